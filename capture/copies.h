@@ -1,0 +1,29 @@
+// The count of whole-frame copies, by name. Zero copy is a measured claim: every place that copies
+// or converts a whole frame outside a view counts it here, and status shows the sum per frame.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct frame;
+
+enum copy_kind {
+    COPY_MMAP_FALLBACK,      // driver buffer to pool frame, where USERPTR is refused
+    COPY_MJPEG_DECODE,       // a JPEG decoded into a pool frame
+    COPY_LIBV4L_CONVERT,     // a format libv4l2 converts
+    COPY_GSTREAMER_FALLBACK, // upstream ignored the offered pool
+    COPY_ENCODER_CONVERT,    // the encoder takes no NV12 (openh264enc)
+    COPY_KIND_COUNT,
+};
+
+struct copies {
+    _Atomic uint64_t count[COPY_KIND_COUNT];
+};
+
+// "mmap-fallback", "mjpeg-decode", …
+const char *copy_kind_name(enum copy_kind kind);
+void copies_count(struct copies *copies, enum copy_kind kind);
+// Copies every plane of a picture laid out as `source_layout` at `data` into `frame`, counted once.
+struct frame_layout;
+void copies_copy_frame(struct copies *copies, enum copy_kind kind, struct frame *frame,
+                       const struct frame_layout *source_layout, const uint8_t *data);

@@ -1,0 +1,61 @@
+// A frame: one picture in one contiguous, page-aligned block of memory, reference counted.
+//
+// A frame has one writer, the one that took it from its pool. Publishing it (handing out a
+// reference) makes it read-only. When the last reference goes it returns to its pool.
+// Stages, encoders and sources may hold references from any thread.
+#pragma once
+
+#include "capture/pixel_format.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct frame_pool;
+
+// Which code values luma uses: 16..235 or 0..255. Signalled to viewers as it is.
+enum frame_range { FRAME_RANGE_LIMITED, FRAME_RANGE_FULL };
+
+// Geometry of a picture in memory, equal for all frames of a pool.
+struct frame_layout {
+    const struct pixel_format *format;
+    uint32_t width, height; // pixels, both >= 1
+    struct {
+        size_t offset; // bytes from the start of the block
+        size_t stride; // bytes from row to row
+        uint32_t width_bytes, rows;
+    } planes[PIXEL_FORMAT_PLANES_MAX];
+    size_t size; // bytes of the whole block
+    enum frame_range range;
+};
+
+// Fills a layout with planes one behind the other, each stride rounded up to `stride_align` bytes
+// (a power of two). Odd widths and heights round subsampled planes up. Range: limited, full for
+// RGB and GREY.
+void frame_layout_init(struct frame_layout *layout, const struct pixel_format *format,
+                       uint32_t width, uint32_t height, size_t stride_align);
+
+struct frame {
+    struct frame_pool *pool; // owned reference
+    atomic_uint references;
+    struct frame_layout layout;
+    uint8_t *data; // the block; owned by the pool
+    unsigned index; // number of this frame in its pool
+    // Capture: first byte of exposure or delivery as the driver says, CLOCK_MONOTONIC; and when
+    // edged got hold of the frame.
+    int64_t pts_ns, grabbed_ns;
+    uint64_t sequence; // the source's frame number; gaps are frames the driver dropped
+};
+
+static inline uint8_t *frame_plane(const struct frame *frame, unsigned plane)
+{
+    return frame->data + frame->layout.planes[plane].offset;
+}
+
+struct frame *frame_ref(struct frame *frame);
+// Drops a reference; NULL is fine.
+void frame_unref(struct frame *frame);
+
+static inline void cleanup_frame(struct frame **frame)
+{
+    frame_unref(*frame);
+}

@@ -1,0 +1,70 @@
+// Where frames come from: V4L2, GStreamer, a clip, the moving pattern, behind one ops table.
+//
+// Life: source_open() finds and negotiates, source_start() streams, source_next() hands out frames
+// until it fails, source_close() ends it all. Any failure means close and open again: nothing is
+// re-queued after an error. Used by one thread (the lane).
+#pragma once
+
+#include "capture/copies.h"
+#include "capture/frame_pool.h"
+#include "config/config.h"
+
+struct source;
+
+// What sources need from the process. Not owned; outlives the source.
+struct source_environment {
+    const struct frame_allocator *allocator;
+    struct copies *copies;
+};
+
+// What was negotiated.
+struct source_mode {
+    struct frame_layout layout;
+    unsigned fps_numerator, fps_denominator;
+    // First half of the memory path line: "V4L2 USERPTR YUYV 1280x720@30".
+    char description[128];
+};
+
+struct source_counters {
+    uint64_t frames;    // handed out
+    uint64_t dropped;   // sequence gaps, and frames skipped because all pool frames were in use
+    uint64_t corrupted; // error flags and broken JPEGs, not handed out
+};
+
+struct source_ops {
+    const char *name; // as in the config
+    int (*open)(const struct config_camera *camera, const struct source_environment *environment,
+                struct error *error, struct source **ret_source);
+    int (*start)(struct source *source, struct error *error);
+    int (*next)(struct source *source, int timeout_ms, struct error *error,
+                struct frame **ret_frame);
+    void (*close)(struct source *source); // stops first; takes half-built objects
+};
+
+// Embedded first in every source.
+struct source {
+    const struct source_ops *ops;
+    struct source_mode mode;
+    struct source_counters counters;
+};
+
+// Opens what `camera` asks for and negotiates the nearest format, size and rate to the wish.
+// "auto" takes the first V4L2 device that delivers a known format, else the pattern.
+// Errors carry a sentence that names the device and what is allowed: -ENOENT or -ENODEV (missing),
+// -EBUSY (another program streams from it), -EACCES, -EINVAL (not a capture device, bad pipeline),
+// -ENOTSUP (no format in common).
+int source_open(const struct config_camera *camera, const struct source_environment *environment,
+                struct error *error, struct source **ret_source);
+int source_start(struct source *source, struct error *error);
+// Waits up to `timeout_ms` for the newest frame; older ones that piled up are dropped and counted.
+// The caller owns the reference. -EAGAIN: nothing came in time, ask again. Anything else ends the
+// source: -ENODEV (unplugged), -EIO, -EPIPE (pipeline error), -ENODATA (clip unreadable).
+int source_next(struct source *source, int timeout_ms, struct error *error,
+                struct frame **ret_frame);
+// Takes NULL.
+void source_close(struct source *source);
+
+static inline void cleanup_source(struct source **source)
+{
+    source_close(*source);
+}

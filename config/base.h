@@ -1,0 +1,69 @@
+// What every folder leans on: scope-bound cleanup, ownership transfer, time, error text.
+//
+// Errors travel as negative errno; a `struct error` beside it carries the sentence a person reads.
+#pragma once
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define _cleanup_(function) __attribute__((cleanup(function)))
+
+// Hands a pointer over: yields its value and leaves NULL behind.
+#define TAKE(pointer)                                                                              \
+    ({                                                                                             \
+        __typeof__(pointer) *take_from_ = &(pointer);                                              \
+        __typeof__(pointer) taken_ = *take_from_;                                                  \
+        *take_from_ = NULL;                                                                        \
+        taken_;                                                                                    \
+    })
+
+// The same for file descriptors, leaving -1 behind.
+#define TAKE_FD(fd)                                                                                \
+    ({                                                                                             \
+        int *take_from_ = &(fd);                                                                   \
+        int taken_ = *take_from_;                                                                  \
+        *take_from_ = -1;                                                                          \
+        taken_;                                                                                    \
+    })
+
+#define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_US INT64_C(1000)
+
+// The sentence that goes with an error code, ready for a log line. Starts out empty ({0}).
+struct error {
+    char text[512];
+};
+
+// Formats the text of `error` (may be NULL) and returns `code` (a negative errno), so that callers
+// write `return error_set(error, -ENODEV, "…")`.
+int error_set(struct error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Puts "prefix: " in front of the text that is there; returns `code`.
+int error_prefix(struct error *error, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// CLOCK_MONOTONIC in nanoseconds.
+static inline int64_t clock_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+static inline void cleanup_free(void *pointer)
+{
+    free(*(void **)pointer);
+}
+
+static inline void cleanup_close(const int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
+}

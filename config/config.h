@@ -1,0 +1,132 @@
+// The configuration: what edged.conf says, with every default filled in and every value checked.
+//
+// The schema table (config/schema.c) is the only place that knows keys, types, units, ranges,
+// defaults and help. It drives the parser, --check, the commented edged.conf, edged.conf(5) and
+// config_format(). A struct config is immutable once loaded; a reload builds a second one.
+#pragma once
+
+#include "config/base.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum config_backend { CONFIG_BACKEND_AUTO, CONFIG_BACKEND_CUDA, CONFIG_BACKEND_CPU };
+enum config_memory {
+    CONFIG_MEMORY_AUTO,
+    CONFIG_MEMORY_REGISTERED,
+    CONFIG_MEMORY_PINNED,
+    CONFIG_MEMORY_MANAGED,
+    CONFIG_MEMORY_HOST,
+};
+enum config_source {
+    CONFIG_SOURCE_AUTO,
+    CONFIG_SOURCE_V4L2,
+    CONFIG_SOURCE_GSTREAMER,
+    CONFIG_SOURCE_FILE,
+    CONFIG_SOURCE_PATTERN,
+};
+// How a v4l2 source gets its frames: auto tries USERPTR, then MMAP with one counted copy.
+enum config_v4l2_io { CONFIG_V4L2_IO_AUTO, CONFIG_V4L2_IO_USERPTR, CONFIG_V4L2_IO_MMAP };
+enum config_view_kind { CONFIG_VIEW_CAMERA, CONFIG_VIEW_GRAY, CONFIG_VIEW_EDGES };
+enum config_operator { CONFIG_OPERATOR_SOBEL };
+enum config_norm { CONFIG_NORM_L2, CONFIG_NORM_L1 };
+enum config_codec { CONFIG_CODEC_H264 };
+// Which encoder element: auto walks nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc.
+enum config_encoder {
+    CONFIG_ENCODER_AUTO,
+    CONFIG_ENCODER_NVV4L2,
+    CONFIG_ENCODER_V4L2,
+    CONFIG_ENCODER_X264,
+    CONFIG_ENCODER_OPENH264,
+};
+
+struct config_view {
+    char *name; // mount: /<camera>/<name>; [A-Za-z0-9_-]{1,32}, unique in its camera
+    enum config_view_kind view;
+    enum config_operator operator;
+    enum config_norm norm;
+    double gain; // factor on the magnitude before rounding
+    enum config_codec codec;
+    enum config_encoder encoder;
+    int bitrate_kbps;
+    double keyframe_s; // distance of key frames in seconds
+};
+
+// One V4L2 control: the name as `v4l2-ctl -l` prints it ("exposure_time_absolute").
+struct config_control {
+    char *name;
+    int value;
+};
+
+struct config_camera {
+    char *name; // as for views, unique
+    enum config_source source;
+    char *device;   // v4l2: device node or /dev/v4l/by-path link; "" means the first that works
+    char *pipeline; // gstreamer: launch fragment, without a sink
+    char *path;     // file: the clip
+    char *format;   // fourcc as V4L2 names it ("YUYV", "NV12", "MJPG", …) or "auto"
+    enum config_v4l2_io io;
+    int width, height; // pixels
+    int fps;
+    struct config_control *controls;
+    size_t control_count;
+    struct config_view *views;
+    size_t view_count;
+};
+
+struct config {
+    enum config_backend backend;
+    enum config_memory memory;
+    struct {
+        char *address;
+        int port;
+    } rtsp;
+    struct {
+        char *socket; // path of the control socket; "" means $XDG_RUNTIME_DIR/edged/control.sock
+                      // for a user, /run/edged/control.sock for a service
+    } control;
+    struct config_camera *cameras;
+    size_t camera_count;
+};
+
+// Loads a file (libconfig syntax, @include relative to the file). All problems are found in one
+// run, each written to `problems` (may be NULL) as one line `FILE:LINE: error: key.path: what it
+// got, what is allowed` or `…: warning: …`. Returns 0 and the configuration in `ret_config`,
+// -EINVAL with problems, or another negative errno when the file cannot be read (also written to
+// `problems`). The caller owns the result: config_free().
+int config_load(const char *path, FILE *problems, struct config **ret_config);
+
+// The same for text held in memory; `name` stands for the file name in messages.
+int config_parse(const char *text, const char *name, FILE *problems, struct config **ret_config);
+
+// Writes `config` with camera number `camera` alone (or all of them with SIZE_MAX) as libconfig
+// text that config_parse() accepts and that is equal exactly when the settings are equal.
+// The caller frees *ret_text.
+int config_format(const struct config *config, size_t camera, char **ret_text);
+
+// Sets one key of a view as it would stand in the file: `key` as in the schema ("gain"), `value`
+// as text ("1.5"). For `edgectl process --set`. -EINVAL with the allowed values in `error`.
+int config_view_set(struct config_view *view, const char *key, const char *value,
+                    struct error *error);
+// A view with every default, named `kind` ("edges"). -EINVAL with the allowed kinds in `error`.
+int config_view_new(const char *kind, struct error *error, struct config_view **ret_view);
+void config_view_free(struct config_view *view);
+
+// The word for an enum value in the file ("sobel"), for messages and status.
+const char *config_backend_name(enum config_backend backend);
+const char *config_memory_name(enum config_memory memory);
+const char *config_source_name(enum config_source source);
+const char *config_view_kind_name(enum config_view_kind kind);
+const char *config_encoder_name(enum config_encoder encoder);
+
+// Generated documents, both driven by the schema table.
+int config_write_example(FILE *file);  // config/edged.conf
+int config_write_man_page(FILE *file); // config/edged.conf.5
+
+void config_free(struct config *config);
+
+static inline void cleanup_config(struct config **config)
+{
+    config_free(*config);
+}

@@ -1,0 +1,24 @@
+// HTTP on a unix socket, for edgectl and for a Prometheus exporter proxy.
+//
+// libmicrohttpd on the front's main loop (epoll fd as a GSource): no thread, no lock.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/front/snapshot.h"
+
+struct control;
+
+// Makes a snapshot of now; the server frees it.
+typedef struct snapshot *control_snapshot(void *context);
+
+// The path in the config, or the default for who is running: $XDG_RUNTIME_DIR/edged/control.sock
+// for a user, /run/edged/control.sock for root and services ($RUNTIME_DIRECTORY where systemd sets
+// it). The caller frees *ret_path. -EINVAL for a path longer than a unix address takes.
+int control_socket_path(const char *configured, struct error *error, char **ret_path);
+
+// Listens on `path` (0660; parent directory made when missing; a stale socket is replaced, a live
+// one is -EADDRINUSE) in the default main context.
+int control_new(const char *path, control_snapshot *snapshot, void *context, struct error *error,
+                struct control **ret_control);
+// Removes the socket. Takes NULL.
+void control_free(struct control *control);

@@ -1,0 +1,56 @@
+// Everything status and metrics show, copied at one moment, so that writing JSON or Prometheus text
+// needs no lock and no knowledge of streams and supervisors.
+#pragma once
+
+#include "daemon/front/histogram.h"
+#include "daemon/link/messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+// Steps of a frame's life. capture: pts to grabbed; compute: to view done; encode: to access unit
+// done; link: to received by the front; capture_to_rtp: pts to handed to the payloader.
+enum latency_step {
+    LATENCY_CAPTURE,
+    LATENCY_COMPUTE,
+    LATENCY_ENCODE,
+    LATENCY_LINK,
+    LATENCY_CAPTURE_TO_RTP,
+    LATENCY_STEP_COUNT,
+};
+const char *latency_step_name(enum latency_step step); // "capture", …, "capture_to_rtp"
+
+struct snapshot_mount {
+    char path[80];   // "/front/edges"
+    char camera[40]; // "front"
+    char view[40];   // "edges"
+    char kind[16];   // "edges", as `view = ` in the config
+    char encoder[24];
+    unsigned viewers;
+    uint32_t bitrate_kbps; // measured over the last second; 0 while nobody watches
+    uint64_t access_units, key_frames, bytes, encoded, dropped;
+    struct histogram latency[LATENCY_STEP_COUNT];
+};
+
+struct snapshot_camera {
+    char name[40];
+    char state[16]; // "starting", "live", "no signal", "restarting", "failed"
+    char error[512];
+    char source[16]; // as in the config
+    pid_t pid;       // of the camera process; 0 while there is none
+    uint64_t process_restarts;
+    struct link_telemetry telemetry; // the newest
+};
+
+struct snapshot {
+    double uptime_s;
+    unsigned viewers;
+    char rtsp_url[160]; // "rtsp://127.0.0.1:8554"
+    char backend[16];   // "cpu"
+    size_t camera_count, mount_count;
+    struct snapshot_camera *cameras;
+    struct snapshot_mount *mounts;
+};
+
+void snapshot_free(struct snapshot *snapshot); // NULL is fine

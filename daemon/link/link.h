@@ -1,0 +1,46 @@
+// Framed messages over a stream socket (a socketpair between the front and a camera process).
+//
+// Sending is thread-safe, never blocks and keeps what the socket does not take in a bounded queue;
+// the owner flushes it when link_wants_write() and the fd is writable. Receiving is for one thread.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/link/messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+struct link;
+
+// One message, borrowed by the handler. With an `allocate` hook the payload is written straight
+// into memory of the receiver's choice.
+struct link_message {
+    struct link_header header;
+    uint8_t *payload; // header.size bytes, followed by a NUL byte that does not count
+};
+
+// Takes over `fd` (a connected stream socket; made non-blocking, CLOEXEC). `queue_bytes` bounds
+// what waits unsent.
+int link_new(int fd, size_t queue_bytes, struct link **ret_link);
+// Closes the fd. Takes NULL.
+void link_free(struct link *link);
+int link_fd(const struct link *link);
+
+// Sends a header with `count` pieces of payload. -ENOBUFS: the queue is full and nothing was sent;
+// -EPIPE: the other end is gone; -EMSGSIZE.
+int link_send(struct link *link, enum link_type type, uint32_t view, const struct iovec *pieces,
+              int count);
+// The same with one piece of payload, or none (NULL, 0).
+int link_send_bytes(struct link *link, enum link_type type, uint32_t view, const void *bytes,
+                    size_t size);
+
+bool link_wants_write(struct link *link);
+// Sends from the queue what the socket takes. 0 or -EPIPE.
+int link_flush(struct link *link);
+
+// Called for each complete message; a negative return ends link_receive with it.
+typedef int link_handler(void *context, const struct link_message *message);
+// Reads what is there and calls `handler` for each complete message. 0 when the socket is empty,
+// -EPIPE when the other end closed, -EPROTO for a malformed header.
+int link_receive(struct link *link, link_handler *handler, void *context);

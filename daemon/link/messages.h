@@ -1,0 +1,70 @@
+// What crosses the boundary between the front and a camera process.
+//
+// Both ends are one build, so the structs travel as they are; the hello message carries the version
+// and a mismatch ends the link. All times are CLOCK_MONOTONIC nanoseconds of one machine.
+#pragma once
+
+#include "capture/copies.h"
+
+#include <stdint.h>
+
+#define LINK_VIEWS_MAX 16
+#define LINK_PAYLOAD_MAX (16u << 20)
+
+enum link_type {
+    // front to camera
+    LINK_CONFIGURE = 1, // payload: libconfig text with this one camera; sent once, first
+    LINK_VIEW_START,    // .view is watched now; begins with a key frame
+    LINK_VIEW_STOP,     // nobody watches .view any more
+    LINK_KEY_FRAME,     // make the next frame of .view a key frame
+    // camera to front
+    LINK_HELLO,       // payload: the version string
+    LINK_SLATE,       // .view: one of two consecutive IDR access units of the NO SIGNAL slate
+    LINK_ACCESS_UNIT, // .view: one encoded frame; payload: link_access_unit, then Annex B bytes
+    LINK_TELEMETRY,   // payload: link_telemetry; once a second and on every change of state. Its
+                      // arrival is the camera process's sign of progress.
+    LINK_FATAL,       // payload: one sentence; the process ends because no retry can help
+};
+
+struct link_header {
+    uint32_t type; // enum link_type
+    uint32_t view; // index into the camera's views, where the type says so
+    uint32_t size; // bytes of payload that follow
+};
+
+// Life of one frame, for the latency histograms.
+struct link_access_unit {
+    int64_t captured_ns; // the frame's pts
+    int64_t grabbed_ns;  // edged had the frame
+    int64_t computed_ns; // the view was done
+    int64_t encoded_ns;  // the access unit was done
+    uint64_t sequence;
+    uint8_t key_frame;
+    uint8_t slate; // NO SIGNAL picture, not a live frame
+    uint8_t reserved[6];
+};
+
+enum link_camera_state {
+    LINK_CAMERA_STARTING,
+    LINK_CAMERA_LIVE,
+    LINK_CAMERA_NO_SIGNAL, // a declared fault: `error` says what, the process retries
+    LINK_CAMERA_STATE_COUNT,
+};
+
+struct link_telemetry {
+    uint32_t state; // enum link_camera_state
+    uint32_t width, height;
+    uint32_t fps_milli; // measured over the last second, frames per second * 1000
+    char format[8];     // "YUYV"
+    char path[256];     // the memory path line
+    char error[512];    // why there is no signal; "" when live
+    uint64_t frames, dropped, corrupted, reconnects;
+    uint64_t copies[COPY_KIND_COUNT];
+    struct {
+        uint64_t encoded; // frames
+        uint64_t dropped; // computed or encoded too late, or the link was full
+        uint32_t watched;
+        uint32_t reserved;
+        char encoder[24]; // "x264enc"
+    } views[LINK_VIEWS_MAX];
+};

@@ -1,0 +1,31 @@
+// One log call for journal and terminal.
+//
+// When stderr is the journal (JOURNAL_STREAM), messages go there with a MESSAGE_ID per event kind
+// and the fields EDGED_CAMERA=, EDGED_STATE=; otherwise as one readable line on stderr. One message for
+// one failure, at the place that decides what happens next, and it ends in what happens next.
+#pragma once
+
+#include <syslog.h>
+
+// Kinds of event, each with its own MESSAGE_ID (daemon/log.c, documented in edged(8)).
+enum log_event {
+    LOG_EVENT_NONE,
+    LOG_EVENT_STARTED,        // the daemon can serve its mounts
+    LOG_EVENT_STOPPING,
+    LOG_EVENT_RELOADED,       // or a reload was refused
+    LOG_EVENT_CAMERA_STATE,   // a camera changed state
+    LOG_EVENT_CAMERA_PROCESS, // a camera process ended or was started again
+    LOG_EVENT_VIEWER,         // a viewer came or went
+    LOG_EVENT_COUNT,
+};
+
+// `priority` is LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO or LOG_DEBUG. `camera` and `state` may
+// be NULL.
+void log_write(int priority, enum log_event event, const char *camera, const char *state,
+               const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#define log_error(...) log_write(LOG_ERR, LOG_EVENT_NONE, NULL, NULL, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_WARNING, LOG_EVENT_NONE, NULL, NULL, __VA_ARGS__)
+#define log_notice(...) log_write(LOG_NOTICE, LOG_EVENT_NONE, NULL, NULL, __VA_ARGS__)
+#define log_info(...) log_write(LOG_INFO, LOG_EVENT_NONE, NULL, NULL, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_DEBUG, LOG_EVENT_NONE, NULL, NULL, __VA_ARGS__)
