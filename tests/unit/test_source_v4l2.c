@@ -11,12 +11,8 @@
 #include <linux/videodev2.h>
 #include <string.h>
 
-// clang-format off
-#include "tests/fake_v4l2/fake_camera.c"
-#include "tests/fake_v4l2/fake_controls.c"
-#include "tests/fake_v4l2/fake_picture.c"
+// Last, for it is the code of the camera.
 #include "tests/fake_v4l2/fake_v4l2.c"
-// clang-format on
 
 static struct copies copies;
 
@@ -50,8 +46,9 @@ static struct source *start_source(const char *camera, const struct config_camer
     struct error error;
     int r = open_source(camera, wish, &error, &source);
 
-    assert_string_equal(error.text, "");
-    assert_int_equal(r, 0);
+    if (r < 0) {
+        fail_msg("%s: %s", camera, error.text);
+    }
     assert_int_equal(source_v4l2_ops.start(source, &error), 0);
     return source;
 }
@@ -62,8 +59,9 @@ static struct frame *next_frame(struct source *source)
     struct error error = {0};
     int r = source_v4l2_ops.next(source, 2000, &error, &frame);
 
-    assert_string_equal(error.text, "");
-    assert_int_equal(r, 0);
+    if (r < 0) {
+        fail_msg("%s", r == -EAGAIN ? "no frame in 2 s" : error.text);
+    }
     return frame;
 }
 
@@ -120,15 +118,33 @@ static const struct {
     const char *planes[3];
     const char *camera, *padded;
 } formats[] = {
-    {"YUYV", {"YUYV"}, "format=YUYV size=64x48 fps=200", "format=YUYV size=64x48 fps=200 stride=20"},
-    {"UYVY", {"UYVY"}, "format=UYVY size=64x48 fps=200", "format=UYVY size=64x48 fps=200 stride=20"},
-    {"NV12", {"Y", "UV"}, "format=NV12 size=64x48 fps=200", "format=NV12 size=64x48 fps=200 stride=20"},
-    {"NV21", {"Y", "VU"}, "format=NV21 size=64x48 fps=200", "format=NV21 size=64x48 fps=200 stride=20"},
-    {"YU12", {"Y", "U", "V"}, "format=YU12 size=64x48 fps=200", "format=YU12 size=64x48 fps=200 stride=20"},
+    {"YUYV",
+     {"YUYV"},
+     "format=YUYV size=64x48 fps=200",
+     "format=YUYV size=64x48 fps=200 stride=20"},
+    {"UYVY",
+     {"UYVY"},
+     "format=UYVY size=64x48 fps=200",
+     "format=UYVY size=64x48 fps=200 stride=20"},
+    {"NV12",
+     {"Y", "UV"},
+     "format=NV12 size=64x48 fps=200",
+     "format=NV12 size=64x48 fps=200 stride=20"},
+    {"NV21",
+     {"Y", "VU"},
+     "format=NV21 size=64x48 fps=200",
+     "format=NV21 size=64x48 fps=200 stride=20"},
+    {"YU12",
+     {"Y", "U", "V"},
+     "format=YU12 size=64x48 fps=200",
+     "format=YU12 size=64x48 fps=200 stride=20"},
     {"GREY", {"Y"}, "format=GREY size=64x48 fps=200", "format=GREY size=64x48 fps=200 stride=20"},
     {"RGB3", {"RGB"}, "format=RGB3 size=64x48 fps=200", "format=RGB3 size=64x48 fps=200 stride=20"},
     {"BGR3", {"BGR"}, "format=BGR3 size=64x48 fps=200", "format=BGR3 size=64x48 fps=200 stride=20"},
-    {"XR24", {"BGRx"}, "format=XR24 size=64x48 fps=200", "format=XR24 size=64x48 fps=200 stride=20"},
+    {"XR24",
+     {"BGRx"},
+     "format=XR24 size=64x48 fps=200",
+     "format=XR24 size=64x48 fps=200 stride=20"},
 };
 
 static void assert_formats(enum config_v4l2_io io, uint64_t copies_a_frame, const char *path)
@@ -428,7 +444,8 @@ static void test_what_cannot_be_opened_says_why(void **state)
         {"lie=size", "/dev/video0", -ENOTSUP, "the driver's numbers make no picture"},
         {"lie=stride", "/dev/video0", -ENOTSUP, "the driver's numbers make no picture"},
         {"lie=zero", "/dev/video0", -ENOTSUP, "the driver's numbers make no picture"},
-        {"device=/nowhere", "", -ENODEV, "no capture device in /dev/v4l/by-path or /dev/video0..63"},
+        {"device=/nowhere", "", -ENODEV,
+         "no capture device in /dev/v4l/by-path or /dev/video0..63"},
         {"busy=format device=/dev/video7", "", -ENODEV,
          "no camera can be used: /dev/video7 is busy: another program streams from it"},
     };
