@@ -119,7 +119,7 @@ static void format_list(FILE *file, const struct schema_key *key, const char *el
 static void format_key(FILE *file, const struct schema_key *key, const void *object, size_t only,
                        int depth)
 {
-    const void *field = (const char *)object + key->offset;
+    const char *elements;
     size_t count;
 
     switch (key->type) {
@@ -129,12 +129,12 @@ static void format_key(FILE *file, const struct schema_key *key, const void *obj
         fprintf(file, "%*s}", depth * 2, "");
         break;
     case SCHEMA_LIST:
-        count = *(const size_t *)((const char *)object + key->count_offset);
-        format_list(file, key, *(char *const *)field, count, only, depth + 1);
+        elements = schema_get_list(key, object, &count);
+        format_list(file, key, elements, count, only, depth + 1);
         break;
     case SCHEMA_CONTROLS:
-        count = *(const size_t *)((const char *)object + key->count_offset);
-        format_controls(file, *(struct config_control *const *)field, count);
+        elements = schema_get_list(key, object, &count);
+        format_controls(file, (const struct config_control *)elements, count);
         break;
     default:
         schema_print_value(file, key, object);

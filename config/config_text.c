@@ -1,6 +1,5 @@
 #include "config/config_text.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -8,8 +7,6 @@
 
 #define TOTAL_BYTES_MAX (4U << 20)
 #define DEPTH_MAX 8
-
-enum { IN_CODE, IN_STRING, IN_BLOCK_COMMENT };
 
 // A piece of text that is read line by line.
 struct piece {
@@ -41,86 +38,46 @@ static int report_fatal(struct config_text *target, const char *name, int code)
     return code;
 }
 
-// Makes room for one element more.
-static int grow(void *array, size_t *capacity, size_t needed, size_t size)
+// `array` with room for `needed` elements of `size` bytes, or NULL with `array` as it was.
+static void *grow(void *array, size_t *capacity, size_t needed, size_t size)
 {
-    void **elements = array;
     size_t wanted = *capacity ? *capacity : 64;
     void *grown;
 
     if (needed <= *capacity) {
-        return 0;
+        return array;
     }
     while (wanted < needed) {
         wanted *= 2;
     }
-    grown = realloc(*elements, wanted * size);
-    if (!grown) {
+    grown = realloc(array, wanted * size);
+    if (grown) {
+        *capacity = wanted;
+    }
+    return grown;
+}
+
+static int reserve_text(struct config_text *target, size_t length)
+{
+    char *text = grow(target->text, &target->capacity, target->length + length, 1);
+
+    if (!text) {
         return -ENOMEM;
     }
-    *elements = grown;
-    *capacity = wanted;
+    target->text = text;
     return 0;
 }
 
-// Whether all of a word is an integer that may be too long for an int: 10 decimal digits or 8
-// hexadecimal ones.
-static bool is_long_integer(const char *word, size_t length)
+static int reserve_line(struct config_text *target)
 {
-    size_t sign = length > 0 && (word[0] == '-' || word[0] == '+');
-    bool hexadecimal = length > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
-    const char *digits = word + (hexadecimal ? 2 : sign);
-    size_t count = (size_t)(word + length - digits);
+    struct config_line *lines =
+        grow(target->lines, &target->line_capacity, target->line_count + 1, sizeof *lines);
 
-    for (size_t i = 0; i < count; i++) {
-        unsigned char digit = (unsigned char)digits[i];
-
-        if (hexadecimal ? !isxdigit(digit) : !isdigit(digit)) {
-            return false;
-        }
+    if (!lines) {
+        return -ENOMEM;
     }
-    return count >= (hexadecimal ? 8 : 10);
-}
-
-// The length of the word (name, number) that `line` begins with.
-static size_t word_length(const char *line, size_t length)
-{
-    size_t count = 0;
-
-    while (count < length &&
-           (isalnum((unsigned char)line[count]) || strchr("_*.+-", line[count]))) {
-        count++;
-    }
-    return count;
-}
-
-// Takes one step of libconfig's scanner: yields the length of what belongs together at the start
-// of `line` (never 0) and follows strings and comments in `state`.
-static size_t scan_token(int *state, const char *line, size_t length)
-{
-    bool pair = length > 1;
-    size_t word;
-
-    if (*state == IN_STRING) {
-        *state = line[0] == '"' ? IN_CODE : IN_STRING;
-        return line[0] == '\\' && pair ? 2 : 1;
-    }
-    if (*state == IN_BLOCK_COMMENT) {
-        bool ends = pair && line[0] == '*' && line[1] == '/';
-
-        *state = ends ? IN_CODE : IN_BLOCK_COMMENT;
-        return ends ? 2 : 1;
-    }
-    if (line[0] == '#' || (pair && line[0] == '/' && line[1] == '/')) {
-        return length;
-    }
-    if (pair && line[0] == '/' && line[1] == '*') {
-        *state = IN_BLOCK_COMMENT;
-        return 2;
-    }
-    *state = line[0] == '"' ? IN_STRING : IN_CODE;
-    word = word_length(line, length);
-    return word > 0 ? word : 1;
+    target->lines = lines;
+    return 0;
 }
 
 // Copies a line into the text, which has room for it twice. libconfig cuts integers that do not
@@ -129,12 +86,12 @@ static size_t scan_token(int *state, const char *line, size_t length)
 static void append_code(struct config_text *target, const char *line, size_t length)
 {
     while (length > 0) {
-        bool in_code = target->state == IN_CODE;
-        size_t token = scan_token(&target->state, line, length);
+        bool in_code = target->state == CONFIG_SCAN_CODE;
+        size_t token = config_scan_token(&target->state, line, length);
 
         memcpy(target->text + target->length, line, token);
         target->length += token;
-        if (in_code && is_long_integer(line, token)) {
+        if (in_code && config_scan_is_long_integer(line, token)) {
             target->text[target->length++] = 'L';
         }
         line += token;
@@ -148,9 +105,7 @@ static int add_line(struct config_text *target, const struct piece *piece, const
     if (target->length + length > TOTAL_BYTES_MAX) {
         return -EFBIG;
     }
-    if (grow(&target->text, &target->capacity, target->length + 2 * length + 2, 1) < 0 ||
-        grow(&target->lines, &target->line_capacity, target->line_count + 1,
-             sizeof *target->lines) < 0) {
+    if (reserve_text(target, 2 * length + 2) < 0 || reserve_line(target) < 0) {
         return -ENOMEM;
     }
     append_code(target, line, length);
@@ -158,39 +113,6 @@ static int add_line(struct config_text *target, const struct piece *piece, const
     target->text[target->length] = '\0';
     target->lines[target->line_count++] = (struct config_line){piece->name, piece->line};
     return 0;
-}
-
-// The length of the include directive that opens the line and the file name in it; 0 if there is
-// none.
-static size_t match_include(const char *line, size_t length, const char **ret_name,
-                            size_t *ret_name_length)
-{
-    static const char directive[] = "@include";
-    const char *end = line + length;
-    const char *at = line;
-    const char *closing;
-
-    while (at < end && (*at == ' ' || *at == '\t')) {
-        at++;
-    }
-    if ((size_t)(end - at) < strlen(directive) || memcmp(at, directive, strlen(directive)) != 0) {
-        return 0;
-    }
-    at += strlen(directive);
-    while (at < end && (*at == ' ' || *at == '\t')) {
-        at++;
-    }
-    if (at == end || *at != '"') {
-        return 0;
-    }
-    at++;
-    closing = memchr(at, '"', (size_t)(end - at));
-    if (!closing) {
-        return 0;
-    }
-    *ret_name = at;
-    *ret_name_length = (size_t)(closing - at);
-    return (size_t)(closing + 1 - line);
 }
 
 // Reads a whole file, at most TOTAL_BYTES_MAX of it.
@@ -205,9 +127,12 @@ static int read_file(const char *path, char **ret_text, size_t *ret_length)
         return -errno;
     }
     do {
-        if (grow(&text, &capacity, length + 4096, 1) < 0) {
+        char *grown = grow(text, &capacity, length + 4096, 1);
+
+        if (!grown) {
             return -ENOMEM;
         }
+        text = grown;
         got = read(fd, text + length, capacity - length);
         if (got < 0 && errno != EINTR) {
             return -errno;
@@ -287,6 +212,16 @@ static int include(struct config_text *target, const struct piece *from, const c
     return add_piece(target, &piece);
 }
 
+static int refuse_zero(struct config_text *target, const struct piece *piece)
+{
+    target->errors++;
+    if (target->problems) {
+        fprintf(target->problems, "%s:%u: error: syntax error: got a byte 0, allowed: text\n",
+                piece->name, piece->line);
+    }
+    return 0;
+}
+
 static int add_piece(struct config_text *target, struct piece *piece)
 {
     int r = 0;
@@ -300,15 +235,10 @@ static int add_piece(struct config_text *target, struct piece *piece)
         piece->line++;
         piece->text = newline ? newline + 1 : piece->end;
         if (memchr(line, '\0', length)) {
-            target->errors++;
-            if (target->problems) {
-                fprintf(target->problems, "%s:%u: error: syntax error: a byte 0, allowed: text\n",
-                        piece->name, piece->line);
-            }
-            return 0;
+            return refuse_zero(target, piece);
         }
-        if (target->state == IN_CODE) {
-            directive = match_include(line, length, &name, &name_length);
+        if (target->state == CONFIG_SCAN_CODE) {
+            directive = config_scan_include(line, length, &name, &name_length);
         }
         if (directive > 0) {
             r = include(target, piece, name, name_length);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "config/base.h"
+#include "config/config_scan.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct config_text {
     size_t file_count;
     size_t errors; // problems found so far that do not end the reading
     FILE *problems;
-    int state; // of the scanner that tells code from strings and comments
+    enum config_scan_state state;
 };
 
 // Reads `path`, or takes `text` that is called `name`, into a zeroed `target` whose `problems` is

@@ -69,7 +69,7 @@ static void print_comment(FILE *file, int indent, const char *text)
 
 static void example_value(FILE *file, const struct schema_key *key, const void *object, int indent)
 {
-    const char *field = (const char *)object + key->offset;
+    size_t count;
 
     switch (key->type) {
     case SCHEMA_GROUP:
@@ -79,7 +79,7 @@ static void example_value(FILE *file, const struct schema_key *key, const void *
         break;
     case SCHEMA_LIST:
         fprintf(file, "(\n%*s{\n", indent + 2, "");
-        example_group(file, key->group, *(char *const *)field, indent + 4);
+        example_group(file, key->group, schema_get_list(key, object, &count), indent + 4);
         fprintf(file, "%*s}\n%*s)", indent + 2, "", indent, "");
         break;
     case SCHEMA_CONTROLS:

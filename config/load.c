@@ -89,8 +89,7 @@ static int allocate_list(const struct schema_key *key, void *object, size_t coun
     if (!elements) {
         return -ENOMEM;
     }
-    *(char **)((char *)object + key->offset) = elements;
-    *(size_t *)((char *)object + key->count_offset) = count;
+    schema_set_list(key, object, elements, count);
     *ret_elements = elements;
     return 0;
 }

@@ -154,10 +154,25 @@ int schema_set_defaults(const struct schema_group *group, void *object)
     return 0;
 }
 
+char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count)
+{
+    char *elements;
+
+    memcpy(&elements, (const char *)object + key->offset, sizeof elements);
+    *ret_count = *(const size_t *)((const char *)object + key->count_offset);
+    return elements;
+}
+
+void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count)
+{
+    memcpy(field(key, object), &elements, sizeof elements);
+    *(size_t *)((char *)object + key->count_offset) = count;
+}
+
 static void clear_list(const struct schema_key *key, void *object)
 {
-    char *elements = *(char **)field(key, object);
-    size_t count = *(size_t *)((char *)object + key->count_offset);
+    size_t count;
+    char *elements = schema_get_list(key, object, &count);
 
     for (size_t i = 0; i < count; i++) {
         if (key->type == SCHEMA_CONTROLS) {

@@ -35,6 +35,11 @@ int schema_set_defaults(const struct schema_group *group, void *object);
 // objects.
 void schema_clear(const struct schema_group *group, void *object);
 
+// The elements of a LIST or CONTROLS key in `object`, owned by it, and back. Elements are `size` of
+// the key's group, or struct config_control, bytes apart.
+char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count);
+void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count);
+
 // Whether a key takes values of that kind at all.
 bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind);
 // Writes "got …, allowed: …" for a value that `key` does not take.
