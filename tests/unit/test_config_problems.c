@@ -122,6 +122,8 @@ static void test_unknown_keys_get_the_nearest_or_all(void **state)
          "cameras[0].widht: unknown key, did you mean \"width\"?"},
         {"cameras = ( { views = ( { keyframes = 1; } ); } );",
          "cameras[0].views[0].keyframes: unknown key, did you mean \"keyframe_s\"?"},
+        {"cameras = ( { views = ( { bitrate = 1; } ); } );",
+         "cameras[0].views[0].bitrate: unknown key, did you mean \"bitrate_kbps\"?"},
         {"kernels = { gradient = { block = 3; }; };",
          "kernels: unknown key, allowed: backend, memory, rtsp, control, cameras"},
         {"rtsp = { tls = true; };", "rtsp.tls: unknown key, allowed: address, port"},
@@ -166,7 +168,7 @@ static void test_unknown_words_get_the_list_and_the_nearest(void **state)
          "cameras[0].views[0].codec: got \"h265\", allowed: \"h264\"; did you mean \"h264\"?"},
         {"cameras = ( { views = ( { encoder = \"x264\"; } ); } );",
          "cameras[0].views[0].encoder: got \"x264\", allowed: \"auto\", \"nvv4l2h264enc\", "
-         "\"v4l2h264enc\", \"x264enc\", \"openh264enc\""},
+         "\"v4l2h264enc\", \"x264enc\", \"openh264enc\"; did you mean \"x264enc\"?"},
         {"cameras = ( { format = \"YUY\"; } );",
          "cameras[0].format: got \"YUY\", allowed: " FORMATS},
     };
@@ -252,6 +254,21 @@ static void test_names_are_checked_and_unique(void **state)
     check_each(names, ARRAY_LENGTH(names));
 }
 
+// The name and the kind that are refused here leave the default, which is no name to clash with.
+static void test_refused_names_clash_with_nothing(void **state)
+{
+    (void)state;
+    check("cameras = ( { name = \"camera1\"; }, { name = \"a b\"; views = ( 5, { view = \"edge\"; "
+          "}, { "
+          "name = \"ö\"; }, { } ); } );",
+          -EINVAL,
+          "t.conf:1: error: cameras[1].name: got \"a b\", allowed: " NAMES "\n"
+          "t.conf:1: error: cameras[1].views[0]: got the integer 5, allowed: a group { … }\n"
+          "t.conf:1: error: cameras[1].views[1].view: got \"edge\", allowed: \"camera\", \"gray\", "
+          "\"edges\"; did you mean \"edges\"?\n"
+          "t.conf:1: error: cameras[1].views[2].name: got \"ö\", allowed: " NAMES "\n");
+}
+
 static void test_sources_miss_what_they_need(void **state)
 {
     static const struct expectation missing[] = {
@@ -287,7 +304,7 @@ static void test_keys_without_effect_are_warnings(void **state)
           "\"edges\"\n");
 }
 
-// `before`, then `count` times the element with commas between, then `after`.
+// `before`, then `count` times the element, "%d" in it its number, with commas between, `after`.
 static char *repeat(const char *before, const char *element, int count, const char *after)
 {
     _cleanup_(cleanup_free) char *text = NULL;
@@ -295,9 +312,10 @@ static char *repeat(const char *before, const char *element, int count, const ch
     FILE *file = open_memstream(&text, &size);
 
     assert_non_null(file);
-    fprintf(file, "%s%s", before, element);
-    for (int i = 1; i < count; i++) {
-        fprintf(file, ", %s", element);
+    fputs(before, file);
+    for (int i = 0; i < count; i++) {
+        fputs(i ? ", " : "", file);
+        fprintf(file, element, i);
     }
     fputs(after, file);
     assert_int_equal(fclose(file), 0);
@@ -315,18 +333,10 @@ static void test_too_many_cameras_are_refused(void **state)
 static void test_too_many_views_are_refused(void **state)
 {
     _cleanup_(cleanup_free) char *views =
-        repeat("cameras = ( { views = ( ", "{ name = \"a\"; }", 17, " ); } );");
-    _cleanup_(cleanup_config) struct config *config = NULL;
-    _cleanup_(cleanup_free) char *found = NULL;
-    size_t size;
-    FILE *problems = open_memstream(&found, &size);
-    static const char first[] =
-        "t.conf:1: error: cameras[0].views: got 17 views, allowed: at most 16\n";
+        repeat("cameras = ( { views = ( ", "{ name = \"%d\"; }", 17, " ); } );");
 
     (void)state;
-    assert_int_equal(config_parse(views, "t.conf", problems, &config), -EINVAL);
-    fclose(problems);
-    assert_memory_equal(found, first, strlen(first));
+    check(views, -EINVAL, "t.conf:1: error: cameras[0].views: got 17 views, allowed: at most 16\n");
 }
 
 static void test_all_problems_come_in_one_run(void **state)
@@ -361,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_wrong_types_name_both_types),
         cmocka_unit_test(test_addresses_that_others_can_reach_are_refused),
         cmocka_unit_test(test_names_are_checked_and_unique),
+        cmocka_unit_test(test_refused_names_clash_with_nothing),
         cmocka_unit_test(test_sources_miss_what_they_need),
         cmocka_unit_test(test_keys_without_effect_are_warnings),
         cmocka_unit_test(test_too_many_cameras_are_refused),
