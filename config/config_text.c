@@ -227,10 +227,10 @@ static int add_piece(struct config_text *target, struct piece *piece)
     int r = 0;
 
     while (piece->text < piece->end && r == 0) {
-        const char *line = piece->text, *name;
+        const char *line = piece->text, *name = NULL;
         const char *newline = memchr(line, '\n', (size_t)(piece->end - line));
-        size_t length = (size_t)((newline ? newline : piece->end) - line), name_length;
-        size_t directive = 0;
+        size_t length = (size_t)((newline ? newline : piece->end) - line);
+        size_t directive = 0, name_length = 0;
 
         piece->line++;
         piece->text = newline ? newline + 1 : piece->end;
