@@ -1,8 +1,8 @@
 // One log call for journal and terminal.
 //
 // When stderr is the journal (JOURNAL_STREAM), messages go there with a MESSAGE_ID per event kind
-// and the fields EDGED_CAMERA=, EDGED_STATE=; otherwise as one readable line on stderr. One message for
-// one failure, at the place that decides what happens next, and it ends in what happens next.
+// and the fields EDGED_CAMERA=, EDGED_STATE=; otherwise as one readable line on stderr. One message
+// for one failure, at the place that decides what happens next, and it ends in what happens next.
 #pragma once
 
 #include <syslog.h>
@@ -10,7 +10,7 @@
 // Kinds of event, each with its own MESSAGE_ID (daemon/log.c, documented in edged(8)).
 enum log_event {
     LOG_EVENT_NONE,
-    LOG_EVENT_STARTED,        // the daemon can serve its mounts
+    LOG_EVENT_STARTED, // the daemon can serve its mounts
     LOG_EVENT_STOPPING,
     LOG_EVENT_RELOADED,       // or a reload was refused
     LOG_EVENT_CAMERA_STATE,   // a camera changed state
