@@ -38,7 +38,7 @@ struct frame {
     struct frame_pool *pool; // owned reference
     atomic_uint references;
     struct frame_layout layout;
-    uint8_t *data; // the block; owned by the pool
+    uint8_t *data;  // the block; owned by the pool
     unsigned index; // number of this frame in its pool
     // Capture: first byte of exposure or delivery as the driver says, CLOCK_MONOTONIC; and when
     // edged got hold of the frame.

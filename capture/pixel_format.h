@@ -12,7 +12,7 @@ struct pixel_format {
     const char *gst_name; // as GStreamer caps spell it: "YUY2"
     unsigned plane_count;
     struct {
-        uint8_t bytes;   // per sample group in this plane (YUYV: 4 per 2 pixels -> bytes 2, shift 0)
+        uint8_t bytes; // per sample group in this plane (YUYV: 4 per 2 pixels -> bytes 2, shift 0)
         uint8_t shift_x; // log2 of the horizontal subsampling
         uint8_t shift_y; // log2 of the vertical subsampling
     } planes[PIXEL_FORMAT_PLANES_MAX];
