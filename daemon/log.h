@@ -19,8 +19,17 @@ enum log_event {
     LOG_EVENT_COUNT,
 };
 
+// The name in front of every line and the journal's SYSLOG_IDENTIFIER= ("edged" until this is
+// called). `name` must stay valid: a literal.
+void log_set_program(const char *name);
+
+// The MESSAGE_ID of an event kind, 32 lowercase hex digits; NULL for LOG_EVENT_NONE.
+const char *log_event_id(enum log_event event);
+
 // `priority` is LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO or LOG_DEBUG. `camera` and `state` may
-// be NULL.
+// be NULL; `camera` also opens the line ("edged: warning: front: …"). LOG_DEBUG is dropped unless
+// the environment says EDGED_LOG=debug. Control characters become spaces, and text beyond 2 KiB is
+// cut. Thread-safe, never fails, keeps errno.
 void log_write(int priority, enum log_event event, const char *camera, const char *state,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 
