@@ -16,7 +16,7 @@ import numpy as np
 
 import pattern
 
-UNREADABLE_KEPT = 200
+UNREADABLE_KEPT = 100
 
 
 class Reporter:
@@ -209,6 +209,8 @@ class Viewer:
     def stop(self):
         """Hangs up. True when the client had been watching up to now."""
         was_watching = self.watching
+        if self.process.stdin.closed:
+            return was_watching
         self.process.stdin.close()
         try:
             self.process.wait(10)
