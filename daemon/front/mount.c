@@ -47,7 +47,7 @@ GType mount_get_type(void)
 static gchar *gen_key(GstRTSPMediaFactory *factory, const GstRTSPUrl *url)
 {
     (void)url; // the inherited key holds the query, so that each query would get its own media
-    return g_strdup(stream_path(((struct mount *)factory)->stream));
+    return g_strdup(stream_path(mount_stream(factory)));
 }
 
 static void set_if_there(GstElement *element, const char *property, const char *value)
@@ -157,7 +157,7 @@ static void configure(GstRTSPMediaFactory *factory, GstRTSPMedia *media)
     struct attachment *attachment = g_new0(struct attachment, 1);
 
     parent->configure(factory, media);
-    attachment->stream = stream_ref(((struct mount *)factory)->stream);
+    attachment->stream = stream_ref(mount_stream(factory));
     attachment->source = GST_APP_SRC(gst_bin_get_by_name(GST_BIN(bin), "source"));
     attachment->base_ns = set_clock(bin);
     g_signal_connect(media, "target-state", G_CALLBACK(on_target_state), attachment);
@@ -207,6 +207,11 @@ GstRTSPMediaFactory *mount_new(struct stream *stream)
     gst_rtsp_media_factory_set_protocols(factory,
                                          GST_RTSP_LOWER_TRANS_UDP | GST_RTSP_LOWER_TRANS_TCP);
     return factory;
+}
+
+struct stream *mount_stream(GstRTSPMediaFactory *factory)
+{
+    return ((struct mount *)factory)->stream;
 }
 
 int mount_check_elements(struct error *error)

@@ -11,5 +11,8 @@
 // share one media. The caller owns the result (g_object_unref).
 GstRTSPMediaFactory *mount_new(struct stream *stream);
 
+// The stream of a factory made by mount_new(); borrowed.
+struct stream *mount_stream(GstRTSPMediaFactory *factory);
+
 // The elements that a mount is made of exist. -ENOENT with the missing one in `error`.
 int mount_check_elements(struct error *error);
