@@ -6,6 +6,7 @@
 #include "daemon/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -77,8 +78,9 @@ static void describe_path(struct lane *lane, char *ret_path, size_t size)
     }
 }
 
-static void set_live(struct lane *lane)
+static void set_live(struct lane *lane, const struct frame *frame)
 {
+    const char *camera = lane->environment.settings->name;
     char path[256];
 
     lane->live = true;
@@ -86,8 +88,9 @@ static void set_live(struct lane *lane)
     lane->retry_delay_ns = RETRY_FIRST_NS;
     describe_path(lane, path, sizeof path);
     report_set_state(lane->environment.report, LINK_CAMERA_LIVE, "");
-    log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, lane->environment.settings->name, "live", "%s",
-              path);
+    log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live", "%s", path);
+    log_debug("%s: frame %" PRIu64 " was captured at %" PRId64 " ns", camera, frame->sequence,
+              frame->pts_ns);
     lane->environment.changed(lane->environment.context);
 }
 
@@ -209,7 +212,7 @@ static void grab(struct lane *lane)
         describe_path(lane, path, sizeof path);
     }
     if (!lane->live) {
-        set_live(lane);
+        set_live(lane, frame);
     }
 }
 
