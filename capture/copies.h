@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct frame;
+struct frame_layout;
 
 enum copy_kind {
     COPY_MMAP_FALLBACK,      // driver buffer to pool frame, where USERPTR is refused
@@ -23,7 +24,8 @@ struct copies {
 // "mmap-fallback", "mjpeg-decode", …
 const char *copy_kind_name(enum copy_kind kind);
 void copies_count(struct copies *copies, enum copy_kind kind);
+uint64_t copies_total(const struct copies *copies);
 // Copies every plane of a picture laid out as `source_layout` at `data` into `frame`, counted once.
-struct frame_layout;
+// Format, width and height must be those of the frame; offsets and strides may differ.
 void copies_copy_frame(struct copies *copies, enum copy_kind kind, struct frame *frame,
                        const struct frame_layout *source_layout, const uint8_t *data);

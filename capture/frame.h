@@ -8,6 +8,7 @@
 #include "capture/pixel_format.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct frame_pool;
@@ -34,11 +35,14 @@ struct frame_layout {
 void frame_layout_init(struct frame_layout *layout, const struct pixel_format *format,
                        uint32_t width, uint32_t height, size_t stride_align);
 
+// Whether pictures of both layouts look the same in memory.
+bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b);
+
 struct frame {
     struct frame_pool *pool; // owned reference
     atomic_uint references;
     struct frame_layout layout;
-    uint8_t *data; // the block; owned by the pool
+    uint8_t *data;  // the block; owned by the pool
     unsigned index; // number of this frame in its pool
     // Capture: first byte of exposure or delivery as the driver says, CLOCK_MONOTONIC; and when
     // edged got hold of the frame.

@@ -2,8 +2,9 @@
 //
 // Frame n is a pure function of n and the size. Definition (W, H: size in pixels):
 // - scene: 40x40 pixel cells, C = ceil(W / 40) a row, repeating every 40 C pixels. Cell (i, j) has
-//   h = (uint32)((73856093 i) ^ (19349663 j)) * 2654435761 (all mod 2^32), luma 40 + (160 (h >> 24) >> 8),
-//   Cb 96 + (h >> 16 & 63), Cr 96 + (h >> 8 & 63). Pixel (x, y) of frame n shows the scene at
+//   h = (uint32)((73856093 i) ^ (19349663 j)) * 2654435761 (all mod 2^32), luma 40 + (160 (h >> 24)
+//   >> 8), Cb 96 + (h >> 16 & 63), Cr 96 + (h >> 8 & 63). Pixel (x, y) of frame n shows the scene
+//   at
 //   ((x + 2 n) mod 40 C, y): the scene moves left by 2 pixels a frame.
 // - number: over it, in the top left corner, 20 blocks side by side, each B x B pixels,
 //   B = max(4, W / 20 rounded down to a multiple of 4), chroma 128. Block k is striped for a 1 and

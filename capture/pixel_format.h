@@ -12,7 +12,7 @@ struct pixel_format {
     const char *gst_name; // as GStreamer caps spell it: "YUY2"
     unsigned plane_count;
     struct {
-        uint8_t bytes;   // per sample group in this plane (YUYV: 4 per 2 pixels -> bytes 2, shift 0)
+        uint8_t bytes;   // of one sample group, 1 << shift_x pixels wide (YUYV: 4, shift_x 1)
         uint8_t shift_x; // log2 of the horizontal subsampling
         uint8_t shift_y; // log2 of the vertical subsampling
     } planes[PIXEL_FORMAT_PLANES_MAX];
@@ -21,7 +21,8 @@ struct pixel_format {
 };
 
 // YUYV UYVY NV12 NV21 YU12 422P 444P GREY RGB3 BGR3 XR24 (bytes B G R x in memory).
-// 422P and 444P come only out of JPEGs. NULL when unknown.
+// 422P and 444P come only out of JPEGs and GStreamer; V4L2 has no 444P, its fourcc is edged's own.
+// NULL when unknown.
 const struct pixel_format *pixel_format_by_name(const char *name);
 const struct pixel_format *pixel_format_by_fourcc(uint32_t fourcc);
 const struct pixel_format *pixel_format_by_gst_name(const char *gst_name);

@@ -41,6 +41,11 @@ struct source_ops {
     void (*close)(struct source *source); // stops first; takes half-built objects
 };
 
+extern const struct source_ops source_v4l2_ops; // device "" is the first that works
+extern const struct source_ops source_gstreamer_ops;
+extern const struct source_ops source_file_ops;
+extern const struct source_ops source_pattern_ops;
+
 // Embedded first in every source.
 struct source {
     const struct source_ops *ops;
@@ -48,11 +53,14 @@ struct source {
     struct source_counters counters;
 };
 
+// Fills in mode->description from the rest: "LABEL NV12 1280x720@30".
+void source_mode_describe(struct source_mode *mode, const char *label);
+
 // Opens what `camera` asks for and negotiates the nearest format, size and rate to the wish.
 // "auto" takes the first V4L2 device that delivers a known format, else the pattern.
 // Errors carry a sentence that names the device and what is allowed: -ENOENT or -ENODEV (missing),
 // -EBUSY (another program streams from it), -EACCES, -EINVAL (not a capture device, bad pipeline),
-// -ENOTSUP (no format in common).
+// -ENOTSUP (no format in common), -ETIMEDOUT (a pipeline or clip that delivers nothing).
 int source_open(const struct config_camera *camera, const struct source_environment *environment,
                 struct error *error, struct source **ret_source);
 int source_start(struct source *source, struct error *error);

@@ -1,0 +1,62 @@
+#include "capture/frame.h"
+
+#include "capture/frame_pool_private.h"
+
+#include <string.h>
+
+static size_t round_up(size_t value, size_t align)
+{
+    return (value + align - 1) & ~(align - 1);
+}
+
+// `value` divided by 2^shift, rounded up.
+static uint32_t subsample(uint32_t value, unsigned shift)
+{
+    return (uint32_t)(((uint64_t)value + (1U << shift) - 1) >> shift);
+}
+
+void frame_layout_init(struct frame_layout *layout, const struct pixel_format *format,
+                       uint32_t width, uint32_t height, size_t stride_align)
+{
+    *layout = (struct frame_layout){.format = format, .width = width, .height = height};
+    for (unsigned i = 0; i < format->plane_count; i++) {
+        uint32_t groups = subsample(width, format->planes[i].shift_x);
+
+        layout->planes[i].offset = layout->size;
+        layout->planes[i].width_bytes = groups * format->planes[i].bytes;
+        layout->planes[i].rows = subsample(height, format->planes[i].shift_y);
+        layout->planes[i].stride = round_up(layout->planes[i].width_bytes, stride_align);
+        layout->size += layout->planes[i].stride * layout->planes[i].rows;
+    }
+    if (format->luma_step == 0 || strcmp(format->name, "GREY") == 0) {
+        layout->range = FRAME_RANGE_FULL;
+    }
+}
+
+bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b)
+{
+    if (a->format != b->format || a->width != b->width || a->height != b->height ||
+        a->size != b->size || a->range != b->range) {
+        return false;
+    }
+    for (unsigned i = 0; i < a->format->plane_count; i++) {
+        if (a->planes[i].offset != b->planes[i].offset ||
+            a->planes[i].stride != b->planes[i].stride) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct frame *frame_ref(struct frame *frame)
+{
+    atomic_fetch_add_explicit(&frame->references, 1, memory_order_relaxed);
+    return frame;
+}
+
+void frame_unref(struct frame *frame)
+{
+    if (frame && atomic_fetch_sub_explicit(&frame->references, 1, memory_order_acq_rel) == 1) {
+        frame_pool_return(frame->pool, frame);
+    }
+}

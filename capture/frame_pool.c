@@ -1,0 +1,142 @@
+// The free frames are the set bits of one atomic word, so taking and returning never lock and the
+// frame used last, warm in the caches, tends to be the next. A pool lives until its owner and all
+// frames that are out have dropped their references.
+#include "capture/frame_pool.h"
+
+#include "capture/frame_pool_private.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define FRAMES_MAX 64
+
+struct frame_pool {
+    atomic_uint references;
+    _Atomic uint64_t free; // bit i: frame i is in the pool
+    struct frame_allocator allocator;
+    struct frame_layout layout;
+    unsigned count; // frames with memory
+    struct frame frames[];
+};
+
+static int host_allocate(void *context, size_t size, void **ret_memory)
+{
+    void *memory;
+
+    (void)context;
+    memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return -errno;
+    }
+    *ret_memory = memory;
+    return 0;
+}
+
+static void host_release(void *context, void *memory, size_t size)
+{
+    (void)context;
+    munmap(memory, size);
+}
+
+const struct frame_allocator *frame_allocator_host(void)
+{
+    static const struct frame_allocator allocator = {
+        .kind = "host",
+        .allocate = host_allocate,
+        .release = host_release,
+    };
+
+    return &allocator;
+}
+
+static void pool_free(struct frame_pool *pool)
+{
+    while (pool->count > 0) {
+        pool->count--;
+        pool->allocator.release(pool->allocator.context, pool->frames[pool->count].data,
+                                pool->layout.size);
+    }
+    free(pool);
+}
+
+int frame_pool_new(const struct frame_layout *layout, unsigned count,
+                   const struct frame_allocator *allocator, struct frame_pool **ret_pool)
+{
+    struct frame_pool *pool;
+
+    if (count < 1 || count > FRAMES_MAX || layout->size == 0) {
+        return -EINVAL;
+    }
+    pool = calloc(1, sizeof *pool + count * sizeof pool->frames[0]);
+    if (!pool) {
+        return -ENOMEM;
+    }
+    pool->allocator = *allocator;
+    pool->layout = *layout;
+    while (pool->count < count) {
+        struct frame *frame = &pool->frames[pool->count];
+        void *memory = NULL;
+        int r = allocator->allocate(allocator->context, layout->size, &memory);
+
+        if (r < 0) {
+            pool_free(pool);
+            return r;
+        }
+        frame->pool = pool;
+        frame->layout = *layout;
+        frame->data = memory;
+        frame->index = pool->count++;
+    }
+    atomic_init(&pool->free, UINT64_MAX >> (FRAMES_MAX - count));
+    atomic_init(&pool->references, 1);
+    *ret_pool = pool;
+    return 0;
+}
+
+struct frame_pool *frame_pool_ref(struct frame_pool *pool)
+{
+    atomic_fetch_add_explicit(&pool->references, 1, memory_order_relaxed);
+    return pool;
+}
+
+void frame_pool_unref(struct frame_pool *pool)
+{
+    if (pool && atomic_fetch_sub_explicit(&pool->references, 1, memory_order_acq_rel) == 1) {
+        pool_free(pool);
+    }
+}
+
+struct frame *frame_pool_take(struct frame_pool *pool)
+{
+    uint64_t available = atomic_load_explicit(&pool->free, memory_order_relaxed);
+
+    while (available != 0) {
+        uint64_t lowest = available & -available;
+
+        if (atomic_compare_exchange_weak_explicit(&pool->free, &available, available ^ lowest,
+                                                  memory_order_acquire, memory_order_relaxed)) {
+            struct frame *frame = &pool->frames[__builtin_ctzll(lowest)];
+
+            frame_pool_ref(pool);
+            atomic_store_explicit(&frame->references, 1, memory_order_relaxed);
+            return frame;
+        }
+    }
+    return NULL;
+}
+
+void frame_pool_return(struct frame_pool *pool, struct frame *frame)
+{
+    atomic_fetch_or_explicit(&pool->free, UINT64_C(1) << frame->index, memory_order_release);
+    frame_pool_unref(pool);
+}
+
+const struct frame_layout *frame_pool_layout(const struct frame_pool *pool)
+{
+    return &pool->layout;
+}
+
+const char *frame_pool_memory_kind(const struct frame_pool *pool)
+{
+    return pool->allocator.kind;
+}
