@@ -185,7 +185,7 @@ static int include(struct config_text *target, const struct piece *from, const c
 {
     _cleanup_(cleanup_free) char *text = NULL;
     struct piece piece = {.depth = from->depth + 1};
-    size_t length;
+    size_t length = 0;
     int r = add_name(target, resolve(from->name, name, name_length));
 
     if (r < 0) {
