@@ -153,6 +153,7 @@ static void assert_series(void **state, const char *series, double expected)
 
     if (!value) {
         fail_msg("no series %s", series);
+        return;
     }
     assert_float_equal(*value, expected, 1e-9);
 }
