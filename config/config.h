@@ -101,8 +101,9 @@ int config_load(const char *path, FILE *problems, struct config **ret_config);
 int config_parse(const char *text, const char *name, FILE *problems, struct config **ret_config);
 
 // Writes `config` with camera number `camera` alone (or all of them with SIZE_MAX) as libconfig
-// text that config_parse() accepts and that is equal exactly when the settings are equal.
-// The caller frees *ret_text.
+// text that config_parse() accepts without problems and that is equal exactly when the settings are
+// equal; keys without effect (gain of a gray view) are left out. -ENOMEM. The caller frees
+// *ret_text.
 int config_format(const struct config *config, size_t camera, char **ret_text);
 
 // Sets one key of a view as it would stand in the file: `key` as in the schema ("gain"), `value`
