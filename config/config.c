@@ -65,6 +65,24 @@ static int refuse_key(const char *name, struct error *error)
     return -EINVAL;
 }
 
+static int refuse_unused(const struct schema_key *key, const struct config_view *view,
+                         struct error *error)
+{
+    _cleanup_(cleanup_free) char *users = NULL;
+    size_t size;
+    FILE *file = open_memstream(&users, &size);
+
+    if (!file) {
+        return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
+    }
+    schema_print_selected(file, &schema_view, key->used_by);
+    if (fclose(file) != 0) {
+        return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
+    }
+    return error_set(error, -EINVAL, "%s: no effect with view = \"%s\", only with %s", key->name,
+                     config_view_kind_name(view->view), users);
+}
+
 int config_view_set(struct config_view *view, const char *key, const char *value,
                     struct error *error)
 {
@@ -76,8 +94,7 @@ int config_view_set(struct config_view *view, const char *key, const char *value
         return refuse_key(key, error);
     }
     if (found->used_by && !(found->used_by & 1U << selected)) {
-        return error_set(error, -EINVAL, "%s: no effect with view = \"%s\"", key,
-                         config_view_kind_name(view->view));
+        return refuse_unused(found, view, error);
     }
     r = schema_assign_text(found, view, value, error);
     if (r == -ENOMEM) {

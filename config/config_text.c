@@ -23,7 +23,7 @@ static const char *describe(int code)
     switch (code) {
     case -EFBIG:
         return "larger than 4 MiB, what it includes counted in";
-    case -ELOOP:
+    case -EMLINK:
         return "@include nested deeper than 8 files";
     default:
         return strerror(-code);
@@ -192,7 +192,7 @@ static int include(struct config_text *target, const struct piece *from, const c
         return r;
     }
     if (piece.depth > DEPTH_MAX) {
-        return -ELOOP;
+        return -EMLINK;
     }
     piece.name = target->files[target->file_count - 1];
     r = read_file(piece.name, &text, &length);

@@ -30,7 +30,7 @@ struct config_text {
 // Reads `path`, or takes `text` that is called `name`, into a zeroed `target` whose `problems` is
 // set (NULL: none). A missing include, an include of something unreadable and a byte 0 are written
 // as problems and counted in `errors`; a main file that cannot be read, includes more than 8 deep
-// (-ELOOP), more than 4 MiB in all (-EFBIG) and -ENOMEM end the reading and are written, too.
+// (-EMLINK), more than 4 MiB in all (-EFBIG) and -ENOMEM end the reading and are written, too.
 int config_text_read(struct config_text *target, const char *path);
 int config_text_take(struct config_text *target, const char *text, const char *name);
 void config_text_finish(struct config_text *text);

@@ -80,13 +80,13 @@ static void refuse_unknown(struct problems *problems, const config_setting_t *se
     problems_end(problems);
 }
 
-// Room for `count` elements of a list in `object`; the count is set with them.
+// Room for `count` zeroed elements of a list in `object`; none for an empty one.
 static int allocate_list(const struct schema_key *key, void *object, size_t count, size_t size,
                          char **ret_elements)
 {
-    char *elements = calloc(count ? count : 1, size);
+    char *elements = count ? calloc(count, size) : NULL;
 
-    if (!elements) {
+    if (count && !elements) {
         return -ENOMEM;
     }
     schema_set_list(key, object, elements, count);

@@ -1,19 +1,25 @@
 #include "config/suggest.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define LENGTH_MAX 32
+#define PREFIX_MIN 3
 
 static unsigned least(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-// Optimal string alignment: rows of the dynamic programme over the letters of `a`.
+// Optimal string alignment: cost[i][j] turns the first i letters of `a` into the first j of `b`.
+// Longer words than LENGTH_MAX are far from everything.
 static unsigned edit_distance(const char *a, size_t length_a, const char *b, size_t length_b)
 {
     unsigned cost[LENGTH_MAX + 1][LENGTH_MAX + 1];
 
+    if (length_a > LENGTH_MAX || length_b > LENGTH_MAX) {
+        return UINT_MAX;
+    }
     for (size_t i = 0; i <= length_a; i++) {
         cost[i][0] = (unsigned)i;
     }
@@ -39,14 +45,11 @@ int suggest_nearest(const char *typed, const char *const *first, size_t count, s
     unsigned best = (unsigned)(length + 1) / 3 + 1;
     int nearest = -1;
 
-    if (length > LENGTH_MAX) {
-        return -1;
-    }
     for (size_t i = 0; i < count; i++) {
         const char *word = *(const char *const *)((const char *)first + i * stride);
-        size_t word_length = strlen(word);
-        unsigned distance =
-            word_length > LENGTH_MAX ? best : edit_distance(typed, length, word, word_length);
+        unsigned distance = length >= PREFIX_MIN && strncmp(word, typed, length) == 0
+                                ? 1
+                                : edit_distance(typed, length, word, strlen(word));
 
         if (distance < best) {
             best = distance;

@@ -110,6 +110,22 @@ static void check_selected(struct problems *problems, const config_setting_t *se
     }
 }
 
+// Whether the element of a list is what `name` came from; not so when its own name, or the kind of
+// view it would be named after, was refused.
+static bool is_named(const config_setting_t *list, size_t index, const char *name)
+{
+    const config_setting_t *setting = config_setting_get_elem(list, (unsigned)index);
+    const char *given;
+
+    if (!config_setting_is_group(setting)) {
+        return false;
+    }
+    if (config_setting_get_member(setting, "name")) {
+        return config_setting_lookup_string(setting, "name", &given) && strcmp(given, name) == 0;
+    }
+    return !config_setting_lookup_string(setting, "view", &given) || strcmp(given, name) == 0;
+}
+
 static void refuse_duplicate(struct problems *problems, const config_setting_t *setting,
                              const char *name, const char *what, size_t other)
 {
@@ -133,7 +149,9 @@ static void check_views(struct problems *problems, const config_setting_t *camer
         }
         check_selected(problems, setting, &schema_view, &camera->views[i]);
         for (size_t j = 0; j < i; j++) {
-            if (strcmp(camera->views[i].name, camera->views[j].name) == 0) {
+            if (strcmp(camera->views[i].name, camera->views[j].name) == 0 &&
+                is_named(list, i, camera->views[i].name) &&
+                is_named(list, j, camera->views[j].name)) {
                 refuse_duplicate(problems, setting, camera->views[i].name, "views", j);
                 break;
             }
@@ -155,7 +173,9 @@ void validate_check(struct problems *problems, const config_setting_t *root,
         check_selected(problems, setting, &schema_camera, &config->cameras[i]);
         check_views(problems, setting, &config->cameras[i]);
         for (size_t j = 0; j < i; j++) {
-            if (strcmp(config->cameras[i].name, config->cameras[j].name) == 0) {
+            if (strcmp(config->cameras[i].name, config->cameras[j].name) == 0 &&
+                is_named(list, i, config->cameras[i].name) &&
+                is_named(list, j, config->cameras[j].name)) {
                 refuse_duplicate(problems, setting, config->cameras[i].name, "cameras", j);
                 break;
             }

@@ -1,6 +1,7 @@
 // edgectl: the commands around a running edged and on files. `argv` of a command starts with its
 // name; its result is the exit status.
 #include "config/base.h"
+#include "config/suggest.h"
 #include "daemon/ctl/status.h"
 
 #include <stdio.h>
@@ -22,43 +23,14 @@ static void print_usage(FILE *file)
     fputs("\n`edgectl COMMAND --help` explains a command, edgectl(1) all of them.\n", file);
 }
 
-// Insertions, deletions and replacements from one word to the other.
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[33] = {0}, length = strnlen(b, ARRAY_LENGTH(row) - 1);
-
-    for (size_t j = 0; j <= length; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; *a; i++, a++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= length; j++) {
-            size_t best = diagonal + (*a != b[j - 1]);
-
-            diagonal = row[j];
-            best = best < diagonal + 1 ? best : diagonal + 1;
-            row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
-        }
-    }
-    return row[length];
-}
-
 static int refuse(const char *name)
 {
-    const char *nearest = NULL;
-    size_t distance = 3; // two slips
+    int nearest =
+        suggest_nearest(name, &commands[0].name, ARRAY_LENGTH(commands), sizeof commands[0]);
 
-    for (size_t i = 0; i < ARRAY_LENGTH(commands); i++) {
-        if (edit_distance(name, commands[i].name) < distance) {
-            nearest = commands[i].name;
-            distance = edit_distance(name, nearest);
-        }
-    }
-    if (nearest) {
+    if (nearest >= 0) {
         fprintf(stderr, "edgectl: there is no command \"%s\", did you mean \"%s\"?\n", name,
-                nearest);
+                commands[nearest].name);
         return 2;
     }
     fprintf(stderr, "edgectl: there is no command \"%s\"\n", name);
