@@ -1,8 +1,6 @@
 # One Makefile for everything. build/ mirrors the tree; BUILD=DIR puts the results elsewhere.
-#
-#   make             the programs            make check      the same, then unit, golden, e2e tests
-#   make run         build and stream        make check-vm   real systemd, real kernel with a camera
-#   make install     DESTDIR and prefix      make help       all targets
+# `make help` lists the targets; SANITIZE=address,undefined and CI=1 (warnings are errors) change
+# how things are built.
 
 BUILD ?= build
 prefix ?= /usr/local
@@ -10,13 +8,19 @@ bindir ?= $(prefix)/bin
 libexecdir ?= $(prefix)/libexec
 mandir ?= $(prefix)/share/man
 sysconfdir ?= /etc
+unitdir ?= $(prefix)/lib/systemd/system
+sysusersdir ?= $(prefix)/lib/sysusers.d
+# udev of systemd 245 does not look below /usr/local.
+udevrulesdir ?= $(if $(filter /usr,$(prefix)),/usr/lib,/etc)/udev/rules.d
 VERSION := 0.1.0
 
 CC ?= cc
 PYTHON ?= /usr/bin/python3
+PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
-            gstreamer-rtsp-server-1.0 json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
+            gstreamer-rtsp-1.0 gstreamer-rtsp-server-1.0 json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
 # The oldest systems edged supports (JetPack 5): newer API of these libraries does not compile.
+# tests/lint/api_floor holds the libraries that have no such macros.
 FLOORS := -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_64 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_64 \
           -DJSON_VERSION_MIN_REQUIRED=JSON_VERSION_1_4 -DJSON_VERSION_MAX_ALLOWED=JSON_VERSION_1_4 \
           -DGST_DISABLE_DEPRECATED
@@ -28,9 +32,10 @@ CPPFLAGS += -I. -D_GNU_SOURCE $(FLOORS) -DEDGED_VERSION='"$(VERSION)"' \
             -DEDGED_LIBEXECDIR='"$(libexecdir)"' -DEDGED_SYSCONFDIR='"$(sysconfdir)"'
 CFLAGS += -std=gnu17 $(OPTIMIZE) -g -fPIC -pthread $(WARNINGS) $(SANITIZERS)
 LDFLAGS += -pthread $(SANITIZERS)
-# Evaluated in recipes only, so that `make setup` works before the packages are there.
-PACKAGE_CFLAGS = $(shell pkg-config --cflags $(PACKAGES))
-LDLIBS = $(shell pkg-config --libs $(PACKAGES)) -lm
+# Asked for once, and only by the first recipe that compiles: `make setup` works without pkg-config.
+pkg_config = $(or $(shell pkg-config $(1) $(PACKAGES)),$(error packages are missing: run scripts/setup))
+PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(call pkg_config,--cflags))$(PACKAGE_CFLAGS)
+LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm)$(LDLIBS)
 
 # Every .c of these folders is part of libedged.a, except the programs' main files.
 MAINS := daemon/front/main.c daemon/camera/main.c daemon/ctl/main.c
@@ -40,15 +45,61 @@ LIBRARY := $(BUILD)/libedged.a
 PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+# Stand-ins the tests put in place of a driver or of the camera process.
+FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c)) \
+         $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c))
 
-.PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan lint install clean help
+.PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(PROGRAMS)
+all: $(PROGRAMS) ## the programs: edged, edged-camera, edgectl
 
-setup:
-	scripts/setup
+setup: ## install missing packages (Debian 12, Ubuntu 20.04 to 24.04)
+	@scripts/setup
+
+# A make of its own after setup, so that it sees what setup installed, whatever -j says.
+run: setup ## build, and stream a camera's edges, or those of a street where there is no camera
+	@$(MAKE) --no-print-directory all
+	@EDGED_BUILD=$(BUILD) scripts/run
+
+check: setup ## unit, golden and end-to-end tests
+	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory check-unit
+	@$(MAKE) --no-print-directory check-golden
+	@$(MAKE) --no-print-directory check-e2e
+
+check-unit: $(UNIT_TESTS) $(FAKES) ## every module by itself
+	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
+
+check-golden: $(PROGRAMS) ## results on real pictures, bit for bit against OpenCV
+	$(PYTEST) tests/golden
+
+check-e2e: $(PROGRAMS) $(FAKES) ## the real programs with real clients on loopback
+	$(PYTEST) tests/e2e
+
+check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
+	@scripts/setup --with beds
+	@scripts/bed-root build/beds
+	$(PYTEST) tests/systemd tests/vm
+
+bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeline
+	@set -e; for bench in $(BENCHES); do $$bench; done
+	$(if $(wildcard tests/bench/*.py),EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B tests/bench/$(notdir $(firstword $(wildcard tests/bench/*.py))))
+
+# edged's own leaks count; what GStreamer and its plugins keep for good is listed in tests/lsan.supp.
+asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0
+asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
+asan: export UBSAN_OPTIONS = print_stacktrace=1
+asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
+	@$(MAKE) --no-print-directory BUILD=build/asan SANITIZE=address,undefined check-unit check-golden check-e2e
+
+tsan: ## check-unit under ThreadSanitizer
+	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread check-unit
+
+lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
+	@scripts/setup --group lint
+	@BUILD=$(BUILD) CPPFLAGS="$(subst ",\",$(CPPFLAGS)) $(PACKAGE_CFLAGS) -std=gnu17" tests/lint/lint
 
 $(BUILD)/edged: $(BUILD)/daemon/front/main.o $(LIBRARY)
 $(BUILD)/edged-camera: $(BUILD)/daemon/camera/main.o $(LIBRARY)
@@ -62,9 +113,14 @@ $(LIBRARY): $(OBJECTS)
 # The CPU kernels are plain loops: the vectorizer needs -O3.
 $(BUILD)/kernels/%.o: OPTIMIZE = -O3
 
-$(BUILD)/%.o: %.c
+$(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' | cmp -s - $@ || echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' >$@
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
@@ -72,7 +128,30 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-clean:
+$(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/fake_v4l2/%.so: $(BUILD)/tests/fake_v4l2/%.o
+	$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
+
+MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
+INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)
+CONF := $(DESTDIR)$(sysconfdir)/edged/edged.conf
+
+install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new one put beside it
+	install -Dm755 -t $(DESTDIR)$(bindir) $(BUILD)/edged $(BUILD)/edgectl
+	install -Dm755 -t $(DESTDIR)$(libexecdir) $(BUILD)/edged-camera
+	install -Dm644 config/edged.conf $(CONF)$$(test ! -e $(CONF) || echo .new)
+	$(foreach page,$(MAN_PAGES),install -Dm644 -t $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page))) $(page) &&) true
+	$(call INSTALL_UNIT,systemd/edged.service,$(unitdir)/edged.service)
+	$(call INSTALL_UNIT,systemd/sysusers.conf,$(sysusersdir)/edged.conf)
+	$(call INSTALL_UNIT,systemd/70-edged.rules,$(udevrulesdir)/70-edged.rules)
+	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemd-sysusers; systemctl daemon-reload; udevadm control --reload; })
+
+clean: ## remove build/, test beds included
 	rm -rf $(BUILD)
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d)
+help: ## this list
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
+
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d))

@@ -22,6 +22,16 @@ void copies_count(struct copies *copies, enum copy_kind kind)
     atomic_fetch_add_explicit(&copies->count[kind], 1, memory_order_relaxed);
 }
 
+uint64_t copies_total(const struct copies *copies)
+{
+    uint64_t total = 0;
+
+    for (int kind = 0; kind < COPY_KIND_COUNT; kind++) {
+        total += atomic_load_explicit(&copies->count[kind], memory_order_relaxed);
+    }
+    return total;
+}
+
 static void copy_plane(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride,
                        size_t width_bytes, uint32_t rows)
 {

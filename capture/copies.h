@@ -24,6 +24,7 @@ struct copies {
 // "mmap-fallback", "mjpeg-decode", …
 const char *copy_kind_name(enum copy_kind kind);
 void copies_count(struct copies *copies, enum copy_kind kind);
+uint64_t copies_total(const struct copies *copies);
 // Copies every plane of a picture laid out as `source_layout` at `data` into `frame`, counted once.
 // Format, width and height must be those of the frame; offsets and strides may differ.
 void copies_copy_frame(struct copies *copies, enum copy_kind kind, struct frame *frame,

@@ -33,6 +33,21 @@ void frame_layout_init(struct frame_layout *layout, const struct pixel_format *f
     }
 }
 
+bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b)
+{
+    if (a->format != b->format || a->width != b->width || a->height != b->height ||
+        a->size != b->size || a->range != b->range) {
+        return false;
+    }
+    for (unsigned i = 0; i < a->format->plane_count; i++) {
+        if (a->planes[i].offset != b->planes[i].offset ||
+            a->planes[i].stride != b->planes[i].stride) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct frame *frame_ref(struct frame *frame)
 {
     atomic_fetch_add_explicit(&frame->references, 1, memory_order_relaxed);

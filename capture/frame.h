@@ -8,6 +8,7 @@
 #include "capture/pixel_format.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct frame_pool;
@@ -33,6 +34,9 @@ struct frame_layout {
 // RGB and GREY.
 void frame_layout_init(struct frame_layout *layout, const struct pixel_format *format,
                        uint32_t width, uint32_t height, size_t stride_align);
+
+// Whether pictures of both layouts look the same in memory.
+bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b);
 
 struct frame {
     struct frame_pool *pool; // owned reference

@@ -1,8 +1,8 @@
 // One log call for journal and terminal.
 //
 // When stderr is the journal (JOURNAL_STREAM), messages go there with a MESSAGE_ID per event kind
-// and the fields EDGED_CAMERA=, EDGED_STATE=; otherwise as one readable line on stderr. One message for
-// one failure, at the place that decides what happens next, and it ends in what happens next.
+// and the fields EDGED_CAMERA=, EDGED_STATE=; otherwise as one readable line on stderr. One message
+// for one failure, at the place that decides what happens next, and it ends in what happens next.
 #pragma once
 
 #include <syslog.h>
@@ -10,7 +10,7 @@
 // Kinds of event, each with its own MESSAGE_ID (daemon/log.c, documented in edged(8)).
 enum log_event {
     LOG_EVENT_NONE,
-    LOG_EVENT_STARTED,        // the daemon can serve its mounts
+    LOG_EVENT_STARTED, // the daemon can serve its mounts
     LOG_EVENT_STOPPING,
     LOG_EVENT_RELOADED,       // or a reload was refused
     LOG_EVENT_CAMERA_STATE,   // a camera changed state
@@ -19,8 +19,17 @@ enum log_event {
     LOG_EVENT_COUNT,
 };
 
+// The name in front of every line and the journal's SYSLOG_IDENTIFIER= ("edged" until this is
+// called). `name` must stay valid: a literal.
+void log_set_program(const char *name);
+
+// The MESSAGE_ID of an event kind, 32 lowercase hex digits; NULL for LOG_EVENT_NONE.
+const char *log_event_id(enum log_event event);
+
 // `priority` is LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO or LOG_DEBUG. `camera` and `state` may
-// be NULL.
+// be NULL; `camera` also opens the line ("edged: warning: front: …"). LOG_DEBUG is dropped unless
+// the environment says EDGED_LOG=debug. Control characters become spaces, and text beyond 2 KiB is
+// cut. Thread-safe, never fails, keeps errno.
 void log_write(int priority, enum log_event event, const char *camera, const char *state,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -10,7 +10,8 @@ struct view;
 
 // What a view delivers.
 enum view_output {
-    VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma 128
+    VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma
+                        // 128
     VIEW_OUTPUT_EXACT,  // GREY for gray and edges, RGB3 for camera: for files, no range mapping
 };
 

@@ -53,4 +53,10 @@ struct snapshot {
     struct snapshot_mount *mounts;
 };
 
-void snapshot_free(struct snapshot *snapshot); // NULL is fine
+// Frees the snapshot with its two arrays, all from malloc() or calloc(). NULL is fine.
+void snapshot_free(struct snapshot *snapshot);
+
+static inline void cleanup_snapshot(struct snapshot **snapshot)
+{
+    snapshot_free(*snapshot);
+}

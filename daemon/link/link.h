@@ -13,8 +13,8 @@
 
 struct link;
 
-// One message, borrowed by the handler. With an `allocate` hook the payload is written straight
-// into memory of the receiver's choice.
+// One message. The payload belongs to the link until the handler TAKE()s it, and then to the
+// handler, who free()s it: so an access unit is read once, into the memory it is streamed from.
 struct link_message {
     struct link_header header;
     uint8_t *payload; // header.size bytes, followed by a NUL byte that does not count
@@ -35,12 +35,15 @@ int link_send(struct link *link, enum link_type type, uint32_t view, const struc
 int link_send_bytes(struct link *link, enum link_type type, uint32_t view, const void *bytes,
                     size_t size);
 
+// Tells the owner's thread to look at link_wants_write(): called from the sending thread, without
+// locks held, when something stays in the queue. Set it before the first send; NULL: no call.
+void link_set_wake(struct link *link, void (*wake)(void *context), void *context);
 bool link_wants_write(struct link *link);
 // Sends from the queue what the socket takes. 0 or -EPIPE.
 int link_flush(struct link *link);
 
 // Called for each complete message; a negative return ends link_receive with it.
-typedef int link_handler(void *context, const struct link_message *message);
+typedef int link_handler(void *context, struct link_message *message);
 // Reads what is there and calls `handler` for each complete message. 0 when the socket is empty,
 // -EPIPE when the other end closed, -EPROTO for a malformed header.
 int link_receive(struct link *link, link_handler *handler, void *context);

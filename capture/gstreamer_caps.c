@@ -1,0 +1,96 @@
+#include "capture/gstreamer_caps.h"
+
+#include <errno.h>
+
+static void set_formats(GstStructure *structure, const struct pixel_format *only)
+{
+    const struct pixel_format *format;
+    GValue list = G_VALUE_INIT;
+
+    if (only) {
+        gst_structure_set(structure, "format", G_TYPE_STRING, only->gst_name, NULL);
+        return;
+    }
+    g_value_init(&list, GST_TYPE_LIST);
+    for (size_t i = 0; (format = pixel_format_at(i)); i++) {
+        GValue name = G_VALUE_INIT;
+
+        g_value_init(&name, G_TYPE_STRING);
+        g_value_set_static_string(&name, format->gst_name);
+        gst_value_list_append_and_take_value(&list, &name);
+    }
+    gst_structure_take_value(structure, "format", &list);
+}
+
+static void append(GstCaps *caps, const struct pixel_format *format, int width, int height, int fps)
+{
+    GstStructure *structure = gst_structure_new_empty("video/x-raw");
+
+    set_formats(structure, format);
+    if (width > 0) {
+        gst_structure_set(structure, "width", G_TYPE_INT, width, "height", G_TYPE_INT, height,
+                          NULL);
+    }
+    if (fps > 0) {
+        gst_structure_set(structure, "framerate", GST_TYPE_FRACTION, fps, 1, NULL);
+    }
+    gst_caps_append_structure(caps, structure);
+}
+
+GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int height, int fps)
+{
+    GstCaps *caps = gst_caps_new_empty();
+
+    if (width > 0) {
+        if (!format) {
+            append(caps, pixel_format_by_name("NV12"), width, height, fps);
+        }
+        append(caps, format, width, height, fps);
+        append(caps, format, width, height, 0);
+    }
+    append(caps, format, 0, 0, 0);
+    return caps;
+}
+
+int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode)
+{
+    const struct pixel_format *format;
+    GstVideoInfo info;
+
+    if (!gst_video_info_from_caps(&info, caps)) {
+        return -ENOTSUP;
+    }
+    format = pixel_format_by_gst_name(GST_VIDEO_INFO_NAME(&info));
+    if (!format) {
+        return -ENOTSUP;
+    }
+    frame_layout_init(&mode->layout, format, (uint32_t)info.width, (uint32_t)info.height, 1);
+    for (unsigned i = 0; i < format->plane_count; i++) {
+        mode->layout.planes[i].offset = info.offset[i];
+        mode->layout.planes[i].stride = (size_t)info.stride[i];
+    }
+    mode->layout.size = info.size;
+    if (info.colorimetry.range != GST_VIDEO_COLOR_RANGE_UNKNOWN) {
+        mode->layout.range = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255
+                                 ? FRAME_RANGE_FULL
+                                 : FRAME_RANGE_LIMITED;
+    }
+    mode->fps_numerator = (unsigned)info.fps_n;
+    mode->fps_denominator = (unsigned)info.fps_d;
+    return 0;
+}
+
+bool gstreamer_layout_equal(const struct frame_layout *a, const struct frame_layout *b)
+{
+    if (a->format != b->format || a->width != b->width || a->height != b->height ||
+        a->range != b->range || a->size != b->size) {
+        return false;
+    }
+    for (unsigned i = 0; i < a->format->plane_count; i++) {
+        if (a->planes[i].offset != b->planes[i].offset ||
+            a->planes[i].stride != b->planes[i].stride) {
+            return false;
+        }
+    }
+    return true;
+}

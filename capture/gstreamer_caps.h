@@ -1,0 +1,18 @@
+// Between GStreamer's caps and edged's layouts.
+#pragma once
+
+#include "capture/source.h"
+
+#include <gst/video/video.h>
+
+// What an intake accepts, the most wanted first: `format` (NULL: any we know, NV12 rather than
+// others) in the wished size and rate, then in any. `width` 0: no wish. The caller owns the result.
+GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int height, int fps);
+
+// Fills layout and rate (0/1 when the caps tell none) of `mode` from fixed raw video caps. Strides
+// and offsets are GStreamer's default ones, so that elements that know no GstVideoMeta can write
+// into such a picture, too. -ENOTSUP: not raw video in a format we know.
+int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode);
+
+// Whether pictures of both layouts look the same in memory and to a viewer.
+bool gstreamer_layout_equal(const struct frame_layout *a, const struct frame_layout *b);

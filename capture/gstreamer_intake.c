@@ -1,0 +1,476 @@
+#include "capture/gstreamer_intake.h"
+
+#include "capture/gstreamer_caps.h"
+#include "capture/gstreamer_frame.h"
+#include "capture/gstreamer_pool.h"
+
+#include <errno.h>
+#include <gst/app/gstappsink.h>
+#include <pthread.h>
+#include <string.h>
+
+#define POOL_FRAMES 8
+
+struct intake {
+    const struct source_environment *environment; // not owned
+    GstElement *pipeline;                         // owned
+    GstElement *sink;                             // owned reference
+    GstCaps *caps;                  // owned reference; those of the last sample taken, lane only
+    struct frame_pool *copy_frames; // owned reference; made for the first copy, lane only
+    bool live;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    // From here on guarded by `lock`.
+    struct frame_pool *frames; // owned reference; what upstream writes into
+    GstCaps *preroll_caps;     // owned reference
+    GstSample *sample;         // owned; the newest, NULL once taken
+    int64_t grabbed_ns;
+    uint64_t arrived;  // samples so far
+    uint64_t replaced; // of them, before they were taken; since it was counted last
+    bool segment_done, eos, failed, failed_to_negotiate;
+    struct error failure;
+};
+
+// Called on GStreamer's streaming threads.
+
+static GstFlowReturn on_preroll(GstAppSink *sink, gpointer data)
+{
+    struct intake *intake = data;
+    GstSample *sample = gst_app_sink_try_pull_preroll(sink, 0);
+
+    if (sample) {
+        pthread_mutex_lock(&intake->lock);
+        gst_caps_replace(&intake->preroll_caps, gst_sample_get_caps(sample));
+        pthread_cond_signal(&intake->changed);
+        pthread_mutex_unlock(&intake->lock);
+        gst_sample_unref(sample);
+    }
+    return GST_FLOW_OK;
+}
+
+static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
+{
+    struct intake *intake = data;
+    GstSample *sample = gst_app_sink_try_pull_sample(sink, 0), *older;
+
+    if (!sample) {
+        return GST_FLOW_OK;
+    }
+    pthread_mutex_lock(&intake->lock);
+    older = intake->sample;
+    intake->sample = sample;
+    intake->grabbed_ns = clock_now_ns();
+    intake->arrived++;
+    intake->replaced += older != NULL;
+    pthread_cond_signal(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+    if (older) {
+        gst_sample_unref(older);
+    }
+    return GST_FLOW_OK;
+}
+
+// The sink hears of the end in PAUSED, too, where the bus does not.
+static void on_eos(GstAppSink *sink, gpointer data)
+{
+    struct intake *intake = data;
+
+    (void)sink;
+    pthread_mutex_lock(&intake->lock);
+    intake->eos = true;
+    pthread_cond_signal(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+}
+
+// Keeps the first error: the ones after it are its consequences.
+static void note_failure(struct intake *intake, GstMessage *message)
+{
+    GError *cause = NULL;
+    gchar *debug = NULL;
+
+    gst_message_parse_error(message, &cause, &debug);
+    g_strdelimit(debug, "\n", ' ');
+    if (!intake->failed) {
+        intake->failed = true;
+        intake->failed_to_negotiate =
+            debug && (strstr(debug, "not-negotiated") || strstr(debug, "not-linked"));
+        error_set(&intake->failure, -EPIPE, "%s: %s%s%s%s", GST_MESSAGE_SRC_NAME(message),
+                  cause->message, debug ? " (" : "", debug ? debug : "", debug ? ")" : "");
+    }
+    g_error_free(cause);
+    g_free(debug);
+}
+
+static GstBusSyncReply on_message(GstBus *bus, GstMessage *message, gpointer data)
+{
+    struct intake *intake = data;
+
+    (void)bus;
+    pthread_mutex_lock(&intake->lock);
+    switch (GST_MESSAGE_TYPE(message)) {
+    case GST_MESSAGE_ERROR:
+        note_failure(intake, message);
+        break;
+    case GST_MESSAGE_SEGMENT_DONE:
+        intake->segment_done = true;
+        break;
+    default:
+        break;
+    }
+    pthread_cond_signal(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+    gst_message_unref(message);
+    return GST_BUS_DROP;
+}
+
+// The pool for pictures laid out as `layout`, with a new reference; NULL without memory.
+static struct frame_pool *pool_for(struct intake *intake, const struct frame_layout *layout)
+{
+    struct frame_pool *frames = NULL;
+
+    pthread_mutex_lock(&intake->lock);
+    if (!intake->frames || !gstreamer_layout_equal(frame_pool_layout(intake->frames), layout)) {
+        frame_pool_unref(intake->frames);
+        intake->frames = NULL;
+        frame_pool_new(layout, POOL_FRAMES, intake->environment->allocator, &intake->frames);
+    }
+    if (intake->frames) {
+        frames = frame_pool_ref(intake->frames);
+    }
+    pthread_mutex_unlock(&intake->lock);
+    return frames;
+}
+
+static GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+    struct source_mode mode = {0};
+    struct frame_pool *frames;
+    GstBufferPool *pool;
+    GstCaps *caps = NULL;
+
+    (void)pad;
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) {
+        return GST_PAD_PROBE_OK;
+    }
+    gst_query_parse_allocation(query, &caps, NULL);
+    if (!caps || gstreamer_caps_read(caps, &mode) < 0) {
+        return GST_PAD_PROBE_OK;
+    }
+    frames = pool_for(data, &mode.layout);
+    if (!frames) {
+        return GST_PAD_PROBE_OK;
+    }
+    pool = gstreamer_pool_new(frames);
+    gst_query_add_allocation_pool(query, pool, (guint)mode.layout.size, 0, 0);
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
+    gst_object_unref(pool);
+    frame_pool_unref(frames);
+    return GST_PAD_PROBE_HANDLED;
+}
+
+// From here on called by the lane thread.
+
+static void connect_sink(struct intake *intake)
+{
+    GstAppSinkCallbacks callbacks = {
+        .eos = on_eos, .new_preroll = on_preroll, .new_sample = on_sample};
+    GstPad *pad = gst_element_get_static_pad(intake->sink, "sink");
+    GstBus *bus = gst_element_get_bus(intake->pipeline);
+    GstClock *clock = gst_system_clock_obtain(); // CLOCK_MONOTONIC
+
+    gst_app_sink_set_callbacks(GST_APP_SINK(intake->sink), &callbacks, intake, NULL);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, on_query, intake, NULL);
+    gst_bus_set_sync_handler(bus, on_message, intake, NULL);
+    gst_pipeline_use_clock(GST_PIPELINE(intake->pipeline), clock);
+    gst_object_unref(clock);
+    gst_object_unref(bus);
+    gst_object_unref(pad);
+}
+
+static int parse(struct intake *intake, const char *fragment, const GstCaps *caps,
+                 struct error *error)
+{
+    g_autofree gchar *caps_text = gst_caps_to_string(caps);
+    g_autofree gchar *text =
+        g_strdup_printf("%s ! appsink name=edged_sink enable-last-sample=false max-buffers=1 "
+                        "drop=true caps=\"%s\"",
+                        fragment, caps_text);
+    g_autoptr(GError) problem = NULL;
+
+    intake->pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &problem);
+    if (!intake->pipeline) {
+        return error_set(error, -EINVAL, "%s", problem->message);
+    }
+    gst_object_ref_sink(intake->pipeline);
+    if (GST_IS_PIPELINE(intake->pipeline)) {
+        intake->sink = gst_bin_get_by_name(GST_BIN(intake->pipeline), "edged_sink");
+    }
+    return intake->sink ? 0 : error_set(error, -EINVAL, "it has no open end to take frames from");
+}
+
+int intake_new(const char *fragment, const GstCaps *caps,
+               const struct source_environment *environment, struct error *error,
+               struct intake **ret_intake)
+{
+    _cleanup_(cleanup_intake) struct intake *intake = calloc(1, sizeof *intake);
+    pthread_condattr_t attributes;
+    int r;
+
+    if (!intake) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    intake->environment = environment;
+    pthread_mutex_init(&intake->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&intake->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    r = parse(intake, fragment, caps, error);
+    if (r < 0) {
+        return r;
+    }
+    connect_sink(intake);
+    *ret_intake = TAKE(intake);
+    return 0;
+}
+
+void intake_free(struct intake *intake)
+{
+    if (!intake) {
+        return;
+    }
+    if (intake->pipeline) {
+        gst_element_set_state(intake->pipeline, GST_STATE_NULL);
+    }
+    g_clear_pointer(&intake->sample, gst_sample_unref);
+    gst_caps_replace(&intake->preroll_caps, NULL);
+    gst_caps_replace(&intake->caps, NULL);
+    gst_clear_object(&intake->sink);
+    gst_clear_object(&intake->pipeline);
+    frame_pool_unref(intake->copy_frames);
+    frame_pool_unref(intake->frames);
+    pthread_cond_destroy(&intake->changed);
+    pthread_mutex_destroy(&intake->lock);
+    free(intake);
+}
+
+GstElement *intake_pipeline(struct intake *intake)
+{
+    return intake->pipeline;
+}
+
+static bool wait_changed(struct intake *intake, int64_t deadline_ns)
+{
+    struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+
+    return pthread_cond_timedwait(&intake->changed, &intake->lock, &until) == 0;
+}
+
+static enum intake_event take_event(struct intake *intake)
+{
+    if (intake->sample) {
+        return INTAKE_SAMPLE;
+    }
+    if (intake->failed) {
+        return INTAKE_FAILED;
+    }
+    if (intake->segment_done) {
+        intake->segment_done = false;
+        return INTAKE_SEGMENT_DONE;
+    }
+    return intake->eos ? INTAKE_EOS : INTAKE_TIMEOUT;
+}
+
+enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns)
+{
+    enum intake_event event;
+
+    pthread_mutex_lock(&intake->lock);
+    do {
+        event = take_event(intake);
+    } while (event == INTAKE_TIMEOUT && wait_changed(intake, deadline_ns));
+    pthread_mutex_unlock(&intake->lock);
+    return event;
+}
+
+int intake_failure(struct intake *intake, struct error *error)
+{
+    int r;
+
+    pthread_mutex_lock(&intake->lock);
+    r = intake->failed_to_negotiate
+            ? error_set(error, -EINVAL, "no video comes out in a format edged knows: %s",
+                        intake->failure.text)
+            : error_set(error, -EPIPE, "%s", intake->failure.text);
+    pthread_mutex_unlock(&intake->lock);
+    return r;
+}
+
+// Waits until the first picture tells the format. The caps are a new reference.
+static int wait_for_caps(struct intake *intake, struct error *error, GstCaps **ret_caps)
+{
+    int64_t deadline_ns = clock_now_ns() + INTAKE_OPEN_TIMEOUT_NS;
+    bool failed, eos;
+
+    pthread_mutex_lock(&intake->lock);
+    while (!intake->preroll_caps && !intake->failed && !intake->eos &&
+           wait_changed(intake, deadline_ns)) {
+    }
+    failed = intake->failed;
+    eos = intake->eos;
+    *ret_caps = intake->preroll_caps ? gst_caps_ref(intake->preroll_caps) : NULL;
+    pthread_mutex_unlock(&intake->lock);
+    if (*ret_caps) {
+        return 0;
+    }
+    if (failed) {
+        return intake_failure(intake, error);
+    }
+    return eos ? error_set(error, -ENODATA, "it ended before the first picture")
+               : error_set(error, -ETIMEDOUT, "it delivered nothing within %d s",
+                           (int)(INTAKE_OPEN_TIMEOUT_NS / NS_PER_S));
+}
+
+int intake_open(struct intake *intake, struct source_mode *mode, struct error *error)
+{
+    g_autoptr(GstCaps) caps = NULL;
+    int r;
+
+    switch (gst_element_set_state(intake->pipeline, GST_STATE_PAUSED)) {
+    case GST_STATE_CHANGE_NO_PREROLL:
+        // Live: the newest picture at once rather than after the pipeline's latency.
+        intake->live = true;
+        g_object_set(intake->sink, "sync", FALSE, NULL);
+        gst_element_set_state(intake->pipeline, GST_STATE_PLAYING);
+        break;
+    default:
+        break; // a failure is on the bus
+    }
+    r = wait_for_caps(intake, error, &caps);
+    if (r < 0) {
+        return r;
+    }
+    if (gstreamer_caps_read(caps, mode) < 0) {
+        return error_set(error, -EINVAL, "no video comes out in a format edged knows");
+    }
+    gst_caps_replace(&intake->caps, caps);
+    return 0;
+}
+
+void intake_play(struct intake *intake)
+{
+    pthread_mutex_lock(&intake->lock);
+    g_clear_pointer(&intake->sample, gst_sample_unref);
+    intake->replaced = 0;
+    pthread_mutex_unlock(&intake->lock);
+    if (!intake->live) {
+        gst_element_set_state(intake->pipeline, GST_STATE_PLAYING);
+    }
+}
+
+void intake_stop(struct intake *intake)
+{
+    gst_element_set_state(intake->pipeline, GST_STATE_READY);
+    pthread_mutex_lock(&intake->lock);
+    intake->segment_done = intake->eos = intake->failed = intake->failed_to_negotiate = false;
+    pthread_mutex_unlock(&intake->lock);
+}
+
+void intake_set_delay(struct intake *intake, int64_t delay_ns)
+{
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(intake->sink, "sink");
+
+    gst_pad_set_offset(pad, delay_ns);
+}
+
+// Checks that pictures still look as negotiated.
+static int check_caps(struct intake *intake, GstCaps *caps, const struct source_mode *mode,
+                      struct error *error)
+{
+    struct source_mode now = {0};
+
+    if (caps == intake->caps) {
+        return 0;
+    }
+    if (gstreamer_caps_read(caps, &now) < 0 ||
+        !gstreamer_layout_equal(&now.layout, &mode->layout)) {
+        g_autofree gchar *text = gst_caps_to_string(caps);
+
+        return error_set(error, -EPIPE, "the pictures changed to %s", text);
+    }
+    gst_caps_replace(&intake->caps, caps);
+    return 0;
+}
+
+// Copies have frames of their own: with a queue upstream, the lent ones may all be waiting there.
+static int copy_frame(struct intake *intake, GstSample *sample, const struct frame_layout *layout,
+                      struct frame **ret_frame)
+{
+    if (!intake->copy_frames) {
+        int r = frame_pool_new(layout, POOL_FRAMES, intake->environment->allocator,
+                               &intake->copy_frames);
+
+        if (r < 0) {
+            return -ENOMEM;
+        }
+    }
+    return gstreamer_frame_copy(sample, intake->copy_frames, intake->environment->copies,
+                                ret_frame);
+}
+
+static int make_frame(struct intake *intake, GstSample *sample, struct source *source,
+                      struct error *error, struct frame **ret_frame)
+{
+    GstBuffer *buffer = gst_sample_get_buffer(sample);
+    struct frame *frame;
+    int r = check_caps(intake, gst_sample_get_caps(sample), &source->mode, error);
+
+    if (r < 0) {
+        return r;
+    }
+    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) {
+        return -EBADMSG;
+    }
+    frame = gstreamer_pool_claim(buffer, &source->mode.layout);
+    if (frame) {
+        *ret_frame = frame;
+        return 0;
+    }
+    r = copy_frame(intake, sample, &source->mode.layout, ret_frame);
+    return r == -ENOMEM ? error_set(error, r, "no frame memory") : r;
+}
+
+int intake_take(struct intake *intake, struct source *source, struct error *error,
+                struct frame **ret_frame)
+{
+    g_autoptr(GstSample) sample = NULL;
+    struct frame *frame;
+    int64_t grabbed_ns, base_time_ns;
+    uint64_t sequence;
+    int r;
+
+    pthread_mutex_lock(&intake->lock);
+    sample = TAKE(intake->sample);
+    grabbed_ns = intake->grabbed_ns;
+    sequence = intake->arrived - 1;
+    source->counters.dropped += intake->replaced;
+    intake->replaced = 0;
+    pthread_mutex_unlock(&intake->lock);
+    r = make_frame(intake, sample, source, error, &frame);
+    if (r == -ENOBUFS || r == -EBADMSG) {
+        source->counters.dropped += r == -ENOBUFS;
+        source->counters.corrupted += r == -EBADMSG;
+        return -EAGAIN;
+    }
+    if (r < 0) {
+        return r;
+    }
+    base_time_ns = (int64_t)gst_element_get_base_time(intake->pipeline);
+    frame->pts_ns = gstreamer_frame_pts(sample, base_time_ns, grabbed_ns);
+    frame->grabbed_ns = grabbed_ns;
+    frame->sequence = sequence;
+    source->counters.frames++;
+    *ret_frame = frame;
+    return 0;
+}

@@ -1,0 +1,63 @@
+// A GStreamer pipeline that ends in edged: shared by the gstreamer and the file source.
+//
+// The pipeline's streaming threads put the newest sample and what the bus says into a mailbox of
+// one place; the lane thread waits on it. The intake answers upstream's ALLOCATION query with a
+// pool over our frames. All functions are for the lane thread.
+#pragma once
+
+#include "capture/source.h"
+
+#include <gst/gst.h>
+
+#define INTAKE_OPEN_TIMEOUT_NS (5 * NS_PER_S)
+
+struct intake;
+
+// What a wait ended with. A sample comes before the news that followed it.
+enum intake_event {
+    INTAKE_TIMEOUT,
+    INTAKE_SAMPLE,
+    INTAKE_SEGMENT_DONE, // the end of a segment seek; reported once
+    INTAKE_EOS,
+    INTAKE_FAILED,
+};
+
+// Parses `fragment` and appends the sink, which takes `caps` (not kept). The environment must
+// outlive the intake. -EINVAL with the parser's text, -ENOMEM.
+int intake_new(const char *fragment, const GstCaps *caps,
+               const struct source_environment *environment, struct error *error,
+               struct intake **ret_intake);
+// Takes NULL. Frames that are out stay valid.
+void intake_free(struct intake *intake);
+
+static inline void cleanup_intake(struct intake **intake)
+{
+    intake_free(*intake);
+}
+
+// The pipeline, to look up elements and to seek in. Owned by the intake.
+GstElement *intake_pipeline(struct intake *intake);
+
+// Brings the pipeline to where its format is known, in PAUSED, or PLAYING when it is live, and
+// fills layout and rate of `mode`. Waits at most INTAKE_OPEN_TIMEOUT_NS: -ETIMEDOUT, -EPIPE (the
+// pipeline's own error), -EINVAL (nothing in a format we know comes out), -ENODATA (it ended).
+int intake_open(struct intake *intake, struct source_mode *mode, struct error *error);
+// Lets frames flow; those that came before are forgotten.
+void intake_play(struct intake *intake);
+// Stops the pipeline and forgets all news, so that intake_play() plays it from its beginning.
+void intake_stop(struct intake *intake);
+
+// Moves all pictures from the next segment on by `delay_ns`, counted from the undelayed time.
+void intake_set_delay(struct intake *intake, int64_t delay_ns);
+
+// Waits until something is there or CLOCK_MONOTONIC is past `deadline_ns`.
+enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);
+// After INTAKE_FAILED: sets `error` to the text of the pipeline and returns -EPIPE, or -EINVAL when
+// the formats there and here did not meet.
+int intake_failure(struct intake *intake, struct error *error);
+
+// After INTAKE_SAMPLE: takes the sample as a frame of `source`, in its own memory or as a counted
+// copy. Capture time, grab time and sequence are filled in, and the counters of `source` count.
+// -EAGAIN: it had to be dropped; -EPIPE: it has not the layout of source->mode any more.
+int intake_take(struct intake *intake, struct source *source, struct error *error,
+                struct frame **ret_frame);

@@ -1,0 +1,19 @@
+// Lends the frames of a pool to GStreamer, so that upstream elements write straight into them.
+//
+// Every GstBuffer that goes upstream wraps one frame and holds a reference to it; nothing is kept
+// when the buffer is done with. So a frame goes home when both GStreamer and edged have let go of
+// it, whoever is last, and is never lent twice at a time. When all frames are out, upstream gets
+// plain memory instead: it neither waits nor fails, and the copy is counted when it arrives.
+#pragma once
+
+#include "capture/frame_pool.h"
+
+#include <gst/gst.h>
+
+// A buffer pool over `frames`, of which it keeps a reference. Never NULL; the caller owns it.
+GstBufferPool *gstreamer_pool_new(struct frame_pool *frames);
+
+// The frame that `buffer` wraps, with a new reference, read-only from now on for GStreamer, too.
+// NULL: the picture lies elsewhere or otherwise than `layout` says, or was handed out before, so
+// that it has to be copied.
+struct frame *gstreamer_pool_claim(GstBuffer *buffer, const struct frame_layout *layout);

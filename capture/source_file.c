@@ -1,0 +1,233 @@
+// A clip, at its own rate, for ever.
+//
+// It is played as one segment; when that is done, a seek without a flush plays it again while time
+// runs on, so that the loop has no seam. Demuxers let time run on from the start of the last
+// picture rather than from its end, so each round is delayed by one period more.
+// A clip that cannot be played so (or that breaks off) is stopped, and played from its beginning
+// anew one period after its last picture.
+#include "capture/gstreamer_caps.h"
+#include "capture/gstreamer_intake.h"
+#include "capture/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct source_file {
+    struct source source;
+    struct intake *intake; // owned
+    char *path;            // owned
+    int64_t period_ns;
+    int64_t last_pts_ns;
+    uint64_t round_frames;  // since the clip began again
+    bool retried;           // since the last picture
+    int64_t delay_ns;       // of this round, against the time that the demuxer counts
+    int64_t begin_again_ns; // when it ended and was stopped: when the next round is due; else 0
+};
+
+static void file_source_close(struct source *source)
+{
+    struct source_file *self = (struct source_file *)source;
+
+    intake_free(self->intake);
+    free(self->path);
+    free(self);
+}
+
+// What the file system says about the clip, before GStreamer says it less clearly.
+static int check_path(const char *path, struct error *error)
+{
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+
+    if (fd < 0) {
+        return error_set(error, -errno, "%s", strerror(errno));
+    }
+    if (fstat(fd, &status) < 0) {
+        return error_set(error, -errno, "%s", strerror(errno));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return error_set(error, -ENODATA, "is not a file");
+    }
+    return status.st_size > 0 ? 0 : error_set(error, -ENODATA, "is empty");
+}
+
+static int make_intake(struct source_file *self, const struct source_environment *environment,
+                       struct error *error)
+{
+    g_autoptr(GstCaps) caps = gstreamer_caps_new(NULL, 0, 0, 0);
+    g_autoptr(GstElement) clip = NULL;
+    int r = intake_new("filesrc name=edged_clip ! decodebin ! videoconvert", caps, environment,
+                       error, &self->intake);
+
+    if (r < 0) {
+        return r;
+    }
+    clip = gst_bin_get_by_name(GST_BIN(intake_pipeline(self->intake)), "edged_clip");
+    g_object_set(clip, "location", self->path, NULL);
+    return 0;
+}
+
+// Plays the clip from its beginning as a segment, which a clip that cannot seek just does not do.
+static void play_segment(struct source_file *self, GstSeekFlags flags)
+{
+    gst_element_seek(intake_pipeline(self->intake), 1.0, GST_FORMAT_TIME,
+                     flags | GST_SEEK_FLAG_SEGMENT, GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0);
+}
+
+static void replay_segment(struct source_file *self)
+{
+    self->delay_ns += self->period_ns;
+    intake_set_delay(self->intake, self->delay_ns);
+    self->round_frames = 0;
+    play_segment(self, GST_SEEK_FLAG_NONE);
+}
+
+static int open_clip(struct source_file *self, const struct source_environment *environment,
+                     struct error *error)
+{
+    int r = check_path(self->path, error);
+
+    if (r < 0) {
+        return r;
+    }
+    r = make_intake(self, environment, error);
+    if (r < 0) {
+        return r;
+    }
+    r = intake_open(self->intake, &self->source.mode, error);
+    return r == -EPIPE || r == -EINVAL ? -ENODATA : r;
+}
+
+static int file_source_open(const struct config_camera *camera,
+                            const struct source_environment *environment, struct error *error,
+                            struct source **ret_source)
+{
+    _cleanup_(cleanup_source) struct source *source = NULL;
+    struct source_file *self = calloc(1, sizeof *self);
+    int r;
+
+    if (!self) {
+        return error_set(error, -ENOMEM, "clip: out of memory");
+    }
+    source = &self->source;
+    source->ops = &source_file_ops;
+    self->path = strdup(camera->path);
+    if (!self->path) {
+        return error_set(error, -ENOMEM, "clip: out of memory");
+    }
+    r = open_clip(self, environment, error);
+    if (r < 0) {
+        return error_prefix(error, r, "clip %s", self->path);
+    }
+    if (source->mode.fps_numerator == 0) {
+        source->mode.fps_numerator = (unsigned)camera->fps;
+        source->mode.fps_denominator = 1;
+    }
+    self->period_ns = NS_PER_S * source->mode.fps_denominator / source->mode.fps_numerator;
+    source_mode_describe(&source->mode, "clip");
+    *ret_source = TAKE(source);
+    return 0;
+}
+
+static int file_source_start(struct source *source, struct error *error)
+{
+    struct source_file *self = (struct source_file *)source;
+
+    (void)error;
+    play_segment(self, GST_SEEK_FLAG_FLUSH);
+    intake_play(self->intake);
+    return 0;
+}
+
+// Times never go back, over all rounds.
+static void stamp(struct source_file *self, struct frame *frame)
+{
+    if (frame->pts_ns <= self->last_pts_ns) {
+        frame->pts_ns = self->last_pts_ns + 1;
+    }
+    self->last_pts_ns = frame->pts_ns;
+    self->round_frames++;
+    self->retried = false;
+}
+
+// The clip is over: the next round is due a frame after the last picture. Without a picture, it is
+// tried once more (some cannot be played as a segment); -ENODATA when that did not help either.
+static int end_round(struct source_file *self, enum intake_event event, struct error *error)
+{
+    if (self->round_frames == 0 && self->retried) {
+        if (event == INTAKE_FAILED) {
+            intake_failure(self->intake, error);
+        } else {
+            error_set(error, -ENODATA, "not one picture could be decoded");
+        }
+        return error_prefix(error, -ENODATA, "clip %s", self->path);
+    }
+    self->retried = self->round_frames == 0;
+    intake_stop(self->intake);
+    self->begin_again_ns = self->last_pts_ns + self->period_ns;
+    return 0;
+}
+
+// 0: go on; -EAGAIN: the time is up.
+static int time_is_up(struct source_file *self, int64_t deadline_ns)
+{
+    if (self->begin_again_ns == 0 || clock_now_ns() < self->begin_again_ns) {
+        return clock_now_ns() < deadline_ns ? 0 : -EAGAIN;
+    }
+    self->begin_again_ns = 0;
+    self->round_frames = 0;
+    self->delay_ns = 0;
+    intake_set_delay(self->intake, 0);
+    intake_play(self->intake);
+    return 0;
+}
+
+static int file_source_next(struct source *source, int timeout_ms, struct error *error,
+                            struct frame **ret_frame)
+{
+    struct source_file *self = (struct source_file *)source;
+    int64_t deadline_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
+    int r;
+
+    do {
+        bool stopped = self->begin_again_ns > 0 && self->begin_again_ns < deadline_ns;
+        enum intake_event event =
+            intake_wait(self->intake, stopped ? self->begin_again_ns : deadline_ns);
+
+        switch (event) {
+        case INTAKE_SAMPLE:
+            r = intake_take(self->intake, source, error, ret_frame);
+            if (r == 0) {
+                stamp(self, *ret_frame);
+                return 0;
+            }
+            if (r != -EAGAIN) {
+                return error_prefix(error, r, "clip %s", self->path);
+            }
+            r = 0;
+            break;
+        case INTAKE_SEGMENT_DONE:
+            replay_segment(self);
+            r = 0;
+            break;
+        case INTAKE_FAILED:
+        case INTAKE_EOS:
+            r = end_round(self, event, error);
+            break;
+        case INTAKE_TIMEOUT:
+            r = time_is_up(self, deadline_ns);
+            break;
+        }
+    } while (r == 0);
+    return r;
+}
+
+const struct source_ops source_file_ops = {
+    .name = "file",
+    .open = file_source_open,
+    .start = file_source_start,
+    .next = file_source_next,
+    .close = file_source_close,
+};

@@ -1,0 +1,45 @@
+#include "capture/source.h"
+
+#include <errno.h>
+
+// By config_source; "auto" has none of its own.
+static const struct source_ops *const table[] = {
+    [CONFIG_SOURCE_V4L2] = &source_v4l2_ops,
+    [CONFIG_SOURCE_GSTREAMER] = &source_gstreamer_ops,
+    [CONFIG_SOURCE_FILE] = &source_file_ops,
+    [CONFIG_SOURCE_PATTERN] = &source_pattern_ops,
+};
+
+// The first camera that works; without one, the pattern in a format and size of its own choice.
+static int open_auto(const struct config_camera *camera,
+                     const struct source_environment *environment, struct error *error,
+                     struct source **ret_source)
+{
+    struct config_camera wish = *camera;
+    struct error reason = {0};
+    struct source *source = NULL;
+    int r;
+
+    wish.device = (char *)"";
+    r = source_v4l2_ops.open(&wish, environment, &reason, ret_source);
+    if (r != -ENODEV && r != -ENOENT && r != -ENOTSUP) {
+        return r < 0 ? error_set(error, r, "%s", reason.text) : 0;
+    }
+    wish.format = (char *)"auto";
+    r = source_pattern_ops.open(&wish, environment, error, &source);
+    if (r < 0) {
+        return r;
+    }
+    source_mode_describe(&source->mode, "pattern (no camera found)");
+    *ret_source = source;
+    return 0;
+}
+
+int source_open(const struct config_camera *camera, const struct source_environment *environment,
+                struct error *error, struct source **ret_source)
+{
+    if (camera->source == CONFIG_SOURCE_AUTO) {
+        return open_auto(camera, environment, error, ret_source);
+    }
+    return table[camera->source]->open(camera, environment, error, ret_source);
+}

@@ -1,0 +1,259 @@
+#include "daemon/camera/camera.h"
+
+#include "config/config.h"
+#include "daemon/camera/lane.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+
+#define LINK_QUEUE_BYTES (8u << 20) // some seconds of video
+#define CONFIGURE_TIMEOUT_MS 10000
+#define TELEMETRY_INTERVAL_S 1
+#define LANE_HANGS_NS (7 * NS_PER_S) // longer than any source may take to open
+
+struct camera {
+    struct link *link;
+    int wake_fd; // eventfd: the link has to be flushed, or the lane has news
+    int timer_fd;
+    atomic_bool news;    // the lane's report is to be sent now
+    char *settings_text; // as received, until it is parsed
+    struct config *config;
+    struct copies copies;
+    struct report report;
+    struct channel_environment channel_environment;
+    struct channel *channels[LINK_VIEWS_MAX];
+    struct lane *lane;
+};
+
+static void wake(void *context)
+{
+    struct camera *camera = context;
+    uint64_t one = 1;
+
+    if (write(camera->wake_fd, &one, sizeof one) < 0) {
+        log_debug("camera: is awake already"); // the counter is full
+    }
+}
+
+static void tell_news(void *context)
+{
+    struct camera *camera = context;
+
+    camera->news = true;
+    wake(camera);
+}
+
+static int handle_configure(void *context, struct link_message *message)
+{
+    struct camera *camera = context;
+
+    if (message->header.type != LINK_CONFIGURE || camera->settings_text) {
+        return -EPROTO;
+    }
+    camera->settings_text = (char *)TAKE(message->payload);
+    return -ECANCELED; // what follows is for camera_run()
+}
+
+static int wait_for_settings(struct camera *camera, struct error *error)
+{
+    struct pollfd link = {.fd = link_fd(camera->link), .events = POLLIN};
+    int64_t deadline = clock_now_ns() + CONFIGURE_TIMEOUT_MS * NS_PER_MS;
+
+    while (!camera->settings_text) {
+        int64_t left_ms = (deadline - clock_now_ns()) / NS_PER_MS;
+
+        if (left_ms <= 0 || poll(&link, 1, (int)left_ms) == 0) {
+            return error_set(error, -ETIMEDOUT, "no configuration came over the link");
+        }
+        int r = link_receive(camera->link, handle_configure, camera);
+        if (r && r != -ECANCELED) {
+            return error_set(error, r, "the link broke before a configuration came: %s",
+                             strerror(-r));
+        }
+    }
+    return 0;
+}
+
+static int build(struct camera *camera, struct error *error)
+{
+    int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
+
+    if (r || camera->config->camera_count != 1) {
+        return error_set(error, -EINVAL, "the configuration on the link is no single camera");
+    }
+    const struct config_camera *settings = &camera->config->cameras[0];
+    camera->channel_environment = (struct channel_environment){
+        .camera = settings->name,
+        .link = camera->link,
+        .allocator = frame_allocator_host(),
+        .copies = &camera->copies,
+    };
+    for (size_t i = 0; !r && i < settings->view_count; i++) {
+        r = channel_new((uint32_t)i, &settings->views[i], &camera->channel_environment,
+                        &camera->channels[i]);
+    }
+    struct lane_environment environment = {
+        .settings = settings,
+        .allocator = frame_allocator_host(),
+        .copies = &camera->copies,
+        .report = &camera->report,
+        .channels = camera->channels,
+        .changed = tell_news,
+        .context = camera,
+    };
+    return r ? error_set(error, r, "out of memory") : lane_new(&environment, &camera->lane);
+}
+
+int camera_new(int fd, struct error *error, struct camera **ret_camera)
+{
+    struct camera *camera = calloc(1, sizeof *camera);
+    struct itimerspec interval = {.it_interval.tv_sec = TELEMETRY_INTERVAL_S,
+                                  .it_value.tv_sec = TELEMETRY_INTERVAL_S};
+
+    if (!camera) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    report_init(&camera->report);
+    camera->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    camera->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int r = link_new(fd, LINK_QUEUE_BYTES, &camera->link);
+    if (r || camera->wake_fd < 0 || timerfd_settime(camera->timer_fd, 0, &interval, NULL)) {
+        r = error_set(error, r ? r : -errno, "no link on fd %d: %s", fd, strerror(errno));
+    }
+    if (!r) {
+        link_set_wake(camera->link, wake, camera);
+        link_send_bytes(camera->link, LINK_HELLO, 0, EDGED_VERSION, strlen(EDGED_VERSION));
+        r = wait_for_settings(camera, error);
+    }
+    r = r ? r : build(camera, error);
+    if (r) {
+        camera_free(camera);
+        return r;
+    }
+    *ret_camera = camera;
+    return 0;
+}
+
+static void send_telemetry(struct camera *camera)
+{
+    struct link_telemetry telemetry;
+
+    if (clock_now_ns() - lane_alive_ns(camera->lane) > LANE_HANGS_NS) {
+        return; // the front takes silence for what it is
+    }
+    report_get(&camera->report, &telemetry);
+    for (int kind = 0; kind < COPY_KIND_COUNT; kind++) {
+        telemetry.copies[kind] = camera->copies.count[kind];
+    }
+    for (size_t i = 0; i < camera->config->cameras[0].view_count; i++) {
+        telemetry.views[i].encoded = channel_encoded(camera->channels[i]);
+        telemetry.views[i].dropped = channel_dropped(camera->channels[i]);
+        telemetry.views[i].watched = channel_is_watched(camera->channels[i]);
+    }
+    link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
+}
+
+static int handle_command(void *context, struct link_message *message)
+{
+    struct camera *camera = context;
+    struct channel *channel = camera->channels[message->header.view];
+
+    if (!channel) {
+        return -EPROTO;
+    }
+    switch (message->header.type) {
+    case LINK_VIEW_START:
+        channel_set_watched(channel, true);
+        lane_wake(camera->lane);
+        return 0;
+    case LINK_VIEW_STOP:
+        channel_set_watched(channel, false);
+        return 0;
+    case LINK_KEY_FRAME:
+        channel_want_key_frame(channel);
+        return 0;
+    default:
+        return -EPROTO;
+    }
+}
+
+// Tells the front why, as far as it still listens.
+static int end_fatally(struct camera *camera)
+{
+    char reason[512];
+
+    if (!report_get_fatal(&camera->report, reason, sizeof reason)) {
+        return 0;
+    }
+    send_telemetry(camera);
+    link_send_bytes(camera->link, LINK_FATAL, 0, reason, strlen(reason));
+    link_flush(camera->link);
+    return -ENOSYS;
+}
+
+static int turn(struct camera *camera)
+{
+    struct pollfd fds[] = {
+        {.fd = link_fd(camera->link),
+         .events = (short)(POLLIN | (link_wants_write(camera->link) ? POLLOUT : 0))},
+        {.fd = camera->wake_fd, .events = POLLIN},
+        {.fd = camera->timer_fd, .events = POLLIN},
+    };
+    uint64_t count;
+    int r = 0;
+
+    if (poll(fds, ARRAY_LENGTH(fds), -1) < 0) {
+        return errno == EINTR ? 0 : -errno;
+    }
+    bool woken = read(camera->wake_fd, &count, sizeof count) > 0;
+    bool due = read(camera->timer_fd, &count, sizeof count) > 0;
+    if (due || (woken && atomic_exchange(&camera->news, false))) {
+        send_telemetry(camera);
+        r = end_fatally(camera);
+    }
+    if (!r && fds[0].revents & POLLOUT) {
+        r = link_flush(camera->link);
+    }
+    if (!r && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) {
+        r = link_receive(camera->link, handle_command, camera);
+    }
+    return r;
+}
+
+int camera_run(struct camera *camera)
+{
+    int r = lane_start(camera->lane);
+
+    while (!r) {
+        r = turn(camera);
+    }
+    return r == -EPIPE ? 0 : r;
+}
+
+void camera_free(struct camera *camera)
+{
+    if (!camera) {
+        return;
+    }
+    lane_free(camera->lane);
+    for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
+        channel_free(camera->channels[i]);
+    }
+    link_free(camera->link);
+    config_free(camera->config);
+    free(camera->settings_text);
+    report_finish(&camera->report);
+    if (camera->wake_fd >= 0) {
+        close(camera->wake_fd);
+    }
+    if (camera->timer_fd >= 0) {
+        close(camera->timer_fd);
+    }
+    free(camera);
+}

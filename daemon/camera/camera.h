@@ -1,0 +1,17 @@
+// The camera process: one camera, its lane, its channels, and the link to the front.
+//
+// The main thread is the control thread: it reads commands from the link, flushes what waits on it
+// and sends telemetry. The process ends when the link does.
+#pragma once
+
+#include "config/base.h"
+
+struct camera;
+
+// Takes over the link's fd, waits up to 10 s for the configuration and builds everything from it.
+// -EPIPE, -ETIMEDOUT, -EPROTO, -EINVAL with `error` filled in.
+int camera_new(int link_fd, struct error *error, struct camera **ret_camera);
+// Runs until the front closes the link (0) or nothing more can be done (-ENOSYS, told to the
+// front).
+int camera_run(struct camera *camera);
+void camera_free(struct camera *camera); // takes NULL

@@ -1,0 +1,244 @@
+#include "daemon/camera/channel.h"
+
+#include "daemon/camera/encoder.h"
+#include "daemon/camera/slate.h"
+#include "daemon/log.h"
+#include "kernels/view.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+// Output frames: 4 waiting for the encoder, 2 inside it, 1 being computed, 1 to spare.
+#define VIEW_FRAMES 8
+#define SLATE_FRAMES 6
+
+struct channel {
+    uint32_t index;
+    const struct config_view *settings; // the configuration outlives the channel
+    const struct channel_environment *environment;
+
+    // Lane thread only.
+    struct view *view; // owned, made for `input`
+    struct frame_layout input;
+    struct encoder *encoder;       // owned
+    struct frame_pool *slate_pool; // owned; the encoder's size and range
+
+    atomic_bool watched, key_frame_wanted;
+    atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame
+    _Atomic uint64_t encoded, dropped;
+};
+
+int channel_new(uint32_t index, const struct config_view *settings,
+                const struct channel_environment *environment, struct channel **ret_channel)
+{
+    struct channel *channel = calloc(1, sizeof *channel);
+
+    if (!channel) {
+        return -ENOMEM;
+    }
+    channel->index = index;
+    channel->settings = settings;
+    channel->environment = environment;
+    *ret_channel = channel;
+    return 0;
+}
+
+void channel_reset(struct channel *channel)
+{
+    encoder_free(TAKE(channel->encoder));
+    frame_pool_unref(TAKE(channel->slate_pool));
+}
+
+void channel_free(struct channel *channel)
+{
+    if (!channel) {
+        return;
+    }
+    channel_reset(channel);
+    view_free(channel->view);
+    free(channel);
+}
+
+// Encoder's thread. A unit that the link cannot take is lost, and with it all up to a key frame.
+static void send_unit(void *context, const struct encoder_unit *unit)
+{
+    struct channel *channel = context;
+    struct iovec pieces[2] = {{(void *)&unit->life, sizeof unit->life},
+                              {(void *)unit->bytes, unit->size}};
+
+    if (unit->trial) {
+        link_send(channel->environment->link, LINK_SLATE, channel->index, &pieces[1], 1);
+        return;
+    }
+    if (channel->gap && !unit->life.key_frame) {
+        channel->dropped++;
+        return;
+    }
+    int r = link_send(channel->environment->link, LINK_ACCESS_UNIT, channel->index, pieces, 2);
+    channel->gap = r != 0;
+    if (r) {
+        channel->dropped++;
+        channel->key_frame_wanted = true;
+    } else {
+        channel->encoded++;
+    }
+}
+
+static unsigned keyframe_distance(const struct config_view *settings, unsigned fps_numerator,
+                                  unsigned fps_denominator)
+{
+    long frames = lround(settings->keyframe_s * fps_numerator / fps_denominator);
+
+    return frames < 1 ? 1 : (unsigned)frames;
+}
+
+static int make_encoder(struct channel *channel, const struct encoder_settings *settings,
+                        const struct frame_layout *layout, struct error *error)
+{
+    struct frame *trial = NULL;
+    int r =
+        frame_pool_new(layout, SLATE_FRAMES, channel->environment->allocator, &channel->slate_pool);
+
+    if (r) {
+        return error_set(error, r, "no memory for %ux%u pictures", layout->width, layout->height);
+    }
+    trial = frame_pool_take(channel->slate_pool);
+    slate_draw(trial, channel->environment->camera, -1);
+    r = encoder_new(settings, trial, send_unit, channel, error, &channel->encoder);
+    channel->key_frame_wanted = true;
+    frame_unref(trial);
+    return r;
+}
+
+// A new encoder when the picture has changed in size, range or rate.
+static int prepare_encoder(struct channel *channel, unsigned fps_numerator,
+                           unsigned fps_denominator, struct error *error)
+{
+    const struct frame_layout *output = view_output_layout(channel->view);
+    const struct config_view *view = channel->settings;
+    struct encoder_settings settings = {
+        .width = output->width,
+        .height = output->height,
+        .range = output->range,
+        .fps_numerator = fps_numerator,
+        .fps_denominator = fps_denominator,
+        .bitrate_kbps = view->bitrate_kbps,
+        .keyframe_frames = keyframe_distance(view, fps_numerator, fps_denominator),
+        .element = view->encoder,
+    };
+    struct frame_layout slate;
+
+    if (channel->encoder &&
+        !memcmp(encoder_get_settings(channel->encoder), &settings, sizeof settings)) {
+        return 0;
+    }
+    channel_reset(channel);
+    frame_layout_init(&slate, output->format, output->width, output->height, 64);
+    slate.range = output->range;
+    return make_encoder(channel, &settings, &slate, error);
+}
+
+int channel_prepare(struct channel *channel, const struct frame_layout *input,
+                    unsigned fps_numerator, unsigned fps_denominator, struct error *error)
+{
+    if (!channel->view || !frame_layout_equal(&channel->input, input)) {
+        view_free(TAKE(channel->view));
+        int r = view_new(channel->settings, input, VIEW_OUTPUT_STREAM, VIEW_FRAMES,
+                         channel->environment->allocator, error, &channel->view);
+
+        if (r) {
+            return r;
+        }
+        channel->input = *input;
+    }
+    return prepare_encoder(channel, fps_numerator, fps_denominator, error);
+}
+
+static int push(struct channel *channel, struct frame *picture, struct link_access_unit *life)
+{
+    bool key_frame = atomic_exchange(&channel->key_frame_wanted, false);
+
+    life->computed_ns = clock_now_ns();
+    int r = encoder_push(channel->encoder, picture, life, key_frame);
+    if (r < 0) {
+        return r;
+    }
+    channel->dropped += (uint64_t)r;
+    if (encoder_converts(channel->encoder)) {
+        copies_count(channel->environment->copies, COPY_ENCODER_CONVERT);
+    }
+    return 0;
+}
+
+int channel_run(struct channel *channel, struct frame *frame)
+{
+    _cleanup_(cleanup_frame) struct frame *picture = NULL;
+    struct link_access_unit life = {
+        .captured_ns = frame->pts_ns, .grabbed_ns = frame->grabbed_ns, .sequence = frame->sequence};
+
+    if (!channel->watched) {
+        return 0;
+    }
+    int r = view_run(channel->view, frame, &picture);
+    if (r == -ENOBUFS) {
+        channel->dropped++;
+        return 0;
+    }
+    return r ? r : push(channel, picture, &life);
+}
+
+int channel_run_slate(struct channel *channel, int64_t seconds)
+{
+    _cleanup_(cleanup_frame) struct frame *picture = NULL;
+    struct link_access_unit life = {.slate = 1};
+
+    if (!channel->watched || !channel->encoder) {
+        return 0;
+    }
+    picture = frame_pool_take(channel->slate_pool);
+    if (!picture) {
+        channel->dropped++;
+        return 0;
+    }
+    slate_draw(picture, channel->environment->camera, seconds);
+    life.captured_ns = life.grabbed_ns = clock_now_ns();
+    return push(channel, picture, &life);
+}
+
+void channel_set_watched(struct channel *channel, bool watched)
+{
+    channel->key_frame_wanted = true;
+    channel->watched = watched;
+}
+
+void channel_want_key_frame(struct channel *channel)
+{
+    channel->key_frame_wanted = true;
+}
+
+bool channel_is_watched(const struct channel *channel)
+{
+    return channel->watched;
+}
+
+uint64_t channel_encoded(const struct channel *channel)
+{
+    return channel->encoded;
+}
+
+uint64_t channel_dropped(const struct channel *channel)
+{
+    return channel->dropped;
+}
+
+const char *channel_encoder_name(const struct channel *channel)
+{
+    return channel->encoder ? encoder_name(channel->encoder) : "";
+}
+
+const char *channel_backend(const struct channel *channel)
+{
+    return channel->view ? view_backend(channel->view) : "";
+}

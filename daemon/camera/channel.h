@@ -1,0 +1,50 @@
+// One view of a camera on its way to the front: the view's stages, its encoder, its slate.
+//
+// The lane thread runs frames through it; the control thread says whether anybody watches and when
+// a key frame is wanted; encoded units leave over the link from the encoder's thread.
+#pragma once
+
+#include "capture/copies.h"
+#include "capture/frame_pool.h"
+#include "config/config.h"
+#include "daemon/link/link.h"
+
+#include <stdbool.h>
+
+struct channel;
+
+struct channel_environment {
+    const char *camera; // its name, for the slate
+    struct link *link;
+    const struct frame_allocator *allocator;
+    struct copies *copies;
+};
+
+// `index` is the view's number in its camera; `settings` is copied from. The environment outlives
+// the channel.
+int channel_new(uint32_t index, const struct config_view *settings,
+                const struct channel_environment *environment, struct channel **ret_channel);
+void channel_free(struct channel *channel); // takes NULL
+
+// Lane thread. Builds the view for frames laid out as `input` and, when the picture it makes has
+// another size or range than before, an encoder, whose first two units go to the front as slate.
+// Does nothing when all fits already. -ENOSYS: no encoder works; -ENOTSUP: no such input.
+int channel_prepare(struct channel *channel, const struct frame_layout *input,
+                    unsigned fps_numerator, unsigned fps_denominator, struct error *error);
+// Lane thread. Computes and encodes one frame when somebody watches. -EPIPE: the encoder failed.
+int channel_run(struct channel *channel, struct frame *frame);
+// Lane thread. Encodes the NO SIGNAL picture when somebody watches. -EPIPE as above.
+int channel_run_slate(struct channel *channel, int64_t seconds);
+// Lane thread. Ends a failed encoder; channel_prepare() makes a new one.
+void channel_reset(struct channel *channel);
+
+// Any thread.
+void channel_set_watched(struct channel *channel, bool watched);
+void channel_want_key_frame(struct channel *channel);
+bool channel_is_watched(const struct channel *channel);
+uint64_t channel_encoded(const struct channel *channel);
+uint64_t channel_dropped(const struct channel *channel);
+
+// Lane thread: for the memory path. "" while there is none.
+const char *channel_encoder_name(const struct channel *channel);
+const char *channel_backend(const struct channel *channel);

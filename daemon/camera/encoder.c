@@ -1,0 +1,297 @@
+// A job queue, the encoder's thread that feeds the element, and the table of lives under way.
+//
+// The thread pushes straight into the element's sink pad, and an encoder without look-ahead answers
+// in the same call: no queue and no thread lies between a frame and its access unit. Elements that
+// answer later, from threads of their own, find their frame by its running time in `lives`.
+
+#include "daemon/camera/encoder.h"
+
+#include "daemon/camera/encoder_pipeline.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#define QUEUE_LENGTH 4  // frames waiting; a hiccup of 130 ms at 30 fps loses nothing
+#define LIVES_LENGTH 32 // frames inside the element
+#define TRIAL_UNITS 2
+#define TRIAL_TIMEOUT_S 3
+
+struct job {
+    struct frame *frame; // owned reference
+    struct link_access_unit life;
+    bool key_frame;
+};
+
+struct encoder {
+    struct encoder_settings settings;
+    encoder_output *output;
+    void *context;
+
+    struct encoder_pipeline pipeline;
+    pthread_t thread;
+    bool thread_started;
+    int64_t last_pts_ns; // thread only: what the element got last
+
+    pthread_mutex_t lock; // guards all below
+    pthread_cond_t changed;
+    struct job jobs[QUEUE_LENGTH];
+    unsigned job_count;
+    struct link_access_unit lives[LIVES_LENGTH]; // ring, oldest at life_first
+    int64_t life_pts_ns[LIVES_LENGTH];
+    unsigned life_first, life_count;
+    unsigned units; // access units handed out
+    bool stopping, failed;
+};
+
+static void life_begin(struct encoder *encoder, const struct link_access_unit *life, int64_t pts_ns)
+{
+    pthread_mutex_lock(&encoder->lock);
+    if (encoder->life_count == LIVES_LENGTH) {
+        encoder->life_first = (encoder->life_first + 1) % LIVES_LENGTH;
+        encoder->life_count--;
+    }
+    unsigned slot = (encoder->life_first + encoder->life_count++) % LIVES_LENGTH;
+    encoder->lives[slot] = *life;
+    encoder->life_pts_ns[slot] = pts_ns;
+    pthread_mutex_unlock(&encoder->lock);
+}
+
+// Finds the life of the frame pushed with `pts_ns`; older ones were swallowed by the element.
+static bool life_end(struct encoder *encoder, int64_t pts_ns, struct link_access_unit *ret_life)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&encoder->lock);
+    while (encoder->life_count && encoder->life_pts_ns[encoder->life_first] <= pts_ns) {
+        found = encoder->life_pts_ns[encoder->life_first] == pts_ns;
+        *ret_life = encoder->lives[encoder->life_first];
+        encoder->life_first = (encoder->life_first + 1) % LIVES_LENGTH;
+        encoder->life_count--;
+    }
+    pthread_mutex_unlock(&encoder->lock);
+    return found;
+}
+
+static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
+{
+    unit->trial = encoder->units < TRIAL_UNITS; // written by this thread only
+    encoder->output(encoder->context, unit);
+    pthread_mutex_lock(&encoder->lock);
+    encoder->units++;
+    pthread_cond_broadcast(&encoder->changed);
+    pthread_mutex_unlock(&encoder->lock);
+}
+
+static GstFlowReturn take_sample(GstAppSink *sink, void *context)
+{
+    struct encoder *encoder = context;
+    GstSample *sample = gst_app_sink_pull_sample(sink);
+    GstMapInfo map;
+
+    if (!sample) {
+        return GST_FLOW_EOS;
+    }
+    GstBuffer *buffer = gst_sample_get_buffer(sample);
+    int64_t pts_ns = (int64_t)gst_segment_to_running_time(gst_sample_get_segment(sample),
+                                                          GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    struct encoder_unit unit;
+    if (life_end(encoder, pts_ns, &unit.life) && gst_buffer_map(buffer, &map, GST_MAP_READ)) {
+        unit.life.encoded_ns = clock_now_ns();
+        unit.life.key_frame = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+        unit.bytes = map.data;
+        unit.size = map.size;
+        hand_out(encoder, &unit);
+        gst_buffer_unmap(buffer, &map);
+    }
+    gst_sample_unref(sample);
+    return GST_FLOW_OK;
+}
+
+// Gives one job to the element; takes over the job's frame.
+static GstFlowReturn encode(struct encoder *encoder, struct job *job)
+{
+    int64_t pts_ns = job->life.captured_ns;
+
+    if (pts_ns <= encoder->last_pts_ns) {
+        pts_ns = encoder->last_pts_ns + 1;
+    }
+    encoder->last_pts_ns = pts_ns;
+    life_begin(encoder, &job->life, pts_ns);
+    return encoder_pipeline_push(&encoder->pipeline, TAKE(job->frame), pts_ns, job->key_frame);
+}
+
+static bool take_job(struct encoder *encoder, struct job *ret_job)
+{
+    pthread_mutex_lock(&encoder->lock);
+    while (!encoder->job_count && !encoder->stopping) {
+        pthread_cond_wait(&encoder->changed, &encoder->lock);
+    }
+    bool taken = !encoder->stopping;
+    if (taken) {
+        *ret_job = encoder->jobs[0];
+        encoder->job_count--;
+        memmove(encoder->jobs, encoder->jobs + 1, encoder->job_count * sizeof encoder->jobs[0]);
+    }
+    pthread_mutex_unlock(&encoder->lock);
+    return taken;
+}
+
+static void *encoder_thread(void *context)
+{
+    struct encoder *encoder = context;
+    struct job job;
+
+    while (take_job(encoder, &job)) {
+        if (encode(encoder, &job) != GST_FLOW_OK) {
+            pthread_mutex_lock(&encoder->lock);
+            encoder->failed = true;
+            pthread_cond_broadcast(&encoder->changed);
+            pthread_mutex_unlock(&encoder->lock);
+            break;
+        }
+    }
+    return NULL;
+}
+
+int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
+                 bool key_frame)
+{
+    struct job job = {.frame = frame_ref(frame), .life = *life, .key_frame = key_frame};
+    struct frame *gone = NULL;
+    int r = -EPIPE;
+
+    pthread_mutex_lock(&encoder->lock);
+    if (encoder->failed) {
+        gone = TAKE(job.frame);
+    } else {
+        r = encoder->job_count == QUEUE_LENGTH;
+        if (r) {
+            gone = encoder->jobs[0].frame;
+            encoder->jobs[1].key_frame |= encoder->jobs[0].key_frame;
+            encoder->job_count--;
+            memmove(encoder->jobs, encoder->jobs + 1, encoder->job_count * sizeof encoder->jobs[0]);
+        }
+        encoder->jobs[encoder->job_count++] = job;
+        pthread_cond_broadcast(&encoder->changed);
+    }
+    pthread_mutex_unlock(&encoder->lock);
+    frame_unref(gone);
+    return r;
+}
+
+// Two key frames must come out in time. Consecutive ones, so that their idr_pic_id differs.
+static int try_encode(struct encoder *encoder, struct frame *trial, struct error *error)
+{
+    struct link_access_unit life = {.slate = 1};
+    struct timespec deadline;
+
+    for (unsigned i = 0; i < TRIAL_UNITS; i++) {
+        life.captured_ns = life.grabbed_ns = life.computed_ns = clock_now_ns();
+        encoder_push(encoder, trial, &life, true);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    deadline.tv_sec += TRIAL_TIMEOUT_S;
+    int r = 0;
+    pthread_mutex_lock(&encoder->lock);
+    while (!r && !encoder->failed && encoder->units < TRIAL_UNITS) {
+        r = pthread_cond_timedwait(&encoder->changed, &encoder->lock, &deadline);
+    }
+    bool done = encoder->units >= TRIAL_UNITS;
+    pthread_mutex_unlock(&encoder->lock);
+    return done ? 0 : encoder_pipeline_error(&encoder->pipeline, error, "encodes nothing");
+}
+
+static int encoder_open(const struct encoder_element *element,
+                        const struct encoder_settings *settings, struct frame *trial,
+                        encoder_output *output, void *context, struct error *error,
+                        struct encoder **ret_encoder)
+{
+    struct encoder *encoder = calloc(1, sizeof *encoder);
+    pthread_condattr_t monotonic;
+
+    if (!encoder) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    encoder->settings = *settings;
+    encoder->output = output;
+    encoder->context = context;
+    encoder->last_pts_ns = -1;
+    pthread_mutex_init(&encoder->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&encoder->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+
+    int r =
+        encoder_pipeline_init(&encoder->pipeline, element, settings, take_sample, encoder, error);
+    if (!r) {
+        encoder->thread_started = !pthread_create(&encoder->thread, NULL, encoder_thread, encoder);
+        r = encoder->thread_started ? try_encode(encoder, trial, error) : -EAGAIN;
+    }
+    if (r) {
+        encoder_free(encoder);
+        return r;
+    }
+    *ret_encoder = encoder;
+    return 0;
+}
+
+int encoder_new(const struct encoder_settings *settings, struct frame *trial,
+                encoder_output *output, void *context, struct error *error,
+                struct encoder **ret_encoder)
+{
+    struct error reasons = {"no encoder works"};
+    const struct encoder_element *element;
+
+    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
+        struct error reason = {0}, before = reasons;
+
+        if (settings->element != CONFIG_ENCODER_AUTO && settings->element != element->id) {
+            continue;
+        }
+        int r = encoder_open(element, settings, trial, output, context, &reason, ret_encoder);
+        if (!r) {
+            return 0;
+        }
+        error_set(&reasons, r, "%s; %s: %s", before.text, element->name, reason.text);
+    }
+    return error_set(error, -ENOSYS, "%s", reasons.text);
+}
+
+void encoder_free(struct encoder *encoder)
+{
+    if (!encoder) {
+        return;
+    }
+    pthread_mutex_lock(&encoder->lock);
+    encoder->stopping = true;
+    pthread_cond_broadcast(&encoder->changed);
+    pthread_mutex_unlock(&encoder->lock);
+    encoder_pipeline_stop(&encoder->pipeline);
+    if (encoder->thread_started) {
+        pthread_join(encoder->thread, NULL);
+    }
+    encoder_pipeline_finish(&encoder->pipeline);
+    for (unsigned i = 0; i < encoder->job_count; i++) {
+        frame_unref(encoder->jobs[i].frame);
+    }
+    pthread_cond_destroy(&encoder->changed);
+    pthread_mutex_destroy(&encoder->lock);
+    free(encoder);
+}
+
+const char *encoder_name(const struct encoder *encoder)
+{
+    return encoder->pipeline.element->name;
+}
+
+bool encoder_converts(const struct encoder *encoder)
+{
+    return encoder->pipeline.element->converts;
+}
+
+const struct encoder_settings *encoder_get_settings(const struct encoder *encoder)
+{
+    return &encoder->settings;
+}

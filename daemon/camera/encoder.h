@@ -1,0 +1,56 @@
+// One H.264 encoder: NV12 frames in, Annex B access units out, in order, no B-frames.
+//
+// The encoder has a thread of its own and a short queue; when the queue is full the oldest frame
+// in it goes (newest wins), before it costs anything. GStreamer elements do the encoding; which one
+// is decided by a trial encode, because the presence of an element proves nothing.
+#pragma once
+
+#include "capture/frame.h"
+#include "config/base.h"
+#include "config/config.h"
+#include "daemon/link/messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct encoder;
+
+struct encoder_settings {
+    uint32_t width, height; // pixels
+    enum frame_range range; // signalled in the VUI
+    unsigned fps_numerator, fps_denominator;
+    int bitrate_kbps;
+    unsigned keyframe_frames; // distance of key frames in frames
+    enum config_encoder element;
+};
+
+// One access unit; borrowed. `life.encoded_ns`, `key_frame` and the rest are filled in.
+struct encoder_unit {
+    struct link_access_unit life;
+    const uint8_t *bytes; // SPS and PPS in front of every key frame
+    size_t size;
+    bool trial; // one of the trial's two key frames
+};
+
+// Called in one of the encoder's threads, in order.
+typedef void encoder_output(void *context, const struct encoder_unit *unit);
+
+// Makes the first encoder of the wanted element (auto: nvv4l2h264enc, v4l2h264enc, x264enc,
+// openh264enc) that turns `trial` (an NV12 frame of the settings' size) into two key frames within
+// 3 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists each with
+// its reason.
+int encoder_new(const struct encoder_settings *settings, struct frame *trial,
+                encoder_output *output, void *context, struct error *error,
+                struct encoder **ret_encoder);
+// Stops; frames still queued are not encoded. No output call after it. Takes NULL.
+void encoder_free(struct encoder *encoder);
+
+// Queues a frame (takes a reference of its own). `life` travels to the access unit. Returns the
+// number of frames (0 or 1) that had to go for it, or -EPIPE when the element has failed.
+int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
+                 bool key_frame);
+
+const char *encoder_name(const struct encoder *encoder); // "x264enc"
+// Whether the element needs each frame converted first: one copy a frame.
+bool encoder_converts(const struct encoder *encoder);
+const struct encoder_settings *encoder_get_settings(const struct encoder *encoder);

@@ -1,0 +1,89 @@
+#include "daemon/camera/encoder_elements.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+// Sets a property from text when the element has it.
+static void set(GstElement *element, const char *property, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void set(GstElement *element, const char *property, const char *format, ...)
+{
+    char value[256];
+    va_list arguments;
+
+    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(element), property)) {
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    gst_util_set_object_arg(G_OBJECT(element), property, value);
+}
+
+// Jetson's hardware encoder. insert-sps-pps puts the parameter sets in front of every IDR.
+static void configure_nvv4l2(GstElement *encoder, const struct encoder_settings *settings)
+{
+    set(encoder, "bitrate", "%d", settings->bitrate_kbps * 1000);
+    set(encoder, "iframeinterval", "%u", settings->keyframe_frames);
+    set(encoder, "idrinterval", "%u", settings->keyframe_frames);
+    set(encoder, "insert-sps-pps", "true");
+    set(encoder, "insert-vui", "true");
+    set(encoder, "maxperf-enable", "true");
+    set(encoder, "preset-level", "1");
+    set(encoder, "num-B-Frames", "0");
+    set(encoder, "profile", "0");
+}
+
+// Any V4L2 memory-to-memory encoder of the kernel.
+static void configure_v4l2(GstElement *encoder, const struct encoder_settings *settings)
+{
+    set(encoder, "extra-controls",
+        "controls,video_bitrate=%d,h264_i_frame_period=%u,video_gop_size=%u,"
+        "repeat_sequence_header=1,video_b_frames=0",
+        settings->bitrate_kbps * 1000, settings->keyframe_frames, settings->keyframe_frames);
+}
+
+static void configure_x264(GstElement *encoder, const struct encoder_settings *settings)
+{
+    set(encoder, "tune", "zerolatency");
+    set(encoder, "speed-preset", "ultrafast");
+    set(encoder, "bitrate", "%d", settings->bitrate_kbps);
+    set(encoder, "key-int-max", "%u", settings->keyframe_frames);
+    set(encoder, "byte-stream", "true");
+}
+
+static void configure_openh264(GstElement *encoder, const struct encoder_settings *settings)
+{
+    set(encoder, "bitrate", "%d", settings->bitrate_kbps * 1000);
+    set(encoder, "max-bitrate", "%d", settings->bitrate_kbps * 1500);
+    set(encoder, "gop-size", "%u", settings->keyframe_frames);
+    set(encoder, "rate-control", "bitrate");
+    set(encoder, "complexity", "low");
+    set(encoder, "enable-frame-skip", "false");
+}
+
+static const struct encoder_element elements[] = {
+    {.id = CONFIG_ENCODER_NVV4L2,
+     .name = "nvv4l2h264enc",
+     .fragment = "nvvidconv ! video/x-raw(memory:NVMM),format=NV12 ! nvv4l2h264enc name=encoder",
+     .configure = configure_nvv4l2},
+    {.id = CONFIG_ENCODER_V4L2,
+     .name = "v4l2h264enc",
+     .fragment = "v4l2h264enc name=encoder",
+     .configure = configure_v4l2},
+    {.id = CONFIG_ENCODER_X264,
+     .name = "x264enc",
+     .fragment = "x264enc name=encoder ! video/x-h264,profile=constrained-baseline",
+     .configure = configure_x264},
+    {.id = CONFIG_ENCODER_OPENH264,
+     .name = "openh264enc",
+     .fragment = "videoconvert ! video/x-raw,format=I420 ! openh264enc name=encoder",
+     .converts = true,
+     .configure = configure_openh264},
+};
+
+const struct encoder_element *encoder_element_at(size_t index)
+{
+    return index < G_N_ELEMENTS(elements) ? &elements[index] : NULL;
+}

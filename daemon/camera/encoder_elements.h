@@ -1,0 +1,19 @@
+// The encoder elements edged knows, as GStreamer launch fragments, best first.
+#pragma once
+
+#include "daemon/camera/encoder.h"
+
+#include <gst/gst.h>
+
+struct encoder_element {
+    enum config_encoder id;
+    const char *name;
+    const char *fragment; // from NV12 in system memory to H.264; the encoder is called "encoder"
+    bool converts;        // the fragment converts each frame in system memory
+    // Sets bitrate, key frame distance and low latency; properties differ by release, so each is
+    // set only where the element has it.
+    void (*configure)(GstElement *encoder, const struct encoder_settings *settings);
+};
+
+// Entry `index`, NULL past the end.
+const struct encoder_element *encoder_element_at(size_t index);

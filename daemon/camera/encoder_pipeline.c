@@ -1,0 +1,138 @@
+#include "daemon/camera/encoder_pipeline.h"
+
+#include <errno.h>
+#include <gst/video/video.h>
+#include <stdio.h>
+
+static void release_frame(void *frame)
+{
+    frame_unref(frame);
+}
+
+// Wraps the frame's memory; the buffer holds the frame.
+static GstBuffer *wrap_frame(struct frame *frame, int64_t pts_ns)
+{
+    const struct frame_layout *layout = &frame->layout;
+    gsize offsets[GST_VIDEO_MAX_PLANES] = {layout->planes[0].offset, layout->planes[1].offset};
+    gint strides[GST_VIDEO_MAX_PLANES] = {(gint)layout->planes[0].stride,
+                                          (gint)layout->planes[1].stride};
+    GstBuffer *buffer = gst_buffer_new();
+
+    gst_buffer_append_memory(buffer, gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, frame->data,
+                                                            layout->size, 0, layout->size, frame,
+                                                            release_frame));
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12,
+                                   layout->width, layout->height, 2, offsets, strides);
+    GST_BUFFER_PTS(buffer) = (GstClockTime)pts_ns;
+    return buffer;
+}
+
+GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
+                                    int64_t pts_ns, bool key_frame)
+{
+    if (key_frame) {
+        GstEvent *event = gst_video_event_new_downstream_force_key_unit(
+            GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, TRUE, 0);
+
+        gst_pad_push_event(pipeline->feed, event);
+    }
+    return gst_pad_push(pipeline->feed, wrap_frame(frame, pts_ns));
+}
+
+// Stream start, caps and segment, as every stream begins.
+static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_settings *settings)
+{
+    GstSegment segment;
+    GstCaps *caps = gst_caps_new_simple(
+        "video/x-raw", "format", G_TYPE_STRING, "NV12", "width", G_TYPE_INT, settings->width,
+        "height", G_TYPE_INT, settings->height, "framerate", GST_TYPE_FRACTION,
+        settings->fps_numerator, settings->fps_denominator, "pixel-aspect-ratio", GST_TYPE_FRACTION,
+        1, 1, "interlace-mode", G_TYPE_STRING, "progressive",
+        // range : BT.601 matrix : transfer and primaries unspecified
+        "colorimetry", G_TYPE_STRING, settings->range == FRAME_RANGE_FULL ? "1:4:0:0" : "2:4:0:0",
+        NULL);
+
+    gst_pad_push_event(pipeline->feed, gst_event_new_stream_start("edged"));
+    gst_pad_push_event(pipeline->feed, gst_event_new_caps(caps));
+    gst_caps_unref(caps);
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_pad_push_event(pipeline->feed, gst_event_new_segment(&segment));
+}
+
+int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encoder_element *element,
+                          const struct encoder_settings *settings,
+                          GstFlowReturn (*new_sample)(GstAppSink *sink, void *context),
+                          void *context, struct error *error)
+{
+    GstAppSinkCallbacks callbacks = {.new_sample = new_sample};
+    char description[512];
+    GError *failure = NULL;
+
+    pipeline->element = element;
+    snprintf(description, sizeof description,
+             "%s ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,"
+             "alignment=au ! appsink name=sink sync=false async=false enable-last-sample=false",
+             element->fragment);
+    GstElement *bin = gst_parse_bin_from_description(description, TRUE, &failure);
+    if (failure) {
+        error_set(error, -ENOSYS, "%s", failure->message);
+        g_error_free(failure);
+        if (bin) {
+            gst_object_unref(gst_object_ref_sink(bin));
+        }
+        return -ENOSYS;
+    }
+    pipeline->pipeline = gst_pipeline_new(NULL);
+    gst_bin_add(GST_BIN(pipeline->pipeline), bin);
+    GstElement *encoder = gst_bin_get_by_name(GST_BIN(bin), "encoder");
+    element->configure(encoder, settings);
+    gst_object_unref(encoder);
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
+    gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
+    gst_object_unref(sink);
+
+    GstPad *entry = gst_element_get_static_pad(bin, "sink");
+    pipeline->feed = gst_object_ref_sink(gst_pad_new("feed", GST_PAD_SRC));
+    GstPadLinkReturn linked = gst_pad_link(pipeline->feed, entry);
+    gst_object_unref(entry);
+    if (linked != GST_PAD_LINK_OK ||
+        gst_element_set_state(pipeline->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) {
+        return error_set(error, -ENOSYS, "does not start");
+    }
+    gst_pad_set_active(pipeline->feed, TRUE);
+    feed_begin(pipeline, settings);
+    return 0;
+}
+
+int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,
+                           const char *otherwise)
+{
+    GstBus *bus = gst_element_get_bus(pipeline->pipeline);
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    GError *failure = NULL;
+
+    if (message) {
+        gst_message_parse_error(message, &failure, NULL);
+        gst_message_unref(message);
+    }
+    gst_object_unref(bus);
+    error_set(error, -ENOSYS, "%s", failure ? failure->message : otherwise);
+    g_clear_error(&failure);
+    return -ENOSYS;
+}
+
+void encoder_pipeline_stop(struct encoder_pipeline *pipeline)
+{
+    if (pipeline->feed) {
+        gst_pad_set_active(pipeline->feed, FALSE);
+    }
+    if (pipeline->pipeline) {
+        gst_element_set_state(pipeline->pipeline, GST_STATE_NULL);
+    }
+}
+
+void encoder_pipeline_finish(struct encoder_pipeline *pipeline)
+{
+    gst_clear_object(&pipeline->feed);
+    gst_clear_object(&pipeline->pipeline);
+}

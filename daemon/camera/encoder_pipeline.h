@@ -1,0 +1,33 @@
+// The GStreamer side of an encoder: one element between a pad that frames are pushed into and an
+// appsink that access units come out of. No queue, no clock, no thread of its own.
+#pragma once
+
+#include "daemon/camera/encoder_elements.h"
+
+#include <gst/app/gstappsink.h>
+
+struct encoder_pipeline {
+    const struct encoder_element *element;
+    GstElement *pipeline; // owned
+    GstPad *feed;         // owned; linked to the fragment's sink pad
+};
+
+// Builds and starts it; `new_sample` is the appsink's callback. -ENOSYS with GStreamer's reason.
+// Whatever the result: encoder_pipeline_stop() and _finish() end it.
+int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encoder_element *element,
+                          const struct encoder_settings *settings,
+                          GstFlowReturn (*new_sample)(GstAppSink *sink, void *context),
+                          void *context, struct error *error);
+
+// Pushes one NV12 frame, whose reference it takes over, with running time `pts_ns`; returns when
+// the element has taken it.
+GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
+                                    int64_t pts_ns, bool key_frame);
+
+// Puts what the element said on the bus into `error`, or `otherwise`; returns -ENOSYS.
+int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,
+                           const char *otherwise);
+
+// Stops: a push under way in another thread returns, no callback comes afterwards.
+void encoder_pipeline_stop(struct encoder_pipeline *pipeline);
+void encoder_pipeline_finish(struct encoder_pipeline *pipeline);

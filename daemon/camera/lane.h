@@ -1,0 +1,33 @@
+// The lane: the one thread that grabs frames, runs the views and feeds the encoders.
+//
+// It owns the source. While there is none it keeps trying to open one, with back-off, and shows the
+// NO SIGNAL slate to whoever watches.
+#pragma once
+
+#include "daemon/camera/channel.h"
+#include "daemon/camera/report.h"
+
+struct lane;
+
+struct lane_environment {
+    const struct config_camera *settings;
+    const struct frame_allocator *allocator;
+    struct copies *copies;
+    struct report *report;
+    struct channel *const *channels; // settings->view_count of them
+    // Called in the lane thread when the report has news that cannot wait.
+    void (*changed)(void *context);
+    void *context;
+};
+
+// The environment is copied; what it points to outlives the lane.
+int lane_new(const struct lane_environment *environment, struct lane **ret_lane);
+int lane_start(struct lane *lane);
+// Stops the thread and waits for it. Takes NULL.
+void lane_free(struct lane *lane);
+
+// Any thread.
+// When the lane last came around: a lane that hangs in a driver stops coming around.
+int64_t lane_alive_ns(const struct lane *lane);
+// Wakes a lane that waits for the next slate: a view is watched now.
+void lane_wake(struct lane *lane);

@@ -1,0 +1,49 @@
+// edged-camera: started by edged, one process per camera, with the link on the fd it names.
+
+#include "daemon/camera/camera.h"
+#include "daemon/log.h"
+
+#include <gst/gst.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static int parse_link_fd(int argc, char **argv)
+{
+    static const char option[] = "--link-fd=";
+
+    if (argc < 2 || strncmp(argv[1], option, strlen(option)) != 0) {
+        fprintf(stderr, "edged-camera is started by edged; allowed: --link-fd=FD\n");
+        return -1;
+    }
+    return atoi(argv[1] + strlen(option));
+}
+
+int main(int argc, char **argv)
+{
+    struct camera *camera = NULL;
+    struct error error = {0};
+    int fd = parse_link_fd(argc, argv);
+
+    log_set_program("edged-camera");
+    if (fd < 0) {
+        return 2;
+    }
+    // The front decides when this process ends, by closing the link; a front that dies takes it
+    // along. Ctrl-C on a terminal reaches both and is the front's to handle.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    gst_init(NULL, NULL);
+
+    int r = camera_new(fd, &error, &camera);
+    if (r) {
+        log_error("%s, ending", error.text);
+        return 1;
+    }
+    r = camera_run(camera);
+    camera_free(camera);
+    gst_deinit();
+    return r ? 1 : 0;
+}

@@ -1,0 +1,114 @@
+#include "daemon/camera/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void report_init(struct report *report)
+{
+    memset(report, 0, sizeof *report);
+    pthread_mutex_init(&report->lock, NULL);
+}
+
+void report_finish(struct report *report)
+{
+    pthread_mutex_destroy(&report->lock);
+}
+
+bool report_set_state(struct report *report, enum link_camera_state state, const char *error)
+{
+    struct link_telemetry *telemetry = &report->telemetry;
+
+    pthread_mutex_lock(&report->lock);
+    bool news = telemetry->state != state || strcmp(telemetry->error, error) != 0;
+    telemetry->state = state;
+    snprintf(telemetry->error, sizeof telemetry->error, "%s", error);
+    pthread_mutex_unlock(&report->lock);
+    return news;
+}
+
+void report_set_fatal(struct report *report, const char *reason)
+{
+    pthread_mutex_lock(&report->lock);
+    snprintf(report->fatal, sizeof report->fatal, "%s", reason);
+    pthread_mutex_unlock(&report->lock);
+}
+
+bool report_get_fatal(struct report *report, char *ret_reason, size_t size)
+{
+    pthread_mutex_lock(&report->lock);
+    bool fatal = report->fatal[0] != 0;
+    snprintf(ret_reason, size, "%s", report->fatal);
+    pthread_mutex_unlock(&report->lock);
+    return fatal;
+}
+
+void report_source_opened(struct report *report, int64_t now_ns)
+{
+    report->window_ns = now_ns;
+    report->window_frames = 0;
+}
+
+static void set_counters(struct report *report, const struct source_counters *open)
+{
+    report->telemetry.frames = report->closed.frames + open->frames;
+    report->telemetry.dropped = report->closed.dropped + open->dropped;
+    report->telemetry.corrupted = report->closed.corrupted + open->corrupted;
+}
+
+bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns)
+{
+    int64_t window_ns = now_ns - report->window_ns;
+    bool ended = window_ns >= NS_PER_S;
+
+    report->window_frames++;
+    pthread_mutex_lock(&report->lock);
+    set_counters(report, &source->counters);
+    if (ended) {
+        report->telemetry.fps_milli =
+            (uint32_t)((int64_t)report->window_frames * 1000 * NS_PER_S / window_ns);
+    }
+    pthread_mutex_unlock(&report->lock);
+    if (ended) {
+        report_source_opened(report, now_ns);
+    }
+    return ended;
+}
+
+void report_source_closed(struct report *report, const struct source *source)
+{
+    pthread_mutex_lock(&report->lock);
+    set_counters(report, &source->counters);
+    report->closed = (struct source_counters){.frames = report->telemetry.frames,
+                                              .dropped = report->telemetry.dropped,
+                                              .corrupted = report->telemetry.corrupted};
+    report->telemetry.reconnects++;
+    report->telemetry.fps_milli = 0;
+    pthread_mutex_unlock(&report->lock);
+}
+
+void report_set_path(struct report *report, const struct source_mode *mode, const char *path)
+{
+    struct link_telemetry *telemetry = &report->telemetry;
+
+    pthread_mutex_lock(&report->lock);
+    telemetry->width = mode->layout.width;
+    telemetry->height = mode->layout.height;
+    snprintf(telemetry->format, sizeof telemetry->format, "%s", mode->layout.format->name);
+    snprintf(telemetry->path, sizeof telemetry->path, "%s", path);
+    pthread_mutex_unlock(&report->lock);
+}
+
+void report_set_encoder(struct report *report, size_t view, const char *name)
+{
+    pthread_mutex_lock(&report->lock);
+    snprintf(report->telemetry.views[view].encoder, sizeof report->telemetry.views[view].encoder,
+             "%s", name);
+    pthread_mutex_unlock(&report->lock);
+}
+
+void report_get(struct report *report, struct link_telemetry *ret_telemetry)
+{
+    pthread_mutex_lock(&report->lock);
+    *ret_telemetry = report->telemetry;
+    pthread_mutex_unlock(&report->lock);
+}

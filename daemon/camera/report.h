@@ -1,0 +1,42 @@
+// What the lane knows and the control thread tells the front: telemetry under one lock.
+//
+// Written by the lane thread, read by any.
+#pragma once
+
+#include "capture/source.h"
+#include "daemon/link/messages.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct report {
+    pthread_mutex_t lock; // guards all below
+    struct link_telemetry telemetry;
+    struct source_counters closed; // sums over the sources before this one
+    char fatal[512];
+
+    // Lane thread only: the window over which fps is measured.
+    int64_t window_ns;
+    uint64_t window_frames;
+};
+
+void report_init(struct report *report);
+void report_finish(struct report *report);
+
+// Returns true when state or error are news.
+bool report_set_state(struct report *report, enum link_camera_state state, const char *error);
+// No retry can help: the process is to end with this sentence.
+void report_set_fatal(struct report *report, const char *reason);
+// Copies the sentence into `ret_reason` and returns true when there is one.
+bool report_get_fatal(struct report *report, char *ret_reason, size_t size);
+
+// The source is new, gave a frame at `now_ns` (an fps window's end returns true: a good moment to
+// describe the path anew), or is about to be closed.
+void report_source_opened(struct report *report, int64_t now_ns);
+bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns);
+void report_source_closed(struct report *report, const struct source *source);
+// The memory path line and what it is made of.
+void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
+void report_set_encoder(struct report *report, size_t view, const char *name);
+
+void report_get(struct report *report, struct link_telemetry *ret_telemetry);

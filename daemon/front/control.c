@@ -1,0 +1,239 @@
+// libmicrohttpd in its external epoll mode: its epoll fd and its next timeout make one GSource, so
+// every callback runs on the main loop and sees the front between two events. The socket is ours
+// from bind to unlink; libmicrohttpd closes the fd.
+#include "daemon/front/control.h"
+
+#include "daemon/front/control_socket.h"
+#include "daemon/front/status.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+// Handlers return int before 0.9.71.
+#if MHD_VERSION >= 0x00097100
+#define CONTROL_RESULT enum MHD_Result
+#else
+#define CONTROL_RESULT int
+#endif
+
+#define CONTROL_CONNECTIONS 32u
+#define CONTROL_MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
+#define CONTROL_TIMEOUT_S 5u
+
+struct control {
+    control_snapshot *snapshot; // borrowed, with its context
+    void *context;
+    struct control_socket socket;
+    struct MHD_Daemon *server;
+    GSource *source;
+};
+
+struct control_source {
+    GSource base;
+    struct MHD_Daemon *server; // borrowed from the control
+    void *tag;                 // of the epoll fd
+};
+
+static char *index_text(const struct snapshot *snapshot)
+{
+    (void)snapshot;
+    return g_strdup("edged " EDGED_VERSION "\n"
+                    "/v1/status  JSON: cameras, mounts, latency\n"
+                    "/metrics    the same for Prometheus\n");
+}
+
+static const struct page {
+    const char *path, *content_type;
+    bool wants_snapshot;
+    char *(*text)(const struct snapshot *snapshot);
+} pages[] = {
+    {"/v1/status", "application/json", true, status_json},
+    {"/metrics", "text/plain; version=0.0.4; charset=utf-8", true, status_metrics},
+    {"/", "text/plain; charset=utf-8", false, index_text},
+};
+
+// Takes over `text`.
+static CONTROL_RESULT respond(struct MHD_Connection *connection, unsigned status,
+                              const char *content_type, char *text)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer_with_free_callback(strlen(text), text, g_free);
+    CONTROL_RESULT result;
+
+    if (!response) {
+        g_free(text);
+        return MHD_NO; // closes the connection
+    }
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    }
+    result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response); // the connection holds its own reference
+    return result;
+}
+
+static CONTROL_RESULT respond_page(struct control *control, struct MHD_Connection *connection,
+                                   const struct page *page)
+{
+    _cleanup_(cleanup_snapshot) struct snapshot *snapshot = NULL;
+
+    if (page->wants_snapshot) {
+        snapshot = control->snapshot(control->context);
+        if (!snapshot) {
+            return respond(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "application/json",
+                           g_strdup("{\"error\": \"out of memory\"}\n"));
+        }
+    }
+    return respond(connection, MHD_HTTP_OK, page->content_type, page->text(snapshot));
+}
+
+// Called once with the headers, then with each piece of a body, then at the end of the request. An
+// answer before the end closes the connection, so only what is refused is answered early.
+static CONTROL_RESULT handle_request(void *context, struct MHD_Connection *connection,
+                                     const char *url, const char *method, const char *version,
+                                     const char *upload_data, size_t *upload_data_size,
+                                     void **request)
+{
+    bool at_headers = !*request;
+
+    (void)version, (void)upload_data;
+    *request = context;
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
+        return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "application/json",
+                       g_strdup("{\"error\": \"no such method; allowed are GET and HEAD\"}\n"));
+    }
+    if (at_headers || *upload_data_size > 0) {
+        *upload_data_size = 0; // a GET's body means nothing
+        return MHD_YES;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(pages); i++) {
+        if (strcmp(url, pages[i].path) == 0) {
+            return respond_page(context, connection, &pages[i]);
+        }
+    }
+    return respond(connection, MHD_HTTP_NOT_FOUND, "application/json",
+                   g_strdup("{\"error\": \"no such page; allowed are /, /v1/status and "
+                            "/metrics\"}\n"));
+}
+
+static gboolean source_prepare(GSource *base, int *ret_timeout_ms)
+{
+    struct control_source *source = (struct control_source *)base;
+    MHD_UNSIGNED_LONG_LONG timeout_ms;
+
+    if (MHD_get_timeout(source->server, &timeout_ms) != MHD_YES) {
+        *ret_timeout_ms = -1;
+        return FALSE;
+    }
+    *ret_timeout_ms = (int)MIN(timeout_ms, G_MAXINT);
+    return timeout_ms == 0;
+}
+
+static gboolean source_check(GSource *base)
+{
+    struct control_source *source = (struct control_source *)base;
+    int timeout_ms;
+
+    return g_source_query_unix_fd(base, source->tag) != 0 || source_prepare(base, &timeout_ms);
+}
+
+static unsigned count_connections(struct MHD_Daemon *server)
+{
+    return MHD_get_daemon_info(server, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+}
+
+// At its connection limit libmicrohttpd takes the listening socket out of the epoll set, and puts
+// it back only when it next runs: whenever connections ended, it has to run once more.
+static gboolean source_dispatch(GSource *base, GSourceFunc callback, void *context)
+{
+    struct control_source *source = (struct control_source *)base;
+    unsigned before;
+
+    (void)callback, (void)context;
+    do {
+        before = count_connections(source->server);
+        MHD_run(source->server);
+    } while (count_connections(source->server) < before);
+    return G_SOURCE_CONTINUE;
+}
+
+static GSource *source_new(struct MHD_Daemon *server)
+{
+    static GSourceFuncs functions = {
+        .prepare = source_prepare, .check = source_check, .dispatch = source_dispatch};
+    GSource *base = g_source_new(&functions, sizeof(struct control_source));
+    struct control_source *source = (struct control_source *)base;
+
+    g_source_set_name(base, "control");
+    source->server = server;
+    source->tag = g_source_add_unix_fd(
+        base, MHD_get_daemon_info(server, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, G_IO_IN);
+    g_source_attach(base, NULL);
+    return base;
+}
+
+// What clients do wrong is theirs to hear, in the reply; here it helps only while debugging.
+__attribute__((format(printf, 2, 0))) static void log_server(void *context, const char *format,
+                                                             va_list arguments)
+{
+    char text[512];
+
+    (void)context;
+    vsnprintf(text, sizeof text, format, arguments);
+    text[strcspn(text, "\n")] = 0;
+    log_debug("control socket: %s", text);
+}
+
+int control_new(const char *path, control_snapshot *snapshot, void *context, struct error *error,
+                struct control **ret_control)
+{
+    struct control *control = calloc(1, sizeof *control);
+    int result;
+
+    if (!control) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    control->snapshot = snapshot;
+    control->context = context;
+    result = control_socket_open(&control->socket, path, error);
+    if (result < 0) {
+        free(control);
+        return result;
+    }
+    // A server that starts closes the fd in the end; one that does not start leaves it open.
+    control->server = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle_request, control,
+        MHD_OPTION_EXTERNAL_LOGGER, log_server, NULL, MHD_OPTION_LISTEN_SOCKET, control->socket.fd,
+        MHD_OPTION_CONNECTION_LIMIT, CONTROL_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        CONTROL_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, CONTROL_TIMEOUT_S, MHD_OPTION_END);
+    if (!control->server) {
+        close(control->socket.fd);
+        control_free(control);
+        return error_set(error, -EIO, "%s: the HTTP server does not start", path);
+    }
+    control->source = source_new(control->server);
+    *ret_control = control;
+    return 0;
+}
+
+void control_free(struct control *control)
+{
+    if (!control) {
+        return;
+    }
+    control_socket_remove(&control->socket);
+    if (control->source) {
+        g_source_destroy(control->source);
+        g_source_unref(control->source);
+    }
+    if (control->server) {
+        MHD_stop_daemon(control->server);
+    }
+    free(control);
+}

@@ -1,0 +1,22 @@
+// The listening unix socket under the control server: its path, who else listens there, its mode,
+// and that it goes away again.
+#pragma once
+
+#include "config/base.h"
+
+#include <sys/stat.h>
+#include <sys/un.h>
+
+struct control_socket {
+    int fd; // listening, non-blocking, CLOEXEC; the caller closes it
+    struct sockaddr_un address;
+    struct stat identity; // of the socket file, so that another's is never removed
+};
+
+// Listens on `path`, mode 0660 whatever the umask. Makes the parent directories (0755) and replaces
+// the socket of a process that is gone. -EINVAL: longer than the 107 bytes of a unix address;
+// -EADDRINUSE: somebody listens there; -EEXIST: the file there is no socket; -EACCES and others as
+// the file system says, each with its sentence in `error`.
+int control_socket_open(struct control_socket *ret_socket, const char *path, struct error *error);
+// Removes the file, if it is still the one that was made here.
+void control_socket_remove(const struct control_socket *socket);

@@ -1,0 +1,144 @@
+// The JSON of GET /v1/status. Its fields are a contract, documented in edgectl(1): more may be
+// added, none renamed or removed.
+#include "daemon/front/status.h"
+
+#include <json-glib/json-glib.h>
+
+static void add_string(JsonBuilder *builder, const char *name, const char *text)
+{
+    // JSON is UTF-8; what a driver calls itself need not be.
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+
+    json_builder_set_member_name(builder, name);
+    json_builder_add_string_value(builder, valid);
+}
+
+static void add_integer(JsonBuilder *builder, const char *name, int64_t value)
+{
+    json_builder_set_member_name(builder, name);
+    json_builder_add_int_value(builder, value);
+}
+
+static void add_double(JsonBuilder *builder, const char *name, double value)
+{
+    json_builder_set_member_name(builder, name);
+    json_builder_add_double_value(builder, value);
+}
+
+static double per_frame(uint64_t count, uint64_t frames)
+{
+    return frames > 0 ? (double)count / frames : 0;
+}
+
+static void add_copies(JsonBuilder *builder, const struct link_telemetry *telemetry)
+{
+    uint64_t sum = 0;
+
+    json_builder_set_member_name(builder, "copies");
+    json_builder_begin_object(builder);
+    for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
+        json_builder_set_member_name(builder, copy_kind_name(kind));
+        json_builder_begin_object(builder);
+        add_integer(builder, "total", telemetry->copies[kind]);
+        add_double(builder, "per_frame", per_frame(telemetry->copies[kind], telemetry->frames));
+        json_builder_end_object(builder);
+        sum += telemetry->copies[kind];
+    }
+    json_builder_end_object(builder);
+    add_double(builder, "copies_per_frame", per_frame(sum, telemetry->frames));
+}
+
+static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camera)
+{
+    const struct link_telemetry *telemetry = &camera->telemetry;
+
+    json_builder_begin_object(builder);
+    add_string(builder, "name", camera->name);
+    add_string(builder, "state", camera->state);
+    add_string(builder, "error", camera->error[0] ? camera->error : telemetry->error);
+    add_string(builder, "source", camera->source);
+    add_string(builder, "path", telemetry->path);
+    add_string(builder, "format", telemetry->format);
+    add_integer(builder, "width", telemetry->width);
+    add_integer(builder, "height", telemetry->height);
+    add_double(builder, "fps", telemetry->fps_milli / 1e3);
+    add_integer(builder, "frames", telemetry->frames);
+    add_integer(builder, "dropped", telemetry->dropped);
+    add_integer(builder, "corrupted", telemetry->corrupted);
+    add_integer(builder, "reconnects", telemetry->reconnects);
+    json_builder_set_member_name(builder, "process");
+    json_builder_begin_object(builder);
+    add_integer(builder, "pid", camera->pid);
+    add_integer(builder, "restarts", camera->process_restarts);
+    json_builder_end_object(builder);
+    add_copies(builder, telemetry);
+    json_builder_end_object(builder);
+}
+
+static void add_latency(JsonBuilder *builder, const char *name, const struct histogram *histogram)
+{
+    json_builder_set_member_name(builder, name);
+    json_builder_begin_object(builder);
+    add_double(builder, "p50", histogram_percentile_ms(histogram, 0.50));
+    add_double(builder, "p95", histogram_percentile_ms(histogram, 0.95));
+    add_double(builder, "p99", histogram_percentile_ms(histogram, 0.99));
+    add_double(builder, "mean", histogram->count ? histogram->sum_s / histogram->count * 1e3 : 0);
+    add_integer(builder, "count", histogram->count);
+    json_builder_end_object(builder);
+}
+
+static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
+                      const struct snapshot_mount *mount)
+{
+    g_autofree char *url = g_strconcat(snapshot->rtsp_url, mount->path, NULL);
+
+    json_builder_begin_object(builder);
+    add_string(builder, "path", mount->path);
+    add_string(builder, "url", url);
+    add_string(builder, "camera", mount->camera);
+    add_string(builder, "view", mount->view);
+    add_string(builder, "kind", mount->kind);
+    add_string(builder, "encoder", mount->encoder);
+    add_integer(builder, "viewers", mount->viewers);
+    add_integer(builder, "bitrate_kbps", mount->bitrate_kbps);
+    add_integer(builder, "access_units", mount->access_units);
+    add_integer(builder, "key_frames", mount->key_frames);
+    add_integer(builder, "bytes", mount->bytes);
+    add_integer(builder, "encoded", mount->encoded);
+    add_integer(builder, "dropped", mount->dropped);
+    json_builder_set_member_name(builder, "latency_ms");
+    json_builder_begin_object(builder);
+    for (unsigned step = 0; step < LATENCY_STEP_COUNT; step++) {
+        add_latency(builder, latency_step_name(step), &mount->latency[step]);
+    }
+    json_builder_end_object(builder);
+    json_builder_end_object(builder);
+}
+
+char *status_json(const struct snapshot *snapshot)
+{
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    g_autoptr(JsonNode) root = NULL;
+
+    json_builder_begin_object(builder);
+    add_string(builder, "version", EDGED_VERSION);
+    add_double(builder, "uptime_s", snapshot->uptime_s);
+    add_string(builder, "backend", snapshot->backend);
+    add_string(builder, "rtsp", snapshot->rtsp_url);
+    add_integer(builder, "viewers", snapshot->viewers);
+    json_builder_set_member_name(builder, "cameras");
+    json_builder_begin_array(builder);
+    for (size_t i = 0; i < snapshot->camera_count; i++) {
+        add_camera(builder, &snapshot->cameras[i]);
+    }
+    json_builder_end_array(builder);
+    json_builder_set_member_name(builder, "mounts");
+    json_builder_begin_array(builder);
+    for (size_t i = 0; i < snapshot->mount_count; i++) {
+        add_mount(builder, snapshot, &snapshot->mounts[i]);
+    }
+    json_builder_end_array(builder);
+    json_builder_end_object(builder);
+    root = json_builder_get_root(builder);
+    return json_to_string(root, TRUE);
+}

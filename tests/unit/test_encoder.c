@@ -1,0 +1,311 @@
+// Encoders by trial, one access unit a frame in order, key frames on demand, newest wins.
+
+#include "daemon/camera/encoder.h"
+
+#include "capture/frame_pool.h"
+
+#include <errno.h>
+#include <gst/gst.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define UNITS_MAX 256
+#define NAL_IDR 5
+#define NAL_SPS 7
+#define NAL_PPS 8
+
+struct received {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned count;
+    bool hold; // the output blocks while set
+    struct {
+        struct link_access_unit life;
+        bool trial;
+        unsigned nal_types; // bit set
+        size_t size;
+        uint8_t *bytes;
+    } units[UNITS_MAX];
+};
+
+static unsigned nal_types(const uint8_t *bytes, size_t size)
+{
+    unsigned types = 0;
+
+    for (size_t i = 0; i + 3 < size; i++) {
+        if (bytes[i] == 0 && bytes[i + 1] == 0 && bytes[i + 2] == 1) {
+            types |= 1U << (bytes[i + 3] & 31);
+        }
+    }
+    return types;
+}
+
+static void receive(void *context, const struct encoder_unit *unit)
+{
+    struct received *received = context;
+
+    pthread_mutex_lock(&received->lock);
+    while (received->hold) {
+        pthread_cond_wait(&received->changed, &received->lock);
+    }
+    unsigned i = received->count++;
+    assert_true(i < UNITS_MAX);
+    received->units[i].life = unit->life;
+    received->units[i].trial = unit->trial;
+    received->units[i].nal_types = nal_types(unit->bytes, unit->size);
+    received->units[i].size = unit->size;
+    received->units[i].bytes = malloc(unit->size);
+    memcpy(received->units[i].bytes, unit->bytes, unit->size);
+    pthread_cond_broadcast(&received->changed);
+    pthread_mutex_unlock(&received->lock);
+}
+
+static void wait_for(struct received *received, unsigned count)
+{
+    struct timespec deadline;
+
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_sec += 20;
+    pthread_mutex_lock(&received->lock);
+    while (received->count < count) {
+        assert_int_equal(pthread_cond_timedwait(&received->changed, &received->lock, &deadline), 0);
+    }
+    pthread_mutex_unlock(&received->lock);
+}
+
+static void set_hold(struct received *received, bool hold)
+{
+    pthread_mutex_lock(&received->lock);
+    received->hold = hold;
+    pthread_cond_broadcast(&received->changed);
+    pthread_mutex_unlock(&received->lock);
+}
+
+struct fixture {
+    struct received received;
+    struct frame_pool *pool;
+    struct frame *frame;
+    struct encoder_settings settings;
+    struct error error;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct frame_layout layout;
+
+    pthread_mutex_init(&fixture->received.lock, NULL);
+    pthread_cond_init(&fixture->received.changed, NULL);
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), 322, 242, 64);
+    assert_int_equal(frame_pool_new(&layout, 1, frame_allocator_host(), &fixture->pool), 0);
+    fixture->frame = frame_pool_take(fixture->pool);
+    memset(fixture->frame->data, 128, layout.size);
+    fixture->settings = (struct encoder_settings){.width = 322,
+                                                  .height = 242,
+                                                  .range = FRAME_RANGE_LIMITED,
+                                                  .fps_numerator = 30,
+                                                  .fps_denominator = 1,
+                                                  .bitrate_kbps = 1000,
+                                                  .keyframe_frames = 30,
+                                                  .element = CONFIG_ENCODER_X264};
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    frame_unref(fixture->frame);
+    frame_pool_unref(fixture->pool);
+    for (unsigned i = 0; i < fixture->received.count; i++) {
+        free(fixture->received.units[i].bytes);
+    }
+    free(fixture);
+    return 0;
+}
+
+static struct encoder *make(struct fixture *fixture)
+{
+    struct encoder *encoder = NULL;
+    int r = encoder_new(&fixture->settings, fixture->frame, receive, &fixture->received,
+                        &fixture->error, &encoder);
+
+    if (r) {
+        fail_msg("encoder_new: %s", fixture->error.text);
+    }
+    return encoder;
+}
+
+// Pushes frame number `sequence` and waits for its unit.
+static void push(struct fixture *fixture, struct encoder *encoder, uint64_t sequence, bool key)
+{
+    struct link_access_unit life = {
+        .sequence = sequence, .captured_ns = clock_now_ns(), .computed_ns = clock_now_ns()};
+    unsigned before = fixture->received.count;
+
+    assert_int_equal(encoder_push(encoder, fixture->frame, &life, key), 0);
+    wait_for(&fixture->received, before + 1);
+}
+
+static void check_trial(struct fixture *fixture)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(fixture->received.units[i].trial);
+        assert_int_equal(fixture->received.units[i].life.key_frame, 1);
+        assert_true(fixture->received.units[i].nal_types & 1U << NAL_SPS);
+        assert_true(fixture->received.units[i].nal_types & 1U << NAL_PPS);
+        assert_true(fixture->received.units[i].nal_types & 1U << NAL_IDR);
+    }
+}
+
+static void test_the_trial_gives_two_different_idr_pictures(void **state)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = make(fixture);
+
+    assert_int_equal(fixture->received.count, 2);
+    check_trial(fixture);
+    // The pictures are equal; what differs is idr_pic_id, as 7.4.3 of the standard demands.
+    assert_false(fixture->received.units[0].size == fixture->received.units[1].size &&
+                 !memcmp(fixture->received.units[0].bytes, fixture->received.units[1].bytes,
+                         fixture->received.units[0].size));
+    assert_string_equal(encoder_name(encoder), "x264enc");
+    assert_false(encoder_converts(encoder));
+    encoder_free(encoder);
+}
+
+static void test_every_frame_gives_its_unit_in_order(void **state)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = make(fixture);
+
+    for (uint64_t n = 0; n < 100; n++) {
+        push(fixture, encoder, n, false);
+    }
+    for (unsigned n = 0; n < 100; n++) {
+        assert_int_equal(fixture->received.units[2 + n].life.sequence, n);
+        assert_false(fixture->received.units[2 + n].trial);
+        assert_true(fixture->received.units[2 + n].life.encoded_ns >=
+                    fixture->received.units[2 + n].life.computed_ns);
+    }
+    encoder_free(encoder);
+}
+
+static void test_key_frames_come_by_distance_and_on_demand(void **state)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = make(fixture);
+
+    for (unsigned n = 0; n < 70; n++) {
+        push(fixture, encoder, n, n == 40);
+        bool key = fixture->received.units[2 + n].life.key_frame;
+        // The second trial frame was a key frame, 30 frames on comes the next; 40 restarts that.
+        assert_int_equal(key, n == 29 || n == 40);
+    }
+    encoder_free(encoder);
+}
+
+static void test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame(void **state)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = make(fixture);
+    struct link_access_unit life = {0};
+    int dropped = 0;
+
+    set_hold(&fixture->received, true);
+    for (unsigned n = 0; n < 20; n++) {
+        life.sequence = n;
+        life.captured_ns = clock_now_ns();
+        int r = encoder_push(encoder, fixture->frame, &life, n == 10);
+        assert_in_range(r, 0, 1);
+        dropped += r;
+    }
+    set_hold(&fixture->received, false);
+    wait_for(&fixture->received, 2 + 20 - (unsigned)dropped);
+    assert_in_range(dropped, 15, 16); // 4 wait, and 1 may be inside
+    unsigned last = fixture->received.count - 1;
+    assert_int_equal(fixture->received.units[last].life.sequence, 19);
+    assert_int_equal(fixture->received.units[last - 3].life.sequence, 16);
+    assert_int_equal(fixture->received.units[last - 3].life.key_frame, 1);
+    encoder_free(encoder);
+}
+
+static void test_openh264enc_stands_in(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->settings.element = CONFIG_ENCODER_OPENH264;
+    struct encoder *encoder = make(fixture);
+    check_trial(fixture);
+    assert_true(encoder_converts(encoder));
+    for (unsigned n = 0; n < 10; n++) {
+        push(fixture, encoder, n, n == 5);
+    }
+    assert_int_equal(fixture->received.units[2 + 5].life.key_frame, 1);
+    assert_true(fixture->received.units[2 + 5].nal_types & 1U << NAL_SPS);
+    encoder_free(encoder);
+}
+
+static void test_an_encoder_that_is_not_there_says_so(void **state)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = NULL;
+
+    fixture->settings.element = CONFIG_ENCODER_NVV4L2;
+    assert_int_equal(encoder_new(&fixture->settings, fixture->frame, receive, &fixture->received,
+                                 &fixture->error, &encoder),
+                     -ENOSYS);
+    assert_null(encoder);
+    assert_string_equal(fixture->error.text,
+                        "no encoder works; nvv4l2h264enc: no element \"nvvidconv\"");
+}
+
+static void test_auto_takes_the_first_that_encodes(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->settings.element = CONFIG_ENCODER_AUTO;
+    struct encoder *encoder = make(fixture);
+    assert_string_equal(encoder_name(encoder), "x264enc");
+    encoder_free(encoder);
+}
+
+static void test_freeing_with_a_full_queue_gives_every_frame_back(void **state)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = make(fixture);
+    struct link_access_unit life = {0};
+
+    for (unsigned n = 0; n < 4; n++) {
+        life.captured_ns = clock_now_ns();
+        encoder_push(encoder, fixture->frame, &life, false);
+    }
+    encoder_free(encoder);
+    assert_int_equal(fixture->frame->references, 1);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_trial_gives_two_different_idr_pictures),
+        TEST(test_every_frame_gives_its_unit_in_order),
+        TEST(test_key_frames_come_by_distance_and_on_demand),
+        TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame),
+        TEST(test_openh264enc_stands_in),
+        TEST(test_an_encoder_that_is_not_there_says_so),
+        TEST(test_auto_takes_the_first_that_encodes),
+        TEST(test_freeing_with_a_full_queue_gives_every_frame_back),
+    };
+
+    gst_init(&argc, &argv);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gst_deinit();
+    return failed;
+}

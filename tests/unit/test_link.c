@@ -1,0 +1,233 @@
+// The boundary between the two programs: framing survives partial reads and writes, the queue is
+// bounded, a broken peer is told apart from a quiet one.
+
+#include "daemon/link/link.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+struct pair {
+    struct link *a;
+    int peer; // the other end, raw
+};
+
+struct seen {
+    unsigned count;
+    struct link_header headers[8];
+    size_t bytes;
+    uint8_t *taken; // payload of the last message, when taken
+    bool take;
+    int answer;
+};
+
+static int setup(void **state)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    assert_int_equal(link_new(fds[0], 1 << 20, &pair->a), 0);
+    pair->peer = fds[1];
+    *state = pair;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct pair *pair = *state;
+
+    link_free(pair->a);
+    if (pair->peer >= 0) {
+        close(pair->peer);
+    }
+    free(pair);
+    return 0;
+}
+
+static int remember(void *context, struct link_message *message)
+{
+    struct seen *seen = context;
+
+    seen->headers[seen->count++ % 8] = message->header;
+    seen->bytes += message->header.size;
+    assert_int_equal(message->payload[message->header.size], 0);
+    if (seen->take) {
+        seen->taken = TAKE(message->payload);
+    }
+    return seen->answer;
+}
+
+static void test_pieces_arrive_as_one_message(void **state)
+{
+    struct pair *pair = *state;
+    struct iovec pieces[] = {{(void *)"ab", 2}, {NULL, 0}, {(void *)"cde", 3}};
+    struct {
+        struct link_header header;
+        char payload[5];
+    } wire;
+
+    assert_int_equal(link_send(pair->a, LINK_SLATE, 3, pieces, 3), 0);
+    assert_int_equal(read(pair->peer, &wire, sizeof wire), sizeof wire.header + 5);
+    assert_int_equal(wire.header.type, LINK_SLATE);
+    assert_int_equal(wire.header.view, 3);
+    assert_int_equal(wire.header.size, 5);
+    assert_memory_equal(wire.payload, "abcde", 5);
+}
+
+static void test_a_message_split_at_every_byte_is_put_together(void **state)
+{
+    struct pair *pair = *state;
+    struct {
+        struct link_header header;
+        char payload[4];
+    } wire = {{.type = LINK_FATAL, .view = 0, .size = 4}, "oops"};
+    struct seen seen = {.take = true};
+
+    for (size_t i = 0; i < sizeof wire; i++) {
+        assert_int_equal(seen.count, 0);
+        assert_int_equal(write(pair->peer, (char *)&wire + i, 1), 1);
+        assert_int_equal(link_receive(pair->a, remember, &seen), 0);
+    }
+    assert_int_equal(seen.count, 1);
+    assert_string_equal((char *)seen.taken, "oops");
+    free(seen.taken);
+}
+
+static void test_an_empty_payload_is_a_message(void **state)
+{
+    struct pair *pair = *state;
+    struct link_header headers[2] = {{.type = LINK_VIEW_START, .view = 1},
+                                     {.type = LINK_KEY_FRAME, .view = 2}};
+    struct seen seen = {0};
+
+    assert_int_equal(write(pair->peer, headers, sizeof headers), sizeof headers);
+    assert_int_equal(link_receive(pair->a, remember, &seen), 0);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.headers[1].view, 2);
+}
+
+static void test_a_full_socket_queues_and_a_full_queue_refuses(void **state)
+{
+    struct pair *pair = *state;
+    static uint8_t payload[100000];
+    unsigned sent = 0;
+    struct link *peer_link = NULL;
+    struct seen seen = {0};
+    int r;
+
+    while ((r = link_send_bytes(pair->a, LINK_ACCESS_UNIT, 0, payload, sizeof payload)) == 0) {
+        sent++;
+    }
+    assert_int_equal(r, -ENOBUFS);
+    assert_in_range(sent, 10, 20); // 1 MiB of queue and what the socket holds
+    assert_true(link_wants_write(pair->a));
+
+    assert_int_equal(link_new(TAKE_FD(pair->peer), 0, &peer_link), 0);
+    while (link_wants_write(pair->a)) {
+        assert_int_equal(link_flush(pair->a), 0);
+        assert_int_equal(link_receive(peer_link, remember, &seen), 0);
+    }
+    assert_int_equal(link_receive(peer_link, remember, &seen), 0);
+    assert_int_equal(seen.count, sent);
+    assert_int_equal(seen.bytes, sent * sizeof payload);
+    link_free(peer_link);
+}
+
+static void count_wake(void *context)
+{
+    (*(unsigned *)context)++;
+}
+
+static void test_the_owner_is_woken_only_when_something_waits(void **state)
+{
+    struct pair *pair = *state;
+    static uint8_t payload[500000];
+    unsigned wakes = 0;
+
+    link_set_wake(pair->a, count_wake, &wakes);
+    assert_int_equal(link_send_bytes(pair->a, LINK_HELLO, 0, "x", 1), 0);
+    assert_int_equal(wakes, 0);
+    assert_int_equal(link_send_bytes(pair->a, LINK_ACCESS_UNIT, 0, payload, sizeof payload), 0);
+    assert_int_equal(wakes, 1);
+}
+
+static void test_a_closed_peer_is_epipe_on_both_ways(void **state)
+{
+    struct pair *pair = *state;
+    struct seen seen = {0};
+
+    close(TAKE_FD(pair->peer));
+    assert_int_equal(link_receive(pair->a, remember, &seen), -EPIPE);
+    assert_int_equal(link_send_bytes(pair->a, LINK_HELLO, 0, "x", 1), -EPIPE);
+}
+
+static void test_malformed_headers_are_eproto(void **state)
+{
+    static const struct link_header broken[] = {{.type = 0},
+                                                {.type = LINK_FATAL + 1},
+                                                {.type = LINK_SLATE, .view = LINK_VIEWS_MAX},
+                                                {.type = LINK_SLATE, .size = LINK_PAYLOAD_MAX + 1}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(broken); i++) {
+        void *own = NULL;
+        struct seen seen = {0};
+
+        setup(&own);
+        struct pair *pair = own;
+        assert_int_equal(write(pair->peer, &broken[i], sizeof broken[i]), sizeof broken[i]);
+        assert_int_equal(link_receive(pair->a, remember, &seen), -EPROTO);
+        assert_int_equal(seen.count, 0);
+        teardown(&own);
+    }
+    (void)state;
+}
+
+static void test_oversized_messages_are_refused_before_sending(void **state)
+{
+    struct pair *pair = *state;
+    uint8_t byte = 0;
+
+    assert_int_equal(link_send_bytes(pair->a, LINK_ACCESS_UNIT, 0, &byte, LINK_PAYLOAD_MAX + 1),
+                     -EMSGSIZE);
+    assert_int_equal(recv(pair->peer, &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(errno, EAGAIN);
+}
+
+static void test_a_handler_ends_receiving_and_nothing_is_lost(void **state)
+{
+    struct pair *pair = *state;
+    struct link_header headers[2] = {{.type = LINK_VIEW_START}, {.type = LINK_VIEW_STOP}};
+    struct seen seen = {.answer = -ECANCELED};
+
+    assert_int_equal(write(pair->peer, headers, sizeof headers), sizeof headers);
+    assert_int_equal(link_receive(pair->a, remember, &seen), -ECANCELED);
+    assert_int_equal(seen.count, 1);
+    seen.answer = 0;
+    assert_int_equal(link_receive(pair->a, remember, &seen), 0);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.headers[1].type, LINK_VIEW_STOP);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_pieces_arrive_as_one_message),
+        TEST(test_a_message_split_at_every_byte_is_put_together),
+        TEST(test_an_empty_payload_is_a_message),
+        TEST(test_a_full_socket_queues_and_a_full_queue_refuses),
+        TEST(test_the_owner_is_woken_only_when_something_waits),
+        TEST(test_a_closed_peer_is_epipe_on_both_ways),
+        TEST(test_malformed_headers_are_eproto),
+        TEST(test_oversized_messages_are_refused_before_sending),
+        TEST(test_a_handler_ends_receiving_and_nothing_is_lost),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
