@@ -19,9 +19,9 @@
 #define JPEG_MAX (4 << 20)
 
 // clang-format off
-#include "tests/fake_v4l2/fake_camera.c"
-#include "tests/fake_v4l2/fake_controls.c"
-#include "tests/fake_v4l2/fake_picture.c"
+#include "tests/fake_v4l2/fake_camera.c" // NOLINT(bugprone-suspicious-include)
+#include "tests/fake_v4l2/fake_controls.c" // NOLINT(bugprone-suspicious-include)
+#include "tests/fake_v4l2/fake_picture.c" // NOLINT(bugprone-suspicious-include)
 // clang-format on
 
 static struct fake_camera cameras[CAMERAS];
