@@ -123,6 +123,16 @@ static void test_cameras_and_views_come_as_written(void **state)
                                                  "e.mp4");
 }
 
+// The loader marks long integers for libconfig; in a string nothing may change.
+static void test_long_numbers_in_strings_stay_as_they_are(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("/* \" 12345678901 */ control = { socket = \"\\\" 12345678901 # \\\\\"; };");
+
+    (void)state;
+    assert_string_equal(config->control.socket, "\" 12345678901 # \\");
+}
+
 static void test_formatted_text_reads_back_as_the_same_settings(void **state)
 {
     _cleanup_(cleanup_config) struct config *config = parse(two_cameras);
@@ -319,6 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty_text_is_one_auto_camera_with_edges),
         cmocka_unit_test(test_cameras_and_views_come_as_written),
+        cmocka_unit_test(test_long_numbers_in_strings_stay_as_they_are),
         cmocka_unit_test(test_formatted_text_reads_back_as_the_same_settings),
         cmocka_unit_test(test_format_of_one_camera_differs_only_with_its_settings),
         cmocka_unit_test(test_numbers_are_read_and_written_alike_in_every_locale),
