@@ -97,7 +97,7 @@ asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
 tsan: ## check-unit under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread check-unit
 
-lint: all ## formats, analyzers, include floors, API floors, scripts
+lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
 	@scripts/setup --group lint
 	@BUILD=$(BUILD) CPPFLAGS="$(subst ",\",$(CPPFLAGS)) $(PACKAGE_CFLAGS) -std=gnu17" tests/lint/lint
 
