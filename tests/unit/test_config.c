@@ -1,12 +1,7 @@
 // What good configurations become, and back to text.
 #include "config/config.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
