@@ -93,16 +93,18 @@ struct config {
 // Loads a file (libconfig syntax, @include relative to the file). All problems are found in one
 // run, each written to `problems` (may be NULL) as one line `FILE:LINE: error: key.path: what it
 // got, what is allowed` or `…: warning: …`. Returns 0 and the configuration in `ret_config`,
-// -EINVAL with problems, or another negative errno when the file cannot be read (also written to
-// `problems`). The caller owns the result: config_free().
+// -EINVAL with problems, or another negative errno when the file cannot be read: what open() and
+// read() say, -EFBIG (over 4 MiB with all it includes), -EMLINK (includes more than 8 deep),
+// -ENOMEM; written to `problems`, too. The caller owns the result: config_free().
 int config_load(const char *path, FILE *problems, struct config **ret_config);
 
 // The same for text held in memory; `name` stands for the file name in messages.
 int config_parse(const char *text, const char *name, FILE *problems, struct config **ret_config);
 
 // Writes `config` with camera number `camera` alone (or all of them with SIZE_MAX) as libconfig
-// text that config_parse() accepts and that is equal exactly when the settings are equal.
-// The caller frees *ret_text.
+// text that config_parse() accepts without problems and that is equal exactly when the settings are
+// equal; keys without effect (gain of a gray view) are left out. -ENOMEM. The caller frees
+// *ret_text.
 int config_format(const struct config *config, size_t camera, char **ret_text);
 
 // Sets one key of a view as it would stand in the file: `key` as in the schema ("gain"), `value`

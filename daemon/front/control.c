@@ -93,15 +93,24 @@ static CONTROL_RESULT respond_page(struct control *control, struct MHD_Connectio
     return respond(connection, MHD_HTTP_OK, page->content_type, page->text(snapshot));
 }
 
+// Called once with the headers, then with each piece of a body, then at the end of the request. An
+// answer before the end closes the connection, so only what is refused is answered early.
 static CONTROL_RESULT handle_request(void *context, struct MHD_Connection *connection,
                                      const char *url, const char *method, const char *version,
                                      const char *upload_data, size_t *upload_data_size,
                                      void **request)
 {
-    (void)version, (void)upload_data, (void)upload_data_size, (void)request;
+    bool at_headers = !*request;
+
+    (void)version, (void)upload_data;
+    *request = context;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
         return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "application/json",
                        g_strdup("{\"error\": \"no such method; allowed are GET and HEAD\"}\n"));
+    }
+    if (at_headers || *upload_data_size > 0) {
+        *upload_data_size = 0; // a GET's body means nothing
+        return MHD_YES;
     }
     for (size_t i = 0; i < ARRAY_LENGTH(pages); i++) {
         if (strcmp(url, pages[i].path) == 0) {
@@ -134,10 +143,23 @@ static gboolean source_check(GSource *base)
     return g_source_query_unix_fd(base, source->tag) != 0 || source_prepare(base, &timeout_ms);
 }
 
+static unsigned count_connections(struct MHD_Daemon *server)
+{
+    return MHD_get_daemon_info(server, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+}
+
+// At its connection limit libmicrohttpd takes the listening socket out of the epoll set, and puts
+// it back only when it next runs: whenever connections ended, it has to run once more.
 static gboolean source_dispatch(GSource *base, GSourceFunc callback, void *context)
 {
+    struct control_source *source = (struct control_source *)base;
+    unsigned before;
+
     (void)callback, (void)context;
-    MHD_run(((struct control_source *)base)->server);
+    do {
+        before = count_connections(source->server);
+        MHD_run(source->server);
+    } while (count_connections(source->server) < before);
     return G_SOURCE_CONTINUE;
 }
 
@@ -184,15 +206,16 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
         free(control);
         return result;
     }
-    // Since the start is attempted the fd is the server's, closed by it also when starting fails.
+    // A server that starts closes the fd in the end; one that does not start leaves it open.
     control->server = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle_request, control,
         MHD_OPTION_EXTERNAL_LOGGER, log_server, NULL, MHD_OPTION_LISTEN_SOCKET, control->socket.fd,
         MHD_OPTION_CONNECTION_LIMIT, CONTROL_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONTROL_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, CONTROL_TIMEOUT_S, MHD_OPTION_END);
     if (!control->server) {
+        close(control->socket.fd);
         control_free(control);
-        return error_set(error, -EIO, "%s: libmicrohttpd does not start", path);
+        return error_set(error, -EIO, "%s: the HTTP server does not start", path);
     }
     control->source = source_new(control->server);
     *ret_control = control;

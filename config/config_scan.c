@@ -1,0 +1,91 @@
+#include "config/config_scan.h"
+
+#include <ctype.h>
+#include <string.h>
+
+bool config_scan_is_long_integer(const char *word, size_t length)
+{
+    size_t sign = length > 0 && (word[0] == '-' || word[0] == '+');
+    bool hexadecimal = length > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+    const char *digits = word + (hexadecimal ? 2 : sign);
+    size_t count = (size_t)(word + length - digits);
+
+    for (size_t i = 0; i < count; i++) {
+        unsigned char digit = (unsigned char)digits[i];
+
+        if (hexadecimal ? !isxdigit(digit) : !isdigit(digit)) {
+            return false;
+        }
+    }
+    return count >= (hexadecimal ? 8 : 10);
+}
+
+// The length of the word (name, number) that `line` begins with.
+static size_t word_length(const char *line, size_t length)
+{
+    size_t count = 0;
+
+    while (count < length &&
+           (isalnum((unsigned char)line[count]) || strchr("_*.+-", line[count]))) {
+        count++;
+    }
+    return count;
+}
+
+size_t config_scan_token(enum config_scan_state *state, const char *line, size_t length)
+{
+    bool pair = length > 1;
+    size_t word;
+
+    if (*state == CONFIG_SCAN_STRING) {
+        *state = line[0] == '"' ? CONFIG_SCAN_CODE : CONFIG_SCAN_STRING;
+        return line[0] == '\\' && pair ? 2 : 1;
+    }
+    if (*state == CONFIG_SCAN_BLOCK_COMMENT) {
+        bool ends = pair && line[0] == '*' && line[1] == '/';
+
+        *state = ends ? CONFIG_SCAN_CODE : CONFIG_SCAN_BLOCK_COMMENT;
+        return ends ? 2 : 1;
+    }
+    if (line[0] == '#' || (pair && line[0] == '/' && line[1] == '/')) {
+        return length;
+    }
+    if (pair && line[0] == '/' && line[1] == '*') {
+        *state = CONFIG_SCAN_BLOCK_COMMENT;
+        return 2;
+    }
+    *state = line[0] == '"' ? CONFIG_SCAN_STRING : CONFIG_SCAN_CODE;
+    word = word_length(line, length);
+    return word > 0 ? word : 1;
+}
+
+size_t config_scan_include(const char *line, size_t length, const char **ret_name,
+                           size_t *ret_name_length)
+{
+    static const char directive[] = "@include";
+    const char *end = line + length;
+    const char *at = line;
+    const char *closing;
+
+    while (at < end && (*at == ' ' || *at == '\t')) {
+        at++;
+    }
+    if ((size_t)(end - at) < strlen(directive) || memcmp(at, directive, strlen(directive)) != 0) {
+        return 0;
+    }
+    at += strlen(directive);
+    while (at < end && (*at == ' ' || *at == '\t')) {
+        at++;
+    }
+    if (at == end || *at != '"') {
+        return 0;
+    }
+    at++;
+    closing = memchr(at, '"', (size_t)(end - at));
+    if (!closing) {
+        return 0;
+    }
+    *ret_name = at;
+    *ret_name_length = (size_t)(closing - at);
+    return (size_t)(closing + 1 - line);
+}

@@ -1,0 +1,19 @@
+// Just enough of libconfig's scanner to know code from strings and comments in a line.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Where a position in the text is; carried from line to line, at first 0.
+enum config_scan_state { CONFIG_SCAN_CODE, CONFIG_SCAN_STRING, CONFIG_SCAN_BLOCK_COMMENT };
+
+// Yields how many of the `length` (at least 1) bytes of `line` belong together: a word (name or
+// number), a comment to the end of the line, an escape, one other byte. Follows `state`.
+size_t config_scan_token(enum config_scan_state *state, const char *line, size_t length);
+// Whether a word from code is an integer that may be too long for an int: 10 or more decimal
+// digits, 8 or more hexadecimal ones.
+bool config_scan_is_long_integer(const char *word, size_t length);
+// The length of the include directive that a line of code opens with, up to the closing quote, and
+// the file name in it; 0 if there is none.
+size_t config_scan_include(const char *line, size_t length, const char **ret_name,
+                           size_t *ret_name_length);

@@ -1,0 +1,315 @@
+#include "config/config_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define TOTAL_BYTES_MAX (4U << 20)
+#define DEPTH_MAX 8
+
+// A piece of text that is read line by line.
+struct piece {
+    const char *text, *end;
+    const char *name; // file name in messages; owned by the config_text
+    unsigned line;
+    unsigned depth;
+};
+
+static int add_piece(struct config_text *target, struct piece *piece);
+
+static const char *describe(int code)
+{
+    switch (code) {
+    case -EFBIG:
+        return "larger than 4 MiB, what it includes counted in";
+    case -EMLINK:
+        return "@include nested deeper than 8 files";
+    default:
+        return strerror(-code);
+    }
+}
+
+static int report_fatal(struct config_text *target, const char *name, int code)
+{
+    if (target->problems) {
+        fprintf(target->problems, "%s: error: cannot read: %s\n", name, describe(code));
+    }
+    return code;
+}
+
+// `array` with room for `needed` elements of `size` bytes, or NULL with `array` as it was.
+static void *grow(void *array, size_t *capacity, size_t needed, size_t size)
+{
+    size_t wanted = *capacity ? *capacity : 64;
+    void *grown;
+
+    if (needed <= *capacity) {
+        return array;
+    }
+    while (wanted < needed) {
+        wanted *= 2;
+    }
+    grown = realloc(array, wanted * size);
+    if (grown) {
+        *capacity = wanted;
+    }
+    return grown;
+}
+
+static int reserve_text(struct config_text *target, size_t length)
+{
+    char *text = grow(target->text, &target->capacity, target->length + length, 1);
+
+    if (!text) {
+        return -ENOMEM;
+    }
+    target->text = text;
+    return 0;
+}
+
+static int reserve_line(struct config_text *target)
+{
+    struct config_line *lines =
+        grow(target->lines, &target->line_capacity, target->line_count + 1, sizeof *lines);
+
+    if (!lines) {
+        return -ENOMEM;
+    }
+    target->lines = lines;
+    return 0;
+}
+
+// Copies a line into the text, which has room for it twice. libconfig cuts integers that do not
+// fit an int without a word; with an L behind them they come as they are, and the range check
+// finds them.
+static void append_code(struct config_text *target, const char *line, size_t length)
+{
+    while (length > 0) {
+        bool in_code = target->state == CONFIG_SCAN_CODE;
+        size_t token = config_scan_token(&target->state, line, length);
+
+        memcpy(target->text + target->length, line, token);
+        target->length += token;
+        if (in_code && config_scan_is_long_integer(line, token)) {
+            target->text[target->length++] = 'L';
+        }
+        line += token;
+        length -= token;
+    }
+}
+
+static int add_line(struct config_text *target, const struct piece *piece, const char *line,
+                    size_t length)
+{
+    if (target->length + length > TOTAL_BYTES_MAX) {
+        return -EFBIG;
+    }
+    if (reserve_text(target, 2 * length + 2) < 0 || reserve_line(target) < 0) {
+        return -ENOMEM;
+    }
+    append_code(target, line, length);
+    target->text[target->length++] = '\n';
+    target->text[target->length] = '\0';
+    target->lines[target->line_count++] = (struct config_line){piece->name, piece->line};
+    return 0;
+}
+
+// Reads a whole file, at most TOTAL_BYTES_MAX of it.
+static int read_file(const char *path, char **ret_text, size_t *ret_length)
+{
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t length = 0, capacity = 0;
+    ssize_t got;
+
+    if (fd < 0) {
+        return -errno;
+    }
+    do {
+        char *grown = grow(text, &capacity, length + 4096, 1);
+
+        if (!grown) {
+            return -ENOMEM;
+        }
+        text = grown;
+        got = read(fd, text + length, capacity - length);
+        if (got < 0 && errno != EINTR) {
+            return -errno;
+        }
+        length += got > 0 ? (size_t)got : 0;
+        if (length > TOTAL_BYTES_MAX) {
+            return -EFBIG;
+        }
+    } while (got != 0);
+    *ret_text = TAKE(text);
+    *ret_length = length;
+    return 0;
+}
+
+// Takes ownership of `name` in any case.
+static int add_name(struct config_text *target, char *name)
+{
+    char **files;
+
+    if (!name) {
+        return -ENOMEM;
+    }
+    files = reallocarray(target->files, target->file_count + 1, sizeof *files);
+    if (!files) {
+        free(name);
+        return -ENOMEM;
+    }
+    target->files = files;
+    target->files[target->file_count++] = name;
+    return 0;
+}
+
+// The included name relative to the folder of the file that includes it.
+static char *resolve(const char *from, const char *name, size_t length)
+{
+    const char *slash = strrchr(from, '/');
+    size_t folder = slash && (length == 0 || name[0] != '/') ? (size_t)(slash + 1 - from) : 0;
+    char *path = malloc(folder + length + 1);
+
+    if (path) {
+        memcpy(path, from, folder);
+        memcpy(path + folder, name, length);
+        path[folder + length] = '\0';
+    }
+    return path;
+}
+
+static int include(struct config_text *target, const struct piece *from, const char *name,
+                   size_t name_length)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    struct piece piece = {.depth = from->depth + 1};
+    size_t length = 0;
+    int r = add_name(target, resolve(from->name, name, name_length));
+
+    if (r < 0) {
+        return r;
+    }
+    if (piece.depth > DEPTH_MAX) {
+        return -EMLINK;
+    }
+    piece.name = target->files[target->file_count - 1];
+    r = read_file(piece.name, &text, &length);
+    if (r == -ENOMEM) {
+        return r;
+    }
+    if (r < 0) {
+        target->errors++;
+        if (target->problems) {
+            fprintf(target->problems, "%s:%u: error: @include: cannot read %s: %s\n", from->name,
+                    from->line, piece.name, describe(r));
+        }
+        return 0;
+    }
+    piece.text = text;
+    piece.end = text + length;
+    return add_piece(target, &piece);
+}
+
+static int refuse_zero(struct config_text *target, const struct piece *piece)
+{
+    target->errors++;
+    if (target->problems) {
+        fprintf(target->problems, "%s:%u: error: syntax error: got a byte 0, allowed: text\n",
+                piece->name, piece->line);
+    }
+    return 0;
+}
+
+static int add_piece(struct config_text *target, struct piece *piece)
+{
+    int r = 0;
+
+    while (piece->text < piece->end && r == 0) {
+        const char *line = piece->text, *name = NULL;
+        const char *newline = memchr(line, '\n', (size_t)(piece->end - line));
+        size_t length = (size_t)((newline ? newline : piece->end) - line);
+        size_t directive = 0, name_length = 0;
+
+        piece->line++;
+        piece->text = newline ? newline + 1 : piece->end;
+        if (memchr(line, '\0', length)) {
+            return refuse_zero(target, piece);
+        }
+        if (target->state == CONFIG_SCAN_CODE) {
+            directive = config_scan_include(line, length, &name, &name_length);
+        }
+        if (directive > 0) {
+            r = include(target, piece, name, name_length);
+            line += directive;
+            length -= directive;
+        }
+        if (r == 0) {
+            r = add_line(target, piece, line, length);
+        }
+    }
+    return r;
+}
+
+static int add_main(struct config_text *target, const char *name, const char *text, size_t length)
+{
+    struct piece piece = {.text = text, .end = text + length};
+    int r = add_name(target, strdup(name));
+
+    if (r == 0) {
+        piece.name = target->files[0];
+        r = add_piece(target, &piece);
+    }
+    // Always at least one line, so that every problem has a place.
+    if (r == 0 && target->line_count == 0) {
+        piece.line = 1;
+        r = add_line(target, &piece, "", 0);
+    }
+    return r < 0 ? report_fatal(target, name, r) : 0;
+}
+
+int config_text_read(struct config_text *target, const char *path)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t length;
+    int r = read_file(path, &text, &length);
+
+    if (r < 0) {
+        return report_fatal(target, path, r);
+    }
+    return add_main(target, path, text, length);
+}
+
+int config_text_take(struct config_text *target, const char *text, const char *name)
+{
+    return add_main(target, name, text, strlen(text));
+}
+
+void config_text_finish(struct config_text *text)
+{
+    for (size_t i = 0; i < text->file_count; i++) {
+        free(text->files[i]);
+    }
+    free(text->files);
+    free(text->lines);
+    free(text->text);
+    *text = (struct config_text){0};
+}
+
+struct config_line config_text_origin(const struct config_text *text, unsigned line)
+{
+    size_t index = line > 0 ? line - 1 : 0;
+
+    return text->lines[index < text->line_count ? index : text->line_count - 1];
+}
+
+char *config_text_copy_line(const struct config_text *text, unsigned line)
+{
+    const char *start = text->text;
+
+    for (unsigned i = 1; i < line && strchr(start, '\n'); i++) {
+        start = strchr(start, '\n') + 1;
+    }
+    return strndup(start, strcspn(start, "\n"));
+}

@@ -1,0 +1,214 @@
+// The documents made from the schema: edged.conf and edged.conf(5).
+#include "config/config.h"
+#include "config/schema_value.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COMMENT_COLUMNS 88
+
+static void example_group(FILE *file, const struct schema_group *group, const void *object,
+                          int indent);
+
+// The allowed values, the default and who uses the key, as sentences.
+static void print_facts(FILE *file, const struct schema_group *group, const struct schema_key *key)
+{
+    fputs("Allowed: ", file);
+    schema_print_allowed(file, key);
+    fputs(". Default: ", file);
+    if (key->default_note) {
+        fputs(key->default_note, file);
+    } else if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD) {
+        fprintf(file, "\"%s\"", key->default_text);
+    } else {
+        fputs(key->default_text, file);
+    }
+    fputs(".", file);
+    if (key->used_by) {
+        fprintf(file, " Only with %s = ", group->selector->name);
+        schema_print_selected(file, group, key->used_by);
+        fputs(".", file);
+    }
+}
+
+// The facts as text; the caller frees it. NULL without memory.
+static char *facts(const struct schema_group *group, const struct schema_key *key)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file) {
+        return NULL;
+    }
+    print_facts(file, group, key);
+    if (ferror(file) | fclose(file)) {
+        return NULL;
+    }
+    return TAKE(text);
+}
+
+// Comment lines, broken at spaces.
+static void print_comment(FILE *file, int indent, const char *text)
+{
+    size_t room = (size_t)(COMMENT_COLUMNS - indent - 2);
+
+    while (*text) {
+        size_t length = strlen(text);
+
+        if (length > room) {
+            const char *space = memrchr(text, ' ', room + 1);
+
+            length = space ? (size_t)(space - text) : length;
+        }
+        fprintf(file, "%*s# %.*s\n", indent, "", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
+static void example_value(FILE *file, const struct schema_key *key, const void *object, int indent)
+{
+    size_t count;
+
+    switch (key->type) {
+    case SCHEMA_GROUP:
+        fputs("{\n", file);
+        example_group(file, key->group, object, indent + 2);
+        fprintf(file, "%*s}", indent, "");
+        break;
+    case SCHEMA_LIST:
+        fprintf(file, "(\n%*s{\n", indent + 2, "");
+        example_group(file, key->group, schema_get_list(key, object, &count), indent + 4);
+        fprintf(file, "%*s}\n%*s)", indent + 2, "", indent, "");
+        break;
+    case SCHEMA_CONTROLS:
+        fputs("{ }", file);
+        break;
+    default:
+        schema_print_value(file, key, object);
+    }
+}
+
+// Every key of the group as it stands in `object`; those without effect there commented out.
+static void example_group(FILE *file, const struct schema_group *group, const void *object,
+                          int indent)
+{
+    unsigned selected = schema_selected(group, object);
+
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        bool idle = key->used_by && !(key->used_by & 1U << selected);
+        _cleanup_(cleanup_free) char *text = key->type == SCHEMA_GROUP ? NULL : facts(group, key);
+
+        fputs(i ? "\n" : "", file);
+        print_comment(file, indent, key->help);
+        if (text) {
+            print_comment(file, indent, text);
+        }
+        fprintf(file, "%*s%s%s = ", indent, "", idle ? "# " : "", key->name);
+        example_value(file, key, object, indent);
+        fputs(";\n", file);
+    }
+}
+
+int config_write_example(FILE *file)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    int r = config_parse("", "defaults", NULL, &config);
+
+    if (r < 0) {
+        return r;
+    }
+    fputs(
+        "# The configuration of edged: every key with its default. See edged.conf(5).\n"
+        "# Made from config/schema.c. `edged --check` finds every mistake in one run;\n"
+        "# @include \"FILE\" at the start of a line takes in another file, relative to this one.\n"
+        "\n",
+        file);
+    example_group(file, &schema_root, config, 0);
+    return ferror(file) ? -EIO : 0;
+}
+
+// Text in roff: a hyphen stays a hyphen, a backslash and an opening dot or quote are no command.
+static void print_roff(FILE *file, const char *text)
+{
+    if (*text == '.' || *text == '\'') {
+        fputs("\\&", file);
+    }
+    for (; *text; text++) {
+        if (*text == '-') {
+            fputs("\\-", file);
+        } else if (*text == '\\') {
+            fputs("\\e", file);
+        } else {
+            fputc(*text, file);
+        }
+    }
+    fputc('\n', file);
+}
+
+static void man_group(FILE *file, const struct schema_group *group)
+{
+    if (*group->title) {
+        fprintf(file, ".SS \"%s\"\n", group->title);
+        print_roff(file, group->help);
+    }
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        _cleanup_(cleanup_free) char *text = NULL;
+
+        if (key->type == SCHEMA_GROUP) {
+            continue;
+        }
+        text = facts(group, key);
+        fprintf(file, ".TP\n.B %s\n", key->name);
+        print_roff(file, key->help);
+        print_roff(file, text ? text : "");
+    }
+    for (size_t i = 0; i < group->key_count; i++) {
+        if (group->keys[i].group) {
+            man_group(file, group->keys[i].group);
+        }
+    }
+}
+
+int config_write_man_page(FILE *file)
+{
+    fputs(".\\\" Made from config/schema.c.\n"
+          ".TH EDGED.CONF 5 \"\" edged \"edged\"\n"
+          ".SH NAME\n"
+          "edged.conf \\- configuration of the edge camera daemon edged\n"
+          ".SH SYNOPSIS\n"
+          ".I /etc/edged/edged.conf\n"
+          ".SH DESCRIPTION\n"
+          "The file is in the syntax of libconfig: keys and values as in\n"
+          ".BR \"key = value;\" ,\n"
+          "groups in braces, lists in parentheses, strings in double quotes, comments after # or\n"
+          "//. A line that begins with\n"
+          ".B @include\n"
+          "and a file name in double quotes takes in that file, relative to the one it stands in.\n"
+          "Every key has a default; without a file edged streams the first camera it finds, or a\n"
+          "moving pattern.\n"
+          ".PP\n"
+          ".B edged \\-\\-check\n"
+          "writes every problem as\n"
+          ".BR \"FILE:LINE: error: key.path: what it got, what is allowed\" .\n"
+          ".SH KEYS\n",
+          file);
+    man_group(file, &schema_root);
+    fputs(".SH EXAMPLE\n"
+          ".nf\n"
+          "cameras = ( {\n"
+          "  name = \"front\";  source = \"v4l2\";  device = \"/dev/video0\";\n"
+          "  width = 1280;  height = 720;  fps = 30;\n"
+          "  views = ( { view = \"edges\"; gain = 1.5; }, { view = \"camera\"; } );\n"
+          "} );\n"
+          ".fi\n"
+          ".SH SEE ALSO\n"
+          ".BR edged (8),\n"
+          ".BR edgectl (1),\n"
+          ".BR v4l2\\-ctl (1)\n",
+          file);
+    return ferror(file) ? -EIO : 0;
+}

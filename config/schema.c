@@ -1,0 +1,286 @@
+#include "config/schema.h"
+
+#include "config/config.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#define NAME_LENGTH_MAX 32
+#define BIT(value) (1U << (value))
+
+static bool accepts_name(const char *string)
+{
+    size_t length = strspn(string, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                   "0123456789_-");
+
+    return length >= 1 && length <= NAME_LENGTH_MAX && string[length] == '\0';
+}
+
+static bool accepts_format(const char *string)
+{
+    if (strcmp(string, "auto") == 0) {
+        return true;
+    }
+    for (const char *at = string; *at; at++) {
+        if (*at < ' ' || *at > '~') {
+            return false;
+        }
+    }
+    return strlen(string) == 4;
+}
+
+static bool accepts_loopback(const char *string)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    if (strcmp(string, "localhost") == 0) {
+        return true;
+    }
+    if (inet_pton(AF_INET, string, &v4) == 1) {
+        return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    return inet_pton(AF_INET6, string, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+static const struct schema_rule name_rule = {
+    accepts_name,
+    "1 to 32 of the characters A-Z a-z 0-9 _ -",
+};
+static const struct schema_rule format_rule = {
+    accepts_format,
+    "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "
+    "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts",
+};
+static const struct schema_rule address_rule = {
+    accepts_loopback,
+    "127.0.0.0/8, ::1 or localhost (loopback only until credentials exist)",
+};
+
+static const char *const backend_words[] = {
+    [CONFIG_BACKEND_AUTO] = "auto",
+    [CONFIG_BACKEND_CUDA] = "cuda",
+    [CONFIG_BACKEND_CPU] = "cpu",
+    NULL,
+};
+static const char *const memory_words[] = {
+    [CONFIG_MEMORY_AUTO] = "auto",     [CONFIG_MEMORY_REGISTERED] = "registered",
+    [CONFIG_MEMORY_PINNED] = "pinned", [CONFIG_MEMORY_MANAGED] = "managed",
+    [CONFIG_MEMORY_HOST] = "host",     NULL,
+};
+static const char *const source_words[] = {
+    [CONFIG_SOURCE_AUTO] = "auto",           [CONFIG_SOURCE_V4L2] = "v4l2",
+    [CONFIG_SOURCE_GSTREAMER] = "gstreamer", [CONFIG_SOURCE_FILE] = "file",
+    [CONFIG_SOURCE_PATTERN] = "pattern",     NULL,
+};
+static const char *const io_words[] = {
+    [CONFIG_V4L2_IO_AUTO] = "auto",
+    [CONFIG_V4L2_IO_USERPTR] = "userptr",
+    [CONFIG_V4L2_IO_MMAP] = "mmap",
+    NULL,
+};
+static const char *const view_words[] = {
+    [CONFIG_VIEW_CAMERA] = "camera",
+    [CONFIG_VIEW_GRAY] = "gray",
+    [CONFIG_VIEW_EDGES] = "edges",
+    NULL,
+};
+static const char *const operator_words[] = {[CONFIG_OPERATOR_SOBEL] = "sobel", NULL};
+static const char *const norm_words[] = {[CONFIG_NORM_L2] = "l2", [CONFIG_NORM_L1] = "l1", NULL};
+static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
+static const char *const encoder_words[] = {
+    [CONFIG_ENCODER_AUTO] = "auto",
+    [CONFIG_ENCODER_NVV4L2] = "nvv4l2h264enc",
+    [CONFIG_ENCODER_V4L2] = "v4l2h264enc",
+    [CONFIG_ENCODER_X264] = "x264enc",
+    [CONFIG_ENCODER_OPENH264] = "openh264enc",
+    NULL,
+};
+
+#define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
+static const struct schema_key view_keys[] = {
+    {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &name_rule,
+     .default_note = "the word of \"view\"",
+     .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
+    {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
+     .help = "What viewers see: the camera's picture, its luma, or the strength of its edges."},
+    {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
+     .default_text = "sobel", .used_by = BIT(CONFIG_VIEW_EDGES),
+     .help = "The pair of 3x3 filters that measures the gradient."},
+    {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
+     .used_by = BIT(CONFIG_VIEW_EDGES),
+     .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},
+    {"gain", SCHEMA_NUMBER, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01, .maximum = 100,
+     .default_text = "1.0", .used_by = BIT(CONFIG_VIEW_EDGES),
+     .help = "Multiplies the edge strength before it is rounded and limited to 255."},
+    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",
+     .help = "The compression of the stream."},
+    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .words = encoder_words, .default_text = "auto",
+     .help = "The GStreamer encoder; auto takes the first of the list that encodes a trial frame."},
+    {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .unit = "kbit/s", .minimum = 64,
+     .maximum = 100000, .default_text = "4000", .help = "The bit rate the encoder aims at."},
+    {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .unit = "seconds", .minimum = 0.1,
+     .maximum = 10, .default_text = "1.0",
+     .help = "The distance of key frames; a new viewer also gets one at once."},
+};
+const struct schema_group schema_view = {
+    .title = "cameras.views",
+    .help = "One stream of a camera. A view costs nothing while nobody watches it.",
+    .keys = view_keys,
+    .key_count = ARRAY_LENGTH(view_keys),
+    .size = sizeof(struct config_view),
+    .selector = &view_keys[1],
+};
+
+#define CAMERA_FIELD(member) .offset = offsetof(struct config_camera, member)
+#define MAY_BE_V4L2 (BIT(CONFIG_SOURCE_AUTO) | BIT(CONFIG_SOURCE_V4L2))
+static const struct schema_key camera_keys[] = {
+    {"name", SCHEMA_STRING, CAMERA_FIELD(name), .rule = &name_rule,
+     .default_note = "\"camera\" and the place in the list, counted from 0",
+     .help = "The first part of the stream's path; unique."},
+    {"source", SCHEMA_WORD, CAMERA_FIELD(source), .words = source_words, .default_text = "auto",
+     .help = "Where frames come from; auto takes the first V4L2 camera that delivers, else the "
+             "moving pattern."},
+    {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "",
+     .used_by = BIT(CONFIG_SOURCE_V4L2),
+     .help = "A V4L2 device, for example \"/dev/video0\" or a link in /dev/v4l/by-path; \"\" takes "
+             "the first that works."},
+    {"pipeline", SCHEMA_STRING, CAMERA_FIELD(pipeline), .default_text = "",
+     .used_by = BIT(CONFIG_SOURCE_GSTREAMER), .needed_by = BIT(CONFIG_SOURCE_GSTREAMER),
+     .help = "A GStreamer launch fragment without a sink, for example \"videotestsrc "
+             "is-live=true\"."},
+    {"path", SCHEMA_STRING, CAMERA_FIELD(path), .default_text = "",
+     .used_by = BIT(CONFIG_SOURCE_FILE), .needed_by = BIT(CONFIG_SOURCE_FILE),
+     .help = "A clip that GStreamer decodes; it is played at its own rate, again and again."},
+    {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
+     .help = "The pixel format to ask the source for."},
+    {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
+     .used_by = MAY_BE_V4L2,
+     .help = "How frames come from a V4L2 driver: into our memory (userptr) or by one copy out of "
+             "its own (mmap); auto tries both in this order."},
+    {"width", SCHEMA_INTEGER, CAMERA_FIELD(width), .unit = "pixels", .minimum = 16, .maximum = 8192,
+     .even = true, .default_text = "1280",
+     .help = "The wished width; the source delivers the nearest it can."},
+    {"height", SCHEMA_INTEGER, CAMERA_FIELD(height), .unit = "pixels", .minimum = 16,
+     .maximum = 8192, .even = true, .default_text = "720",
+     .help = "The wished height; the source delivers the nearest it can."},
+    {"fps", SCHEMA_INTEGER, CAMERA_FIELD(fps), .unit = "frames a second", .minimum = 1,
+     .maximum = 240, .default_text = "30",
+     .help = "The wished rate; the source delivers the nearest it can."},
+    {"controls", SCHEMA_CONTROLS, CAMERA_FIELD(controls),
+     .count_offset = offsetof(struct config_camera, control_count), .used_by = MAY_BE_V4L2,
+     .default_note = "none, the camera's own settings stay",
+     .help = "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
+             "{ exposure_time_absolute = 100; }."},
+    {"views", SCHEMA_LIST, CAMERA_FIELD(views), .minimum = 0, .maximum = 16,
+     .count_offset = offsetof(struct config_camera, view_count), .group = &schema_view,
+     .default_note = "one view \"edges\"", .help = "The streams made of this camera."},
+};
+const struct schema_group schema_camera = {
+    .title = "cameras",
+    .help = "One camera, run by a process of its own.",
+    .keys = camera_keys,
+    .key_count = ARRAY_LENGTH(camera_keys),
+    .size = sizeof(struct config_camera),
+    .selector = &camera_keys[1],
+};
+
+static const struct schema_key rtsp_keys[] = {
+    {"address", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.address),
+     .rule = &address_rule, .default_text = "127.0.0.1",
+     .help = "The address the RTSP server listens on."},
+    {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
+     .minimum = 0, .maximum = 65535, .default_text = "8554",
+     .help = "The port the RTSP server listens on; 0 takes any free one."},
+};
+static const struct schema_group rtsp_group = {
+    .title = "rtsp",
+    .help = "The streams' server: rtsp://ADDRESS:PORT/CAMERA/VIEW.",
+    .keys = rtsp_keys,
+    .key_count = ARRAY_LENGTH(rtsp_keys),
+};
+
+static const struct schema_key control_keys[] = {
+    {"socket", SCHEMA_STRING, .offset = offsetof(struct config, control.socket), .default_text = "",
+     .help = "The path of the unix socket; \"\" is /run/edged/control.sock for a service and "
+             "$XDG_RUNTIME_DIR/edged/control.sock for a user."},
+};
+static const struct schema_group control_group = {
+    .title = "control",
+    .help = "The socket that serves status and metrics, read by edgectl status.",
+    .keys = control_keys,
+    .key_count = ARRAY_LENGTH(control_keys),
+};
+
+static const struct schema_key root_keys[] = {
+    {"backend", SCHEMA_WORD, .offset = offsetof(struct config, backend), .words = backend_words,
+     .default_text = "auto", .help = "What computes the views; auto takes CUDA where it works."},
+    {"memory", SCHEMA_WORD, .offset = offsetof(struct config, memory), .words = memory_words,
+     .default_text = "auto",
+     .help = "The kind of memory frames live in; auto takes the fastest that passes its test."},
+    {"rtsp", SCHEMA_GROUP, .group = &rtsp_group, .help = "The streams' server."},
+    {"control", SCHEMA_GROUP, .group = &control_group, .help = "The status socket."},
+    {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,
+     .maximum = 64, .count_offset = offsetof(struct config, camera_count), .group = &schema_camera,
+     .default_note = "one camera \"front\"", .help = "The cameras."},
+};
+const struct schema_group schema_root = {
+    .title = "",
+    .help = "",
+    .keys = root_keys,
+    .key_count = ARRAY_LENGTH(root_keys),
+    .size = sizeof(struct config),
+};
+
+const struct schema_key *schema_find_key(const struct schema_group *group, const char *name)
+{
+    for (size_t i = 0; i < group->key_count; i++) {
+        if (strcmp(group->keys[i].name, name) == 0) {
+            return &group->keys[i];
+        }
+    }
+    return NULL;
+}
+
+unsigned schema_selected(const struct schema_group *group, const void *object)
+{
+    return group->selector ? *(const unsigned *)((const char *)object + group->selector->offset)
+                           : 0;
+}
+
+void schema_print_selected(FILE *file, const struct schema_group *group, unsigned bits)
+{
+    const char *separator = "";
+
+    for (unsigned i = 0; group->selector->words[i]; i++) {
+        if (bits & BIT(i)) {
+            fprintf(file, "%s\"%s\"", separator, group->selector->words[i]);
+            separator = ", ";
+        }
+    }
+}
+
+const char *config_backend_name(enum config_backend backend)
+{
+    return backend_words[backend];
+}
+
+const char *config_memory_name(enum config_memory memory)
+{
+    return memory_words[memory];
+}
+
+const char *config_source_name(enum config_source source)
+{
+    return source_words[source];
+}
+
+const char *config_view_kind_name(enum config_view_kind kind)
+{
+    return view_words[kind];
+}
+
+const char *config_encoder_name(enum config_encoder encoder)
+{
+    return encoder_words[encoder];
+}

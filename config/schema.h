@@ -1,0 +1,65 @@
+// The schema: the one table of every key, its type, unit, range, default and help.
+//
+// Parser, validation, formatter, the commented edged.conf and edged.conf(5) all walk it. Groups
+// nest as they do in the file. A value lives at `offset` in the struct of its group; the keys of a
+// plain group ("rtsp") live in the struct around it.
+#pragma once
+
+#include "config/base.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum schema_type {
+    SCHEMA_STRING,   // char *, owned by the struct
+    SCHEMA_INTEGER,  // int
+    SCHEMA_NUMBER,   // double; integers are accepted
+    SCHEMA_WORD,     // an enum; words[value]
+    SCHEMA_GROUP,    // keys of their own, in the same struct
+    SCHEMA_LIST,     // pointer to elements at `offset`, size_t at `count_offset`
+    SCHEMA_CONTROLS, // a group of free names: struct config_control as in SCHEMA_LIST
+};
+
+// What a string must look like.
+struct schema_rule {
+    bool (*accepts)(const char *string);
+    const char *allowed; // ends the sentence "allowed: …"
+};
+
+struct schema_key {
+    const char *name;
+    enum schema_type type;
+    bool even;                // INTEGER: no odd ones
+    const char *unit;         // "pixels"; NULL: none
+    double minimum, maximum;  // INTEGER, NUMBER, and the elements of a LIST, both included
+    const char *const *words; // WORD: by enum value, NULL at the end
+    const struct schema_rule *rule;
+    const char *default_text;         // as config_view_set() takes it; NULL: `default_note`
+    const char *default_note;         // a default that depends, in words
+    const char *help;                 // one sentence
+    size_t offset, count_offset;      // bytes into the struct
+    const struct schema_group *group; // GROUP, LIST: the keys inside
+    unsigned used_by;                 // bit set of selector values this key is for; 0: all
+    unsigned needed_by;               // the same: must not be empty there
+};
+
+struct schema_group {
+    const char *title; // heading in the documents
+    const char *help;
+    const struct schema_key *keys;
+    size_t key_count;
+    size_t size;                       // bytes of the struct; 0 for plain groups
+    const struct schema_key *selector; // the WORD that used_by and needed_by speak of, or NULL
+};
+
+extern const struct schema_group schema_root;
+extern const struct schema_group schema_camera;
+extern const struct schema_group schema_view;
+
+// The key of that name, or NULL.
+const struct schema_key *schema_find_key(const struct schema_group *group, const char *name);
+// The selector's value in `object`; 0 without a selector.
+unsigned schema_selected(const struct schema_group *group, const void *object);
+// Writes the words of the selector whose bits are set: `"v4l2", "auto"`.
+void schema_print_selected(FILE *file, const struct schema_group *group, unsigned bits);

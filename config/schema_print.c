@@ -1,0 +1,172 @@
+// Schema values as text: for the file, for messages and for the documents.
+#include "config/schema_value.h"
+#include "config/suggest.h"
+
+#include <glib.h>
+#include <math.h>
+
+#define GOT_LENGTH_MAX 64
+
+static size_t word_count(const struct schema_key *key)
+{
+    size_t count = 0;
+
+    while (key->words[count]) {
+        count++;
+    }
+    return count;
+}
+
+void schema_print_quoted(FILE *file, const char *string, size_t limit)
+{
+    fputc('"', file);
+    for (size_t i = 0; string[i]; i++) {
+        unsigned char byte = (unsigned char)string[i];
+
+        // Cut between characters: 10xxxxxx continues one in UTF-8.
+        if (i >= limit && (byte & 0xc0) != 0x80) {
+            fputs("…", file);
+            break;
+        }
+        if (byte == '"' || byte == '\\') {
+            fprintf(file, "\\%c", byte);
+        } else if (byte < ' ' || byte == 0x7f) {
+            fprintf(file, "\\x%02x", byte);
+        } else {
+            fputc(byte, file);
+        }
+    }
+    fputc('"', file);
+}
+
+void schema_print_number(FILE *file, double number)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+    g_ascii_formatd(text, sizeof text, "%.15g", number);
+    if (g_ascii_strtod(text, NULL) != number) {
+        g_ascii_formatd(text, sizeof text, "%.17g", number);
+    }
+    fputs(text, file);
+}
+
+void schema_print_value(FILE *file, const struct schema_key *key, const void *object)
+{
+    const void *value = (const char *)object + key->offset;
+    double number;
+
+    switch (key->type) {
+    case SCHEMA_STRING:
+        schema_print_quoted(file, *(const char *const *)value, SIZE_MAX);
+        break;
+    case SCHEMA_INTEGER:
+        fprintf(file, "%d", *(const int *)value);
+        break;
+    case SCHEMA_NUMBER:
+        number = *(const double *)value;
+        schema_print_number(file, number);
+        fputs(number == floor(number) ? ".0" : "", file);
+        break;
+    case SCHEMA_WORD:
+        schema_print_quoted(file, key->words[*(const unsigned *)value], SIZE_MAX);
+        break;
+    case SCHEMA_GROUP:
+    case SCHEMA_LIST:
+    case SCHEMA_CONTROLS:
+        break;
+    }
+}
+
+static void print_words(FILE *file, const struct schema_key *key)
+{
+    for (size_t i = 0; key->words[i]; i++) {
+        fprintf(file, "%s\"%s\"", i ? ", " : "", key->words[i]);
+    }
+}
+
+void schema_print_allowed(FILE *file, const struct schema_key *key)
+{
+    switch (key->type) {
+    case SCHEMA_STRING:
+        fputs(key->rule ? key->rule->allowed : "a string", file);
+        break;
+    case SCHEMA_INTEGER:
+    case SCHEMA_NUMBER:
+        fprintf(file, "%s from ",
+                key->type == SCHEMA_NUMBER ? "a number"
+                : key->even                ? "an even integer"
+                                           : "an integer");
+        schema_print_number(file, key->minimum);
+        fputs(" to ", file);
+        schema_print_number(file, key->maximum);
+        if (key->unit) {
+            fprintf(file, " (%s)", key->unit);
+        }
+        break;
+    case SCHEMA_WORD:
+        print_words(file, key);
+        break;
+    case SCHEMA_GROUP:
+        fputs("a group { … }", file);
+        break;
+    case SCHEMA_LIST:
+        fprintf(file, "a list ( { … }, … ) of at most %d groups", (int)key->maximum);
+        break;
+    case SCHEMA_CONTROLS:
+        fputs("a group { name = value; … } of integers and booleans", file);
+        break;
+    }
+}
+
+static void print_got(FILE *file, const struct schema_value *value, bool with_type)
+{
+    switch (value->kind) {
+    case SCHEMA_VALUE_INTEGER:
+        fprintf(file, "%s%lld", with_type ? "the integer " : "", value->integer);
+        break;
+    case SCHEMA_VALUE_NUMBER:
+        fputs(with_type ? "the number " : "", file);
+        schema_print_number(file, value->number);
+        break;
+    case SCHEMA_VALUE_BOOLEAN:
+        fprintf(file, "the boolean %s", value->integer ? "true" : "false");
+        break;
+    case SCHEMA_VALUE_STRING:
+        fputs(with_type ? "the string " : "", file);
+        schema_print_quoted(file, value->string, GOT_LENGTH_MAX);
+        break;
+    case SCHEMA_VALUE_GROUP:
+        fputs("a group { … }", file);
+        break;
+    case SCHEMA_VALUE_LIST:
+        fputs("a list ( … )", file);
+        break;
+    case SCHEMA_VALUE_ARRAY:
+        fputs("an array [ … ]", file);
+        break;
+    }
+}
+
+void schema_print_refusal(FILE *file, const struct schema_key *key,
+                          const struct schema_value *value)
+{
+    bool fits = schema_kind_fits(key, value->kind);
+
+    fputs("got ", file);
+    print_got(file, value, !fits);
+    fputs(", allowed: ", file);
+    // A string where another type belongs says its type above; where a word or a string belongs,
+    // say so when something else came.
+    if (!fits && (key->type == SCHEMA_WORD || key->rule)) {
+        fputs("a string: ", file);
+    }
+    schema_print_allowed(file, key);
+    if (fits && key->type == SCHEMA_WORD) {
+        int near =
+            suggest_nearest(value->string, key->words, word_count(key), sizeof key->words[0]);
+
+        if (near >= 0) {
+            fprintf(file, "; did you mean \"%s\"?", key->words[near]);
+        }
+    }
+}

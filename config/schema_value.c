@@ -1,0 +1,200 @@
+#include "config/schema_value.h"
+
+#include "config/config.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+static void *field(const struct schema_key *key, void *object)
+{
+    return (char *)object + key->offset;
+}
+
+bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
+{
+    switch (key->type) {
+    case SCHEMA_STRING:
+    case SCHEMA_WORD:
+        return kind == SCHEMA_VALUE_STRING;
+    case SCHEMA_INTEGER:
+        return kind == SCHEMA_VALUE_INTEGER;
+    case SCHEMA_NUMBER:
+        return kind == SCHEMA_VALUE_INTEGER || kind == SCHEMA_VALUE_NUMBER;
+    case SCHEMA_GROUP:
+    case SCHEMA_CONTROLS:
+        return kind == SCHEMA_VALUE_GROUP;
+    case SCHEMA_LIST:
+        return kind == SCHEMA_VALUE_LIST;
+    }
+    return false;
+}
+
+static int refuse(const struct schema_key *key, const struct schema_value *value,
+                  struct error *error)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file) {
+        return -ENOMEM;
+    }
+    schema_print_refusal(file, key, value);
+    if (fclose(file) != 0) {
+        return -ENOMEM;
+    }
+    return error_set(error, -EINVAL, "%s", text);
+}
+
+static int assign_string(char **target, const char *string)
+{
+    char *copy = strdup(string);
+
+    if (!copy) {
+        return -ENOMEM;
+    }
+    free(*target);
+    *target = copy;
+    return 0;
+}
+
+static bool in_range(const struct schema_key *key, double number)
+{
+    return number >= key->minimum && number <= key->maximum;
+}
+
+int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
+                  struct error *error)
+{
+    double number = value->kind == SCHEMA_VALUE_INTEGER ? (double)value->integer : value->number;
+
+    if (!schema_kind_fits(key, value->kind)) {
+        return refuse(key, value, error);
+    }
+    switch (key->type) {
+    case SCHEMA_STRING:
+        if (key->rule && !key->rule->accepts(value->string)) {
+            return refuse(key, value, error);
+        }
+        return assign_string(field(key, object), value->string);
+    case SCHEMA_INTEGER:
+        if (!in_range(key, number) || (key->even && value->integer % 2 != 0)) {
+            return refuse(key, value, error);
+        }
+        *(int *)field(key, object) = (int)value->integer;
+        return 0;
+    case SCHEMA_NUMBER:
+        if (!in_range(key, number)) {
+            return refuse(key, value, error);
+        }
+        *(double *)field(key, object) = number;
+        return 0;
+    case SCHEMA_WORD:
+        for (unsigned i = 0; key->words[i]; i++) {
+            if (strcmp(key->words[i], value->string) == 0) {
+                *(unsigned *)field(key, object) = i;
+                return 0;
+            }
+        }
+        return refuse(key, value, error);
+    case SCHEMA_GROUP:
+    case SCHEMA_LIST:
+    case SCHEMA_CONTROLS:
+        break;
+    }
+    return refuse(key, value, error);
+}
+
+// A whole integer, else a whole number, else a string.
+static struct schema_value read_text(const struct schema_key *key, const char *text)
+{
+    struct schema_value value = {.kind = SCHEMA_VALUE_STRING, .string = text};
+    char *end;
+
+    if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD || *text == '\0') {
+        return value;
+    }
+    errno = 0;
+    value.integer = strtoll(text, &end, 10);
+    if (*end == '\0' && errno == 0) {
+        value.kind = SCHEMA_VALUE_INTEGER;
+        return value;
+    }
+    value.number = g_ascii_strtod(text, &end);
+    if (*end == '\0') {
+        value.kind = SCHEMA_VALUE_NUMBER;
+    }
+    return value;
+}
+
+int schema_assign_text(const struct schema_key *key, void *object, const char *text,
+                       struct error *error)
+{
+    struct schema_value value = read_text(key, text);
+
+    return schema_assign(key, object, &value, error);
+}
+
+int schema_set_defaults(const struct schema_group *group, void *object)
+{
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        int r = 0;
+
+        if (key->type == SCHEMA_GROUP) {
+            r = schema_set_defaults(key->group, object);
+        } else if (key->default_text) {
+            r = schema_assign_text(key, object, key->default_text, NULL);
+        }
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count)
+{
+    char *elements;
+
+    memcpy(&elements, (const char *)object + key->offset, sizeof elements);
+    *ret_count = *(const size_t *)((const char *)object + key->count_offset);
+    return elements;
+}
+
+void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count)
+{
+    memcpy(field(key, object), &elements, sizeof elements);
+    *(size_t *)((char *)object + key->count_offset) = count;
+}
+
+static void clear_list(const struct schema_key *key, void *object)
+{
+    size_t count;
+    char *elements = schema_get_list(key, object, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (key->type == SCHEMA_CONTROLS) {
+            free(((struct config_control *)elements)[i].name);
+        } else {
+            schema_clear(key->group, elements + i * key->group->size);
+        }
+    }
+    free(elements);
+}
+
+void schema_clear(const struct schema_group *group, void *object)
+{
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+
+        if (key->type == SCHEMA_GROUP) {
+            schema_clear(key->group, object);
+        } else if (key->type == SCHEMA_LIST || key->type == SCHEMA_CONTROLS) {
+            clear_list(key, object);
+        } else if (key->type == SCHEMA_STRING) {
+            free(*(char **)field(key, object));
+        }
+    }
+}

@@ -1,0 +1,184 @@
+#include "config/validate.h"
+
+#include "config/schema_value.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int add_view(struct config_camera *camera)
+{
+    camera->views = calloc(1, sizeof *camera->views);
+    if (!camera->views) {
+        return -ENOMEM;
+    }
+    camera->view_count = 1;
+    return schema_set_defaults(&schema_view, camera->views);
+}
+
+static int add_camera(struct config *config)
+{
+    config->cameras = calloc(1, sizeof *config->cameras);
+    if (!config->cameras) {
+        return -ENOMEM;
+    }
+    config->camera_count = 1;
+    config->cameras[0].name = strdup("front");
+    return config->cameras[0].name ? schema_set_defaults(&schema_camera, config->cameras) : -ENOMEM;
+}
+
+static int complete_camera(struct config_camera *camera, size_t index)
+{
+    int r;
+
+    if (!camera->name && asprintf(&camera->name, "camera%zu", index) < 0) {
+        camera->name = NULL;
+        return -ENOMEM;
+    }
+    if (camera->view_count == 0) {
+        r = add_view(camera);
+        if (r < 0) {
+            return r;
+        }
+    }
+    for (size_t i = 0; i < camera->view_count; i++) {
+        struct config_view *view = &camera->views[i];
+
+        if (!view->name) {
+            view->name = strdup(config_view_kind_name(view->view));
+        }
+        if (!view->name) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+int validate_complete(struct config *config)
+{
+    int r = config->camera_count == 0 ? add_camera(config) : 0;
+
+    for (size_t i = 0; i < config->camera_count && r == 0; i++) {
+        r = complete_camera(&config->cameras[i], i);
+    }
+    return r;
+}
+
+static void warn_unused(struct problems *problems, const config_setting_t *setting,
+                        const struct schema_group *group, const struct schema_key *key,
+                        unsigned selected)
+{
+    FILE *file = problems_begin_warning(problems, setting);
+
+    if (file) {
+        fprintf(file, "no effect with %s = \"%s\", only with ", group->selector->name,
+                group->selector->words[selected]);
+        schema_print_selected(file, group, key->used_by);
+    }
+    problems_end(problems);
+}
+
+static void refuse_missing(struct problems *problems, const config_setting_t *setting,
+                           const struct schema_group *group, const struct schema_key *key,
+                           unsigned selected)
+{
+    const config_setting_t *member = config_setting_get_member(setting, key->name);
+
+    problems_error(problems, member ? member : setting, member ? NULL : key->name,
+                   "got %s, allowed: a string that is not empty, needed with %s = \"%s\"",
+                   member ? "\"\"" : "nothing", group->selector->name,
+                   group->selector->words[selected]);
+}
+
+// Keys that the selected source or view needs, and those it does not use.
+static void check_selected(struct problems *problems, const config_setting_t *setting,
+                           const struct schema_group *group, const void *object)
+{
+    unsigned selected = schema_selected(group, object);
+
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        const config_setting_t *member = config_setting_get_member(setting, key->name);
+        bool is_string = !member || config_setting_type(member) == CONFIG_TYPE_STRING;
+
+        if (member && key->used_by && !(key->used_by & 1U << selected)) {
+            warn_unused(problems, member, group, key, selected);
+        }
+        if ((key->needed_by & 1U << selected) && is_string &&
+            **(char *const *)((const char *)object + key->offset) == '\0') {
+            refuse_missing(problems, setting, group, key, selected);
+        }
+    }
+}
+
+// Whether the element of a list is what `name` came from; not so when its own name, or the kind of
+// view it would be named after, was refused.
+static bool is_named(const config_setting_t *list, size_t index, const char *name)
+{
+    const config_setting_t *setting = config_setting_get_elem(list, (unsigned)index);
+    const char *given;
+
+    if (!config_setting_is_group(setting)) {
+        return false;
+    }
+    if (config_setting_get_member(setting, "name")) {
+        return config_setting_lookup_string(setting, "name", &given) && strcmp(given, name) == 0;
+    }
+    return !config_setting_lookup_string(setting, "view", &given) || strcmp(given, name) == 0;
+}
+
+static void refuse_duplicate(struct problems *problems, const config_setting_t *setting,
+                             const char *name, const char *what, size_t other)
+{
+    const config_setting_t *member = config_setting_get_member(setting, "name");
+
+    problems_error(problems, member ? member : setting, member ? NULL : "name",
+                   "got \"%s\", which is the name of %s[%zu], too; allowed: a name of its own",
+                   name, what, other);
+}
+
+static void check_views(struct problems *problems, const config_setting_t *camera_setting,
+                        const struct config_camera *camera)
+{
+    const config_setting_t *list = config_setting_get_member(camera_setting, "views");
+
+    for (size_t i = 0; list && i < camera->view_count; i++) {
+        const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);
+
+        if (!setting || !config_setting_is_group(setting)) {
+            continue;
+        }
+        check_selected(problems, setting, &schema_view, &camera->views[i]);
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(camera->views[i].name, camera->views[j].name) == 0 &&
+                is_named(list, i, camera->views[i].name) &&
+                is_named(list, j, camera->views[j].name)) {
+                refuse_duplicate(problems, setting, camera->views[i].name, "views", j);
+                break;
+            }
+        }
+    }
+}
+
+void validate_check(struct problems *problems, const config_setting_t *root,
+                    const struct config *config)
+{
+    const config_setting_t *list = config_setting_get_member(root, "cameras");
+
+    for (size_t i = 0; list && i < config->camera_count; i++) {
+        const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);
+
+        if (!setting || !config_setting_is_group(setting)) {
+            continue;
+        }
+        check_selected(problems, setting, &schema_camera, &config->cameras[i]);
+        check_views(problems, setting, &config->cameras[i]);
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(config->cameras[i].name, config->cameras[j].name) == 0 &&
+                is_named(list, i, config->cameras[i].name) &&
+                is_named(list, j, config->cameras[j].name)) {
+                refuse_duplicate(problems, setting, config->cameras[i].name, "cameras", j);
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+#include "daemon/ctl/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define TIMEOUT_S 5
+#define REPLY_MAX_BYTES ((size_t)16 << 20)
+
+static int connect_error(const char *path, int code, struct error *error)
+{
+    switch (code) {
+    case -ENOENT:
+    case -ECONNREFUSED:
+        return error_set(error, code,
+                         "no edged listens on %s: start it with `systemctl start edged`", path);
+    case -EACCES:
+        return error_set(error, code, "%s: permission denied: join the group edged or use sudo",
+                         path);
+    default:
+        return error_set(error, code, "%s: %s", path, strerror(-code));
+    }
+}
+
+static int connect_path(const char *path, struct error *error)
+{
+    _cleanup_(cleanup_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval timeout = {.tv_sec = TIMEOUT_S};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof address.sun_path) {
+        return error_set(error, -EINVAL, "%s: a unix socket's path has at most %zu bytes", path,
+                         sizeof address.sun_path - 1);
+    }
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0) {
+        return error_set(error, -errno, "cannot make a unix socket: %s", strerror(errno));
+    }
+    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
+        return connect_error(path, -errno, error);
+    }
+    return TAKE_FD(fd);
+}
+
+// A timeout shows as EAGAIN on a blocking socket.
+static int io_error(const char *path, struct error *error)
+{
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        return error_set(error, -ETIMEDOUT, "%s: edged does not answer within %d s", path,
+                         TIMEOUT_S);
+    }
+    return error_set(error, -errno, "%s: %s", path, strerror(errno));
+}
+
+// Reads up to the end of the connection. The caller frees *ret_reply.
+static int read_reply(int fd, const char *path, struct error *error, char **ret_reply)
+{
+    _cleanup_(cleanup_free) char *reply = NULL;
+    size_t size = 0, used = 0;
+    ssize_t count;
+
+    for (;;) {
+        if (size - used < 2) {
+            char *larger = size < REPLY_MAX_BYTES ? realloc(reply, size + 65536) : NULL;
+
+            if (!larger) {
+                return error_set(error, -ENOMEM, "%s: the reply is too long", path);
+            }
+            reply = larger;
+            size += 65536;
+        }
+        count = recv(fd, reply + used, size - used - 1, 0);
+        if (count < 0 && errno != EINTR) {
+            return io_error(path, error);
+        }
+        if (count == 0) {
+            break;
+        }
+        used += count > 0 ? (size_t)count : 0;
+    }
+    reply[used] = 0;
+    *ret_reply = TAKE(reply);
+    return 0;
+}
+
+// The body of a complete "200" reply, as a pointer into `reply`; NULL and a sentence otherwise.
+static const char *find_body(const char *reply, const char *path, struct error *error)
+{
+    const char *body = strstr(reply, "\r\n\r\n");
+    const char *length = strcasestr(reply, "\r\nContent-Length:");
+    unsigned status;
+
+    if (!body || sscanf(reply, "HTTP/1.%*1[01] %3u", &status) != 1) {
+        error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?", path);
+        return NULL;
+    }
+    body += 4;
+    if (status != 200) {
+        error_set(error, -EPROTO, "%s: edged answers with status %u: %.300s", path, status, body);
+        return NULL;
+    }
+    if (length && length < body &&
+        strtoul(length + strlen("\r\nContent-Length:"), NULL, 10) != strlen(body)) {
+        error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
+        return NULL;
+    }
+    return body;
+}
+
+int client_get(const char *path, const char *page, struct error *error, char **ret_body)
+{
+    _cleanup_(cleanup_close) int fd = -1;
+    _cleanup_(cleanup_free) char *reply = NULL;
+    char request[256];
+    const char *body;
+    int length, result;
+
+    fd = connect_path(path, error);
+    if (fd < 0) {
+        return fd;
+    }
+    length = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: edged\r\n\r\n", page);
+    if (send(fd, request, length, MSG_NOSIGNAL) != length) {
+        return io_error(path, error);
+    }
+    result = read_reply(fd, path, error, &reply);
+    if (!reply) {
+        return result;
+    }
+    body = find_body(reply, path, error);
+    if (!body) {
+        return -EPROTO;
+    }
+    *ret_body = strdup(body);
+    return *ret_body ? 0 : error_set(error, -ENOMEM, "out of memory");
+}

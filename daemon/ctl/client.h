@@ -1,0 +1,10 @@
+// Asks the running edged over its control socket: HTTP/1.0, one request a connection.
+#pragma once
+
+#include "config/base.h"
+
+// GETs `page` ("/v1/status") from the control socket at `path` and stores the body, NUL-terminated,
+// in *ret_body; the caller free()s it. -ENOENT or -ECONNREFUSED: no edged listens there; -EACCES;
+// -ETIMEDOUT after 5 s; -EPROTO: the reply is no HTTP, cut short, or its status is not 200; each
+// with its sentence in `error`.
+int client_get(const char *path, const char *page, struct error *error, char **ret_body);

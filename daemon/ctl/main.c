@@ -1,0 +1,63 @@
+// edgectl: the commands around a running edged and on files. `argv` of a command starts with its
+// name; its result is the exit status.
+#include "config/base.h"
+#include "config/suggest.h"
+#include "daemon/ctl/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command {
+    const char *name, *help;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"status", "what the running edged does", ctl_status},
+};
+
+static void print_usage(FILE *file)
+{
+    fputs("Usage: edgectl COMMAND [ARGUMENT]...\n\n", file);
+    for (size_t i = 0; i < ARRAY_LENGTH(commands); i++) {
+        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].help);
+    }
+    fputs("\n`edgectl COMMAND --help` explains a command, edgectl(1) all of them.\n", file);
+}
+
+static int refuse(const char *name)
+{
+    int nearest =
+        suggest_nearest(name, &commands[0].name, ARRAY_LENGTH(commands), sizeof commands[0]);
+
+    if (nearest >= 0) {
+        fprintf(stderr, "edgectl: there is no command \"%s\", did you mean \"%s\"?\n", name,
+                commands[nearest].name);
+        return 2;
+    }
+    fprintf(stderr, "edgectl: there is no command \"%s\"\n", name);
+    print_usage(stderr);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("edgectl " EDGED_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(commands); i++) {
+        if (strcmp(name, commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    if (!name[0]) {
+        print_usage(stderr);
+        return 2;
+    }
+    return refuse(name);
+}

@@ -1,0 +1,210 @@
+#include "daemon/ctl/status.h"
+
+#include "config/base.h"
+#include "daemon/ctl/client.h"
+#include "daemon/ctl/table.h"
+#include "daemon/front/control.h"
+
+#include <getopt.h>
+#include <json-glib/json-glib.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: edgectl status [--json] [--socket PATH]\n"
+    "What the running edged does: its cameras, its mounts, their viewers and latency.\n"
+    "\n"
+    "  --json         the whole status as JSON; edgectl(1) explains the fields\n"
+    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+
+// A field of an edged of another version may be missing: it shows as empty or 0.
+static const char *get_string(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && json_node_get_value_type(node) == G_TYPE_STRING ? json_node_get_string(node)
+                                                                   : "";
+}
+
+static double get_number(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_double(node) : 0;
+}
+
+static JsonObject *get_object(JsonObject *object, const char *name)
+{
+    JsonNode *node = object ? json_object_get_member(object, name) : NULL;
+
+    return node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+}
+
+// The objects of an array member; the caller g_list_free()s the list.
+static GList *get_list(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && JSON_NODE_HOLDS_ARRAY(node) ? json_array_get_elements(json_node_get_array(node))
+                                               : NULL;
+}
+
+static void print_summary(JsonObject *status)
+{
+    int64_t minutes = (int64_t)get_number(status, "uptime_s") / 60;
+    int viewers = (int)get_number(status, "viewers");
+
+    printf("edged %s, %s, up %d h %02d min, %d viewer%s, %s\n", get_string(status, "version"),
+           get_string(status, "backend"), (int)(minutes / 60), (int)(minutes % 60), viewers,
+           viewers == 1 ? "" : "s", get_string(status, "rtsp"));
+}
+
+static void print_cameras(JsonObject *status)
+{
+    struct table *table = table_new(6);
+    g_autoptr(GList) cameras = get_list(status, "cameras");
+    static const char *const titles[] = {"CAMERA", "STATE", "FPS", "FRAMES", "DROPPED", "PATH"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
+    for (GList *item = cameras; item; item = item->next) {
+        JsonObject *camera = json_node_get_object(item->data);
+
+        table_add(table, "%s", get_string(camera, "name"));
+        table_add(table, "%s", get_string(camera, "state"));
+        table_add(table, "%.1f", get_number(camera, "fps"));
+        table_add(table, "%.0f", get_number(camera, "frames"));
+        table_add(table, "%.0f", get_number(camera, "dropped"));
+        table_add(table, "%s", get_string(camera, "path"));
+    }
+    putchar('\n');
+    table_print(table, stdout);
+    table_free(table);
+    for (GList *item = cameras; item; item = item->next) {
+        JsonObject *camera = json_node_get_object(item->data);
+
+        if (get_string(camera, "error")[0]) {
+            printf("%s: %s\n", get_string(camera, "name"), get_string(camera, "error"));
+        }
+    }
+}
+
+static void add_percentile(struct table *table, JsonObject *latency, const char *name)
+{
+    if (latency && get_number(latency, "count") > 0) {
+        table_add(table, "%.1f", get_number(latency, name));
+    } else {
+        table_add(table, "-");
+    }
+}
+
+static void print_mounts(JsonObject *status)
+{
+    struct table *table = table_new(5);
+    g_autoptr(GList) mounts = get_list(status, "mounts");
+    // Latency from capture to RTP.
+    static const char *const titles[] = {"MOUNT", "VIEWERS", "KBPS", "P50 MS", "P95 MS"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
+    for (GList *item = mounts; item; item = item->next) {
+        JsonObject *mount = json_node_get_object(item->data);
+        JsonObject *latency = get_object(get_object(mount, "latency_ms"), "capture_to_rtp");
+
+        table_add(table, "%s", get_string(mount, "url"));
+        table_add(table, "%.0f", get_number(mount, "viewers"));
+        table_add(table, "%.0f", get_number(mount, "bitrate_kbps"));
+        add_percentile(table, latency, "p50");
+        add_percentile(table, latency, "p95");
+    }
+    putchar('\n');
+    table_print(table, stdout);
+    table_free(table);
+}
+
+static int print_status(const char *text)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonNode *root;
+
+    if (!json_parser_load_from_data(parser, text, -1, NULL) ||
+        !(root = json_parser_get_root(parser)) || !JSON_NODE_HOLDS_OBJECT(root)) {
+        fputs("edgectl: edged's reply is no JSON object: are both of one version?\n", stderr);
+        return 1;
+    }
+    print_summary(json_node_get_object(root));
+    print_cameras(json_node_get_object(root));
+    print_mounts(json_node_get_object(root));
+    return 0;
+}
+
+// A user's own edged, or else the system's.
+static int default_path(struct error *error, char **ret_path)
+{
+    _cleanup_(cleanup_free) char *path = NULL;
+    int result = control_socket_path("", error, &path);
+
+    if (result == 0 && access(path, F_OK) < 0) {
+        return control_socket_path("/run/edged/control.sock", error, ret_path);
+    }
+    if (result == 0) {
+        *ret_path = TAKE(path);
+    }
+    return result;
+}
+
+static int show(const char *configured, bool json)
+{
+    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    struct error error = {0};
+
+    if ((configured ? control_socket_path(configured, &error, &path)
+                    : default_path(&error, &path)) < 0 ||
+        client_get(path, "/v1/status", &error, &body) < 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+        return 1;
+    }
+    if (json) {
+        puts(body);
+        return 0;
+    }
+    return print_status(body);
+}
+
+int ctl_status(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"socket", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    const char *path = NULL;
+    bool json = false;
+    int option;
+
+    optind = 0; // main's own options were parsed before
+    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        switch (option) {
+        case 'j':
+            json = true;
+            break;
+        case 's':
+            path = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fputs(usage, stderr);
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "edgectl: status takes no argument \"%s\"\n%s", argv[optind], usage);
+        return 2;
+    }
+    return show(path, json);
+}

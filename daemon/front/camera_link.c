@@ -1,0 +1,203 @@
+#include "daemon/front/camera_link.h"
+
+#include "daemon/link/link.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <string.h>
+
+#define CAMERA_LINK_QUEUE_BYTES (1u << 20)
+
+struct camera_link {
+    struct link *link; // owned
+    struct stream *const *streams;
+    size_t stream_count;
+    bool watched[LINK_VIEWS_MAX]; // as told to the process
+    const struct camera_link_events *events;
+    void *context;
+    struct error error;            // how the process broke the protocol
+    guint read_watch, write_watch; // GLib source ids; 0: none
+};
+
+static int reject(struct camera_link *link, const char *what, uint32_t size)
+{
+    return error_set(&link->error, -EPROTO, "sent a bad %s message of %u bytes", what, size);
+}
+
+static int handle_hello(struct camera_link *link, const struct link_message *message)
+{
+    const char *version = (const char *)message->payload;
+
+    return strcmp(version, EDGED_VERSION) == 0
+               ? 0
+               : error_set(&link->error, -EPROTO, "is of version %.32s and edged of " EDGED_VERSION,
+                           version);
+}
+
+static int handle_telemetry(struct camera_link *link, const struct link_message *message)
+{
+    struct link_telemetry telemetry;
+
+    if (message->header.size != sizeof telemetry) {
+        return reject(link, "telemetry", message->header.size);
+    }
+    memcpy(&telemetry, message->payload, sizeof telemetry);
+    if (telemetry.state >= LINK_CAMERA_STATE_COUNT) {
+        return reject(link, "telemetry", message->header.size);
+    }
+    telemetry.format[sizeof telemetry.format - 1] = 0;
+    telemetry.path[sizeof telemetry.path - 1] = 0;
+    telemetry.error[sizeof telemetry.error - 1] = 0;
+    for (size_t i = 0; i < link->stream_count; i++) {
+        telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
+        stream_set_view_counters(link->streams[i], telemetry.views[i].encoded,
+                                 telemetry.views[i].dropped, telemetry.views[i].encoder);
+    }
+    link->events->telemetry(link->context, &telemetry);
+    return 0;
+}
+
+static int handle_video(struct camera_link *link, struct link_message *message)
+{
+    bool slate = message->header.type == LINK_SLATE;
+
+    if (message->header.view >= link->stream_count) {
+        return reject(link, "video", message->header.size);
+    }
+    struct stream *stream = link->streams[message->header.view];
+    size_t size = message->header.size;
+    int r = slate ? stream_take_slate(stream, TAKE(message->payload), size)
+                  : stream_take_access_unit(stream, TAKE(message->payload), size);
+    if (r < 0) {
+        return reject(link, slate ? "slate" : "access unit", message->header.size);
+    }
+    if (slate) {
+        link->events->slate(link->context);
+    }
+    return 0;
+}
+
+static int on_message(void *context, struct link_message *message)
+{
+    struct camera_link *link = context;
+
+    switch (message->header.type) {
+    case LINK_HELLO:
+        return handle_hello(link, message);
+    case LINK_TELEMETRY:
+        return handle_telemetry(link, message);
+    case LINK_SLATE:
+    case LINK_ACCESS_UNIT:
+        return handle_video(link, message);
+    case LINK_FATAL:
+        link->events->fatal(link->context, (const char *)message->payload);
+        return 0;
+    default:
+        return error_set(&link->error, -EPROTO, "sent a message of type %u", message->header.type);
+    }
+}
+
+void camera_link_receive(struct camera_link *link)
+{
+    int r = link_receive(link->link, on_message, link);
+
+    if (r < 0) {
+        if (!link->error.text[0]) {
+            error_set(&link->error, r, r == -EPIPE ? "closed its link" : "sent what is no message");
+        }
+        struct error error = link->error;
+        link->events->ended(link->context, r, error.text);
+    }
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+{
+    (void)fd;
+    (void)condition;
+    camera_link_receive(data); // frees the link, and with it this source, when it ended
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
+{
+    struct camera_link *link = data;
+
+    (void)fd;
+    (void)condition;
+    // A broken pipe shows up on the reading side too, where it is handled.
+    if (link_flush(link->link) == 0 && link_wants_write(link->link)) {
+        return G_SOURCE_CONTINUE;
+    }
+    link->write_watch = 0;
+    return G_SOURCE_REMOVE;
+}
+
+static void send_message(struct camera_link *link, enum link_type type, uint32_t view,
+                         const char *text)
+{
+    // Lost messages matter only to a process that does not read; silence gives that one away.
+    link_send_bytes(link->link, type, view, text, text ? strlen(text) : 0);
+    if (!link->write_watch && link_wants_write(link->link)) {
+        link->write_watch =
+            g_unix_fd_add(link_fd(link->link), G_IO_OUT | G_IO_ERR, on_writable, link);
+    }
+}
+
+int camera_link_new(int fd, const char *configuration, struct stream *const *streams,
+                    size_t stream_count, const struct camera_link_events *events, void *context,
+                    struct camera_link **ret_link)
+{
+    struct camera_link *link = calloc(1, sizeof *link);
+    int r = link ? link_new(fd, CAMERA_LINK_QUEUE_BYTES, &link->link) : -ENOMEM;
+
+    if (r < 0) {
+        close(fd);
+        free(link);
+        return r;
+    }
+    link->streams = streams;
+    link->stream_count = stream_count;
+    link->events = events;
+    link->context = context;
+    link->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, link);
+    send_message(link, LINK_CONFIGURE, 0, configuration);
+    for (size_t i = 0; i < stream_count; i++) {
+        camera_link_update(link, streams[i], false);
+    }
+    *ret_link = link;
+    return 0;
+}
+
+void camera_link_free(struct camera_link *link)
+{
+    if (!link) {
+        return;
+    }
+    if (link->write_watch) {
+        g_source_remove(link->write_watch);
+    }
+    if (link->read_watch) {
+        g_source_remove(link->read_watch);
+    }
+    link_free(link->link);
+    free(link);
+}
+
+void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame)
+{
+    uint32_t view = 0;
+
+    while (view < link->stream_count && link->streams[view] != stream) {
+        view++;
+    }
+    if (view == link->stream_count) {
+        return;
+    }
+    bool watched = stream_is_watched(link->streams[view]);
+    if (watched != link->watched[view]) {
+        link->watched[view] = watched;
+        send_message(link, watched ? LINK_VIEW_START : LINK_VIEW_STOP, view, NULL);
+    } else if (watched && key_frame) {
+        send_message(link, LINK_KEY_FRAME, view, NULL);
+    }
+}

@@ -1,0 +1,36 @@
+// The conversation with one camera process: reads its messages on the main loop, checks them,
+// feeds the streams, and tells it which views are watched.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/front/stream.h"
+#include "daemon/link/messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct camera_link;
+
+// Called on the main loop.
+struct camera_link_events {
+    void (*telemetry)(void *context, const struct link_telemetry *telemetry);
+    void (*slate)(void *context); // one more was taken by a stream
+    void (*fatal)(void *context, const char *sentence);
+    // The last call: the other end is gone (-EPIPE) or does not speak the protocol (-EPROTO,
+    // `sentence` says how). The handler may free the link.
+    void (*ended)(void *context, int reason, const char *sentence);
+};
+
+// Takes over `fd` and sends `configuration` as the first message. The streams, in the order of the
+// camera's views, are borrowed and have to outlive the link.
+int camera_link_new(int fd, const char *configuration, struct stream *const *streams,
+                    size_t stream_count, const struct camera_link_events *events, void *context,
+                    struct camera_link **ret_link);
+// Closes the fd. Takes NULL.
+void camera_link_free(struct camera_link *link);
+
+// Tells the process whether `stream` is watched, if that changed, else asks for a key frame if
+// `key_frame` is set and somebody watches.
+void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame);
+// Reads what is there; `ended` may follow.
+void camera_link_receive(struct camera_link *link);

@@ -1,0 +1,295 @@
+// Signals of clients arrive on their threads and may outlast rtsp_server_free(), so that each
+// connection of a signal holds a reference to the server.
+
+#include "daemon/front/rtsp_server.h"
+
+#include "daemon/front/viewers.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SESSION_CLEANUP_S 5
+
+struct rtsp_server {
+    GstRTSPServer *server;        // reference
+    GstRTSPMountPoints *mounts;   // reference
+    GstRTSPSessionPool *sessions; // reference
+    struct viewers *viewers;      // owned
+    GSource *listener;            // reference
+    guint cleanup_timer;          // GLib source id
+    int port;
+    char url[160];
+};
+
+static void finalize_server(gpointer data)
+{
+    struct rtsp_server *server = data;
+
+    viewers_free(server->viewers);
+    g_clear_object(&server->sessions);
+    g_clear_object(&server->mounts);
+    g_clear_object(&server->server);
+}
+
+static void release_server(gpointer data, GClosure *closure)
+{
+    (void)closure;
+    g_atomic_rc_box_release_full(data, finalize_server);
+}
+
+static void connect_signal(struct rtsp_server *server, gpointer object, const char *signal,
+                           GCallback callback)
+{
+    g_signal_connect_data(object, signal, callback, g_atomic_rc_box_acquire(server), release_server,
+                          0);
+}
+
+// The stream that the request's URL leads to, with a reference; NULL: none.
+static struct stream *find_stream(struct rtsp_server *server, const GstRTSPContext *context)
+{
+    GstRTSPMediaFactory *mount;
+    struct stream *stream;
+
+    if (!context->uri) {
+        return NULL;
+    }
+    mount = gst_rtsp_mount_points_match(server->mounts, context->uri->abspath, NULL);
+    if (!mount) {
+        return NULL;
+    }
+    stream = stream_ref(mount_stream(mount));
+    g_object_unref(mount);
+    return stream;
+}
+
+static const char *client_address(GstRTSPClient *client)
+{
+    const char *address = gst_rtsp_connection_get_ip(gst_rtsp_client_get_connection(client));
+
+    return address ? address : "unknown";
+}
+
+// Without a frame to begin with, DESCRIBE would wait 20 s: say at once that it is too early.
+static GstRTSPStatusCode on_pre_describe(GstRTSPClient *client, GstRTSPContext *context,
+                                         gpointer data)
+{
+    struct stream *stream = find_stream(data, context);
+    bool refuse = stream && !stream_can_serve(stream);
+
+    if (refuse) {
+        log_info("%s: no picture yet, answering viewer %s with 503", stream_path(stream),
+                 client_address(client));
+    }
+    stream_unref(stream);
+    return refuse ? GST_RTSP_STS_SERVICE_UNAVAILABLE : GST_RTSP_STS_OK;
+}
+
+static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+{
+    struct rtsp_server *server = data;
+    struct stream *stream = find_stream(server, context);
+
+    if (!stream) {
+        return;
+    }
+    viewers_add(server->viewers, gst_rtsp_session_get_sessionid(context->session), client,
+                client_address(client), stream_path(stream));
+    stream_want_key_frame(stream);
+    stream_unref(stream);
+}
+
+static void on_session_removed(GstRTSPSessionPool *pool, GstRTSPSession *session, gpointer data)
+{
+    struct rtsp_server *server = data;
+
+    (void)pool;
+    viewers_remove_session(server->viewers, gst_rtsp_session_get_sessionid(session));
+}
+
+static void on_teardown(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+{
+    struct rtsp_server *server = data;
+
+    (void)client;
+    if (context->session) {
+        viewers_remove_session(server->viewers, gst_rtsp_session_get_sessionid(context->session));
+    }
+}
+
+static void on_closed(GstRTSPClient *client, gpointer data)
+{
+    struct rtsp_server *server = data;
+
+    viewers_remove_client(server->viewers, client);
+}
+
+static void on_client(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
+{
+    (void)object;
+    connect_signal(data, client, "pre-describe-request", G_CALLBACK(on_pre_describe));
+    connect_signal(data, client, "play-request", G_CALLBACK(on_play));
+    connect_signal(data, client, "teardown-request", G_CALLBACK(on_teardown));
+    connect_signal(data, client, "closed", G_CALLBACK(on_closed));
+}
+
+static gboolean on_cleanup_timer(gpointer data)
+{
+    struct rtsp_server *server = data;
+
+    gst_rtsp_session_pool_cleanup(server->sessions);
+    return G_SOURCE_CONTINUE;
+}
+
+static int translate_error(const GError *failure)
+{
+    if (g_error_matches(failure, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE)) {
+        return -EADDRINUSE;
+    }
+    if (g_error_matches(failure, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED)) {
+        return -EACCES;
+    }
+    return failure && failure->domain == G_IO_ERROR ? -EADDRNOTAVAIL : -EIO;
+}
+
+static int listen_on(struct rtsp_server *server, const char *address, int port, struct error *error)
+{
+    GError *failure = NULL;
+    char service[16];
+
+    snprintf(service, sizeof service, "%d", port);
+    gst_rtsp_server_set_address(server->server, address);
+    gst_rtsp_server_set_service(server->server, service);
+    server->listener = gst_rtsp_server_create_source(server->server, NULL, &failure);
+    if (!server->listener) {
+        int r = translate_error(failure);
+
+        error_set(error, r, "cannot listen on rtsp.address %s, rtsp.port %d: %s", address, port,
+                  failure ? failure->message : "no reason given");
+        g_clear_error(&failure);
+        return r;
+    }
+    g_source_attach(server->listener, NULL);
+    server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
+    server->port = gst_rtsp_server_get_bound_port(server->server);
+    snprintf(server->url, sizeof server->url,
+             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address, server->port);
+    return 0;
+}
+
+int rtsp_server_new(const char *address, int port, struct error *error,
+                    struct rtsp_server **ret_server)
+{
+    struct rtsp_server *server = g_atomic_rc_box_new0(struct rtsp_server);
+
+    server->server = gst_rtsp_server_new();
+    server->mounts = gst_rtsp_server_get_mount_points(server->server);
+    server->sessions = gst_rtsp_server_get_session_pool(server->server);
+    server->viewers = viewers_new();
+
+    GstRTSPThreadPool *threads = gst_rtsp_server_get_thread_pool(server->server);
+    gst_rtsp_thread_pool_set_max_threads(threads, -1);
+    g_object_unref(threads);
+
+    int r = listen_on(server, address, port, error);
+    if (r < 0) {
+        rtsp_server_free(server);
+        return r;
+    }
+    connect_signal(server, server->server, "client-connected", G_CALLBACK(on_client));
+    connect_signal(server, server->sessions, "session-removed", G_CALLBACK(on_session_removed));
+    *ret_server = server;
+    return 0;
+}
+
+static GstRTSPFilterResult remove_client(GstRTSPServer *object, GstRTSPClient *client,
+                                         gpointer data)
+{
+    (void)object;
+    (void)client;
+    (void)data;
+    return GST_RTSP_FILTER_REMOVE;
+}
+
+static GstRTSPFilterResult remove_session(GstRTSPSessionPool *pool, GstRTSPSession *session,
+                                          gpointer data)
+{
+    (void)pool;
+    (void)session;
+    (void)data;
+    return GST_RTSP_FILTER_REMOVE;
+}
+
+void rtsp_server_close(struct rtsp_server *server)
+{
+    if (!server->listener) {
+        return;
+    }
+    g_source_remove(server->cleanup_timer);
+    g_source_destroy(server->listener);
+    g_source_unref(server->listener);
+    server->listener = NULL;
+    gst_rtsp_server_client_filter(server->server, remove_client, NULL);
+    gst_rtsp_session_pool_filter(server->sessions, remove_session, NULL);
+    g_signal_handlers_disconnect_by_data(server->server, server);
+    g_signal_handlers_disconnect_by_data(server->sessions, server);
+}
+
+void rtsp_server_free(struct rtsp_server *server)
+{
+    if (!server) {
+        return;
+    }
+    rtsp_server_close(server);
+    g_atomic_rc_box_release_full(server, finalize_server);
+}
+
+int rtsp_server_port(const struct rtsp_server *server)
+{
+    return server->port;
+}
+
+const char *rtsp_server_url(const struct rtsp_server *server)
+{
+    return server->url;
+}
+
+void rtsp_server_add(struct rtsp_server *server, const char *path, GstRTSPMediaFactory *mount)
+{
+    gst_rtsp_mount_points_add_factory(server->mounts, path, g_object_ref(mount));
+}
+
+void rtsp_server_remove(struct rtsp_server *server, const char *path)
+{
+    gst_rtsp_mount_points_remove_factory(server->mounts, path);
+}
+
+struct disconnect_call {
+    struct rtsp_server *server;
+    const char *stream_path;
+};
+
+static GstRTSPFilterResult remove_viewer(GstRTSPServer *object, GstRTSPClient *client,
+                                         gpointer data)
+{
+    const struct disconnect_call *call = data;
+
+    (void)object;
+    return viewers_has_client(call->server->viewers, client, call->stream_path)
+               ? GST_RTSP_FILTER_REMOVE
+               : GST_RTSP_FILTER_KEEP;
+}
+
+void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
+{
+    struct disconnect_call call = {server, stream_path};
+
+    gst_rtsp_server_client_filter(server->server, remove_viewer, &call);
+}
+
+unsigned rtsp_server_count_viewers(struct rtsp_server *server, const char *stream_path)
+{
+    return viewers_count(server->viewers, stream_path);
+}

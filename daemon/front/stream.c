@@ -1,0 +1,366 @@
+#include "daemon/front/stream.h"
+
+#include "config/base.h"
+#include "daemon/front/meter.h"
+#include "daemon/front/slate_pair.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STREAM_FIRST_FRAME_MS 400
+#define STREAM_SLATE_INTERVAL_MS 500
+#define STREAM_KEY_FRAME_INTERVAL_NS (250 * NS_PER_MS)
+
+struct stream {
+    gint references;
+    char path[80];
+    size_t limit_bytes;
+
+    // Main loop only.
+    stream_demand_handler *demand;
+    void *demand_context;
+    guint slate_timer; // 0: none
+
+    pthread_mutex_t lock; // guards all below
+    GPtrArray *outlets;   // owned struct outlet
+    struct slate_pair slate;
+    bool interrupted; // the slates play
+    bool live;        // a key frame came from the camera process that is there now
+    int64_t key_frame_asked_ns;
+    struct meter meter;
+};
+
+int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream)
+{
+    struct stream *stream = calloc(1, sizeof *stream);
+
+    if (!stream) {
+        return -ENOMEM;
+    }
+    stream->references = 1;
+    snprintf(stream->path, sizeof stream->path, "%s", path);
+    stream->limit_bytes = (size_t)bitrate_kbps * 1000 / 8 * 4;
+    stream->outlets = g_ptr_array_new_with_free_func((GDestroyNotify)outlet_free);
+    pthread_mutex_init(&stream->lock, NULL);
+    *ret_stream = stream;
+    return 0;
+}
+
+struct stream *stream_ref(struct stream *stream)
+{
+    g_atomic_int_inc(&stream->references);
+    return stream;
+}
+
+void stream_unref(struct stream *stream)
+{
+    if (!stream || !g_atomic_int_dec_and_test(&stream->references)) {
+        return;
+    }
+    g_ptr_array_unref(stream->outlets);
+    slate_pair_finish(&stream->slate);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}
+
+const char *stream_path(const struct stream *stream)
+{
+    return stream->path;
+}
+
+// An h264parse that is handed anything else ends its pipeline, and with it every session.
+static bool is_annex_b(const uint8_t *bytes, size_t size)
+{
+    return size > 4 && bytes[0] == 0 && bytes[1] == 0 &&
+           (bytes[2] == 1 || (bytes[2] == 0 && bytes[3] == 1));
+}
+
+// The bytes of `payload` behind `offset`, without a copy; takes over `payload`.
+static GstMemory *wrap_payload(uint8_t *payload, size_t size, size_t offset)
+{
+    return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, payload, size, offset, size - offset,
+                                  payload, free);
+}
+
+static void push_slate_locked(struct stream *stream, bool to_all)
+{
+    struct outlet_frame frame = {.memory = slate_pair_advance(&stream->slate),
+                                 .pts_ns = clock_now_ns(),
+                                 .key_frame = true,
+                                 .slate = true};
+
+    if (!frame.memory) {
+        return;
+    }
+    for (guint i = 0; i < stream->outlets->len; i++) {
+        struct outlet *outlet = g_ptr_array_index(stream->outlets, i);
+
+        if (to_all || !outlet_is_primed(outlet)) {
+            outlet_push(outlet, &frame);
+        }
+    }
+}
+
+static bool has_unprimed_locked(const struct stream *stream)
+{
+    for (guint i = 0; i < stream->outlets->len; i++) {
+        if (!outlet_is_primed(g_ptr_array_index(stream->outlets, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static gboolean on_slate_timer(gpointer data)
+{
+    struct stream *stream = data;
+
+    pthread_mutex_lock(&stream->lock);
+    push_slate_locked(stream, stream->interrupted);
+    bool again = stream->outlets->len > 0 && (stream->interrupted || has_unprimed_locked(stream));
+    pthread_mutex_unlock(&stream->lock);
+    stream->slate_timer =
+        again ? g_timeout_add(STREAM_SLATE_INTERVAL_MS, on_slate_timer, stream) : 0;
+    return G_SOURCE_REMOVE;
+}
+
+static void stop_slate_timer(struct stream *stream)
+{
+    if (stream->slate_timer) {
+        g_source_remove(stream->slate_timer);
+        stream->slate_timer = 0;
+    }
+}
+
+void stream_interrupt(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->interrupted = true;
+    stream->live = false;
+    for (guint i = 0; i < stream->outlets->len; i++) {
+        outlet_discontinue(g_ptr_array_index(stream->outlets, i));
+    }
+    pthread_mutex_unlock(&stream->lock);
+    stop_slate_timer(stream);
+    on_slate_timer(stream);
+}
+
+int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
+{
+    if (!is_annex_b(payload, size)) {
+        free(payload);
+        return -EBADMSG;
+    }
+    pthread_mutex_lock(&stream->lock);
+    slate_pair_add(&stream->slate, wrap_payload(payload, size, 0));
+    pthread_mutex_unlock(&stream->lock);
+    return 0;
+}
+
+struct demand_call {
+    struct stream *stream; // a reference
+    bool key_frame;
+};
+
+static gboolean on_demand(gpointer data)
+{
+    const struct demand_call *call = data;
+    struct stream *stream = call->stream;
+
+    if (!stream->demand) {
+        return G_SOURCE_REMOVE;
+    }
+    pthread_mutex_lock(&stream->lock);
+    bool arm = has_unprimed_locked(stream) || (stream->interrupted && stream->outlets->len > 0);
+    pthread_mutex_unlock(&stream->lock);
+    if (arm && !stream->slate_timer) {
+        stream->slate_timer = g_timeout_add(STREAM_FIRST_FRAME_MS, on_slate_timer, stream);
+    }
+    stream->demand(stream->demand_context, stream, call->key_frame);
+    return G_SOURCE_REMOVE;
+}
+
+static void free_demand_call(gpointer data)
+{
+    struct demand_call *call = data;
+
+    stream_unref(call->stream);
+    g_free(call);
+}
+
+static void report_demand(struct stream *stream, bool key_frame)
+{
+    struct demand_call *call = g_new(struct demand_call, 1);
+
+    *call = (struct demand_call){.stream = stream_ref(stream), .key_frame = key_frame};
+    // Not g_main_context_invoke: the demand belongs on the main loop even while that is not
+    // running.
+    g_idle_add_full(G_PRIORITY_HIGH, on_demand, call, free_demand_call);
+}
+
+void stream_set_demand(struct stream *stream, stream_demand_handler *handler, void *context)
+{
+    stream->demand = handler;
+    stream->demand_context = context;
+    if (!handler) {
+        stop_slate_timer(stream);
+    }
+}
+
+void stream_want_key_frame(struct stream *stream)
+{
+    report_demand(stream, true);
+}
+
+int stream_attach(struct stream *stream, GstAppSrc *source, int64_t base_ns)
+{
+    struct outlet *outlet;
+    int r = outlet_new(source, base_ns, stream->limit_bytes, &outlet);
+
+    if (r < 0) {
+        return r;
+    }
+    pthread_mutex_lock(&stream->lock);
+    g_ptr_array_add(stream->outlets, outlet);
+    pthread_mutex_unlock(&stream->lock);
+    report_demand(stream, true);
+    return 0;
+}
+
+static struct outlet *find_outlet_locked(struct stream *stream, const GstAppSrc *source)
+{
+    for (guint i = 0; i < stream->outlets->len; i++) {
+        struct outlet *outlet = g_ptr_array_index(stream->outlets, i);
+
+        if (outlet_source(outlet) == source) {
+            return outlet;
+        }
+    }
+    return NULL;
+}
+
+void stream_detach(struct stream *stream, GstAppSrc *source)
+{
+    pthread_mutex_lock(&stream->lock);
+    struct outlet *outlet = find_outlet_locked(stream, source);
+    if (outlet) {
+        g_ptr_array_remove_fast(stream->outlets, outlet);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (outlet) {
+        report_demand(stream, false);
+    }
+}
+
+void stream_set_playing(struct stream *stream, GstAppSrc *source, bool playing)
+{
+    pthread_mutex_lock(&stream->lock);
+    struct outlet *outlet = find_outlet_locked(stream, source);
+    if (outlet) {
+        outlet_set_playing(outlet, playing);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
+bool stream_can_serve(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool can = stream->slate.next || stream->live;
+    pthread_mutex_unlock(&stream->lock);
+    return can;
+}
+
+bool stream_has_slates(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool has = slate_pair_is_complete(&stream->slate);
+    pthread_mutex_unlock(&stream->lock);
+    return has;
+}
+
+bool stream_is_watched(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool watched = stream->outlets->len > 0;
+    pthread_mutex_unlock(&stream->lock);
+    return watched;
+}
+
+// Returns true when an outlet waits for a key frame that nobody asked for recently.
+static bool push_live_locked(struct stream *stream, const struct outlet_frame *frame)
+{
+    bool waiting = false;
+
+    for (guint i = 0; i < stream->outlets->len; i++) {
+        struct outlet *outlet = g_ptr_array_index(stream->outlets, i);
+        int r = outlet_push(outlet, frame);
+
+        stream->meter.missed += r == -ENOBUFS && outlet_is_playing(outlet);
+        waiting |= r == -EAGAIN;
+    }
+    int64_t now_ns = clock_now_ns();
+    if (!waiting || now_ns - stream->key_frame_asked_ns < STREAM_KEY_FRAME_INTERVAL_NS) {
+        return false;
+    }
+    stream->key_frame_asked_ns = now_ns;
+    return true;
+}
+
+int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size)
+{
+    struct link_access_unit unit;
+
+    if (size < sizeof unit || !is_annex_b(payload + sizeof unit, size - sizeof unit)) {
+        free(payload);
+        return -EBADMSG;
+    }
+    memcpy(&unit, payload, sizeof unit);
+
+    struct outlet_frame frame = {.memory = wrap_payload(payload, size, sizeof unit),
+                                 .pts_ns = unit.captured_ns,
+                                 .key_frame = unit.key_frame != 0};
+    pthread_mutex_lock(&stream->lock);
+    meter_add(&stream->meter, &unit, size - sizeof unit, clock_now_ns());
+    if (frame.key_frame) {
+        stream->interrupted = false;
+        stream->live = true;
+    }
+    bool want_key_frame = push_live_locked(stream, &frame);
+    pthread_mutex_unlock(&stream->lock);
+    gst_memory_unref(frame.memory);
+    if (want_key_frame && stream->demand) {
+        stream->demand(stream->demand_context, stream, true);
+    }
+    return 0;
+}
+
+void stream_note_payloaded(struct stream *stream, GstAppSrc *source, int64_t pts_ns)
+{
+    pthread_mutex_lock(&stream->lock);
+    const struct outlet *outlet = find_outlet_locked(stream, source);
+    if (outlet && outlet_is_playing(outlet) && !stream->interrupted) {
+        histogram_add_ns(&stream->meter.latency[LATENCY_CAPTURE_TO_RTP], clock_now_ns() - pts_ns);
+    }
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
+                              const char *encoder)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->meter.encoded = encoded;
+    stream->meter.dropped = dropped;
+    snprintf(stream->meter.encoder, sizeof stream->meter.encoder, "%s", encoder);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+void stream_describe(struct stream *stream, struct snapshot_mount *mount)
+{
+    snprintf(mount->path, sizeof mount->path, "%s", stream->path);
+    pthread_mutex_lock(&stream->lock);
+    meter_describe(&stream->meter, clock_now_ns(), mount);
+    pthread_mutex_unlock(&stream->lock);
+}

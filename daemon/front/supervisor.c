@@ -1,0 +1,408 @@
+#include "daemon/front/supervisor.h"
+
+#include "daemon/front/backoff.h"
+#include "daemon/front/camera_link.h"
+#include "daemon/front/camera_state.h"
+#include "daemon/front/process.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define FATAL_DELAY_MS 30000
+#define STOP_MS 1000
+#define SILENCE_MS 5000
+#define UNKILLABLE_NS (10 * NS_PER_S)
+#define FIRST_SIGN_MS 20000 // GStreamer scans its plugins at the first start
+
+enum supervisor_state {
+    SUPERVISOR_STOPPED,  // no process, none wanted
+    SUPERVISOR_STARTING, // a process without telemetry yet
+    SUPERVISOR_RUNNING,
+    SUPERVISOR_ENDING,  // its link is closed, the process is not gone yet
+    SUPERVISOR_WAITING, // no process; the next one starts after a delay
+    SUPERVISOR_FAILED,  // the same after an incurable fault, with a long delay
+};
+
+struct supervisor {
+    char *program, *name, *configuration;   // owned
+    struct stream *streams[LINK_VIEWS_MAX]; // references
+    size_t stream_count;
+    void (*changed)(void *context);
+    void *changed_context;
+
+    enum supervisor_state state;
+    bool stopping;     // no further process
+    bool reconfigured; // the next process starts at once
+    bool fatal;        // the process that is there declared an incurable fault
+    struct error error;
+    struct backoff backoff;
+    uint64_t restarts;
+    struct link_telemetry telemetry; // the newest
+
+    pid_t pid;                     // 0: none
+    struct camera_link *link;      // owned
+    int64_t started_ns, ending_ns; // when it was started, and told to end
+    guint child_watch;
+    guint timer; // what comes next, by state: silence, kill, start. 0: none
+};
+
+static void start_process(struct supervisor *supervisor);
+
+static void clear_source(guint *id)
+{
+    if (*id) {
+        g_source_remove(*id);
+        *id = 0;
+    }
+}
+
+static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
+{
+    clear_source(&supervisor->timer);
+    supervisor->timer = g_timeout_add(delay_ms, function, supervisor);
+}
+
+static void close_link(struct supervisor *supervisor)
+{
+    camera_link_free(supervisor->link);
+    supervisor->link = NULL;
+    for (size_t i = 0; i < supervisor->stream_count; i++) {
+        stream_interrupt(supervisor->streams[i]);
+    }
+}
+
+static gboolean on_kill_timer(gpointer data)
+{
+    struct supervisor *supervisor = data;
+
+    supervisor->timer = 0;
+    kill(supervisor->pid, SIGKILL);
+    return G_SOURCE_REMOVE;
+}
+
+// The process has to go; its end is reported by on_child_exit().
+static void end_process(struct supervisor *supervisor, unsigned grace_ms)
+{
+    supervisor->state = SUPERVISOR_ENDING;
+    supervisor->ending_ns = clock_now_ns();
+    close_link(supervisor);
+    if (grace_ms) {
+        set_timer(supervisor, grace_ms, on_kill_timer);
+    } else {
+        clear_source(&supervisor->timer);
+        kill(supervisor->pid, SIGKILL);
+    }
+}
+
+static gboolean on_silence(gpointer data)
+{
+    struct supervisor *supervisor = data;
+    bool first = supervisor->state == SUPERVISOR_STARTING;
+
+    supervisor->timer = 0;
+    error_set(&supervisor->error, 0, "the camera process said nothing for %d s",
+              (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000);
+    log_write(LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "hanging",
+              "the camera process said nothing for %d s, killing it",
+              (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000);
+    end_process(supervisor, 0);
+    return G_SOURCE_REMOVE;
+}
+
+static void on_telemetry(void *context, const struct link_telemetry *telemetry)
+{
+    struct supervisor *supervisor = context;
+    bool first = supervisor->state != SUPERVISOR_RUNNING;
+
+    camera_state_log_change(supervisor->name, first ? NULL : &supervisor->telemetry, telemetry);
+    supervisor->telemetry = *telemetry;
+    supervisor->state = SUPERVISOR_RUNNING;
+    supervisor->error.text[0] = 0;
+    set_timer(supervisor, SILENCE_MS, on_silence);
+    supervisor->changed(supervisor->changed_context);
+}
+
+static void on_slate(void *context)
+{
+    const struct supervisor *supervisor = context;
+
+    supervisor->changed(supervisor->changed_context);
+}
+
+static void on_fatal(void *context, const char *sentence)
+{
+    struct supervisor *supervisor = context;
+
+    supervisor->fatal = true;
+    error_set(&supervisor->error, 0, "%s", sentence);
+}
+
+static void on_link_ended(void *context, int reason, const char *sentence)
+{
+    struct supervisor *supervisor = context;
+
+    if (!supervisor->pid) {
+        return; // on_child_exit() reads the last words of a process that is gone
+    }
+    if (reason != -EPIPE) {
+        error_set(&supervisor->error, 0, "the camera process %s", sentence);
+        log_write(LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "failed",
+                  "the camera process %s, killing it", sentence);
+    }
+    end_process(supervisor, reason == -EPIPE ? STOP_MS : 0);
+}
+
+static const struct camera_link_events link_events = {
+    .telemetry = on_telemetry,
+    .slate = on_slate,
+    .fatal = on_fatal,
+    .ended = on_link_ended,
+};
+
+static void on_demand(void *context, struct stream *stream, bool key_frame)
+{
+    const struct supervisor *supervisor = context;
+
+    if (supervisor->link) {
+        camera_link_update(supervisor->link, stream, key_frame);
+    }
+}
+
+// Start and end of the process
+// ---------------------------------------------------------------------
+
+static gboolean on_start_timer(gpointer data)
+{
+    struct supervisor *supervisor = data;
+
+    supervisor->timer = 0;
+    start_process(supervisor);
+    return G_SOURCE_REMOVE;
+}
+
+// `how` is a clause about the end of the process or why there is none.
+static void plan_restart(struct supervisor *supervisor, const char *how)
+{
+    bool fatal = supervisor->fatal;
+    unsigned delay_ms =
+        supervisor->reconfigured ? 0
+        : fatal                  ? FATAL_DELAY_MS
+                : backoff_advance_ms(&supervisor->backoff, clock_now_ns() - supervisor->started_ns);
+
+    supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
+    if (!supervisor->reconfigured) {
+        log_write(fatal ? LOG_ERR : LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
+                  fatal ? "failed" : "restarting", "%s, %s in %.1f s", how,
+                  fatal ? "trying again" : "starting it again", delay_ms / 1e3);
+    }
+    supervisor->reconfigured = false;
+    set_timer(supervisor, delay_ms, on_start_timer);
+    supervisor->changed(supervisor->changed_context);
+}
+
+static void on_child_exit(GPid pid, gint status, gpointer data)
+{
+    struct supervisor *supervisor = data;
+    char how[128], sentence[160];
+
+    (void)pid;
+    supervisor->pid = 0;
+    supervisor->child_watch = 0;
+    if (supervisor->link) {
+        camera_link_receive(supervisor->link);
+        close_link(supervisor);
+    }
+    clear_source(&supervisor->timer);
+    if (supervisor->stopping) {
+        supervisor->state = SUPERVISOR_STOPPED;
+        return;
+    }
+    process_describe_end(status, how, sizeof how);
+    snprintf(sentence, sizeof sentence, "the camera process %s", how);
+    if (!supervisor->error.text[0]) {
+        error_set(&supervisor->error, 0, "%s", sentence);
+    }
+    supervisor->restarts += !supervisor->reconfigured;
+    plan_restart(supervisor, supervisor->fatal ? supervisor->error.text : sentence);
+}
+
+static int try_start(struct supervisor *supervisor)
+{
+    int fd;
+    int r = process_spawn_camera(supervisor->program, supervisor->name, &supervisor->error, &fd,
+                                 &supervisor->pid);
+
+    if (r < 0) {
+        return r;
+    }
+    supervisor->started_ns = clock_now_ns();
+    supervisor->state = SUPERVISOR_STARTING;
+    supervisor->fatal = false;
+    supervisor->child_watch = g_child_watch_add(supervisor->pid, on_child_exit, supervisor);
+    set_timer(supervisor, FIRST_SIGN_MS, on_silence);
+    r = camera_link_new(fd, supervisor->configuration, supervisor->streams,
+                        supervisor->stream_count, &link_events, supervisor, &supervisor->link);
+    if (r < 0) {
+        error_set(&supervisor->error, r, "no link to the camera process: %s", strerror(-r));
+        end_process(supervisor, 0);
+    }
+    return 0;
+}
+
+static void start_process(struct supervisor *supervisor)
+{
+    supervisor_start(supervisor);
+}
+
+int supervisor_start(struct supervisor *supervisor)
+{
+    int r = try_start(supervisor);
+
+    if (r < 0) {
+        supervisor->fatal = true;
+        plan_restart(supervisor, supervisor->error.text);
+    }
+    return r;
+}
+
+static void drop_settings(struct supervisor *supervisor)
+{
+    for (size_t i = 0; i < supervisor->stream_count; i++) {
+        stream_set_demand(supervisor->streams[i], NULL, NULL);
+        stream_unref(supervisor->streams[i]);
+    }
+    supervisor->stream_count = 0;
+    free(TAKE(supervisor->program));
+    free(TAKE(supervisor->name));
+    free(TAKE(supervisor->configuration));
+}
+
+static int take_settings(struct supervisor *supervisor, const struct supervisor_settings *settings)
+{
+    supervisor->program = strdup(settings->program);
+    supervisor->name = strdup(settings->name);
+    supervisor->configuration = strdup(settings->configuration);
+    for (size_t i = 0; i < settings->stream_count; i++) {
+        supervisor->streams[i] = stream_ref(settings->streams[i]);
+        stream_set_demand(supervisor->streams[i], on_demand, supervisor);
+    }
+    supervisor->stream_count = settings->stream_count;
+    supervisor->changed = settings->changed;
+    supervisor->changed_context = settings->context;
+    return supervisor->program && supervisor->name && supervisor->configuration ? 0 : -ENOMEM;
+}
+
+int supervisor_new(const struct supervisor_settings *settings, struct supervisor **ret_supervisor)
+{
+    if (settings->stream_count > LINK_VIEWS_MAX) {
+        return -EINVAL;
+    }
+    struct supervisor *supervisor = calloc(1, sizeof *supervisor);
+    int r = supervisor ? take_settings(supervisor, settings) : -ENOMEM;
+
+    if (r < 0) {
+        supervisor_free(supervisor);
+        return r;
+    }
+    *ret_supervisor = supervisor;
+    return 0;
+}
+
+void supervisor_free(struct supervisor *supervisor)
+{
+    if (!supervisor) {
+        return;
+    }
+    clear_source(&supervisor->timer);
+    clear_source(&supervisor->child_watch);
+    camera_link_free(supervisor->link);
+    if (supervisor->pid) {
+        kill(supervisor->pid, SIGKILL);
+        waitpid(supervisor->pid, NULL, 0);
+    }
+    drop_settings(supervisor);
+    free(supervisor);
+}
+
+int supervisor_reconfigure(struct supervisor *supervisor,
+                           const struct supervisor_settings *settings)
+{
+    if (settings->stream_count > LINK_VIEWS_MAX) {
+        return -EINVAL;
+    }
+    if (supervisor->link) {
+        end_process(supervisor, STOP_MS);
+    }
+    drop_settings(supervisor);
+    int r = take_settings(supervisor, settings);
+    supervisor->reconfigured = true;
+    supervisor->fatal = false;
+    supervisor->backoff = (struct backoff){0};
+    if (!supervisor->pid) {
+        set_timer(supervisor, 0, on_start_timer);
+    }
+    return r;
+}
+
+void supervisor_stop(struct supervisor *supervisor)
+{
+    supervisor->stopping = true;
+    if (!supervisor->pid) {
+        clear_source(&supervisor->timer);
+        supervisor->state = SUPERVISOR_STOPPED;
+    } else if (supervisor->link) {
+        end_process(supervisor, STOP_MS);
+    }
+}
+
+bool supervisor_is_stopped(const struct supervisor *supervisor)
+{
+    return supervisor->state == SUPERVISOR_STOPPED;
+}
+
+static bool is_between_processes(const struct supervisor *supervisor)
+{
+    return supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING;
+}
+
+bool supervisor_is_settled(const struct supervisor *supervisor)
+{
+    if (is_between_processes(supervisor)) {
+        return supervisor->error.text[0] != 0;
+    }
+    for (size_t i = 0; i < supervisor->stream_count; i++) {
+        if (!stream_has_slates(supervisor->streams[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool supervisor_is_progressing(const struct supervisor *supervisor)
+{
+    return supervisor->state != SUPERVISOR_ENDING ||
+           clock_now_ns() - supervisor->ending_ns < UNKILLABLE_NS;
+}
+
+void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera)
+{
+    const char *state =
+        supervisor->state == SUPERVISOR_RUNNING ? camera_state_name(supervisor->telemetry.state)
+        : supervisor->state == SUPERVISOR_STARTING && !supervisor->restarts ? "starting"
+        : supervisor->state == SUPERVISOR_FAILED                            ? "failed"
+                                                                            : "restarting";
+
+    snprintf(camera->name, sizeof camera->name, "%s", supervisor->name);
+    snprintf(camera->state, sizeof camera->state, "%s", state);
+    snprintf(camera->error, sizeof camera->error, "%s",
+             supervisor->state == SUPERVISOR_RUNNING ? supervisor->telemetry.error
+                                                     : supervisor->error.text);
+    camera->pid = supervisor->pid;
+    camera->process_restarts = supervisor->restarts;
+    camera->telemetry = supervisor->telemetry;
+}

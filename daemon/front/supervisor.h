@@ -1,0 +1,54 @@
+// Keeps one camera process running and its streams fed.
+//
+// A process that ends or says nothing for 5 s is started again: at once the first time, then after
+// 100 ms, 200 ms, … up to 5 s, until one has been healthy for 10 s. A process that declares its
+// fault incurable (LINK_FATAL) is tried again every 30 s. Main loop only.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/front/snapshot.h"
+#include "daemon/front/stream.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct supervisor;
+
+// What a process is started with. `streams` are the views in the order of `configuration`
+// (config_format() of that one camera). The supervisor copies the texts and takes references.
+struct supervisor_settings {
+    const char *program;
+    const char *name;
+    const char *configuration;
+    struct stream *const *streams;
+    size_t stream_count; // up to LINK_VIEWS_MAX
+    // Called after every message that may settle the camera and when a process ended.
+    void (*changed)(void *context);
+    void *context;
+};
+
+// 0, -ENOMEM, or -EINVAL for more than LINK_VIEWS_MAX streams. Nothing is started yet.
+int supervisor_new(const struct supervisor_settings *settings, struct supervisor **ret_supervisor);
+// Kills and reaps a process that is still there. Takes NULL.
+void supervisor_free(struct supervisor *supervisor);
+
+// Starts the process. A failure is logged and tried again later; it is also returned (with the
+// errno of posix_spawn) so that the first start can give up.
+int supervisor_start(struct supervisor *supervisor);
+// Takes other settings (the caller holds references to the streams of both); a running process is
+// ended and the next one begins with them as soon as it is gone, so that two never fight for a
+// device.
+int supervisor_reconfigure(struct supervisor *supervisor,
+                           const struct supervisor_settings *settings);
+// Closes the link, upon which the process ends; SIGKILL after 1 s. Nothing is started again.
+void supervisor_stop(struct supervisor *supervisor);
+bool supervisor_is_stopped(const struct supervisor *supervisor);
+
+// The camera's mounts can be served, or it has declared why not.
+bool supervisor_is_settled(const struct supervisor *supervisor);
+// False when a process that was told to end is still there after 10 s (it hangs in a driver):
+// a silent process is killed after 5 s, so that any other makes progress or is being replaced.
+bool supervisor_is_progressing(const struct supervisor *supervisor);
+
+// Fills all of `camera` but the source.
+void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera);

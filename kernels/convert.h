@@ -1,0 +1,33 @@
+// Frame stage: a camera's picture in another pixel format, for the view that shows it as it is.
+//
+// To NV12, code values of YUV kept as they are:
+// - luma: the samples of the input; chroma of 4:2:0 formats likewise.
+// - chroma of 4:2:2 (YUYV, UYVY, 422P): (a + b + 1) >> 1 of two rows; of 4:4:4 (444P):
+//   (a + b + c + d + 2) >> 2 of two by two; a missing last row or column counts as its neighbour.
+// - GREY: chroma 128.
+// - RGB3, BGR3, XR24: BT.601 limited in 20 bits as OpenCV's COLOR_RGB2YUV_I420 has it, chroma taken
+//   from the top left pixel of two by two:
+//   Y = (269484 R + 528482 G + 102760 B + (16 << 20) + (1 << 19)) >> 20
+//   U = (-155188 R - 305135 G + 460324 B + (128 << 20) + (1 << 19)) >> 20
+//   V = (460324 R - 385875 G - 74448 B + (128 << 20) + (1 << 19)) >> 20
+// To RGB3: BGR3 and XR24, reordered. Anything else is -ENOTSUP.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct frame;
+struct stage_ops;
+
+// One row of plane 0: `width` pixels.
+typedef void convert_row(const uint8_t *restrict row, size_t width, uint8_t *restrict output);
+// Row `y` of chroma, `pairs` pairs of U and V.
+typedef void convert_chroma(const struct frame *input, uint32_t y, size_t pairs,
+                            uint8_t *restrict output);
+
+struct convert {
+    convert_row *row;
+    convert_chroma *chroma; // NULL for RGB3
+};
+
+extern const struct stage_ops convert_ops;

@@ -1,0 +1,141 @@
+#include "kernels/rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define RADIUS_MAX 4
+#define CACHE_LINE 64
+
+// One stage with what it needs to run, and its newest output rows.
+struct lane {
+    const struct stage *stage;
+    void *scratch;
+    uint8_t *ring;      // ring_rows rows, ring_stride apart; for the last lane the output plane
+    size_t ring_stride; // bytes
+    uint32_t ring_rows; // row y lies at y % ring_rows
+    uint32_t next;      // first row not computed yet
+};
+
+struct rows {
+    uint32_t width, height;
+    const uint8_t *input;
+    size_t input_stride;
+    unsigned count;
+    struct lane lanes[ROWS_STAGES_MAX];
+    uint8_t *memory; // owned; all rings and scratch areas
+};
+
+static size_t align_up(size_t bytes)
+{
+    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static size_t scratch_bytes(const struct lane *lane, uint32_t width)
+{
+    const struct stage_ops *ops = lane->stage->ops;
+
+    return ops->scratch_bytes ? align_up(ops->scratch_bytes(width)) : 0;
+}
+
+int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
+             struct rows **ret_rows)
+{
+    struct rows *rows = calloc(1, sizeof *rows);
+    size_t size = 0;
+    uint8_t *next;
+
+    if (!rows) {
+        return -ENOMEM;
+    }
+    rows->width = width;
+    rows->height = height;
+    rows->count = count;
+    for (unsigned i = 0; i < count; i++) {
+        struct lane *lane = &rows->lanes[i];
+
+        lane->stage = &stages[i];
+        lane->ring_rows = i + 1 < count ? 2 * stages[i + 1].ops->radius + 1 : 0;
+        lane->ring_stride = align_up(width);
+        size += lane->ring_rows * lane->ring_stride + scratch_bytes(lane, width);
+    }
+    rows->memory = aligned_alloc(CACHE_LINE, size ? size : CACHE_LINE);
+    if (!rows->memory) {
+        rows_free(rows);
+        return -ENOMEM;
+    }
+    next = memset(rows->memory, 0, size);
+    for (unsigned i = 0; i < count; i++) {
+        rows->lanes[i].ring = next;
+        next += rows->lanes[i].ring_rows * rows->lanes[i].ring_stride;
+        rows->lanes[i].scratch = next;
+        next += scratch_bytes(&rows->lanes[i], width);
+    }
+    *ret_rows = rows;
+    return 0;
+}
+
+void rows_free(struct rows *rows)
+{
+    if (rows) {
+        free(rows->memory);
+        free(rows);
+    }
+}
+
+static uint8_t *lane_row(const struct lane *lane, uint32_t y)
+{
+    return lane->ring + y % lane->ring_rows * lane->ring_stride;
+}
+
+// Row `y` of what stage `index` reads, the border replicated.
+static const uint8_t *input_row(const struct rows *rows, unsigned index, int64_t y)
+{
+    uint32_t row = (uint32_t)(y < 0 ? 0 : y < rows->height ? y : rows->height - 1);
+
+    if (index == 0) {
+        return rows->input + row * rows->input_stride;
+    }
+    return lane_row(&rows->lanes[index - 1], row);
+}
+
+// Computes the output rows of stage `index` up to and including `last`, its inputs first.
+static void advance(struct rows *rows, unsigned index, uint32_t last)
+{
+    struct lane *lane = &rows->lanes[index];
+    const struct stage_ops *ops = lane->stage->ops;
+    const uint8_t *inputs[2 * RADIUS_MAX + 1];
+
+    for (; lane->next <= last; lane->next++) {
+        if (index > 0) {
+            uint32_t below = lane->next + ops->radius;
+
+            advance(rows, index - 1, below < rows->height ? below : rows->height - 1);
+        }
+        for (unsigned i = 0; i <= 2 * ops->radius; i++) {
+            inputs[i] = input_row(rows, index, (int64_t)lane->next + i - ops->radius);
+        }
+        ops->run_row(lane->stage, inputs, rows->width, lane->scratch, lane_row(lane, lane->next));
+    }
+}
+
+void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint8_t *output,
+              size_t output_stride, uint32_t first, uint32_t end)
+{
+    struct lane *last = &rows->lanes[rows->count - 1];
+    uint32_t start = first;
+
+    rows->input = input;
+    rows->input_stride = input_stride;
+    last->ring = output;
+    last->ring_stride = output_stride;
+    last->ring_rows = rows->height;
+    for (unsigned i = rows->count; i-- > 0;) {
+        uint32_t radius = rows->lanes[i].stage->ops->radius;
+
+        rows->lanes[i].next = start;
+        start = start > radius ? start - radius : 0;
+    }
+    if (first < end) {
+        advance(rows, rows->count - 1, end - 1);
+    }
+}

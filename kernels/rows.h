@@ -1,0 +1,23 @@
+// The row runner: streams the rows of a plane through a chain of row stages.
+//
+// Every stage but the last keeps the few rows its successor looks at in a ring, so a frame is one
+// pass from the input plane to the output plane and nothing but these rings lies in between. A
+// runner computes one slice of rows at a time, independent of all others; one runner per thread.
+#pragma once
+
+#include "kernels/stage.h"
+
+#define ROWS_STAGES_MAX 8
+
+struct rows;
+
+// For `count` (1..ROWS_STAGES_MAX) row stages over pictures of `width` x `height` pixels. The
+// stages are not owned and outlive the runner. -ENOMEM.
+int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
+             struct rows **ret_rows);
+void rows_free(struct rows *rows); // takes NULL
+
+// Computes output rows first..end-1. `input` is row 0 of the plane the first stage reads, `output`
+// row 0 of the one the last stage writes; strides in bytes.
+void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint8_t *output,
+              size_t output_stride, uint32_t first, uint32_t end);

@@ -1,0 +1,24 @@
+#include "kernels/stage.h"
+
+#include "kernels/compose.h"
+
+static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
+    [STAGE_GRAY] = &gray_ops,
+    [STAGE_GRADIENT] = &gradient_ops,
+    [STAGE_COMPOSE] = &compose_ops,
+    [STAGE_CONVERT] = &convert_ops,
+};
+
+int stage_init(struct stage *stage, enum stage_kind kind, const struct stage_setup *setup,
+               struct error *error)
+{
+    *stage = (struct stage){.ops = table[kind]};
+    return stage->ops->init ? stage->ops->init(stage, setup, error) : 0;
+}
+
+void stage_finish(struct stage *stage)
+{
+    if (stage->ops && stage->ops->finish) {
+        stage->ops->finish(stage);
+    }
+}

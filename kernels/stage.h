@@ -1,0 +1,64 @@
+// A stage: one step from a frame to the picture of a view, in one const table of operations.
+//
+// A row stage computes one output row from 2 * radius + 1 input rows and nothing else, so the view
+// runner streams rows through a chain of them while they are in the cache, and any slice of rows
+// can be computed by itself. A frame stage sees the whole input frame. All rows are 8 bit; where a
+// stage's row is its input's plane 0 in place, no row is copied.
+// A stage is const while it runs: what changes lives in the scratch memory the runner provides, one
+// for each runner.
+#pragma once
+
+#include "capture/frame.h"
+#include "config/config.h"
+#include "kernels/convert.h"
+#include "kernels/gradient.h"
+#include "kernels/gray.h"
+
+struct stage;
+
+enum stage_kind {
+    STAGE_GRAY,     // plane 0 of any format to gray rows
+    STAGE_GRADIENT, // gray rows to magnitudes
+    STAGE_COMPOSE,  // computed gray, 0..255, to limited range luma
+    STAGE_CONVERT,  // frame stage: a picture to another pixel format
+    STAGE_KIND_COUNT,
+};
+
+// What a stage is made for.
+struct stage_setup {
+    const struct config_view *settings;
+    const struct frame_layout *input;  // of the view
+    const struct pixel_format *output; // of the view
+};
+
+struct stage_ops {
+    const char *name;
+    unsigned radius; // rows of input needed above and below; the runner replicates the border
+    // Fills in the stage's parameters. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
+    int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
+    void (*finish)(struct stage *stage); // NULL: nothing to do
+    // Bytes of zeroed scratch memory, aligned to 64, that run_row() wants. NULL: none.
+    size_t (*scratch_bytes)(uint32_t width);
+    // Row stage. rows[0..2 * radius], the middle one at the height of the output row. `width` in
+    // pixels, >= 1. Writes exactly `width` bytes of `output`.
+    void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
+                    void *scratch, uint8_t *output);
+    // Frame stage. Writes output rows first..end-1 of every plane; `first` is even.
+    void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
+                      uint32_t first, uint32_t end);
+};
+
+struct stage {
+    const struct stage_ops *ops;
+    union {
+        struct gray gray;
+        struct gradient gradient;
+        struct convert convert;
+    };
+};
+
+// Makes a stage of `kind`. Errors of its init. End it with stage_finish().
+int stage_init(struct stage *stage, enum stage_kind kind, const struct stage_setup *setup,
+               struct error *error);
+// Takes zeroed and half-built stages.
+void stage_finish(struct stage *stage);

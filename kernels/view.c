@@ -1,0 +1,225 @@
+// A view is a plan made once (which stages, in which output) and a run that only computes.
+//
+// Gray pictures are row stages over plane 0: the camera's luma in place, or gray rows made from it,
+// then the view's own stages, then the mapping to limited range if the picture is computed. Colour
+// pictures are one frame stage, or nothing at all where the camera delivers what the viewer wants.
+#include "kernels/view.h"
+
+#include "kernels/rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FRAMES_DEFAULT 4
+#define STRIDE_ALIGN 64
+
+struct view {
+    struct frame_layout output;
+    bool passes_through;                  // the output is the input, and nothing below is there
+    struct stage stages[ROWS_STAGES_MAX]; // row stages, or one frame stage
+    unsigned stage_count;
+    struct rows *rows;         // owned; NULL with a frame stage
+    struct frame_pool *frames; // owned reference
+};
+
+// What a view does with a picture, before anything is allocated.
+struct plan {
+    const char *format; // of the output
+    bool computed;      // gray that no camera delivered
+    enum stage_kind stages[ROWS_STAGES_MAX];
+    unsigned count;
+};
+
+static void plan_add(struct plan *plan, enum stage_kind kind)
+{
+    plan->stages[plan->count++] = kind;
+}
+
+static void plan_camera(struct plan *plan, const struct pixel_format *input, bool exact)
+{
+    plan->format = "NV12";
+    if (exact) {
+        plan->format = strcmp(input->name, "GREY") == 0 ? "GREY" : "RGB3";
+    }
+    if (strcmp(plan->format, input->name) != 0) {
+        plan_add(plan, STAGE_CONVERT);
+    }
+}
+
+static void plan_gray(struct plan *plan, const struct pixel_format *input, bool edges, bool exact)
+{
+    bool rgb = input->luma_step == 0, in_place = input->luma_step == 1 && edges;
+
+    plan->format = exact ? "GREY" : "NV12";
+    plan->computed = rgb || edges;
+    if (!edges && exact && strcmp(input->name, "GREY") == 0) {
+        return;
+    }
+    if (!in_place) {
+        plan_add(plan, STAGE_GRAY);
+    }
+    if (edges) {
+        plan_add(plan, STAGE_GRADIENT);
+    }
+    if (plan->computed && !exact) {
+        plan_add(plan, STAGE_COMPOSE);
+    }
+}
+
+static struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
+                             enum view_output output)
+{
+    struct plan plan = {0};
+    bool exact = output == VIEW_OUTPUT_EXACT;
+
+    switch (settings->view) {
+    case CONFIG_VIEW_CAMERA:
+        plan_camera(&plan, input, exact);
+        break;
+    case CONFIG_VIEW_GRAY:
+        plan_gray(&plan, input, false, exact);
+        break;
+    case CONFIG_VIEW_EDGES:
+        plan_gray(&plan, input, true, exact);
+        break;
+    }
+    return plan;
+}
+
+// Frames of a gray stream never hold anything but gray: their chroma is written here, once.
+static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
+{
+    struct frame *frames[64];
+    const struct frame_layout *layout = frame_pool_layout(pool);
+
+    for (unsigned i = 0; i < count; i++) {
+        frames[i] = frame_pool_take(pool);
+        memset(frame_plane(frames[i], 1), 128, layout->planes[1].stride * layout->planes[1].rows);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        frame_unref(frames[i]);
+    }
+}
+
+static int make_stages(struct view *view, const struct plan *plan, const struct stage_setup *setup,
+                       struct error *error)
+{
+    while (view->stage_count < plan->count) {
+        int r = stage_init(&view->stages[view->stage_count], plan->stages[view->stage_count], setup,
+                           error);
+
+        view->stage_count++;
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int make_memory(struct view *view, unsigned frames, const struct frame_allocator *allocator,
+                       struct error *error)
+{
+    int r = frame_pool_new(&view->output, frames, allocator, &view->frames);
+
+    if (r < 0) {
+        return error_set(error, r, "no memory for %u output frames of %ux%u", frames,
+                         view->output.width, view->output.height);
+    }
+    if (view->stages[0].ops->run_frame) {
+        return 0;
+    }
+    if (view->output.format->plane_count > 1) {
+        write_neutral_chroma(view->frames, frames);
+    }
+    r = rows_new(view->stages, view->stage_count, view->output.width, view->output.height,
+                 &view->rows);
+    return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
+}
+
+static void cleanup_view(struct view **view)
+{
+    view_free(*view);
+}
+
+int view_new(const struct config_view *settings, const struct frame_layout *input,
+             enum view_output output, unsigned frames, const struct frame_allocator *allocator,
+             struct error *error, struct view **ret_view)
+{
+    struct plan plan = plan_make(settings, input->format, output);
+    struct stage_setup setup = {settings, input, pixel_format_by_name(plan.format)};
+    _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
+    int r;
+
+    if (!view) {
+        return error_set(error, -ENOMEM, "no memory for a view");
+    }
+    if (plan.count == 0) {
+        view->passes_through = true;
+        view->output = *input;
+        *ret_view = TAKE(view);
+        return 0;
+    }
+    frame_layout_init(&view->output, setup.output, input->width, input->height, STRIDE_ALIGN);
+    if (setup.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
+        view->output.range = input->range;
+    }
+    r = make_stages(view, &plan, &setup, error);
+    if (r < 0) {
+        return r;
+    }
+    r = make_memory(view, frames ? frames : FRAMES_DEFAULT, allocator, error);
+    if (r < 0) {
+        return r;
+    }
+    *ret_view = TAKE(view);
+    return 0;
+}
+
+void view_free(struct view *view)
+{
+    if (!view) {
+        return;
+    }
+    rows_free(view->rows);
+    frame_pool_unref(view->frames);
+    while (view->stage_count > 0) {
+        stage_finish(&view->stages[--view->stage_count]);
+    }
+    free(view);
+}
+
+int view_run(struct view *view, struct frame *input, struct frame **ret_output)
+{
+    struct frame *output;
+
+    if (view->passes_through) {
+        *ret_output = frame_ref(input);
+        return 0;
+    }
+    output = frame_pool_take(view->frames);
+    if (!output) {
+        return -ENOBUFS;
+    }
+    output->pts_ns = input->pts_ns;
+    output->grabbed_ns = input->grabbed_ns;
+    output->sequence = input->sequence;
+    if (view->rows) {
+        rows_run(view->rows, frame_plane(input, 0), input->layout.planes[0].stride,
+                 frame_plane(output, 0), output->layout.planes[0].stride, 0, output->layout.height);
+    } else {
+        view->stages[0].ops->run_frame(&view->stages[0], input, output, 0, output->layout.height);
+    }
+    *ret_output = output;
+    return 0;
+}
+
+const struct frame_layout *view_output_layout(const struct view *view)
+{
+    return &view->output;
+}
+
+const char *view_backend(const struct view *view)
+{
+    (void)view;
+    return "CPU";
+}

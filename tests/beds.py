@@ -1,0 +1,101 @@
+"""What the two test beds share: staging an install, driving edged inside, and looking at a stream.
+
+A bed is a whole system the tests may stop and break: tests/systemd runs one in a container, tests/vm
+one in a virtual machine with a kernel and a camera of its own. Both run the root scripts/bed-root
+built and offer run(), write() and the helpers of Bed.
+"""
+import json
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build"))
+BEDS = ROOT / "build" / "beds"
+CONF = "/etc/edged/edged.conf"
+
+
+def stage(directory):
+    """Installs what is built under `directory`, as a package would be unpacked."""
+    shutil.rmtree(directory, ignore_errors=True)
+    subprocess.run(["make", "-s", "install", f"BUILD={os.path.relpath(BUILD, ROOT)}", "prefix=/usr",
+                    f"DESTDIR={directory}"], cwd=ROOT, check=True, timeout=600)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(what, condition, timeout_s):
+    """Asks `condition` until it is true; its value. `what` names it when the time is up."""
+    end = time.monotonic() + timeout_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {timeout_s} s: {what}"
+        time.sleep(0.1)
+
+
+def decode_gray(url, frames, timeout_s):
+    """The luma of the first `frames` pictures a TCP viewer of `url` decodes, limited range kept."""
+    probe = subprocess.run(
+        ["ffprobe", "-v", "error", "-rtsp_transport", "tcp", "-select_streams", "v",
+         "-show_entries", "stream=width,height", "-of", "csv=p=0", url],
+        capture_output=True, text=True, timeout=timeout_s)
+    assert probe.returncode == 0, probe.stderr
+    width, height = map(int, probe.stdout.strip().split(",")[:2])
+    client = subprocess.run(
+        ["ffmpeg", "-v", "error", "-rtsp_transport", "tcp", "-i", url, "-frames:v", str(frames),
+         "-vf", "extractplanes=y", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+        stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
+    assert client.returncode == 0, client.stderr.decode()
+    pictures = np.frombuffer(client.stdout, np.uint8).reshape(-1, height, width)
+    assert len(pictures) == frames, client.stderr.decode()
+    return pictures
+
+
+class Bed:
+    """One running system. Subclasses say how to run a shell command in it."""
+
+    def run(self, command, timeout_s=60):
+        """Runs a shell command as root; (exit status, stdout and stderr together)."""
+        raise NotImplementedError
+
+    def check(self, command, timeout_s=60):
+        status, output = self.run(command, timeout_s)
+        assert status == 0, f"{command}: exit status {status}\n{output}\n{self.journal()}"
+        return output
+
+    def write(self, path, text):
+        self.check(f"cat >{path} <<'END_OF_FILE'\n{text}\nEND_OF_FILE")
+
+    def journal(self, lines=60):
+        return self.run(f"journalctl -u edged -n {lines} --no-pager -o short-monotonic")[1]
+
+    def property(self, name):
+        return self.check(f"systemctl show -P {name} edged").strip()
+
+    def status(self):
+        return json.loads(self.check("edgectl status --json"))
+
+    def camera(self, name):
+        return next(camera for camera in self.status()["cameras"] if camera["name"] == name)
+
+    def restart(self, conf, timeout_s=60):
+        """Puts a configuration in place and starts edged with it."""
+        self.run("systemctl stop edged; systemctl reset-failed edged")
+        self.write(CONF, conf)
+        self.check("systemctl start edged", timeout_s)
+
+    def wait_booted(self, timeout_s):
+        wait_until("the system is up", lambda: "run" in self.run("systemctl is-system-running")[1] or
+                   "degraded" in self.run("systemctl is-system-running")[1], timeout_s)
+        self.check("systemctl is-active bed-install")

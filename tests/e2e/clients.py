@@ -1,0 +1,249 @@
+"""Real RTSP clients that tell which frames of the pattern they see.
+
+Run as a program, this is one client in its own process: GStreamer or ffmpeg decodes, and one line
+a decoded frame goes to stdout, `frame NUMBER ARRIVAL_NS` (CLOCK_MONOTONIC; `-` for a picture
+without a valid number). It ends when its stdin closes. `Viewer` is the other end of that pipe.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+
+import pattern
+
+UNREADABLE_KEPT = 100
+
+
+class Reporter:
+    """Prints a line a frame and keeps the luma planes that were asked for."""
+
+    def __init__(self, view, keep_every, keep_dir):
+        self.view = view
+        self.keep_every = keep_every
+        self.keep_dir = keep_dir
+        self.unreadable = 0
+
+    def report(self, luma, arrival_ns):
+        number = pattern.read_number(luma, self.view)
+        print("frame", "-" if number is None else number, arrival_ns, flush=True)
+        if self.keep_every and number is not None and number % self.keep_every == 0:
+            np.save(self.keep_dir / f"{number}.npy", luma)
+        if self.keep_every and number is None and self.unreadable < UNREADABLE_KEPT:
+            np.save(self.keep_dir / f"unreadable-{self.unreadable}.npy", luma)
+            self.unreadable += 1
+
+
+def run_gstreamer(url, transport, reporter):
+    import gi
+
+    gi.require_version("Gst", "1.0")
+    gi.require_version("GstVideo", "1.0")
+    from gi.repository import GLib, Gst, GstVideo
+
+    Gst.init(None)
+    pipeline = Gst.parse_launch(
+        f"rtspsrc location={url} latency=0 protocols={transport} ! rtph264depay ! h264parse"
+        " ! avdec_h264 max-threads=1"
+        " ! appsink name=sink sync=false emit-signals=true max-buffers=4"
+    )
+    loop = GLib.MainLoop()
+    failures = []
+
+    def on_sample(sink):
+        arrival_ns = time.monotonic_ns()
+        sample = sink.emit("pull-sample")
+        buffer = sample.get_buffer()
+        info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+        meta = GstVideo.buffer_get_video_meta(buffer)
+        stride = meta.stride[0] if meta else info.stride[0]
+        offset = meta.offset[0] if meta else info.offset[0]
+        mapped, data = buffer.map(Gst.MapFlags.READ)
+        assert mapped
+        rows = np.frombuffer(data.data, np.uint8, stride * info.height, offset)
+        reporter.report(rows.reshape(info.height, stride)[:, : info.width], arrival_ns)
+        buffer.unmap(data)
+        return Gst.FlowReturn.OK
+
+    def on_message(_bus, message):
+        if message.type == Gst.MessageType.ERROR:
+            error, details = message.parse_error()
+            failures.append(f"{error.message} ({details})")
+            loop.quit()
+        elif message.type == Gst.MessageType.EOS:
+            failures.append("end of stream")
+            loop.quit()
+
+    def on_stdin(_fd, _condition):
+        loop.quit()
+        return False
+
+    pipeline.get_by_name("sink").connect("new-sample", on_sample)
+    pipeline.get_bus().add_signal_watch()
+    pipeline.get_bus().connect("message", on_message)
+    GLib.unix_fd_add_full(
+        GLib.PRIORITY_DEFAULT, 0, GLib.IOCondition.IN | GLib.IOCondition.HUP, on_stdin
+    )
+    pipeline.set_state(Gst.State.PLAYING)
+    loop.run()
+    pipeline.set_state(Gst.State.NULL)
+    return failures
+
+
+def run_ffmpeg(url, transport, width, height, reporter):
+    command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", transport]
+    command += ["-i", url, "-vsync", "passthrough", "-f", "rawvideo", "-"]
+    size = width * height * 3 // 2
+    stopping = threading.Event()
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as ffmpeg:
+
+        def stop_with_stdin():
+            sys.stdin.buffer.read()
+            stopping.set()
+            ffmpeg.kill()
+
+        threading.Thread(target=stop_with_stdin, daemon=True).start()
+        while len(picture := ffmpeg.stdout.read(size)) == size:
+            luma = np.frombuffer(picture, np.uint8, width * height).reshape(height, width)
+            reporter.report(luma, time.monotonic_ns())
+    return [] if stopping.is_set() else [f"ffmpeg ended with {ffmpeg.returncode}"]
+
+
+class Viewer:
+    """A client process that watches `url`; frames arrive in `frames` while it runs."""
+
+    def __init__(
+        self, url, *, program="gstreamer", transport="tcp", view="edges", size=(1280, 720),
+        keep_every=0, keep_dir=None,
+    ):
+        self.frames = []  # (number or None, arrival_ns); guarded by changed
+        self.changed = threading.Condition()
+        self.keep_dir = pathlib.Path(keep_dir) if keep_dir else None
+        self.ended = False
+        command = [sys.executable, __file__, program, url, "--view", view]
+        command += ["--transport", transport, "--size", f"{size[0]}x{size[1]}"]
+        command += ["--keep-every", str(keep_every)]
+        command += ["--keep-dir", str(keep_dir)] if keep_dir else []
+        if self.keep_dir:
+            self.keep_dir.mkdir(parents=True, exist_ok=True)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.messages = []
+        self.threads = [
+            threading.Thread(target=self._read_frames, daemon=True),
+            threading.Thread(target=self._read_messages, daemon=True),
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def _read_frames(self):
+        for line in self.process.stdout:
+            _, number, arrival_ns = line.split()
+            with self.changed:
+                self.frames.append((None if number == "-" else int(number), int(arrival_ns)))
+                self.changed.notify_all()
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def _read_messages(self):
+        self.messages.extend(self.process.stderr)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def wait_until(self, condition, timeout_s):
+        """Waits for `condition(frames)`; fails when the client ends or the time is over."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.ended or condition(self.frames), timeout_s)
+            if condition(self.frames):
+                return self.frames[:]
+        raise AssertionError(
+            f"viewer {'ended' if self.ended else 'waited in vain'} after {len(self.frames)} frames:"
+            f" {''.join(self.messages)[-2000:]}"
+        )
+
+    def wait_frames(self, count, timeout_s=20):
+        """Waits for `count` pictures, readable or not."""
+        return self.wait_until(lambda frames: len(frames) >= count, timeout_s)
+
+    def wait_numbers(self, count, timeout_s=20):
+        """Waits until `count` pictures carried a number."""
+        return self.wait_until(
+            lambda frames: sum(number is not None for number, _ in frames) >= count, timeout_s
+        )
+
+    def wait_after(self, moment_ns, count=1, timeout_s=20):
+        """Waits for `count` numbered pictures that arrive after `moment_ns`."""
+        frames = self.wait_until(
+            lambda frames: sum(n is not None and t > moment_ns for n, t in frames) >= count,
+            timeout_s,
+        )
+        return [(n, t) for n, t in frames if n is not None and t > moment_ns]
+
+    def numbers(self):
+        with self.changed:
+            return [number for number, _ in self.frames]
+
+    @property
+    def watching(self):
+        return not self.ended and self.process.poll() is None
+
+    def pictures(self):
+        """Kept luma planes by frame number."""
+        kept = {int(p.stem): p for p in self.keep_dir.glob("*.npy") if p.stem.isdecimal()}
+        return {number: np.load(path) for number, path in sorted(kept.items())}
+
+    def unreadable_pictures(self):
+        return [np.load(path) for path in sorted(self.keep_dir.glob("unreadable-*.npy"))]
+
+    def stop(self):
+        """Hangs up. True when the client had been watching up to now."""
+        was_watching = self.watching
+        if self.process.stdin.closed:
+            return was_watching
+        self.process.stdin.close()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        for thread in self.threads:
+            thread.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return was_watching
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", choices=["gstreamer", "ffmpeg"])
+    parser.add_argument("url")
+    parser.add_argument("--transport", choices=["udp", "tcp"], default="tcp")
+    parser.add_argument("--size", default="1280x720", help="pixels, for ffmpeg")
+    parser.add_argument("--view", choices=pattern.THRESHOLDS, default="edges", help="how to read it")
+    parser.add_argument("--keep-every", type=int, default=0, metavar="N")
+    parser.add_argument("--keep-dir", type=pathlib.Path)
+    arguments = parser.parse_args()
+    reporter = Reporter(arguments.view, arguments.keep_every, arguments.keep_dir)
+    if arguments.program == "gstreamer":
+        failures = run_gstreamer(arguments.url, arguments.transport, reporter)
+    else:
+        width, height = (int(side) for side in arguments.size.split("x"))
+        failures = run_ffmpeg(arguments.url, arguments.transport, width, height, reporter)
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

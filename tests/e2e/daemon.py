@@ -1,0 +1,230 @@
+"""Runs the real edged on a configuration of its own and talks to it as a user would."""
+
+import http.client
+import json
+import os
+import pathlib
+import re
+import select
+import signal
+import socket
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build")).resolve()
+EDGED = BUILD / "edged"
+EDGECTL = BUILD / "edgectl"
+FAKE_V4L2 = BUILD / "tests/fake_v4l2/fake_v4l2.so"
+READY_TIMEOUT_S = 15
+SANITIZER_REPORT = re.compile(
+    r"ERROR: (Address|Leak)Sanitizer|runtime error:|SUMMARY: \w*Sanitizer"
+)
+
+
+def libconfig(value):
+    """A Python value as libconfig text: dicts are groups, lists of dicts are lists."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, dict):
+        return "{ " + " ".join(f"{key} = {libconfig(v)};" for key, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        opening, closing = "()" if any(isinstance(v, dict) for v in value) else "[]"
+        return opening + ", ".join(libconfig(v) for v in value) + closing
+    return json.dumps(str(value))
+
+
+def camera(name="front", source="pattern", views=("edges",), **settings):
+    """One camera of a configuration; views are kinds or whole groups."""
+    groups = [view if isinstance(view, dict) else {"name": view, "view": view} for view in views]
+    return {"name": name, "source": source, **settings, "views": groups}
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=5)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def environment(**extra):
+    """The environment of a program under test: nothing of the caller's session leaks in."""
+    inherited = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("EDGED_", "NOTIFY_", "JOURNAL_", "RUNTIME_"))
+    }
+    return {**inherited, **{key: str(value) for key, value in extra.items()}}
+
+
+def run_edged(*arguments, timeout_s=READY_TIMEOUT_S, **extra):
+    """Runs edged to its end: for --check and for starts that must fail."""
+    result = subprocess.run(
+        [EDGED, *arguments], env=environment(**extra), capture_output=True, text=True,
+        timeout=timeout_s, check=False,
+    )
+    assert not SANITIZER_REPORT.search(result.stderr), result.stderr
+    assert result.returncode >= 0, f"killed by signal {-result.returncode}: {result.stderr}"
+    return result
+
+
+def process_children(pid):
+    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in children.read_text().split()]
+
+
+def process_cpu_s(pid):
+    """User and system time of a process."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Daemon:
+    """One running edged. `directory` holds its configuration, its sockets and its log."""
+
+    def __init__(self, directory, cameras, *, port=0, **extra):
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.config = self.directory / "edged.conf"
+        self.socket = self.directory / "control.sock"
+        self.log = self.directory / "stderr"
+        self.port = port
+        self.write_config(cameras)
+        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self.notify.bind(str(self.directory / "notify.sock"))
+        self.notified = ""
+        self.process = None
+        self.extra = extra
+
+    def write_config(self, cameras):
+        settings = {
+            "rtsp": {"port": self.port}, "control": {"socket": self.socket}, "cameras": cameras
+        }
+        self.config.write_text("".join(f"{k} = {libconfig(v)};\n" for k, v in settings.items()))
+
+    def start(self):
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [EDGED, "--config", self.config], stdin=subprocess.DEVNULL, stderr=log,
+                env=environment(NOTIFY_SOCKET=self.directory / "notify.sock", **self.extra),
+            )
+        self.wait_notified("READY=1")
+        ready = self.wait_stderr(r"ready: rtsp://127\.0\.0\.1:(\d+)/")
+        self.port = int(ready.group(1))
+        return self
+
+    def url(self, path):
+        return f"rtsp://127.0.0.1:{self.port}{path}"
+
+    def stderr(self):
+        return self.log.read_text(errors="replace")
+
+    def wait_notified(self, line, timeout_s=READY_TIMEOUT_S):
+        """Waits for a line of an sd_notify datagram, as systemd does."""
+        deadline = time.monotonic() + timeout_s
+        while line not in self.notified.splitlines():
+            remaining = deadline - time.monotonic()
+            assert remaining > 0, f"no {line}: {self.notified}\n{self.stderr()}"
+            assert self.process.poll() is None, f"edged ended: {self.stderr()}"
+            if select.select([self.notify], [], [], min(remaining, 0.1))[0]:
+                self.notified += self.notify.recv(8192).decode() + "\n"
+
+    def forget_notifications(self):
+        while select.select([self.notify], [], [], 0)[0]:
+            self.notify.recv(8192)
+        self.notified = ""
+
+    def wait_stderr(self, expression, timeout_s=10):
+        return wait_for(lambda: re.search(expression, self.stderr()), timeout_s, self.stderr)
+
+    def http_get(self, path):
+        connection = UnixConnection(self.socket)
+        connection.request("GET", path)
+        response = connection.getresponse()
+        body = response.read().decode()
+        connection.close()
+        assert response.status == 200, (response.status, body)
+        return body
+
+    def status(self):
+        return json.loads(self.http_get("/v1/status"))
+
+    def status_by_edgectl(self):
+        result = subprocess.run(
+            [EDGECTL, "status", "--json", "--socket", self.socket], capture_output=True, text=True,
+            timeout=10, check=True, env=environment(),
+        )
+        return json.loads(result.stdout)
+
+    def camera(self, name="front"):
+        return next(c for c in self.status()["cameras"] if c["name"] == name)
+
+    def mount(self, path="/front/edges"):
+        return next(m for m in self.status()["mounts"] if m["path"] == path)
+
+    def wait_camera(self, name, condition, timeout_s=10):
+        """Waits until status shows a camera that fulfils `condition`, and returns it."""
+
+        def look():
+            found = self.camera(name)
+            return found if condition(found) else None
+
+        return wait_for(look, timeout_s, self.stderr)
+
+    def wait_mount(self, path, condition, timeout_s=10):
+        def look():
+            found = self.mount(path)
+            return found if condition(found) else None
+
+        return wait_for(look, timeout_s, self.stderr)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self, within_s=2.0):
+        """SIGTERM; asserts a clean end in time. Returns the seconds it took."""
+        assert self.process.poll() is None, f"edged ended by itself: {self.stderr()}"
+        children = process_children(self.process.pid)
+        begin = time.monotonic()
+        self.signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(within_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"SIGTERM took more than {within_s} s: {self.stderr()}") from None
+        took_s = time.monotonic() - begin
+        assert status == 0, f"exit status {status}: {self.stderr()}"
+        left = [pid for pid in children if pathlib.Path(f"/proc/{pid}").exists()]
+        assert not left, f"camera processes {left} outlived edged"
+        return took_s
+
+    def kill(self):
+        """Ends what is left, however it came to that."""
+        if self.process and self.process.poll() is None:
+            for pid in process_children(self.process.pid):
+                os.kill(pid, signal.SIGKILL)
+            self.process.kill()
+            self.process.wait()
+        self.notify.close()
+
+    def assert_sane_log(self):
+        report = SANITIZER_REPORT.search(self.stderr())
+        assert not report, self.stderr()
+        assert "CRITICAL" not in self.stderr(), self.stderr()
+
+
+def wait_for(look, timeout_s, explain=lambda: ""):
+    """Asks `look()` every 20 ms until it answers something true."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        answer = look()
+        if answer:
+            return answer
+        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain\n{explain()}"
+        time.sleep(0.02)

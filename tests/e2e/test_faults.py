@@ -1,0 +1,140 @@
+"""Cameras and camera processes fail; viewers stay and the front answers at once."""
+
+import os
+import signal
+import time
+
+import daemon
+import pattern
+import rtsp
+import slate
+
+DESCRIBE_MAX_S = 1.0
+RESUME_MAX_NS = 2_000_000_000
+NO_CAMERA = daemon.camera(source="v4l2", device="/dev/video-none")
+
+
+def camera_pid(server, name="front"):
+    return server.wait_camera(name, lambda c: c["process"]["pid"])["process"]["pid"]
+
+
+def assert_describes_in_time(server, path="/front/edges"):
+    code, sdp, took_s = rtsp.describe(server.url(path))
+    assert code == 200
+    assert "H264" in sdp
+    assert took_s < DESCRIBE_MAX_S
+
+
+def test_killed_camera_process_costs_four_viewers_two_seconds_and_no_session(edged, watch):
+    server = edged([daemon.camera()])
+    kinds = [(p, t) for p in ("gstreamer", "ffmpeg") for t in ("udp", "tcp")]
+    viewers = [watch(server.url("/front/edges"), program=p, transport=t) for p, t in kinds]
+    for viewer in viewers:
+        viewer.wait_numbers(2 * pattern.FPS)
+    victim = camera_pid(server)
+    killed_ns = time.monotonic_ns()
+    os.kill(victim, signal.SIGKILL)
+    # Frames under way may still arrive: what counts is the new process's, which counts from 0.
+    server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, victim))
+    for viewer in viewers:
+        before = max(n for n, t in viewer.wait_numbers(1) if n is not None and t <= killed_ns)
+        frames = viewer.wait_until(
+            lambda seen, last=before: sum(
+                n is not None and t > killed_ns and n < last for n, t in seen
+            ) >= pattern.FPS,
+            10,
+        )
+        resumed_ns = next(
+            t for n, t in frames if n is not None and t > killed_ns and n < before
+        )
+        assert resumed_ns - killed_ns < RESUME_MAX_NS
+        assert viewer.watching
+    assert server.status()["viewers"] == 4
+    assert server.camera()["process"]["restarts"] == 1
+    assert "was killed by signal 9" in server.stderr()
+
+
+def test_describe_answers_within_a_second_while_the_camera_process_hangs(edged):
+    server = edged([daemon.camera()])
+    assert_describes_in_time(server)
+    pid = camera_pid(server)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert_describes_in_time(server)
+        assert_describes_in_time(server, "/edges")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
+    server = edged([daemon.camera()])
+    viewer = watch(server.url("/front/edges"), keep_every=1000)
+    viewer.wait_numbers(pattern.FPS)
+    pid = camera_pid(server)
+    os.kill(pid, signal.SIGSTOP)
+    stopped_ns = time.monotonic_ns()
+    server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, pid), timeout_s=15)
+    viewer.wait_after(stopped_ns + RESUME_MAX_NS, pattern.FPS)
+    assert viewer.watching
+    assert server.camera()["process"]["restarts"] == 1
+
+
+def test_describe_answers_within_a_second_while_the_camera_process_is_replaced(edged):
+    server = edged([daemon.camera()])
+    for _ in range(3):
+        os.kill(camera_pid(server), signal.SIGKILL)
+        assert_describes_in_time(server)
+        server.wait_camera("front", lambda c: c["state"] == "live", timeout_s=15)
+
+
+def test_absent_camera_shows_no_signal_and_says_why(edged, watch):
+    server = edged([NO_CAMERA])
+    assert_describes_in_time(server)
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    viewer.wait_frames(6)
+    viewer.stop()
+    pictures = viewer.unreadable_pictures()
+    assert [slate.shows_no_signal(picture) for picture in pictures] == [True] * len(pictures)
+    camera = server.wait_camera("front", lambda c: c["state"] == "no signal")
+    assert "/dev/video-none does not exist" in camera["error"]
+    assert "/dev/video-none does not exist" in server.stderr()
+
+
+def test_slate_counts_the_time_since_loss(edged, watch):
+    server = edged([NO_CAMERA])
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    begin = viewer.wait_frames(1)[0][1]
+    viewer.wait_until(lambda frames: frames[-1][1] > begin + 2_500_000_000, 15)
+    viewer.stop()
+    pictures = viewer.unreadable_pictures()
+    # Letters and ground stand still; two or three digits of the clock went by.
+    changed = abs(pictures[-1].astype(int) - pictures[0]) > 40
+    assert changed.any()
+    assert changed.mean() < 0.05
+
+
+def test_slate_goes_on_while_the_camera_process_is_dead(edged, watch):
+    server = edged([NO_CAMERA])
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    viewer.wait_frames(3)
+    os.kill(camera_pid(server), signal.SIGKILL)
+    killed_ns = time.monotonic_ns()
+    viewer.wait_until(lambda frames: sum(t > killed_ns for _, t in frames) >= 4, 10)
+    assert viewer.stop()
+    assert all(slate.shows_no_signal(picture) for picture in viewer.unreadable_pictures())
+
+
+def test_one_dead_camera_leaves_the_other_alone(edged, watch):
+    server = edged(
+        [
+            daemon.camera("good", width=640, height=360),
+            daemon.camera("bad", width=640, height=360),
+        ]
+    )
+    viewer = watch(server.url("/good/edges"))
+    viewer.wait_numbers(pattern.FPS)
+    os.kill(camera_pid(server, "bad"), signal.SIGKILL)
+    server.wait_camera("bad", lambda c: c["process"]["restarts"] == 1)
+    numbers = [n for n, _ in viewer.wait_frames(len(viewer.numbers()) + 2 * pattern.FPS)]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert server.camera("good")["process"]["restarts"] == 0

@@ -1,0 +1,167 @@
+"""What a mount promises besides its frames: addresses, SDP, signalling, work only when watched."""
+
+import json
+import re
+import signal
+import subprocess
+
+import daemon
+import pattern
+import rtsp
+
+
+def probe(url):
+    """The video stream as ffprobe sees it."""
+    result = subprocess.run(
+        ["ffprobe", "-loglevel", "error", "-rtsp_transport", "tcp", "-show_streams", "-of", "json", url],
+        capture_output=True, text=True, timeout=20, check=True,
+    )
+    return json.loads(result.stdout)["streams"][0]
+
+
+def test_sdp_offers_h264_video_with_its_parameter_sets(edged):
+    server = edged([daemon.camera()])
+    code, sdp, _ = rtsp.describe(server.url("/front/edges"))
+    assert code == 200
+    assert re.findall(r"^m=(.*)\r?$", sdp, re.M)[0].strip() == "video 0 RTP/AVP 96"
+    assert re.search(r"^a=rtpmap:96 H264/90000", sdp, re.M), sdp
+    assert re.search(r"^a=fmtp:96 .*packetization-mode=1", sdp, re.M), sdp
+    assert re.search(r"^a=fmtp:96 .*profile-level-id=42[0-9a-fA-F]{4}", sdp, re.M), sdp
+    assert re.search(r"^a=fmtp:96 .*sprop-parameter-sets=\S+,\S+", sdp, re.M), sdp
+
+
+def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(edged):
+    server = edged([daemon.camera()])
+    stream = probe(server.url("/front/edges"))
+    assert stream["color_range"] == "tv"
+    assert (stream["width"], stream["height"]) == (1280, 720)
+    assert stream["profile"] in ("Constrained Baseline", "Baseline")
+    assert stream["has_b_frames"] == 0
+
+
+def test_edges_alias_is_the_first_view_of_the_first_camera(edged, watch):
+    server = edged(
+        [
+            daemon.camera("first", views=["edges", "camera"], width=640, height=360),
+            daemon.camera("second", views=["camera"], width=320, height=240),
+        ]
+    )
+    viewer = watch(server.url("/edges"), size=(640, 360), keep_every=1)
+    viewer.wait_numbers(5)
+    viewer.stop()
+    number, picture = next(iter(viewer.pictures().items()))
+    assert pattern.psnr_db(picture, pattern.expected_luma("edges", number, 640, 360)) >= 32
+
+
+def test_unknown_path_is_not_found(edged):
+    server = edged([daemon.camera()])
+    assert rtsp.describe(server.url("/front/nothing"))[0] == 404
+    assert rtsp.describe(server.url("/"))[0] == 404
+
+
+def test_query_string_and_alias_share_the_media(edged, watch):
+    server = edged([daemon.camera(width=640, height=360)])
+    for path in ("/front/edges", "/front/edges?tcp", "/edges"):
+        watch(server.url(path)).wait_numbers(pattern.FPS)
+    mount = server.wait_mount("/front/edges", lambda m: m["viewers"] == 3)
+    begin = mount["encoded"]
+    mount = server.wait_mount("/front/edges", lambda m: m["encoded"] >= begin + 2 * pattern.FPS)
+    assert server.status()["viewers"] == 3
+    # Three encoders would have made three times as many.
+    assert mount["encoded"] <= server.camera()["frames"] + pattern.FPS
+
+
+def test_view_is_computed_only_while_watched(edged, watch):
+    server = edged([daemon.camera(views=["edges", "gray"])])
+    before = server.wait_camera("front", lambda c: c["frames"] > pattern.FPS)["frames"]
+    assert [m["encoded"] for m in server.status()["mounts"]] == [0, 0]
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(pattern.FPS)
+    server.wait_mount("/front/edges", lambda m: m["encoded"] > 0 and m["viewers"] == 1)
+    assert server.mount("/front/gray")["encoded"] == 0
+    viewer.stop()
+    server.wait_mount("/front/edges", lambda m: m["viewers"] == 0)
+    before = server.camera()["frames"]
+    server.wait_camera("front", lambda c: c["frames"] > before + pattern.FPS)
+    encoded, before = server.mount("/front/edges")["encoded"], server.camera()["frames"]
+    server.wait_camera("front", lambda c: c["frames"] > before + pattern.FPS)
+    assert server.mount("/front/edges")["encoded"] == encoded
+
+
+def test_viewer_who_returns_sees_live_frames_at_once(edged, watch):
+    server = edged([daemon.camera()])
+    first = watch(server.url("/front/edges"))
+    last, _ = first.wait_numbers(pattern.FPS)[-1]
+    first.stop()
+    server.wait_mount("/front/edges", lambda m: m["viewers"] == 0)
+    numbers = [n for n, _ in watch(server.url("/front/edges")).wait_frames(10)]
+    assert None not in numbers
+    assert numbers == list(range(numbers[0], numbers[0] + 10))
+    assert numbers[0] > last
+
+
+def test_status_over_http_and_from_edgectl_tell_the_same(edged):
+    server = edged([daemon.camera(views=["edges", "camera"])])
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    over_http, by_edgectl = server.status(), server.status_by_edgectl()
+    assert [m["path"] for m in over_http["mounts"]] == ["/front/edges", "/front/camera"]
+    assert [m["url"] for m in by_edgectl["mounts"]] == [
+        server.url("/front/edges"), server.url("/front/camera")
+    ]
+    assert by_edgectl["version"] == over_http["version"]
+    camera = by_edgectl["cameras"][0]
+    assert (camera["state"], camera["width"], camera["height"]) == ("live", 1280, 720)
+    assert camera["process"]["pid"] in daemon.process_children(server.process.pid)
+
+
+def test_status_shows_latency_of_every_step(edged, watch):
+    server = edged([daemon.camera()])
+    watch(server.url("/front/edges")).wait_numbers(2 * pattern.FPS)
+    latency = server.mount()["latency_ms"]
+    for step in ("capture", "compute", "encode", "link", "capture_to_rtp"):
+        assert latency[step]["count"] >= pattern.FPS, step
+        assert 0 <= latency[step]["p50"] <= latency[step]["p95"] < 1000, step
+    assert latency["capture_to_rtp"]["p50"] >= latency["encode"]["p50"]
+
+
+def test_metrics_count_viewers_and_frames(edged, watch):
+    server = edged([daemon.camera()])
+    watch(server.url("/front/edges")).wait_numbers(pattern.FPS)
+    metrics = server.http_get("/metrics")
+    assert re.search(r"^edged_\w*viewers\{[^}]*\} 1$", metrics, re.M), metrics
+    assert re.search(r"^edged_\w+_bucket\{[^}]*le=\"\+Inf\"[^}]*\} [1-9]", metrics, re.M), metrics
+
+
+def test_sigterm_with_viewers_stops_within_two_seconds(edged, watch):
+    server = edged([daemon.camera()])
+    viewers = [watch(server.url("/front/edges"), transport=t) for t in ("udp", "tcp", "tcp", "udp")]
+    for viewer in viewers:
+        viewer.wait_numbers(pattern.FPS)
+    server.stop(within_s=2.0)
+    server.notify.setblocking(False)
+    server.notified += server.notify.recv(8192).decode()
+    assert not server.socket.exists()
+
+
+def test_stopping_is_told_to_systemd(edged):
+    server = edged([daemon.camera()])
+    server.forget_notifications()
+    server.signal(signal.SIGTERM)
+    assert server.process.wait(2) == 0
+    told = b""
+    while b"STOPPING=1" not in told:
+        server.notify.settimeout(1)
+        told = server.notify.recv(8192)
+
+
+def test_status_line_tells_systemd_rate_and_viewers(edged, watch):
+    server = edged([daemon.camera()])
+    watch(server.url("/front/edges")).wait_numbers(pattern.FPS)
+    server.forget_notifications()
+
+    def told():
+        server.notify.settimeout(5)
+        server.notified += server.notify.recv(8192).decode() + "\n"
+        return re.search(r"STATUS=.*\b1 viewer", server.notified)
+
+    daemon.wait_for(told, 10, lambda: server.notified)

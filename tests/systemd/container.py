@@ -1,0 +1,67 @@
+"""A container with real systemd as process 1, on the root scripts/bed-root built.
+
+It shares the host's network, so a viewer on the host reaches edged's loopback port. What it writes
+goes to an overlay in memory and is gone with it.
+"""
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import beds
+
+
+class Container(beds.Bed):
+    def __init__(self):
+        assert os.geteuid() == 0, "the test beds need root: systemd-nspawn boots a whole system"
+        self.directory = tempfile.TemporaryDirectory(prefix="edged-bed-")
+        directory = pathlib.Path(self.directory.name)
+        stage = directory / "stage"
+        beds.stage(stage)
+        self.console = open(directory / "console.log", "w+")
+        self.process = subprocess.Popen(
+            ["systemd-nspawn", "--quiet", "--directory", beds.BEDS / "root", "--boot",
+             "--register=no", "--keep-unit", "--volatile=overlay", "--console=pipe",
+             f"--bind-ro={stage}:/bed/stage"],
+            stdin=subprocess.DEVNULL, stdout=self.console, stderr=subprocess.STDOUT)
+        self.leader = beds.wait_until("systemd in the container", self._find_leader, 20)
+        self.wait_booted(60)
+
+    def _find_leader(self):
+        """The process that is number 1 in there."""
+        assert self.process.poll() is None, self.console_text()
+        pids = [self.process.pid]
+        for pid in pids:
+            try:
+                for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                    pids += map(int, (task / "children").read_text().split())
+                status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            except FileNotFoundError:
+                continue
+            numbers = next(line for line in status.splitlines() if line.startswith("NSpid"))
+            if len(numbers.split()) > 2 and numbers.split()[-1] == "1":
+                name = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+                return pid if name == "systemd" else None
+        return None
+
+    def console_text(self):
+        return pathlib.Path(self.console.name).read_text()
+
+    def run(self, command, timeout_s=60):
+        done = subprocess.run(["nsenter", "--target", str(self.leader), "--all", "--", "bash", "-c",
+                               command],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=timeout_s,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"})
+        return done.returncode, done.stdout
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.terminate()  # systemd-nspawn powers the container off
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.console.close()
+        self.directory.cleanup()

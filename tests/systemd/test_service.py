@@ -1,0 +1,159 @@
+"""edged as a service of a real systemd: started, watched, reloaded and stopped by systemctl."""
+import json
+import subprocess
+import time
+
+import pytest
+
+import beds
+
+# MESSAGE_IDs as edged(8) documents them.
+MESSAGE_STARTED = "81b3b01a78e945829982cf1a9d5d5e60"
+MESSAGE_STOPPING = "83d76d4b537b4bcd8498c1573a54cf20"
+MESSAGE_CAMERA_STATE = "d246ad3716ab463c9fd0d8e99ab3988b"
+
+
+class Service:
+    """edged in the container, on a port of its own, started afresh for each test."""
+
+    def __init__(self, container):
+        self.bed = container
+        self.port = beds.free_port()
+
+    def conf(self, views='{ name = "edges"; view = "edges"; }'):
+        return f"""
+            rtsp = {{ port = {self.port}; }};
+            cameras = ( {{ name = "front"; source = "pattern"; width = 640; height = 360; fps = 15;
+                           views = ( {views} ); }} );
+        """
+
+    def url(self, view):
+        return f"rtsp://127.0.0.1:{self.port}/front/{view}"
+
+    def main_pid(self):
+        return int(self.bed.property("MainPID"))
+
+    def messages(self, message_id):
+        """Journal entries of this run of edged with that MESSAGE_ID."""
+        lines = self.bed.check(
+            f"journalctl -o json MESSAGE_ID={message_id} "
+            f"_SYSTEMD_INVOCATION_ID={self.bed.property('InvocationID')}").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+@pytest.fixture
+def service(container):
+    service = Service(container)
+    container.restart(service.conf())
+    yield service
+    container.run("systemctl stop edged; systemctl reset-failed edged")
+
+
+def test_start_reaches_ready_and_says_what_it_does(service):
+    assert service.bed.property("ActiveState") == "active"
+    assert service.bed.property("SubState") == "running"
+    assert "fps" in beds.wait_until("a status text", lambda: service.bed.property("StatusText"), 5)
+    assert service.bed.check("ps -o user= -p $(systemctl show -P MainPID edged)").strip() == "edged"
+
+
+def test_client_decodes_different_frames(service):
+    pictures = beds.decode_gray(service.url("edges"), 10, 30)
+    assert pictures.shape[1:] == (360, 640)
+    # Edges of a moving scene: mostly dark, somewhere bright, and no two pictures alike.
+    assert pictures[0].max() > 150 and pictures[0].mean() < 100
+    assert len({picture.tobytes() for picture in pictures}) == 10
+
+
+def test_reload_takes_new_settings_without_a_new_process(service):
+    before = service.main_pid()
+    service.bed.write(beds.CONF, service.conf('{ name = "plain"; view = "gray"; }'))
+    service.bed.check("systemctl reload edged")
+    assert beds.decode_gray(service.url("plain"), 3, 30).shape == (3, 360, 640)
+    assert service.main_pid() == before
+    assert service.bed.property("ActiveState") == "active"
+
+
+def test_refused_reload_keeps_the_old_settings(service):
+    before = service.main_pid()
+    service.bed.write(beds.CONF, "cameras = ( { fps = -1; } );")
+    service.bed.run("systemctl reload edged")
+    beds.wait_until("the refusal in the journal",
+                    lambda: "cameras[0].fps" in service.bed.journal(), 10)
+    assert beds.decode_gray(service.url("edges"), 3, 30).shape == (3, 360, 640)
+    assert service.main_pid() == before
+
+
+def test_stop_with_a_viewer_takes_less_than_two_seconds(service):
+    viewer = subprocess.Popen(
+        ["ffmpeg", "-v", "error", "-rtsp_transport", "tcp", "-i", service.url("edges"),
+         "-f", "null", "-"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        beds.wait_until("the viewer counts", lambda: service.bed.status()["viewers"] == 1, 20)
+        started = time.monotonic()
+        service.bed.check("systemctl stop edged")
+        assert time.monotonic() - started < 2
+    finally:
+        viewer.kill()
+        viewer.wait()
+    assert service.bed.property("Result") == "success"
+    assert service.bed.property("ExecMainStatus") == "0"
+    assert service.messages(MESSAGE_STOPPING)
+    # Nothing of it stays behind.
+    assert service.bed.run("pgrep -u edged")[0] == 1
+    assert service.bed.run("test -e /run/edged")[0] == 1
+
+
+def test_hung_front_is_replaced_by_the_watchdog(service):
+    before = service.main_pid()
+    service.bed.check(f"kill -STOP {before}")
+    # WatchdogSec and TimeoutStopSec at worst, and the start after them.
+    beds.wait_until("a new process", lambda: service.main_pid() not in (0, before), 30)
+    assert int(service.bed.property("NRestarts")) == 1
+    beds.wait_until("active again", lambda: service.bed.property("ActiveState") == "active", 20)
+    assert beds.decode_gray(service.url("edges"), 3, 30).shape == (3, 360, 640)
+
+
+def test_killed_camera_process_is_not_a_failure_of_the_service(service):
+    before = service.main_pid()
+    camera = beds.wait_until("a camera process",
+                             lambda: service.bed.camera("front")["process"]["pid"], 10)
+    service.bed.check(f"kill -KILL {camera}")
+    beds.wait_until("another camera process",
+                    lambda: service.bed.camera("front")["process"]["pid"] not in (0, camera), 10)
+    assert service.main_pid() == before
+    assert service.bed.property("NRestarts") == "0"
+
+
+def test_journal_carries_message_ids_and_fields(service):
+    assert len(service.messages(MESSAGE_STARTED)) == 1
+    states = beds.wait_until("a camera's state",
+                             lambda: service.messages(MESSAGE_CAMERA_STATE), 10)
+    assert states[0]["EDGED_CAMERA"] == "front"
+    assert states[0]["EDGED_STATE"]
+    assert states[0]["_SYSTEMD_UNIT"] == "edged.service"
+
+
+def test_status_is_there_for_root_and_for_the_group(service):
+    assert service.bed.camera("front")["source"] == "pattern"
+    as_member = "setpriv --reuid=nobody --regid=edged --clear-groups edgectl status --json"
+    assert json.loads(service.bed.check(as_member))["cameras"][0]["name"] == "front"
+    as_stranger = "setpriv --reuid=nobody --regid=nogroup --clear-groups edgectl status --json"
+    assert service.bed.run(as_stranger)[0] != 0
+
+
+def test_broken_configuration_fails_once_with_its_messages(service):
+    service.bed.run("systemctl stop edged")
+    service.bed.write(beds.CONF, 'rtsp = { prt = 1; };\ncameras = ( { fps = 1000000; } );')
+    assert service.bed.run("systemctl start edged")[0] != 0
+    assert service.bed.property("ActiveState") == "failed"
+    assert service.bed.property("ExecMainStatus") == "1"
+    assert service.bed.property("NRestarts") == "0"
+    journal = service.bed.journal()
+    assert f"{beds.CONF}:1: error: rtsp.prt" in journal
+    assert f"{beds.CONF}:2: error: cameras[0].fps" in journal
+
+
+def test_exposure_is_two_at_most(service):
+    last = service.bed.check("systemd-analyze security --no-pager edged").splitlines()[-1]
+    assert float(last.split("edged.service: ")[1].split()[0]) <= 2.0, last

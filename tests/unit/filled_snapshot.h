@@ -1,0 +1,77 @@
+// A snapshot with every field filled, for the tests of what is made from one. The numbers are
+// chosen so that what follows from them can be worked out by hand.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/front/snapshot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// A hostile name: it ends a label or a string too early unless escaped; the last byte is no UTF-8.
+#define HOSTILE_NAME "ba\"ck\\\n\xff"
+
+static inline void fill_front_camera(struct snapshot_camera *camera)
+{
+    *camera = (struct snapshot_camera){
+        .name = "front",
+        .state = "live",
+        .source = "v4l2",
+        .pid = 4711,
+        .process_restarts = 2,
+        .telemetry = {.state = LINK_CAMERA_LIVE,
+                      .width = 1280,
+                      .height = 720,
+                      .fps_milli = 29500,
+                      .format = "YUYV",
+                      .path = "front: V4L2 MMAP YUYV 1280x720@30 -> host -> CPU -> x264enc, "
+                              "1 copy a frame",
+                      .frames = 1000,
+                      .dropped = 3,
+                      .corrupted = 1,
+                      .reconnects = 5,
+                      .copies = {[COPY_MMAP_FALLBACK] = 1000, [COPY_ENCODER_CONVERT] = 250}},
+    };
+}
+
+static inline void fill_edges_mount(struct snapshot_mount *mount)
+{
+    *mount = (struct snapshot_mount){
+        .path = "/front/edges",
+        .camera = "front",
+        .view = "edges",
+        .kind = "edges",
+        .encoder = "x264enc",
+        .viewers = 2,
+        .bitrate_kbps = 3900,
+        .access_units = 900,
+        .key_frames = 30,
+        .bytes = 123456789012,
+        .encoded = 905,
+        .dropped = 5,
+    };
+    // All in the bucket 4.2 ms to 5.6 ms: p50 4.9, p95 5.53, p99 5.586, mean 5.
+    for (int i = 0; i < 100; i++) {
+        histogram_add_ns(&mount->latency[LATENCY_CAPTURE_TO_RTP], 5 * NS_PER_MS);
+    }
+}
+
+// Two cameras, the second without signal and with a hostile name, and one mount.
+static inline struct snapshot *filled_snapshot(void)
+{
+    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+
+    *snapshot = (struct snapshot){.uptime_s = 3725.5,
+                                  .viewers = 2,
+                                  .rtsp_url = "rtsp://127.0.0.1:8554",
+                                  .backend = "cpu",
+                                  .camera_count = 2,
+                                  .mount_count = 1};
+    snapshot->cameras = calloc(2, sizeof *snapshot->cameras);
+    snapshot->mounts = calloc(1, sizeof *snapshot->mounts);
+    fill_front_camera(&snapshot->cameras[0]);
+    snapshot->cameras[1] = (struct snapshot_camera){
+        .name = HOSTILE_NAME, .state = "no signal", .error = "/dev/video9: No such device"};
+    fill_edges_mount(snapshot->mounts);
+    return snapshot;
+}

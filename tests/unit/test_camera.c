@@ -1,0 +1,287 @@
+// A whole camera process, in a thread, spoken to over the link as the front does.
+
+#include "daemon/camera/camera.h"
+
+#include "daemon/link/link.h"
+
+#include <errno.h>
+#include <gst/gst.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define UNITS_MAX 400
+
+struct process {
+    int fd; // the camera's end
+    pthread_t thread;
+    int result;
+    struct error error;
+};
+
+struct front {
+    struct process process;
+    struct link *link;
+    char hello[32], fatal[512];
+    struct link_telemetry telemetry;
+    unsigned slates, telemetries, units;
+    struct link_access_unit lives[UNITS_MAX];
+};
+
+static void *run_process(void *context)
+{
+    struct process *process = context;
+    struct camera *camera = NULL;
+
+    process->result = camera_new(process->fd, &process->error, &camera);
+    if (!process->result) {
+        process->result = camera_run(camera);
+        camera_free(camera);
+    }
+    return NULL;
+}
+
+static void begin(struct front *front, const char *settings)
+{
+    int fds[2];
+
+    memset(front, 0, sizeof *front);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    front->process.fd = fds[0];
+    assert_int_equal(link_new(fds[1], 1 << 20, &front->link), 0);
+    assert_int_equal(link_send_bytes(front->link, LINK_CONFIGURE, 0, settings, strlen(settings)),
+                     0);
+    assert_int_equal(pthread_create(&front->process.thread, NULL, run_process, &front->process), 0);
+}
+
+static void end(struct front *front, int expected)
+{
+    link_free(front->link);
+    pthread_join(front->process.thread, NULL);
+    assert_int_equal(front->process.result, expected);
+}
+
+static int handle(void *context, struct link_message *message)
+{
+    struct front *front = context;
+
+    switch (message->header.type) {
+    case LINK_HELLO:
+        snprintf(front->hello, sizeof front->hello, "%s", (char *)message->payload);
+        break;
+    case LINK_FATAL:
+        snprintf(front->fatal, sizeof front->fatal, "%s", (char *)message->payload);
+        break;
+    case LINK_SLATE:
+        front->slates++;
+        break;
+    case LINK_TELEMETRY:
+        assert_int_equal(message->header.size, sizeof front->telemetry);
+        memcpy(&front->telemetry, message->payload, sizeof front->telemetry);
+        front->telemetries++;
+        break;
+    case LINK_ACCESS_UNIT:
+        assert_true(front->units < UNITS_MAX);
+        memcpy(&front->lives[front->units++], message->payload, sizeof front->lives[0]);
+        break;
+    default:
+        fail_msg("message of type %u", message->header.type);
+    }
+    return 0;
+}
+
+// Handles messages until `done`, 10 s at most.
+static void until(struct front *front, bool (*done)(const struct front *))
+{
+    int64_t deadline = clock_now_ns() + 10 * NS_PER_S;
+
+    while (!done(front)) {
+        struct pollfd readable = {.fd = link_fd(front->link), .events = POLLIN};
+
+        assert_true(clock_now_ns() < deadline);
+        poll(&readable, 1, 100);
+        int r = link_receive(front->link, handle, front);
+        assert_true(!r || done(front));
+    }
+}
+
+static bool is_live(const struct front *front)
+{
+    return front->telemetry.state == LINK_CAMERA_LIVE;
+}
+
+static bool has_no_signal(const struct front *front)
+{
+    return front->telemetry.state == LINK_CAMERA_NO_SIGNAL;
+}
+
+static bool has_10_units(const struct front *front)
+{
+    return front->units >= 10;
+}
+
+static bool has_20_units(const struct front *front)
+{
+    return front->units >= 20;
+}
+
+static bool is_fatal(const struct front *front)
+{
+    return front->fatal[0] != 0;
+}
+
+static bool stopped(const struct front *front)
+{
+    return front->telemetries >= 2 && !front->telemetry.views[0].watched;
+}
+
+static const char *const pattern =
+    "cameras = ( { name = \"p\"; source = \"pattern\"; width = 320; height = 240; fps = 60;"
+    " views = ( { name = \"edges\"; view = \"edges\"; keyframe_s = 10.0; } ); } );";
+
+static void test_a_view_is_encoded_only_while_it_is_watched(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern);
+    until(&front, is_live);
+    assert_string_equal(front.hello, EDGED_VERSION);
+    assert_int_equal(front.slates, 2);
+    assert_int_equal(front.units, 0);
+
+    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
+    until(&front, has_20_units);
+    assert_int_equal(front.lives[0].key_frame, 1);
+    for (unsigned i = 1; i < 20; i++) {
+        assert_int_equal(front.lives[i].sequence, front.lives[0].sequence + i);
+        assert_int_equal(front.lives[i].key_frame, 0);
+        assert_true(front.lives[i].captured_ns > front.lives[i - 1].captured_ns);
+        assert_true(front.lives[i].grabbed_ns >= front.lives[i].captured_ns);
+        assert_true(front.lives[i].computed_ns >= front.lives[i].grabbed_ns);
+        assert_true(front.lives[i].encoded_ns >= front.lives[i].computed_ns);
+    }
+
+    link_send_bytes(front.link, LINK_VIEW_STOP, 0, NULL, 0);
+    front.telemetries = 0;
+    until(&front, stopped);
+    uint64_t encoded = front.telemetry.views[0].encoded;
+    front.telemetries = 0;
+    until(&front, stopped);
+    assert_int_equal(front.telemetry.views[0].encoded, encoded);
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_telemetry_tells_the_memory_path(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern);
+    until(&front, is_live);
+    assert_string_equal(front.telemetry.path,
+                        "p: pattern NV12 320x240@60 -> host -> CPU -> x264enc, 0 copies a frame");
+    assert_string_equal(front.telemetry.format, "NV12");
+    assert_string_equal(front.telemetry.views[0].encoder, "x264enc");
+    assert_int_equal(front.telemetry.width, 320);
+    assert_string_equal(front.telemetry.error, "");
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_a_key_frame_comes_when_it_is_wanted(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern);
+    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
+    until(&front, has_10_units);
+    unsigned asked = front.units;
+    link_send_bytes(front.link, LINK_KEY_FRAME, 0, NULL, 0);
+    until(&front, has_20_units);
+    unsigned key_frames = 0;
+    for (unsigned i = asked; i < front.units; i++) {
+        key_frames += front.lives[i].key_frame;
+    }
+    assert_int_equal(key_frames, 1);
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_without_a_camera_there_is_a_slate_and_a_reason(void **state)
+{
+    struct front front;
+
+    begin(&front, "cameras = ( { name = \"p\"; source = \"v4l2\"; device = \"/dev/video-none\";"
+                  " width = 320; height = 240; } );");
+    until(&front, has_no_signal);
+    assert_non_null(strstr(front.telemetry.error, "/dev/video-none"));
+    assert_int_equal(front.slates, 2);
+    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
+    until(&front, has_10_units);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_int_equal(front.lives[i].slate, 1);
+    }
+    assert_int_equal(front.lives[0].key_frame, 1);
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_without_an_encoder_the_process_says_why_and_ends(void **state)
+{
+    struct front front;
+
+    begin(&front, "cameras = ( { name = \"p\"; source = \"pattern\";"
+                  " views = ( { view = \"edges\"; encoder = \"nvv4l2h264enc\"; } ); } );");
+    until(&front, is_fatal);
+    assert_string_equal(front.fatal, "view \"edges\": no encoder works; nvv4l2h264enc: no element"
+                                     " \"nvvidconv\"");
+    end(&front, -ENOSYS);
+    (void)state;
+}
+
+static void test_a_settings_text_that_is_no_camera_is_refused(void **state)
+{
+    struct front front;
+
+    begin(&front, "cameras = 1;");
+    pthread_join(front.process.thread, NULL);
+    assert_int_equal(front.process.result, -EINVAL);
+    assert_string_equal(front.process.error.text,
+                        "the configuration on the link is no single camera");
+    link_free(front.link);
+    (void)state;
+}
+
+static void test_a_front_that_goes_away_at_once_ends_the_process(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern);
+    end(&front, 0);
+    (void)state;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_view_is_encoded_only_while_it_is_watched),
+        cmocka_unit_test(test_telemetry_tells_the_memory_path),
+        cmocka_unit_test(test_a_key_frame_comes_when_it_is_wanted),
+        cmocka_unit_test(test_without_a_camera_there_is_a_slate_and_a_reason),
+        cmocka_unit_test(test_without_an_encoder_the_process_says_why_and_ends),
+        cmocka_unit_test(test_a_settings_text_that_is_no_camera_is_refused),
+        cmocka_unit_test(test_a_front_that_goes_away_at_once_ends_the_process),
+    };
+
+    gst_init(&argc, &argv);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gst_deinit();
+    return failed;
+}

@@ -1,0 +1,96 @@
+// The documents in the repository are what the schema says. After a change of the schema,
+// EDGED_UPDATE_DOCUMENTS=1 makes this program rewrite them.
+#include "config/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+typedef int document_writer(FILE *file);
+
+static char *write_to_text(document_writer *writer)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    assert_non_null(file);
+    assert_int_equal(writer(file), 0);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static char *read_to_text(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t capacity = 0;
+
+    assert_non_null(file);
+    assert_true(getdelim(&text, &capacity, '\0', file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void check_document(const char *path, document_writer *writer)
+{
+    _cleanup_(cleanup_free) char *expected = write_to_text(writer);
+    _cleanup_(cleanup_free) char *found = NULL;
+
+    if (getenv("EDGED_UPDATE_DOCUMENTS")) {
+        FILE *file = fopen(path, "we");
+
+        assert_non_null(file);
+        fputs(expected, file);
+        assert_int_equal(fclose(file), 0);
+    }
+    found = read_to_text(path);
+    assert_string_equal(found, expected);
+}
+
+static void test_edged_conf_is_what_the_schema_says(void **state)
+{
+    (void)state;
+    check_document("config/edged.conf", config_write_example);
+}
+
+static void test_man_page_is_what_the_schema_says(void **state)
+{
+    (void)state;
+    check_document("config/edged.conf.5", config_write_man_page);
+}
+
+static void test_edged_conf_loads_without_problems_as_the_defaults(void **state)
+{
+    _cleanup_(cleanup_config) struct config *loaded = NULL;
+    _cleanup_(cleanup_config) struct config *defaults = NULL;
+    _cleanup_(cleanup_free) char *loaded_text = NULL;
+    _cleanup_(cleanup_free) char *default_text = NULL;
+    _cleanup_(cleanup_free) char *problem_text = NULL;
+    size_t size;
+    FILE *problems = open_memstream(&problem_text, &size);
+
+    (void)state;
+    assert_int_equal(config_load("config/edged.conf", problems, &loaded), 0);
+    fclose(problems);
+    assert_string_equal(problem_text, "");
+    assert_int_equal(config_parse("", "nothing", NULL, &defaults), 0);
+    assert_int_equal(config_format(loaded, SIZE_MAX, &loaded_text), 0);
+    assert_int_equal(config_format(defaults, SIZE_MAX, &default_text), 0);
+    assert_string_equal(loaded_text, default_text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_edged_conf_is_what_the_schema_says),
+        cmocka_unit_test(test_man_page_is_what_the_schema_says),
+        cmocka_unit_test(test_edged_conf_loads_without_problems_as_the_defaults),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

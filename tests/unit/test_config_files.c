@@ -1,0 +1,284 @@
+// Files: what cannot be read, what is no configuration, and places inside included files.
+#include "config/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <ftw.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char folder[] = "/tmp/edged-test-config-XXXXXX";
+static char template_of_folder[sizeof folder];
+
+// Every test runs in a fresh folder of its own.
+static int enter_folder(void **state)
+{
+    (void)state;
+    memcpy(folder, template_of_folder, sizeof folder);
+    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    (void)status;
+    (void)type;
+    (void)where;
+    return remove(path);
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    return chdir("/") == 0 ? nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS) : -1;
+}
+
+static void write_bytes(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    write_bytes(path, text, strlen(text));
+}
+
+// Loads `path` and compares the result and all lines of problems.
+static void check(const char *path, int result, const char *expected)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *found = NULL;
+    size_t size;
+    FILE *problems = open_memstream(&found, &size);
+
+    assert_non_null(problems);
+    assert_int_equal(config_load(path, problems, &config), result);
+    assert_int_equal(fclose(problems), 0);
+    assert_string_equal(found, expected);
+}
+
+static void test_missing_file_is_named(void **state)
+{
+    (void)state;
+    check("none.conf", -ENOENT, "none.conf: error: cannot read: No such file or directory\n");
+}
+
+static void test_folder_is_no_file(void **state)
+{
+    (void)state;
+    check(".", -EISDIR, ".: error: cannot read: Is a directory\n");
+}
+
+static void test_loop_of_links_is_not_readable(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("loop.conf", "loop.conf"), 0);
+    check("loop.conf", -ELOOP,
+          "loop.conf: error: cannot read: Too many levels of symbolic links\n");
+}
+
+static void test_endless_file_is_refused(void **state)
+{
+    (void)state;
+    check("/dev/zero", -EFBIG,
+          "/dev/zero: error: cannot read: larger than 4 MiB, what it includes counted in\n");
+}
+
+static void test_empty_file_is_the_defaults(void **state)
+{
+    (void)state;
+    write_text("e.conf", "");
+    check("e.conf", 0, "");
+}
+
+static void test_syntax_errors_have_their_line(void **state)
+{
+    static const struct {
+        const char *text, *problems;
+    } malformed[] = {
+        {"backend = \"cpu\";\nrtsp = { port = ; };\n",
+         "m.conf:2: error: syntax error in \"rtsp = { port = ; };\"\n"},
+        {"backend = \"cpu\";\nbackend = \"cuda\";\n",
+         "m.conf:2: error: duplicate setting name in \"backend = \\\"cuda\\\";\"\n"},
+        {"# one\n/* two\nthree */ cameras = ( { width == 640; } );\n",
+         "m.conf:3: error: syntax error in \"three */ cameras = ( { width == 640; } );\"\n"},
+        {"cameras = ( {\n", "m.conf:1: error: syntax error at the end\n"},
+        {"\xff\xfe\n", "m.conf:1: error: syntax error\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(malformed); i++) {
+        write_text("m.conf", malformed[i].text);
+        check("m.conf", -EINVAL, malformed[i].problems);
+    }
+}
+
+// A linear congruential generator: the same garbage in every run.
+static void fill_garbage(unsigned char *bytes, size_t size, unsigned char lowest)
+{
+    uint32_t number = 1;
+
+    for (size_t i = 0; i < size; i++) {
+        number = number * 1664525 + 1013904223;
+        bytes[i] = (unsigned char)(number >> 24);
+        bytes[i] = bytes[i] < lowest ? lowest : bytes[i];
+    }
+}
+
+static void test_a_mebibyte_of_garbage_is_a_syntax_error(void **state)
+{
+    size_t size = 1U << 20;
+    _cleanup_(cleanup_free) unsigned char *bytes = malloc(size);
+
+    (void)state;
+    assert_non_null(bytes);
+    fill_garbage(bytes, size, 1);
+    write_bytes("g.conf", bytes, size);
+    check("g.conf", -EINVAL, "g.conf:1: error: syntax error\n");
+    memcpy(bytes, "backend = \"cpu\";\n\0", 18);
+    write_bytes("g.conf", bytes, size);
+    check("g.conf", -EINVAL, "g.conf:2: error: syntax error: got a byte 0, allowed: text\n");
+}
+
+// Cut anywhere, a good file is a good file or has problems; the sanitizers watch.
+static void test_truncated_files_do_no_harm(void **state)
+{
+    static const char whole[] = "/* c */ backend = \"c\\x70u\"; // d\nrtsp = { port = 0x22B8L; };\n"
+                                "cameras = ( { views = ( { gain = 1.5; } ); } );";
+
+    (void)state;
+    for (size_t length = 0; length <= strlen(whole); length++) {
+        _cleanup_(cleanup_config) struct config *config = NULL;
+        _cleanup_(cleanup_free) char *text = strndup(whole, length);
+        int r = config_parse(text, "t.conf", NULL, &config);
+
+        assert_true(r == 0 ? config != NULL : r == -EINVAL && !config);
+    }
+}
+
+static void test_places_are_right_inside_included_files(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("conf.d", 0755), 0);
+    write_text("main.conf", "backend = \"cpu\";\n"
+                            "  @include \"conf.d/cameras.conf\" # comment\n"
+                            "rtsp = {\n"
+                            "  port = 70000;\n"
+                            "};\n");
+    write_text("conf.d/cameras.conf", "\n"
+                                      "cameras = (\n"
+                                      "@include \"one.conf\"\n"
+                                      "  , { fps = 0; } );");
+    write_text("conf.d/one.conf", "{ name = \"one\";\n"
+                                  "  width = 15; }\n");
+    check("main.conf", -EINVAL,
+          "conf.d/one.conf:2: error: cameras[0].width: got 15, allowed: an even integer from 16 to "
+          "8192 (pixels)\n"
+          "conf.d/cameras.conf:4: error: cameras[1].fps: got 0, allowed: an integer from 1 to 240 "
+          "(frames a second)\n"
+          "main.conf:4: error: rtsp.port: got 70000, allowed: an integer from 0 to 65535 (TCP "
+          "port)\n");
+}
+
+static void test_syntax_errors_in_included_files_have_their_place(void **state)
+{
+    (void)state;
+    write_text("main.conf", "\n\n@include \"part.conf\"\n");
+    write_text("part.conf", "\nbackend == 1;\n");
+    check("main.conf", -EINVAL, "part.conf:2: error: syntax error in \"backend == 1;\"\n");
+}
+
+static void test_good_includes_load(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *main_path = NULL;
+
+    (void)state;
+    assert_true(asprintf(&main_path, "%s/main.conf", folder) > 0);
+    write_text("main.conf", "@include \"part.conf\"\nmemory = \"host\";\n");
+    write_text("part.conf", "backend = \"cpu\";");
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(config_load(main_path, stderr, &config), 0);
+    assert_int_equal(config->backend, CONFIG_BACKEND_CPU);
+    assert_int_equal(config->memory, CONFIG_MEMORY_HOST);
+}
+
+static void test_includes_that_cannot_be_read_are_all_named(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("sub", 0755), 0);
+    write_text("main.conf", "@include \"none.conf\"\n"
+                            "@include \"sub\"\n"
+                            "backend = \"gpus\";\n");
+    check("main.conf", -EINVAL,
+          "main.conf:1: error: @include: cannot read none.conf: No such file or directory\n"
+          "main.conf:2: error: @include: cannot read sub: Is a directory\n"
+          "main.conf:3: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", \"cpu\"\n");
+}
+
+static void test_include_in_comments_and_strings_is_text(void **state)
+{
+    (void)state;
+    write_text("main.conf", "/*\n@include \"none.conf\"\n*/\n"
+                            "# @include \"none.conf\"\n"
+                            "control = { socket = \"\n@include \\\n\"; };\n");
+    check("main.conf", 0, "");
+}
+
+static void test_file_that_includes_itself_is_refused(void **state)
+{
+    (void)state;
+    write_text("main.conf", "@include \"main.conf\"\n@include \"main.conf\"\n");
+    check("main.conf", -EMLINK,
+          "main.conf: error: cannot read: @include nested deeper than 8 files\n");
+}
+
+static void test_includes_that_multiply_are_refused(void **state)
+{
+    _cleanup_(cleanup_free) char *lines = malloc((1U << 20) + 1);
+
+    (void)state;
+    assert_non_null(lines);
+    memset(lines, '\n', 1U << 20);
+    lines[1U << 20] = '\0';
+    write_text("lines.conf", lines);
+    write_text("main.conf", "@include \"lines.conf\"\n@include \"lines.conf\"\n"
+                            "@include \"lines.conf\"\n@include \"lines.conf\"\n"
+                            "@include \"lines.conf\"\n");
+    check("main.conf", -EFBIG,
+          "main.conf: error: cannot read: larger than 4 MiB, what it includes counted in\n");
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_missing_file_is_named),
+        IN_FOLDER(test_folder_is_no_file),
+        IN_FOLDER(test_loop_of_links_is_not_readable),
+        IN_FOLDER(test_endless_file_is_refused),
+        IN_FOLDER(test_empty_file_is_the_defaults),
+        IN_FOLDER(test_syntax_errors_have_their_line),
+        IN_FOLDER(test_a_mebibyte_of_garbage_is_a_syntax_error),
+        IN_FOLDER(test_truncated_files_do_no_harm),
+        IN_FOLDER(test_places_are_right_inside_included_files),
+        IN_FOLDER(test_syntax_errors_in_included_files_have_their_place),
+        IN_FOLDER(test_good_includes_load),
+        IN_FOLDER(test_includes_that_cannot_be_read_are_all_named),
+        IN_FOLDER(test_include_in_comments_and_strings_is_text),
+        IN_FOLDER(test_file_that_includes_itself_is_refused),
+        IN_FOLDER(test_includes_that_multiply_are_refused),
+    };
+
+    memcpy(template_of_folder, folder, sizeof folder);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+// The control socket with real clients: pages and refusals, bad clients beside good ones.
+#include "tests/unit/unit.h"
+
+#include "daemon/front/control.h"
+#include "tests/unit/filled_snapshot.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define GUARD_MS 20000 // a client that is never answered fails its test instead of hanging it
+
+struct fixture {
+    char *folder, *path;
+    struct control *control;
+    unsigned snapshots; // taken by the server
+};
+
+static struct snapshot *take_snapshot(void *context)
+{
+    struct fixture *fixture = context;
+
+    fixture->snapshots++;
+    return filled_snapshot();
+}
+
+static int setup(void **state)
+{
+    struct fixture *fixture = g_new0(struct fixture, 1);
+    struct error error = {0};
+
+    fixture->folder = g_dir_make_tmp("edged-XXXXXX", NULL);
+    fixture->path = g_build_filename(fixture->folder, "control.sock", NULL);
+    assert_int_equal(control_new(fixture->path, take_snapshot, fixture, &error, &fixture->control),
+                     0);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    control_free(fixture->control);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+    assert_int_equal(g_rmdir(fixture->folder), 0);
+    g_free(fixture->path);
+    g_free(fixture->folder);
+    g_free(fixture);
+    return 0;
+}
+
+static int client_connect(const struct fixture *fixture)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->path);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void client_send(int fd, const char *text)
+{
+    assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+}
+
+struct reply {
+    GString *text;
+    bool ended;
+};
+
+static gboolean receive(int fd, GIOCondition condition, void *context)
+{
+    struct reply *reply = context;
+    char bytes[65536];
+    ssize_t count = recv(fd, bytes, sizeof bytes, 0);
+
+    (void)condition;
+    if (count > 0) {
+        g_string_append_len(reply->text, bytes, count);
+        return G_SOURCE_CONTINUE;
+    }
+    reply->ended = true;
+    return G_SOURCE_REMOVE;
+}
+
+static gboolean give_up(void *context)
+{
+    (void)context;
+    fail_msg("the server left a client waiting");
+    return G_SOURCE_REMOVE;
+}
+
+// Runs the main loop until the server closes `fd`, or until `until` stands in the reply.
+static char *receive_reply(int fd, const char *until)
+{
+    struct reply reply = {.text = g_string_new(NULL)};
+    unsigned guard = g_timeout_add(GUARD_MS, give_up, NULL);
+    unsigned watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP, receive, &reply);
+
+    while (!reply.ended && !(until && strstr(reply.text->str, until))) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+    if (!reply.ended) {
+        g_source_remove(watch);
+    }
+    g_source_remove(guard);
+    return g_string_free(reply.text, FALSE);
+}
+
+// One request on a connection of its own.
+static char *ask(const struct fixture *fixture, const char *request)
+{
+    _cleanup_(cleanup_close) int fd = client_connect(fixture);
+
+    client_send(fd, request);
+    return receive_reply(fd, NULL);
+}
+
+static const char *body_of(const char *reply)
+{
+    const char *end = strstr(reply, "\r\n\r\n");
+
+    assert_non_null(end);
+    return end + 4;
+}
+
+static void assert_json(const char *text, const char *member)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+
+    assert_true(json_parser_load_from_data(parser, text, -1, NULL));
+    assert_true(json_object_has_member(json_node_get_object(json_parser_get_root(parser)), member));
+}
+
+static void test_status_is_json_of_now(void **state)
+{
+    struct fixture *fixture = *state;
+    g_autofree char *reply = ask(fixture, "GET /v1/status HTTP/1.0\r\n\r\n");
+
+    assert_true(g_str_has_prefix(reply, "HTTP/1.0 200 ") ||
+                g_str_has_prefix(reply, "HTTP/1.1 200 "));
+    assert_non_null(strstr(reply, "\r\nContent-Type: application/json\r\n"));
+    assert_json(body_of(reply), "cameras");
+    assert_int_equal(fixture->snapshots, 1);
+}
+
+static void test_metrics_declare_the_text_format(void **state)
+{
+    g_autofree char *reply = ask(*state, "GET /metrics HTTP/1.0\r\n\r\n");
+
+    assert_non_null(
+        strstr(reply, "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+    assert_non_null(strstr(body_of(reply), "\nedged_viewers 2\n"));
+}
+
+static void test_the_root_lists_both_pages(void **state)
+{
+    g_autofree char *reply = ask(*state, "GET / HTTP/1.0\r\n\r\n");
+
+    assert_non_null(strstr(body_of(reply), "/v1/status"));
+    assert_non_null(strstr(body_of(reply), "/metrics"));
+}
+
+static void test_head_has_the_length_and_no_body(void **state)
+{
+    g_autofree char *get = ask(*state, "GET /v1/status HTTP/1.0\r\n\r\n");
+    g_autofree char *head = ask(*state, "HEAD /v1/status HTTP/1.0\r\n\r\n");
+    g_autofree char *length = g_strdup_printf("\r\nContent-Length: %zu\r\n", strlen(body_of(get)));
+
+    assert_non_null(strstr(head, " 200 "));
+    assert_non_null(strstr(head, length));
+    assert_string_equal(body_of(head), "");
+}
+
+static void test_an_unknown_page_is_404_and_says_what_is_there(void **state)
+{
+    g_autofree char *reply = ask(*state, "GET /v2/status HTTP/1.0\r\n\r\n");
+
+    assert_non_null(strstr(reply, " 404 "));
+    assert_json(body_of(reply), "error");
+    assert_non_null(strstr(body_of(reply), "/v1/status"));
+}
+
+static void test_another_method_is_405_and_says_which_is_allowed(void **state)
+{
+    g_autofree char *reply = ask(*state, "POST /v1/status HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}");
+
+    assert_non_null(strstr(reply, " 405 "));
+    assert_non_null(strstr(reply, "\r\nAllow: GET, HEAD\r\n"));
+    assert_json(body_of(reply), "error");
+}
+
+static void test_one_connection_takes_two_requests(void **state)
+{
+    struct fixture *fixture = *state;
+    _cleanup_(cleanup_close) int fd = client_connect(fixture);
+    g_autofree char *first = NULL, *second = NULL;
+
+    client_send(fd, "GET / HTTP/1.1\r\nHost: edged\r\n\r\n");
+    first = receive_reply(fd, "/metrics");
+    client_send(fd, "GET /v1/status HTTP/1.1\r\nHost: edged\r\nConnection: close\r\n\r\n");
+    second = receive_reply(fd, NULL);
+    assert_true(g_str_has_prefix(first, "HTTP/1.1 200 "));
+    assert_true(g_str_has_prefix(second, "HTTP/1.1 200 "));
+    assert_json(body_of(second), "mounts");
+}
+
+static void assert_still_serves(const struct fixture *fixture)
+{
+    g_autofree char *reply = ask(fixture, "GET /v1/status HTTP/1.0\r\n\r\n");
+
+    assert_non_null(strstr(reply, " 200 "));
+}
+
+static void test_garbage_is_refused_and_harms_nobody(void **state)
+{
+    g_autofree char *reply = ask(*state, "\x16\x03\x01\x02 \xff\xfe\r\n\r\n");
+
+    assert_null(strstr(reply, " 200 "));
+    assert_still_serves(*state);
+}
+
+static void test_a_huge_header_is_refused_and_harms_nobody(void **state)
+{
+    struct fixture *fixture = *state;
+    g_autofree char *filler = g_strnfill(60000, 'x');
+    g_autofree char *request =
+        g_strdup_printf("GET /v1/status HTTP/1.1\r\nHost: edged\r\nX: %s\r\n\r\n", filler);
+    g_autofree char *reply = ask(fixture, request);
+
+    assert_non_null(strstr(reply, " 431 "));
+    assert_int_equal(fixture->snapshots, 0);
+    assert_still_serves(fixture);
+}
+
+static void test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s(void **state)
+{
+    struct fixture *fixture = *state;
+    _cleanup_(cleanup_close) int slow = client_connect(fixture);
+    g_autofree char *reply = NULL;
+    int64_t start_ns = clock_now_ns();
+
+    client_send(slow, "GET /v1/sta");
+    assert_still_serves(fixture);
+    assert_true(clock_now_ns() - start_ns < 4 * NS_PER_S);
+    reply = receive_reply(slow, NULL);
+    assert_null(strstr(reply, " 200 "));
+    assert_in_range(clock_now_ns() - start_ns, 4 * NS_PER_S, 8 * NS_PER_S);
+}
+
+static void test_a_client_that_leaves_without_reading_harms_nobody(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (int i = 0; i < 10; i++) { // fewer than wait to be accepted
+        _cleanup_(cleanup_close) int fd = client_connect(fixture);
+
+        client_send(fd, "GET /metrics HTTP/1.1\r\nHost: edged\r\n\r\n");
+    }
+    assert_still_serves(fixture);
+}
+
+static void test_clients_beyond_the_limit_wait_for_their_turn(void **state)
+{
+    struct fixture *fixture = *state;
+    int idle[32];
+    g_autofree char *reply = NULL;
+    _cleanup_(cleanup_close) int last = -1;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(idle); i++) {
+        idle[i] = client_connect(fixture);
+        while (g_main_context_iteration(NULL, FALSE)) {
+        }
+    }
+    last = client_connect(fixture);
+    client_send(last, "GET /v1/status HTTP/1.0\r\n\r\n");
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    assert_int_equal(fixture->snapshots, 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(idle); i++) {
+        close(idle[i]);
+    }
+    reply = receive_reply(last, NULL);
+    assert_non_null(strstr(reply, " 200 "));
+}
+
+static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
+{
+    struct fixture *fixture = *state;
+    g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
+    int next = dup(STDOUT_FILENO);
+    struct rlimit before, one_more = {.rlim_cur = next + 1};
+    struct control *control = NULL;
+    struct error error = {0};
+
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before);
+    one_more.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &one_more); // enough for the listening socket, not for epoll
+    assert_int_equal(control_new(path, take_snapshot, fixture, &error, &control), -EIO);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_non_null(strstr(error.text, "does not start"));
+    assert_null(control);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(dup(STDOUT_FILENO), next); // the lowest free one is the same
+    close(next);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_status_is_json_of_now, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_metrics_declare_the_text_format, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_root_lists_both_pages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_head_has_the_length_and_no_body, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_unknown_page_is_404_and_says_what_is_there, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_another_method_is_405_and_says_which_is_allowed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_one_connection_takes_two_requests, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_garbage_is_refused_and_harms_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_huge_header_is_refused_and_harms_nobody, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_client_that_leaves_without_reading_harms_nobody,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_server_that_cannot_start_leaves_nothing_behind,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_clients_beyond_the_limit_wait_for_their_turn, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+"""A virtual machine with a real kernel, and so with a camera: the kernel's vivid driver.
+
+It runs under emulation everywhere (tcg), so that it behaves the same with and without /dev/kvm; all
+time limits are wide. The root disk is a snapshot; what `make install` made comes on a second disk.
+The test talks to a root shell on a virtio port, a viewer to RTSP through a forwarded TCP port.
+"""
+import base64
+import pathlib
+import socket
+import subprocess
+import tempfile
+
+import beds
+
+BOOT_S = 240
+
+
+class Machine(beds.Bed):
+    def __init__(self):
+        self.shell = None
+        self.count = 0
+        self.directory = tempfile.TemporaryDirectory(prefix="edged-bed-")
+        directory = pathlib.Path(self.directory.name)
+        beds.stage(directory / "stage")
+        subprocess.run(["mkfs.ext4", "-q", "-d", directory / "stage", directory / "stage.img", "64M"],
+                       check=True, stdin=subprocess.DEVNULL)
+        self.port = beds.free_port()
+        self.console = directory / "console.log"
+        self.process = subprocess.Popen(self._command(directory), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL)
+        self._connect(directory / "shell")
+        self.wait_booted(BOOT_S)
+
+    def _command(self, directory):
+        return [
+            "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+            "-smp", "2", "-m", "1024", "-display", "none", "-no-reboot", "-snapshot",
+            "-kernel", beds.BEDS / "vmlinuz", "-initrd", beds.BEDS / "initrd.img",
+            "-append", "console=ttyS0 root=/dev/vda rw quiet",
+            "-drive", f"file={beds.BEDS / 'root.ext4'},if=virtio,format=raw",
+            "-drive", f"file={directory / 'stage.img'},if=virtio,format=raw",
+            "-nic", f"user,model=virtio,hostfwd=tcp:127.0.0.1:{self.port}-:8555",
+            "-serial", f"file:{self.console}",
+            "-chardev", f"socket,id=bed,path={directory / 'shell'},server=on,wait=off",
+            "-device", "virtio-serial", "-device", "virtserialport,chardev=bed,name=bed",
+        ]
+
+    def _connect(self, path):
+        self.shell = socket.socket(socket.AF_UNIX)
+        beds.wait_until("qemu's shell socket", path.exists, 20)
+        self.shell.connect(str(path))
+        self.replies = self.shell.makefile("rb")
+
+    def run(self, command, timeout_s=60):
+        """One line in, one line out: `END count status base64-output`."""
+        self.count += 1
+        wrapped = base64.b64encode(command.encode()).decode()
+        self.shell.settimeout(max(timeout_s, BOOT_S if self.count == 1 else 0))
+        self.shell.sendall(
+            f"bash -c \"$(echo {wrapped} | base64 -d)\" </dev/null >/run/bed-output 2>&1; "
+            f"echo END {self.count} $? $(base64 -w0 /run/bed-output)\n".encode())
+        while True:
+            line = self.replies.readline()
+            assert line, f"the machine is gone\n{self.console.read_text()[-3000:]}"
+            words = line.decode(errors="replace").split()
+            if words[:2] == ["END", str(self.count)]:
+                output = base64.b64decode(words[3]) if len(words) > 3 else b""
+                return int(words[2]), output.decode(errors="replace")
+
+    def read_bytes(self, path):
+        return base64.b64decode(self.check(f"base64 -w0 {path}", 120))
+
+    def url(self, path):
+        return f"rtsp://127.0.0.1:{self.port}/{path}"
+
+    def close(self):
+        if self.shell:
+            self.shell.close()
+        self.process.terminate()  # nothing in it is worth a shutdown
+        self.process.wait(30)
+        self.directory.cleanup()

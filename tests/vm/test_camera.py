@@ -1,0 +1,93 @@
+"""edged on a real kernel with a V4L2 camera, vivid; the viewer is outside the machine.
+
+Emulation is slow: 640x360 at 5 frames a second, and wide time limits.
+"""
+import cv2
+import numpy as np
+import pytest
+
+import beds
+
+WIDTH, HEIGHT = 640, 360
+# A still picture with edges in both directions: colour squares, no text, no movement.
+CONTROLS = {"test_pattern": 4, "osd_text_mode": 2}
+LONG_S = 180
+
+
+def conf(io):
+    controls = " ".join(f"{name} = {value};" for name, value in CONTROLS.items())
+    return f"""
+        cameras = ( {{ name = "front"; source = "v4l2"; device = "/dev/video0"; io = "{io}";
+                       format = "YUYV"; width = {WIDTH}; height = {HEIGHT}; fps = 5;
+                       controls = {{ {controls} }};
+                       views = ( {{ name = "edges"; view = "edges"; bitrate_kbps = 8000; }} ); }} );
+    """
+
+
+def live_camera(machine, frames):
+    """Status of the camera once it has delivered that many frames."""
+    def ready():
+        camera = machine.camera("front")
+        return camera["frames"] >= frames and camera
+    return beds.wait_until(f"{frames} frames", ready, LONG_S)
+
+
+def raw_luma(machine):
+    """The luma of one frame as another program gets it from the camera (edged must be stopped)."""
+    controls = ",".join(f"{name}={value}" for name, value in CONTROLS.items())
+    machine.check(f"v4l2-ctl -d /dev/video0 -v width={WIDTH},height={HEIGHT},pixelformat=YUYV "
+                  f"-c {controls} --stream-mmap --stream-skip=2 --stream-count=1 "
+                  "--stream-to=/run/frame", LONG_S)
+    frame = np.frombuffer(machine.read_bytes("/run/frame"), np.uint8)
+    return frame.reshape(HEIGHT, WIDTH, 2)[:, :, 0]
+
+
+def oracle_edges(gray):
+    """Sobel 3x3, L2, replicated border, mapped to limited range: DESIGN's definitions by OpenCV."""
+    gx = cv2.Sobel(gray, cv2.CV_32F, 1, 0, ksize=3, borderType=cv2.BORDER_REPLICATE)
+    gy = cv2.Sobel(gray, cv2.CV_32F, 0, 1, ksize=3, borderType=cv2.BORDER_REPLICATE)
+    magnitude = np.minimum(255, np.rint(np.sqrt(gx * gx + gy * gy))).astype(np.uint32)
+    return (16 + (219 * magnitude + 127) // 255).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def luma(machine):
+    machine.run("systemctl stop edged")
+    return raw_luma(machine)
+
+
+@pytest.mark.parametrize("io, path, copies", [
+    ("userptr", "front: V4L2 USERPTR YUYV 640x360@5", 0),
+    ("auto", "front: V4L2 USERPTR YUYV 640x360@5", 0),
+    ("mmap", "front: V4L2 MMAP YUYV 640x360@5", 1),
+])
+def test_camera_streams_its_edges_with_counted_copies(machine, luma, io, path, copies):
+    machine.restart(conf(io), LONG_S)
+    pictures = beds.decode_gray(machine.url("front/edges"), 4, LONG_S)
+    expected = oracle_edges(luma)
+    assert expected.std() > 20, "the picture to compare with shows edges"
+    assert cv2.PSNR(pictures[-1], expected) >= 32
+    camera = live_camera(machine, 10)
+    assert camera["state"] == "live"
+    assert camera["path"].startswith(path)
+    assert camera["copies_per_frame"] == copies
+    # The first frame may already be copied but not counted as delivered, or the other way round.
+    assert abs(camera["copies"]["mmap-fallback"]["total"] - copies * camera["frames"]) <= 1
+
+
+def test_service_survives_the_camera_module_going_and_coming(machine):
+    machine.restart(conf("auto"), LONG_S)
+    live_camera(machine, 5)
+    pid = machine.property("MainPID")
+    machine.check("echo 1 >/sys/class/video4linux/video0/dev_debug || true")
+    machine.check("v4l2-ctl -d /dev/video0 -c disconnect=1", LONG_S)
+    beds.wait_until("no signal", lambda: machine.camera("front")["state"] == "no signal", LONG_S)
+    assert machine.property("MainPID") == pid
+    assert machine.property("ActiveState") == "active"
+
+
+def test_stop_takes_less_than_timeout(machine):
+    machine.restart(conf("auto"), LONG_S)
+    live_camera(machine, 5)
+    machine.check("systemctl stop edged", 60)
+    assert machine.property("Result") == "success"
