@@ -1,0 +1,65 @@
+#include "daemon/ctl/output_file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// What a signal removes; set while it is worth removing.
+static char *volatile unfinished;
+
+static void handle_signal(int number)
+{
+    if (unfinished) {
+        unlink(unfinished);
+    }
+    _exit(128 + number);
+}
+
+static void catch_signals(void)
+{
+    const struct sigaction action = {.sa_handler = handle_signal};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int output_file_new(const char *path, struct error *error, char **ret_temporary)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    _cleanup_(cleanup_free) char *temporary = NULL;
+    _cleanup_(cleanup_close) int fd = -1;
+    mode_t mask = umask(0);
+
+    umask(mask);
+    if (asprintf(&temporary, "%.*s.%s.XXXXXX", folder, path, path + folder) < 0) {
+        temporary = NULL;
+        return error_set(error, -ENOMEM, "no memory for a file name");
+    }
+    fd = mkstemp(temporary);
+    if (fd < 0) {
+        return error_set(error, -errno, "%s: cannot write there: %s", path, strerror(errno));
+    }
+    fchmod(fd, 0666 & ~mask);
+    unfinished = temporary;
+    catch_signals();
+    *ret_temporary = TAKE(temporary);
+    return 0;
+}
+
+int output_file_publish(const char *temporary, const char *path, struct error *error)
+{
+    if (rename(temporary, path) < 0) {
+        return error_set(error, -errno, "%s: cannot write there: %s", path, strerror(errno));
+    }
+    unfinished = NULL;
+    return 0;
+}
+
+void output_file_discard(const char *temporary)
+{
+    unlink(temporary);
+    unfinished = NULL;
+}
