@@ -57,7 +57,7 @@ static int handle_configure(void *context, struct link_message *message)
         return -EPROTO;
     }
     camera->settings_text = (char *)TAKE(message->payload);
-    return 0;
+    return -ECANCELED; // what follows is for camera_run()
 }
 
 static int wait_for_settings(struct camera *camera, struct error *error)
@@ -72,7 +72,7 @@ static int wait_for_settings(struct camera *camera, struct error *error)
             return error_set(error, -ETIMEDOUT, "no configuration came over the link");
         }
         int r = link_receive(camera->link, handle_configure, camera);
-        if (r) {
+        if (r && r != -ECANCELED) {
             return error_set(error, r, "the link broke before a configuration came: %s",
                              strerror(-r));
         }

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 
 #define GRAB_TIMEOUT_MS 100
@@ -88,9 +89,10 @@ static void set_live(struct lane *lane, const struct frame *frame)
     lane->retry_delay_ns = RETRY_FIRST_NS;
     describe_path(lane, path, sizeof path);
     report_set_state(lane->environment.report, LINK_CAMERA_LIVE, "");
-    log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live", "%s", path);
-    log_debug("%s: frame %" PRIu64 " was captured at %" PRId64 " ns", camera, frame->sequence,
-              frame->pts_ns);
+    // The log puts the camera's name in front itself.
+    log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live", "%s", path + strlen(camera) + 2);
+    log_write(LOG_DEBUG, LOG_EVENT_NONE, camera, NULL,
+              "frame %" PRIu64 " was captured at %" PRId64 " ns", frame->sequence, frame->pts_ns);
     lane->environment.changed(lane->environment.context);
 }
 
@@ -109,9 +111,9 @@ static void lose_source(struct lane *lane, const char *error)
         lane->lost_ns = now;
     }
     lane->retry_ns = now + lane->retry_delay_ns;
-    if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error)) {
+    if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error) && !lane->fatal) {
         log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, camera, "no signal",
-                  "%s: no signal: %s, retrying in %.1f s", camera, error,
+                  "no signal: %s, retrying in %.1f s", error,
                   (double)lane->retry_delay_ns / NS_PER_S);
         lane->environment.changed(lane->environment.context);
     }

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
     struct error error = {0};
     int fd = parse_link_fd(argc, argv);
 
+    log_set_program("edged-camera");
     if (fd < 0) {
         return 2;
     }
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
 
     int r = camera_new(fd, &error, &camera);
     if (r) {
-        log_error("edged-camera: %s, ending", error.text);
+        log_error("%s, ending", error.text);
         return 1;
     }
     r = camera_run(camera);

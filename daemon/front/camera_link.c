@@ -68,7 +68,13 @@ static int handle_video(struct camera_link *link, struct link_message *message)
     size_t size = message->header.size;
     int r = slate ? stream_take_slate(stream, TAKE(message->payload), size)
                   : stream_take_access_unit(stream, TAKE(message->payload), size);
-    return r < 0 ? reject(link, slate ? "slate" : "access unit", message->header.size) : 0;
+    if (r < 0) {
+        return reject(link, slate ? "slate" : "access unit", message->header.size);
+    }
+    if (slate) {
+        link->events->slate(link->context);
+    }
+    return 0;
 }
 
 static int on_message(void *context, struct link_message *message)

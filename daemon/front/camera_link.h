@@ -14,6 +14,7 @@ struct camera_link;
 // Called on the main loop.
 struct camera_link_events {
     void (*telemetry)(void *context, const struct link_telemetry *telemetry);
+    void (*slate)(void *context); // one more was taken by a stream
     void (*fatal)(void *context, const char *sentence);
     // The last call: the other end is gone (-EPIPE) or does not speak the protocol (-EPROTO,
     // `sentence` says how). The handler may free the link.

@@ -24,10 +24,9 @@ void camera_state_log_change(const char *name, const struct link_telemetry *befo
         return;
     }
     if (telemetry->state == LINK_CAMERA_LIVE) {
-        log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, name, state, "%s: live: %s", name,
-                  telemetry->path);
+        log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, name, state, "live: %s", telemetry->path);
     } else if (telemetry->state == LINK_CAMERA_NO_SIGNAL) {
         log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, name, state,
-                  "%s: no signal: %s, showing NO SIGNAL and trying again", name, telemetry->error);
+                  "no signal: %s, showing NO SIGNAL and trying again", telemetry->error);
     }
 }

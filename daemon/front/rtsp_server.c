@@ -172,6 +172,7 @@ static int listen_on(struct rtsp_server *server, const char *address, int port, 
         return r;
     }
     g_source_attach(server->listener, NULL);
+    server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
     server->port = gst_rtsp_server_get_bound_port(server->server);
     snprintf(server->url, sizeof server->url,
              strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address, server->port);
@@ -199,7 +200,6 @@ int rtsp_server_new(const char *address, int port, struct error *error,
     }
     connect_signal(server, server->server, "client-connected", G_CALLBACK(on_client));
     connect_signal(server, server->sessions, "session-removed", G_CALLBACK(on_session_removed));
-    server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
     *ret_server = server;
     return 0;
 }
@@ -222,22 +222,27 @@ static GstRTSPFilterResult remove_session(GstRTSPSessionPool *pool, GstRTSPSessi
     return GST_RTSP_FILTER_REMOVE;
 }
 
+void rtsp_server_close(struct rtsp_server *server)
+{
+    if (!server->listener) {
+        return;
+    }
+    g_source_remove(server->cleanup_timer);
+    g_source_destroy(server->listener);
+    g_source_unref(server->listener);
+    server->listener = NULL;
+    gst_rtsp_server_client_filter(server->server, remove_client, NULL);
+    gst_rtsp_session_pool_filter(server->sessions, remove_session, NULL);
+    g_signal_handlers_disconnect_by_data(server->server, server);
+    g_signal_handlers_disconnect_by_data(server->sessions, server);
+}
+
 void rtsp_server_free(struct rtsp_server *server)
 {
     if (!server) {
         return;
     }
-    if (server->cleanup_timer) {
-        g_source_remove(server->cleanup_timer);
-    }
-    if (server->listener) {
-        g_source_destroy(server->listener);
-        g_source_unref(server->listener);
-        gst_rtsp_server_client_filter(server->server, remove_client, NULL);
-        gst_rtsp_session_pool_filter(server->sessions, remove_session, NULL);
-        g_signal_handlers_disconnect_by_data(server->server, server);
-        g_signal_handlers_disconnect_by_data(server->sessions, server);
-    }
+    rtsp_server_close(server);
     g_atomic_rc_box_release_full(server, finalize_server);
 }
 

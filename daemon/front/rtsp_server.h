@@ -11,7 +11,9 @@ struct rtsp_server;
 // default main context. -EADDRINUSE, -EADDRNOTAVAIL, -EACCES, or -EIO; the sentence in `error`.
 int rtsp_server_new(const char *address, int port, struct error *error,
                     struct rtsp_server **ret_server);
-// Ends every session and connection. Takes NULL.
+// Stops listening and ends every session and connection; their threads finish soon after.
+void rtsp_server_close(struct rtsp_server *server);
+// Closes it too. Takes NULL.
 void rtsp_server_free(struct rtsp_server *server);
 
 // The port that is really listened on.

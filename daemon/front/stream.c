@@ -2,7 +2,7 @@
 
 #include "config/base.h"
 #include "daemon/front/meter.h"
-#include "daemon/front/slate.h"
+#include "daemon/front/slate_pair.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -26,7 +26,7 @@ struct stream {
 
     pthread_mutex_t lock; // guards all below
     GPtrArray *outlets;   // owned struct outlet
-    struct slate slate;
+    struct slate_pair slate;
     bool interrupted; // the slates play
     bool live;        // a key frame came from the camera process that is there now
     int64_t key_frame_asked_ns;
@@ -61,7 +61,7 @@ void stream_unref(struct stream *stream)
         return;
     }
     g_ptr_array_unref(stream->outlets);
-    slate_finish(&stream->slate);
+    slate_pair_finish(&stream->slate);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
 }
@@ -87,7 +87,7 @@ static GstMemory *wrap_payload(uint8_t *payload, size_t size, size_t offset)
 
 static void push_slate_locked(struct stream *stream, bool to_all)
 {
-    struct outlet_frame frame = {.memory = slate_advance(&stream->slate),
+    struct outlet_frame frame = {.memory = slate_pair_advance(&stream->slate),
                                  .pts_ns = clock_now_ns(),
                                  .key_frame = true,
                                  .slate = true};
@@ -155,7 +155,7 @@ int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
         return -EBADMSG;
     }
     pthread_mutex_lock(&stream->lock);
-    slate_add(&stream->slate, wrap_payload(payload, size, 0));
+    slate_pair_add(&stream->slate, wrap_payload(payload, size, 0));
     pthread_mutex_unlock(&stream->lock);
     return 0;
 }
@@ -276,7 +276,7 @@ bool stream_can_serve(struct stream *stream)
 bool stream_has_slates(struct stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
-    bool has = slate_is_complete(&stream->slate);
+    bool has = slate_pair_is_complete(&stream->slate);
     pthread_mutex_unlock(&stream->lock);
     return has;
 }

@@ -32,6 +32,8 @@ struct supervisor {
     char *program, *name, *configuration;   // owned
     struct stream *streams[LINK_VIEWS_MAX]; // references
     size_t stream_count;
+    void (*changed)(void *context);
+    void *changed_context;
 
     enum supervisor_state state;
     bool stopping;     // no further process
@@ -106,7 +108,7 @@ static gboolean on_silence(gpointer data)
     error_set(&supervisor->error, 0, "the camera process said nothing for %d s",
               (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000);
     log_write(LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "hanging",
-              "%s: the camera process said nothing for %d s, killing it", supervisor->name,
+              "the camera process said nothing for %d s, killing it",
               (first ? FIRST_SIGN_MS : SILENCE_MS) / 1000);
     end_process(supervisor, 0);
     return G_SOURCE_REMOVE;
@@ -122,6 +124,14 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;
     set_timer(supervisor, SILENCE_MS, on_silence);
+    supervisor->changed(supervisor->changed_context);
+}
+
+static void on_slate(void *context)
+{
+    const struct supervisor *supervisor = context;
+
+    supervisor->changed(supervisor->changed_context);
 }
 
 static void on_fatal(void *context, const char *sentence)
@@ -142,13 +152,14 @@ static void on_link_ended(void *context, int reason, const char *sentence)
     if (reason != -EPIPE) {
         error_set(&supervisor->error, 0, "the camera process %s", sentence);
         log_write(LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "failed",
-                  "%s: the camera process %s, killing it", supervisor->name, sentence);
+                  "the camera process %s, killing it", sentence);
     }
     end_process(supervisor, reason == -EPIPE ? STOP_MS : 0);
 }
 
 static const struct camera_link_events link_events = {
     .telemetry = on_telemetry,
+    .slate = on_slate,
     .fatal = on_fatal,
     .ended = on_link_ended,
 };
@@ -186,11 +197,12 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
     if (!supervisor->reconfigured) {
         log_write(fatal ? LOG_ERR : LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
-                  fatal ? "failed" : "restarting", "%s: %s, %s in %.1f s", supervisor->name, how,
+                  fatal ? "failed" : "restarting", "%s, %s in %.1f s", how,
                   fatal ? "trying again" : "starting it again", delay_ms / 1e3);
     }
     supervisor->reconfigured = false;
     set_timer(supervisor, delay_ms, on_start_timer);
+    supervisor->changed(supervisor->changed_context);
 }
 
 static void on_child_exit(GPid pid, gint status, gpointer data)
@@ -280,6 +292,8 @@ static int take_settings(struct supervisor *supervisor, const struct supervisor_
         stream_set_demand(supervisor->streams[i], on_demand, supervisor);
     }
     supervisor->stream_count = settings->stream_count;
+    supervisor->changed = settings->changed;
+    supervisor->changed_context = settings->context;
     return supervisor->program && supervisor->name && supervisor->configuration ? 0 : -ENOMEM;
 }
 

@@ -22,6 +22,9 @@ struct supervisor_settings {
     const char *configuration;
     struct stream *const *streams;
     size_t stream_count; // up to LINK_VIEWS_MAX
+    // Called after every message that may settle the camera and when a process ended.
+    void (*changed)(void *context);
+    void *context;
 };
 
 // 0, -ENOMEM, or -EINVAL for more than LINK_VIEWS_MAX streams. Nothing is started yet.

@@ -7,13 +7,14 @@
 #include <stdbool.h>
 
 // Embedded; starts out empty ({0}).
-struct slate {
+struct slate_pair {
     GstMemory *next, *after_next; // references
 };
 
 // Takes over a reference to the newest one; the older of the two that were there goes.
-void slate_add(struct slate *slate, GstMemory *memory);
-// The one to show now, borrowed until the next slate_add() or slate_finish(); NULL when empty.
-GstMemory *slate_advance(struct slate *slate);
-bool slate_is_complete(const struct slate *slate);
-void slate_finish(struct slate *slate);
+void slate_pair_add(struct slate_pair *pair, GstMemory *memory);
+// The one to show now, borrowed until the next slate_pair_add() or slate_pair_finish(); NULL when
+// empty.
+GstMemory *slate_pair_advance(struct slate_pair *pair);
+bool slate_pair_is_complete(const struct slate_pair *pair);
+void slate_pair_finish(struct slate_pair *pair);

@@ -1,0 +1,402 @@
+#include "daemon/front/front.h"
+
+#include "daemon/front/control.h"
+#include "daemon/front/front_camera.h"
+#include "daemon/front/front_status.h"
+#include "daemon/front/notify.h"
+#include "daemon/front/process.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ALIAS_PATH "/edges" // the first camera's first view
+#define READY_AT_LATEST_MS 3000
+#define STOP_NS (1500 * NS_PER_MS)
+
+struct front {
+    struct config *config;      // owned
+    const char *config_path;    // borrowed; NULL: built-in defaults
+    char *program;              // owned
+    struct rtsp_server *server; // owned
+    struct control *control;    // owned
+    GPtrArray *cameras;         // owned struct front_camera, in the order of the configuration
+    GMainLoop *loop;
+    int64_t started_ns;
+    bool ready;
+    char *status;                                                // as systemd knows it; owned
+    guint on_term, on_int, on_hup, ready_timer, pulse, watchdog; // GLib source ids; 0: none
+};
+
+static struct snapshot *make_snapshot(void *context)
+{
+    const struct front *front = context;
+
+    return front_status_snapshot(front->cameras, front->server, clock_now_ns() - front->started_ns);
+}
+
+static void log_mounts(const struct front *front)
+{
+    const char *url = rtsp_server_url(front->server);
+
+    for (guint i = 0; i < front->cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
+
+        for (size_t j = 0; j < front_camera_view_count(camera); j++) {
+            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, EDGED_VERSION " ready: %s%s", url,
+                      front_camera_view_path(camera, j));
+        }
+    }
+}
+
+static gboolean become_ready(gpointer data)
+{
+    struct front *front = data;
+
+    front->ready = true;
+    if (front->ready_timer) {
+        g_source_remove(front->ready_timer);
+        front->ready_timer = 0;
+    }
+    log_mounts(front);
+    notify_ready();
+    return G_SOURCE_REMOVE;
+}
+
+static void on_camera_changed(void *context)
+{
+    struct front *front = context;
+
+    for (guint i = 0; i < front->cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
+
+        if (!supervisor_is_settled(front_camera_supervisor(camera))) {
+            return;
+        }
+    }
+    if (!front->ready) {
+        become_ready(front);
+    }
+}
+
+static gboolean on_pulse(gpointer data)
+{
+    struct front *front = data;
+    char *status = front_status_line(front->cameras, front->server);
+
+    if (g_strcmp0(status, front->status) != 0) {
+        notify_status(status);
+    }
+    g_free(front->status);
+    front->status = status;
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_watchdog(gpointer data)
+{
+    const struct front *front = data;
+
+    for (guint i = 0; i < front->cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
+
+        if (!supervisor_is_progressing(front_camera_supervisor(camera))) {
+            return G_SOURCE_CONTINUE;
+        }
+    }
+    notify_watchdog();
+    return G_SOURCE_CONTINUE;
+}
+
+static void free_camera(gpointer camera)
+{
+    front_camera_free(camera);
+}
+
+static struct front_camera *take_camera(GPtrArray *cameras, const char *name)
+{
+    for (guint i = 0; i < cameras->len; i++) {
+        if (strcmp(front_camera_name(g_ptr_array_index(cameras, i)), name) == 0) {
+            return g_ptr_array_steal_index(cameras, i);
+        }
+    }
+    return NULL;
+}
+
+// Makes camera `index` of `config`, or brings the one that is in `before` up to date.
+static int make_camera(struct front *front, const struct config *config, size_t index,
+                       GPtrArray *before, struct error *error)
+{
+    const struct front_camera_environment environment = {
+        .server = front->server,
+        .program = front->program,
+        .changed = on_camera_changed,
+        .context = front,
+    };
+    struct front_camera *camera = take_camera(before, config->cameras[index].name);
+    int r = camera ? front_camera_apply(camera, config, index, error)
+                   : front_camera_new(config, index, &environment, error, &camera);
+
+    if (camera) {
+        g_ptr_array_add(front->cameras, camera);
+    }
+    return r;
+}
+
+// Makes the cameras what `config` says. Those that cannot be are named in `error`.
+static int apply_cameras(struct front *front, const struct config *config, struct error *error)
+{
+    GPtrArray *before = front->cameras;
+    int first_error = 0;
+
+    front->cameras = g_ptr_array_new_with_free_func(free_camera);
+    for (size_t i = 0; i < config->camera_count; i++) {
+        int r = make_camera(front, config, i, before, error);
+
+        first_error = first_error ? first_error : r;
+    }
+    g_ptr_array_unref(before);
+    if (front->cameras->len > 0) {
+        const struct front_camera *first = g_ptr_array_index(front->cameras, 0);
+
+        rtsp_server_add(front->server, ALIAS_PATH, front_camera_first_mount(first));
+    }
+    return first_error;
+}
+
+// Starts the processes that are not there yet. Fails when not one of them could be.
+static int start_cameras(struct front *front)
+{
+    int r = 0;
+    bool any = false;
+
+    for (guint i = 0; i < front->cameras->len; i++) {
+        struct front_camera *camera = g_ptr_array_index(front->cameras, i);
+
+        r = supervisor_start(front_camera_supervisor(camera));
+        any |= r == 0;
+    }
+    return any ? 0 : r;
+}
+
+// Addresses are bound once: `config` keeps those in use.
+static void keep_addresses(struct front *front, struct config *config)
+{
+    struct config *old = front->config;
+
+    if (strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
+        old->rtsp.port != config->rtsp.port ||
+        strcmp(old->control.socket, config->control.socket) != 0) {
+        log_warning("rtsp.address, rtsp.port and control.socket take effect when edged is started "
+                    "again, staying at %s",
+                    rtsp_server_url(front->server));
+    }
+    struct config between = *old;
+    old->rtsp = config->rtsp;
+    old->control = config->control;
+    config->rtsp = between.rtsp;
+    config->control = between.control;
+}
+
+static int load_config(const struct front *front, struct config **ret_config)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *problems = open_memstream(&text, &size);
+    int r = config_load(front->config_path, problems, ret_config);
+
+    fclose(problems);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        if (*line) {
+            log_write(r < 0 ? LOG_ERR : LOG_WARNING, LOG_EVENT_NONE, NULL, NULL, "%s", line);
+        }
+    }
+    free(text);
+    return r;
+}
+
+static void reload(struct front *front)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    struct error error = {0};
+
+    if (load_config(front, &config) < 0) {
+        log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
+                  "%s has problems, keeping the configuration that is in use", front->config_path);
+        return;
+    }
+    keep_addresses(front, config);
+    if (apply_cameras(front, config, &error) < 0) {
+        log_error("%s, going on without what failed", error.text);
+    }
+    config_free(front->config);
+    front->config = TAKE(config);
+    log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded", "configuration reloaded from %s",
+              front->config_path);
+}
+
+static gboolean on_reload_signal(gpointer data)
+{
+    struct front *front = data;
+
+    if (!front->config_path) {
+        log_notice("there is no configuration file to reload, going on with built-in defaults");
+        return G_SOURCE_CONTINUE;
+    }
+    notify_reloading();
+    reload(front);
+    notify_ready();
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_stop_signal(gpointer data)
+{
+    const struct front *front = data;
+
+    g_main_loop_quit(front->loop);
+    return G_SOURCE_CONTINUE;
+}
+
+static void add_sources(struct front *front)
+{
+    unsigned watchdog_ms = notify_watchdog_interval_ms();
+
+    front->on_term = g_unix_signal_add(SIGTERM, on_stop_signal, front);
+    front->on_int = g_unix_signal_add(SIGINT, on_stop_signal, front);
+    front->on_hup = g_unix_signal_add(SIGHUP, on_reload_signal, front);
+    front->ready_timer = g_timeout_add(READY_AT_LATEST_MS, become_ready, front);
+    front->pulse = g_timeout_add_seconds(1, on_pulse, front);
+    front->watchdog = watchdog_ms ? g_timeout_add(watchdog_ms, on_watchdog, front) : 0;
+}
+
+static void remove_sources(struct front *front)
+{
+    guint *const ids[] = {&front->on_term,     &front->on_int, &front->on_hup,
+                          &front->ready_timer, &front->pulse,  &front->watchdog};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(ids); i++) {
+        if (*ids[i]) {
+            g_source_remove(*ids[i]);
+            *ids[i] = 0;
+        }
+    }
+}
+
+static int open_addresses(struct front *front, struct error *error)
+{
+    _cleanup_(cleanup_free) char *socket = NULL;
+    int r = rtsp_server_new(front->config->rtsp.address, front->config->rtsp.port, error,
+                            &front->server);
+
+    if (r == 0) {
+        r = control_socket_path(front->config->control.socket, error, &socket);
+    }
+    if (r == 0) {
+        r = control_new(socket, make_snapshot, front, error, &front->control);
+    }
+    return r < 0 ? FRONT_EXIT_ADDRESS : 0;
+}
+
+static int build(struct front *front, struct error *error)
+{
+    if (mount_check_elements(error) < 0 ||
+        process_find_camera_program(error, &front->program) < 0) {
+        return FRONT_EXIT_CAMERA;
+    }
+    int status = open_addresses(front, error);
+    if (status) {
+        return status;
+    }
+    if (apply_cameras(front, front->config, error) < 0) {
+        return FRONT_EXIT_CONFIGURATION;
+    }
+    if (start_cameras(front) < 0) {
+        error_set(error, -ENOENT, "no camera process could be started");
+        return FRONT_EXIT_CAMERA;
+    }
+    return 0;
+}
+
+int front_new(struct config *config, const char *config_path, struct error *error,
+              struct front **ret_front)
+{
+    struct front *front = g_new0(struct front, 1);
+
+    front->config = config;
+    front->config_path = config_path;
+    front->cameras = g_ptr_array_new_with_free_func(free_camera);
+    front->loop = g_main_loop_new(NULL, FALSE);
+    front->started_ns = clock_now_ns();
+    add_sources(front);
+
+    int status = build(front, error);
+    if (status) {
+        front->config = NULL;
+        front_free(front);
+        return status;
+    }
+    *ret_front = front;
+    return 0;
+}
+
+static bool is_stopped(const struct front *front)
+{
+    for (guint i = 0; i < front->cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
+
+        if (!supervisor_is_stopped(front_camera_supervisor(camera)) ||
+            front_camera_is_watched(camera)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static gboolean on_wake_up(gpointer data)
+{
+    (void)data; // only so that an iteration of the main context ends
+    return G_SOURCE_CONTINUE;
+}
+
+// Ends sessions and processes at the same time, and waits for both.
+static void stop(struct front *front)
+{
+    int64_t deadline_ns = clock_now_ns() + STOP_NS;
+    guint wake_up = g_timeout_add(50, on_wake_up, NULL);
+
+    for (guint i = 0; i < front->cameras->len; i++) {
+        supervisor_stop(front_camera_supervisor(g_ptr_array_index(front->cameras, i)));
+    }
+    rtsp_server_close(front->server);
+    while (!is_stopped(front) && clock_now_ns() < deadline_ns) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_source_remove(wake_up);
+}
+
+void front_run(struct front *front)
+{
+    on_camera_changed(front);
+    g_main_loop_run(front->loop);
+    log_write(LOG_NOTICE, LOG_EVENT_STOPPING, NULL, NULL, "stopping");
+    notify_stopping();
+    stop(front);
+}
+
+void front_free(struct front *front)
+{
+    if (!front) {
+        return;
+    }
+    remove_sources(front);
+    control_free(front->control);
+    g_ptr_array_unref(front->cameras);
+    rtsp_server_free(front->server);
+    free(front->program);
+    config_free(front->config);
+    g_main_loop_unref(front->loop);
+    g_free(front->status);
+    g_free(front);
+}

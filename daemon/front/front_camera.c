@@ -1,0 +1,221 @@
+#include "daemon/front/front_camera.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct front_view {
+    char name[40], kind[16];
+    struct stream *stream;      // a reference
+    GstRTSPMediaFactory *mount; // a reference
+};
+
+struct front_camera {
+    struct front_camera_environment environment;
+    char name[40], source[16];
+    char *text; // config_format() of the camera; owned
+    struct front_view views[LINK_VIEWS_MAX];
+    size_t view_count;
+    struct supervisor *supervisor; // owned
+};
+
+static void drop_view(struct front_camera *camera, struct front_view *view)
+{
+    const char *path = stream_path(view->stream);
+
+    rtsp_server_remove(camera->environment.server, path);
+    rtsp_server_disconnect(camera->environment.server, path);
+    g_object_unref(view->mount);
+    stream_unref(view->stream);
+}
+
+static int make_view(struct front_camera *camera, const struct config_view *settings,
+                     struct front_view *ret_view)
+{
+    struct front_view view = {0};
+    char path[80];
+
+    snprintf(path, sizeof path, "/%s/%s", camera->name, settings->name);
+    int r = stream_new(path, (uint32_t)settings->bitrate_kbps, &view.stream);
+    if (r < 0) {
+        return r;
+    }
+    snprintf(view.name, sizeof view.name, "%s", settings->name);
+    view.mount = mount_new(view.stream);
+    rtsp_server_add(camera->environment.server, path, view.mount);
+    *ret_view = view;
+    return 0;
+}
+
+// Moves the view called `name` out of `views`; false when there is none.
+static bool take_view(struct front_view *views, size_t *count, const char *name,
+                      struct front_view *ret_view)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(views[i].name, name) == 0) {
+            *ret_view = views[i];
+            views[i] = views[--*count];
+            return true;
+        }
+    }
+    return false;
+}
+
+// Builds the views of `settings`, with the streams of those that were there already.
+static int replace_views(struct front_camera *camera, const struct config_camera *settings)
+{
+    struct front_view before[LINK_VIEWS_MAX];
+    size_t before_count = camera->view_count;
+    int r = 0;
+
+    memcpy(before, camera->views, sizeof before);
+    camera->view_count = 0;
+    for (size_t i = 0; i < settings->view_count && r == 0; i++) {
+        struct front_view *view = &camera->views[i];
+
+        if (!take_view(before, &before_count, settings->views[i].name, view)) {
+            r = make_view(camera, &settings->views[i], view);
+        }
+        if (r == 0) {
+            snprintf(view->kind, sizeof view->kind, "%s",
+                     config_view_kind_name(settings->views[i].view));
+            camera->view_count++;
+        }
+    }
+    for (size_t i = 0; i < before_count; i++) {
+        drop_view(camera, &before[i]);
+    }
+    return r;
+}
+
+static int supervise(struct front_camera *camera)
+{
+    struct stream *streams[LINK_VIEWS_MAX];
+    struct supervisor_settings settings = {
+        .program = camera->environment.program,
+        .name = camera->name,
+        .configuration = camera->text,
+        .streams = streams,
+        .stream_count = camera->view_count,
+        .changed = camera->environment.changed,
+        .context = camera->environment.context,
+    };
+
+    for (size_t i = 0; i < camera->view_count; i++) {
+        streams[i] = camera->views[i].stream;
+    }
+    return camera->supervisor ? supervisor_reconfigure(camera->supervisor, &settings)
+                              : supervisor_new(&settings, &camera->supervisor);
+}
+
+int front_camera_apply(struct front_camera *camera, const struct config *config, size_t index,
+                       struct error *error)
+{
+    const struct config_camera *settings = &config->cameras[index];
+    _cleanup_(cleanup_free) char *text = NULL;
+    int r = config_format(config, index, &text);
+
+    if (r < 0) {
+        return error_set(error, r, "camera %s: %s", settings->name, strerror(-r));
+    }
+    if (camera->text && strcmp(camera->text, text) == 0) {
+        return 0;
+    }
+    if (settings->view_count > LINK_VIEWS_MAX) {
+        return error_set(error, -EINVAL, "camera %s has %zu views, allowed are up to %d",
+                         settings->name, settings->view_count, LINK_VIEWS_MAX);
+    }
+    free(camera->text);
+    camera->text = TAKE(text);
+    snprintf(camera->name, sizeof camera->name, "%s", settings->name);
+    snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
+    r = replace_views(camera, settings);
+    if (r == 0) {
+        r = supervise(camera);
+    }
+    return r < 0 ? error_set(error, r, "camera %s: %s", settings->name, strerror(-r)) : 0;
+}
+
+int front_camera_new(const struct config *config, size_t index,
+                     const struct front_camera_environment *environment, struct error *error,
+                     struct front_camera **ret_camera)
+{
+    struct front_camera *camera = calloc(1, sizeof *camera);
+
+    if (!camera) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    camera->environment = *environment;
+    int r = front_camera_apply(camera, config, index, error);
+    if (r < 0) {
+        front_camera_free(camera);
+        return r;
+    }
+    *ret_camera = camera;
+    return 0;
+}
+
+void front_camera_free(struct front_camera *camera)
+{
+    if (!camera) {
+        return;
+    }
+    supervisor_free(camera->supervisor);
+    for (size_t i = 0; i < camera->view_count; i++) {
+        drop_view(camera, &camera->views[i]);
+    }
+    free(camera->text);
+    free(camera);
+}
+
+const char *front_camera_name(const struct front_camera *camera)
+{
+    return camera->name;
+}
+
+struct supervisor *front_camera_supervisor(const struct front_camera *camera)
+{
+    return camera->supervisor;
+}
+
+GstRTSPMediaFactory *front_camera_first_mount(const struct front_camera *camera)
+{
+    return camera->views[0].mount;
+}
+
+size_t front_camera_view_count(const struct front_camera *camera)
+{
+    return camera->view_count;
+}
+
+const char *front_camera_view_path(const struct front_camera *camera, size_t view)
+{
+    return stream_path(camera->views[view].stream);
+}
+
+bool front_camera_is_watched(const struct front_camera *camera)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (stream_is_watched(camera->views[i].stream)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void front_camera_describe(const struct front_camera *camera, struct snapshot_camera *ret_camera,
+                           struct snapshot_mount *ret_mounts)
+{
+    supervisor_describe(camera->supervisor, ret_camera);
+    snprintf(ret_camera->source, sizeof ret_camera->source, "%s", camera->source);
+    for (size_t i = 0; i < camera->view_count; i++) {
+        const struct front_view *view = &camera->views[i];
+        struct snapshot_mount *mount = &ret_mounts[i];
+
+        stream_describe(view->stream, mount);
+        snprintf(mount->camera, sizeof mount->camera, "%s", camera->name);
+        snprintf(mount->view, sizeof mount->view, "%s", view->name);
+        snprintf(mount->kind, sizeof mount->kind, "%s", view->kind);
+        mount->viewers = rtsp_server_count_viewers(camera->environment.server, mount->path);
+    }
+}

@@ -1,0 +1,42 @@
+// One camera of the configuration, as the front sees it: a stream and a mount for each view, and
+// the supervisor of its process. Main loop only.
+#pragma once
+
+#include "config/config.h"
+#include "daemon/front/rtsp_server.h"
+#include "daemon/front/snapshot.h"
+#include "daemon/front/supervisor.h"
+
+struct front_camera;
+
+struct front_camera_environment {
+    struct rtsp_server *server;     // borrowed; outlives the camera
+    const char *program;            // of camera processes; borrowed
+    void (*changed)(void *context); // readiness or state may have changed
+    void *context;
+};
+
+// Makes camera number `index` of `config` and its mounts; its process is not started yet.
+int front_camera_new(const struct config *config, size_t index,
+                     const struct front_camera_environment *environment, struct error *error,
+                     struct front_camera **ret_camera);
+// Takes the mounts away, disconnects their viewers and kills the process. Takes NULL.
+void front_camera_free(struct front_camera *camera);
+
+// Takes over other settings of the camera of the same name. Views that keep their name keep their
+// viewers; the process is replaced. Without any change nothing happens.
+int front_camera_apply(struct front_camera *camera, const struct config *config, size_t index,
+                       struct error *error);
+
+const char *front_camera_name(const struct front_camera *camera);
+struct supervisor *front_camera_supervisor(const struct front_camera *camera);
+// The mount of the first view; borrowed.
+GstRTSPMediaFactory *front_camera_first_mount(const struct front_camera *camera);
+size_t front_camera_view_count(const struct front_camera *camera);
+// The path of a view ("/front/edges"); borrowed.
+const char *front_camera_view_path(const struct front_camera *camera, size_t view);
+bool front_camera_is_watched(const struct front_camera *camera);
+
+// Fills `ret_camera`, and one mount for each view from `ret_mounts` on.
+void front_camera_describe(const struct front_camera *camera, struct snapshot_camera *ret_camera,
+                           struct snapshot_mount *ret_mounts);

@@ -1,0 +1,67 @@
+#include "daemon/front/front_status.h"
+
+#include "daemon/front/front_camera.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static size_t count_mounts(const GPtrArray *cameras)
+{
+    size_t count = 0;
+
+    for (guint i = 0; i < cameras->len; i++) {
+        count += front_camera_view_count(g_ptr_array_index(cameras, i));
+    }
+    return count;
+}
+
+struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
+                                       int64_t uptime_ns)
+{
+    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+
+    if (!snapshot) {
+        return NULL;
+    }
+    size_t mounts = count_mounts(cameras);
+    // One more of each, because calloc() of nothing may be NULL.
+    snapshot->cameras = calloc(cameras->len + 1, sizeof *snapshot->cameras);
+    snapshot->mounts = calloc(mounts + 1, sizeof *snapshot->mounts);
+    if (!snapshot->cameras || !snapshot->mounts) {
+        snapshot_free(snapshot);
+        return NULL;
+    }
+    for (guint i = 0; i < cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(cameras, i);
+
+        front_camera_describe(camera, &snapshot->cameras[snapshot->camera_count++],
+                              &snapshot->mounts[snapshot->mount_count]);
+        snapshot->mount_count += front_camera_view_count(camera);
+    }
+    snapshot->uptime_s = (double)uptime_ns / (double)NS_PER_S;
+    snapshot->viewers = rtsp_server_count_viewers(server, NULL);
+    snprintf(snapshot->rtsp_url, sizeof snapshot->rtsp_url, "%s", rtsp_server_url(server));
+    snprintf(snapshot->backend, sizeof snapshot->backend, "cpu");
+    return snapshot;
+}
+
+char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server)
+{
+    unsigned viewers = rtsp_server_count_viewers(server, NULL);
+    GString *line = g_string_new(NULL);
+
+    g_string_printf(line, "%u camera%s, %u viewer%s", cameras->len, cameras->len == 1 ? "" : "s",
+                    viewers, viewers == 1 ? "" : "s");
+    for (guint i = 0; i < cameras->len; i++) {
+        struct snapshot_camera shown = {0};
+
+        supervisor_describe(front_camera_supervisor(g_ptr_array_index(cameras, i)), &shown);
+        if (strcmp(shown.state, "live") == 0) {
+            g_string_append_printf(line, ", %s %.1f fps", shown.name,
+                                   shown.telemetry.fps_milli / 1000.0);
+        } else {
+            g_string_append_printf(line, ", %s %s", shown.name, shown.state);
+        }
+    }
+    return g_string_free(line, FALSE);
+}

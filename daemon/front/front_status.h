@@ -1,0 +1,14 @@
+// What the front shows of itself: the snapshot behind the control socket, and one line for systemd.
+#pragma once
+
+#include "daemon/front/rtsp_server.h"
+#include "daemon/front/snapshot.h"
+
+#include <stdint.h>
+
+// A snapshot of `cameras` (struct front_camera) as of now; snapshot_free(). NULL: out of memory.
+struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
+                                       int64_t uptime_ns);
+
+// "2 cameras, 3 viewers, front 30.0 fps, back no signal". The caller g_free()s it.
+char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server);

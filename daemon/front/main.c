@@ -1,0 +1,66 @@
+// edged: reads the configuration, then serves it until it is told to stop.
+
+#include "daemon/front/front.h"
+#include "daemon/front/options.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <gst/gst.h>
+#include <signal.h>
+#include <stdio.h>
+
+#define DEFAULT_CONFIG EDGED_SYSCONFDIR "/edged/edged.conf"
+
+// The file to read: the one asked for, else the usual one if it is there, else NULL.
+static const char *choose_config(const struct options *options)
+{
+    if (options->config_path) {
+        return options->config_path;
+    }
+    return access(DEFAULT_CONFIG, F_OK) == 0 ? DEFAULT_CONFIG : NULL;
+}
+
+static int read_config(const char *path, struct config **ret_config)
+{
+    return path ? config_load(path, stderr, ret_config)
+                : config_parse("", "built-in defaults", stderr, ret_config);
+}
+
+static int serve(struct config **config, const char *path)
+{
+    struct front *front = NULL;
+    struct error error = {0};
+
+    signal(SIGPIPE, SIG_IGN);
+    gst_init(NULL, NULL);
+    int status = front_new(*config, path, &error, &front);
+    if (status) {
+        log_error("%s, ending", error.text);
+        return status;
+    }
+    *config = NULL; // the front's now
+    front_run(front);
+    front_free(front);
+    gst_deinit();
+    return FRONT_EXIT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    struct options options;
+    int status;
+
+    if (options_parse(argc, argv, &options, &status)) {
+        return status;
+    }
+    const char *path = choose_config(&options);
+    if (read_config(path, &config) < 0) {
+        return FRONT_EXIT_CONFIGURATION;
+    }
+    if (options.check) {
+        printf("%s: ok\n", path ? path : "built-in defaults");
+        return FRONT_EXIT_OK;
+    }
+    return serve(&config, path);
+}

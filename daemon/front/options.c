@@ -1,0 +1,64 @@
+#include "daemon/front/options.h"
+
+#include "daemon/front/front.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+static const char usage[] =
+    "Usage: edged [--config FILE] [--check]\n"
+    "Streams edge-filtered cameras over RTSP.\n"
+    "\n"
+    "  -c, --config FILE  configuration (" EDGED_SYSCONFDIR "/edged/edged.conf if it is there,\n"
+    "                     else built-in defaults: the first camera, else a moving pattern)\n"
+    "      --check        print every problem of the configuration and exit\n"
+    "      --version      print the version and exit\n"
+    "  -h, --help         print this and exit\n"
+    "\n"
+    "SIGHUP reloads the configuration. See edged(8) and edged.conf(5).\n";
+
+enum { OPTION_CHECK = 256, OPTION_VERSION };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"version", no_argument, NULL, OPTION_VERSION},
+    {"help", no_argument, NULL, 'h'},
+    {0},
+};
+
+int options_parse(int argc, char **argv, struct options *ret_options, int *ret_status)
+{
+    struct options options = {0};
+    int option;
+
+    optind = 1;
+    *ret_status = FRONT_EXIT_OK;
+    while ((option = getopt_long(argc, argv, "c:h", long_options, NULL)) >= 0) {
+        switch (option) {
+        case 'c':
+            options.config_path = optarg;
+            break;
+        case OPTION_CHECK:
+            options.check = true;
+            break;
+        case OPTION_VERSION:
+            puts("edged " EDGED_VERSION);
+            return 1;
+        case 'h':
+            fputs(usage, stdout);
+            return 1;
+        default:
+            fputs(usage, stderr);
+            *ret_status = FRONT_EXIT_USAGE;
+            return 1;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "edged: unexpected argument \"%s\"\n%s", argv[optind], usage);
+        *ret_status = FRONT_EXIT_USAGE;
+        return 1;
+    }
+    *ret_options = options;
+    return 0;
+}

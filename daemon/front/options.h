@@ -1,0 +1,13 @@
+// The command line of edged.
+#pragma once
+
+#include <stdbool.h>
+
+struct options {
+    const char *config_path; // NULL: not given
+    bool check;
+};
+
+// Parses the command line. 0: go on with `ret_options`. 1: end with `ret_status` (an enum
+// front_exit), because --help or --version was answered or the line is wrong, which was explained.
+int options_parse(int argc, char **argv, struct options *ret_options, int *ret_status);
