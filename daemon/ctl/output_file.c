@@ -17,12 +17,25 @@ static void handle_signal(int number)
     _exit(128 + number);
 }
 
-static void catch_signals(void)
+// mkstemp() that no signal separates from the note of what to remove.
+static int make_unfinished(char *temporary)
 {
     const struct sigaction action = {.sa_handler = handle_signal};
+    sigset_t signals, before;
+    int fd;
 
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    fd = mkstemp(temporary);
+    if (fd >= 0) {
+        unfinished = temporary;
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return fd;
 }
 
 int output_file_new(const char *path, struct error *error, char **ret_temporary)
@@ -38,13 +51,11 @@ int output_file_new(const char *path, struct error *error, char **ret_temporary)
         temporary = NULL;
         return error_set(error, -ENOMEM, "no memory for a file name");
     }
-    fd = mkstemp(temporary);
+    fd = make_unfinished(temporary);
     if (fd < 0) {
         return error_set(error, -errno, "%s: cannot write there: %s", path, strerror(errno));
     }
     fchmod(fd, 0666 & ~mask);
-    unfinished = temporary;
-    catch_signals();
     *ret_temporary = TAKE(temporary);
     return 0;
 }
