@@ -77,9 +77,9 @@ static GstElement *create_element(GstRTSPMediaFactory *factory, const GstRTSPUrl
 
     (void)factory;
     (void)url;
-    // Parameter sets come in band before every key frame; stating them again costs 40 bytes and
-    // helps a viewer that joins.
-    g_object_set(payloader, "pt", 96, "config-interval", -1, NULL);
+    // Parameter sets come in band before every key frame. The payloader would repeat them before
+    // every slice of one, which cuts the key frame in two for FFmpeg: so no config-interval.
+    g_object_set(payloader, "pt", 96, NULL);
     set_if_there(payloader, "aggregate-mode", "zero-latency"); // since 1.18
     gst_bin_add_many(GST_BIN(bin), source, parser, payloader, NULL);
     gst_element_link_many(source, parser, payloader, NULL);
