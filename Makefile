@@ -18,7 +18,7 @@ CC ?= cc
 PYTHON ?= /usr/bin/python3
 PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
-            gstreamer-rtsp-server-1.0 json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
+            gstreamer-rtsp-1.0 gstreamer-rtsp-server-1.0 json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
 # The oldest systems edged supports (JetPack 5): newer API of these libraries does not compile.
 # tests/lint/api_floor holds the libraries that have no such macros.
 FLOORS := -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_64 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_64 \
@@ -97,7 +97,7 @@ asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
 tsan: ## check-unit under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread check-unit
 
-lint: all ## formats, analyzers, include floors, API floors, scripts
+lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
 	@scripts/setup --group lint
 	@BUILD=$(BUILD) CPPFLAGS="$(subst ",\",$(CPPFLAGS)) $(PACKAGE_CFLAGS) -std=gnu17" tests/lint/lint
 

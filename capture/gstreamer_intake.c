@@ -70,6 +70,18 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
     return GST_FLOW_OK;
 }
 
+// The sink hears of the end in PAUSED, too, where the bus does not.
+static void on_eos(GstAppSink *sink, gpointer data)
+{
+    struct intake *intake = data;
+
+    (void)sink;
+    pthread_mutex_lock(&intake->lock);
+    intake->eos = true;
+    pthread_cond_signal(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+}
+
 // Keeps the first error: the ones after it are its consequences.
 static void note_failure(struct intake *intake, GstMessage *message)
 {
@@ -98,9 +110,6 @@ static GstBusSyncReply on_message(GstBus *bus, GstMessage *message, gpointer dat
     switch (GST_MESSAGE_TYPE(message)) {
     case GST_MESSAGE_ERROR:
         note_failure(intake, message);
-        break;
-    case GST_MESSAGE_EOS:
-        intake->eos = true;
         break;
     case GST_MESSAGE_SEGMENT_DONE:
         intake->segment_done = true;
@@ -164,7 +173,8 @@ static GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer d
 
 static void connect_sink(struct intake *intake)
 {
-    GstAppSinkCallbacks callbacks = {.new_preroll = on_preroll, .new_sample = on_sample};
+    GstAppSinkCallbacks callbacks = {
+        .eos = on_eos, .new_preroll = on_preroll, .new_sample = on_sample};
     GstPad *pad = gst_element_get_static_pad(intake->sink, "sink");
     GstBus *bus = gst_element_get_bus(intake->pipeline);
     GstClock *clock = gst_system_clock_obtain(); // CLOCK_MONOTONIC
@@ -365,6 +375,13 @@ void intake_stop(struct intake *intake)
     pthread_mutex_lock(&intake->lock);
     intake->segment_done = intake->eos = intake->failed = intake->failed_to_negotiate = false;
     pthread_mutex_unlock(&intake->lock);
+}
+
+void intake_set_delay(struct intake *intake, int64_t delay_ns)
+{
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(intake->sink, "sink");
+
+    gst_pad_set_offset(pad, delay_ns);
 }
 
 // Checks that pictures still look as negotiated.

@@ -47,6 +47,9 @@ void intake_play(struct intake *intake);
 // Stops the pipeline and forgets all news, so that intake_play() plays it from its beginning.
 void intake_stop(struct intake *intake);
 
+// Moves all pictures from the next segment on by `delay_ns`, counted from the undelayed time.
+void intake_set_delay(struct intake *intake, int64_t delay_ns);
+
 // Waits until something is there or CLOCK_MONOTONIC is past `deadline_ns`.
 enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);
 // After INTAKE_FAILED: sets `error` to the text of the pipeline and returns -EPIPE, or -EINVAL when

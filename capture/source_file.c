@@ -1,8 +1,10 @@
 // A clip, at its own rate, for ever.
 //
 // It is played as one segment; when that is done, a seek without a flush plays it again while time
-// runs on, so that the loop has no seam. A clip that cannot do that (or that ends before it says,
-// since it was truncated) is played from its beginning anew, one frame after its last one.
+// runs on, so that the loop has no seam. Demuxers let time run on from the start of the last
+// picture rather than from its end, so each round is delayed by one period more.
+// A clip that cannot be played so (or that breaks off) is stopped, and played from its beginning
+// anew one period after its last picture.
 #include "capture/gstreamer_caps.h"
 #include "capture/gstreamer_intake.h"
 #include "capture/source.h"
@@ -19,6 +21,8 @@ struct source_file {
     int64_t period_ns;
     int64_t last_pts_ns;
     uint64_t round_frames;  // since the clip began again
+    bool retried;           // since the last picture
+    int64_t delay_ns;       // of this round, against the time that the demuxer counts
     int64_t begin_again_ns; // when it ended and was stopped: when the next round is due; else 0
 };
 
@@ -66,11 +70,18 @@ static int make_intake(struct source_file *self, const struct source_environment
 }
 
 // Plays the clip from its beginning as a segment, which a clip that cannot seek just does not do.
-static void begin_segment(struct source_file *self, GstSeekFlags flags)
+static void play_segment(struct source_file *self, GstSeekFlags flags)
 {
     gst_element_seek(intake_pipeline(self->intake), 1.0, GST_FORMAT_TIME,
                      flags | GST_SEEK_FLAG_SEGMENT, GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0);
+}
+
+static void replay_segment(struct source_file *self)
+{
+    self->delay_ns += self->period_ns;
+    intake_set_delay(self->intake, self->delay_ns);
     self->round_frames = 0;
+    play_segment(self, GST_SEEK_FLAG_NONE);
 }
 
 static int open_clip(struct source_file *self, const struct source_environment *environment,
@@ -125,7 +136,7 @@ static int file_source_start(struct source *source, struct error *error)
     struct source_file *self = (struct source_file *)source;
 
     (void)error;
-    begin_segment(self, GST_SEEK_FLAG_FLUSH);
+    play_segment(self, GST_SEEK_FLAG_FLUSH);
     intake_play(self->intake);
     return 0;
 }
@@ -138,13 +149,14 @@ static void stamp(struct source_file *self, struct frame *frame)
     }
     self->last_pts_ns = frame->pts_ns;
     self->round_frames++;
+    self->retried = false;
 }
 
-// The clip is over: the next round is due a frame after the last picture. -ENODATA when there was
-// no picture, since there would never be one.
+// The clip is over: the next round is due a frame after the last picture. Without a picture, it is
+// tried once more (some cannot be played as a segment); -ENODATA when that did not help either.
 static int end_round(struct source_file *self, enum intake_event event, struct error *error)
 {
-    if (self->round_frames == 0) {
+    if (self->round_frames == 0 && self->retried) {
         if (event == INTAKE_FAILED) {
             intake_failure(self->intake, error);
         } else {
@@ -152,6 +164,7 @@ static int end_round(struct source_file *self, enum intake_event event, struct e
         }
         return error_prefix(error, -ENODATA, "clip %s", self->path);
     }
+    self->retried = self->round_frames == 0;
     intake_stop(self->intake);
     self->begin_again_ns = self->last_pts_ns + self->period_ns;
     return 0;
@@ -165,6 +178,8 @@ static int time_is_up(struct source_file *self, int64_t deadline_ns)
     }
     self->begin_again_ns = 0;
     self->round_frames = 0;
+    self->delay_ns = 0;
+    intake_set_delay(self->intake, 0);
     intake_play(self->intake);
     return 0;
 }
@@ -194,7 +209,7 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
             r = 0;
             break;
         case INTAKE_SEGMENT_DONE:
-            begin_segment(self, GST_SEEK_FLAG_NONE);
+            replay_segment(self);
             r = 0;
             break;
         case INTAKE_FAILED:

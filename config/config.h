@@ -93,8 +93,9 @@ struct config {
 // Loads a file (libconfig syntax, @include relative to the file). All problems are found in one
 // run, each written to `problems` (may be NULL) as one line `FILE:LINE: error: key.path: what it
 // got, what is allowed` or `…: warning: …`. Returns 0 and the configuration in `ret_config`,
-// -EINVAL with problems, or another negative errno when the file cannot be read (also written to
-// `problems`). The caller owns the result: config_free().
+// -EINVAL with problems, or another negative errno when the file cannot be read: what open() and
+// read() say, -EFBIG (over 4 MiB with all it includes), -EMLINK (includes more than 8 deep),
+// -ENOMEM; written to `problems`, too. The caller owns the result: config_free().
 int config_load(const char *path, FILE *problems, struct config **ret_config);
 
 // The same for text held in memory; `name` stands for the file name in messages.

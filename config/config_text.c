@@ -185,7 +185,7 @@ static int include(struct config_text *target, const struct piece *from, const c
 {
     _cleanup_(cleanup_free) char *text = NULL;
     struct piece piece = {.depth = from->depth + 1};
-    size_t length;
+    size_t length = 0;
     int r = add_name(target, resolve(from->name, name, name_length));
 
     if (r < 0) {
@@ -227,10 +227,10 @@ static int add_piece(struct config_text *target, struct piece *piece)
     int r = 0;
 
     while (piece->text < piece->end && r == 0) {
-        const char *line = piece->text, *name;
+        const char *line = piece->text, *name = NULL;
         const char *newline = memchr(line, '\n', (size_t)(piece->end - line));
-        size_t length = (size_t)((newline ? newline : piece->end) - line), name_length;
-        size_t directive = 0;
+        size_t length = (size_t)((newline ? newline : piece->end) - line);
+        size_t directive = 0, name_length = 0;
 
         piece->line++;
         piece->text = newline ? newline + 1 : piece->end;

@@ -221,7 +221,9 @@ static void refuse_syntax(struct problems *problems, const config_t *tree)
         return;
     }
     fprintf(problems->file, "%s:%u: error: %s", origin.file, origin.line, config_error_text(tree));
-    if (line && g_utf8_validate(line, -1, NULL)) {
+    if (number > problems->text->line_count) {
+        fputs(" at the end", problems->file);
+    } else if (line && g_utf8_validate(line, -1, NULL)) {
         fputs(" in ", problems->file);
         schema_print_quoted(problems->file, line + strspn(line, " \t"), LINE_LENGTH_MAX);
     }

@@ -133,7 +133,7 @@ const struct schema_group schema_view = {
 };
 
 #define CAMERA_FIELD(member) .offset = offsetof(struct config_camera, member)
-#define USES_DEVICE (BIT(CONFIG_SOURCE_AUTO) | BIT(CONFIG_SOURCE_V4L2))
+#define MAY_BE_V4L2 (BIT(CONFIG_SOURCE_AUTO) | BIT(CONFIG_SOURCE_V4L2))
 static const struct schema_key camera_keys[] = {
     {"name", SCHEMA_STRING, CAMERA_FIELD(name), .rule = &name_rule,
      .default_note = "\"camera\" and the place in the list, counted from 0",
@@ -141,7 +141,8 @@ static const struct schema_key camera_keys[] = {
     {"source", SCHEMA_WORD, CAMERA_FIELD(source), .words = source_words, .default_text = "auto",
      .help = "Where frames come from; auto takes the first V4L2 camera that delivers, else the "
              "moving pattern."},
-    {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "", .used_by = USES_DEVICE,
+    {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "",
+     .used_by = BIT(CONFIG_SOURCE_V4L2),
      .help = "A V4L2 device, for example \"/dev/video0\" or a link in /dev/v4l/by-path; \"\" takes "
              "the first that works."},
     {"pipeline", SCHEMA_STRING, CAMERA_FIELD(pipeline), .default_text = "",
@@ -154,7 +155,7 @@ static const struct schema_key camera_keys[] = {
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
      .help = "The pixel format to ask the source for."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
-     .used_by = USES_DEVICE,
+     .used_by = MAY_BE_V4L2,
      .help = "How frames come from a V4L2 driver: into our memory (userptr) or by one copy out of "
              "its own (mmap); auto tries both in this order."},
     {"width", SCHEMA_INTEGER, CAMERA_FIELD(width), .unit = "pixels", .minimum = 16, .maximum = 8192,
@@ -167,7 +168,7 @@ static const struct schema_key camera_keys[] = {
      .maximum = 240, .default_text = "30",
      .help = "The wished rate; the source delivers the nearest it can."},
     {"controls", SCHEMA_CONTROLS, CAMERA_FIELD(controls),
-     .count_offset = offsetof(struct config_camera, control_count), .used_by = USES_DEVICE,
+     .count_offset = offsetof(struct config_camera, control_count), .used_by = MAY_BE_V4L2,
      .default_note = "none, the camera's own settings stay",
      .help = "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
              "{ exposure_time_absolute = 100; }."},

@@ -30,9 +30,9 @@ struct schema_rule {
 struct schema_key {
     const char *name;
     enum schema_type type;
+    bool even;                // INTEGER: no odd ones
     const char *unit;         // "pixels"; NULL: none
     double minimum, maximum;  // INTEGER, NUMBER, and the elements of a LIST, both included
-    bool even;                // INTEGER: no odd ones
     const char *const *words; // WORD: by enum value, NULL at the end
     const struct schema_rule *rule;
     const char *default_text;         // as config_view_set() takes it; NULL: `default_note`

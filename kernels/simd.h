@@ -1,23 +1,15 @@
-// How CPU kernels reach the vector units: plain loops, compiled once more for AVX2 on x86,
-// and for AVX-512 by compilers that can name the set of features (x86-64-v4).
+// How CPU kernels reach the vector units: plain loops, compiled once more for AVX2 on x86, and for
+// AVX-512 by compilers that can name the set of features (x86-64-v4).
 //
-// The loader picks the clone through an ifunc, which runs before a sanitizer's own set-up; under
-// sanitizers, and where NEON is the baseline anyway, the macro is empty. For static functions:
-// clang gives clones with external linkage another name.
+// The loader picks the clone through an ifunc, which runs before a sanitizer's own set-up; so the
+// macro is empty under sanitizers. It is empty as well where NEON is the baseline anyway, and for
+// clang, whose clones of static functions of different files collide at link time (clang 14).
 #pragma once
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SIMD_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define SIMD_SANITIZED 1
-#endif
-#endif
-
-#if !defined(__x86_64__) || defined(SIMD_SANITIZED)
+#if !defined(__x86_64__) || defined(__clang__) || defined(__SANITIZE_ADDRESS__) ||                 \
+    defined(__SANITIZE_THREAD__)
 #define SIMD_CLONES
-#elif __GNUC__ >= 12 && !defined(__clang__)
+#elif __GNUC__ >= 12
 #define SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
 #define SIMD_CLONES __attribute__((target_clones("avx2", "default")))

@@ -127,7 +127,7 @@ int client_get(const char *path, const char *page, struct error *error, char **r
         return io_error(path, error);
     }
     result = read_reply(fd, path, error, &reply);
-    if (result < 0) {
+    if (!reply) {
         return result;
     }
     body = find_body(reply, path, error);

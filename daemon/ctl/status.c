@@ -146,15 +146,13 @@ static int default_path(struct error *error, char **ret_path)
     _cleanup_(cleanup_free) char *path = NULL;
     int result = control_socket_path("", error, &path);
 
-    if (result < 0) {
-        return result;
+    if (result == 0 && access(path, F_OK) < 0) {
+        return control_socket_path("/run/edged/control.sock", error, ret_path);
     }
-    if (access(path, F_OK) < 0) {
-        free(path);
-        path = strdup("/run/edged/control.sock");
+    if (result == 0) {
+        *ret_path = TAKE(path);
     }
-    *ret_path = TAKE(path);
-    return *ret_path ? 0 : error_set(error, -ENOMEM, "out of memory");
+    return result;
 }
 
 static int show(const char *configured, bool json)

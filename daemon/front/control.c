@@ -206,15 +206,16 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
         free(control);
         return result;
     }
-    // Since the start is attempted the fd is the server's, closed by it also when starting fails.
+    // A server that starts closes the fd in the end; one that does not start leaves it open.
     control->server = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle_request, control,
         MHD_OPTION_EXTERNAL_LOGGER, log_server, NULL, MHD_OPTION_LISTEN_SOCKET, control->socket.fd,
         MHD_OPTION_CONNECTION_LIMIT, CONTROL_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONTROL_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, CONTROL_TIMEOUT_S, MHD_OPTION_END);
     if (!control->server) {
+        close(control->socket.fd);
         control_free(control);
-        return error_set(error, -EIO, "%s: libmicrohttpd does not start", path);
+        return error_set(error, -EIO, "%s: the HTTP server does not start", path);
     }
     control->source = source_new(control->server);
     *ret_control = control;

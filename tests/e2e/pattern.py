@@ -95,11 +95,12 @@ def sobel_magnitude(luma, gain=1.0, norm="l2"):
 
 
 def expected_luma(view, number, width, height):
-    """What a viewer of `view` (camera, gray or edges) sees of frame `number`, before coding."""
+    """What a viewer of `view` (camera, gray or edges) sees of frame `number`, before coding.
+
+    Gray is the camera's own luma and keeps its range; only what is computed is mapped.
+    """
     luma = frame(number, width, height)[0]
-    if view == "camera":
-        return luma
-    return limited_range(luma if view == "gray" else sobel_magnitude(luma))
+    return limited_range(sobel_magnitude(luma)) if view == "edges" else luma
 
 
 def psnr_db(picture, expected):

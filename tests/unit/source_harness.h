@@ -28,8 +28,8 @@ static inline void harness_init(struct harness *harness)
                    .height = 240,
                    .fps = 30},
     };
-    harness->environment =
-        (struct source_environment){.allocator = frame_allocator_host(), .copies = &harness->copies};
+    harness->environment = (struct source_environment){.allocator = frame_allocator_host(),
+                                                       .copies = &harness->copies};
 }
 
 static inline int harness_open(struct harness *harness, const struct source_ops *ops)

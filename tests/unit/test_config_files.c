@@ -110,7 +110,7 @@ static void test_syntax_errors_have_their_line(void **state)
          "m.conf:2: error: duplicate setting name in \"backend = \\\"cuda\\\";\"\n"},
         {"# one\n/* two\nthree */ cameras = ( { width == 640; } );\n",
          "m.conf:3: error: syntax error in \"three */ cameras = ( { width == 640; } );\"\n"},
-        {"cameras = ( {\n", "m.conf:1: error: syntax error in \"cameras = ( {\"\n"},
+        {"cameras = ( {\n", "m.conf:1: error: syntax error at the end\n"},
         {"\xff\xfe\n", "m.conf:1: error: syntax error\n"},
     };
 

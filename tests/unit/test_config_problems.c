@@ -295,7 +295,7 @@ static void test_keys_without_effect_are_warnings(void **state)
           "    gain = 2; } ); } );\n",
           0,
           "t.conf:2: warning: cameras[0].device: no effect with source = \"pattern\", only with "
-          "\"auto\", \"v4l2\"\n"
+          "\"v4l2\"\n"
           "t.conf:3: warning: cameras[0].pipeline: no effect with source = \"pattern\", only with "
           "\"gstreamer\"\n"
           "t.conf:4: warning: cameras[0].controls: no effect with source = \"pattern\", only with "

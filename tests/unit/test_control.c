@@ -4,9 +4,11 @@
 #include "daemon/front/control.h"
 #include "tests/unit/filled_snapshot.h"
 
+#include <errno.h>
 #include <glib-unix.h>
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -288,6 +290,28 @@ static void test_clients_beyond_the_limit_wait_for_their_turn(void **state)
     assert_non_null(strstr(reply, " 200 "));
 }
 
+static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
+{
+    struct fixture *fixture = *state;
+    g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
+    int next = dup(STDOUT_FILENO);
+    struct rlimit before, one_more = {.rlim_cur = next + 1};
+    struct control *control = NULL;
+    struct error error = {0};
+
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before);
+    one_more.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &one_more); // enough for the listening socket, not for epoll
+    assert_int_equal(control_new(path, take_snapshot, fixture, &error, &control), -EIO);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_non_null(strstr(error.text, "does not start"));
+    assert_null(control);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(dup(STDOUT_FILENO), next); // the lowest free one is the same
+    close(next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +330,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_client_that_leaves_without_reading_harms_nobody,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_server_that_cannot_start_leaves_nothing_behind,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(test_clients_beyond_the_limit_wait_for_their_turn, setup,
                                         teardown),

@@ -73,11 +73,18 @@ static void read_comment(struct exposition *exposition, const char *line)
 
 static void check_family(struct exposition *exposition, const char *name, double value)
 {
-    const char *type = g_hash_table_lookup(exposition->families, exposition->family);
-    const char *suffix = name + strlen(exposition->family);
+    const char *family = exposition->family, *type, *suffix;
 
-    assert_true(g_str_has_prefix(name, exposition->family));
-    assert_non_null(type);
+    if (!family || !g_str_has_prefix(name, family)) {
+        fail_msg("%s stands outside its family", name);
+        return;
+    }
+    suffix = name + strlen(family);
+    type = g_hash_table_lookup(exposition->families, family);
+    if (!type) {
+        fail_msg("%s has no TYPE", name);
+        return;
+    }
     if (strcmp(type, "histogram") != 0) {
         assert_string_equal(suffix, "");
     } else if (strcmp(suffix, "_bucket") == 0) {
@@ -153,6 +160,7 @@ static void assert_series(void **state, const char *series, double expected)
 
     if (!value) {
         fail_msg("no series %s", series);
+        return;
     }
     assert_float_equal(*value, expected, 1e-9);
 }

@@ -1,0 +1,108 @@
+#include "capture/mjpeg.h"
+
+#include "config/base.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <turbojpeg.h>
+
+struct mjpeg {
+    tjhandle handle;
+};
+
+int mjpeg_new(struct mjpeg **ret_mjpeg)
+{
+    struct mjpeg *mjpeg = calloc(1, sizeof *mjpeg);
+
+    if (!mjpeg) {
+        return -ENOMEM;
+    }
+    mjpeg->handle = tjInitDecompress();
+    if (!mjpeg->handle) {
+        free(mjpeg);
+        return -ENOMEM;
+    }
+    *ret_mjpeg = mjpeg;
+    return 0;
+}
+
+void mjpeg_free(struct mjpeg *mjpeg)
+{
+    if (mjpeg) {
+        tjDestroy(mjpeg->handle);
+        free(mjpeg);
+    }
+}
+
+// TurboJPEG writes whole chroma samples, so an odd width or height of a subsampled picture would
+// touch luma one sample beyond our plane.
+static const char *format_name(int subsampling, int colorspace, uint32_t width, uint32_t height)
+{
+    if (colorspace == TJCS_GRAY && subsampling == TJSAMP_GRAY) {
+        return "GREY";
+    }
+    if (colorspace != TJCS_YCbCr) {
+        return colorspace == TJCS_RGB ? "RGB3" : NULL;
+    }
+    switch (subsampling) {
+    case TJSAMP_444:
+        return "444P";
+    case TJSAMP_422:
+        return width % 2 == 0 ? "422P" : "RGB3";
+    case TJSAMP_420:
+        return width % 2 == 0 && height % 2 == 0 ? "YU12" : "RGB3";
+    default:
+        return "RGB3";
+    }
+}
+
+const struct pixel_format *mjpeg_format(struct mjpeg *mjpeg, const uint8_t *data, size_t size,
+                                        uint32_t width, uint32_t height)
+{
+    int jpeg_width, jpeg_height, subsampling, colorspace;
+    const char *name;
+
+    if (size == 0 || size > INT_MAX ||
+        tjDecompressHeader3(mjpeg->handle, data, size, &jpeg_width, &jpeg_height, &subsampling,
+                            &colorspace) < 0 ||
+        jpeg_width < 1 || jpeg_height < 1 || (uint32_t)jpeg_width != width ||
+        (uint32_t)jpeg_height != height) {
+        return NULL;
+    }
+    name = format_name(subsampling, colorspace, width, height);
+    return name ? pixel_format_by_name(name) : NULL;
+}
+
+// Many cameras leave a few bytes between the last block and the end marker of every JPEG; all
+// blocks are there. Any other warning means that some are missing or wrong.
+static bool is_harmless(const struct mjpeg *mjpeg)
+{
+    return tjGetErrorCode(mjpeg->handle) == TJERR_WARNING &&
+           strstr(tjGetErrorStr2(mjpeg->handle), "extraneous bytes before marker 0xd9");
+}
+
+int mjpeg_decode(struct mjpeg *mjpeg, const uint8_t *data, size_t size, struct frame *frame)
+{
+    const struct frame_layout *layout = &frame->layout;
+    unsigned char *planes[PIXEL_FORMAT_PLANES_MAX] = {NULL};
+    int strides[PIXEL_FORMAT_PLANES_MAX] = {0};
+    int r;
+
+    if (mjpeg_format(mjpeg, data, size, layout->width, layout->height) != layout->format) {
+        return -EBADMSG;
+    }
+    for (unsigned i = 0; i < layout->format->plane_count; i++) {
+        planes[i] = frame_plane(frame, i);
+        strides[i] = (int)layout->planes[i].stride;
+    }
+    if (layout->format->luma_step == 0) {
+        r = tjDecompress2(mjpeg->handle, data, size, planes[0], (int)layout->width, strides[0],
+                          (int)layout->height, TJPF_RGB, 0);
+    } else {
+        r = tjDecompressToYUVPlanes(mjpeg->handle, data, size, planes, (int)layout->width, strides,
+                                    (int)layout->height, 0);
+    }
+    return r < 0 && !is_harmless(mjpeg) ? -EBADMSG : 0;
+}

@@ -1,0 +1,24 @@
+// Decodes the JPEGs of a camera straight into pool frames, in the JPEG's own subsampling, so that
+// no colour conversion and no second copy happens.
+//
+// 4:2:0 becomes YU12, 4:2:2 422P, 4:4:4 444P, gray GREY; everything else (and odd sizes of
+// subsampled ones, which TurboJPEG would write beyond the plane) RGB3. Full range, as JFIF has it.
+// JPEGs are untrusted input.
+#pragma once
+
+#include "capture/frame.h"
+
+struct mjpeg;
+
+// -ENOMEM.
+int mjpeg_new(struct mjpeg **ret_mjpeg);
+void mjpeg_free(struct mjpeg *mjpeg); // takes NULL
+
+// Reads the header of the `size` bytes at `data`; returns the format mjpeg_decode() wants its
+// frame in, NULL when it is no JPEG of `width` x `height` pixels that can be decoded.
+const struct pixel_format *mjpeg_format(struct mjpeg *mjpeg, const uint8_t *data, size_t size,
+                                        uint32_t width, uint32_t height);
+
+// Decodes into `frame`. -EBADMSG when the JPEG is broken, truncated, or of another format or size
+// than the frame; the frame's content is then undefined.
+int mjpeg_decode(struct mjpeg *mjpeg, const uint8_t *data, size_t size, struct frame *frame);

@@ -1,0 +1,208 @@
+"""Bad configurations, absent devices, broken clips: each with its message, none with a crash."""
+
+import pathlib
+import re
+import socket
+import subprocess
+
+import pytest
+
+import daemon
+import rtsp
+
+EXIT_OK, EXIT_CONFIGURATION, EXIT_USAGE, EXIT_TAKEN = 0, 1, 2, 3
+STREET = pathlib.Path(__file__).resolve().parents[1] / "data/street.mp4"
+ENCODER_PLUGINS = ("x264", "openh264", "nvvideo4linux2", "video4linux2")
+
+WRONG_CONFIGURATIONS = {
+    "malformed": ("rtsp = {\n  port = ;\n};\n", r"edged\.conf:2: error: syntax error"),
+    "unknown key": (
+        'cameras = ( {\n  widht = 640;\n} );\n',
+        r'edged\.conf:2: error: cameras\[0\]\.widht: unknown key, did you mean "width"\?',
+    ),
+    "out of range": (
+        "rtsp = { port = 65536; };\n",
+        r"edged\.conf:1: error: rtsp\.port: got 65536, allowed: an integer from 0 to 65535",
+    ),
+    "unknown view": (
+        'cameras = ( { views = (\n  { view = "edgse"; } ); } );\n',
+        r'edged\.conf:2: error: cameras\[0\]\.views\[0\]\.view: got "edgse",'
+        r' allowed: "camera", "gray", "edges"',
+    ),
+    "wrong type": (
+        'rtsp = { port = "8554"; };\n',
+        r'edged\.conf:1: error: rtsp\.port: got the string "8554", allowed: an integer',
+    ),
+    "open to the network": (
+        'rtsp = { address = "0.0.0.0"; };\n',
+        r'edged\.conf:1: error: rtsp\.address: got "0\.0\.0\.0", allowed: 127\.0\.0\.0/8',
+    ),
+}
+
+
+@pytest.mark.parametrize("arguments", [[], ["--check"]], ids=["start", "check"])
+@pytest.mark.parametrize("kind", WRONG_CONFIGURATIONS)
+def test_wrong_configuration_ends_with_its_message_and_status_1(tmp_path, kind, arguments):
+    text, message = WRONG_CONFIGURATIONS[kind]
+    config = tmp_path / "edged.conf"
+    config.write_text(text)
+    result = daemon.run_edged("--config", config, *arguments)
+    assert result.returncode == EXIT_CONFIGURATION
+    assert re.search(message, result.stdout + result.stderr), result
+
+
+@pytest.mark.parametrize("arguments", [[], ["--check"]], ids=["start", "check"])
+def test_unreadable_configuration_ends_with_its_message_and_status_1(tmp_path, arguments):
+    for path, reason in (
+        (tmp_path / "absent.conf", "No such file or directory"), (tmp_path, "Is a directory")
+    ):
+        result = daemon.run_edged("--config", path, *arguments)
+        assert result.returncode == EXIT_CONFIGURATION
+        assert f"{path}: error: cannot read: {reason}" in result.stdout + result.stderr
+
+
+def test_check_prints_every_problem_in_one_run(tmp_path):
+    config = tmp_path / "edged.conf"
+    config.write_text('bakend = "cpu";\nrtsp = { port = -1; };\ncameras = ( { fps = 0; } );\n')
+    result = daemon.run_edged("--config", config, "--check")
+    assert result.returncode == EXIT_CONFIGURATION
+    found = re.findall(r"edged\.conf:(\d+): error: (\S+):", result.stdout + result.stderr)
+    assert sorted(found) == [("1", "bakend"), ("2", "rtsp.port"), ("3", "cameras[0].fps")]
+
+
+def test_check_of_a_good_configuration_ends_with_status_0(tmp_path):
+    config = tmp_path / "edged.conf"
+    config.write_text('cameras = ( { name = "front"; source = "pattern"; } );\n')
+    assert daemon.run_edged("--config", config, "--check").returncode == EXIT_OK
+
+
+def test_unknown_option_ends_with_status_2():
+    result = daemon.run_edged("--frobnicate")
+    assert result.returncode == EXIT_USAGE
+    assert "--frobnicate" in result.stderr
+
+
+def write_config(directory, port=0, control="control.sock"):
+    config = directory / "edged.conf"
+    config.write_text(
+        f'rtsp = {{ port = {port}; }}; control = {{ socket = "{directory / control}"; }};'
+        ' cameras = ( { source = "pattern"; } );\n'
+    )
+    return config
+
+
+def test_taken_rtsp_port_ends_with_its_message_and_status_3(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = daemon.run_edged("--config", write_config(tmp_path, port=port))
+    assert result.returncode == EXIT_TAKEN
+    assert str(port) in result.stderr
+    assert re.search(r"in use|taken", result.stderr), result.stderr
+
+
+def test_taken_control_socket_ends_with_its_message_and_status_3(tmp_path, edged):
+    server = edged([daemon.camera()])
+    result = daemon.run_edged("--config", write_config(tmp_path, control=server.socket))
+    assert result.returncode == EXIT_TAKEN
+    assert f"{server.socket}: another edged listens there" in result.stderr
+    assert server.status()["cameras"]
+
+
+def test_missing_camera_program_ends_with_its_message(tmp_path):
+    missing = tmp_path / "edged-camera"
+    result = daemon.run_edged("--config", write_config(tmp_path), EDGED_CAMERA_PROGRAM=missing)
+    assert result.returncode not in (EXIT_OK, EXIT_USAGE)
+    assert "edged-camera" in result.stderr
+    assert str(missing) in result.stderr
+
+
+def assert_no_signal_says(server, message):
+    """The daemon runs, the stream answers in time, status and log say what is wrong."""
+    camera = server.wait_camera("front", lambda c: re.search(message, c["error"]), timeout_s=20)
+    assert camera["state"] == "no signal"
+    server.wait_stderr(message)
+    code, _, took_s = rtsp.describe(server.url("/front/edges"))
+    assert code == 200
+    assert took_s < 1.0
+    assert camera["process"]["restarts"] == 0
+
+
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("/dev/video-none", "/dev/video-none does not exist"),
+        ("/dev/null", "/dev/null is not a capture device"),
+    ],
+)
+def test_wrong_device_is_named_with_the_reason(edged, device, message):
+    server = edged([daemon.camera(source="v4l2", device=device)])
+    assert_no_signal_says(server, message)
+
+
+def test_missing_clip_is_named(edged, tmp_path):
+    path = tmp_path / "none.mp4"
+    server = edged([daemon.camera(source="file", path=path)])
+    assert_no_signal_says(server, f"clip {re.escape(str(path))}: No such file or directory")
+
+
+def test_truncated_clip_is_named(edged, tmp_path):
+    path = tmp_path / "truncated.mp4"
+    data = STREET.read_bytes()
+    path.write_bytes(data[: len(data) // 20])
+    server = edged([daemon.camera(source="file", path=path)])
+    # What is left of the clip may be playable for a moment; its end must be told all the same.
+    server.wait_stderr(f"clip {re.escape(str(path))}: ", timeout_s=30)
+    assert server.camera()["process"]["restarts"] == 0
+    assert rtsp.describe(server.url("/front/edges"))[0] == 200
+
+
+def test_clip_that_is_no_video_is_named(edged, tmp_path):
+    path = tmp_path / "noise.mp4"
+    path.write_bytes(bytes(range(256)) * 64)
+    server = edged([daemon.camera(source="file", path=path)])
+    assert_no_signal_says(server, f"clip {re.escape(str(path))}: ")
+
+
+@pytest.mark.parametrize(
+    ("fragment", "message"),
+    [
+        ("nosuchelement", r'pipeline "nosuchelement".*: no element "nosuchelement"'),
+        ("videotestsrc ! ! x", r'pipeline "videotestsrc ! ! x"'),
+        ("audiotestsrc is-live=true", r'pipeline'),
+        ("videotestsrc num-buffers=5", r"the pipeline ended"),
+    ],
+)
+def test_bad_gstreamer_fragment_is_named(edged, fragment, message):
+    server = edged([daemon.camera(source="gstreamer", pipeline=fragment)])
+    server.wait_stderr(message)
+    assert server.camera()["process"]["restarts"] == 0
+    assert rtsp.describe(server.url("/front/edges"))[0] == 200
+
+
+@pytest.fixture
+def plugins_without_encoder(tmp_path):
+    """The environment of a machine on which no H.264 encoder is installed."""
+    installed = subprocess.run(
+        ["pkg-config", "--variable=pluginsdir", "gstreamer-1.0"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()
+    directory = tmp_path / "plugins"
+    directory.mkdir()
+    for plugin in pathlib.Path(installed).glob("*.so"):
+        if not any(name in plugin.name for name in ENCODER_PLUGINS):
+            (directory / plugin.name).symlink_to(plugin)
+    return {
+        "GST_PLUGIN_SYSTEM_PATH_1_0": directory, "GST_PLUGIN_PATH_1_0": "",
+        "GST_REGISTRY_1_0": tmp_path / "registry.bin",
+    }
+
+
+def test_machine_without_encoder_says_so_and_does_not_hang(edged, plugins_without_encoder):
+    server = edged([daemon.camera()], **plugins_without_encoder)
+    server.wait_stderr("no encoder works")
+    camera = server.wait_camera("front", lambda c: "no encoder works" in c["error"])
+    assert camera["state"] == "failed"
+    assert "x264enc" in camera["error"]
+    code, _, took_s = rtsp.describe(server.url("/front/edges"))
+    assert code in (404, 503)
+    assert took_s < 1.0

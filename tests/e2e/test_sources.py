@@ -1,0 +1,84 @@
+"""Clips and GStreamer pipelines as cameras."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+import daemon
+import pattern
+
+STREET = pathlib.Path(__file__).resolve().parents[1] / "data/street.mp4"
+WIDTH, HEIGHT = 640, 360
+
+
+@pytest.fixture(scope="module")
+def pattern_clip(tmp_path_factory):
+    """One second of the moving pattern, all but lossless."""
+    path = tmp_path_factory.mktemp("clip") / "pattern.mp4"
+    pictures = b"".join(
+        b"".join(plane.tobytes() for plane in pattern.frame(number, WIDTH, HEIGHT))
+        for number in range(pattern.FPS)
+    )
+    command = ["ffmpeg", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "yuv420p"]
+    command += ["-s", f"{WIDTH}x{HEIGHT}", "-r", str(pattern.FPS), "-color_range", "tv", "-i", "-"]
+    command += ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "4", path]
+    subprocess.run(command, input=pictures, check=True)
+    return path
+
+
+def test_clip_plays_at_its_own_rate_again_and_again(edged, watch, pattern_clip):
+    server = edged([daemon.camera(source="file", path=pattern_clip)])
+    viewer = watch(server.url("/front/edges"), keep_every=10)
+    frames = viewer.wait_frames(4 * pattern.FPS)
+    viewer.stop()
+    numbers = [n for n, _ in frames]
+    assert set(numbers) == set(range(pattern.FPS))
+    steps = {(after - before) % pattern.FPS for before, after in zip(numbers, numbers[1:])}
+    assert steps == {1}
+    span_s = (frames[-1][1] - frames[0][1]) / 1e9
+    assert span_s == pytest.approx((len(frames) - 1) / pattern.FPS, rel=0.1)
+    for number, picture in viewer.pictures().items():
+        expected = pattern.expected_luma("edges", number, WIDTH, HEIGHT)
+        assert pattern.psnr_db(picture, expected) >= 32
+
+
+def test_real_street_clip_streams_edges(edged, watch):
+    server = edged([daemon.camera(source="file", path=STREET)])
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    viewer.wait_frames(10)
+    viewer.stop()
+    camera = server.camera()
+    assert camera["state"] == "live"
+    for picture in viewer.unreadable_pictures():
+        assert picture.shape == (camera["height"], camera["width"])
+        # Mostly dark with some strong edges, as a street is.
+        assert 16 <= picture.mean() < 80
+        assert (picture > 100).mean() > 0.001
+
+
+def test_gstreamer_pipeline_writes_into_our_frames_without_a_copy(edged, watch):
+    fragment = "videotestsrc is-live=true pattern=ball"
+    server = edged([daemon.camera(source="gstreamer", pipeline=fragment)])
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    viewer.wait_frames(20)
+    camera = server.wait_camera("front", lambda c: c["frames"] > 20)
+    viewer.stop()
+    assert camera["state"] == "live"
+    assert camera["copies_per_frame"] == 0
+    assert camera["path"].endswith(", 0 copies a frame"), camera["path"]
+    ball = viewer.unreadable_pictures()
+    assert all((picture > 100).any() for picture in ball)
+    assert any((abs(ball[0].astype(int) - picture) > 100).any() for picture in ball[1:])
+
+
+def test_gstreamer_pipeline_delivers_what_opencv_expects(edged, watch, pattern_clip):
+    # The pipeline ends after a second and is started again, with the slate between.
+    fragment = f"filesrc location={pattern_clip} ! decodebin ! identity sync=true"
+    server = edged([daemon.camera(source="gstreamer", pipeline=fragment)])
+    viewer = watch(server.url("/front/edges"), keep_every=5)
+    viewer.wait_numbers(pattern.FPS, 30)
+    viewer.stop()
+    for number, picture in viewer.pictures().items():
+        expected = pattern.expected_luma("edges", number, WIDTH, HEIGHT)
+        assert pattern.psnr_db(picture, expected) >= 32

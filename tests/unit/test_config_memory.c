@@ -1,0 +1,203 @@
+// Without memory the configuration fails with -ENOMEM, and nothing leaks: each allocation of
+// config/ fails in turn. The sources are compiled in here with allocators that fail on demand;
+// libconfig keeps its own.
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <libconfig.h>
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static long allocations_left; // until one fails; negative: none fails
+
+static bool fails(void)
+{
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+static void *fail_malloc(size_t size)
+{
+    return fails() ? NULL : malloc(size);
+}
+
+static void *fail_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : calloc(count, size);
+}
+
+static void *fail_realloc(void *memory, size_t size)
+{
+    return fails() ? NULL : realloc(memory, size);
+}
+
+static void *fail_reallocarray(void *memory, size_t count, size_t size)
+{
+    return fails() ? NULL : reallocarray(memory, count, size);
+}
+
+static char *fail_strdup(const char *string)
+{
+    return fails() ? NULL : strdup(string);
+}
+
+static char *fail_strndup(const char *string, size_t limit)
+{
+    return fails() ? NULL : strndup(string, limit);
+}
+
+static FILE *fail_open_memstream(char **text, size_t *size)
+{
+    return fails() ? NULL : open_memstream(text, size);
+}
+
+static int fail_asprintf(char **text, const char *format, size_t number)
+{
+    return fails() ? -1 : asprintf(text, format, number);
+}
+
+#undef malloc
+#undef calloc
+#undef realloc
+#undef reallocarray
+#undef strdup
+#undef strndup
+#undef open_memstream
+#undef asprintf
+#define malloc fail_malloc
+#define calloc fail_calloc
+#define realloc fail_realloc
+#define reallocarray fail_reallocarray
+#define strdup fail_strdup
+#define strndup fail_strndup
+#define open_memstream fail_open_memstream
+#define asprintf fail_asprintf
+
+#include "config/config.c"
+#include "config/config_scan.c"
+#include "config/config_text.c"
+#include "config/load.c"
+#include "config/problems.c"
+#include "config/schema.c"
+#include "config/schema_print.c"
+#include "config/schema_value.c"
+#include "config/suggest.c"
+#include "config/validate.c"
+
+static const char good[] = "control = { socket = \"s\"; };\n"
+                           "cameras = ( { controls = { zoom = 1; }; views = ( { }, { name = \"b\"; "
+                           "} ); }, { source = \"file\"; path = \"p\"; } );\n";
+static const char bad[] =
+    "cameras = ( { widht = 1; fps = 0; source = \"fiel\"; name = \"a b\"; } );\n";
+
+// Runs `action` with its first, second, … allocation failing until none is left to fail; yields
+// how many failed. Each failing run must end in -ENOMEM.
+static long fail_each(int (*action)(void), int finally)
+{
+    long count = 0;
+    int r = -ENOMEM;
+
+    for (; r == -ENOMEM; count++) {
+        allocations_left = count;
+        r = action();
+        assert_true(count < 1000);
+    }
+    assert_true(allocations_left >= 0);
+    assert_int_equal(r, finally);
+    return count - 1;
+}
+
+static int parse_good(void)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+
+    return config_parse(good, "good", NULL, &config);
+}
+
+static int parse_defaults(void)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+
+    return config_parse("", "empty", NULL, &config);
+}
+
+static int parse_bad(void)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+
+    return config_parse(bad, "bad", NULL, &config);
+}
+
+static int load_shipped(void)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+
+    return config_load("config/edged.conf", NULL, &config);
+}
+
+static int format_defaults(void)
+{
+    struct config_camera camera = {.name = (char[]){"c"}};
+    struct config config = {.cameras = &camera, .camera_count = 1};
+    _cleanup_(cleanup_free) char *text = NULL;
+
+    camera.device = camera.pipeline = camera.path = camera.format = camera.name;
+    config.rtsp.address = config.control.socket = camera.name;
+    return config_format(&config, SIZE_MAX, &text);
+}
+
+static int set_view(void)
+{
+    _cleanup_(cleanup_view) struct config_view *view = NULL;
+    int r = config_view_new("edges", NULL, &view);
+
+    return r < 0 ? r : config_view_set(view, "gain", "1000", NULL);
+}
+
+static void test_each_failing_allocation_is_enomem(void **state)
+{
+    (void)state;
+    assert_true(fail_each(parse_good, 0) > 20);
+    assert_true(fail_each(parse_defaults, 0) > 10);
+    assert_true(fail_each(parse_bad, -EINVAL) > 10);
+    assert_true(fail_each(load_shipped, 0) > 20);
+    assert_int_equal(fail_each(format_defaults, 0), 1);
+    assert_int_equal(fail_each(set_view, -EINVAL), 3);
+}
+
+static void test_lack_of_memory_is_a_problem_to_read(void **state)
+{
+    char line[64] = "";
+    FILE *problems = fmemopen(line, sizeof line, "w");
+    struct config *config = NULL;
+
+    (void)state;
+    allocations_left = 20;
+    assert_int_equal(config_parse(good, "good", problems, &config), -ENOMEM);
+    fclose(problems);
+    assert_null(config);
+    assert_string_equal(line, "good: error: Cannot allocate memory\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_failing_allocation_is_enomem),
+        cmocka_unit_test(test_lack_of_memory_is_a_problem_to_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

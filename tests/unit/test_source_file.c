@@ -1,0 +1,191 @@
+// Runs from the root of the repository, for tests/data.
+#include "source_harness.h"
+
+#include <fcntl.h>
+#include <gst/gst.h>
+#include <stdio.h>
+
+static const struct source_ops *const ops = &source_file_ops;
+static char directory[] = "/tmp/edged-clips-XXXXXX";
+
+// `name` in the test's directory. Valid until the next call.
+static char *in_directory(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static void record_clip(const char *encoder_and_muxer, const char *path)
+{
+    g_autofree char *text =
+        g_strdup_printf("videotestsrc num-buffers=10 pattern=ball ! "
+                        "video/x-raw,format=I420,width=160,height=120,framerate=50/1 ! %s ! "
+                        "filesink location=%s",
+                        encoder_and_muxer, path);
+    GstElement *pipeline = gst_parse_launch(text, NULL);
+    GstBus *bus = gst_element_get_bus(pipeline);
+    GstMessage *message;
+
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    assert_non_null(message);
+    assert_int_equal(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
+    gst_message_unref(message);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(bus);
+    gst_object_unref(pipeline);
+}
+
+// Writes the first `size` bytes of a file to `path`.
+static void truncate_copy(const char *from, size_t size, const char *path)
+{
+    g_autofree char *bytes = NULL;
+    gsize length;
+
+    assert_true(g_file_get_contents(from, &bytes, &length, NULL));
+    assert_true(g_file_set_contents(path, bytes, (gssize)(size < length ? size : length), NULL));
+}
+
+static void assert_loops(const char *path, int frames, int64_t gap_max_ns)
+{
+    struct harness harness;
+    int64_t last_ns = 0;
+
+    harness_init(&harness);
+    harness.camera.path = (char *)path;
+    harness_start(&harness, ops);
+    for (int i = 0; i < frames; i++) {
+        struct frame *frame = harness_next(&harness);
+
+        assert_true(frame->pts_ns > last_ns);
+        assert_true(last_ns == 0 || frame->pts_ns - last_ns <= gap_max_ns);
+        last_ns = frame->pts_ns;
+        frame_unref(frame);
+    }
+    source_close(harness.source);
+}
+
+static void test_clips_loop_without_a_seam(void **state)
+{
+    static const char *const recipes[] = {
+        "jpegenc ! avimux",
+        "x264enc key-int-max=5 ! mp4mux",
+        "x264enc ! matroskamux",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(recipes); i++) {
+        record_clip(recipes[i], in_directory("short"));
+        assert_loops(in_directory("short"), 35, 25 * NS_PER_MS);
+    }
+}
+
+static void test_a_clip_plays_at_its_own_rate_and_size(void **state)
+{
+    struct harness harness;
+    int64_t first_ns = 0, last_ns = 0;
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.path = (char *)"tests/data/street.mp4";
+    harness_start(&harness, ops);
+    assert_string_equal(harness.source->mode.description, "clip YU12 768x576@10");
+    for (int i = 0; i < 6; i++) {
+        struct frame *frame = harness_next(&harness);
+
+        first_ns = i == 0 ? frame->pts_ns : first_ns;
+        last_ns = frame->pts_ns;
+        assert_in_range(labs(frame->grabbed_ns - frame->pts_ns), 0, 80 * NS_PER_MS);
+        frame_unref(frame);
+    }
+    assert_in_range(last_ns - first_ns, 499 * NS_PER_MS, 501 * NS_PER_MS);
+    source_close(harness.source);
+}
+
+static void test_a_picture_is_a_clip_of_one_frame(void **state)
+{
+    (void)state;
+    record_clip("identity eos-after=2 ! jpegenc", in_directory("one.jpg"));
+    assert_loops(in_directory("one.jpg"), 6, 500 * NS_PER_MS);
+}
+
+// Cut in the middle, it plays what is there; cut before the first picture or the index, it fails.
+static void test_truncated_clips_play_what_they_have_or_say_why_not(void **state)
+{
+    static const size_t useless[] = {1, 100, 3000, 20000};
+    struct harness harness;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(useless); i++) {
+        truncate_copy("tests/data/street.mp4", useless[i], in_directory("cut.mp4"));
+        harness_init(&harness);
+        harness.camera.path = in_directory("cut.mp4");
+        assert_int_equal(harness_open(&harness, ops), -ENODATA);
+        assert_contains(harness.error.text, in_directory("cut.mp4"));
+    }
+    truncate_copy("tests/data/street.mp4", 200000, in_directory("cut.mp4"));
+    assert_loops(in_directory("cut.mp4"), 40, 500 * NS_PER_MS);
+}
+
+static void test_what_is_no_clip_is_refused_with_its_path_and_cause(void **state)
+{
+    static const char garbage[] = "This is not a clip. It only says so, again and again and again.";
+    struct harness harness;
+    const struct {
+        const char *path;
+        int error;
+        const char *says;
+    } cases[] = {
+        {"tests/data/missing.mp4", -ENOENT, "No such file"},
+        {"tests/data", -ENODATA, "is not a file"},
+        {"/dev/null", -ENODATA, "is not a file"},
+        {g_strdup(in_directory("empty.mp4")), -ENODATA, "is empty"},
+        {g_strdup(in_directory("garbage.mp4")), -ENODATA, "clip"},
+    };
+
+    (void)state;
+    assert_true(g_file_set_contents(cases[3].path, "", 0, NULL));
+    assert_true(g_file_set_contents(cases[4].path, garbage, sizeof garbage - 1, NULL));
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        harness_init(&harness);
+        harness.camera.path = (char *)cases[i].path;
+        assert_int_equal(harness_open(&harness, ops), cases[i].error);
+        assert_contains(harness.error.text, cases[i].path);
+        assert_contains(harness.error.text, cases[i].says);
+    }
+    g_free((char *)cases[3].path);
+    g_free((char *)cases[4].path);
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    static const char *const names[] = {"short", "one.jpg", "cut.mp4", "empty.mp4", "garbage.mp4"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+        remove(in_directory(names[i]));
+    }
+    return remove(directory);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_clips_loop_without_a_seam),
+        cmocka_unit_test(test_a_clip_plays_at_its_own_rate_and_size),
+        cmocka_unit_test(test_a_picture_is_a_clip_of_one_frame),
+        cmocka_unit_test(test_truncated_clips_play_what_they_have_or_say_why_not),
+        cmocka_unit_test(test_what_is_no_clip_is_refused_with_its_path_and_cause),
+    };
+
+    gst_init(&argc, &argv);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

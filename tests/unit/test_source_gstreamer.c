@@ -1,0 +1,271 @@
+#include "source_harness.h"
+
+#include <gst/gst.h>
+
+static const struct source_ops *const ops = &source_gstreamer_ops;
+
+static uint64_t copies_after(struct harness *harness, const char *pipeline, int frames)
+{
+    harness_init(harness);
+    harness->camera.pipeline = (char *)pipeline;
+    harness_start(harness, ops);
+    for (int i = 0; i < frames; i++) {
+        frame_unref(harness_next(harness));
+    }
+    return harness->copies.count[COPY_GSTREAMER_FALLBACK];
+}
+
+static void test_elements_that_take_the_pool_cost_no_copy(void **state)
+{
+    static const char *const pipelines[] = {
+        "videotestsrc ! video/x-raw,format=I420",
+        "videotestsrc is-live=true ! video/x-raw,format=YUY2 ! queue",
+        "videotestsrc ! video/x-raw,format=RGB ! videoconvert ! video/x-raw,format=NV12",
+        "videotestsrc ! jpegenc ! jpegdec",
+    };
+    struct harness harness;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(pipelines); i++) {
+        assert_int_equal(copies_after(&harness, pipelines[i], 10), 0);
+        source_close(harness.source);
+    }
+}
+
+static void test_an_element_that_ignores_the_pool_costs_one_counted_copy_a_frame(void **state)
+{
+    struct harness harness;
+
+    (void)state;
+    assert_int_equal(copies_after(&harness, "videotestsrc ! identity drop-allocation=true", 10),
+                     10);
+    source_close(harness.source);
+}
+
+// imagefreeze sends one memory again and again: only the first may be handed out as it is.
+static void test_a_repeated_buffer_is_not_handed_out_twice(void **state)
+{
+    struct harness harness;
+    struct frame *first, *second;
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.pipeline = (char *)"videotestsrc num-buffers=1 ! imagefreeze";
+    harness_start(&harness, ops);
+    first = harness_next(&harness);
+    second = harness_next(&harness);
+    assert_ptr_not_equal(first->data, second->data);
+    assert_memory_equal(first->data, second->data, first->layout.size);
+    frame_unref(first);
+    frame_unref(second);
+    source_close(harness.source);
+}
+
+// Frames in use keep their picture: upstream never gets them to write into.
+static void test_frames_in_use_are_not_lent_again(void **state)
+{
+    struct harness harness;
+    struct frame *held, *frame;
+    uint8_t *before;
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.fps = 100;
+    harness.camera.pipeline = (char *)"videotestsrc is-live=true pattern=ball";
+    harness_start(&harness, ops);
+    held = harness_next(&harness);
+    before = malloc(held->layout.size);
+    memcpy(before, held->data, held->layout.size);
+    for (int i = 0; i < 20; i++) {
+        frame = harness_next(&harness);
+        assert_ptr_not_equal(frame, held);
+        frame_unref(frame);
+    }
+    assert_memory_equal(before, held->data, held->layout.size);
+    source_close(harness.source);
+    assert_memory_equal(before, held->data, held->layout.size);
+    frame_unref(held);
+    free(before);
+}
+
+// The first three bars of SMPTE EG 1 at 75 %: gray, yellow, cyan, as BT.601 limited range.
+static void test_smpte_bars_have_their_standard_values(void **state)
+{
+    static const uint8_t bars[3][3] = {{180, 128, 128}, {162, 44, 142}, {131, 156, 44}};
+    struct harness harness;
+    struct frame *frame;
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.format = (char *)"YU12";
+    harness.camera.width = 350;
+    harness.camera.pipeline = (char *)"videotestsrc pattern=smpte75";
+    harness_start(&harness, ops);
+    assert_string_equal(harness.source->mode.description, "GStreamer YU12 350x240@30");
+    assert_int_equal(harness.source->mode.layout.range, FRAME_RANGE_LIMITED);
+    frame = harness_next(&harness);
+    for (unsigned bar = 0; bar < 3; bar++) {
+        for (unsigned plane = 0; plane < 3; plane++) {
+            unsigned x = (bar * 50 + 25) / (plane ? 2 : 1);
+
+            assert_in_range(frame_plane(frame, plane)[x], bars[bar][plane] - 1u,
+                            bars[bar][plane] + 1u);
+        }
+    }
+    frame_unref(frame);
+    source_close(harness.source);
+}
+
+static void test_the_range_comes_from_the_colorimetry(void **state)
+{
+    struct harness harness;
+
+    (void)state;
+    copies_after(&harness, "videotestsrc ! video/x-raw,format=I420,colorimetry=1:4:0:0", 1);
+    assert_int_equal(harness.source->mode.layout.range, FRAME_RANGE_FULL);
+    source_close(harness.source);
+}
+
+static void test_capture_times_are_monotonic_clock_times(void **state)
+{
+    struct harness harness;
+    int64_t last_ns = clock_now_ns();
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.pipeline = (char *)"videotestsrc is-live=true";
+    harness_start(&harness, ops);
+    for (uint64_t i = 0; i < 5; i++) {
+        struct frame *frame = harness_next(&harness);
+
+        assert_true(frame->pts_ns > last_ns);
+        assert_true(frame->pts_ns <= frame->grabbed_ns + NS_PER_MS);
+        assert_true(frame->grabbed_ns - frame->pts_ns < NS_PER_S / 2);
+        last_ns = frame->pts_ns;
+        frame_unref(frame);
+    }
+    source_close(harness.source);
+}
+
+static void test_frames_nobody_took_in_time_are_dropped_and_counted(void **state)
+{
+    struct harness harness;
+    struct frame *first, *second;
+    int64_t later_ns;
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.fps = 100;
+    harness.camera.pipeline = (char *)"videotestsrc is-live=true";
+    harness_start(&harness, ops);
+    first = harness_next(&harness);
+    later_ns = clock_now_ns() + 200 * NS_PER_MS;
+    while (clock_now_ns() < later_ns) {
+        // The lane is busy for twenty periods.
+    }
+    second = harness_next(&harness);
+    assert_true(harness.source->counters.dropped >= 5);
+    assert_int_equal(second->sequence - first->sequence, harness.source->counters.dropped + 1);
+    frame_unref(first);
+    frame_unref(second);
+    source_close(harness.source);
+}
+
+static void test_bad_fragments_are_refused_with_a_sentence(void **state)
+{
+    static const struct {
+        const char *pipeline, *says;
+    } cases[] = {
+        {"", "syntax error"},
+        {"videotestsrc !", "syntax error"},
+        {"nosuchelement", "nosuchelement"},
+        {"videotestsrc ! fakesink", "could not link"},
+        {"audiotestsrc", "could not link"},
+        {"videotestsrc nosuchproperty=1", "nosuchproperty"},
+        {"audiotestsrc ! decodebin", "no video comes out"},
+        {"videotestsrc ! video/x-raw,format=v210", "could not link"},
+    };
+    struct harness harness;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        harness_init(&harness);
+        harness.camera.pipeline = (char *)cases[i].pipeline;
+        assert_int_equal(harness_open(&harness, ops), -EINVAL);
+        assert_contains(harness.error.text, "pipeline");
+        assert_contains(harness.error.text, cases[i].says);
+    }
+}
+
+static void test_formats_no_pipeline_delivers_are_refused(void **state)
+{
+    struct harness harness;
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.pipeline = (char *)"videotestsrc";
+    harness.camera.format = (char *)"MJPG";
+    assert_int_equal(harness_open(&harness, ops), -ENOTSUP);
+    assert_contains(harness.error.text, "MJPG");
+}
+
+static void test_errors_of_the_pipeline_end_the_source_with_its_text(void **state)
+{
+    struct harness harness;
+    struct frame *frame;
+    int r;
+
+    (void)state;
+    copies_after(&harness, "videotestsrc ! identity error-after=5", 2);
+    while ((r = source_next(harness.source, 2000, &harness.error, &frame)) == 0) {
+        frame_unref(frame);
+    }
+    assert_int_equal(r, -EPIPE);
+    assert_contains(harness.error.text, "Failed after iterations as requested");
+    source_close(harness.source);
+}
+
+static void test_a_pipeline_that_ends_says_so(void **state)
+{
+    struct harness harness;
+    struct frame *frame;
+
+    (void)state;
+    copies_after(&harness, "videotestsrc num-buffers=3", 3);
+    assert_int_equal(source_next(harness.source, 2000, &harness.error, &frame), -ENODATA);
+    assert_string_equal(harness.error.text, "the pipeline ended");
+    source_close(harness.source);
+}
+
+static void test_a_pipeline_without_frames_times_out(void **state)
+{
+    struct harness harness;
+
+    (void)state;
+    harness_init(&harness);
+    harness.camera.pipeline = (char *)"appsrc ! video/x-raw";
+    assert_int_equal(harness_open(&harness, ops), -ETIMEDOUT);
+    assert_contains(harness.error.text, "delivered nothing within 5 s");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elements_that_take_the_pool_cost_no_copy),
+        cmocka_unit_test(test_an_element_that_ignores_the_pool_costs_one_counted_copy_a_frame),
+        cmocka_unit_test(test_a_repeated_buffer_is_not_handed_out_twice),
+        cmocka_unit_test(test_frames_in_use_are_not_lent_again),
+        cmocka_unit_test(test_smpte_bars_have_their_standard_values),
+        cmocka_unit_test(test_the_range_comes_from_the_colorimetry),
+        cmocka_unit_test(test_capture_times_are_monotonic_clock_times),
+        cmocka_unit_test(test_frames_nobody_took_in_time_are_dropped_and_counted),
+        cmocka_unit_test(test_bad_fragments_are_refused_with_a_sentence),
+        cmocka_unit_test(test_formats_no_pipeline_delivers_are_refused),
+        cmocka_unit_test(test_errors_of_the_pipeline_end_the_source_with_its_text),
+        cmocka_unit_test(test_a_pipeline_that_ends_says_so),
+        cmocka_unit_test(test_a_pipeline_without_frames_times_out),
+    };
+
+    gst_init(&argc, &argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
