@@ -77,9 +77,10 @@ static GstElement *create_element(GstRTSPMediaFactory *factory, const GstRTSPUrl
 
     (void)factory;
     (void)url;
-    // Parameter sets come in band before every key frame; stating them again costs 40 bytes and
-    // helps a viewer that joins.
-    g_object_set(payloader, "pt", 96, "config-interval", -1, NULL);
+    // No config-interval: the encoder repeats the parameter sets before every key frame already,
+    // and the payloader would put them before each slice of one, where FFmpeg takes them for the
+    // start of another picture.
+    g_object_set(payloader, "pt", 96, NULL);
     set_if_there(payloader, "aggregate-mode", "zero-latency"); // since 1.18
     gst_bin_add_many(GST_BIN(bin), source, parser, payloader, NULL);
     gst_element_link_many(source, parser, payloader, NULL);

@@ -65,11 +65,16 @@ static struct stream *find_stream(struct rtsp_server *server, const GstRTSPConte
     return stream;
 }
 
-static const char *client_address(GstRTSPClient *client)
+// "127.0.0.1 over TCP", as agreed in SETUP.
+static void describe_viewer(const GstRTSPContext *context, char *buffer, size_t size)
 {
-    const char *address = gst_rtsp_connection_get_ip(gst_rtsp_client_get_connection(client));
+    GstRTSPStreamTransport *agreed = gst_rtsp_session_media_get_transport(context->sessmedia, 0);
+    const GstRTSPTransport *transport =
+        agreed ? gst_rtsp_stream_transport_get_transport(agreed) : NULL;
 
-    return address ? address : "unknown";
+    snprintf(buffer, size, "%s over %s",
+             transport && transport->destination ? transport->destination : "unknown",
+             transport && transport->lower_transport == GST_RTSP_LOWER_TRANS_TCP ? "TCP" : "UDP");
 }
 
 // Without a frame to begin with, DESCRIBE would wait 20 s: say at once that it is too early.
@@ -80,9 +85,9 @@ static GstRTSPStatusCode on_pre_describe(GstRTSPClient *client, GstRTSPContext *
     bool refuse = stream && !stream_can_serve(stream);
 
     if (refuse) {
-        log_info("%s: no picture yet, answering viewer %s with 503", stream_path(stream),
-                 client_address(client));
+        log_info("%s: no picture yet, answering a viewer with 503", stream_path(stream));
     }
+    (void)client;
     stream_unref(stream);
     return refuse ? GST_RTSP_STS_SERVICE_UNAVAILABLE : GST_RTSP_STS_OK;
 }
@@ -91,12 +96,14 @@ static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer dat
 {
     struct rtsp_server *server = data;
     struct stream *stream = find_stream(server, context);
+    char viewer[128];
 
     if (!stream) {
         return;
     }
-    viewers_add(server->viewers, gst_rtsp_session_get_sessionid(context->session), client,
-                client_address(client), stream_path(stream));
+    describe_viewer(context, viewer, sizeof viewer);
+    viewers_add(server->viewers, gst_rtsp_session_get_sessionid(context->session), client, viewer,
+                stream_path(stream));
     stream_want_key_frame(stream);
     stream_unref(stream);
 }

@@ -197,8 +197,9 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
     if (!supervisor->reconfigured) {
         log_write(fatal ? LOG_ERR : LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
-                  fatal ? "failed" : "restarting", "%s, %s in %.1f s", how,
-                  fatal ? "trying again" : "starting it again", delay_ms / 1e3);
+                  fatal ? "failed" : "restarting",
+                  delay_ms ? "%s, starting it again in %.1f s" : "%s, starting it again now", how,
+                  delay_ms / 1e3);
     }
     supervisor->reconfigured = false;
     set_timer(supervisor, delay_ms, on_start_timer);

@@ -7,7 +7,7 @@
 
 struct viewer {
     const void *client;
-    char *address, *stream_path; // owned
+    char *description, *stream_path; // owned
 };
 
 struct viewers {
@@ -19,7 +19,7 @@ static void free_viewer(gpointer data)
 {
     struct viewer *viewer = data;
 
-    g_free(viewer->address);
+    g_free(viewer->description);
     g_free(viewer->stream_path);
     g_free(viewer);
 }
@@ -59,16 +59,16 @@ static unsigned count_locked(struct viewers *viewers, const char *stream_path)
 }
 
 void viewers_add(struct viewers *viewers, const char *session, const void *client,
-                 const char *address, const char *stream_path)
+                 const char *description, const char *stream_path)
 {
     g_mutex_lock(&viewers->lock);
     if (!g_hash_table_contains(viewers->playing, session)) {
         struct viewer *viewer = g_new(struct viewer, 1);
 
-        *viewer = (struct viewer){client, g_strdup(address), g_strdup(stream_path)};
+        *viewer = (struct viewer){client, g_strdup(description), g_strdup(stream_path)};
         g_hash_table_insert(viewers->playing, g_strdup(session), viewer);
         log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, "playing", "%s: viewer %s came, %u now",
-                  stream_path, address, count_locked(viewers, stream_path));
+                  stream_path, description, count_locked(viewers, stream_path));
     }
     g_mutex_unlock(&viewers->lock);
 }
@@ -77,7 +77,7 @@ void viewers_add(struct viewers *viewers, const char *session, const void *clien
 static void log_gone(struct viewers *viewers, const struct viewer *viewer)
 {
     log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, "gone", "%s: viewer %s went, %u now",
-              viewer->stream_path, viewer->address, count_locked(viewers, viewer->stream_path));
+              viewer->stream_path, viewer->description, count_locked(viewers, viewer->stream_path));
 }
 
 void viewers_remove_session(struct viewers *viewers, const char *session)

@@ -9,10 +9,11 @@ struct viewers *viewers_new(void);
 // Takes NULL.
 void viewers_free(struct viewers *viewers);
 
-// `session` (its id) of `client` (an identity, never followed) at `address` plays the stream of
-// `stream_path`; a second call for one session changes nothing. Logs who came.
+// `session` (its id) of `client` (an identity, never followed) (`description`: from where and how,
+// for the log) plays the stream of `stream_path`; a second call for one session changes nothing.
+// Logs who came.
 void viewers_add(struct viewers *viewers, const char *session, const void *client,
-                 const char *address, const char *stream_path);
+                 const char *description, const char *stream_path);
 // Logs who went.
 void viewers_remove_session(struct viewers *viewers, const char *session);
 void viewers_remove_client(struct viewers *viewers, const void *client);
