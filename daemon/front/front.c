@@ -27,8 +27,9 @@ struct front {
     GPtrArray *cameras;         // owned struct front_camera, in the order of the configuration
     GMainLoop *loop;
     int64_t started_ns;
-    bool ready;
-    char *status;                                                // as systemd knows it; owned
+    bool ready;     // systemd has been told since the start or the last reload
+    bool announced; // the mounts have been logged
+    char *status;   // as systemd knows it; owned
     guint on_term, on_int, on_hup, ready_timer, pulse, watchdog; // GLib source ids; 0: none
 };
 
@@ -59,7 +60,10 @@ static gboolean become_ready(gpointer data)
 
     front->ready = true;
     g_clear_handle_id(&front->ready_timer, g_source_remove);
-    log_mounts(front);
+    if (!front->announced) {
+        front->announced = true;
+        log_mounts(front);
+    }
     notify_ready();
     return G_SOURCE_REMOVE;
 }

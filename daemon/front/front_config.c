@@ -8,7 +8,6 @@
 // Addresses are bound once: `config` keeps those in use.
 static void keep_addresses(struct config *old, struct config *config)
 {
-
     if (strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
         old->rtsp.port != config->rtsp.port ||
         strcmp(old->control.socket, config->control.socket) != 0) {
