@@ -1,0 +1,144 @@
+// What the RTSP library makes of a mount, without a network.
+#include "tests/unit/unit.h"
+
+#include "daemon/front/mount.h"
+#include "daemon/front/viewers.h"
+
+#include <string.h>
+
+struct fixture {
+    struct stream *stream;
+    GstRTSPMediaFactory *mount;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    assert_int_equal(stream_new("/front/edges", 4000, &fixture->stream), 0);
+    fixture->mount = mount_new(fixture->stream);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    g_clear_object(&fixture->mount);
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    stream_unref(fixture->stream);
+    free(fixture);
+    return 0;
+}
+
+static GstRTSPMedia *construct(struct fixture *fixture, const char *address)
+{
+    GstRTSPUrl *url;
+
+    assert_int_equal(gst_rtsp_url_parse(address, &url), GST_RTSP_OK);
+    GstRTSPMedia *media = gst_rtsp_media_factory_construct(fixture->mount, url);
+    gst_rtsp_url_free(url);
+    assert_non_null(media);
+    return media;
+}
+
+static void test_every_path_and_query_shares_one_media(void **state)
+{
+    struct fixture *fixture = *state;
+    GstRTSPMedia *first = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
+    GstRTSPMedia *query = construct(fixture, "rtsp://127.0.0.1:8554/front/edges?x=1");
+    GstRTSPMedia *alias = construct(fixture, "rtsp://127.0.0.1:8554/edges");
+
+    assert_ptr_equal(first, query);
+    assert_ptr_equal(first, alias);
+    g_object_unref(first);
+    g_object_unref(query);
+    g_object_unref(alias);
+}
+
+static void test_a_media_that_is_about_to_end_is_not_shared_any_more(void **state)
+{
+    struct fixture *fixture = *state;
+    GstRTSPMedia *ending = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
+
+    // As gst_rtsp_media_unprepare() announces it, before it begins.
+    g_signal_emit_by_name(ending, "target-state", GST_STATE_NULL);
+    GstRTSPMedia *next = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
+    assert_ptr_not_equal(ending, next);
+    g_object_unref(ending);
+    g_object_unref(next);
+}
+
+static void test_a_media_is_fed_until_it_ends(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_false(stream_is_watched(fixture->stream));
+    GstRTSPMedia *media = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
+    assert_true(stream_is_watched(fixture->stream));
+    g_signal_emit_by_name(media, "unprepared");
+    assert_false(stream_is_watched(fixture->stream));
+    g_object_unref(media);
+}
+
+static void test_a_media_holds_nothing_but_source_parser_and_payloader(void **state)
+{
+    struct fixture *fixture = *state;
+    GstRTSPMedia *media = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
+    GstElement *bin = gst_rtsp_media_get_element(media);
+    GstElement *payloader = gst_bin_get_by_name(GST_BIN(bin), "pay0");
+    guint payload_type;
+
+    assert_int_equal(GST_BIN_NUMCHILDREN(bin), 3);
+    g_object_get(payloader, "pt", &payload_type, NULL);
+    assert_int_equal(payload_type, 96);
+    assert_int_equal(gst_rtsp_media_n_streams(media), 1);
+    assert_true(gst_rtsp_media_is_shared(media));
+    assert_false(gst_rtsp_media_is_reusable(media));
+    assert_int_equal(gst_rtsp_media_get_protocols(media),
+                     GST_RTSP_LOWER_TRANS_UDP | GST_RTSP_LOWER_TRANS_TCP);
+    gst_object_unref(payloader);
+    gst_object_unref(bin);
+    g_object_unref(media);
+}
+
+static void test_viewers_are_counted_by_session_and_go_with_their_connection(void **state)
+{
+    struct viewers *viewers = viewers_new();
+    int one, other; // identities of connections
+
+    (void)state;
+    viewers_add(viewers, "a", &one, "127.0.0.1", "/front/edges");
+    viewers_add(viewers, "a", &one, "127.0.0.1", "/front/edges"); // PLAY after PAUSE
+    viewers_add(viewers, "b", &one, "127.0.0.1", "/front/gray");
+    viewers_add(viewers, "c", &other, "127.0.0.1", "/front/edges");
+    assert_int_equal(viewers_count(viewers, "/front/edges"), 2);
+    assert_int_equal(viewers_count(viewers, NULL), 3);
+    assert_true(viewers_has_client(viewers, &one, "/front/gray"));
+    assert_false(viewers_has_client(viewers, &other, "/front/gray"));
+
+    viewers_remove_client(viewers, &one);
+    assert_int_equal(viewers_count(viewers, NULL), 1);
+    viewers_remove_session(viewers, "c");
+    viewers_remove_session(viewers, "c");
+    assert_int_equal(viewers_count(viewers, NULL), 0);
+    viewers_free(viewers);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_every_path_and_query_shares_one_media),
+        TEST(test_a_media_that_is_about_to_end_is_not_shared_any_more),
+        TEST(test_a_media_is_fed_until_it_ends),
+        TEST(test_a_media_holds_nothing_but_source_parser_and_payloader),
+        cmocka_unit_test(test_viewers_are_counted_by_session_and_go_with_their_connection),
+    };
+
+    gst_init(&argc, &argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
