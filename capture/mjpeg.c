@@ -58,16 +58,32 @@ static const char *format_name(int subsampling, int colorspace, uint32_t width, 
     }
 }
 
+// A handle that met a broken header may refuse every JPEG after it (TurboJPEG 2.1.5): start afresh.
+static void renew_handle(struct mjpeg *mjpeg)
+{
+    tjhandle fresh = tjInitDecompress();
+
+    if (fresh) {
+        tjDestroy(mjpeg->handle);
+        mjpeg->handle = fresh;
+    }
+}
+
 const struct pixel_format *mjpeg_format(struct mjpeg *mjpeg, const uint8_t *data, size_t size,
                                         uint32_t width, uint32_t height)
 {
     int jpeg_width, jpeg_height, subsampling, colorspace;
     const char *name;
 
-    if (size == 0 || size > INT_MAX ||
-        tjDecompressHeader3(mjpeg->handle, data, size, &jpeg_width, &jpeg_height, &subsampling,
-                            &colorspace) < 0 ||
-        jpeg_width < 1 || jpeg_height < 1 || (uint32_t)jpeg_width != width ||
+    if (size == 0 || size > INT_MAX) {
+        return NULL;
+    }
+    if (tjDecompressHeader3(mjpeg->handle, data, size, &jpeg_width, &jpeg_height, &subsampling,
+                            &colorspace) < 0) {
+        renew_handle(mjpeg);
+        return NULL;
+    }
+    if (jpeg_width < 1 || jpeg_height < 1 || (uint32_t)jpeg_width != width ||
         (uint32_t)jpeg_height != height) {
         return NULL;
     }
@@ -104,5 +120,9 @@ int mjpeg_decode(struct mjpeg *mjpeg, const uint8_t *data, size_t size, struct f
         r = tjDecompressToYUVPlanes(mjpeg->handle, data, size, planes, (int)layout->width, strides,
                                     (int)layout->height, 0);
     }
-    return r < 0 && !is_harmless(mjpeg) ? -EBADMSG : 0;
+    if (r < 0 && !is_harmless(mjpeg)) {
+        renew_handle(mjpeg);
+        return -EBADMSG;
+    }
+    return 0;
 }

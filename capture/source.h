@@ -60,7 +60,8 @@ void source_mode_describe(struct source_mode *mode, const char *label);
 // "auto" takes the first V4L2 device that delivers a known format, else the pattern.
 // Errors carry a sentence that names the device and what is allowed: -ENOENT or -ENODEV (missing),
 // -EBUSY (another program streams from it), -EACCES, -EINVAL (not a capture device, bad pipeline),
-// -ENOTSUP (no format in common), -ETIMEDOUT (a pipeline or clip that delivers nothing).
+// -ENOTSUP (no format in common), -ETIMEDOUT (a pipeline that delivers nothing),
+// -ENODATA (clip unreadable).
 int source_open(const struct config_camera *camera, const struct source_environment *environment,
                 struct error *error, struct source **ret_source);
 int source_start(struct source *source, struct error *error);

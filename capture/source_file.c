@@ -53,19 +53,36 @@ static int check_path(const char *path, struct error *error)
     return status.st_size > 0 ? 0 : error_set(error, -ENODATA, "is empty");
 }
 
+// Links the first stream that the converter takes, in each round anew. The converter only converts
+// what no view takes.
+static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
+{
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(converter, "sink");
+
+    (void)decoder;
+    if (!gst_pad_is_linked(pad)) {
+        gst_pad_link(stream, pad);
+    }
+}
+
 static int make_intake(struct source_file *self, const struct source_environment *environment,
                        struct error *error)
 {
     g_autoptr(GstCaps) caps = gstreamer_caps_new(NULL, 0, 0, 0);
-    g_autoptr(GstElement) clip = NULL;
-    int r = intake_new("filesrc name=edged_clip ! decodebin ! videoconvert", caps, environment,
-                       error, &self->intake);
+    g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL;
+    GstBin *bin;
+    int r = intake_new("filesrc name=clip ! decodebin name=decoder videoconvert name=converter",
+                       caps, environment, error, &self->intake);
 
     if (r < 0) {
         return r;
     }
-    clip = gst_bin_get_by_name(GST_BIN(intake_pipeline(self->intake)), "edged_clip");
+    bin = GST_BIN(intake_pipeline(self->intake));
+    clip = gst_bin_get_by_name(bin, "clip");
+    decoder = gst_bin_get_by_name(bin, "decoder");
+    converter = gst_bin_get_by_name(bin, "converter");
     g_object_set(clip, "location", self->path, NULL);
+    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
     return 0;
 }
 
@@ -97,7 +114,7 @@ static int open_clip(struct source_file *self, const struct source_environment *
         return r;
     }
     r = intake_open(self->intake, &self->source.mode, error);
-    return r == -EPIPE || r == -EINVAL ? -ENODATA : r;
+    return r == -EPIPE || r == -EINVAL || r == -ETIMEDOUT ? -ENODATA : r;
 }
 
 static int file_source_open(const struct config_camera *camera,

@@ -28,14 +28,18 @@ int v4l2_device_ioctl(const struct v4l2_device *device, unsigned long request, v
 static void append_capture_device(char *text, size_t size, const char *path)
 {
     struct v4l2_capability capability = {0};
-    _cleanup_(cleanup_close) int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     size_t length = strlen(text);
+    int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
-    if (fd >= 0 && v4l2_ioctl(fd, VIDIOC_QUERYCAP, &capability) == 0 &&
+    if (fd < 0) {
+        return;
+    }
+    if (v4l2_ioctl(fd, VIDIOC_QUERYCAP, &capability) == 0 &&
         device_caps(&capability) & CAPTURE_CAPS) {
         snprintf(text + length, size - length, "%s%s (%.32s)", length > 0 ? ", " : "", path,
                  (const char *)capability.card);
     }
+    v4l2_close(fd);
 }
 
 void v4l2_device_list(char *text, size_t size)

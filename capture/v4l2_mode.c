@@ -148,13 +148,15 @@ static int try_candidate(const struct v4l2_device *device, const struct v4l2_can
 int v4l2_mode_negotiate(const struct v4l2_device *device, const struct config_camera *wish,
                         struct error *error, struct v4l2_mode *ret_mode)
 {
+    bool any = strcmp(wish->format, "auto") == 0;
     struct v4l2_candidates candidates;
     int r;
 
     v4l2_candidates_find(device, wish, &candidates);
-    r = error_set(error, -ENOTSUP, "%s has no format edged can use%s%s; it offers %s", device->path,
-                  strcmp(wish->format, "auto") ? " as " : "",
-                  strcmp(wish->format, "auto") ? wish->format : "", candidates.offered);
+    r = error_set(error, -ENOTSUP, "%s has no format edged can use%s%s%s; it offers %s",
+                  device->path, any ? "" : " as ", any ? "" : wish->format,
+                  wish->io == CONFIG_V4L2_IO_USERPTR ? " with io = \"userptr\"" : "",
+                  candidates.offered);
     for (size_t i = 0; i < candidates.count && r == -ENOTSUP; i++) {
         r = try_candidate(device, &candidates.list[i], wish->fps, error, ret_mode);
     }

@@ -44,14 +44,22 @@ def wait_until(what, condition, timeout_s):
         time.sleep(0.1)
 
 
-def decode_gray(url, frames, timeout_s):
-    """The luma of the first `frames` pictures a TCP viewer of `url` decodes, limited range kept."""
+def picture_size(url, timeout_s):
+    """(width, height) of the stream at `url`, or None while the server does not serve it."""
     probe = subprocess.run(
         ["ffprobe", "-v", "error", "-rtsp_transport", "tcp", "-select_streams", "v",
          "-show_entries", "stream=width,height", "-of", "csv=p=0", url],
-        capture_output=True, text=True, timeout=timeout_s)
-    assert probe.returncode == 0, probe.stderr
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s)
+    if probe.returncode != 0:
+        return None
     width, height = map(int, probe.stdout.strip().split(",")[:2])
+    return width, height
+
+
+def decode_gray(url, frames, timeout_s):
+    """The luma of the first `frames` pictures a TCP viewer of `url` decodes, limited range kept."""
+    width, height = picture_size(url, timeout_s) or (0, 0)
+    assert width, f"{url} is not served"
     client = subprocess.run(
         ["ffmpeg", "-v", "error", "-rtsp_transport", "tcp", "-i", url, "-frames:v", str(frames),
          "-vf", "extractplanes=y", "-f", "rawvideo", "-pix_fmt", "gray", "-"],

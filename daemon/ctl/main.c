@@ -2,6 +2,7 @@
 // name; its result is the exit status.
 #include "config/base.h"
 #include "config/suggest.h"
+#include "daemon/ctl/process.h"
 #include "daemon/ctl/status.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"status", "what the running edged does", ctl_status},
+    {"process", "a view of a picture or a clip", ctl_process},
 };
 
 static void print_usage(FILE *file)

@@ -77,8 +77,9 @@ static GstElement *create_element(GstRTSPMediaFactory *factory, const GstRTSPUrl
 
     (void)factory;
     (void)url;
-    // Parameter sets come in band before every key frame. The payloader would repeat them before
-    // every slice of one, which cuts the key frame in two for FFmpeg: so no config-interval.
+    // No config-interval: the encoder repeats the parameter sets before every key frame already,
+    // and the payloader would put them before each slice of one, where FFmpeg takes them for the
+    // start of another picture.
     g_object_set(payloader, "pt", 96, NULL);
     set_if_there(payloader, "aggregate-mode", "zero-latency"); // since 1.18
     gst_bin_add_many(GST_BIN(bin), source, parser, payloader, NULL);

@@ -70,6 +70,9 @@ static uint32_t draw_jpeg(const struct fake_camera *camera, uint8_t *data)
 {
     uint32_t size = (uint32_t)camera->jpeg_size;
 
+    if (size == 0) {
+        return 0;
+    }
     memcpy(data, camera->jpeg, size);
     if (fake_every(camera, "damage-every", 1) && fake_option_is(camera, "damage", "truncated")) {
         return size / 2;

@@ -1,4 +1,5 @@
-// The functions that stand in the place of libv4l2's, and the streaming behind them.
+// The functions that stand in the place of libv4l2's, and the streaming behind them. All parts of
+// the camera are one translation unit, so that a test program can take it in with one include.
 #include "tests/fake_v4l2/fake_camera.h"
 
 #include <errno.h>
@@ -16,6 +17,12 @@
 
 #define CAMERAS 8
 #define JPEG_MAX (4 << 20)
+
+// clang-format off
+#include "tests/fake_v4l2/fake_camera.c"
+#include "tests/fake_v4l2/fake_controls.c"
+#include "tests/fake_v4l2/fake_picture.c"
+// clang-format on
 
 static struct fake_camera cameras[CAMERAS];
 

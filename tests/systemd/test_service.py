@@ -19,6 +19,11 @@ class Service:
     def __init__(self, container):
         self.bed = container
         self.port = beds.free_port()
+        self.invocation = None
+
+    def start(self):
+        self.bed.restart(self.conf())
+        self.invocation = self.bed.property("InvocationID")
 
     def conf(self, views='{ name = "edges"; view = "edges"; }'):
         return f"""
@@ -34,17 +39,17 @@ class Service:
         return int(self.bed.property("MainPID"))
 
     def messages(self, message_id):
-        """Journal entries of this run of edged with that MESSAGE_ID."""
+        """Journal entries with that MESSAGE_ID of edged as the fixture started it."""
         lines = self.bed.check(
             f"journalctl -o json MESSAGE_ID={message_id} "
-            f"_SYSTEMD_INVOCATION_ID={self.bed.property('InvocationID')}").splitlines()
+            f"_SYSTEMD_INVOCATION_ID={self.invocation}").splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 @pytest.fixture
 def service(container):
     service = Service(container)
-    container.restart(service.conf())
+    service.start()
     yield service
     container.run("systemctl stop edged; systemctl reset-failed edged")
 
@@ -68,7 +73,8 @@ def test_reload_takes_new_settings_without_a_new_process(service):
     before = service.main_pid()
     service.bed.write(beds.CONF, service.conf('{ name = "plain"; view = "gray"; }'))
     service.bed.check("systemctl reload edged")
-    assert beds.decode_gray(service.url("plain"), 3, 30).shape == (3, 360, 640)
+    beds.wait_until("the new view", lambda: beds.picture_size(service.url("plain"), 30), 10)
+    assert beds.picture_size(service.url("edges"), 30) is None
     assert service.main_pid() == before
     assert service.bed.property("ActiveState") == "active"
 

@@ -1,12 +1,7 @@
 // What good configurations become, and back to text.
 #include "config/config.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
@@ -121,6 +116,16 @@ static void test_cameras_and_views_come_as_written(void **state)
     assert_string_equal(config->cameras[1].views[0].name, "edges");
     assert_string_equal(config->cameras[2].path, "/srv/stra\xc3\x9f"
                                                  "e.mp4");
+}
+
+// The loader marks long integers for libconfig; in a string nothing may change.
+static void test_long_numbers_in_strings_stay_as_they_are(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("/* \" 12345678901 */ control = { socket = \"\\\" 12345678901 # \\\\\"; };");
+
+    (void)state;
+    assert_string_equal(config->control.socket, "\" 12345678901 # \\");
 }
 
 static void test_formatted_text_reads_back_as_the_same_settings(void **state)
@@ -319,6 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty_text_is_one_auto_camera_with_edges),
         cmocka_unit_test(test_cameras_and_views_come_as_written),
+        cmocka_unit_test(test_long_numbers_in_strings_stay_as_they_are),
         cmocka_unit_test(test_formatted_text_reads_back_as_the_same_settings),
         cmocka_unit_test(test_format_of_one_camera_differs_only_with_its_settings),
         cmocka_unit_test(test_numbers_are_read_and_written_alike_in_every_locale),

@@ -1,13 +1,8 @@
 // The documents in the repository are what the schema says. After a change of the schema,
 // EDGED_UPDATE_DOCUMENTS=1 makes this program rewrite them.
 #include "config/config.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 typedef int document_writer(FILE *file);

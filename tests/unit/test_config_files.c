@@ -1,12 +1,7 @@
 // Files: what cannot be read, what is no configuration, and places inside included files.
 #include "config/config.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <ftw.h>
 #include <string.h>

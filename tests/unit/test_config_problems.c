@@ -1,12 +1,7 @@
 // Every mistake in a configuration gets its sentence, word for word.
 #include "config/config.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <string.h>
 
@@ -96,6 +91,8 @@ static void test_integers_too_long_for_an_int_are_refused_not_cut(void **state)
 {
     static const struct expectation cut[] = {
         {"cameras = ( { width = 4294968576; } );",
+         "cameras[0].width: got 4294968576, allowed: an even integer from 16 to 8192 (pixels)"},
+        {"/* c * / */ cameras = ( { width = 4294968576; } );",
          "cameras[0].width: got 4294968576, allowed: an even integer from 16 to 8192 (pixels)"},
         {"cameras = ( { width = 4294968576L; } );",
          "cameras[0].width: got 4294968576, allowed: an even integer from 16 to 8192 (pixels)"},

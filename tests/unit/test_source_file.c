@@ -1,7 +1,6 @@
 // Runs from the root of the repository, for tests/data.
 #include "source_harness.h"
 
-#include <fcntl.h>
 #include <gst/gst.h>
 #include <stdio.h>
 

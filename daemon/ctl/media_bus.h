@@ -1,0 +1,17 @@
+// What pictures and clips share: a pipeline as a scoped object, and its end as an errno.
+#pragma once
+
+#include "config/base.h"
+
+#include <gst/gst.h>
+
+// Parses a launch line. -ENOTSUP with GStreamer's words when an element is missing. The caller ends
+// the pipeline with cleanup_pipeline().
+int media_pipeline_new(const char *launch, struct error *error, GstElement **ret_pipeline);
+// Stops and frees; NULL is fine.
+void cleanup_pipeline(GstElement **pipeline);
+// Sets the `location` of the element called `name`.
+void media_set_location(GstElement *pipeline, const char *name, const char *path);
+// Waits for the end of the stream: 0, or -EIO with the text of the first error, the file name
+// `path` in front.
+int media_wait(GstElement *pipeline, const char *path, struct error *error);

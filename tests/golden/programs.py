@@ -1,0 +1,5 @@
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EDGECTL = ROOT / os.environ.get("EDGED_BUILD", "build") / "edgectl"

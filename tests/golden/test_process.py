@@ -1,0 +1,142 @@
+"""Every wrong use of `edgectl process` gets a sentence, its status, and leaves no file behind."""
+
+import os
+import signal
+import subprocess
+
+import cv2
+import pytest
+
+import oracle
+import programs
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A folder with good and bad inputs."""
+    image = cv2.imread(str(oracle.DATA / "coffee.png"))
+    assert cv2.imwrite(str(tmp_path / "good.pgm"), oracle.gray(image))
+    assert cv2.imwrite(str(tmp_path / "good.ppm"), image)
+    assert cv2.imwrite(str(tmp_path / "good.jpg"), image)
+    clip = (oracle.DATA / "street.mp4").read_bytes()
+    bad = {
+        "empty.pgm": b"",
+        "short.pgm": (tmp_path / "good.pgm").read_bytes()[:1000],
+        "short.png": (oracle.DATA / "coffee.png").read_bytes()[:20000],
+        "short.jpg": (tmp_path / "good.jpg").read_bytes()[:20000],
+        "short.mp4": clip[:300000],
+        "plain.pgm": b"P2\n1 1\n255\n0\n",
+        "deep.pgm": b"P5\n1 1\n65535\n\0\0",
+        "zero.pgm": b"P5\n0 5\n255\n",
+        "huge.pgm": b"P5\n99999999999999999999 5\n255\n",
+        "header.ppm": b"P6\n12",
+        "text.png": b"This is no picture. " * 100,
+        "text.mp4": b"This is no clip. " * 100,
+    }
+    for name, content in bad.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "folder.pgm").mkdir()
+    return tmp_path
+
+
+WRONG = [
+    ("missing.pgm", "out.pgm", "missing.pgm: No such file"),
+    ("empty.pgm", "out.pgm", "the file is empty"),
+    ("short.pgm", "out.pgm", "truncated, row 2 of 400"),
+    ("short.png", "out.pgm", "short.png: "),
+    ("short.jpg", "out.pgm", "truncated, the JPEG has no end marker"),
+    ("short.mp4", "out.mp4", "truncated, the video ends after"),
+    ("plain.pgm", "out.pgm", "neither P5 nor P6"),
+    ("deep.pgm", "out.pgm", "allowed is 0..255"),
+    ("zero.pgm", "out.pgm", "allowed are 1x1 to 32768x32768"),
+    ("huge.pgm", "out.pgm", "allowed are 1x1 to 32768x32768"),
+    ("header.ppm", "out.ppm", "broken header"),
+    ("text.png", "out.pgm", "text.png: "),
+    ("text.mp4", "out.mp4", "text.mp4: "),
+    ("folder.pgm", "out.pgm", "no regular file"),
+    ("good.pgm", "folder.pgm", "no regular file"),
+    ("good.pgm", "nowhere/out.pgm", "cannot write there: No such file or directory"),
+    ("good.pgm", "good.pgm", "input and output are the same file"),
+    ("good.pgm", "./good.pgm", "input and output are the same file"),
+    ("good.pgm", "out.mp4", "a picture makes a picture and a clip makes a clip"),
+    ("good.pgm", "out.gif", "allowed are .pgm .ppm .png"),
+    ("good.pgm", "out.avi", "cannot write this kind of file"),
+    ("good.gif", "out.pgm", "unknown kind of file, allowed are .pgm"),
+    ("good.pgm", "out", "cannot write this kind of file"),
+]
+
+
+@pytest.mark.parametrize("source, target, message", WRONG)
+def test_wrong_files_are_named_and_nothing_is_left(process, files, source, target, message):
+    before = sorted(os.listdir(files))
+    result = process(f"{files}/{source}", f"{files}/{target}")
+    assert result.returncode == 1
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert sorted(os.listdir(files)) == before
+
+
+USAGE = [
+    ([], 2, "Usage: edgectl process"),
+    (["good.pgm"], 2, "Usage: edgectl process"),
+    (["--colour", "good.pgm", "out.pgm"], 2, "Usage: edgectl process"),
+    (["--view", "edgse", "good.pgm", "out.pgm"], 2, '"edges"'),
+    (["--set", "gian=2", "good.pgm", "out.pgm"], 2, 'did you mean "gain"'),
+    (["--set", "gain=x", "good.pgm", "out.pgm"], 2, "allowed: a number from"),
+    (["--set", "gain", "good.pgm", "out.pgm"], 2, "expected KEY=VALUE"),
+    (["--backend", "gpu", "good.pgm", "out.pgm"], 2, "allowed are auto, cpu, cuda"),
+    (["--backend", "cuda", "good.pgm", "out.pgm"], 1, "this build has no CUDA kernels"),
+    (["--previous", "good.ppm", "good.pgm", "out.pgm"], 2, "looks at one picture only"),
+    (["--view", "camera", "good.ppm", "out.pgm"], 1, "does not fit a .pgm"),
+]
+
+
+@pytest.mark.parametrize("words, status, message", USAGE)
+def test_wrong_words_say_what_is_allowed(process, files, words, status, message):
+    result = process(*[files / word if "." in word else word for word in words])
+    assert result.returncode == status
+    assert message in result.stderr
+    assert not (files / "out.pgm").exists()
+
+
+def test_a_failure_leaves_the_old_output_as_it_was(process, files):
+    (files / "out.pgm").write_bytes(b"precious")
+    assert process(files / "short.pgm", files / "out.pgm").returncode == 1
+    assert (files / "out.pgm").read_bytes() == b"precious"
+
+
+def test_comments_in_a_header_are_skipped(process, tmp_path):
+    (tmp_path / "in.pgm").write_bytes(b"P5 # one\n# two\n2 #three\n 1\n255\n\x10\x20")
+    assert process("--view", "gray", tmp_path / "in.pgm", tmp_path / "out.pgm").returncode == 0
+    assert (tmp_path / "out.pgm").read_bytes() == b"P5\n2 1\n255\n\x10\x20"
+
+
+@pytest.mark.parametrize("suffix", ["mp4", "mkv"])
+def test_a_clip_becomes_its_edges_frame_by_frame(process, tmp_path, suffix):
+    source, target = oracle.DATA / "street.mp4", tmp_path / f"out.{suffix}"
+    result = process("--set", "bitrate_kbps=20000", source, target)
+    assert result.returncode == 0, result.stderr
+    before, after = cv2.VideoCapture(str(source)), cv2.VideoCapture(str(target))
+    assert after.get(cv2.CAP_PROP_FPS) == pytest.approx(before.get(cv2.CAP_PROP_FPS), rel=0.01)
+    count = 0
+    while True:
+        more, image = before.read()
+        decoded, got = after.read()
+        assert decoded == more
+        if not more:
+            break
+        if count % 40 == 0:
+            expected = oracle.edges(oracle.gray(image))
+            assert cv2.PSNR(oracle.gray(got), expected) > 25, f"frame {count}"
+        count += 1
+    assert count > 100
+
+
+def test_an_interrupt_leaves_no_file(tmp_path):
+    command = [str(programs.EDGECTL), "process", str(oracle.DATA / "street.mp4"),
+               str(tmp_path / "out.mp4")]
+    work = subprocess.Popen(command)
+    while not os.listdir(tmp_path):
+        assert work.poll() is None
+    work.send_signal(signal.SIGINT)
+    assert work.wait(timeout=30) in (128 + signal.SIGINT, -signal.SIGINT)
+    assert os.listdir(tmp_path) == []

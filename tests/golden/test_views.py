@@ -1,0 +1,97 @@
+"""Gray and edges equal OpenCV bit for bit, on real pictures and on sizes that hurt."""
+
+import os
+import random
+
+import cv2
+import numpy as np
+import pytest
+
+import oracle
+
+GAINS = [1.0, 0.5, 0.25, 1.5, 2.0, 0.3333, 3.7, 0.01, 100.0]
+SIZES = [(1, 1), (2, 1), (1, 2), (3, 3), (1, 257), (641, 1), (63, 5), (64, 4), (65, 3), (127, 2),
+         (129, 7), (321, 241), (1919, 3)]
+
+
+@pytest.fixture(scope="module", params=oracle.PICTURES)
+def picture(request):
+    return oracle.picture(request.param)
+
+
+def compute(process, tmp_path, image, *options):
+    """`image` (gray or BGR) through edgectl in the exact formats."""
+    source = tmp_path / ("in.pgm" if image.ndim == 2 else "in.ppm")
+    assert cv2.imwrite(str(source), image)
+    result = process(*options, source, tmp_path / "out.pgm")
+    assert result.returncode == 0, result.stderr
+    return cv2.imread(str(tmp_path / "out.pgm"), cv2.IMREAD_UNCHANGED)
+
+
+def assert_equal(got, expected):
+    assert got.shape == expected.shape
+    wrong = np.argwhere(got != expected)
+    assert len(wrong) == 0, f"{len(wrong)} pixels differ, the first at {wrong[0]}"
+
+
+def test_gray_of_a_colour_picture_is_opencvs(process, tmp_path, picture):
+    assert_equal(compute(process, tmp_path, picture, "--view", "gray"), oracle.gray(picture))
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+def test_edges_of_a_colour_picture_are_opencvs(process, tmp_path, picture, norm):
+    got = compute(process, tmp_path, picture, "--view", "edges", "--set", f"norm={norm}")
+    assert_equal(got, oracle.edges(oracle.gray(picture), norm))
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("gain", GAINS)
+def test_edges_with_a_gain_round_as_numpy_does(process, tmp_path, picture, norm, gain):
+    gray = oracle.gray(picture)
+    got = compute(process, tmp_path, gray, "--set", f"norm={norm}", "--set", f"gain={gain!r}")
+    assert_equal(got, oracle.edges(gray, norm, gain))
+
+
+def test_a_png_is_read_exactly(process, tmp_path):
+    name = oracle.DATA / "chelsea.png"
+    assert process("--view", "camera", name, tmp_path / "out.ppm").returncode == 0
+    assert_equal(cv2.imread(str(tmp_path / "out.ppm")), cv2.imread(str(name)))
+    assert process(name, tmp_path / "out.png").returncode == 0
+    assert_equal(cv2.imread(str(tmp_path / "out.png"), cv2.IMREAD_UNCHANGED),
+                 oracle.edges(oracle.gray(cv2.imread(str(name)))))
+
+
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
+def test_every_size_replicates_its_border(process, tmp_path, size, norm):
+    width, height = size
+    noise = np.random.default_rng(width * 10007 + height).integers(0, 256, (height, width, 3))
+    image = noise.astype(np.uint8)
+    got = compute(process, tmp_path, image, "--set", f"norm={norm}")
+    assert_equal(got, oracle.edges(oracle.gray(image), norm))
+
+
+def test_random_pictures_equal_opencv(process, tmp_path):
+    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
+    print(f"EDGED_SEED={seed}")  # shown when the test fails
+    chance = np.random.default_rng(seed)
+    for _ in range(40):
+        height, width = chance.integers(1, 300, 2)
+        spread = chance.integers(1, 257)
+        image = chance.integers(0, spread, (height, width, 3)).astype(np.uint8)
+        norm = ["l2", "l1"][chance.integers(2)]
+        gain = float(chance.choice([1.0, chance.uniform(0.05, 4)]))
+        got = compute(process, tmp_path, image, "--set", f"norm={norm}", "--set", f"gain={gain!r}")
+        assert_equal(got, oracle.edges(oracle.gray(image), norm, gain))
+
+
+def test_gray_in_every_colour_is_opencvs(process, tmp_path):
+    """All 2^24 colours."""
+    index = np.arange(1 << 24, dtype=np.uint32).reshape(4096, 4096)
+    image = np.stack([index & 255, index >> 8 & 255, index >> 16], axis=2).astype(np.uint8)
+    assert_equal(compute(process, tmp_path, image, "--view", "gray"), oracle.gray(image))
+
+
+def test_a_gray_file_stays_gray_in_the_camera_view(process, tmp_path, picture):
+    gray = oracle.gray(picture)
+    assert_equal(compute(process, tmp_path, gray, "--view", "camera"), gray)

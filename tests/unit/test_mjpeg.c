@@ -1,0 +1,319 @@
+// JPEGs from a camera: the decoder alone, and the V4L2 source with the fake camera (linked in, see
+// test_source_v4l2.c). The oracle is TurboJPEG's own tjDecompressToYUV2().
+#include "tests/unit/unit.h"
+
+#include "capture/mjpeg.h"
+#include "capture/source.h"
+
+#include <errno.h>
+#include <linux/videodev2.h>
+#include <stdio.h>
+#include <string.h>
+#include <turbojpeg.h>
+
+// Last, for it is the code of the camera.
+#include "tests/fake_v4l2/fake_v4l2.c"
+
+static const struct {
+    int subsampling;
+    int width, height;
+    const char *format;
+} kinds[] = {
+    {TJSAMP_420, 64, 48, "YU12"},  {TJSAMP_422, 64, 48, "422P"}, {TJSAMP_444, 64, 48, "444P"},
+    {TJSAMP_GRAY, 64, 48, "GREY"}, {TJSAMP_440, 64, 48, "RGB3"}, {TJSAMP_411, 64, 48, "RGB3"},
+    {TJSAMP_420, 70, 50, "YU12"},  {TJSAMP_422, 70, 51, "422P"}, {TJSAMP_444, 71, 53, "444P"},
+    {TJSAMP_GRAY, 71, 53, "GREY"}, {TJSAMP_420, 71, 50, "RGB3"}, {TJSAMP_420, 70, 51, "RGB3"},
+};
+
+struct jpeg {
+    unsigned char *data;
+    unsigned long size;
+};
+
+static struct jpeg make_jpeg(int width, int height, int subsampling)
+{
+    struct jpeg jpeg = {0};
+    tjhandle handle = tjInitCompress();
+    unsigned char *rgb = malloc((size_t)width * (size_t)height * 3);
+
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+            rgb[(y * width + x) * 3] = (unsigned char)(x * 3 + y);
+            rgb[(y * width + x) * 3 + 1] = (unsigned char)(x * y / 8);
+            rgb[(y * width + x) * 3 + 2] = (unsigned char)(255 - x - y);
+        }
+    }
+    assert_int_equal(tjCompress2(handle, rgb, width, 0, height, TJPF_RGB, &jpeg.data, &jpeg.size,
+                                 subsampling, 90, 0),
+                     0);
+    free(rgb);
+    tjDestroy(handle);
+    return jpeg;
+}
+
+// The planes as TurboJPEG itself decodes them, or RGB.
+static unsigned char *decode_with_oracle(const struct jpeg *jpeg, int width, int height, bool rgb)
+{
+    tjhandle handle = tjInitDecompress();
+    unsigned char *picture = malloc((size_t)(width + 8) * (size_t)(height + 8) * 3);
+    int r = rgb ? tjDecompress2(handle, jpeg->data, jpeg->size, picture, width, width * 3, height,
+                                TJPF_RGB, 0)
+                : tjDecompressToYUV2(handle, jpeg->data, jpeg->size, picture, width, 1, height, 0);
+
+    assert_int_equal(r, 0);
+    tjDestroy(handle);
+    return picture;
+}
+
+static void assert_equals_packed_planes(const struct frame *frame, const unsigned char *expected)
+{
+    for (unsigned p = 0; p < frame->layout.format->plane_count; p++) {
+        for (uint32_t y = 0; y < frame->layout.planes[p].rows; y++) {
+            assert_memory_equal(frame_plane(frame, p) + y * frame->layout.planes[p].stride,
+                                expected, frame->layout.planes[p].width_bytes);
+            expected += frame->layout.planes[p].width_bytes;
+        }
+    }
+}
+
+static struct frame *new_frame(const char *format, int width, int height)
+{
+    struct frame_layout layout;
+    struct frame_pool *pool;
+    struct frame *frame;
+
+    frame_layout_init(&layout, pixel_format_by_name(format), (uint32_t)width, (uint32_t)height, 64);
+    assert_int_equal(frame_pool_new(&layout, 1, frame_allocator_host(), &pool), 0);
+    frame = frame_pool_take(pool);
+    frame_pool_unref(pool);
+    return frame;
+}
+
+static void test_every_subsampling_decodes_as_turbojpeg_does(void **state)
+{
+    struct mjpeg *mjpeg;
+
+    (void)state;
+    assert_int_equal(mjpeg_new(&mjpeg), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        int width = kinds[i].width, height = kinds[i].height;
+        struct jpeg jpeg = make_jpeg(width, height, kinds[i].subsampling);
+        unsigned char *expected =
+            decode_with_oracle(&jpeg, width, height, strcmp(kinds[i].format, "RGB3") == 0);
+        struct frame *frame = new_frame(kinds[i].format, width, height);
+
+        assert_string_equal(
+            mjpeg_format(mjpeg, jpeg.data, jpeg.size, (uint32_t)width, (uint32_t)height)->name,
+            kinds[i].format);
+        assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, frame), 0);
+        assert_equals_packed_planes(frame, expected);
+        frame_unref(frame);
+        free(expected);
+        tjFree(jpeg.data);
+    }
+    mjpeg_free(mjpeg);
+}
+
+static void test_every_truncation_is_an_error_and_the_next_jpeg_decodes(void **state)
+{
+    struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
+    struct frame *frame = new_frame("422P", 64, 48);
+    struct mjpeg *mjpeg;
+
+    (void)state;
+    assert_int_equal(mjpeg_new(&mjpeg), 0);
+    // The two bytes of the end marker are no part of the picture.
+    for (unsigned long size = 0; size < jpeg.size - 2; size++) {
+        // A copy of its own, so that a read beyond it is seen.
+        uint8_t *part = malloc(size ? size : 1);
+
+        memcpy(part, jpeg.data, size);
+        assert_int_equal(mjpeg_decode(mjpeg, part, size, frame), -EBADMSG);
+        assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, frame), 0);
+        free(part);
+    }
+    mjpeg_free(mjpeg);
+    frame_unref(frame);
+    tjFree(jpeg.data);
+}
+
+static void test_padding_before_the_end_marker_is_no_damage(void **state)
+{
+    struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
+    struct frame *frame = new_frame("422P", 64, 48);
+    uint8_t *padded = calloc(1, jpeg.size + 2);
+    struct mjpeg *mjpeg;
+
+    (void)state;
+    assert_int_equal(mjpeg_new(&mjpeg), 0);
+    memcpy(padded, jpeg.data, jpeg.size - 2);
+    memcpy(padded + jpeg.size, "\xff\xd9", 2);
+    assert_int_equal(mjpeg_decode(mjpeg, padded, jpeg.size + 2, frame), 0);
+    mjpeg_free(mjpeg);
+    frame_unref(frame);
+    tjFree(jpeg.data);
+    free(padded);
+}
+
+static void test_damage_anywhere_never_crashes(void **state)
+{
+    struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_420);
+    struct frame *frame = new_frame("YU12", 64, 48);
+    uint8_t *damaged = malloc(jpeg.size);
+    unsigned refused = 0;
+    uint32_t random = 1;
+    struct mjpeg *mjpeg;
+
+    (void)state;
+    assert_int_equal(mjpeg_new(&mjpeg), 0);
+    for (int n = 0; n < 2000; n++) {
+        memcpy(damaged, jpeg.data, jpeg.size);
+        for (int i = 0; i < 4; i++) {
+            random = random * 1664525 + 1013904223;
+            damaged[(random >> 8) % jpeg.size] = (uint8_t)random;
+        }
+        refused += mjpeg_decode(mjpeg, damaged, jpeg.size, frame) == -EBADMSG;
+    }
+    assert_in_range(refused, 500, 2000);
+    mjpeg_free(mjpeg);
+    frame_unref(frame);
+    tjFree(jpeg.data);
+    free(damaged);
+}
+
+static void test_a_jpeg_of_another_size_or_subsampling_is_refused(void **state)
+{
+    struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
+    struct frame *small = new_frame("422P", 32, 48), *other = new_frame("YU12", 64, 48);
+    struct mjpeg *mjpeg;
+
+    (void)state;
+    assert_int_equal(mjpeg_new(&mjpeg), 0);
+    assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, small), -EBADMSG);
+    assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, other), -EBADMSG);
+    mjpeg_free(mjpeg);
+    frame_unref(small);
+    frame_unref(other);
+    tjFree(jpeg.data);
+}
+
+static struct copies copies;
+
+// The fake camera that shows `jpeg`, started.
+static struct source *start_camera(const struct jpeg *jpeg, int width, int height, const char *more)
+{
+    struct config_camera wish = {
+        .device = (char *)"/dev/video0",
+        .format = (char *)"auto",
+        .width = width,
+        .height = height,
+        .fps = 200,
+    };
+    struct source_environment environment = {frame_allocator_host(), &copies};
+    char path[] = "/tmp/test_mjpeg.XXXXXX", camera[256];
+    struct error error = {0};
+    struct source *source;
+    int fd = mkstemp(path);
+
+    assert_int_equal(write(fd, jpeg->data, jpeg->size), jpeg->size);
+    close(fd);
+    snprintf(camera, sizeof camera, "format=MJPG size=%dx%d fps=200 mjpg=%s %s", width, height,
+             path, more);
+    setenv("EDGED_FAKE_V4L2", camera, 1);
+    memset(&copies, 0, sizeof copies);
+    if (source_v4l2_ops.open(&wish, &environment, &error, &source) < 0) {
+        fail_msg("%s: %s", camera, error.text);
+    }
+    unlink(path);
+    assert_int_equal(source_v4l2_ops.start(source, &error), 0);
+    return source;
+}
+
+static void test_mjpg_is_decoded_into_its_own_subsampling_with_one_counted_copy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        int width = kinds[i].width, height = kinds[i].height;
+        struct jpeg jpeg = make_jpeg(width, height, kinds[i].subsampling);
+        unsigned char *expected =
+            decode_with_oracle(&jpeg, width, height, strcmp(kinds[i].format, "RGB3") == 0);
+        struct source *source = start_camera(&jpeg, width, height, "");
+        struct frame *frame = NULL;
+        struct error error = {0};
+        char description[64];
+
+        snprintf(description, sizeof description, "V4L2 MMAP MJPG -> %s %dx%d@200", kinds[i].format,
+                 width, height);
+        assert_string_equal(source->mode.description, description);
+        assert_int_equal(source->mode.layout.range, FRAME_RANGE_FULL);
+        assert_int_equal(source_v4l2_ops.next(source, 2000, &error, &frame), 0);
+        assert_equals_packed_planes(frame, expected);
+        assert_int_equal(copies.count[COPY_MJPEG_DECODE], 1);
+        assert_int_equal(copies.count[COPY_MMAP_FALLBACK], 0);
+        frame_unref(frame);
+        source_v4l2_ops.close(source);
+        free(expected);
+        tjFree(jpeg.data);
+    }
+}
+
+static void test_broken_jpegs_are_counted_and_good_ones_go_on(void **state)
+{
+    const char *const damages[] = {"damage=garbage damage-every=2",
+                                   "damage=truncated damage-every=2"};
+    struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_420);
+    unsigned char *expected = decode_with_oracle(&jpeg, 64, 48, false);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(damages); i++) {
+        struct source *source = start_camera(&jpeg, 64, 48, damages[i]);
+
+        while (source->counters.corrupted < 3) {
+            struct frame *frame = NULL;
+            struct error error = {0};
+
+            assert_int_equal(source_v4l2_ops.next(source, 2000, &error, &frame), 0);
+            assert_equals_packed_planes(frame, expected);
+            frame_unref(frame);
+        }
+        assert_int_equal(copies.count[COPY_MJPEG_DECODE], source->counters.frames);
+        source_v4l2_ops.close(source);
+    }
+    free(expected);
+    tjFree(jpeg.data);
+}
+
+static void test_a_camera_of_broken_jpegs_alone_delivers_nothing(void **state)
+{
+    const char *const damages[] = {"damage=garbage", "damage=truncated"};
+    struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(damages); i++) {
+        struct source *source = start_camera(&jpeg, 64, 48, damages[i]);
+        struct frame *frame = NULL;
+        struct error error = {0};
+
+        assert_int_equal(source_v4l2_ops.next(source, 100, &error, &frame), -EAGAIN);
+        assert_in_range(source->counters.corrupted, 1, 1000);
+        assert_int_equal(source->counters.frames, 0);
+        source_v4l2_ops.close(source);
+    }
+    tjFree(jpeg.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_subsampling_decodes_as_turbojpeg_does),
+        cmocka_unit_test(test_every_truncation_is_an_error_and_the_next_jpeg_decodes),
+        cmocka_unit_test(test_padding_before_the_end_marker_is_no_damage),
+        cmocka_unit_test(test_damage_anywhere_never_crashes),
+        cmocka_unit_test(test_a_jpeg_of_another_size_or_subsampling_is_refused),
+        cmocka_unit_test(test_mjpg_is_decoded_into_its_own_subsampling_with_one_counted_copy),
+        cmocka_unit_test(test_broken_jpegs_are_counted_and_good_ones_go_on),
+        cmocka_unit_test(test_a_camera_of_broken_jpegs_alone_delivers_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

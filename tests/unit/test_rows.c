@@ -1,0 +1,132 @@
+// The row runner with a stage whose results are easily foretold: it sums, for every pixel, the
+// ordinal numbers of the rows it was shown, so a wrong row anywhere shows.
+#include "unit.h"
+
+#include "kernels/rows.h"
+
+#include <string.h>
+
+#define WIDTH 5
+#define HEIGHT 23
+
+// Weighs the rows 1, 2, 3, … from the top, mod 256.
+static void weigh_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
+                       void *scratch, uint8_t *output)
+{
+    (void)scratch;
+    for (uint32_t x = 0; x < width; x++) {
+        output[x] = 0;
+        for (unsigned i = 0; i <= 2 * stage->ops->radius; i++) {
+            output[x] = (uint8_t)(output[x] + (i + 1) * rows[i][x]);
+        }
+    }
+}
+
+static const struct stage_ops radius_0 = {.name = "0", .radius = 0, .run_row = weigh_rows};
+static const struct stage_ops radius_1 = {.name = "1", .radius = 1, .run_row = weigh_rows};
+static const struct stage_ops radius_2 = {.name = "2", .radius = 2, .run_row = weigh_rows};
+
+// The same, one whole picture after the other.
+static void apply(unsigned radius, uint32_t height, uint8_t (*picture)[WIDTH])
+{
+    uint8_t before[HEIGHT][WIDTH];
+    int last = (int)height - 1;
+
+    memcpy(before, picture, sizeof before);
+    for (int y = 0; y <= last; y++) {
+        for (int x = 0; x < WIDTH; x++) {
+            unsigned sum = 0;
+
+            for (int i = 0; i <= 2 * (int)radius; i++) {
+                int row = y + i - (int)radius;
+
+                sum += (unsigned)(i + 1) * before[row < 0 ? 0 : row > last ? last : row][x];
+            }
+            picture[y][x] = (uint8_t)sum;
+        }
+    }
+}
+
+static void test_a_chain_equals_its_stages_one_after_the_other(void **state)
+{
+    const struct stage stages[] = {
+        {.ops = &radius_0}, {.ops = &radius_2}, {.ops = &radius_1}, {.ops = &radius_2}};
+
+    (void)state;
+    for (uint32_t height = 1; height <= HEIGHT; height++) {
+        uint8_t picture[HEIGHT][WIDTH], output[HEIGHT][WIDTH];
+        struct rows *rows;
+
+        for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
+            picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * 37);
+        }
+        assert_int_equal(rows_new(stages, 4, WIDTH, height, &rows), 0);
+        rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, height);
+        rows_free(rows);
+        apply(0, height, picture);
+        apply(2, height, picture);
+        apply(1, height, picture);
+        apply(2, height, picture);
+        assert_memory_equal(output, picture, (size_t)height * WIDTH);
+    }
+}
+
+static void test_slices_in_any_order_equal_the_whole(void **state)
+{
+    const struct stage stages[] = {{.ops = &radius_1}, {.ops = &radius_2}};
+    uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH], sliced[HEIGHT][WIDTH];
+    struct rows *rows;
+
+    (void)state;
+    for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
+        picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * i);
+    }
+    memcpy(whole, picture, sizeof whole);
+    apply(1, HEIGHT, whole);
+    apply(2, HEIGHT, whole);
+    assert_int_equal(rows_new(stages, 2, WIDTH, HEIGHT, &rows), 0);
+    for (uint32_t size = 1; size <= HEIGHT; size++) {
+        memset(sliced, 0xee, sizeof sliced);
+        for (uint32_t end = HEIGHT; end > 0;) {
+            uint32_t first = end > size ? end - size : 0;
+
+            rows_run(rows, picture[0], WIDTH, sliced[0], WIDTH, first, end);
+            if (first > 0) {
+                assert_int_equal(sliced[first - 1][0], 0xee);
+            }
+            end = first;
+        }
+        assert_memory_equal(sliced, whole, sizeof whole);
+    }
+    rows_free(rows);
+    rows_free(NULL);
+}
+
+static void test_nothing_between_the_rows_is_written(void **state)
+{
+    const struct stage stages[] = {{.ops = &radius_1}};
+    uint8_t picture[4][WIDTH] = {{1}, {2}, {3}, {4}}, output[4][WIDTH + 3];
+    struct rows *rows;
+
+    (void)state;
+    memset(output, 0xa5, sizeof output);
+    assert_int_equal(rows_new(stages, 1, WIDTH, 4, &rows), 0);
+    rows_run(rows, picture[0], WIDTH, output[0], WIDTH + 3, 0, 4);
+    rows_free(rows);
+    for (int y = 0; y < 4; y++) {
+        assert_memory_equal(output[y] + WIDTH, "\xa5\xa5\xa5", 3);
+    }
+    assert_int_equal(output[0][0], 1 + 2 * 1 + 3 * 2);
+    assert_int_equal(output[3][0], 3 + 2 * 4 + 3 * 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_chain_equals_its_stages_one_after_the_other),
+        cmocka_unit_test(test_slices_in_any_order_equal_the_whole),
+        cmocka_unit_test(test_nothing_between_the_rows_is_written),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

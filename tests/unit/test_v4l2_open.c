@@ -1,0 +1,221 @@
+// Opening a V4L2 camera: which mode it is set to, what its controls become, why it cannot be
+// opened.
+#include "tests/unit/v4l2_source.h"
+
+static void test_range_is_what_the_driver_says(void **state)
+{
+    static const struct {
+        const char *camera;
+        enum frame_range range;
+    } cases[] = {
+        {"format=YUYV size=64x48", FRAME_RANGE_LIMITED},
+        {"format=YUYV size=64x48 range=full", FRAME_RANGE_FULL},
+        {"format=GREY size=64x48", FRAME_RANGE_FULL},
+        {"format=GREY size=64x48 range=limited", FRAME_RANGE_LIMITED},
+        {"format=RGB3 size=64x48", FRAME_RANGE_FULL},
+    };
+    struct config_camera wish = camera_wish();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct source *source = start_source(cases[i].camera, &wish);
+
+        assert_int_equal(source->mode.layout.range, cases[i].range);
+        close_source(source);
+    }
+}
+
+static void test_negotiation_finds_the_nearest_mode(void **state)
+{
+    static const struct {
+        const char *camera, *format;
+        int width, height, fps;
+        const char *description;
+    } cases[] = {
+        {"size=320x240,640x480,1280x720", "auto", 600, 400, 30, "V4L2 USERPTR YUYV 640x480@30"},
+        {"size=320x240,640x480,1280x720", "auto", 9999, 9999, 30, "V4L2 USERPTR YUYV 1280x720@30"},
+        {"size=16x16-1920x1080/8x2", "auto", 641, 479, 30, "V4L2 USERPTR YUYV 640x480@30"},
+        {"size=16x16-1920x1080/8x2", "auto", 4000, 3000, 30, "V4L2 USERPTR YUYV 1920x1080@30"},
+        {"fps=60,30,15,5", "auto", 640, 480, 28, "V4L2 USERPTR YUYV 640x480@30"},
+        {"fps=60,30,15,5", "auto", 640, 480, 5, "V4L2 USERPTR YUYV 640x480@5"},
+        {"format=GREY,RGB3,YUYV,NV12", "auto", 640, 480, 30, "V4L2 USERPTR NV12 640x480@30"},
+        {"format=NV12,YUYV", "YUYV", 640, 480, 30, "V4L2 USERPTR YUYV 640x480@30"},
+        {"format=MJPG,YUYV", "auto", 640, 480, 30, "V4L2 USERPTR YUYV 640x480@30"},
+        {"format=MJPG,YUYV@25", "auto", 640, 480, 30, "V4L2 USERPTR YUYV 640x480@25"},
+        {"format=YUYV@5,MJPG silent=1", "auto", 640, 480, 30, "V4L2 MMAP MJPG -> 422P 640x480@30"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_camera wish = camera_wish();
+        struct source *source;
+
+        wish.format = (char *)cases[i].format;
+        wish.width = cases[i].width;
+        wish.height = cases[i].height;
+        wish.fps = cases[i].fps;
+        source = start_source(cases[i].camera, &wish);
+        assert_string_equal(source->mode.description, cases[i].description);
+        close_source(source);
+    }
+}
+
+static void test_what_cannot_be_opened_says_why(void **state)
+{
+    static const struct {
+        const char *camera, *device;
+        int code;
+        const char *text;
+    } cases[] = {
+        {"", "/dev/video99", -ENOENT,
+         "/dev/video99 does not exist; capture devices: /dev/video0 (Fake Camera)"},
+        {"device=/nowhere", "/dev/video99", -ENOENT,
+         "/dev/video99 does not exist; capture devices: none"},
+        {"", "/dev/null", -EINVAL, "/dev/null is not a capture device"},
+        {"kind=output", "/dev/video0", -EINVAL, "/dev/video0 is not a capture device"},
+        {"kind=mplane", "/dev/video0", -ENOTSUP, "/dev/video0 is a multi-planar device"},
+        {"kind=gone", "/dev/video0", -ENODEV, "/dev/video0 has no device behind it"},
+        {"busy=format", "/dev/video0", -EBUSY,
+         "/dev/video0 is busy: another program streams from it"},
+        {"lie=size", "/dev/video0", -ENOTSUP, "the driver's numbers make no picture"},
+        {"lie=stride", "/dev/video0", -ENOTSUP, "the driver's numbers make no picture"},
+        {"lie=zero", "/dev/video0", -ENOTSUP, "the driver's numbers make no picture"},
+        {"device=/nowhere", "", -ENODEV,
+         "no capture device in /dev/v4l/by-path or /dev/video0..63"},
+        {"busy=format device=/dev/video7", "", -ENODEV,
+         "no camera can be used: /dev/video7 is busy: another program streams from it"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_camera wish = camera_wish();
+        struct source *source;
+        struct error error;
+
+        wish.device = (char *)cases[i].device;
+        assert_int_equal(open_source(cases[i].camera, &wish, &error, &source), cases[i].code);
+        if (!strstr(error.text, cases[i].text)) {
+            fail_msg("case %zu: %s", i, error.text);
+        }
+    }
+}
+
+static void test_a_camera_busy_at_start_says_so(void **state)
+{
+    struct config_camera wish = camera_wish();
+    struct source *source;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(open_source("busy=stream", &wish, &error, &source), 0);
+    assert_int_equal(source_v4l2_ops.start(source, &error), -EBUSY);
+    assert_string_equal(error.text, "/dev/video0 is busy: another program streams from it");
+    close_source(source);
+}
+
+static void test_an_empty_device_takes_the_first_camera_that_works(void **state)
+{
+    struct config_camera wish = camera_wish();
+    struct source *source;
+
+    (void)state;
+    wish.device = (char *)"";
+    source = start_source("device=/dev/video5 size=64x48 fps=200", &wish);
+    frame_unref(next_frame(source));
+    close_source(source);
+}
+
+static void test_a_format_the_camera_lacks_lists_what_it_has(void **state)
+{
+    struct config_camera wish = camera_wish();
+    struct source *source;
+    struct error error;
+
+    (void)state;
+    wish.format = (char *)"NV12";
+    assert_int_equal(open_source("format=YUYV,MJPG", &wish, &error, &source), -ENOTSUP);
+    assert_string_equal(error.text, "/dev/video0 has no format edged can use as NV12; it offers "
+                                    "YUYV, MJPG, YU12");
+    wish.format = (char *)"MJPG"; // decoded from the driver's own memory
+    wish.io = CONFIG_V4L2_IO_USERPTR;
+    assert_int_equal(open_source("format=YUYV,MJPG", &wish, &error, &source), -ENOTSUP);
+    assert_string_equal(error.text, "/dev/video0 has no format edged can use as MJPG with io = "
+                                    "\"userptr\"; it offers YUYV, MJPG");
+}
+
+static int control_value(uint32_t id)
+{
+    struct v4l2_control query = {.id = id};
+    int fd = v4l2_open("/dev/video0", O_RDWR);
+
+    assert_int_equal(v4l2_ioctl(fd, VIDIOC_G_CTRL, &query), 0);
+    v4l2_close(fd);
+    return query.value;
+}
+
+static void test_controls_are_set_in_order_at_every_open(void **state)
+{
+    struct config_control wanted[] = {{(char *)"brightness", 7},
+                                      {(char *)"white_balance_automatic", 0},
+                                      {(char *)"white_balance_temperature", 3200}};
+    struct config_camera wish = camera_wish();
+    struct v4l2_control other = {.id = V4L2_CID_BRIGHTNESS, .value = 99};
+
+    (void)state;
+    wish.controls = wanted;
+    wish.control_count = ARRAY_LENGTH(wanted);
+    for (int i = 0; i < 2; i++) {
+        close_source(start_source("size=64x48", &wish));
+        assert_int_equal(control_value(V4L2_CID_BRIGHTNESS), 7);
+        assert_int_equal(control_value(V4L2_CID_AUTO_WHITE_BALANCE), 0);
+        assert_int_equal(control_value(V4L2_CID_WHITE_BALANCE_TEMPERATURE), 3200);
+        fake_control(&other, true); // somebody else's hand
+    }
+    fake_reset_controls();
+}
+
+static void test_wrong_controls_say_what_is_allowed(void **state)
+{
+    static const struct {
+        struct config_control control;
+        const char *text;
+    } cases[] = {
+        {{(char *)"zoom", 1},
+         "/dev/video0 has no control zoom; it has brightness, white_balance_automatic, "
+         "white_balance_temperature"},
+        {{(char *)"brightness", 256},
+         "/dev/video0: control brightness = 256 is out of range 0..255"},
+        {{(char *)"white_balance_temperature", 3200},
+         "/dev/video0: the driver refuses control white_balance_temperature = 3200: Permission "
+         "denied"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_camera wish = camera_wish();
+        struct config_control wanted = cases[i].control;
+        struct source *source;
+        struct error error;
+
+        wish.controls = &wanted;
+        wish.control_count = 1;
+        assert_int_equal(open_source("size=64x48", &wish, &error, &source), -EINVAL);
+        assert_string_equal(error.text, cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_range_is_what_the_driver_says),
+        cmocka_unit_test(test_negotiation_finds_the_nearest_mode),
+        cmocka_unit_test(test_what_cannot_be_opened_says_why),
+        cmocka_unit_test(test_a_camera_busy_at_start_says_so),
+        cmocka_unit_test(test_an_empty_device_takes_the_first_camera_that_works),
+        cmocka_unit_test(test_a_format_the_camera_lacks_lists_what_it_has),
+        cmocka_unit_test(test_controls_are_set_in_order_at_every_open),
+        cmocka_unit_test(test_wrong_controls_say_what_is_allowed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
