@@ -2,6 +2,7 @@
 
 #include "daemon/front/control.h"
 #include "daemon/front/front_camera.h"
+#include "daemon/front/front_config.h"
 #include "daemon/front/front_status.h"
 #include "daemon/front/notify.h"
 #include "daemon/front/process.h"
@@ -26,8 +27,9 @@ struct front {
     GPtrArray *cameras;         // owned struct front_camera, in the order of the configuration
     GMainLoop *loop;
     int64_t started_ns;
-    bool ready;
-    char *status;                                                // as systemd knows it; owned
+    bool ready;     // systemd has been told since the start or the last reload
+    bool announced; // the mounts have been logged
+    char *status;   // as systemd knows it; owned
     guint on_term, on_int, on_hup, ready_timer, pulse, watchdog; // GLib source ids; 0: none
 };
 
@@ -57,11 +59,11 @@ static gboolean become_ready(gpointer data)
     struct front *front = data;
 
     front->ready = true;
-    if (front->ready_timer) {
-        g_source_remove(front->ready_timer);
-        front->ready_timer = 0;
+    g_clear_handle_id(&front->ready_timer, g_source_remove);
+    if (!front->announced) {
+        front->announced = true;
+        log_mounts(front);
     }
-    log_mounts(front);
     notify_ready();
     return G_SOURCE_REMOVE;
 }
@@ -70,7 +72,7 @@ static void on_camera_changed(void *context)
 {
     struct front *front = context;
 
-    for (guint i = 0; i < front->cameras->len; i++) {
+    for (guint i = 0; i < front->cameras->len && !front->ready; i++) {
         const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
 
         if (!supervisor_is_settled(front_camera_supervisor(camera))) {
@@ -80,6 +82,16 @@ static void on_camera_changed(void *context)
     if (!front->ready) {
         become_ready(front);
     }
+}
+
+// Tells systemd that the front is ready as soon as every camera can be served or has declared its
+// fault, and after 3 s anyway.
+static void await_readiness(struct front *front)
+{
+    g_clear_handle_id(&front->ready_timer, g_source_remove);
+    front->ready = false;
+    front->ready_timer = g_timeout_add(READY_AT_LATEST_MS, become_ready, front);
+    on_camera_changed(front);
 }
 
 static gboolean on_pulse(gpointer data)
@@ -166,55 +178,22 @@ static int apply_cameras(struct front *front, const struct config *config, struc
     return first_error;
 }
 
-// Starts the processes that are not there yet. Fails when not one of them could be.
+// Starts the processes of cameras that are new. Fails when not one of them could be.
 static int start_cameras(struct front *front)
 {
     int r = 0;
     bool any = false;
 
     for (guint i = 0; i < front->cameras->len; i++) {
-        struct front_camera *camera = g_ptr_array_index(front->cameras, i);
+        struct supervisor *supervisor =
+            front_camera_supervisor(g_ptr_array_index(front->cameras, i));
 
-        r = supervisor_start(front_camera_supervisor(camera));
-        any |= r == 0;
-    }
-    return any ? 0 : r;
-}
-
-// Addresses are bound once: `config` keeps those in use.
-static void keep_addresses(struct front *front, struct config *config)
-{
-    struct config *old = front->config;
-
-    if (strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
-        old->rtsp.port != config->rtsp.port ||
-        strcmp(old->control.socket, config->control.socket) != 0) {
-        log_warning("rtsp.address, rtsp.port and control.socket take effect when edged is started "
-                    "again, staying at %s",
-                    rtsp_server_url(front->server));
-    }
-    struct config between = *old;
-    old->rtsp = config->rtsp;
-    old->control = config->control;
-    config->rtsp = between.rtsp;
-    config->control = between.control;
-}
-
-static int load_config(const struct front *front, struct config **ret_config)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *problems = open_memstream(&text, &size);
-    int r = config_load(front->config_path, problems, ret_config);
-
-    fclose(problems);
-    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-        if (*line) {
-            log_write(r < 0 ? LOG_ERR : LOG_WARNING, LOG_EVENT_NONE, NULL, NULL, "%s", line);
+        if (supervisor_is_stopped(supervisor)) {
+            r = supervisor_start(supervisor);
+            any |= r == 0;
         }
     }
-    free(text);
-    return r;
+    return any ? 0 : r;
 }
 
 static void reload(struct front *front)
@@ -222,15 +201,15 @@ static void reload(struct front *front)
     _cleanup_(cleanup_config) struct config *config = NULL;
     struct error error = {0};
 
-    if (load_config(front, &config) < 0) {
+    if (front_config_reload(front->config_path, front->config, &config) < 0) {
         log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
                   "%s has problems, keeping the configuration that is in use", front->config_path);
         return;
     }
-    keep_addresses(front, config);
     if (apply_cameras(front, config, &error) < 0) {
         log_error("%s, going on without what failed", error.text);
     }
+    start_cameras(front); // what cannot be started is logged and tried again
     config_free(front->config);
     front->config = TAKE(config);
     log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded", "configuration reloaded from %s",
@@ -247,7 +226,7 @@ static gboolean on_reload_signal(gpointer data)
     }
     notify_reloading();
     reload(front);
-    notify_ready();
+    await_readiness(front);
     return G_SOURCE_CONTINUE;
 }
 
@@ -266,7 +245,6 @@ static void add_sources(struct front *front)
     front->on_term = g_unix_signal_add(SIGTERM, on_stop_signal, front);
     front->on_int = g_unix_signal_add(SIGINT, on_stop_signal, front);
     front->on_hup = g_unix_signal_add(SIGHUP, on_reload_signal, front);
-    front->ready_timer = g_timeout_add(READY_AT_LATEST_MS, become_ready, front);
     front->pulse = g_timeout_add_seconds(1, on_pulse, front);
     front->watchdog = watchdog_ms ? g_timeout_add(watchdog_ms, on_watchdog, front) : 0;
 }
@@ -277,10 +255,7 @@ static void remove_sources(struct front *front)
                           &front->ready_timer, &front->pulse,  &front->watchdog};
 
     for (size_t i = 0; i < ARRAY_LENGTH(ids); i++) {
-        if (*ids[i]) {
-            g_source_remove(*ids[i]);
-            *ids[i] = 0;
-        }
+        g_clear_handle_id(ids[i], g_source_remove);
     }
 }
 
@@ -378,7 +353,7 @@ static void stop(struct front *front)
 
 void front_run(struct front *front)
 {
-    on_camera_changed(front);
+    await_readiness(front);
     g_main_loop_run(front->loop);
     log_write(LOG_NOTICE, LOG_EVENT_STOPPING, NULL, NULL, "stopping");
     notify_stopping();

@@ -13,6 +13,7 @@
 struct mount {
     GstRTSPMediaFactory parent;
     struct stream *stream; // a reference
+    gint generation;       // of the media that viewers share; atomic
 };
 
 struct mount_class {
@@ -21,7 +22,8 @@ struct mount_class {
 
 // What links one media to the stream; freed with the media.
 struct attachment {
-    struct stream *stream; // a reference
+    struct mount *mount;   // a reference
+    struct stream *stream; // the mount's
     GstAppSrc *source;     // a reference
     int64_t base_ns;
 };
@@ -46,8 +48,10 @@ GType mount_get_type(void)
 
 static gchar *gen_key(GstRTSPMediaFactory *factory, const GstRTSPUrl *url)
 {
+    struct mount *mount = (struct mount *)factory;
+
     (void)url; // the inherited key holds the query, so that each query would get its own media
-    return g_strdup(stream_path(mount_stream(factory)));
+    return g_strdup_printf("%d", g_atomic_int_get(&mount->generation));
 }
 
 static void set_if_there(GstElement *element, const char *property, const char *value)
@@ -93,7 +97,7 @@ static void free_attachment(gpointer data)
 
     stream_detach(attachment->stream, attachment->source);
     gst_object_unref(attachment->source);
-    stream_unref(attachment->stream);
+    g_object_unref(attachment->mount);
     g_free(attachment);
 }
 
@@ -116,6 +120,10 @@ static void on_target_state(GstRTSPMedia *media, gint state, gpointer data)
 
     (void)media;
     stream_set_playing(attachment->stream, attachment->source, state == GST_STATE_PLAYING);
+    if (state == GST_STATE_NULL) {
+        // It is about to end: a viewer that came now and found it would be turned away.
+        g_atomic_int_inc(&attachment->mount->generation);
+    }
 }
 
 static void on_unprepared(GstRTSPMedia *media, gpointer data)
@@ -158,7 +166,8 @@ static void configure(GstRTSPMediaFactory *factory, GstRTSPMedia *media)
     struct attachment *attachment = g_new0(struct attachment, 1);
 
     parent->configure(factory, media);
-    attachment->stream = stream_ref(mount_stream(factory));
+    attachment->mount = g_object_ref((struct mount *)factory);
+    attachment->stream = attachment->mount->stream;
     attachment->source = GST_APP_SRC(gst_bin_get_by_name(GST_BIN(bin), "source"));
     attachment->base_ns = set_clock(bin);
     g_signal_connect(media, "target-state", G_CALLBACK(on_target_state), attachment);

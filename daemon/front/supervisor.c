@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define FATAL_DELAY_MS 30000
 #define STOP_MS 1000
@@ -51,19 +50,9 @@ struct supervisor {
     guint timer; // what comes next, by state: silence, kill, start. 0: none
 };
 
-static void start_process(struct supervisor *supervisor);
-
-static void clear_source(guint *id)
-{
-    if (*id) {
-        g_source_remove(*id);
-        *id = 0;
-    }
-}
-
 static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
 {
-    clear_source(&supervisor->timer);
+    g_clear_handle_id(&supervisor->timer, g_source_remove);
     supervisor->timer = g_timeout_add(delay_ms, function, supervisor);
 }
 
@@ -94,7 +83,7 @@ static void end_process(struct supervisor *supervisor, unsigned grace_ms)
     if (grace_ms) {
         set_timer(supervisor, grace_ms, on_kill_timer);
     } else {
-        clear_source(&supervisor->timer);
+        g_clear_handle_id(&supervisor->timer, g_source_remove);
         kill(supervisor->pid, SIGKILL);
     }
 }
@@ -181,7 +170,7 @@ static gboolean on_start_timer(gpointer data)
     struct supervisor *supervisor = data;
 
     supervisor->timer = 0;
-    start_process(supervisor);
+    supervisor_start(supervisor);
     return G_SOURCE_REMOVE;
 }
 
@@ -218,7 +207,7 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
         camera_link_receive(supervisor->link);
         close_link(supervisor);
     }
-    clear_source(&supervisor->timer);
+    g_clear_handle_id(&supervisor->timer, g_source_remove);
     if (supervisor->stopping) {
         supervisor->state = SUPERVISOR_STOPPED;
         return;
@@ -253,11 +242,6 @@ static int try_start(struct supervisor *supervisor)
         end_process(supervisor, 0);
     }
     return 0;
-}
-
-static void start_process(struct supervisor *supervisor)
-{
-    supervisor_start(supervisor);
 }
 
 int supervisor_start(struct supervisor *supervisor)
@@ -314,17 +298,25 @@ int supervisor_new(const struct supervisor_settings *settings, struct supervisor
     return 0;
 }
 
+static void on_orphan_exit(GPid pid, gint status, gpointer data)
+{
+    (void)status;
+    (void)data;
+    g_spawn_close_pid(pid);
+}
+
 void supervisor_free(struct supervisor *supervisor)
 {
     if (!supervisor) {
         return;
     }
-    clear_source(&supervisor->timer);
-    clear_source(&supervisor->child_watch);
+    g_clear_handle_id(&supervisor->timer, g_source_remove);
+    g_clear_handle_id(&supervisor->child_watch, g_source_remove);
     camera_link_free(supervisor->link);
     if (supervisor->pid) {
+        // It may hang in a driver: reaped whenever it is gone, not waited for.
         kill(supervisor->pid, SIGKILL);
-        waitpid(supervisor->pid, NULL, 0);
+        g_child_watch_add(supervisor->pid, on_orphan_exit, NULL);
     }
     drop_settings(supervisor);
     free(supervisor);
@@ -354,7 +346,7 @@ void supervisor_stop(struct supervisor *supervisor)
 {
     supervisor->stopping = true;
     if (!supervisor->pid) {
-        clear_source(&supervisor->timer);
+        g_clear_handle_id(&supervisor->timer, g_source_remove);
         supervisor->state = SUPERVISOR_STOPPED;
     } else if (supervisor->link) {
         end_process(supervisor, STOP_MS);

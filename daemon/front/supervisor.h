@@ -29,7 +29,7 @@ struct supervisor_settings {
 
 // 0, -ENOMEM, or -EINVAL for more than LINK_VIEWS_MAX streams. Nothing is started yet.
 int supervisor_new(const struct supervisor_settings *settings, struct supervisor **ret_supervisor);
-// Kills and reaps a process that is still there. Takes NULL.
+// Kills a process that is still there (the main loop reaps it). Takes NULL.
 void supervisor_free(struct supervisor *supervisor);
 
 // Starts the process. A failure is logged and tried again later; it is also returned (with the

@@ -1,0 +1,46 @@
+#include "daemon/front/front_config.h"
+
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <string.h>
+
+// Addresses are bound once: `config` keeps those in use.
+static void keep_addresses(struct config *old, struct config *config)
+{
+    if (strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
+        old->rtsp.port != config->rtsp.port ||
+        strcmp(old->control.socket, config->control.socket) != 0) {
+        log_warning("rtsp.address, rtsp.port and control.socket take effect when edged is started "
+                    "again");
+    }
+    struct config between = *old;
+
+    old->rtsp = config->rtsp;
+    old->control = config->control;
+    config->rtsp = between.rtsp;
+    config->control = between.control;
+}
+
+int front_config_reload(const char *path, struct config *in_use, struct config **ret_config)
+{
+    struct config *config;
+    char *text = NULL;
+    size_t size;
+    FILE *problems = open_memstream(&text, &size);
+    int r = config_load(path, problems, &config);
+
+    fclose(problems);
+    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+        if (*line) {
+            log_write(r < 0 ? LOG_ERR : LOG_WARNING, LOG_EVENT_NONE, NULL, NULL, "%s", line);
+        }
+    }
+    free(text);
+    if (r < 0) {
+        return r;
+    }
+    keep_addresses(in_use, config);
+    *ret_config = config;
+    return 0;
+}

@@ -1,0 +1,9 @@
+// Loading the configuration again while the front runs.
+#pragma once
+
+#include "config/config.h"
+
+// Loads `path` and logs every problem. Addresses are bound once: where the file has others than
+// `in_use`, that is logged, and the new configuration gets those of `in_use` (which is left with
+// the file's). 0, or the error of config_load().
+int front_config_reload(const char *path, struct config *in_use, struct config **ret_config);

@@ -1,0 +1,333 @@
+// Supervision of real processes: the fake camera, in its several moods.
+#include "tests/unit/unit.h"
+
+#include "config/config.h"
+#include "daemon/front/backoff.h"
+#include "daemon/front/supervisor.h"
+
+#include <errno.h>
+#include <gst/gst.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATIENCE_NS (10 * NS_PER_S)
+
+struct fixture {
+    char program[4096];
+    char *configuration;
+    struct stream *stream;
+    GstElement *source;
+    struct supervisor *supervisor;
+    unsigned changes;
+};
+
+static void on_changed(void *context)
+{
+    struct fixture *fixture = context;
+
+    fixture->changes++;
+}
+
+static gboolean on_tick(gpointer data)
+{
+    (void)data; // only so that an iteration of the main context ends
+    return G_SOURCE_CONTINUE;
+}
+
+static struct supervisor_settings make_settings(struct fixture *fixture)
+{
+    return (struct supervisor_settings){
+        .program = fixture->program,
+        .name = "front",
+        .configuration = fixture->configuration,
+        .streams = &fixture->stream,
+        .stream_count = 1,
+        .changed = on_changed,
+        .context = fixture,
+    };
+}
+
+static int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct config *config;
+    char self[2048] = {0};
+
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    snprintf(fixture->program, sizeof fixture->program, "%s/../fake_camera/fake_camera",
+             dirname(self));
+    assert_int_equal(config_parse("cameras = ( { name = \"front\"; source = \"pattern\"; } );",
+                                  "test", stderr, &config),
+                     0);
+    assert_int_equal(config_format(config, 0, &fixture->configuration), 0);
+    config_free(config);
+    assert_int_equal(stream_new("/front/edges", 4000, &fixture->stream), 0);
+    struct supervisor_settings settings = make_settings(fixture);
+    assert_int_equal(supervisor_new(&settings, &fixture->supervisor), 0);
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    supervisor_free(fixture->supervisor);
+    if (fixture->source) {
+        stream_detach(fixture->stream, GST_APP_SRC(fixture->source));
+        gst_element_set_state(fixture->source, GST_STATE_NULL);
+        gst_object_unref(fixture->source);
+    }
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    stream_unref(fixture->stream);
+    free(fixture->configuration);
+    free(fixture);
+    unsetenv("FAKE_CAMERA");
+    return 0;
+}
+
+static struct snapshot_camera describe(struct fixture *fixture)
+{
+    struct snapshot_camera camera = {0};
+
+    supervisor_describe(fixture->supervisor, &camera);
+    return camera;
+}
+
+typedef bool condition(struct fixture *fixture);
+
+// Runs the main loop until `fulfilled`; returns the nanoseconds that took.
+static int64_t wait_until(struct fixture *fixture, condition *fulfilled)
+{
+    int64_t begin_ns = clock_now_ns();
+    guint tick = g_timeout_add(20, on_tick, NULL);
+
+    while (!fulfilled(fixture)) {
+        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_source_remove(tick);
+    return clock_now_ns() - begin_ns;
+}
+
+static bool is_live(struct fixture *fixture)
+{
+    return strcmp(describe(fixture).state, "live") == 0;
+}
+
+static bool is_failed(struct fixture *fixture)
+{
+    return strcmp(describe(fixture).state, "failed") == 0;
+}
+
+static bool is_restarted(struct fixture *fixture)
+{
+    return describe(fixture).process_restarts > 0;
+}
+
+static bool is_stopped(struct fixture *fixture)
+{
+    return supervisor_is_stopped(fixture->supervisor);
+}
+
+static bool has_frames(struct fixture *fixture)
+{
+    struct snapshot_mount mount = {0};
+
+    stream_describe(fixture->stream, &mount);
+    return mount.access_units >= 10;
+}
+
+static void start(struct fixture *fixture, const char *mood)
+{
+    setenv("FAKE_CAMERA", mood, 1);
+    assert_int_equal(supervisor_start(fixture->supervisor), 0);
+}
+
+static void watch(struct fixture *fixture)
+{
+    fixture->source = gst_object_ref_sink(gst_element_factory_make("appsrc", NULL));
+    stream_attach(fixture->stream, GST_APP_SRC(fixture->source), 0);
+}
+
+static void test_delays_double_up_to_five_seconds_and_begin_anew_after_health(void **state)
+{
+    static const unsigned row[] = {0, 100, 200, 400, 800, 1600, 3200, 5000, 5000};
+    struct backoff backoff = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(row); i++) {
+        assert_int_equal(backoff_advance_ms(&backoff, 9 * NS_PER_S), row[i]);
+    }
+    assert_int_equal(backoff_advance_ms(&backoff, 11 * NS_PER_S), 0);
+    assert_int_equal(backoff_advance_ms(&backoff, 0), 100);
+}
+
+static void test_a_camera_settles_with_its_slates_and_sends_once_watched(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "");
+    assert_string_equal(describe(fixture).state, "starting");
+    assert_false(supervisor_is_settled(fixture->supervisor));
+    wait_until(fixture, is_live);
+    assert_true(supervisor_is_settled(fixture->supervisor));
+    assert_true(stream_has_slates(fixture->stream));
+    assert_true(fixture->changes >= 3); // two slates and the telemetry
+    assert_false(has_frames(fixture));
+    watch(fixture);
+    wait_until(fixture, has_frames);
+}
+
+static void test_a_killed_process_is_replaced_at_once_and_told_what_is_watched(void **state)
+{
+    struct fixture *fixture = *state;
+    struct snapshot_mount before = {0}, after = {0};
+
+    start(fixture, "");
+    watch(fixture);
+    wait_until(fixture, has_frames);
+    pid_t killed = describe(fixture).pid;
+    kill(killed, SIGKILL);
+    int64_t took_ns = wait_until(fixture, is_restarted);
+    took_ns += wait_until(fixture, is_live);
+    assert_true(took_ns < 2 * NS_PER_S);
+    assert_int_not_equal(describe(fixture).pid, killed);
+    assert_int_equal(describe(fixture).process_restarts, 1);
+
+    stream_describe(fixture->stream, &before);
+    do {
+        g_main_context_iteration(NULL, TRUE);
+        stream_describe(fixture->stream, &after);
+    } while (after.access_units < before.access_units + 5);
+}
+
+static void test_garbage_on_the_link_replaces_the_process(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "garbage");
+    wait_until(fixture, is_live);
+    setenv("FAKE_CAMERA", "", 1); // the next one behaves
+    watch(fixture);
+    wait_until(fixture, is_restarted);
+    wait_until(fixture, has_frames);
+    assert_int_equal(describe(fixture).process_restarts, 1);
+}
+
+static void test_video_that_is_none_replaces_the_process(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "bad-video");
+    wait_until(fixture, is_live);
+    setenv("FAKE_CAMERA", "", 1);
+    watch(fixture);
+    wait_until(fixture, is_restarted);
+    assert_non_null(strstr(describe(fixture).error, "bad access unit"));
+    wait_until(fixture, has_frames);
+}
+
+static void test_a_silent_process_is_killed_and_replaced(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "hang");
+    wait_until(fixture, is_live);
+    setenv("FAKE_CAMERA", "", 1);
+    watch(fixture);
+    int64_t took_ns = wait_until(fixture, is_restarted);
+    assert_in_range(took_ns, 4 * NS_PER_S, 7 * NS_PER_S);
+    wait_until(fixture, has_frames);
+}
+
+static void test_an_incurable_fault_is_kept_and_not_retried_at_once(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "fatal");
+    wait_until(fixture, is_failed);
+    assert_string_equal(describe(fixture).error, "the fake camera cannot go on");
+    assert_int_equal(describe(fixture).pid, 0);
+    assert_true(supervisor_is_settled(fixture->supervisor));
+    assert_true(supervisor_is_progressing(fixture->supervisor));
+}
+
+static void test_a_missing_program_is_an_error_of_the_start(void **state)
+{
+    struct fixture *fixture = *state;
+
+    strcpy(fixture->program, "/nonexistent/edged-camera");
+    struct supervisor_settings settings = make_settings(fixture);
+    assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
+    assert_int_equal(supervisor_start(fixture->supervisor), -ENOENT);
+    assert_string_equal(describe(fixture).state, "failed");
+    assert_non_null(strstr(describe(fixture).error, "/nonexistent/edged-camera"));
+}
+
+static void test_a_stopped_process_ends_in_time_and_stays_away(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "");
+    wait_until(fixture, is_live);
+    pid_t pid = describe(fixture).pid;
+    supervisor_stop(fixture->supervisor);
+    assert_true(wait_until(fixture, is_stopped) < 1500 * NS_PER_MS);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_int_equal(describe(fixture).pid, 0);
+}
+
+static void test_a_process_that_does_not_listen_is_killed_on_stop(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "hang");
+    wait_until(fixture, is_live);
+    watch(fixture);
+    for (int i = 0; i < 10; i++) { // it is told of the viewer, and hangs
+        g_main_context_iteration(NULL, FALSE);
+    }
+    supervisor_stop(fixture->supervisor);
+    assert_true(wait_until(fixture, is_stopped) < 1500 * NS_PER_MS);
+}
+
+static void test_other_settings_replace_the_process_without_counting_a_restart(void **state)
+{
+    struct fixture *fixture = *state;
+    struct supervisor_settings settings = make_settings(fixture);
+
+    start(fixture, "");
+    wait_until(fixture, is_live);
+    pid_t before = describe(fixture).pid;
+    assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
+    watch(fixture);
+    wait_until(fixture, has_frames);
+    assert_int_not_equal(describe(fixture).pid, before);
+    assert_int_equal(describe(fixture).process_restarts, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_delays_double_up_to_five_seconds_and_begin_anew_after_health),
+        TEST(test_a_camera_settles_with_its_slates_and_sends_once_watched),
+        TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched),
+        TEST(test_garbage_on_the_link_replaces_the_process),
+        TEST(test_video_that_is_none_replaces_the_process),
+        TEST(test_a_silent_process_is_killed_and_replaced),
+        TEST(test_an_incurable_fault_is_kept_and_not_retried_at_once),
+        TEST(test_a_missing_program_is_an_error_of_the_start),
+        TEST(test_a_stopped_process_ends_in_time_and_stays_away),
+        TEST(test_a_process_that_does_not_listen_is_killed_on_stop),
+        TEST(test_other_settings_replace_the_process_without_counting_a_restart),
+    };
+
+    gst_init(&argc, &argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
