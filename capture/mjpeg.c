@@ -104,16 +104,18 @@ int mjpeg_decode(struct mjpeg *mjpeg, const uint8_t *data, size_t size, struct f
     const struct frame_layout *layout = &frame->layout;
     unsigned char *planes[PIXEL_FORMAT_PLANES_MAX] = {NULL};
     int strides[PIXEL_FORMAT_PLANES_MAX] = {0};
+    const struct pixel_format *format =
+        mjpeg_format(mjpeg, data, size, layout->width, layout->height);
     int r;
 
-    if (mjpeg_format(mjpeg, data, size, layout->width, layout->height) != layout->format) {
+    if (!format || format != layout->format) {
         return -EBADMSG;
     }
-    for (unsigned i = 0; i < layout->format->plane_count; i++) {
+    for (unsigned i = 0; i < format->plane_count; i++) {
         planes[i] = frame_plane(frame, i);
         strides[i] = (int)layout->planes[i].stride;
     }
-    if (layout->format->luma_step == 0) {
+    if (format->luma_step == 0) {
         r = tjDecompress2(mjpeg->handle, data, size, planes[0], (int)layout->width, strides[0],
                           (int)layout->height, TJPF_RGB, 0);
     } else {

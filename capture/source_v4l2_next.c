@@ -1,6 +1,7 @@
 // Takes what the driver filled, trusts none of it, and hands out the newest.
 #include "capture/source_v4l2_private.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 
@@ -155,6 +156,7 @@ static int take_frame(struct source_v4l2 *self, struct error *error, struct fram
             return r;
         }
     }
+    assert(frame); // a queued USERPTR slot owns one
     frame->sequence = sequence;
     frame->grabbed_ns = now_ns;
     frame->pts_ns = v4l2_history_pts(&self->history, &buffer, now_ns);

@@ -69,12 +69,13 @@ static int open_failed(const char *path, int code, struct error *error)
     case -ENODEV:
     case -ENXIO:
         return error_set(error, -ENODEV, "%s has no device behind it", path);
-    case -EMFILE:
-    case -ENFILE:
-    case -ENOMEM:
-        return error_set(error, code, "cannot open %s: %s", path, strerror(-code));
+    case -ENOTTY:
+    case -EINVAL:
+    case -EISDIR:
+    case -ENOTDIR:
+        return error_set(error, -EINVAL, "%s is not a capture device", path);
     default:
-        return error_set(error, -EINVAL, "%s is not a capture device (%s)", path, strerror(-code));
+        return error_set(error, code, "cannot open %s: %s", path, strerror(-code));
     }
 }
 
@@ -108,6 +109,7 @@ int v4l2_device_open(const char *path, bool converting, struct error *error,
 {
     _cleanup_(v4l2_device_close) struct v4l2_device device = {.fd = -1, .converting = converting};
     _cleanup_(cleanup_close) int fd = -1;
+    struct v4l2_capability capability;
     int r;
 
     r = snprintf(device.path, sizeof device.path, "%s", path);
@@ -116,7 +118,9 @@ int v4l2_device_open(const char *path, bool converting, struct error *error,
                          sizeof device.path - 1);
     }
     fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 || v4l2_fd_open(fd, converting ? 0 : V4L2_DISABLE_CONVERSION) < 0) {
+    // Asked before libv4l2 takes over, which writes to stderr about what is no V4L2 device.
+    if (fd < 0 || v4l2_ioctl(fd, VIDIOC_QUERYCAP, &capability) < 0 ||
+        v4l2_fd_open(fd, converting ? 0 : V4L2_DISABLE_CONVERSION) < 0) {
         return open_failed(path, -errno, error);
     }
     device.fd = TAKE_FD(fd);

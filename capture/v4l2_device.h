@@ -18,9 +18,9 @@ struct v4l2_device {
 };
 
 // Opens the capture device at `path`, non-blocking. Errors, each with a sentence that names the
-// path: -ENOENT, -EACCES, -EBUSY, -ENODEV (the node has no
-// hardware behind it), -EINVAL (not a capture device), -ENOTSUP (a capture device of a kind edged
-// cannot use: multi-planar, or without streaming).
+// path: -ENOENT, -EACCES, -EBUSY, -ENODEV (the node has no hardware behind it), -EINVAL (not a
+// capture device), -ENOTSUP (a capture device of a kind edged cannot use: multi-planar, or without
+// streaming), or what open() says.
 int v4l2_device_open(const char *path, bool converting, struct error *error,
                      struct v4l2_device *ret_device);
 // Takes a closed device.

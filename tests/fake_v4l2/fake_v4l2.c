@@ -19,9 +19,9 @@
 #define JPEG_MAX (4 << 20)
 
 // clang-format off
-#include "tests/fake_v4l2/fake_camera.c"
-#include "tests/fake_v4l2/fake_controls.c"
-#include "tests/fake_v4l2/fake_picture.c"
+#include "tests/fake_v4l2/fake_camera.c" // NOLINT(bugprone-suspicious-include)
+#include "tests/fake_v4l2/fake_controls.c" // NOLINT(bugprone-suspicious-include)
+#include "tests/fake_v4l2/fake_picture.c" // NOLINT(bugprone-suspicious-include)
 // clang-format on
 
 static struct fake_camera cameras[CAMERAS];
@@ -50,25 +50,37 @@ static bool load_jpeg(struct fake_camera *camera)
     return camera->jpeg_size > 0;
 }
 
+// Forgets the camera behind a descriptor, which may have been closed with close().
+static void forget_camera(int fd)
+{
+    struct fake_camera *camera = find(fd);
+
+    if (camera) {
+        free(camera->jpeg);
+        *camera = (struct fake_camera){0};
+    }
+}
+
 static int open_camera(const char *spec)
 {
     struct fake_camera *camera = cameras;
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 
+    forget_camera(fd);
     while (camera < cameras + CAMERAS && camera->in_use) {
         camera++;
     }
-    if (camera == cameras + CAMERAS) {
+    if (fd < 0 || camera == cameras + CAMERAS) {
         return fake_refuse(EMFILE);
     }
-    *camera = (struct fake_camera){.interval = {1, 30}};
+    *camera = (struct fake_camera){.fd = fd, .in_use = true, .interval = {1, 30}};
     snprintf(camera->spec, sizeof camera->spec, "%s", spec);
     if (strstr(spec, "mjpg=") && !load_jpeg(camera)) {
-        free(camera->jpeg);
+        forget_camera(fd);
+        syscall(SYS_close, fd);
         return fake_refuse(EIO);
     }
-    camera->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    camera->in_use = camera->fd >= 0;
-    return camera->fd;
+    return fd;
 }
 
 // The kernel's open(), except for the camera's node.
@@ -129,12 +141,7 @@ static void forget_mappings(struct fake_camera *camera)
 
 int v4l2_close(int fd)
 {
-    struct fake_camera *camera = find(fd);
-
-    if (camera) {
-        free(camera->jpeg);
-        *camera = (struct fake_camera){0};
-    }
+    forget_camera(fd);
     return (int)syscall(SYS_close, fd);
 }
 

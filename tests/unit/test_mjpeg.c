@@ -12,7 +12,7 @@
 #include <turbojpeg.h>
 
 // Last, for it is the code of the camera.
-#include "tests/fake_v4l2/fake_v4l2.c"
+#include "tests/fake_v4l2/fake_v4l2.c" // NOLINT(bugprone-suspicious-include)
 
 static const struct {
     int subsampling;
@@ -147,7 +147,8 @@ static void test_padding_before_the_end_marker_is_no_damage(void **state)
     (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
     memcpy(padded, jpeg.data, jpeg.size - 2);
-    memcpy(padded + jpeg.size, "\xff\xd9", 2);
+    padded[jpeg.size] = 0xff;
+    padded[jpeg.size + 1] = 0xd9;
     assert_int_equal(mjpeg_decode(mjpeg, padded, jpeg.size + 2, frame), 0);
     mjpeg_free(mjpeg);
     frame_unref(frame);

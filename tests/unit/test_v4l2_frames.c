@@ -20,17 +20,22 @@ static uint8_t sample(char component, uint64_t x, uint64_t y, uint64_t n)
     }
 }
 
-// `planes`: the bytes of one group of each plane, as letters, as FourCC documents write them.
-static void assert_picture(const struct frame *frame, const char *const planes[])
+// `planes`: the bytes of one group of each plane, as letters, as FourCC documents write them, with
+// commas between planes.
+static void assert_picture(const struct frame *frame, const char *planes)
 {
     for (unsigned p = 0; p < frame->layout.format->plane_count; p++) {
-        size_t group = strlen(planes[p]);
+        size_t group = strcspn(planes, ",");
 
+        if (group == 0) {
+            fail_msg("%s has more planes than expected", frame->layout.format->name);
+            return;
+        }
         for (uint32_t y = 0; y < frame->layout.planes[p].rows; y++) {
             const uint8_t *row = frame_plane(frame, p) + y * frame->layout.planes[p].stride;
 
             for (uint32_t i = 0; i < frame->layout.planes[p].width_bytes; i++) {
-                char component = planes[p][i % group];
+                char component = planes[i % group];
                 uint64_t x = i / group;
 
                 if (group == 4 && component == 'Y') {
@@ -42,41 +47,24 @@ static void assert_picture(const struct frame *frame, const char *const planes[]
                 }
             }
         }
+        planes += planes[group] ? group + 1 : group;
     }
 }
 
 static const struct {
     const char *name;
-    const char *planes[3];
+    const char *planes;
     const char *camera, *padded;
 } formats[] = {
-    {"YUYV",
-     {"YUYV"},
-     "format=YUYV size=64x48 fps=200",
-     "format=YUYV size=64x48 fps=200 stride=20"},
-    {"UYVY",
-     {"UYVY"},
-     "format=UYVY size=64x48 fps=200",
-     "format=UYVY size=64x48 fps=200 stride=20"},
-    {"NV12",
-     {"Y", "UV"},
-     "format=NV12 size=64x48 fps=200",
-     "format=NV12 size=64x48 fps=200 stride=20"},
-    {"NV21",
-     {"Y", "VU"},
-     "format=NV21 size=64x48 fps=200",
-     "format=NV21 size=64x48 fps=200 stride=20"},
-    {"YU12",
-     {"Y", "U", "V"},
-     "format=YU12 size=64x48 fps=200",
-     "format=YU12 size=64x48 fps=200 stride=20"},
-    {"GREY", {"Y"}, "format=GREY size=64x48 fps=200", "format=GREY size=64x48 fps=200 stride=20"},
-    {"RGB3", {"RGB"}, "format=RGB3 size=64x48 fps=200", "format=RGB3 size=64x48 fps=200 stride=20"},
-    {"BGR3", {"BGR"}, "format=BGR3 size=64x48 fps=200", "format=BGR3 size=64x48 fps=200 stride=20"},
-    {"XR24",
-     {"BGRx"},
-     "format=XR24 size=64x48 fps=200",
-     "format=XR24 size=64x48 fps=200 stride=20"},
+    {"YUYV", "YUYV", "format=YUYV size=64x48 fps=200", "format=YUYV size=64x48 fps=200 stride=20"},
+    {"UYVY", "UYVY", "format=UYVY size=64x48 fps=200", "format=UYVY size=64x48 fps=200 stride=20"},
+    {"NV12", "Y,UV", "format=NV12 size=64x48 fps=200", "format=NV12 size=64x48 fps=200 stride=20"},
+    {"NV21", "Y,VU", "format=NV21 size=64x48 fps=200", "format=NV21 size=64x48 fps=200 stride=20"},
+    {"YU12", "Y,U,V", "format=YU12 size=64x48 fps=200", "format=YU12 size=64x48 fps=200 stride=20"},
+    {"GREY", "Y", "format=GREY size=64x48 fps=200", "format=GREY size=64x48 fps=200 stride=20"},
+    {"RGB3", "RGB", "format=RGB3 size=64x48 fps=200", "format=RGB3 size=64x48 fps=200 stride=20"},
+    {"BGR3", "BGR", "format=BGR3 size=64x48 fps=200", "format=BGR3 size=64x48 fps=200 stride=20"},
+    {"XR24", "BGRx", "format=XR24 size=64x48 fps=200", "format=XR24 size=64x48 fps=200 stride=20"},
 };
 
 static void assert_formats(enum config_v4l2_io io, uint64_t copies_a_frame, const char *path)
@@ -147,7 +135,7 @@ static void test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted(void 
 
     (void)state;
     assert_string_equal(source->mode.description, "V4L2 MMAP libv4l2 -> YU12 64x48@200");
-    assert_picture(frame, (const char *const[]){"Y", "U", "V"});
+    assert_picture(frame, "Y,U,V");
     assert_int_equal(copies.count[COPY_LIBV4L_CONVERT], 1);
     assert_int_equal(copies.count[COPY_MMAP_FALLBACK], 1);
     frame_unref(frame);
@@ -202,7 +190,7 @@ static void test_the_newest_of_several_frames_wins(void **state)
 
     (void)state;
     assert_int_equal(frame->sequence % 3, 2); // the last of its burst
-    assert_picture(frame, (const char *const[]){"YUYV"});
+    assert_picture(frame, "YUYV");
     assert_int_equal(source->counters.dropped, frame->sequence);
     frame_unref(frame);
     close_source(source);
@@ -222,7 +210,7 @@ static void test_frames_in_use_are_not_with_the_driver(void **state)
     }
     assert_int_equal(source_v4l2_ops.next(source, 50, &error, &frame), -EAGAIN);
     for (int i = 0; i < 8; i++) {
-        assert_picture(held[i], (const char *const[]){"YUYV"});
+        assert_picture(held[i], "YUYV");
         frame_unref(held[i]);
     }
     frame = next_frame(source);
@@ -239,7 +227,7 @@ static void test_a_frame_outlives_its_source(void **state)
 
     (void)state;
     close_source(source);
-    assert_picture(frame, (const char *const[]){"YUYV"});
+    assert_picture(frame, "YUYV");
     frame_unref(frame);
 }
 
