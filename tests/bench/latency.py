@@ -4,7 +4,7 @@ Both serve the moving pattern over RTSP on loopback with the same encoder settin
 same client: rtspsrc without jitter buffer, one decoder thread. The pattern carries the frame's
 number, so the latency of frame n is the time from when n was pushed to when n was decoded:
 - stock: the moment before push-buffer of a picture drawn beforehand;
-- edged: the frame's capture time (due time), from the one that its log names, at 30 frames a second;
+- edged: the frame's capture time (due time), 30 a second from the one that its log names;
   drawing the picture counts against edged.
 CPU is user and system time of the server's processes alone, both of edged's.
 """

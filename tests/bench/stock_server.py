@@ -23,7 +23,8 @@ from gi.repository import GLib, Gst, GstRtspServer  # noqa: E402
 
 
 def draw_frame(number, width, height):
-    return Gst.Buffer.new_wrapped(b"".join(p.tobytes() for p in pattern.frame(number, width, height)))
+    planes = pattern.frame(number, width, height)
+    return Gst.Buffer.new_wrapped(b"".join(plane.tobytes() for plane in planes))
 
 
 class Factory(GstRtspServer.RTSPMediaFactory):

@@ -230,7 +230,7 @@ def main():
     parser.add_argument("url")
     parser.add_argument("--transport", choices=["udp", "tcp"], default="tcp")
     parser.add_argument("--size", default="1280x720", help="pixels, for ffmpeg")
-    parser.add_argument("--view", choices=pattern.THRESHOLDS, default="edges", help="how to read it")
+    parser.add_argument("--view", choices=pattern.THRESHOLDS, default="edges")
     parser.add_argument("--keep-every", type=int, default=0, metavar="N")
     parser.add_argument("--keep-dir", type=pathlib.Path)
     arguments = parser.parse_args()

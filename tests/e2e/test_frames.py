@@ -10,7 +10,15 @@ PSNR_MIN_DB = 32
 CHECK_EVERY = 10  # pictures compared with the oracle: one in so many
 
 
-def assert_consecutive(frames, joined=False):
+def drops(server):
+    """What the daemon itself knows to have dropped, and where."""
+    status = server.status()
+    cameras = {camera["name"]: camera["dropped"] for camera in status["cameras"]}
+    mounts = {mount["path"]: mount["dropped"] for mount in status["mounts"]}
+    return f"dropped by cameras {cameras}, by views {mounts}"
+
+
+def assert_consecutive(frames, server, joined=False):
     """Frame numbers without a hole from the first to the last; nothing unreadable.
 
     A viewer that joined others may first decode up to half a second of what depends on the key
@@ -22,7 +30,9 @@ def assert_consecutive(frames, joined=False):
     numbers = numbers[begin:]
     expected = list(range(numbers[0], numbers[0] + len(numbers)))
     wrong = [(i, n) for i, (n, e) in enumerate(zip(numbers, expected)) if n != e]
-    assert not wrong, f"of {len(numbers)} frames from {numbers[0]}: (place, number) {wrong[:10]}"
+    assert not wrong, (
+        f"of {len(numbers)} frames from {numbers[0]}: (place, number) {wrong[:5]}; {drops(server)}"
+    )
 
 
 def assert_pictures_match(viewer, view, size=SIZE, least=2):
@@ -44,7 +54,7 @@ def test_viewer_gets_every_frame_and_opencv_edges(edged, watch, seconds, program
     count = int(seconds * pattern.FPS)
     frames = viewer.wait_frames(count, seconds + 20)
     assert viewer.stop()
-    assert_consecutive(frames)
+    assert_consecutive(frames, server)
     assert_pictures_match(viewer, "edges", least=count // CHECK_EVERY)
     assert viewer.messages == []
 
@@ -63,7 +73,7 @@ def test_four_viewers_share_one_encoder_and_get_every_frame(edged, watch, second
     status = server.status()
     for viewer, frames in zip(viewers, every):
         assert viewer.watching
-        assert_consecutive(frames, joined=True)
+        assert_consecutive(frames, server, joined=True)
     assert after["viewers"] == status["viewers"] == 4
     assert len(status["mounts"]) == 1
     # Telemetry comes once a second. Four encoders would have made four times as many.
@@ -77,7 +87,7 @@ def test_camera_and_gray_views_look_like_their_definition(edged, watch, view):
     viewer = watch(server.url(f"/front/{view}"), view=view, keep_every=CHECK_EVERY)
     frames = viewer.wait_frames(2 * pattern.FPS)
     viewer.stop()
-    assert_consecutive(frames)
+    assert_consecutive(frames, server)
     assert_pictures_match(viewer, view)
 
 
@@ -97,7 +107,7 @@ def test_three_views_of_one_camera_stream_at_once(edged, watch):
         for view in ("camera", "gray", "edges")
     }
     for view, viewer in viewers.items():
-        assert_consecutive(viewer.wait_frames(pattern.FPS))
+        assert_consecutive(viewer.wait_frames(pattern.FPS), server)
         viewer.stop()
         assert_pictures_match(viewer, view, (640, 360))
 
@@ -120,6 +130,6 @@ def test_two_cameras_stream_side_by_side(edged, watch):
     left = watch(server.url("/left/edges"), keep_every=CHECK_EVERY)
     right = watch(server.url("/right/edges"), keep_every=CHECK_EVERY)
     for viewer, size in ((left, (640, 360)), (right, (320, 240))):
-        assert_consecutive(viewer.wait_frames(2 * pattern.FPS))
+        assert_consecutive(viewer.wait_frames(2 * pattern.FPS), server)
         viewer.stop()
         assert_pictures_match(viewer, "edges", size)

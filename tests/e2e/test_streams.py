@@ -12,8 +12,8 @@ import rtsp
 def probe(url):
     """The video stream as ffprobe sees it."""
     result = subprocess.run(
-        ["ffprobe", "-loglevel", "error", "-rtsp_transport", "tcp", "-show_streams", "-of", "json", url],
-        capture_output=True, text=True, timeout=20, check=True,
+        ["ffprobe", "-loglevel", "error", "-rtsp_transport", "tcp", "-show_streams", "-of", "json"]
+        + [url], capture_output=True, text=True, timeout=20, check=True,
     )
     return json.loads(result.stdout)["streams"][0]
 
