@@ -112,6 +112,4 @@ AVX512 void magnitude_row_avx512(const int16_t *restrict sums, const int16_t *re
         _mm512_mask_storeu_epi8(output + x, mask, block);
     }
 }
-#else
-typedef int magnitude_x86_is_empty_here;
 #endif

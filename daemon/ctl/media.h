@@ -1,6 +1,6 @@
 // Pictures and clips that GStreamer reads and writes: PNG, JPEG, and H.264 in MP4 or Matroska.
 //
-// gst_init() must have run. Errors carry the file name and GStreamer's own words.
+// They start GStreamer when they need it. Errors carry the file name and GStreamer's own words.
 #pragma once
 
 #include "capture/frame_pool.h"

@@ -5,9 +5,10 @@
 int media_pipeline_new(const char *launch, struct error *error, GstElement **ret_pipeline)
 {
     g_autoptr(GError) failure = NULL;
-    GstElement *pipeline =
-        gst_parse_launch_full(launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &failure);
+    GstElement *pipeline;
 
+    gst_init(NULL, NULL); // once; PGM and PPM do without
+    pipeline = gst_parse_launch_full(launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &failure);
     if (!pipeline) {
         return error_set(error, -ENOTSUP, "%s; is every GStreamer plugin installed?",
                          failure->message);

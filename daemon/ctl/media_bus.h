@@ -5,8 +5,8 @@
 
 #include <gst/gst.h>
 
-// Parses a launch line. -ENOTSUP with GStreamer's words when an element is missing. The caller ends
-// the pipeline with cleanup_pipeline().
+// Starts GStreamer and parses a launch line. -ENOTSUP with GStreamer's words when an element is
+// missing. The caller ends the pipeline with cleanup_pipeline().
 int media_pipeline_new(const char *launch, struct error *error, GstElement **ret_pipeline);
 // Stops and frees; NULL is fine.
 void cleanup_pipeline(GstElement **pipeline);

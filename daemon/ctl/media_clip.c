@@ -176,9 +176,11 @@ static void on_end(GstAppSink *sink, gpointer data)
 static int encoder_launch(const struct config_view *settings, struct error *error,
                           char **ret_launch)
 {
-    g_autoptr(GstElementFactory) x264 = gst_element_factory_find("x264enc");
-    g_autoptr(GstElementFactory) openh264 = gst_element_factory_find("openh264enc");
+    g_autoptr(GstElementFactory) x264 = NULL, openh264 = NULL;
 
+    gst_init(NULL, NULL);
+    x264 = gst_element_factory_find("x264enc");
+    openh264 = gst_element_factory_find("openh264enc");
     if (x264) {
         *ret_launch =
             g_strdup_printf("x264enc bitrate=%d speed-preset=faster", settings->bitrate_kbps);

@@ -22,7 +22,8 @@ int picture_frame_new(const char *format, uint32_t width, uint32_t height, struc
     frame_layout_init(&layout, pixel_format_by_name(format), width, height, 64);
     r = frame_pool_new(&layout, 1, frame_allocator_host(), &pool);
     if (r < 0) {
-        return error_set(error, r, "no memory for a picture of %ux%u", width, height);
+        error_set(error, r, "no memory for a picture of %ux%u", width, height);
+        return r;
     }
     *ret_frame = frame_pool_take(pool);
     frame_pool_unref(pool);

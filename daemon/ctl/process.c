@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <gst/gst.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -287,6 +286,5 @@ int ctl_process(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    gst_init(NULL, NULL);
     return run(&options, argv[optind], argv[optind + 1]);
 }

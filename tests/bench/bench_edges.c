@@ -40,8 +40,10 @@ static int compare_times(const void *a, const void *b)
 
 static double median_us(int64_t *times, unsigned runs)
 {
+    unsigned middle = runs / 2;
+
     qsort(times, runs, sizeof *times, compare_times);
-    return (double)times[runs / 2] / NS_PER_US;
+    return (double)times[middle] / NS_PER_US;
 }
 
 // A scene with soft shapes and noise, neither flat nor pure noise.

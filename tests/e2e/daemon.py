@@ -5,10 +5,10 @@ import json
 import os
 import pathlib
 import re
-import select
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -85,6 +85,30 @@ def process_cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+class Notifications:
+    """The service manager's end of sd_notify. Always read: a sender blocks when it is full."""
+
+    def __init__(self, path):
+        self.path = path
+        self.told = ""
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+        self.socket.bind(str(path))
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        while datagram := self.socket.recv(8192):
+            self.told += datagram.decode() + "\n"
+
+    def close(self):
+        """An empty datagram ends the reader."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.connect(str(self.path))
+            end.send(b"")
+        self.reader.join()
+        self.socket.close()
+
+
 class Daemon:
     """One running edged. `directory` holds its configuration, its sockets and its log."""
 
@@ -96,9 +120,7 @@ class Daemon:
         self.log = self.directory / "stderr"
         self.port = port
         self.write_config(cameras)
-        self.notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
-        self.notify.bind(str(self.directory / "notify.sock"))
-        self.notified = ""
+        self.notify = Notifications(self.directory / "notify.sock")
         self.process = None
         self.extra = extra
 
@@ -112,9 +134,9 @@ class Daemon:
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [EDGED, "--config", self.config], stdin=subprocess.DEVNULL, stderr=log,
-                env=environment(NOTIFY_SOCKET=self.directory / "notify.sock", **self.extra),
+                env=environment(NOTIFY_SOCKET=self.notify.path, **self.extra),
             )
-        self.wait_notified("READY=1")
+        self.wait_notified(r"^READY=1$")
         ready = self.wait_stderr(r"ready: rtsp://127\.0\.0\.1:(\d+)/")
         self.port = int(ready.group(1))
         return self
@@ -125,20 +147,15 @@ class Daemon:
     def stderr(self):
         return self.log.read_text(errors="replace")
 
-    def wait_notified(self, line, timeout_s=READY_TIMEOUT_S):
-        """Waits for a line of an sd_notify datagram, as systemd does."""
-        deadline = time.monotonic() + timeout_s
-        while line not in self.notified.splitlines():
-            remaining = deadline - time.monotonic()
-            assert remaining > 0, f"no {line}: {self.notified}\n{self.stderr()}"
-            assert self.process.poll() is None, f"edged ended: {self.stderr()}"
-            if select.select([self.notify], [], [], min(remaining, 0.1))[0]:
-                self.notified += self.notify.recv(8192).decode() + "\n"
+    def wait_notified(self, expression, timeout_s=READY_TIMEOUT_S):
+        """Waits until a line told to systemd matches."""
 
-    def forget_notifications(self):
-        while select.select([self.notify], [], [], 0)[0]:
-            self.notify.recv(8192)
-        self.notified = ""
+        def look():
+            told = re.search(expression, self.notify.told, re.M)
+            assert told or self.process.poll() is None, f"edged ended: {self.stderr()}"
+            return told
+
+        return wait_for(look, timeout_s, lambda: f"{self.notify.told}\n{self.stderr()}")
 
     def wait_stderr(self, expression, timeout_s=10):
         return wait_for(lambda: re.search(expression, self.stderr()), timeout_s, self.stderr)

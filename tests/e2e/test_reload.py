@@ -11,10 +11,10 @@ SMALL = {"width": 640, "height": 360}
 
 def reload(server, cameras):
     server.write_config(cameras)
-    server.forget_notifications()
+    server.notify.told = ""
     server.signal(signal.SIGHUP)
-    server.wait_notified("RELOADING=1")
-    server.wait_notified("READY=1")
+    server.wait_notified(r"^RELOADING=1$")
+    server.wait_notified(r"^READY=1$")
 
 
 def test_reload_keeps_viewers_of_the_unchanged_camera(edged, watch):
@@ -57,10 +57,10 @@ def test_reload_of_a_broken_configuration_changes_nothing(edged, watch):
     viewer.wait_numbers(pattern.FPS)
     pid = server.camera()["process"]["pid"]
     server.config.write_text('cameras = ( { name = "front"; widht = 640; } );\n')
-    server.forget_notifications()
+    server.notify.told = ""
     server.signal(signal.SIGHUP)
     server.wait_stderr(r'edged\.conf:1: error: cameras\[0\]\.widht: unknown key, did you mean "width"')
-    server.wait_notified("READY=1")
+    server.wait_notified(r"^READY=1$")
     numbers = [n for n, _ in viewer.wait_frames(len(viewer.numbers()) + pattern.FPS)]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     assert server.camera()["process"]["pid"] == pid
