@@ -190,6 +190,14 @@ static int run_channels(struct lane *lane, struct frame *frame, struct error *er
     return r;
 }
 
+// Says why nothing came for too long: a silent camera, or one whose pictures are all broken.
+static int describe_silence(const struct source *source, struct error *error)
+{
+    const char *broken = source->counters.corrupted ? "only broken" : "no";
+
+    return error_set(error, -EAGAIN, "%s delivers %s frames", source->mode.description, broken);
+}
+
 static void grab(struct lane *lane)
 {
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
@@ -201,7 +209,7 @@ static void grab(struct lane *lane)
         return;
     }
     if (r == -EAGAIN) {
-        error_set(&error, r, "%s delivers no frames", lane->source->mode.description);
+        describe_silence(lane->source, &error);
     } else if (!r) {
         r = run_channels(lane, frame, &error);
     }

@@ -1,0 +1,132 @@
+"""V4L2 cameras that behave and that do not, played by the preloaded tests/fake_v4l2."""
+
+import time
+
+import cv2
+import numpy as np
+import pytest
+
+import daemon
+import pattern
+import rtsp
+import slate
+
+SIZE = (320, 240)
+CAMERA = daemon.camera(
+    source="v4l2", device="/dev/video0", width=SIZE[0], height=SIZE[1], views=["camera"]
+)
+
+
+def fake(description):
+    return {"LD_PRELOAD": daemon.FAKE_V4L2, "EDGED_FAKE_V4L2": f"device=/dev/video0 {description}"}
+
+
+def fake_luma(number):
+    """Frame `number` of the fake camera, by its definition."""
+    x, y = np.meshgrid(np.arange(SIZE[0]), np.arange(SIZE[1]))
+    return (16 + (3 * x + 5 * y + 7 * number) % 220).astype(np.uint8)
+
+
+def assert_shows_fake_camera(pictures):
+    """Every picture is some frame of the fake camera; the frames repeat after 220."""
+    frames = [fake_luma(number) for number in range(220)]
+    for picture in pictures:
+        assert max(pattern.psnr_db(picture, frame) for frame in frames) >= 32
+
+
+@pytest.fixture
+def jpeg(tmp_path):
+    path = tmp_path / "picture.jpg"
+    assert cv2.imwrite(str(path), cv2.merge([fake_luma(n) for n in range(3)]))
+    return path
+
+
+def assert_no_signal_says(server, *parts):
+    def fits(camera):
+        return camera["state"] == "no signal" and all(part in camera["error"] for part in parts)
+
+    camera = server.wait_camera("front", fits, timeout_s=20)
+    assert all(part in server.stderr() for part in parts)
+    assert camera["process"]["restarts"] == 0
+    code, _, took_s = rtsp.describe(server.url("/front/camera"))
+    assert code == 200
+    assert took_s < 1.0
+
+
+@pytest.mark.parametrize(
+    ("description", "kind", "copies"),
+    [
+        ("format=NV12", "USERPTR NV12", {}),
+        ("format=YUYV", "USERPTR YUYV", {}),
+        ("format=YUYV userptr=no", "MMAP YUYV", {"mmap-fallback": 1}),
+    ],
+)
+def test_camera_streams_with_the_copies_it_needs(edged, watch, description, kind, copies):
+    size = f"size={SIZE[0]}x{SIZE[1]} fps=30"
+    server = edged([CAMERA], **fake(f"{description} {size}"))
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    viewer.wait_frames(20)
+    viewer.stop()
+    camera = server.wait_camera("front", lambda c: c["frames"] > 20)
+    assert camera["state"] == "live"
+    assert f"{kind} {SIZE[0]}x{SIZE[1]}@30" in camera["path"]
+    for name, count in camera["copies"].items():
+        # A frame may be copied before it is counted.
+        assert count["per_frame"] == pytest.approx(copies.get(name, 0), abs=0.05), name
+    assert_shows_fake_camera([*viewer.pictures().values(), *viewer.unreadable_pictures()][-5:])
+
+
+def test_mjpeg_camera_streams_with_one_decode_a_frame(edged, watch, jpeg):
+    spec = f"format=MJPG size={SIZE[0]}x{SIZE[1]} fps=30 mjpg={jpeg}"
+    server = edged([CAMERA], **fake(spec))
+    watch(server.url("/front/camera"), view="camera").wait_frames(20)
+    camera = server.wait_camera("front", lambda c: c["frames"] > 20)
+    assert camera["state"] == "live"
+    assert camera["copies"]["mjpeg-decode"]["per_frame"] == pytest.approx(1, abs=0.05)
+
+
+def test_busy_camera_is_named(edged):
+    server = edged([CAMERA], **fake("format=YUYV busy=stream"))
+    assert_no_signal_says(server, "/dev/video0 is busy: another program streams from it")
+
+
+def test_camera_that_delivers_nothing_is_named(edged):
+    server = edged([CAMERA], **fake("format=YUYV silent=1"))
+    assert_no_signal_says(server, "V4L2 USERPTR YUYV", "delivers no frames")
+
+
+@pytest.mark.parametrize("damage", ["garbage", "truncated"])
+def test_camera_that_sends_only_jpeg_garbage_is_named(edged, jpeg, damage):
+    spec = f"format=MJPG size={SIZE[0]}x{SIZE[1]} fps=30 mjpg={jpeg} damage={damage}"
+    server = edged([CAMERA], **fake(spec))
+    assert_no_signal_says(server, "MJPG", "delivers only broken frames")
+
+
+def test_one_broken_jpeg_in_five_is_counted_and_the_rest_streams(edged, watch, jpeg):
+    spec = f"format=MJPG size={SIZE[0]}x{SIZE[1]} fps=30 mjpg={jpeg} damage=garbage damage-every=5"
+    server = edged([CAMERA], **fake(spec))
+    watch(server.url("/front/camera"), view="camera").wait_frames(40)
+    camera = server.wait_camera("front", lambda c: c["frames"] > 40)
+    assert camera["state"] == "live"
+    share = camera["corrupted"] / (camera["frames"] + camera["corrupted"])
+    assert share == pytest.approx(0.2, abs=0.03)
+
+
+def test_output_device_is_no_camera(edged):
+    server = edged([CAMERA], **fake("format=YUYV kind=output"))
+    assert_no_signal_says(server, "/dev/video0 is not a capture device")
+
+
+def test_unplugged_camera_shows_the_slate_and_comes_back(edged, watch):
+    spec = f"format=YUYV size={SIZE[0]}x{SIZE[1]} fps=30 unplug-after=45"
+    server = edged([CAMERA], **fake(spec))
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    camera = server.wait_camera("front", lambda c: c["reconnects"] >= 1 and c["state"] == "live")
+    assert "/dev/video0 is gone (unplugged)" in server.stderr()
+    back_ns = time.monotonic_ns()
+    viewer.wait_until(lambda frames: sum(t > back_ns for _, t in frames) >= 10, 10)
+    assert viewer.stop()
+    assert camera["process"]["restarts"] == 0
+    shown = [*viewer.pictures().values(), *viewer.unreadable_pictures()]
+    slates = [picture for picture in shown if slate.shows_no_signal(picture)]
+    assert len(slates) < len(shown)
