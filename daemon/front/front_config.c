@@ -2,7 +2,6 @@
 
 #include "daemon/log.h"
 
-#include <errno.h>
 #include <string.h>
 
 // Addresses are bound once: `config` keeps those in use.

@@ -4,7 +4,6 @@
 #include "daemon/front/options.h"
 #include "daemon/log.h"
 
-#include <errno.h>
 #include <gst/gst.h>
 #include <signal.h>
 #include <stdio.h>

@@ -20,7 +20,6 @@ struct rtsp_server {
     struct viewers *viewers;      // owned
     GSource *listener;            // reference
     guint cleanup_timer;          // GLib source id
-    int port;
     char url[160];
 };
 
@@ -180,9 +179,9 @@ static int listen_on(struct rtsp_server *server, const char *address, int port, 
     }
     g_source_attach(server->listener, NULL);
     server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
-    server->port = gst_rtsp_server_get_bound_port(server->server);
     snprintf(server->url, sizeof server->url,
-             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address, server->port);
+             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address,
+             gst_rtsp_server_get_bound_port(server->server));
     return 0;
 }
 
@@ -251,11 +250,6 @@ void rtsp_server_free(struct rtsp_server *server)
     }
     rtsp_server_close(server);
     g_atomic_rc_box_release_full(server, finalize_server);
-}
-
-int rtsp_server_port(const struct rtsp_server *server)
-{
-    return server->port;
 }
 
 const char *rtsp_server_url(const struct rtsp_server *server)

@@ -16,8 +16,6 @@ void rtsp_server_close(struct rtsp_server *server);
 // Closes it too. Takes NULL.
 void rtsp_server_free(struct rtsp_server *server);
 
-// The port that is really listened on.
-int rtsp_server_port(const struct rtsp_server *server);
 // "rtsp://127.0.0.1:8554", with the real port. Borrowed.
 const char *rtsp_server_url(const struct rtsp_server *server);
 

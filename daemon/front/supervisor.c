@@ -358,14 +358,9 @@ bool supervisor_is_stopped(const struct supervisor *supervisor)
     return supervisor->state == SUPERVISOR_STOPPED;
 }
 
-static bool is_between_processes(const struct supervisor *supervisor)
-{
-    return supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING;
-}
-
 bool supervisor_is_settled(const struct supervisor *supervisor)
 {
-    if (is_between_processes(supervisor)) {
+    if (supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING) {
         return supervisor->error.text[0] != 0;
     }
     for (size_t i = 0; i < supervisor->stream_count; i++) {

@@ -121,6 +121,28 @@ static struct seen next_frame(struct fixture *fixture, GstClockTime timeout_ns)
     return seen;
 }
 
+static gboolean on_tick(gpointer data)
+{
+    (void)data; // only so that an iteration of the main context ends
+    return G_SOURCE_CONTINUE;
+}
+
+// Runs the main loop until a frame comes out.
+static struct seen wait_frame(struct fixture *fixture)
+{
+    int64_t begin_ns = clock_now_ns();
+    guint ticks = g_timeout_add(20, on_tick, NULL);
+    struct seen seen;
+
+    do {
+        assert_true(clock_now_ns() - begin_ns < 5 * NS_PER_S);
+        g_main_context_iteration(NULL, TRUE);
+        seen = next_frame(fixture, 0);
+    } while (seen.mark < 0);
+    g_source_remove(ticks);
+    return seen;
+}
+
 static void iterate_until(struct fixture *fixture, unsigned demands)
 {
     while (fixture->demands < demands) {
@@ -190,12 +212,7 @@ static void test_the_slates_take_turns_while_the_camera_process_is_gone(void **s
     int64_t begin_ns = clock_now_ns();
     stream_interrupt(fixture->stream);
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 'a'); // at once
-    struct seen seen;
-    do {
-        g_main_context_iteration(NULL, TRUE);
-        seen = next_frame(fixture, NOTHING_NS);
-    } while (seen.mark < 0);
-    assert_int_equal(seen.mark, 'b');
+    assert_int_equal(wait_frame(fixture).mark, 'b');
     assert_in_range(clock_now_ns() - begin_ns, 400 * NS_PER_MS, 1500 * NS_PER_MS);
 
     // A new process is let in with its first key frame, and ends the slate.
@@ -208,17 +225,12 @@ static void test_a_silent_camera_leaves_the_slate_to_a_new_viewer(void **state)
 {
     struct fixture *fixture = *state;
     int64_t begin_ns = clock_now_ns();
-    struct seen seen;
 
     assert_false(stream_can_serve(fixture->stream));
     send_slate(fixture, 'a');
     assert_true(stream_can_serve(fixture->stream));
     stream_attach(fixture->stream, fixture->source, begin_ns);
-    do {
-        g_main_context_iteration(NULL, TRUE);
-        seen = next_frame(fixture, NOTHING_NS);
-    } while (seen.mark < 0);
-    assert_int_equal(seen.mark, 'a');
+    assert_int_equal(wait_frame(fixture).mark, 'a');
     assert_in_range(clock_now_ns() - begin_ns, 300 * NS_PER_MS, 900 * NS_PER_MS);
 
     // What follows does not refer to the slate.
@@ -253,12 +265,6 @@ static void test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame(void **stat
     assert_int_equal(fixture->key_frame_demands, asked + 1);
     send_frame(fixture, true, NS_PER_S, 101);
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 101);
-}
-
-static gboolean on_tick(gpointer data)
-{
-    (void)data; // only so that an iteration of the main context ends
-    return G_SOURCE_CONTINUE;
 }
 
 static void test_nothing_piles_up_while_nobody_plays(void **state)

@@ -75,18 +75,19 @@ def test_camera_streams_its_edges_with_counted_copies(machine, luma, io, path, c
     assert abs(camera["copies"]["mmap-fallback"]["total"] - copies * camera["frames"]) <= 1
 
 
-def test_service_survives_the_camera_module_going_and_coming(machine):
+def test_camera_that_disconnects_comes_back_in_the_same_processes(machine):
     machine.restart(conf("auto"), LONG_S)
-    live_camera(machine, 5)
-    pid = machine.property("MainPID")
-    machine.check("echo 1 >/sys/class/video4linux/video0/dev_debug || true")
+    before = live_camera(machine, 5)
+    # vivid's error injection: every call fails with ENODEV as if unplugged, then it is plugged in.
     machine.check("v4l2-ctl -d /dev/video0 -c disconnect=1", LONG_S)
-    beds.wait_until("no signal", lambda: machine.camera("front")["state"] == "no signal", LONG_S)
-    assert machine.property("MainPID") == pid
-    assert machine.property("ActiveState") == "active"
+    beds.wait_until("the way back", lambda: machine.camera("front")["reconnects"] == 1, LONG_S)
+    after = live_camera(machine, machine.camera("front")["frames"] + 5)
+    assert after["state"] == "live"
+    assert after["process"] == before["process"]
+    assert machine.property("NRestarts") == "0"
 
 
-def test_stop_takes_less_than_timeout(machine):
+def test_stop_ends_in_success(machine):
     machine.restart(conf("auto"), LONG_S)
     live_camera(machine, 5)
     machine.check("systemctl stop edged", 60)
