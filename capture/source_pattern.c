@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/timerfd.h>
 
-#define POOL_FRAMES 8
+#define POOL_FRAMES 14 // an encoder may hold a dozen that a view passes through
+#define BACKLOG 4      // frames that wait for a late reader, as a driver's buffers would
 #define STRIDE_ALIGN 64
 
 struct source_pattern {
@@ -102,12 +103,12 @@ static int64_t due_ns(const struct source_pattern *self, uint64_t number)
            (int64_t)(number % fps * (uint64_t)NS_PER_S / fps);
 }
 
-// Gives up the frames whose successor is due already, too: nobody would see them in time.
+// Gives up the frames that no backlog holds any more.
 static void skip_missed(struct source_pattern *self)
 {
     int64_t now = clock_now_ns();
 
-    while (due_ns(self, self->number + 1) <= now) {
+    while (due_ns(self, self->number + BACKLOG) <= now) {
         self->number++;
         self->source.counters.dropped++;
     }

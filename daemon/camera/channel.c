@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-// Output frames: 4 waiting for the encoder, 2 inside it, 1 being computed, 1 to spare.
-#define VIEW_FRAMES 8
+// Output frames: those in the encoder, 1 being computed, 1 to spare.
+#define VIEW_FRAMES (ENCODER_QUEUE_LENGTH + ENCODER_FRAMES_INSIDE + 2)
 #define SLATE_FRAMES 6
 
 struct channel {

@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#define QUEUE_LENGTH 4  // frames waiting; a hiccup of 130 ms at 30 fps loses nothing
-#define LIVES_LENGTH 32 // frames inside the element
+#define STANDING_NS NS_PER_S // a queue that is never empty for so long only adds delay
+#define LIVES_LENGTH 32      // frames inside the element
 #define TRIAL_UNITS 2
 #define TRIAL_TIMEOUT_S 3
 
@@ -35,8 +35,9 @@ struct encoder {
 
     pthread_mutex_t lock; // guards all below
     pthread_cond_t changed;
-    struct job jobs[QUEUE_LENGTH];
+    struct job jobs[ENCODER_QUEUE_LENGTH];
     unsigned job_count;
+    int64_t empty_ns;                            // when the queue was last seen empty
     struct link_access_unit lives[LIVES_LENGTH]; // ring, oldest at life_first
     int64_t life_pts_ns[LIVES_LENGTH];
     unsigned life_first, life_count;
@@ -154,30 +155,58 @@ static void *encoder_thread(void *context)
     return NULL;
 }
 
+// Takes the oldest `count` jobs out; their wish for a key frame passes on to the next, which may be
+// `coming`. Returns their frames for the caller to unref without the lock.
+static void drop_jobs(struct encoder *encoder, unsigned count, struct job *coming,
+                      struct frame **ret_frames)
+{
+    bool key_frame = false;
+
+    for (unsigned i = 0; i < count; i++) {
+        ret_frames[i] = encoder->jobs[i].frame;
+        key_frame |= encoder->jobs[i].key_frame;
+    }
+    encoder->job_count -= count;
+    memmove(encoder->jobs, encoder->jobs + count, encoder->job_count * sizeof encoder->jobs[0]);
+    struct job *next = encoder->job_count ? &encoder->jobs[0] : coming;
+    next->key_frame |= key_frame;
+}
+
+// How many of the waiting jobs have to go for another one.
+static unsigned count_surplus(struct encoder *encoder)
+{
+    int64_t now = clock_now_ns();
+
+    if (!encoder->job_count) {
+        encoder->empty_ns = now;
+    }
+    if (now - encoder->empty_ns > STANDING_NS) {
+        return encoder->job_count;
+    }
+    return encoder->job_count == ENCODER_QUEUE_LENGTH;
+}
+
 int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
                  bool key_frame)
 {
-    struct job job = {.frame = frame_ref(frame), .life = *life, .key_frame = key_frame};
-    struct frame *gone = NULL;
-    int r = -EPIPE;
+    struct job job = {.life = *life, .key_frame = key_frame};
+    struct frame *gone[ENCODER_QUEUE_LENGTH];
+    unsigned gone_count = 0;
 
     pthread_mutex_lock(&encoder->lock);
-    if (encoder->failed) {
-        gone = TAKE(job.frame);
-    } else {
-        r = encoder->job_count == QUEUE_LENGTH;
-        if (r) {
-            gone = encoder->jobs[0].frame;
-            encoder->jobs[1].key_frame |= encoder->jobs[0].key_frame;
-            encoder->job_count--;
-            memmove(encoder->jobs, encoder->jobs + 1, encoder->job_count * sizeof encoder->jobs[0]);
-        }
+    bool failed = encoder->failed;
+    if (!failed) {
+        gone_count = count_surplus(encoder);
+        drop_jobs(encoder, gone_count, &job, gone);
+        job.frame = frame_ref(frame);
         encoder->jobs[encoder->job_count++] = job;
         pthread_cond_broadcast(&encoder->changed);
     }
     pthread_mutex_unlock(&encoder->lock);
-    frame_unref(gone);
-    return r;
+    for (unsigned i = 0; i < gone_count; i++) {
+        frame_unref(gone[i]);
+    }
+    return failed ? -EPIPE : (int)gone_count;
 }
 
 // Two key frames must come out in time. Consecutive ones, so that their idr_pic_id differs.

@@ -1,8 +1,10 @@
 // One H.264 encoder: NV12 frames in, Annex B access units out, in order, no B-frames.
 //
-// The encoder has a thread of its own and a short queue; when the queue is full the oldest frame
-// in it goes (newest wins), before it costs anything. GStreamer elements do the encoding; which one
-// is decided by a trial encode, because the presence of an element proves nothing.
+// The encoder has a thread of its own and a queue that rides out a hiccup without losing a frame.
+// When the queue is full the oldest frame goes, and when it has not been empty for a second, so
+// that it only adds delay, all that wait go for the newest: before they cost anything. GStreamer
+// elements do the encoding; which one is decided by a trial encode, because the presence of an
+// element proves nothing.
 #pragma once
 
 #include "capture/frame.h"
@@ -12,6 +14,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+// Frames that may wait: 330 ms at 30 fps.
+#define ENCODER_QUEUE_LENGTH 10
+// Frames inside an element, at most.
+#define ENCODER_FRAMES_INSIDE 2
 
 struct encoder;
 
@@ -46,7 +53,7 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
 void encoder_free(struct encoder *encoder);
 
 // Queues a frame (takes a reference of its own). `life` travels to the access unit. Returns the
-// number of frames (0 or 1) that had to go for it, or -EPIPE when the element has failed.
+// number of frames that had to go for it, or -EPIPE when the element has failed.
 int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
                  bool key_frame);
 

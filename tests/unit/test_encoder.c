@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <gst/gst.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -219,20 +220,49 @@ static void test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame(void **st
     int dropped = 0;
 
     set_hold(&fixture->received, true);
-    for (unsigned n = 0; n < 20; n++) {
+    for (unsigned n = 0; n < 40; n++) {
         life.sequence = n;
         life.captured_ns = clock_now_ns();
-        int r = encoder_push(encoder, fixture->frame, &life, n == 10);
+        int r = encoder_push(encoder, fixture->frame, &life, n == 20);
         assert_in_range(r, 0, 1);
         dropped += r;
     }
     set_hold(&fixture->received, false);
-    wait_for(&fixture->received, 2 + 20 - (unsigned)dropped);
-    assert_in_range(dropped, 15, 16); // 4 wait, and 1 may be inside
+    wait_for(&fixture->received, 2 + 40 - (unsigned)dropped);
+    assert_in_range(dropped, 29, 30); // 10 wait, and 1 may be inside
     unsigned last = fixture->received.count - 1;
-    assert_int_equal(fixture->received.units[last].life.sequence, 19);
-    assert_int_equal(fixture->received.units[last - 3].life.sequence, 16);
-    assert_int_equal(fixture->received.units[last - 3].life.key_frame, 1);
+    assert_int_equal(fixture->received.units[last].life.sequence, 39);
+    assert_int_equal(fixture->received.units[last - 9].life.sequence, 30);
+    assert_int_equal(fixture->received.units[last - 9].life.key_frame, 1);
+    encoder_free(encoder);
+}
+
+// Waits with poll(), as a camera's pace does.
+static void push_at_pace(struct fixture *fixture, struct encoder *encoder, uint64_t sequence,
+                         int *ret_dropped)
+{
+    struct link_access_unit life = {.sequence = sequence, .captured_ns = clock_now_ns()};
+    int r = encoder_push(encoder, fixture->frame, &life, false);
+
+    assert_true(r >= 0);
+    *ret_dropped += r;
+    poll(NULL, 0, 300);
+}
+
+static void test_a_queue_that_stands_for_a_second_makes_way_for_the_newest(void **state)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = make(fixture);
+    int dropped = 0;
+
+    set_hold(&fixture->received, true);
+    for (unsigned n = 0; n < 6; n++) { // 1.5 s: one inside, 4 wait, then the sixth comes
+        push_at_pace(fixture, encoder, n, &dropped);
+    }
+    assert_in_range(dropped, 3, 4);
+    set_hold(&fixture->received, false);
+    wait_for(&fixture->received, 2 + 6 - (unsigned)dropped);
+    assert_int_equal(fixture->received.units[fixture->received.count - 1].life.sequence, 5);
     encoder_free(encoder);
 }
 
@@ -298,6 +328,7 @@ int main(int argc, char **argv)
         TEST(test_every_frame_gives_its_unit_in_order),
         TEST(test_key_frames_come_by_distance_and_on_demand),
         TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame),
+        TEST(test_a_queue_that_stands_for_a_second_makes_way_for_the_newest),
         TEST(test_openh264enc_stands_in),
         TEST(test_an_encoder_that_is_not_there_says_so),
         TEST(test_auto_takes_the_first_that_encodes),
