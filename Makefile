@@ -131,7 +131,7 @@ $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
 $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/tests/fake_v4l2/fake_v4l2.so: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fake_v4l2/*.c))
+$(BUILD)/tests/fake_v4l2/%.so: $(BUILD)/tests/fake_v4l2/%.o
 	$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
