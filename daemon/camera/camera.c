@@ -80,6 +80,22 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
+// What the configuration asks for and this build does not have.
+static void warn_without_gpu(const struct config *config)
+{
+    const char *camera = config->cameras[0].name;
+
+    if (config->backend == CONFIG_BACKEND_CUDA) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera, NULL,
+                  "backend = \"cuda\": this edged was built without CUDA kernels, using the CPU");
+    }
+    if (config->memory != CONFIG_MEMORY_AUTO && config->memory != CONFIG_MEMORY_HOST) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera, NULL,
+                  "memory = \"%s\" is for a GPU, using \"host\"",
+                  config_memory_name(config->memory));
+    }
+}
+
 static int build(struct camera *camera, struct error *error)
 {
     int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
@@ -88,6 +104,7 @@ static int build(struct camera *camera, struct error *error)
         return error_set(error, -EINVAL, "the configuration on the link is no single camera");
     }
     const struct config_camera *settings = &camera->config->cameras[0];
+    warn_without_gpu(camera->config);
     camera->channel_environment = (struct channel_environment){
         .camera = settings->name,
         .link = camera->link,
