@@ -112,13 +112,14 @@ class Notifications:
 class Daemon:
     """One running edged. `directory` holds its configuration, its sockets and its log."""
 
-    def __init__(self, directory, cameras, *, port=0, **extra):
+    def __init__(self, directory, cameras, *, port=0, settings=None, **extra):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.config = self.directory / "edged.conf"
         self.socket = self.directory / "control.sock"
         self.log = self.directory / "stderr"
         self.port = port
+        self.settings = settings or {}
         self.write_config(cameras)
         self.notify = Notifications(self.directory / "notify.sock")
         self.process = None
@@ -126,7 +127,8 @@ class Daemon:
 
     def write_config(self, cameras):
         settings = {
-            "rtsp": {"port": self.port}, "control": {"socket": self.socket}, "cameras": cameras
+            **self.settings, "rtsp": {"port": self.port}, "control": {"socket": self.socket},
+            "cameras": cameras,
         }
         self.config.write_text("".join(f"{k} = {libconfig(v)};\n" for k, v in settings.items()))
 

@@ -206,3 +206,11 @@ def test_machine_without_encoder_says_so_and_does_not_hang(edged, plugins_withou
     code, _, took_s = rtsp.describe(server.url("/front/edges"))
     assert code in (404, 503)
     assert took_s < 1.0
+
+
+def test_wishes_for_a_gpu_are_answered_and_frames_flow_on_the_cpu(edged):
+    server = edged([daemon.camera()], settings={"backend": "cuda", "memory": "managed"})
+    server.wait_stderr('backend = "cuda": this edged was built without CUDA kernels, using the CPU')
+    server.wait_stderr('memory = "managed" is for a GPU, using "host"')
+    camera = server.wait_camera("front", lambda c: c["state"] == "live")
+    assert " -> host -> CPU -> " in camera["path"]
