@@ -90,8 +90,8 @@ bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeli
 	@set -e; for bench in $(BENCHES); do $$bench; done
 	@$(if $(wildcard tests/bench/*.py),EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B tests/bench/$(notdir $(firstword $(wildcard tests/bench/*.py))))
 
-# edged's own leaks count; what GStreamer and its plugins keep for good is listed in tests/lsan.supp.
-asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0
+# Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
+asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
