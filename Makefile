@@ -1,6 +1,6 @@
 # One Makefile for everything. build/ mirrors the tree; BUILD=DIR puts the results elsewhere.
 # `make help` lists the targets; SANITIZE=address,undefined and CI=1 (warnings are errors) change
-# how things are built.
+# how things are built, V=1 shows the commands.
 
 BUILD ?= build
 prefix ?= /usr/local
@@ -13,6 +13,9 @@ sysusersdir ?= $(prefix)/lib/sysusers.d
 # udev of systemd 245 does not look below /usr/local.
 udevrulesdir ?= $(if $(filter /usr,$(prefix)),/usr/lib,/etc)/udev/rules.d
 VERSION := 0.1.0
+
+# One short line a file, unless V=1.
+say = $(if $(V),,@printf '  %-3s %s\n' $(1) $(@:$(BUILD)/%=%) && )
 
 CC ?= cc
 PYTHON ?= /usr/bin/python3
@@ -73,22 +76,22 @@ check-unit: $(UNIT_TESTS) $(FAKES) ## every module by itself
 	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
 
 check-golden: $(PROGRAMS) ## results on real pictures, bit for bit against OpenCV
-	$(PYTEST) tests/golden
+	@$(PYTEST) tests/golden
 
 check-e2e: $(PROGRAMS) $(FAKES) ## the real programs with real clients on loopback
-	$(PYTEST) tests/e2e
+	@$(PYTEST) tests/e2e
 
 check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
 	@scripts/bed-root build/beds
-	$(PYTEST) tests/systemd tests/vm
+	@$(PYTEST) tests/systemd tests/vm
 
 bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeline
 	@set -e; for bench in $(BENCHES); do $$bench; done
-	$(if $(wildcard tests/bench/*.py),EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B tests/bench/$(notdir $(firstword $(wildcard tests/bench/*.py))))
+	@$(if $(wildcard tests/bench/*.py),EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B tests/bench/$(notdir $(firstword $(wildcard tests/bench/*.py))))
 
-# edged's own leaks count; what GStreamer and its plugins keep for good is listed in tests/lsan.supp.
-asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0
+# Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
+asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
@@ -105,17 +108,17 @@ $(BUILD)/edged: $(BUILD)/daemon/front/main.o $(LIBRARY)
 $(BUILD)/edged-camera: $(BUILD)/daemon/camera/main.o $(LIBRARY)
 $(BUILD)/edgectl: $(BUILD)/daemon/ctl/main.o $(LIBRARY)
 $(PROGRAMS):
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(LIBRARY): $(OBJECTS)
-	rm -f $@ && $(AR) rcs $@ $^
+	$(call say,AR)rm -f $@ && $(AR) rcs $@ $^
 
 # The CPU kernels are plain loops: the vectorizer needs -O3.
 $(BUILD)/kernels/%.o: OPTIMIZE = -O3
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.
 $(BUILD)/flags: FORCE
@@ -123,16 +126,16 @@ $(BUILD)/flags: FORCE
 	@echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' | cmp -s - $@ || echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' >$@
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/fake_v4l2/%.so: $(BUILD)/tests/fake_v4l2/%.o
-	$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)

@@ -79,18 +79,3 @@ int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode)
     mode->fps_denominator = (unsigned)info.fps_d;
     return 0;
 }
-
-bool gstreamer_layout_equal(const struct frame_layout *a, const struct frame_layout *b)
-{
-    if (a->format != b->format || a->width != b->width || a->height != b->height ||
-        a->range != b->range || a->size != b->size) {
-        return false;
-    }
-    for (unsigned i = 0; i < a->format->plane_count; i++) {
-        if (a->planes[i].offset != b->planes[i].offset ||
-            a->planes[i].stride != b->planes[i].stride) {
-            return false;
-        }
-    }
-    return true;
-}

@@ -13,6 +13,3 @@ GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int he
 // and offsets are GStreamer's default ones, so that elements that know no GstVideoMeta can write
 // into such a picture, too. -ENOTSUP: not raw video in a format we know.
 int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode);
-
-// Whether pictures of both layouts look the same in memory and to a viewer.
-bool gstreamer_layout_equal(const struct frame_layout *a, const struct frame_layout *b);

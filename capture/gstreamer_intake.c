@@ -212,8 +212,7 @@ static int check_caps(struct intake *intake, GstCaps *caps, const struct source_
     if (caps == intake->caps) {
         return 0;
     }
-    if (gstreamer_caps_read(caps, &now) < 0 ||
-        !gstreamer_layout_equal(&now.layout, &mode->layout)) {
+    if (gstreamer_caps_read(caps, &now) < 0 || !frame_layout_equal(&now.layout, &mode->layout)) {
         g_autofree gchar *text = gst_caps_to_string(caps);
 
         return error_set(error, -EPIPE, "the pictures changed to %s", text);

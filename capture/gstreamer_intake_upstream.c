@@ -104,7 +104,7 @@ static struct frame_pool *pool_for(struct intake *intake, const struct frame_lay
     struct frame_pool *frames = NULL;
 
     pthread_mutex_lock(&intake->lock);
-    if (!intake->frames || !gstreamer_layout_equal(frame_pool_layout(intake->frames), layout)) {
+    if (!intake->frames || !frame_layout_equal(frame_pool_layout(intake->frames), layout)) {
         frame_pool_unref(intake->frames);
         intake->frames = NULL;
         frame_pool_new(layout, INTAKE_POOL_FRAMES, intake->environment->allocator, &intake->frames);

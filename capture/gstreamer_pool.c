@@ -168,7 +168,7 @@ struct frame *gstreamer_pool_claim(GstBuffer *buffer, const struct frame_layout 
         return NULL;
     }
     frame = gst_mini_object_get_qdata(GST_MINI_OBJECT_CAST(memory), frame_quark());
-    if (!frame || memory->size < layout->size || !gstreamer_layout_equal(&frame->layout, layout) ||
+    if (!frame || memory->size < layout->size || !frame_layout_equal(&frame->layout, layout) ||
         !lies_as_layout_says(buffer, layout)) {
         return NULL;
     }

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int error_set(struct error *error, int code, const char *format, ...)
+void error_format(struct error *error, const char *format, ...)
 {
     va_list arguments;
 
@@ -12,10 +12,9 @@ int error_set(struct error *error, int code, const char *format, ...)
         vsnprintf(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
     }
-    return code;
 }
 
-int error_prefix(struct error *error, int code, const char *format, ...)
+void error_format_prefix(struct error *error, const char *format, ...)
 {
     char prefix[256];
     struct error inner;
@@ -26,7 +25,6 @@ int error_prefix(struct error *error, int code, const char *format, ...)
         vsnprintf(prefix, sizeof prefix, format, arguments);
         va_end(arguments);
         inner = *error;
-        error_set(error, code, "%s: %s", prefix, inner.text);
+        error_format(error, "%s: %s", prefix, inner.text);
     }
-    return code;
 }

@@ -38,14 +38,29 @@ struct error {
     char text[512];
 };
 
-// Formats the text of `error` (may be NULL) and returns `code` (a negative errno), so that callers
-// write `return error_set(error, -ENODEV, "…")`.
-int error_set(struct error *error, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+// Formats the text of `error` (may be NULL) and yields `code` (a negative errno), so that callers
+// write `return error_set(error, -ENODEV, "…")`. A macro, so that compilers and analyzers see that
+// the code that comes out is the one that went in.
+#define error_set(error, code, ...)                                                                \
+    ({                                                                                             \
+        int error_set_code_ = (code);                                                              \
+        error_format(error, __VA_ARGS__);                                                          \
+        error_set_code_;                                                                           \
+    })
 
-// Puts "prefix: " in front of the text that is there; returns `code`.
-int error_prefix(struct error *error, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+// Puts "prefix: " in front of the text that is there; yields `code`.
+#define error_prefix(error, code, ...)                                                             \
+    ({                                                                                             \
+        int error_prefix_code_ = (code);                                                           \
+        error_format_prefix(error, __VA_ARGS__);                                                   \
+        error_prefix_code_;                                                                        \
+    })
+
+// What they are made of.
+void error_format(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void error_format_prefix(struct error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // CLOCK_MONOTONIC in nanoseconds.
 static inline int64_t clock_now_ns(void)

@@ -6,7 +6,7 @@
 
 // clang-format off
 static const uint32_t bounds_us[HISTOGRAM_BUCKETS] = {
-    50,      75,                                                          // below 0.1 ms, then one row a decade
+    50,      75, // below 0.1 ms, then one row a decade
     100,     130,     180,     240,     320,     420,      560,    750,    // 0.1 ms
     1000,    1300,    1800,    2400,    3200,    4200,     5600,   7500,   // 1 ms
     10000,   13000,   18000,   24000,   32000,   42000,    56000,  75000,  // 10 ms

@@ -130,6 +130,7 @@ static void fill_garbage(unsigned char *bytes, size_t size, unsigned char lowest
 
 static void test_a_mebibyte_of_garbage_is_a_syntax_error(void **state)
 {
+    static const char line[] = "backend = \"cpu\";\n"; // and the byte 0 behind it
     size_t size = 1U << 20;
     _cleanup_(cleanup_free) unsigned char *bytes = malloc(size);
 
@@ -138,7 +139,7 @@ static void test_a_mebibyte_of_garbage_is_a_syntax_error(void **state)
     fill_garbage(bytes, size, 1);
     write_bytes("g.conf", bytes, size);
     check("g.conf", -EINVAL, "g.conf:1: error: syntax error\n");
-    memcpy(bytes, "backend = \"cpu\";\n\0", 18);
+    memcpy(bytes, line, sizeof line);
     write_bytes("g.conf", bytes, size);
     check("g.conf", -EINVAL, "g.conf:2: error: syntax error: got a byte 0, allowed: text\n");
 }

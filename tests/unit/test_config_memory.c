@@ -150,7 +150,8 @@ static int load_shipped(void)
 
 static int format_defaults(void)
 {
-    struct config_camera camera = {.name = (char[]){"c"}};
+    char name[] = "c";
+    struct config_camera camera = {.name = name};
     struct config config = {.cameras = &camera, .camera_count = 1};
     _cleanup_(cleanup_free) char *text = NULL;
 

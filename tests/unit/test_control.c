@@ -294,7 +294,7 @@ static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
 {
     struct fixture *fixture = *state;
     g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
-    int next = dup(STDOUT_FILENO);
+    int next = dup(STDOUT_FILENO), lowest;
     struct rlimit before, one_more = {.rlim_cur = next + 1};
     struct control *control = NULL;
     struct error error = {0};
@@ -308,8 +308,9 @@ static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
     assert_non_null(strstr(error.text, "does not start"));
     assert_null(control);
     assert_int_equal(access(path, F_OK), -1);
-    assert_int_equal(dup(STDOUT_FILENO), next); // the lowest free one is the same
-    close(next);
+    lowest = dup(STDOUT_FILENO);
+    assert_int_equal(lowest, next);
+    close(lowest);
 }
 
 int main(void)

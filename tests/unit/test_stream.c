@@ -292,14 +292,15 @@ static void test_nothing_piles_up_while_nobody_plays(void **state)
 static void test_what_is_no_video_is_refused(void **state)
 {
     struct fixture *fixture = *state;
-    struct link_access_unit unit = {.key_frame = 1};
-    uint8_t *text = calloc(1, sizeof unit + 20);
+    static const char text[] = "this is no H.264 ...";
+    size_t header = sizeof(struct link_access_unit);
+    uint8_t *unit = calloc(1, header + sizeof text);
 
-    memcpy(text + sizeof unit, "this is no H.264 ...", 20);
-    assert_int_equal(stream_take_access_unit(fixture->stream, text, sizeof unit + 20), -EBADMSG);
-    assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, 10), 10), -EBADMSG);
-    assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, sizeof unit), sizeof unit),
+    memcpy(unit + header, text, sizeof text);
+    assert_int_equal(stream_take_access_unit(fixture->stream, unit, header + sizeof text),
                      -EBADMSG);
+    assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, 10), 10), -EBADMSG);
+    assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, header), header), -EBADMSG);
     assert_int_equal(stream_take_slate(fixture->stream, calloc(1, 3), 3), -EBADMSG);
     assert_false(stream_can_serve(fixture->stream));
 }
