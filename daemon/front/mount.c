@@ -9,6 +9,8 @@
 #include <errno.h>
 
 #define MOUNT_CAPS "video/x-h264, stream-format=(string)byte-stream, alignment=(string)au"
+#define ATTACHMENT_KEY "edged-attachment"
+#define PREPARE_ATTEMPTS 5
 
 struct mount {
     GstRTSPMediaFactory parent;
@@ -26,6 +28,7 @@ struct attachment {
     struct stream *stream; // the mount's
     GstAppSrc *source;     // a reference
     int64_t base_ns;
+    gint generation; // of the mount when the media was made
 };
 
 GType mount_get_type(void);
@@ -114,6 +117,13 @@ static GstPadProbeReturn on_payload(GstPad *pad, GstPadProbeInfo *info, gpointer
     return GST_PAD_PROBE_OK;
 }
 
+// Whoever comes from now on gets another media. Those who share this one keep it.
+static void retire(struct attachment *attachment)
+{
+    g_atomic_int_compare_and_exchange(&attachment->mount->generation, attachment->generation,
+                                      attachment->generation + 1);
+}
+
 static void on_target_state(GstRTSPMedia *media, gint state, gpointer data)
 {
     struct attachment *attachment = data;
@@ -121,8 +131,7 @@ static void on_target_state(GstRTSPMedia *media, gint state, gpointer data)
     (void)media;
     stream_set_playing(attachment->stream, attachment->source, state == GST_STATE_PLAYING);
     if (state == GST_STATE_NULL) {
-        // It is about to end: a viewer that came now and found it would be turned away.
-        g_atomic_int_inc(&attachment->mount->generation);
+        retire(attachment); // it is about to end and cannot be prepared again
     }
 }
 
@@ -168,12 +177,13 @@ static void configure(GstRTSPMediaFactory *factory, GstRTSPMedia *media)
     parent->configure(factory, media);
     attachment->mount = g_object_ref((struct mount *)factory);
     attachment->stream = attachment->mount->stream;
+    attachment->generation = g_atomic_int_get(&attachment->mount->generation);
     attachment->source = GST_APP_SRC(gst_bin_get_by_name(GST_BIN(bin), "source"));
     attachment->base_ns = set_clock(bin);
     g_signal_connect(media, "target-state", G_CALLBACK(on_target_state), attachment);
     g_signal_connect(media, "unprepared", G_CALLBACK(on_unprepared), attachment);
     watch_payloader(bin, attachment);
-    g_object_set_data_full(G_OBJECT(media), "edged-attachment", attachment, free_attachment);
+    g_object_set_data_full(G_OBJECT(media), ATTACHMENT_KEY, attachment, free_attachment);
     gst_object_unref(bin);
     // Without memory nothing is fed, and DESCRIBE ends in an error of the media.
     stream_attach(attachment->stream, attachment->source, attachment->base_ns);
@@ -222,6 +232,30 @@ GstRTSPMediaFactory *mount_new(struct stream *stream)
 struct stream *mount_stream(GstRTSPMediaFactory *factory)
 {
     return ((struct mount *)factory)->stream;
+}
+
+GstRTSPMedia *mount_hold_media(GstRTSPMediaFactory *factory, GstRTSPThreadPool *threads,
+                               GstRTSPContext *context)
+{
+    for (int i = 0; i < PREPARE_ATTEMPTS; i++) {
+        GstRTSPMedia *media = gst_rtsp_media_factory_construct(factory, context->uri);
+        GstRTSPThread *thread =
+            gst_rtsp_thread_pool_get_thread(threads, GST_RTSP_THREAD_TYPE_MEDIA, context);
+
+        if (gst_rtsp_media_prepare(media, thread)) {
+            return media;
+        }
+        // It ended, or began to, between the look-up and now.
+        retire(g_object_get_data(G_OBJECT(media), ATTACHMENT_KEY));
+        g_object_unref(media);
+    }
+    return NULL;
+}
+
+void mount_release_media(gpointer media)
+{
+    gst_rtsp_media_unprepare(media);
+    g_object_unref(media);
 }
 
 int mount_check_elements(struct error *error)

@@ -8,15 +8,23 @@
 
 #include <errno.h>
 #include <gio/gio.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 
 #define SESSION_CLEANUP_S 5
+// With the time that a media takes to begin, within the second that a DESCRIBE may last.
+#define FIRST_PICTURE_NS (700 * NS_PER_MS)
+#define HELD_MEDIA_KEY "edged-held-media"
+// A viewer over TCP that takes nothing for so long is hung up on.
+#define STALLED_MS 5000
 
 struct rtsp_server {
     GstRTSPServer *server;        // reference
     GstRTSPMountPoints *mounts;   // reference
     GstRTSPSessionPool *sessions; // reference
+    GstRTSPThreadPool *threads;   // reference
     struct viewers *viewers;      // owned
     GSource *listener;            // reference
     guint cleanup_timer;          // GLib source id
@@ -28,6 +36,7 @@ static void finalize_server(gpointer data)
     struct rtsp_server *server = data;
 
     viewers_free(server->viewers);
+    g_clear_object(&server->threads);
     g_clear_object(&server->sessions);
     g_clear_object(&server->mounts);
     g_clear_object(&server->server);
@@ -46,22 +55,11 @@ static void connect_signal(struct rtsp_server *server, gpointer object, const ch
                           0);
 }
 
-// The stream that the request's URL leads to, with a reference; NULL: none.
-static struct stream *find_stream(struct rtsp_server *server, const GstRTSPContext *context)
+// The mount that the request's URL leads to, with a reference; NULL: none.
+static GstRTSPMediaFactory *find_mount(struct rtsp_server *server, const GstRTSPContext *context)
 {
-    GstRTSPMediaFactory *mount;
-    struct stream *stream;
-
-    if (!context->uri) {
-        return NULL;
-    }
-    mount = gst_rtsp_mount_points_match(server->mounts, context->uri->abspath, NULL);
-    if (!mount) {
-        return NULL;
-    }
-    stream = stream_ref(mount_stream(mount));
-    g_object_unref(mount);
-    return stream;
+    return context->uri ? gst_rtsp_mount_points_match(server->mounts, context->uri->abspath, NULL)
+                        : NULL;
 }
 
 // "127.0.0.1 over TCP", as agreed in SETUP.
@@ -76,35 +74,54 @@ static void describe_viewer(const GstRTSPContext *context, char *buffer, size_t 
              transport && transport->lower_transport == GST_RTSP_LOWER_TRANS_TCP ? "TCP" : "UDP");
 }
 
-// Without a frame to begin with, DESCRIBE would wait 20 s: say at once that it is too early.
+// Without a frame to begin with, the library would wait 20 s. A viewer that comes with the daemon
+// or a reload waits a moment here, in its own thread; then its media is held until the answer.
 static GstRTSPStatusCode on_pre_describe(GstRTSPClient *client, GstRTSPContext *context,
                                          gpointer data)
 {
-    struct stream *stream = find_stream(data, context);
-    bool refuse = stream && !stream_can_serve(stream);
+    struct rtsp_server *server = data;
+    GstRTSPMediaFactory *mount = find_mount(server, context);
+    GstRTSPMedia *media = NULL;
 
-    if (refuse) {
-        log_info("%s: no picture yet, answering a viewer with 503", stream_path(stream));
+    if (!mount) {
+        return GST_RTSP_STS_OK; // the library answers 404
     }
-    (void)client;
-    stream_unref(stream);
-    return refuse ? GST_RTSP_STS_SERVICE_UNAVAILABLE : GST_RTSP_STS_OK;
+    if (stream_wait_servable(mount_stream(mount), FIRST_PICTURE_NS)) {
+        media = mount_hold_media(mount, server->threads, context);
+    }
+    if (media) {
+        g_object_set_data_full(G_OBJECT(client), HELD_MEDIA_KEY, media, mount_release_media);
+    } else {
+        log_info("%s: no picture yet, answering a viewer with 503",
+                 stream_path(mount_stream(mount)));
+    }
+    g_object_unref(mount);
+    return media ? GST_RTSP_STS_OK : GST_RTSP_STS_SERVICE_UNAVAILABLE;
+}
+
+// The client's own hold of the media has begun.
+static void on_describe(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+{
+    (void)context;
+    (void)data;
+    g_object_set_data(G_OBJECT(client), HELD_MEDIA_KEY, NULL);
 }
 
 static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
 {
     struct rtsp_server *server = data;
-    struct stream *stream = find_stream(server, context);
+    GstRTSPMediaFactory *mount = find_mount(server, context);
     char viewer[128];
 
-    if (!stream) {
+    if (!mount) {
         return;
     }
+    struct stream *stream = mount_stream(mount);
     describe_viewer(context, viewer, sizeof viewer);
     viewers_add(server->viewers, gst_rtsp_session_get_sessionid(context->session), client, viewer,
                 stream_path(stream));
     stream_want_key_frame(stream);
-    stream_unref(stream);
+    g_object_unref(mount);
 }
 
 static void on_session_removed(GstRTSPSessionPool *pool, GstRTSPSession *session, gpointer data)
@@ -129,13 +146,26 @@ static void on_closed(GstRTSPClient *client, gpointer data)
 {
     struct rtsp_server *server = data;
 
+    g_object_set_data(G_OBJECT(client), HELD_MEDIA_KEY, NULL);
     viewers_remove_client(server->viewers, client);
+}
+
+// A reader that stalls would keep a backlog of its own in memory for as long as it stays.
+static void limit_stall(GstRTSPClient *client)
+{
+    GstRTSPConnection *connection = gst_rtsp_client_get_connection(client);
+    GSocket *socket = gst_rtsp_connection_get_write_socket(connection);
+
+    // Without the option, a stalled reader lasts until its session times out.
+    g_socket_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, STALLED_MS, NULL);
 }
 
 static void on_client(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
 {
     (void)object;
+    limit_stall(client);
     connect_signal(data, client, "pre-describe-request", G_CALLBACK(on_pre_describe));
+    connect_signal(data, client, "describe-request", G_CALLBACK(on_describe));
     connect_signal(data, client, "play-request", G_CALLBACK(on_play));
     connect_signal(data, client, "teardown-request", G_CALLBACK(on_teardown));
     connect_signal(data, client, "closed", G_CALLBACK(on_closed));
@@ -194,10 +224,8 @@ int rtsp_server_new(const char *address, int port, struct error *error,
     server->mounts = gst_rtsp_server_get_mount_points(server->server);
     server->sessions = gst_rtsp_server_get_session_pool(server->server);
     server->viewers = viewers_new();
-
-    GstRTSPThreadPool *threads = gst_rtsp_server_get_thread_pool(server->server);
-    gst_rtsp_thread_pool_set_max_threads(threads, -1);
-    g_object_unref(threads);
+    server->threads = gst_rtsp_server_get_thread_pool(server->server);
+    gst_rtsp_thread_pool_set_max_threads(server->threads, -1);
 
     int r = listen_on(server, address, port, error);
     if (r < 0) {

@@ -1,6 +1,7 @@
 #include "daemon/front/stream.h"
 
 #include "config/base.h"
+#include "daemon/front/freshness.h"
 #include "daemon/front/meter.h"
 #include "daemon/front/slate_pair.h"
 
@@ -10,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STREAM_FIRST_FRAME_MS 400
-#define STREAM_SLATE_INTERVAL_MS 500
+#define STREAM_FIRST_FRAME_NS (400 * NS_PER_MS)
+#define STREAM_SLATE_INTERVAL_NS (500 * NS_PER_MS)
 #define STREAM_KEY_FRAME_INTERVAL_NS (250 * NS_PER_MS)
 
 struct stream {
@@ -22,16 +23,32 @@ struct stream {
     // Main loop only.
     stream_demand_handler *demand;
     void *demand_context;
-    guint slate_timer; // 0: none
+    guint slate_timer; // 0: none; runs while there are outlets
+    int64_t look_ns;   // when it fires
 
     pthread_mutex_t lock; // guards all below
-    GPtrArray *outlets;   // owned struct outlet
+    pthread_cond_t servable;
+    GPtrArray *outlets; // owned struct outlet
     struct slate_pair slate;
-    bool interrupted; // the slates play
-    bool live;        // a key frame came from the camera process that is there now
+    struct freshness freshness; // of the access units, while there are outlets
+    bool interrupted;           // the slates play
+    bool live;                  // a key frame came from the camera process that is there now
+    int64_t first_slate_ns;     // when outlets that got nothing are to have a slate
+    bool hurried;               // the next outlet's viewer has waited already
     int64_t key_frame_asked_ns;
     struct meter meter;
 };
+
+// One that is waited for by CLOCK_MONOTONIC.
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
 
 int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream)
 {
@@ -45,6 +62,7 @@ int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stre
     stream->limit_bytes = (size_t)bitrate_kbps * 1000 / 8 * 4;
     stream->outlets = g_ptr_array_new_with_free_func((GDestroyNotify)outlet_free);
     pthread_mutex_init(&stream->lock, NULL);
+    init_condition(&stream->servable);
     *ret_stream = stream;
     return 0;
 }
@@ -62,6 +80,7 @@ void stream_unref(struct stream *stream)
     }
     g_ptr_array_unref(stream->outlets);
     slate_pair_finish(&stream->slate);
+    pthread_cond_destroy(&stream->servable);
     pthread_mutex_destroy(&stream->lock);
     free(stream);
 }
@@ -114,35 +133,78 @@ static bool has_unprimed_locked(const struct stream *stream)
     return false;
 }
 
-static gboolean on_slate_timer(gpointer data)
+static void interrupt_locked(struct stream *stream)
 {
-    struct stream *stream = data;
-
-    pthread_mutex_lock(&stream->lock);
-    push_slate_locked(stream, stream->interrupted);
-    bool again = stream->outlets->len > 0 && (stream->interrupted || has_unprimed_locked(stream));
-    pthread_mutex_unlock(&stream->lock);
-    stream->slate_timer =
-        again ? g_timeout_add(STREAM_SLATE_INTERVAL_MS, on_slate_timer, stream) : 0;
-    return G_SOURCE_REMOVE;
-}
-
-static void stop_slate_timer(struct stream *stream)
-{
-    if (stream->slate_timer) {
-        g_source_remove(stream->slate_timer);
-        stream->slate_timer = 0;
-    }
-}
-
-void stream_interrupt(struct stream *stream)
-{
-    pthread_mutex_lock(&stream->lock);
     stream->interrupted = true;
     stream->live = false;
     for (guint i = 0; i < stream->outlets->len; i++) {
         outlet_discontinue(g_ptr_array_index(stream->outlets, i));
     }
+}
+
+// How long until something may have to be done about slates.
+static int64_t next_look_ns_locked(const struct stream *stream, int64_t now_ns)
+{
+    int64_t look_ns = freshness_left_ns(&stream->freshness, now_ns);
+
+    if (stream->interrupted) {
+        return STREAM_SLATE_INTERVAL_NS;
+    }
+    if (has_unprimed_locked(stream)) {
+        int64_t first_ns = stream->first_slate_ns - now_ns;
+
+        look_ns = MIN(look_ns, first_ns > 0 ? first_ns : STREAM_SLATE_INTERVAL_NS);
+    }
+    return MAX(look_ns, 0);
+}
+
+static gboolean on_slate_timer(gpointer data);
+
+// Looks again in `delay_ns`, or when it was going to anyway if that is sooner.
+static void arm_slate_timer(struct stream *stream, int64_t delay_ns)
+{
+    int64_t look_ns = clock_now_ns() + delay_ns;
+
+    if (stream->slate_timer && stream->look_ns <= look_ns) {
+        return;
+    }
+    g_clear_handle_id(&stream->slate_timer, g_source_remove);
+    stream->look_ns = look_ns;
+    stream->slate_timer =
+        g_timeout_add((guint)((delay_ns + NS_PER_MS - 1) / NS_PER_MS), on_slate_timer, stream);
+}
+
+static gboolean on_slate_timer(gpointer data)
+{
+    struct stream *stream = data;
+    int64_t now_ns = clock_now_ns();
+
+    stream->slate_timer = 0;
+    pthread_mutex_lock(&stream->lock);
+    if (!stream->interrupted && freshness_left_ns(&stream->freshness, now_ns) <= 0) {
+        interrupt_locked(stream); // the process is there, but hangs
+    }
+    if (stream->interrupted || now_ns >= stream->first_slate_ns) {
+        push_slate_locked(stream, stream->interrupted);
+    }
+    bool watched = stream->outlets->len > 0;
+    int64_t delay_ns = next_look_ns_locked(stream, now_ns);
+    pthread_mutex_unlock(&stream->lock);
+    if (watched) {
+        arm_slate_timer(stream, delay_ns);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static void stop_slate_timer(struct stream *stream)
+{
+    g_clear_handle_id(&stream->slate_timer, g_source_remove);
+}
+
+void stream_interrupt(struct stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    interrupt_locked(stream);
     pthread_mutex_unlock(&stream->lock);
     stop_slate_timer(stream);
     on_slate_timer(stream);
@@ -156,6 +218,7 @@ int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
     }
     pthread_mutex_lock(&stream->lock);
     slate_pair_add(&stream->slate, wrap_payload(payload, size, 0));
+    pthread_cond_broadcast(&stream->servable);
     pthread_mutex_unlock(&stream->lock);
     return 0;
 }
@@ -174,10 +237,11 @@ static gboolean on_demand(gpointer data)
         return G_SOURCE_REMOVE;
     }
     pthread_mutex_lock(&stream->lock);
-    bool arm = has_unprimed_locked(stream) || (stream->interrupted && stream->outlets->len > 0);
+    bool watched = stream->outlets->len > 0;
+    int64_t delay_ns = next_look_ns_locked(stream, clock_now_ns());
     pthread_mutex_unlock(&stream->lock);
-    if (arm && !stream->slate_timer) {
-        stream->slate_timer = g_timeout_add(STREAM_FIRST_FRAME_MS, on_slate_timer, stream);
+    if (watched) {
+        arm_slate_timer(stream, delay_ns);
     }
     stream->demand(stream->demand_context, stream, call->key_frame);
     return G_SOURCE_REMOVE;
@@ -224,6 +288,14 @@ int stream_attach(struct stream *stream, GstAppSrc *source, int64_t base_ns)
         return r;
     }
     pthread_mutex_lock(&stream->lock);
+    int64_t now_ns = clock_now_ns();
+    if (!has_unprimed_locked(stream)) {
+        stream->first_slate_ns = now_ns + (stream->hurried ? 0 : STREAM_FIRST_FRAME_NS);
+        stream->hurried = false;
+    }
+    if (stream->outlets->len == 0) {
+        freshness_start(&stream->freshness, now_ns);
+    }
     g_ptr_array_add(stream->outlets, outlet);
     pthread_mutex_unlock(&stream->lock);
     report_demand(stream, true);
@@ -247,9 +319,13 @@ void stream_detach(struct stream *stream, GstAppSrc *source)
     pthread_mutex_lock(&stream->lock);
     struct outlet *outlet = find_outlet_locked(stream, source);
     if (outlet) {
-        g_ptr_array_remove_fast(stream->outlets, outlet);
+        guint index;
+
+        g_ptr_array_find(stream->outlets, outlet, &index);
+        g_ptr_array_steal_index_fast(stream->outlets, index);
     }
     pthread_mutex_unlock(&stream->lock);
+    outlet_free(outlet); // perhaps with the source's last reference: not under the lock
     if (outlet) {
         report_demand(stream, false);
     }
@@ -265,10 +341,24 @@ void stream_set_playing(struct stream *stream, GstAppSrc *source, bool playing)
     pthread_mutex_unlock(&stream->lock);
 }
 
-bool stream_can_serve(struct stream *stream)
+static bool can_serve_locked(const struct stream *stream)
 {
+    return stream->slate.next || stream->live;
+}
+
+bool stream_wait_servable(struct stream *stream, int64_t timeout_ns)
+{
+    int64_t deadline_ns = clock_now_ns() + timeout_ns;
+    const struct timespec deadline = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+    bool waited = false, in_time = true;
+
     pthread_mutex_lock(&stream->lock);
-    bool can = stream->slate.next || stream->live;
+    while (!can_serve_locked(stream) && in_time) {
+        waited = true;
+        in_time = pthread_cond_timedwait(&stream->servable, &stream->lock, &deadline) == 0;
+    }
+    bool can = can_serve_locked(stream);
+    stream->hurried |= waited && can;
     pthread_mutex_unlock(&stream->lock);
     return can;
 }
@@ -324,9 +414,11 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
                                  .key_frame = unit.key_frame != 0};
     pthread_mutex_lock(&stream->lock);
     meter_add(&stream->meter, &unit, size - sizeof unit, clock_now_ns());
+    freshness_note(&stream->freshness, clock_now_ns());
     if (frame.key_frame) {
         stream->interrupted = false;
         stream->live = true;
+        pthread_cond_broadcast(&stream->servable);
     }
     bool want_key_frame = push_live_locked(stream, &frame);
     pthread_mutex_unlock(&stream->lock);

@@ -36,7 +36,8 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
 // are kept. -EBADMSG as above.
 int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size);
 // Main loop only. The camera process is gone: the slates play, at once and twice a second, until
-// the next key frame arrives.
+// the next key frame arrives. The stream does the same by itself when it is watched and no access
+// unit came for longer than freshness.h allows (the process hangs).
 void stream_interrupt(struct stream *stream);
 // Main loop only. What the camera process says about this view.
 void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
@@ -51,8 +52,10 @@ void stream_set_playing(struct stream *stream, GstAppSrc *source, bool playing);
 void stream_note_payloaded(struct stream *stream, GstAppSrc *source, int64_t pts_ns);
 // From any thread. A viewer joined: it needs a key frame.
 void stream_want_key_frame(struct stream *stream);
-// From any thread. There is something to answer DESCRIBE with.
-bool stream_can_serve(struct stream *stream);
+// From any thread but the main loop's. Waits up to `timeout_ns` (0: not at all) for something to
+// answer DESCRIBE with, and tells whether there is. After a wait the next outlet gets the slate
+// without giving the camera its 400 ms.
+bool stream_wait_servable(struct stream *stream, int64_t timeout_ns);
 // From any thread. Both slate key frames are there.
 bool stream_has_slates(struct stream *stream);
 bool stream_is_watched(struct stream *stream);

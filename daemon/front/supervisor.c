@@ -106,9 +106,7 @@ static gboolean on_silence(gpointer data)
 static void on_telemetry(void *context, const struct link_telemetry *telemetry)
 {
     struct supervisor *supervisor = context;
-    bool first = supervisor->state != SUPERVISOR_RUNNING;
 
-    camera_state_log_change(supervisor->name, first ? NULL : &supervisor->telemetry, telemetry);
     supervisor->telemetry = *telemetry;
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;

@@ -226,9 +226,9 @@ static void test_a_silent_camera_leaves_the_slate_to_a_new_viewer(void **state)
     struct fixture *fixture = *state;
     int64_t begin_ns = clock_now_ns();
 
-    assert_false(stream_can_serve(fixture->stream));
+    assert_false(stream_wait_servable(fixture->stream, 0));
     send_slate(fixture, 'a');
-    assert_true(stream_can_serve(fixture->stream));
+    assert_true(stream_wait_servable(fixture->stream, 0));
     stream_attach(fixture->stream, fixture->source, begin_ns);
     assert_int_equal(wait_frame(fixture).mark, 'a');
     assert_in_range(clock_now_ns() - begin_ns, 300 * NS_PER_MS, 900 * NS_PER_MS);
@@ -302,7 +302,7 @@ static void test_what_is_no_video_is_refused(void **state)
     assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, 10), 10), -EBADMSG);
     assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, header), header), -EBADMSG);
     assert_int_equal(stream_take_slate(fixture->stream, calloc(1, 3), 3), -EBADMSG);
-    assert_false(stream_can_serve(fixture->stream));
+    assert_false(stream_wait_servable(fixture->stream, 0));
 }
 
 static void test_what_was_sent_is_counted(void **state)
