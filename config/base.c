@@ -28,3 +28,13 @@ void error_format_prefix(struct error *error, const char *format, ...)
         error_format(error, "%s: %s", prefix, inner.text);
     }
 }
+
+void condition_init(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}

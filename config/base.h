@@ -3,6 +3,7 @@
 // Errors travel as negative errno; a `struct error` beside it carries the sentence a person reads.
 #pragma once
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -70,6 +71,9 @@ static inline int64_t clock_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
+
+// A condition whose timed waits count by CLOCK_MONOTONIC.
+void condition_init(pthread_cond_t *condition);
 
 static inline void cleanup_free(void *pointer)
 {

@@ -237,7 +237,6 @@ static int encoder_open(const struct encoder_element *element,
                         struct encoder **ret_encoder)
 {
     struct encoder *encoder = calloc(1, sizeof *encoder);
-    pthread_condattr_t monotonic;
 
     if (!encoder) {
         return error_set(error, -ENOMEM, "out of memory");
@@ -247,10 +246,7 @@ static int encoder_open(const struct encoder_element *element,
     encoder->context = context;
     encoder->last_pts_ns = -1;
     pthread_mutex_init(&encoder->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&encoder->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    condition_init(&encoder->changed);
 
     int r =
         encoder_pipeline_init(&encoder->pipeline, element, settings, take_sample, encoder, error);

@@ -1,8 +1,10 @@
 #include "daemon/front/stream.h"
 
 #include "config/base.h"
+#include "daemon/front/annex_b.h"
 #include "daemon/front/freshness.h"
 #include "daemon/front/meter.h"
+#include "daemon/front/outlets.h"
 #include "daemon/front/slate_pair.h"
 
 #include <errno.h>
@@ -28,7 +30,7 @@ struct stream {
 
     pthread_mutex_t lock; // guards all below
     pthread_cond_t servable;
-    GPtrArray *outlets; // owned struct outlet
+    struct outlets outlets;
     struct slate_pair slate;
     struct freshness freshness; // of the access units, while there are outlets
     bool interrupted;           // the slates play
@@ -38,17 +40,6 @@ struct stream {
     int64_t key_frame_asked_ns;
     struct meter meter;
 };
-
-// One that is waited for by CLOCK_MONOTONIC.
-static void init_condition(pthread_cond_t *condition)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
 
 int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream)
 {
@@ -60,9 +51,9 @@ int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stre
     stream->references = 1;
     snprintf(stream->path, sizeof stream->path, "%s", path);
     stream->limit_bytes = (size_t)bitrate_kbps * 1000 / 8 * 4;
-    stream->outlets = g_ptr_array_new_with_free_func((GDestroyNotify)outlet_free);
+    outlets_init(&stream->outlets);
     pthread_mutex_init(&stream->lock, NULL);
-    init_condition(&stream->servable);
+    condition_init(&stream->servable);
     *ret_stream = stream;
     return 0;
 }
@@ -78,7 +69,7 @@ void stream_unref(struct stream *stream)
     if (!stream || !g_atomic_int_dec_and_test(&stream->references)) {
         return;
     }
-    g_ptr_array_unref(stream->outlets);
+    outlets_finish(&stream->outlets);
     slate_pair_finish(&stream->slate);
     pthread_cond_destroy(&stream->servable);
     pthread_mutex_destroy(&stream->lock);
@@ -88,20 +79,6 @@ void stream_unref(struct stream *stream)
 const char *stream_path(const struct stream *stream)
 {
     return stream->path;
-}
-
-// An h264parse that is handed anything else ends its pipeline, and with it every session.
-static bool is_annex_b(const uint8_t *bytes, size_t size)
-{
-    return size > 4 && bytes[0] == 0 && bytes[1] == 0 &&
-           (bytes[2] == 1 || (bytes[2] == 0 && bytes[3] == 1));
-}
-
-// The bytes of `payload` behind `offset`, without a copy; takes over `payload`.
-static GstMemory *wrap_payload(uint8_t *payload, size_t size, size_t offset)
-{
-    return gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, payload, size, offset, size - offset,
-                                  payload, free);
 }
 
 static void push_slate_locked(struct stream *stream, bool to_all)
@@ -114,32 +91,20 @@ static void push_slate_locked(struct stream *stream, bool to_all)
     if (!frame.memory) {
         return;
     }
-    for (guint i = 0; i < stream->outlets->len; i++) {
-        struct outlet *outlet = g_ptr_array_index(stream->outlets, i);
+    if (to_all) {
+        uint64_t missed = 0; // slates are not missed
 
-        if (to_all || !outlet_is_primed(outlet)) {
-            outlet_push(outlet, &frame);
-        }
+        outlets_push(&stream->outlets, &frame, &missed);
+    } else {
+        outlets_push_unprimed(&stream->outlets, &frame);
     }
-}
-
-static bool has_unprimed_locked(const struct stream *stream)
-{
-    for (guint i = 0; i < stream->outlets->len; i++) {
-        if (!outlet_is_primed(g_ptr_array_index(stream->outlets, i))) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void interrupt_locked(struct stream *stream)
 {
     stream->interrupted = true;
     stream->live = false;
-    for (guint i = 0; i < stream->outlets->len; i++) {
-        outlet_discontinue(g_ptr_array_index(stream->outlets, i));
-    }
+    outlets_discontinue(&stream->outlets);
 }
 
 // How long until something may have to be done about slates.
@@ -150,7 +115,7 @@ static int64_t next_look_ns_locked(const struct stream *stream, int64_t now_ns)
     if (stream->interrupted) {
         return STREAM_SLATE_INTERVAL_NS;
     }
-    if (has_unprimed_locked(stream)) {
+    if (outlets_has_unprimed(&stream->outlets)) {
         int64_t first_ns = stream->first_slate_ns - now_ns;
 
         look_ns = MIN(look_ns, first_ns > 0 ? first_ns : STREAM_SLATE_INTERVAL_NS);
@@ -187,7 +152,7 @@ static gboolean on_slate_timer(gpointer data)
     if (stream->interrupted || now_ns >= stream->first_slate_ns) {
         push_slate_locked(stream, stream->interrupted);
     }
-    bool watched = stream->outlets->len > 0;
+    bool watched = !outlets_is_empty(&stream->outlets);
     int64_t delay_ns = next_look_ns_locked(stream, now_ns);
     pthread_mutex_unlock(&stream->lock);
     if (watched) {
@@ -212,12 +177,12 @@ void stream_interrupt(struct stream *stream)
 
 int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
 {
-    if (!is_annex_b(payload, size)) {
+    if (!annex_b_is(payload, size)) {
         free(payload);
         return -EBADMSG;
     }
     pthread_mutex_lock(&stream->lock);
-    slate_pair_add(&stream->slate, wrap_payload(payload, size, 0));
+    slate_pair_add(&stream->slate, annex_b_wrap(payload, size, 0));
     pthread_cond_broadcast(&stream->servable);
     pthread_mutex_unlock(&stream->lock);
     return 0;
@@ -237,7 +202,7 @@ static gboolean on_demand(gpointer data)
         return G_SOURCE_REMOVE;
     }
     pthread_mutex_lock(&stream->lock);
-    bool watched = stream->outlets->len > 0;
+    bool watched = !outlets_is_empty(&stream->outlets);
     int64_t delay_ns = next_look_ns_locked(stream, clock_now_ns());
     pthread_mutex_unlock(&stream->lock);
     if (watched) {
@@ -289,41 +254,23 @@ int stream_attach(struct stream *stream, GstAppSrc *source, int64_t base_ns)
     }
     pthread_mutex_lock(&stream->lock);
     int64_t now_ns = clock_now_ns();
-    if (!has_unprimed_locked(stream)) {
+    if (!outlets_has_unprimed(&stream->outlets)) {
         stream->first_slate_ns = now_ns + (stream->hurried ? 0 : STREAM_FIRST_FRAME_NS);
         stream->hurried = false;
     }
-    if (stream->outlets->len == 0) {
+    if (outlets_is_empty(&stream->outlets)) {
         freshness_start(&stream->freshness, now_ns);
     }
-    g_ptr_array_add(stream->outlets, outlet);
+    outlets_add(&stream->outlets, outlet);
     pthread_mutex_unlock(&stream->lock);
     report_demand(stream, true);
     return 0;
 }
 
-static struct outlet *find_outlet_locked(struct stream *stream, const GstAppSrc *source)
-{
-    for (guint i = 0; i < stream->outlets->len; i++) {
-        struct outlet *outlet = g_ptr_array_index(stream->outlets, i);
-
-        if (outlet_source(outlet) == source) {
-            return outlet;
-        }
-    }
-    return NULL;
-}
-
 void stream_detach(struct stream *stream, GstAppSrc *source)
 {
     pthread_mutex_lock(&stream->lock);
-    struct outlet *outlet = find_outlet_locked(stream, source);
-    if (outlet) {
-        guint index;
-
-        g_ptr_array_find(stream->outlets, outlet, &index);
-        g_ptr_array_steal_index_fast(stream->outlets, index);
-    }
+    struct outlet *outlet = outlets_steal(&stream->outlets, source);
     pthread_mutex_unlock(&stream->lock);
     outlet_free(outlet); // perhaps with the source's last reference: not under the lock
     if (outlet) {
@@ -334,7 +281,7 @@ void stream_detach(struct stream *stream, GstAppSrc *source)
 void stream_set_playing(struct stream *stream, GstAppSrc *source, bool playing)
 {
     pthread_mutex_lock(&stream->lock);
-    struct outlet *outlet = find_outlet_locked(stream, source);
+    struct outlet *outlet = outlets_find(&stream->outlets, source);
     if (outlet) {
         outlet_set_playing(outlet, playing);
     }
@@ -374,7 +321,7 @@ bool stream_has_slates(struct stream *stream)
 bool stream_is_watched(struct stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
-    bool watched = stream->outlets->len > 0;
+    bool watched = !outlets_is_empty(&stream->outlets);
     pthread_mutex_unlock(&stream->lock);
     return watched;
 }
@@ -382,15 +329,7 @@ bool stream_is_watched(struct stream *stream)
 // Returns true when an outlet waits for a key frame that nobody asked for recently.
 static bool push_live_locked(struct stream *stream, const struct outlet_frame *frame)
 {
-    bool waiting = false;
-
-    for (guint i = 0; i < stream->outlets->len; i++) {
-        struct outlet *outlet = g_ptr_array_index(stream->outlets, i);
-        int r = outlet_push(outlet, frame);
-
-        stream->meter.missed += r == -ENOBUFS && outlet_is_playing(outlet);
-        waiting |= r == -EAGAIN;
-    }
+    bool waiting = outlets_push(&stream->outlets, frame, &stream->meter.missed);
     int64_t now_ns = clock_now_ns();
     if (!waiting || now_ns - stream->key_frame_asked_ns < STREAM_KEY_FRAME_INTERVAL_NS) {
         return false;
@@ -403,13 +342,13 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
 {
     struct link_access_unit unit;
 
-    if (size < sizeof unit || !is_annex_b(payload + sizeof unit, size - sizeof unit)) {
+    if (size < sizeof unit || !annex_b_is(payload + sizeof unit, size - sizeof unit)) {
         free(payload);
         return -EBADMSG;
     }
     memcpy(&unit, payload, sizeof unit);
 
-    struct outlet_frame frame = {.memory = wrap_payload(payload, size, sizeof unit),
+    struct outlet_frame frame = {.memory = annex_b_wrap(payload, size, sizeof unit),
                                  .pts_ns = unit.captured_ns,
                                  .key_frame = unit.key_frame != 0};
     pthread_mutex_lock(&stream->lock);
@@ -432,7 +371,7 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
 void stream_note_payloaded(struct stream *stream, GstAppSrc *source, int64_t pts_ns)
 {
     pthread_mutex_lock(&stream->lock);
-    const struct outlet *outlet = find_outlet_locked(stream, source);
+    const struct outlet *outlet = outlets_find(&stream->outlets, source);
     if (outlet && outlet_is_playing(outlet) && !stream->interrupted) {
         histogram_add_ns(&stream->meter.latency[LATENCY_CAPTURE_TO_RTP], clock_now_ns() - pts_ns);
     }
