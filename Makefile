@@ -97,6 +97,8 @@ asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
 	@$(MAKE) --no-print-directory BUILD=build/asan SANITIZE=address,undefined check-unit check-golden check-e2e
 
+# GLib and GStreamer are not instrumented: what happens inside them is left out.
+tsan: export TSAN_OPTIONS = ignore_noninstrumented_modules=1:suppressions=$(CURDIR)/tests/tsan.supp
 tsan: ## check-unit under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread check-unit
 

@@ -147,6 +147,25 @@ static void print_got(FILE *file, const struct schema_value *value, bool with_ty
     }
 }
 
+bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
+{
+    switch (key->type) {
+    case SCHEMA_STRING:
+    case SCHEMA_WORD:
+        return kind == SCHEMA_VALUE_STRING;
+    case SCHEMA_INTEGER:
+        return kind == SCHEMA_VALUE_INTEGER;
+    case SCHEMA_NUMBER:
+        return kind == SCHEMA_VALUE_INTEGER || kind == SCHEMA_VALUE_NUMBER;
+    case SCHEMA_GROUP:
+    case SCHEMA_CONTROLS:
+        return kind == SCHEMA_VALUE_GROUP;
+    case SCHEMA_LIST:
+        return kind == SCHEMA_VALUE_LIST;
+    }
+    return false;
+}
+
 void schema_print_refusal(FILE *file, const struct schema_key *key,
                           const struct schema_value *value)
 {

@@ -37,3 +37,29 @@ def _receive(connection):
     data = connection.recv(65536)
     assert data, "the server hung up"
     return data
+
+
+def play_and_stall(url, receive_buffer_bytes=4096, timeout_s=10):
+    """A viewer over TCP that plays `url` and then reads nothing more. Returns its socket."""
+    host, port = url.split("/")[2].split(":")
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
+    connection.settimeout(timeout_s)
+    connection.connect((host, int(port)))
+    _request(connection, "DESCRIBE", url, 1, "Accept: application/sdp")
+    head = _request(
+        connection, "SETUP", f"{url}/stream=0", 2,
+        "Transport: RTP/AVP/TCP;unicast;interleaved=0-1",
+    )
+    session = next(x.partition(":")[2].strip() for x in head if x.lower().startswith("session:"))
+    connection.sendall(
+        f"PLAY {url} RTSP/1.0\r\nCSeq: 3\r\nSession: {session.split(';')[0]}\r\n\r\n".encode()
+    )
+    return connection
+
+
+def _request(connection, method, url, sequence, header):
+    connection.sendall(f"{method} {url} RTSP/1.0\r\nCSeq: {sequence}\r\n{header}\r\n\r\n".encode())
+    head, _ = _read_response(connection)
+    assert head[0].split()[1] == "200", head
+    return head

@@ -14,6 +14,14 @@ RESUME_MAX_NS = 2_000_000_000
 NO_CAMERA = daemon.camera(source="v4l2", device="/dev/video-none")
 
 
+STALLED_MAX_MIB = 40  # for four of them; what the library lets wait would be six times that
+
+
+def resident_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(x.split()[1]) // 1024 for x in status if x.startswith("VmRSS"))
+
+
 def camera_pid(server, name="front"):
     return server.wait_camera(name, lambda c: c["process"]["pid"])["process"]["pid"]
 
@@ -77,6 +85,37 @@ def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
     viewer.wait_after(stopped_ns + RESUME_MAX_NS, pattern.FPS)
     assert viewer.watching
     assert server.camera()["process"]["restarts"] == 1
+
+
+def test_viewer_of_a_hanging_camera_process_sees_the_slate_before_it_is_replaced(edged, watch):
+    server = edged([daemon.camera()])
+    viewer = watch(server.url("/front/edges"), keep_every=1000)
+    viewer.wait_numbers(pattern.FPS)
+    pid = camera_pid(server)
+    os.kill(pid, signal.SIGSTOP)
+    stopped_ns = time.monotonic_ns()
+    begin_ns, end_ns = stopped_ns + 500_000_000, stopped_ns + 3_000_000_000
+    frames = viewer.wait_until(lambda frames: frames[-1][1] > end_ns, timeout_s=10)
+    seen = [number for number, arrival_ns in frames if begin_ns < arrival_ns < end_ns]
+    assert len(seen) >= 3, "two slates a second, from 0.7 s on"
+    assert set(seen) == {None}, "slates carry no number"
+    os.kill(pid, signal.SIGCONT)
+
+
+def test_stalled_viewers_are_hung_up_on_and_disturb_nobody(edged, watch):
+    server = edged([daemon.camera()])
+    viewer = watch(server.url("/front/edges"), keep_every=1000)
+    viewer.wait_numbers(pattern.FPS)
+    before_mib = resident_mib(server.process.pid)
+    stalled = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(4)]
+    daemon.wait_for(lambda: server.status()["viewers"] == 1 + len(stalled), 5)
+    daemon.wait_for(lambda: server.status()["viewers"] == 1, 20)
+    assert resident_mib(server.process.pid) < before_mib + STALLED_MAX_MIB
+    viewer.stop()
+    numbers = viewer.numbers()
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    for connection in stalled:
+        connection.close()
 
 
 def test_describe_answers_within_a_second_while_the_camera_process_is_replaced(edged):

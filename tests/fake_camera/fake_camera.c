@@ -18,6 +18,7 @@
 #include <gst/app/gstappsink.h>
 #include <gst/video/video.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +38,7 @@ struct fake_camera {
     size_t view_count;
     GMainLoop *loop;
     GstElement *pipeline;
-    GMutex lock; // guards the flags of the views, set on the main loop, read by the encoder
+    pthread_mutex_t lock; // guards the flags of the views, set on the main loop, read by the encoder
     bool watched[LINK_VIEWS_MAX], began[LINK_VIEWS_MAX];
     uint64_t sequence;
 };
@@ -121,14 +122,14 @@ static void send_access_unit(struct fake_camera *camera, const GstMapInfo *map, 
         pieces[1].iov_base = "this is no H.264";
         pieces[1].iov_len = strlen(pieces[1].iov_base);
     }
-    g_mutex_lock(&camera->lock);
+    pthread_mutex_lock(&camera->lock);
     for (uint32_t view = 0; view < camera->view_count; view++) {
         if (camera->watched[view] && (camera->began[view] || key_frame)) {
             camera->began[view] = true;
             link_send(camera->link, LINK_ACCESS_UNIT, view, pieces, 2);
         }
     }
-    g_mutex_unlock(&camera->lock);
+    pthread_mutex_unlock(&camera->lock);
 }
 
 static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
@@ -175,10 +176,10 @@ static int on_message(void *context, struct link_message *message)
     bool start = message->header.type == LINK_VIEW_START;
 
     if (start || message->header.type == LINK_VIEW_STOP) {
-        g_mutex_lock(&camera->lock);
+        pthread_mutex_lock(&camera->lock);
         camera->watched[view] = start;
         camera->began[view] = false;
-        g_mutex_unlock(&camera->lock);
+        pthread_mutex_unlock(&camera->lock);
     }
     if (start || message->header.type == LINK_KEY_FRAME) {
         force_key_frame(camera);
