@@ -38,7 +38,8 @@ struct fake_camera {
     size_t view_count;
     GMainLoop *loop;
     GstElement *pipeline;
-    pthread_mutex_t lock; // guards the flags of the views, set on the main loop, read by the encoder
+    pthread_mutex_t
+        lock; // guards the flags of the views, set on the main loop, read by the encoder
     bool watched[LINK_VIEWS_MAX], began[LINK_VIEWS_MAX];
     uint64_t sequence;
 };
