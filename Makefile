@@ -88,7 +88,7 @@ check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camer
 
 bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeline
 	@set -e; for bench in $(BENCHES); do $$bench; done
-	@$(if $(wildcard tests/bench/*.py),EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B tests/bench/$(notdir $(firstword $(wildcard tests/bench/*.py))))
+	@set -e; for bench in $(wildcard tests/bench/bench_*.py); do EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B $$bench; done
 
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
