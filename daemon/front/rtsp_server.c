@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define SESSION_CLEANUP_S 5
+// Viewers that may come at once; with the library's 5, one more would try again after a second.
+#define BACKLOG 128
 // With the time that a media takes to begin, within the second that a DESCRIBE may last.
 #define FIRST_PICTURE_NS (700 * NS_PER_MS)
 #define HELD_MEDIA_KEY "edged-held-media"
@@ -198,6 +200,7 @@ static int listen_on(struct rtsp_server *server, const char *address, int port, 
     snprintf(service, sizeof service, "%d", port);
     gst_rtsp_server_set_address(server->server, address);
     gst_rtsp_server_set_service(server->server, service);
+    gst_rtsp_server_set_backlog(server->server, BACKLOG);
     server->listener = gst_rtsp_server_create_source(server->server, NULL, &failure);
     if (!server->listener) {
         int r = translate_error(failure);

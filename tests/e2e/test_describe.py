@@ -57,6 +57,20 @@ def test_no_viewer_is_turned_away_while_the_last_one_leaves(edged, threads, conn
     daemon.wait_for(lambda: server.status()["viewers"] == 0, 5)
 
 
+def test_forty_viewers_at_once_are_all_answered_in_time(edged):
+    server = edged([daemon.camera(**SMALL)])
+    for _ in range(5):
+        answers = []
+        ask = lambda: answers.append(rtsp.describe(server.url("/front/edges")))  # noqa: E731
+        viewers = [threading.Thread(target=ask) for _ in range(40)]
+        for viewer in viewers:
+            viewer.start()
+        for viewer in viewers:
+            viewer.join()
+        assert {code for code, _, _ in answers} == {200}
+        assert max(took_s for _, _, took_s in answers) < DESCRIBE_MAX_S
+
+
 # What each misbehaviour of tests/fake_camera leaves to answer with.
 @pytest.mark.parametrize(
     "mode, code",
