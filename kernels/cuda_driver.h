@@ -1,8 +1,8 @@
 // The CUDA driver, libcuda.so.1, opened when it is there: nothing of CUDA is needed to build edged
 // or to run it on a machine without a GPU.
 //
-// One list names every function edged calls: our name, the symbol with its version spelled out (what
-// cuda.h hides behind macros), the parameters. Results are CUresult: 0 is success.
+// One list names every function edged calls: our name, the symbol with its version spelled out
+// (what cuda.h hides behind macros), the parameters. Results are CUresult: 0 is success.
 #pragma once
 
 #include "config/base.h"
@@ -84,7 +84,7 @@ enum { CUDA_ATTACH_GLOBAL = 1, CUDA_ATTACH_HOST = 2, CUDA_ATTACH_SINGLE = 4 };
     X(copy_to_device, cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes))              \
     X(copy_to_host, cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))                      \
     X(copy_async, cuMemcpyDtoDAsync_v2,                                                            \
-      (uint64_t to, uint64_t from, size_t bytes, struct CUstream_st *stream))
+      (uint64_t to, uint64_t from, size_t bytes, struct CUstream_st * stream))
 
 #define CUDA_DRIVER_MEMBER(name, symbol, parameters) int(*name) parameters;
 struct cuda_driver {
@@ -100,7 +100,7 @@ int cuda_driver_init(struct cuda_driver *driver, struct error *error);
 void cuda_driver_finish(struct cuda_driver *driver);
 
 // 0 for success, else the negative errno nearest to `result`, with "doing: CUDA's text (NAME)" in
-// `error`. -ENOMEM, -ENODEV, -EINVAL, -ENOTSUP (no code for this GPU, or not supported here), -EBUSY
-// (not ready), -ETIMEDOUT, otherwise -EIO, after which the context may be lost.
+// `error`. -ENOMEM, -ENODEV, -EINVAL, -ENOTSUP (no code for this GPU, or not supported here),
+// -EBUSY (not ready), -ETIMEDOUT, otherwise -EIO, after which the context may be lost.
 int cuda_driver_check(const struct cuda_driver *driver, int result, const char *doing,
                       struct error *error);

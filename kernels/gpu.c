@@ -86,7 +86,8 @@ static int load_kernels(struct gpu *gpu, struct error *error)
         int r;
 
         if (image->start == image->end) {
-            return error_set(error, -ENOTSUP, "this edged was built without nvcc, it has no kernels");
+            return error_set(error, -ENOTSUP,
+                             "this edged was built without nvcc, it has no kernels");
         }
         r = check(gpu, gpu->driver.module_load(&gpu->modules[i], image->start),
                   "loading the kernels", error);
@@ -169,9 +170,9 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, unsigned x,
 {
     unsigned x_max = (unsigned)gpu->info.block_x_max, y_max = (unsigned)gpu->info.block_y_max;
     int threads_max = 0;
-    int r = check(gpu,
-                  gpu->driver.function_attribute(&threads_max, CUDA_FUNCTION_MAX_THREADS, kernel),
-                  "asking a kernel's limits", error);
+    int r =
+        check(gpu, gpu->driver.function_attribute(&threads_max, CUDA_FUNCTION_MAX_THREADS, kernel),
+              "asking a kernel's limits", error);
 
     if (r < 0) {
         return r;

@@ -74,9 +74,9 @@ static int managed_allocate(void *context, size_t size, void **ret_memory)
 {
     const struct gpu_memory *memory = context;
     uint64_t address;
-    int r = check(memory,
-                  gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
-                  "allocating", NULL);
+    int r =
+        check(memory, gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
+              "allocating", NULL);
 
     if (r < 0) {
         return r;
@@ -109,16 +109,15 @@ int gpu_memory_address(const struct gpu_memory *memory, void *pointer, struct er
     }
 }
 
-static int attach(const struct gpu_memory *memory, void *block, unsigned flags,
-                  struct error *error)
+static int attach(const struct gpu_memory *memory, void *block, unsigned flags, struct error *error)
 {
     if (memory->kind != CONFIG_MEMORY_MANAGED) {
         return 0;
     }
-    return check(memory,
-                 gpu_driver(memory->gpu)
-                     ->stream_attach(gpu_stream(memory->gpu), (uintptr_t)block, 0, flags),
-                 "attaching managed memory", error);
+    return check(
+        memory,
+        gpu_driver(memory->gpu)->stream_attach(gpu_stream(memory->gpu), (uintptr_t)block, 0, flags),
+        "attaching managed memory", error);
 }
 
 int gpu_memory_to_gpu(const struct gpu_memory *memory, void *block, size_t size,

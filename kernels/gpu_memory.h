@@ -32,8 +32,8 @@ const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memo
 int gpu_memory_address(const struct gpu_memory *memory, void *pointer, struct error *error,
                        uint64_t *ret_address);
 
-// Hands a block to the GPU before a launch, and back to the CPU: gpu_memory_to_cpu() waits until the
-// stream is done, at most 1 s. `block` and `size` as allocated. Errors of gpu_wait().
+// Hands a block to the GPU before a launch, and back to the CPU: gpu_memory_to_cpu() waits until
+// the stream is done, at most 1 s. `block` and `size` as allocated. Errors of gpu_wait().
 int gpu_memory_to_gpu(const struct gpu_memory *memory, void *block, size_t size,
                       struct error *error);
 int gpu_memory_to_cpu(const struct gpu_memory *memory, void *block, size_t size,

@@ -359,7 +359,7 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     }
     if (!vectors || x + PIXELS > p.width) {
         make_tile<format, NORM, RANGE, ANY, false>(p, x, y);
-    } else if (p.gain != 1.0f) {
+    } else if (!p.unity) {
         make_tile<format, NORM, RANGE, ANY, true>(p, x, y);
     } else {
         make_tile<format, NORM, RANGE, UNITY, true>(p, x, y);

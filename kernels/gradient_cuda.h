@@ -16,7 +16,8 @@ struct gradient_cuda {
                          // |gx| + |gy| (l1) whose result is k or more, UINT32_MAX if none
     uint32_t input_stride, output_stride; // bytes
     uint32_t width, height;               // pixels, 1 and up
-    float gain;                           // 1: the thresholds may go unread
+    float gain;
+    uint32_t unity; // gain is 1: the thresholds may go unread
 };
 
 // One kernel for each input layout, norm and range, named
