@@ -81,7 +81,8 @@ enum { CUDA_ATTACH_GLOBAL = 1, CUDA_ATTACH_HOST = 2, CUDA_ATTACH_SINGLE = 4 };
     X(host_unregister, cuMemHostUnregister, (void *memory))                                        \
     X(host_address, cuMemHostGetDevicePointer_v2,                                                  \
       (uint64_t * address, void *memory, unsigned flags))                                          \
-    X(copy_to_device, cuMemcpyHtoD_v2, (uint64_t to, const void *from, size_t bytes))              \
+    X(copy_to_device, cuMemcpyHtoDAsync_v2,                                                        \
+      (uint64_t to, const void *from, size_t bytes, struct CUstream_st *stream))                   \
     X(copy_to_host, cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))                      \
     X(copy_async, cuMemcpyDtoDAsync_v2,                                                            \
       (uint64_t to, uint64_t from, size_t bytes, struct CUstream_st * stream))

@@ -73,14 +73,19 @@ __device__ __forceinline__ void load_words(const uint8_t *__restrict__ from, uin
     }
 }
 
-// Input layouts: BYTES a pixel; VECTOR_BYTES the alignment load() wants; luma() of one pixel;
-// load() of PIXELS of them as WORDS words.
+// Input layouts: BYTES a pixel; VECTOR_BYTES the alignment load() wants; luma() of one pixel, and
+// beside() of one next to pixels that load() takes; load() of PIXELS of them as WORDS words.
 struct planar {
     static constexpr int BYTES = 1, VECTOR_BYTES = PIXELS >= 16 ? 16 : 8;
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
         return __ldg(pixel);
+    }
+
+    static __device__ __forceinline__ uint32_t beside(const uint8_t *__restrict__ pixel)
+    {
+        return luma(pixel);
     }
 
     static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
@@ -96,6 +101,11 @@ template <int OFFSET> struct packed {
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
         return __ldg(pixel + OFFSET);
+    }
+
+    static __device__ __forceinline__ uint32_t beside(const uint8_t *__restrict__ pixel)
+    {
+        return luma(pixel);
     }
 
     static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
@@ -124,6 +134,12 @@ template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
         return weigh(__ldg(pixel) | __ldg(pixel + 1) << 8 | __ldg(pixel + 2) << 16) >> 16;
+    }
+
+    static __device__ __forceinline__ uint32_t beside(const uint8_t *__restrict__ pixel)
+    {
+        return STEP == 4 ? weigh(__ldg(reinterpret_cast<const uint32_t *>(pixel))) >> 16
+                         : luma(pixel);
     }
 
     static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
@@ -166,8 +182,8 @@ __device__ __forceinline__ strip load_strip(const uint8_t *__restrict__ row, uin
 
     if (VECTOR) {
         format::load(from, s.words);
-        s.left = x > 0 ? format::luma(from - format::BYTES) : s.words[0] & 255;
-        s.right = x + PIXELS < width ? format::luma(from + PIXELS * format::BYTES)
+        s.left = x > 0 ? format::beside(from - format::BYTES) : s.words[0] & 255;
+        s.right = x + PIXELS < width ? format::beside(from + PIXELS * format::BYTES)
                                      : s.words[WORDS - 1] >> 24;
         return s;
     }
@@ -306,16 +322,17 @@ __device__ __forceinline__ void store_strip(uint8_t *__restrict__ to, const uint
     }
 }
 
-template <class format, norm NORM, range RANGE, gain GAIN, bool VECTOR>
+// `COUNT` rows from (x, y) on, of which those below the picture are left out.
+template <class format, norm NORM, range RANGE, gain GAIN, bool VECTOR, int COUNT>
 __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
     const uint8_t *__restrict__ input = reinterpret_cast<const uint8_t *>(p.input);
     uint8_t *__restrict__ output = reinterpret_cast<uint8_t *>(p.output);
-    strip strips[ROWS + 2];
-    slopes s[ROWS + 2];
+    strip strips[COUNT + 2];
+    slopes s[COUNT + 2];
 
 #pragma unroll
-    for (int i = 0; i < ROWS + 2; i++) {
+    for (int i = 0; i < COUNT + 2; i++) {
         uint32_t above = y + i > 0 ? y + i - 1 : 0;
         uint32_t row = min(above, p.height - 1);
 
@@ -324,7 +341,7 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
     s[0] = slopes_of(strips[0]);
     s[1] = slopes_of(strips[1]);
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < COUNT; i++) {
         const half2 two = __float2half2_rn(2.0f);
         uint32_t lanes[2 * WORDS], words[WORDS];
 
@@ -346,6 +363,18 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
     }
 }
 
+// The same for tiles that need not be fast: a few rows at a time, to stay small.
+template <class format, norm NORM, range RANGE, bool VECTOR>
+__device__ __forceinline__ void make_tile_slowly(const gradient_cuda &p, uint32_t x, uint32_t y)
+{
+    constexpr int STEP = 2;
+
+#pragma unroll 1
+    for (int i = 0; i < ROWS && y + i < p.height; i += STEP) {
+        make_tile<format, NORM, RANGE, ANY, VECTOR, STEP>(p, x, y + i);
+    }
+}
+
 template <class format, norm NORM, range RANGE>
 __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 {
@@ -358,11 +387,11 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
         return;
     }
     if (!vectors || x + PIXELS > p.width) {
-        make_tile<format, NORM, RANGE, ANY, false>(p, x, y);
+        make_tile_slowly<format, NORM, RANGE, false>(p, x, y);
     } else if (!p.unity) {
-        make_tile<format, NORM, RANGE, ANY, true>(p, x, y);
+        make_tile_slowly<format, NORM, RANGE, true>(p, x, y);
     } else {
-        make_tile<format, NORM, RANGE, UNITY, true>(p, x, y);
+        make_tile<format, NORM, RANGE, UNITY, true, ROWS>(p, x, y);
     }
 }
 

@@ -65,14 +65,16 @@ static int upload_thresholds(struct gradient_gpu *gradient, const struct config_
     for (unsigned i = 0; i < RESULTS; i++) {
         thresholds[i] = threshold(settings->norm, settings->gain, i);
     }
+    // In the stream's order: a copy outside it may still be under way when a kernel starts.
     r = cuda_driver_check(driver, driver->mem_alloc(&gradient->thresholds, sizeof thresholds),
                           "allocating thresholds", error);
     if (r < 0) {
         return r;
     }
-    return cuda_driver_check(
-        driver, driver->copy_to_device(gradient->thresholds, thresholds, sizeof thresholds),
-        "copying thresholds", error);
+    return cuda_driver_check(driver,
+                             driver->copy_to_device(gradient->thresholds, thresholds,
+                                                    sizeof thresholds, gpu_stream(gradient->gpu)),
+                             "copying thresholds", error);
 }
 
 static void cleanup_gradient(struct gradient_gpu **gradient)

@@ -205,7 +205,8 @@ static int prepare(struct bench *bench)
         noise[i] = (uint8_t)(state >> 24);
     }
     for (size_t at = 0; at < ROOM; at += chunk) {
-        if (driver->copy_to_device(bench->input + at, noise, chunk) != CUDA_SUCCESS) {
+        if (driver->copy_to_device(bench->input + at, noise, chunk, gpu_stream(bench->gpu)) !=
+            CUDA_SUCCESS) {
             return -1;
         }
     }

@@ -148,8 +148,10 @@ static int run_once(struct bench *bench, const struct frame *input, const struct
     struct error error = {0};
 
     memset(bench->result, CANARY, size);
-    if (driver->copy_to_device(bench->output, bench->result, size) != CUDA_SUCCESS ||
-        driver->copy_to_device(bench->input, input->data, input->layout.size) != CUDA_SUCCESS) {
+    if (driver->copy_to_device(bench->output, bench->result, size, gpu_stream(bench->gpu)) !=
+            CUDA_SUCCESS ||
+        driver->copy_to_device(bench->input, input->data, input->layout.size,
+                               gpu_stream(bench->gpu)) != CUDA_SUCCESS) {
         return fail("copying to the GPU", &error);
     }
     if (gradient_gpu_launch(gradient, &picture, &error) < 0 ||
