@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 #define IMAGES_MAX 8
 
@@ -158,7 +159,10 @@ int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
                struct CUfunc_st **ret_kernel)
 {
     for (unsigned i = 0; i < gpu->module_count; i++) {
-        if (gpu->driver.module_function(ret_kernel, gpu->modules[i], name) == CUDA_SUCCESS) {
+        const char *image = gpu_image_at(i)->name;
+
+        if (strncmp(name, image, strlen(image)) == 0 &&
+            gpu->driver.module_function(ret_kernel, gpu->modules[i], name) == CUDA_SUCCESS) {
             return 0;
         }
     }

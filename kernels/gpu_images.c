@@ -18,8 +18,8 @@ IMAGE(gpu_probe)
 const struct gpu_image *gpu_image_at(size_t index)
 {
     static const struct gpu_image images[] = {
-        {gpu_image_gradient, gpu_image_gradient_end},
-        {gpu_image_gpu_probe, gpu_image_gpu_probe_end},
+        {"gradient", gpu_image_gradient, gpu_image_gradient_end},
+        {"gpu_probe", gpu_image_gpu_probe, gpu_image_gpu_probe_end},
     };
 
     return index < sizeof images / sizeof images[0] ? &images[index] : NULL;

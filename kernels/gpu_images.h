@@ -1,10 +1,11 @@
 // The kernels as nvcc made them, one fatbin a .cu, embedded. Empty where edged was built without
-// nvcc.
+// nvcc. The names of an image's kernels begin with the image's own.
 #pragma once
 
 #include <stddef.h>
 
 struct gpu_image {
+    const char *name;
     const unsigned char *start, *end;
 };
 

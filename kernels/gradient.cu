@@ -10,10 +10,10 @@
 // 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride` apart.
 // Nothing outside the pixels of either is touched.
 //
-// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by 4 rows at (8 x, 4 y), whatever the
-// shape of a block is: threads share nothing. A tile reads 6 rows of 10 pixels, so rows come in 1.5
-// times, all but the first time out of L1 or L2 (on Jetson's uncached pinned memory the neighbour's
-// rows cost DRAM; hence 4 rows a thread). Bytes a pixel: input 1 to 4, output 1.
+// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by R rows at (8 x, R y), R = 8 for l2
+// and 4 for l1, whatever the shape of a block is: threads share nothing. A tile reads R + 2 rows of
+// 10 pixels, so with 8 rows each comes in 1.25 times, the second time out of L1 or L2, but out of
+// DRAM where the GPU caches no pinned memory (Jetson). Bytes a pixel: input 1 to 4, output 1.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and addresses
 // and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same arithmetic.
@@ -33,11 +33,14 @@ namespace
 {
 
 using vector = uint2; // of PIXELS bytes
-constexpr int PIXELS = GRADIENT_CUDA_PIXELS, ROWS = GRADIENT_CUDA_ROWS, WORDS = PIXELS / 4;
+constexpr int PIXELS = GRADIENT_CUDA_PIXELS, WORDS = PIXELS / 4;
+// Rows on their way before the first is used; more would not fit the registers.
+constexpr int AHEAD = 4;
 // Largest number of threads a block may have: what the registers are limited for.
 constexpr int THREADS_MAX = 1024;
 
 enum norm { L2, L1 };
+template <norm NORM> constexpr int ROWS = NORM == L2 ? GRADIENT_CUDA_ROWS_L2 : GRADIENT_CUDA_ROWS_L1;
 enum range { FULL, LIMITED };
 enum gain { UNITY, ANY };
 
@@ -247,7 +250,7 @@ __device__ __forceinline__ float root(float n)
 
 // The result for one pixel whose magnitude is `f` and whose n is exact, near a rounding tie where
 // the approximation must not decide.
-__device__ __noinline__ uint32_t settle(const uint32_t *__restrict__ thresholds, float f, uint32_t n)
+__device__ __forceinline__ uint32_t settle(const uint32_t *__restrict__ thresholds, float f, uint32_t n)
 {
     uint32_t below = (uint32_t)f;
 
@@ -331,12 +334,16 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
     strip strips[COUNT + 2];
     slopes s[COUNT + 2];
 
-#pragma unroll
-    for (int i = 0; i < COUNT + 2; i++) {
+    auto load = [&](int i) {
         uint32_t above = y + i > 0 ? y + i - 1 : 0;
         uint32_t row = min(above, p.height - 1);
 
         strips[i] = load_strip<format, VECTOR>(input + (size_t)row * p.input_stride, x, p.width);
+    };
+
+#pragma unroll
+    for (int i = 0; i < (AHEAD < COUNT + 2 ? AHEAD : COUNT + 2); i++) {
+        load(i);
     }
     s[0] = slopes_of(strips[0]);
     s[1] = slopes_of(strips[1]);
@@ -345,6 +352,9 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
         const half2 two = __float2half2_rn(2.0f);
         uint32_t lanes[2 * WORDS], words[WORDS];
 
+        if (i + AHEAD < COUNT + 2) {
+            load(i + AHEAD);
+        }
         s[i + 2] = slopes_of(strips[i + 2]);
 #pragma unroll
         for (int k = 0; k < 2 * WORDS; k++) {
@@ -363,15 +373,13 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
     }
 }
 
-// The same for tiles that need not be fast: a few rows at a time, to stay small.
+// The same for tiles that need not be fast: row by row, to stay small.
 template <class format, norm NORM, range RANGE, bool VECTOR>
 __device__ __forceinline__ void make_tile_slowly(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
-    constexpr int STEP = 2;
-
 #pragma unroll 1
-    for (int i = 0; i < ROWS && y + i < p.height; i += STEP) {
-        make_tile<format, NORM, RANGE, ANY, VECTOR, STEP>(p, x, y + i);
+    for (int i = 0; i < ROWS<NORM> && y + i < p.height; i++) {
+        make_tile<format, NORM, RANGE, ANY, VECTOR, 1>(p, x, y + i);
     }
 }
 
@@ -379,7 +387,7 @@ template <class format, norm NORM, range RANGE>
 __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 {
     uint32_t x = (blockIdx.x * blockDim.x + threadIdx.x) * PIXELS;
-    uint32_t y = (blockIdx.y * blockDim.y + threadIdx.y) * ROWS;
+    uint32_t y = (blockIdx.y * blockDim.y + threadIdx.y) * ROWS<NORM>;
     bool vectors = (p.input | p.input_stride) % format::VECTOR_BYTES == 0 &&
                    (p.output | p.output_stride) % PIXELS == 0;
 
@@ -391,7 +399,7 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     } else if (!p.unity) {
         make_tile_slowly<format, NORM, RANGE, true>(p, x, y);
     } else {
-        make_tile<format, NORM, RANGE, UNITY, true, ROWS>(p, x, y);
+        make_tile<format, NORM, RANGE, UNITY, true, ROWS<NORM>>(p, x, y);
     }
 }
 
