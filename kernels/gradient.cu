@@ -10,10 +10,11 @@
 // 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride` apart.
 // Nothing outside the pixels of either is touched.
 //
-// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by R rows at (8 x, R y), R = 8 for l2
-// and 4 for l1, whatever the shape of a block is: threads share nothing. A tile reads R + 2 rows of
-// 10 pixels, so with 8 rows each comes in 1.25 times, the second time out of L1 or L2, but out of
-// DRAM where the GPU caches no pinned memory (Jetson). Bytes a pixel: input 1 to 4, output 1.
+// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by 4 rows at (8 x, 4 y), whatever the
+// shape of a block is: threads share nothing. A tile reads 6 rows of 10 pixels, so rows come in 1.5
+// times, the second time out of L1 or L2, but out of DRAM where the GPU caches no pinned memory
+// (Jetson). Eight rows a thread leave too few threads for 1080p: 1.34 instead of 0.97 times a copy
+// on an H200, and gain nothing at 8K. Bytes a pixel: input 1 to 4, output 1.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and addresses
 // and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same arithmetic.
@@ -23,7 +24,7 @@
 // no bias and no conversion, sign and absolute value are one bit, and rounding a float scaled by
 // 2^-24 to half rounds it to an integer. The two pixels of a pair lie two apart, a word of four
 // bytes being `even` (0, 2) and `odd` (1, 3). The square root is approximate (2^-22): the nearest
-// tie of the square root of an integer is 5e-4 off at 255. About 14 instructions a pixel, one of
+// tie of the square root of an integer is 5e-4 off at 255. About 16 instructions a pixel, one of
 // them on the special function unit.
 #include "kernels/gradient_cuda.h"
 
@@ -33,14 +34,13 @@ namespace
 {
 
 using vector = uint2; // of PIXELS bytes
-constexpr int PIXELS = GRADIENT_CUDA_PIXELS, WORDS = PIXELS / 4;
+constexpr int PIXELS = GRADIENT_CUDA_PIXELS, ROWS = GRADIENT_CUDA_ROWS, WORDS = PIXELS / 4;
 // Rows on their way before the first is used; more would not fit the registers.
-constexpr int AHEAD = 4;
+constexpr int AHEAD = 6;
 // Largest number of threads a block may have: what the registers are limited for.
 constexpr int THREADS_MAX = 1024;
 
 enum norm { L2, L1 };
-template <norm NORM> constexpr int ROWS = NORM == L2 ? GRADIENT_CUDA_ROWS_L2 : GRADIENT_CUDA_ROWS_L1;
 enum range { FULL, LIMITED };
 enum gain { UNITY, ANY };
 
@@ -378,7 +378,7 @@ template <class format, norm NORM, range RANGE, bool VECTOR>
 __device__ __forceinline__ void make_tile_slowly(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
 #pragma unroll 1
-    for (int i = 0; i < ROWS<NORM> && y + i < p.height; i++) {
+    for (int i = 0; i < ROWS && y + i < p.height; i++) {
         make_tile<format, NORM, RANGE, ANY, VECTOR, 1>(p, x, y + i);
     }
 }
@@ -387,7 +387,7 @@ template <class format, norm NORM, range RANGE>
 __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 {
     uint32_t x = (blockIdx.x * blockDim.x + threadIdx.x) * PIXELS;
-    uint32_t y = (blockIdx.y * blockDim.y + threadIdx.y) * ROWS<NORM>;
+    uint32_t y = (blockIdx.y * blockDim.y + threadIdx.y) * ROWS;
     bool vectors = (p.input | p.input_stride) % format::VECTOR_BYTES == 0 &&
                    (p.output | p.output_stride) % PIXELS == 0;
 
@@ -399,7 +399,7 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     } else if (!p.unity) {
         make_tile_slowly<format, NORM, RANGE, true>(p, x, y);
     } else {
-        make_tile<format, NORM, RANGE, UNITY, true, ROWS<NORM>>(p, x, y);
+        make_tile<format, NORM, RANGE, UNITY, true, ROWS>(p, x, y);
     }
 }
 

@@ -7,8 +7,7 @@
 
 // A thread makes a tile of so many pixels and rows.
 #define GRADIENT_CUDA_PIXELS 8
-#define GRADIENT_CUDA_ROWS_L2 8
-#define GRADIENT_CUDA_ROWS_L1 4
+#define GRADIENT_CUDA_ROWS 4
 
 struct gradient_cuda {
     uint64_t input;      // device address of plane 0

@@ -17,7 +17,6 @@ struct gradient_gpu {
     struct CUfunc_st *kernel;
     uint64_t thresholds; // owned device memory
     double gain;
-    unsigned rows; // a thread
     unsigned block_x, block_y;
 };
 
@@ -96,8 +95,6 @@ int gradient_gpu_new(struct gpu *gpu, const struct pixel_format *input,
     }
     gradient->gpu = gpu;
     gradient->gain = settings->gain;
-    gradient->rows =
-        settings->norm == CONFIG_NORM_L2 ? GRADIENT_CUDA_ROWS_L2 : GRADIENT_CUDA_ROWS_L1;
     gradient->block_x = BLOCK_X;
     gradient->block_y = BLOCK_Y;
     snprintf(name, sizeof name, "gradient_%s_%s_%s", layout_of(input),
@@ -155,7 +152,7 @@ int gradient_gpu_launch(const struct gradient_gpu *gradient,
         .unity = gradient->gain == 1.0,
     };
     uint32_t tiles_x = divide_up(picture->width, GRADIENT_CUDA_PIXELS);
-    uint32_t tiles_y = divide_up(picture->height, gradient->rows);
+    uint32_t tiles_y = divide_up(picture->height, GRADIENT_CUDA_ROWS);
     uint32_t grid_y = divide_up(tiles_y, gradient->block_y);
     void *arguments[] = {&parameters};
 
