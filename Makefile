@@ -150,7 +150,7 @@ $(BUILD)/gpu/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(BUILD)/gpu/tests/gpu/npp.o
+$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(addprefix $(BUILD)/gpu/tests/gpu/,npp.o pictures.o)
 	$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
 # Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.

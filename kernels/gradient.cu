@@ -2,13 +2,14 @@
 //
 //   gx = (tr + 2 mr + br) - (tl + 2 ml + bl)      gy = (bl + 2 bm + br) - (tl + 2 tm + tr)
 //   l2 = min(255, round(gain * sqrt(gx² + gy²)))  l1 = min(255, round(gain * (|gx| + |gy|)))
-//   limited: 16 + (219 m + 127) / 255             gray of RGB: (9798 R + 19235 G + 3735 B + 16384) >> 15
+//   limited: 16 + (219 m + 127) / 255             gray of RGB: (9798 R + 19235 G + 3735 B + 16384)
+//   >> 15
 //
 // with the border replicated, bit for bit what gray.c, gradient.c and compose.c compute.
 //
-// Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv, uyvy),
-// 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride` apart.
-// Nothing outside the pixels of either is touched.
+// Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv,
+// uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride`
+// apart. Nothing outside the pixels of either is touched.
 //
 // Threads. Thread (x, y) of the grid makes a tile of 8 pixels by 4 rows at (8 x, 4 y), whatever the
 // shape of a block is: threads share nothing. A tile reads 6 rows of 10 pixels, so rows come in 1.5
@@ -16,8 +17,9 @@
 // (Jetson). Eight rows a thread leave too few threads for 1080p: 1.34 instead of 0.97 times a copy
 // on an H200, and gain nothing at 8K. Bytes a pixel: input 1 to 4, output 1.
 //
-// Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and addresses
-// and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same arithmetic.
+// Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
+// addresses and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same
+// arithmetic.
 //
 // Arithmetic. A byte with a zero byte above it is, read as a half, the denormal number v * 2^-24,
 // and every integer up to 2048 in that unit is exact. So two pixels share an instruction, sums need
@@ -30,8 +32,7 @@
 
 #include <cuda_fp16.h>
 
-namespace
-{
+namespace {
 
 using vector = uint2; // of PIXELS bytes
 constexpr int PIXELS = GRADIENT_CUDA_PIXELS, ROWS = GRADIENT_CUDA_ROWS, WORDS = PIXELS / 4;
@@ -228,8 +229,8 @@ __device__ __forceinline__ slopes slopes_of(const strip &s)
     for (int i = 0; i < WORDS; i++) {
         half2 before = pair(i > 0 ? __byte_perm(odd[i > 0 ? i - 1 : 0], odd[i], 0x5432)
                                   : __byte_perm(s.left, odd[0], 0x5410));
-        half2 after = pair(
-            __byte_perm(even[i], i + 1 < WORDS ? even[i + 1 < WORDS ? i + 1 : 0] : s.right, 0x5432));
+        half2 after = pair(__byte_perm(
+            even[i], i + 1 < WORDS ? even[i + 1 < WORDS ? i + 1 : 0] : s.right, 0x5432));
         half2 e = pair(even[i]), o = pair(odd[i]);
 
         r.across[2 * i] = __hsub2(o, before);
@@ -250,7 +251,8 @@ __device__ __forceinline__ float root(float n)
 
 // The result for one pixel whose magnitude is `f` and whose n is exact, near a rounding tie where
 // the approximation must not decide.
-__device__ __forceinline__ uint32_t settle(const uint32_t *__restrict__ thresholds, float f, uint32_t n)
+__device__ __forceinline__ uint32_t settle(const uint32_t *__restrict__ thresholds, float f,
+                                           uint32_t n)
 {
     uint32_t below = (uint32_t)f;
 
@@ -310,8 +312,8 @@ template <range RANGE> __device__ __forceinline__ uint32_t finish(uint32_t even,
 }
 
 template <bool VECTOR>
-__device__ __forceinline__ void store_strip(uint8_t *__restrict__ to, const uint32_t (&words)[WORDS],
-                                            uint32_t count)
+__device__ __forceinline__ void store_strip(uint8_t *__restrict__ to,
+                                            const uint32_t (&words)[WORDS], uint32_t count)
 {
     if (VECTOR) {
         *reinterpret_cast<vector *>(to) = *reinterpret_cast<const vector *>(words);
@@ -358,7 +360,8 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
         s[i + 2] = slopes_of(strips[i + 2]);
 #pragma unroll
         for (int k = 0; k < 2 * WORDS; k++) {
-            half2 gx = __hadd2(__hfma2(s[i + 1].across[k], two, s[i].across[k]), s[i + 2].across[k]);
+            half2 gx =
+                __hadd2(__hfma2(s[i + 1].across[k], two, s[i].across[k]), s[i + 2].across[k]);
             half2 gy = __hsub2(s[i + 2].along[k], s[i].along[k]);
 
             lanes[k] = magnitudes<NORM, GAIN>(p, gx, gy);

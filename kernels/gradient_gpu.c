@@ -9,8 +9,6 @@
 
 #define RESULTS 256
 #define GRID_Y_MAX 65535
-#define BLOCK_X 32
-#define BLOCK_Y 8
 
 struct gradient_gpu {
     struct gpu *gpu; // not owned
@@ -95,8 +93,9 @@ int gradient_gpu_new(struct gpu *gpu, const struct pixel_format *input,
     }
     gradient->gpu = gpu;
     gradient->gain = settings->gain;
-    gradient->block_x = BLOCK_X;
-    gradient->block_y = BLOCK_Y;
+    // Square blocks read fewer rows twice, which counts where the GPU does not cache them.
+    gradient->block_x = gpu_info(gpu)->integrated ? 32 : 128;
+    gradient->block_y = gpu_info(gpu)->integrated ? 8 : 1;
     snprintf(name, sizeof name, "gradient_%s_%s_%s", layout_of(input),
              settings->norm == CONFIG_NORM_L2 ? "l2" : "l1", limited ? "limited" : "full");
     r = gpu_kernel(gpu, name, error, &gradient->kernel);

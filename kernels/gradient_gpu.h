@@ -26,8 +26,8 @@ int gradient_gpu_new(struct gpu *gpu, const struct pixel_format *input,
 // Takes NULL. Nothing it launched runs any more.
 void gradient_gpu_free(struct gradient_gpu *gradient);
 
-// Threads a block, used from the next launch on; 32 by 8 until then. Errors of gpu_block_check(),
-// the block stays what it was.
+// Threads a block, used from the next launch on; until then 32 by 8 on an integrated GPU, else 128
+// by 1. Errors of gpu_block_check(), the block stays what it was.
 int gradient_gpu_set_block(struct gradient_gpu *gradient, unsigned x, unsigned y,
                            struct error *error);
 

@@ -215,7 +215,7 @@ static int prepare(struct bench *bench)
 
 int main(int argc, char **argv)
 {
-    static const unsigned blocks[][2] = {{32, 8},  {32, 4},  {64, 4}, {128, 1}, {256, 1},
+    static const unsigned blocks[][2] = {{128, 1}, {32, 8},  {32, 4}, {64, 4}, {256, 1},
                                          {16, 16}, {32, 16}, {64, 8}, {32, 2}};
     static const unsigned sizes[][2] = {{1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}};
     struct bench bench = {.first = true};

@@ -8,6 +8,7 @@
 #include "kernels/gpu_memory.h"
 #include "kernels/gradient_gpu.h"
 #include "kernels/view.h"
+#include "tests/gpu/pictures.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,15 +29,6 @@ static const unsigned blocks[][2] = {{32, 8},  {1, 1},   {1024, 1}, {1, 1024}, {
                                      {5, 200}, {200, 5}, {33, 3},   {96, 2},   {16, 64}, {2, 512}};
 static const double gains[] = {1.0, 0.3, 1.5, 7.77};
 
-// How a picture lies in memory.
-static const struct {
-    const char *name;
-    size_t offset, align, extra; // first byte; stride: a multiple of align, plus extra
-} placements[] = {
-    {"aligned", 0, 64, 0},         {"padded", 0, 64, 64},   {"tight", 0, 1, 0},
-    {"unaligned start", 3, 64, 0}, {"odd stride", 0, 1, 5},
-};
-
 struct bench {
     struct gpu *gpu;
     uint64_t input, output; // device memory
@@ -44,64 +36,6 @@ struct bench {
     uint8_t *result;
     unsigned long compared, different;
 };
-
-struct picture {
-    struct frame *frame;
-    struct frame_pool *pool;
-};
-
-static uint32_t random_next(uint32_t *state)
-{
-    *state = *state * 1664525 + 1013904223;
-    return *state >> 8;
-}
-
-// Noise of full contrast in some stripes, of two values or soft ramps in others.
-static void draw(struct frame *frame, uint32_t seed)
-{
-    for (size_t i = 0; i < frame->layout.size; i++) {
-        uint32_t value = random_next(&seed);
-
-        switch (i / 4096 % 3) {
-        case 0:
-            frame->data[i] = (uint8_t)value;
-            break;
-        case 1:
-            frame->data[i] = value & 1 ? 255 : 0;
-            break;
-        default:
-            frame->data[i] = (uint8_t)(i / 5 + (value & 3));
-        }
-    }
-}
-
-static int make_picture(const char *format, uint32_t width, uint32_t height, size_t placement,
-                        const struct frame_allocator *allocator, struct picture *ret_picture)
-{
-    struct frame_layout layout;
-    int r;
-
-    frame_layout_init(&layout, pixel_format_by_name(format), width, height,
-                      placements[placement].align);
-    layout.size = placements[placement].offset;
-    for (unsigned i = 0; i < layout.format->plane_count; i++) {
-        layout.planes[i].offset = layout.size;
-        layout.planes[i].stride += placements[placement].extra;
-        layout.size += layout.planes[i].stride * layout.planes[i].rows;
-    }
-    r = frame_pool_new(&layout, 1, allocator, &ret_picture->pool);
-    if (r == 0) {
-        ret_picture->frame = frame_pool_take(ret_picture->pool);
-        draw(ret_picture->frame, width * 31 + height);
-    }
-    return r;
-}
-
-static void free_picture(struct picture *picture)
-{
-    frame_unref(picture->frame);
-    frame_pool_unref(picture->pool);
-}
 
 static int fail(const char *what, const struct error *error)
 {
@@ -232,13 +166,13 @@ static int check_sizes(struct bench *bench)
     for (size_t i = 0; i < ARRAY_LENGTH(formats) * ARRAY_LENGTH(sizes); i++) {
         size_t size = i % ARRAY_LENGTH(sizes);
 
-        for (size_t place = 0; place < ARRAY_LENGTH(placements); place++) {
+        for (size_t place = 0; place < PICTURE_PLACEMENTS; place++) {
             struct picture picture = {0};
-            int r = make_picture(formats[i / ARRAY_LENGTH(sizes)], sizes[size].width,
-                                 sizes[size].height, place, frame_allocator_host(), &picture);
+            int r = picture_init(&picture, formats[i / ARRAY_LENGTH(sizes)], sizes[size].width,
+                                 sizes[size].height, place, frame_allocator_host());
 
             r = r < 0 ? r : check_picture(bench, &picture, &turn, 1, ARRAY_LENGTH(gains));
-            free_picture(&picture);
+            picture_finish(&picture);
             if (r < 0) {
                 return r;
             }
@@ -253,11 +187,11 @@ static int check_blocks(struct bench *bench)
     for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
         struct picture picture = {0};
         size_t turn = 0;
-        int r = make_picture(formats[i], 333, 201, i % ARRAY_LENGTH(placements),
-                             frame_allocator_host(), &picture);
+        int r = picture_init(&picture, formats[i], 333, 201, i % PICTURE_PLACEMENTS,
+                             frame_allocator_host());
 
         r = r < 0 ? r : check_picture(bench, &picture, &turn, ARRAY_LENGTH(blocks), 2);
-        free_picture(&picture);
+        picture_finish(&picture);
         if (r < 0) {
             return r;
         }
@@ -274,11 +208,11 @@ static int check_large(struct bench *bench)
     for (size_t i = 0; i < ARRAY_LENGTH(large) * ARRAY_LENGTH(some); i++) {
         struct picture picture = {0};
         size_t size = i % ARRAY_LENGTH(large);
-        int r = make_picture(some[i / ARRAY_LENGTH(large)], large[size].width, large[size].height,
-                             i % 2, frame_allocator_host(), &picture);
+        int r = picture_init(&picture, some[i / ARRAY_LENGTH(large)], large[size].width,
+                             large[size].height, i % 2, frame_allocator_host());
 
         r = r < 0 ? r : check_picture(bench, &picture, &turn, 1, 1);
-        free_picture(&picture);
+        picture_finish(&picture);
         if (r < 0) {
             return r;
         }
@@ -287,16 +221,73 @@ static int check_large(struct bench *bench)
     return 0;
 }
 
+// Hands both frames to the GPU, computes, and takes them back.
+static int run_shared(const struct gpu_memory *memory, const struct gradient_gpu *gradient,
+                      struct frame *input, struct frame *output, struct error *error)
+{
+    struct gradient_gpu_picture picture = {
+        .input_stride = input->layout.planes[0].stride,
+        .output_stride = output->layout.planes[0].stride,
+        .width = input->layout.width,
+        .height = input->layout.height,
+    };
+    int r = gpu_memory_address(memory, frame_plane(input, 0), error, &picture.input);
+
+    r = r < 0 ? r : gpu_memory_address(memory, frame_plane(output, 0), error, &picture.output);
+    r = r < 0 ? r : gpu_memory_to_gpu(memory, input->data, input->layout.size, error);
+    r = r < 0 ? r : gpu_memory_to_gpu(memory, output->data, output->layout.size, error);
+    r = r < 0 ? r : gradient_gpu_launch(gradient, &picture, error);
+    r = r < 0 ? r : gpu_memory_to_cpu(memory, output->data, output->layout.size, error);
+    return r < 0 ? r : gpu_memory_to_cpu(memory, input->data, input->layout.size, error);
+}
+
+static void compare_frames(struct bench *bench, const struct frame *output,
+                           const struct frame *expected)
+{
+    unsigned wrong = 0;
+
+    for (uint32_t y = 0; y < expected->layout.height; y++) {
+        wrong += memcmp(frame_plane(output, 0) + y * output->layout.planes[0].stride,
+                        frame_plane(expected, 0) + y * expected->layout.planes[0].stride,
+                        expected->layout.width) != 0;
+    }
+    bench->compared++;
+    bench->different += wrong > 0;
+}
+
+static int run_rounds(struct bench *bench, const struct gpu_memory *memory, struct picture *input,
+                      struct picture *output, struct error *error)
+{
+    struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
+    struct view *view = NULL;
+    struct gradient_gpu *gradient = NULL;
+    int r = gradient_gpu_new(bench->gpu, input->frame->layout.format, &settings, true, error,
+                             &gradient);
+
+    r = r < 0 ? r
+              : view_new(&settings, &input->frame->layout, VIEW_OUTPUT_STREAM, 1,
+                         frame_allocator_host(), error, &view);
+    for (uint32_t round = 0; round < 3 && r == 0; round++) {
+        struct frame *expected = NULL;
+
+        picture_draw(input->frame, round);
+        r = view_run(view, input->frame, &expected);
+        r = r < 0 ? r : run_shared(memory, gradient, input->frame, output->frame, error);
+        if (r == 0) {
+            compare_frames(bench, output->frame, expected);
+        }
+        frame_unref(expected);
+    }
+    view_free(view);
+    gradient_gpu_free(gradient);
+    return r;
+}
+
 // Camera memory to encoder memory of one kind, nothing copied.
 static int check_kind(struct bench *bench, enum config_memory wanted, const char *name)
 {
-    struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
     struct gpu_memory *memory = NULL;
     struct picture input = {0}, output = {0};
-    struct view *view = NULL;
-    struct frame *expected = NULL;
-    struct gradient_gpu *gradient = NULL;
-    struct gradient_gpu_picture picture;
     struct error error = {0};
     int r = gpu_memory_new(bench->gpu, wanted, &error, &memory);
 
@@ -305,55 +296,11 @@ static int check_kind(struct bench *bench, enum config_memory wanted, const char
         gpu_memory_free(memory);
         return 0;
     }
-    r = r < 0 ? r : make_picture("YUYV", 641, 361, 0, gpu_memory_allocator(memory), &input);
-    r = r < 0 ? r : make_picture("NV12", 641, 361, 0, gpu_memory_allocator(memory), &output);
-    r = r < 0 ? r
-              : gradient_gpu_new(bench->gpu, input.frame->layout.format, &settings, true, &error,
-                                 &gradient);
-    r = r < 0 ? r
-              : view_new(&settings, &input.frame->layout, VIEW_OUTPUT_STREAM, 1,
-                         frame_allocator_host(), &error, &view);
-    for (uint32_t round = 0; round < 3 && r == 0; round++) {
-        draw(input.frame, round);
-        frame_unref(TAKE(expected));
-        view_run(view, input.frame, &expected);
-        picture = (struct gradient_gpu_picture){
-            .input_stride = input.frame->layout.planes[0].stride,
-            .output_stride = output.frame->layout.planes[0].stride,
-            .width = 641,
-            .height = 361,
-        };
-        r = gpu_memory_address(memory, frame_plane(input.frame, 0), &error, &picture.input);
-        r = r < 0
-                ? r
-                : gpu_memory_address(memory, frame_plane(output.frame, 0), &error, &picture.output);
-        r = r < 0 ? r
-                  : gpu_memory_to_gpu(memory, input.frame->data, input.frame->layout.size, &error);
-        r = r < 0
-                ? r
-                : gpu_memory_to_gpu(memory, output.frame->data, output.frame->layout.size, &error);
-        r = r < 0 ? r : gradient_gpu_launch(gradient, &picture, &error);
-        r = r < 0
-                ? r
-                : gpu_memory_to_cpu(memory, output.frame->data, output.frame->layout.size, &error);
-        r = r < 0 ? r
-                  : gpu_memory_to_cpu(memory, input.frame->data, input.frame->layout.size, &error);
-        for (uint32_t y = 0; y < 361 && r == 0; y++) {
-            bench->compared += y == 0;
-            if (memcmp(frame_plane(output.frame, 0) + y * picture.output_stride,
-                       frame_plane(expected, 0) + y * expected->layout.planes[0].stride,
-                       641) != 0) {
-                fprintf(stderr, "%s memory: row %u differs\n", name, y);
-                bench->different++;
-                break;
-            }
-        }
-    }
-    frame_unref(expected);
-    view_free(view);
-    gradient_gpu_free(gradient);
-    free_picture(&output);
-    free_picture(&input);
+    r = r < 0 ? r : picture_init(&input, "YUYV", 641, 361, 0, gpu_memory_allocator(memory));
+    r = r < 0 ? r : picture_init(&output, "NV12", 641, 361, 0, gpu_memory_allocator(memory));
+    r = r < 0 ? r : run_rounds(bench, memory, &input, &output, &error);
+    picture_finish(&output);
+    picture_finish(&input);
     gpu_memory_free(memory);
     printf("%-12s %s\n", name, r < 0 ? error.text : "used by CPU and GPU in turn");
     return r;
