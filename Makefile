@@ -38,7 +38,7 @@ LDFLAGS += -pthread $(SANITIZERS)
 # Asked for once, and only by the first recipe that compiles: `make setup` works without pkg-config.
 pkg_config = $(or $(shell pkg-config $(1) $(PACKAGES)),$(error packages are missing: run scripts/setup))
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(call pkg_config,--cflags))$(PACKAGE_CFLAGS)
-LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm)$(LDLIBS)
+LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm -ldl)$(LDLIBS)
 
 # Every .c of these folders is part of libedged.a, except the programs' main files.
 MAINS := daemon/front/main.c daemon/camera/main.c daemon/ctl/main.c
@@ -52,6 +52,20 @@ BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c))
 
+# The kernels: exact machine code for every GPU of DESIGN this nvcc knows, PTX of the newest for those
+# to come. Without nvcc the images are empty, and edged says that it was built so.
+NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) /usr/local/cuda/bin)))
+SMS = $(filter $(shell $(NVCC) --help | grep -o 'sm_[0-9]*' | sort -u),$(addprefix sm_,72 75 80 86 87 89 90 100 110 120))
+NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
+             $(foreach sm,$(SMS),-gencode arch=$(sm:sm_%=compute_%),code=$(sm)) \
+             -gencode arch=$(lastword $(SMS:sm_%=compute_%)),code=$(lastword $(SMS:sm_%=compute_%))
+FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
+# What the GPU's tests link: edged's computing parts, nothing of GStreamer.
+GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
+                 capture/pixel_format.c config/base.c)
+GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
+
+.PHONY: check-gpu bench-gpu
 .PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -90,6 +104,12 @@ bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeli
 	@set -e; for bench in $(BENCHES); do $$bench; done
 	@set -e; for bench in $(wildcard tests/bench/bench_*.py); do EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B $$bench; done
 
+check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit against the CPU (gcc, make, nvcc)
+	$(BUILD)/gpu/tests/gpu/check_gpu
+
+bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--json for machines
+	@$(BUILD)/gpu/tests/gpu/bench_gpu $(BENCH)
+
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
@@ -121,6 +141,22 @@ $(BUILD)/kernels/%.o: OPTIMIZE = -O3
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/%.fatbin: %.cu kernels/gradient_cuda.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
+
+$(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: $(FATBINS)
+$(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: private CFLAGS += -Wa,-I$(BUILD)/kernels
+
+$(BUILD)/gpu/kernels/%.o: OPTIMIZE = -O3
+
+$(BUILD)/gpu/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(addprefix $(BUILD)/gpu/tests/gpu/,npp.o pictures.o)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
 # Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.
 $(BUILD)/flags: FORCE
@@ -159,4 +195,4 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d))
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d)) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d)

@@ -11,9 +11,6 @@
 
 // Keeps the element left of the row in its own aligned block.
 #define LEFT 32
-// |gx| and |gy| are at most 4 * 255.
-#define REACH 1020
-
 static size_t row_elements(uint32_t width)
 {
     return LEFT + (((size_t)width + 63) & ~(size_t)63) + MAGNITUDE_PADDING;
@@ -91,24 +88,24 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
     }
 }
 
-// The definition. `n` is gx² + gy² or |gx| + |gy|.
-static uint8_t magnitude_of(const struct gradient *gradient, double gain, uint32_t n)
+uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n)
 {
-    double magnitude = rint(gain * (gradient->norm == CONFIG_NORM_L2 ? sqrt(n) : n));
+    double magnitude = rint(gain * (norm == CONFIG_NORM_L2 ? sqrt(n) : n));
 
     return magnitude < 255 ? (uint8_t)magnitude : 255;
 }
 
 static int build_table(struct gradient *gradient, double gain)
 {
-    uint32_t reach = gradient->norm == CONFIG_NORM_L2 ? 2 * REACH * REACH : 2 * REACH;
+    uint32_t reach =
+        gradient->norm == CONFIG_NORM_L2 ? 2 * GRADIENT_REACH * GRADIENT_REACH : 2 * GRADIENT_REACH;
 
     gradient->table = malloc((size_t)reach + 1);
     if (!gradient->table) {
         return -ENOMEM;
     }
     for (uint32_t n = 0; n <= reach; n++) {
-        gradient->table[n] = magnitude_of(gradient, gain, n);
+        gradient->table[n] = gradient_result(gradient->norm, gain, n);
         gradient->table_last = n;
         if (gradient->table[n] == 255) {
             break;

@@ -11,6 +11,9 @@
 #include "config/config.h"
 #include "kernels/magnitude.h"
 
+// |gx| and |gy| are at most 4 * 255.
+#define GRADIENT_REACH 1020
+
 struct stage_ops;
 
 struct gradient {
@@ -19,5 +22,8 @@ struct gradient {
     uint8_t *table;           // owned; results for n = 0..table_last
     uint32_t table_last;      // from here on the result is the same for every n
 };
+
+// The definition: the result for n = gx² + gy² (l2) or |gx| + |gy| (l1). Monotone in n.
+uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n);
 
 extern const struct stage_ops gradient_ops;

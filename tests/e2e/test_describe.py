@@ -135,11 +135,12 @@ def test_waiting_for_a_first_picture_holds_up_nobody_else(edged, late_camera):
     ]
     for thread in waiting:
         thread.start()
+    # Behind eight who are held for 0.7 s each, a viewer would wait for most of 5.6 s.
     good = [rtsp.describe(server.url("/good/edges")) for _ in range(3)]
-    assert not late, "nobody waited any more"
     for thread in waiting:
         thread.join()
     assert [code for code, _, _ in good] == [200] * 3
+    assert all(took_s < DESCRIBE_MAX_S for _, _, took_s in good), good
     assert [code for code, _, _ in late] == [503] * 8
     assert all(HELD_MIN_S < took_s < DESCRIBE_MAX_S for _, _, took_s in late), late
 

@@ -1,0 +1,108 @@
+// The CUDA driver, libcuda.so.1, opened when it is there: nothing of CUDA is needed to build edged
+// or to run it on a machine without a GPU.
+//
+// One list names every function edged calls: our name, the symbol with its version spelled out
+// (what cuda.h hides behind macros), the parameters. Results are CUresult: 0 is success.
+#pragma once
+
+#include "config/base.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct CUctx_st;
+struct CUmod_st;
+struct CUfunc_st;
+struct CUstream_st;
+struct CUevent_st;
+
+#define CUDA_SUCCESS 0
+#define CUDA_ERROR_NOT_READY 600
+
+// cuDeviceGetAttribute
+enum {
+    CUDA_ATTRIBUTE_MAX_BLOCK_DIM_X = 2,
+    CUDA_ATTRIBUTE_MAX_BLOCK_DIM_Y = 3,
+    CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CUDA_ATTRIBUTE_INTEGRATED = 18,
+    CUDA_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
+    CUDA_ATTRIBUTE_L2_CACHE_SIZE = 38,
+    CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CUDA_ATTRIBUTE_MANAGED_MEMORY = 83,
+    CUDA_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
+    CUDA_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
+};
+
+// cuFuncGetAttribute
+enum { CUDA_FUNCTION_MAX_THREADS = 0, CUDA_FUNCTION_LOCAL_BYTES = 3, CUDA_FUNCTION_REGISTERS = 4 };
+
+enum { CUDA_STREAM_NON_BLOCKING = 1 };
+enum { CUDA_HOST_DEVICEMAP = 2 }; // of cuMemHostRegister and cuMemHostAlloc
+enum { CUDA_ATTACH_GLOBAL = 1, CUDA_ATTACH_HOST = 2, CUDA_ATTACH_SINGLE = 4 };
+
+#define CUDA_DRIVER_FUNCTIONS(X)                                                                   \
+    X(init, cuInit, (unsigned flags))                                                              \
+    X(driver_version, cuDriverGetVersion, (int *version))                                          \
+    X(error_name, cuGetErrorName, (int result, const char **name))                                 \
+    X(error_string, cuGetErrorString, (int result, const char **text))                             \
+    X(device_get, cuDeviceGet, (int *device, int ordinal))                                         \
+    X(device_name, cuDeviceGetName, (char *name, int size, int device))                            \
+    X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, int device))             \
+    X(context_retain, cuDevicePrimaryCtxRetain, (struct CUctx_st * *context, int device))          \
+    X(context_release, cuDevicePrimaryCtxRelease_v2, (int device))                                 \
+    X(context_set, cuCtxSetCurrent, (struct CUctx_st * context))                                   \
+    X(module_load, cuModuleLoadData, (struct CUmod_st * *module, const void *image))               \
+    X(module_unload, cuModuleUnload, (struct CUmod_st * module))                                   \
+    X(module_function, cuModuleGetFunction,                                                        \
+      (struct CUfunc_st * *function, struct CUmod_st * module, const char *name))                  \
+    X(function_attribute, cuFuncGetAttribute,                                                      \
+      (int *value, int attribute, struct CUfunc_st *function))                                     \
+    X(launch, cuLaunchKernel,                                                                      \
+      (struct CUfunc_st * function, unsigned grid_x, unsigned grid_y, unsigned grid_z,             \
+       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \
+       struct CUstream_st *stream, void **parameters, void **extra))                               \
+    X(stream_create, cuStreamCreate, (struct CUstream_st * *stream, unsigned flags))               \
+    X(stream_destroy, cuStreamDestroy_v2, (struct CUstream_st * stream))                           \
+    X(stream_query, cuStreamQuery, (struct CUstream_st * stream))                                  \
+    X(stream_attach, cuStreamAttachMemAsync,                                                       \
+      (struct CUstream_st * stream, uint64_t address, size_t bytes, unsigned flags))               \
+    X(event_create, cuEventCreate, (struct CUevent_st * *event, unsigned flags))                   \
+    X(event_destroy, cuEventDestroy_v2, (struct CUevent_st * event))                               \
+    X(event_record, cuEventRecord, (struct CUevent_st * event, struct CUstream_st * stream))       \
+    X(event_elapsed, cuEventElapsedTime,                                                           \
+      (float *milliseconds, struct CUevent_st *start, struct CUevent_st *end))                     \
+    X(mem_alloc, cuMemAlloc_v2, (uint64_t * address, size_t bytes))                                \
+    X(mem_free, cuMemFree_v2, (uint64_t address))                                                  \
+    X(mem_alloc_managed, cuMemAllocManaged, (uint64_t * address, size_t bytes, unsigned flags))    \
+    X(host_alloc, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                   \
+    X(host_free, cuMemFreeHost, (void *memory))                                                    \
+    X(host_register, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags))           \
+    X(host_unregister, cuMemHostUnregister, (void *memory))                                        \
+    X(host_address, cuMemHostGetDevicePointer_v2,                                                  \
+      (uint64_t * address, void *memory, unsigned flags))                                          \
+    X(copy_to_device, cuMemcpyHtoDAsync_v2,                                                        \
+      (uint64_t to, const void *from, size_t bytes, struct CUstream_st *stream))                   \
+    X(copy_to_host, cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))                      \
+    X(copy_async, cuMemcpyDtoDAsync_v2,                                                            \
+      (uint64_t to, uint64_t from, size_t bytes, struct CUstream_st * stream))
+
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator and its list of parameters
+#define CUDA_DRIVER_MEMBER(name, symbol, parameters) int(*name) parameters;
+struct cuda_driver {
+    void *library; // owned, of dlopen()
+    CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_MEMBER)
+};
+#undef CUDA_DRIVER_MEMBER
+
+// Opens the library and finds every function. -ENODEV: no libcuda.so.1; -ENOSYS: it lacks a
+// function, named in `error`. End it with cuda_driver_finish().
+int cuda_driver_init(struct cuda_driver *driver, struct error *error);
+// Takes zeroed and half-built drivers.
+void cuda_driver_finish(struct cuda_driver *driver);
+
+// 0 for success, else the negative errno nearest to `result`, with "doing: CUDA's text (NAME)" in
+// `error`. -ENOMEM, -ENODEV, -EINVAL, -ENOTSUP (no code for this GPU, or not supported here),
+// -EBUSY (not ready), -ETIMEDOUT, otherwise -EIO, after which the context may be lost.
+int cuda_driver_check(const struct cuda_driver *driver, int result, const char *doing,
+                      struct error *error);

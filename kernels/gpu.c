@@ -1,0 +1,209 @@
+#include "kernels/gpu.h"
+
+#include "kernels/gpu_images.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#define IMAGES_MAX 8
+
+struct gpu {
+    struct cuda_driver driver;
+    int device;
+    struct CUctx_st *context; // retained
+    struct CUstream_st *stream;
+    struct CUmod_st *modules[IMAGES_MAX];
+    unsigned module_count;
+    struct gpu_info info;
+};
+
+static int check(const struct gpu *gpu, int result, const char *doing, struct error *error)
+{
+    return cuda_driver_check(&gpu->driver, result, doing, error);
+}
+
+static int attribute(const struct gpu *gpu, int number)
+{
+    int value = 0;
+
+    return gpu->driver.device_attribute(&value, number, gpu->device) == CUDA_SUCCESS ? value : 0;
+}
+
+static int read_info(struct gpu *gpu, struct error *error)
+{
+    struct gpu_info *info = &gpu->info;
+    int r = check(gpu, gpu->driver.device_name(info->name, sizeof info->name, gpu->device),
+                  "asking the GPU's name", error);
+
+    if (r < 0) {
+        return r;
+    }
+    gpu->driver.driver_version(&info->driver_version);
+    info->sm = 10 * attribute(gpu, CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+               attribute(gpu, CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    info->multiprocessors = attribute(gpu, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info->l2_bytes = attribute(gpu, CUDA_ATTRIBUTE_L2_CACHE_SIZE);
+    info->integrated = attribute(gpu, CUDA_ATTRIBUTE_INTEGRATED);
+    info->can_map_host = attribute(gpu, CUDA_ATTRIBUTE_CAN_MAP_HOST_MEMORY);
+    info->can_register = attribute(gpu, CUDA_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
+    info->can_manage = attribute(gpu, CUDA_ATTRIBUTE_MANAGED_MEMORY);
+    info->concurrent_managed_access = attribute(gpu, CUDA_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
+    info->block_x_max = attribute(gpu, CUDA_ATTRIBUTE_MAX_BLOCK_DIM_X);
+    info->block_y_max = attribute(gpu, CUDA_ATTRIBUTE_MAX_BLOCK_DIM_Y);
+    return 0;
+}
+
+static int open_device(struct gpu *gpu, struct error *error)
+{
+    const struct cuda_driver *driver = &gpu->driver;
+    int r = check(gpu, driver->init(0), "starting CUDA", error);
+
+    if (r == 0) {
+        r = check(gpu, driver->device_get(&gpu->device, 0), "opening the GPU", error);
+    }
+    if (r == 0) {
+        r = read_info(gpu, error);
+    }
+    if (r == 0) {
+        r = check(gpu, driver->context_retain(&gpu->context, gpu->device),
+                  "making the GPU's context", error);
+    }
+    if (r == 0) {
+        r = check(gpu, driver->context_set(gpu->context), "entering the GPU's context", error);
+    }
+    if (r == 0) {
+        r = check(gpu, driver->stream_create(&gpu->stream, CUDA_STREAM_NON_BLOCKING),
+                  "making a stream", error);
+    }
+    return r;
+}
+
+static int load_kernels(struct gpu *gpu, struct error *error)
+{
+    const struct gpu_image *image;
+
+    for (size_t i = 0; i < IMAGES_MAX && (image = gpu_image_at(i)); i++) {
+        int r;
+
+        if (image->start == image->end) {
+            return error_set(error, -ENOTSUP,
+                             "this edged was built without nvcc, it has no kernels");
+        }
+        r = check(gpu, gpu->driver.module_load(&gpu->modules[i], image->start),
+                  "loading the kernels", error);
+        if (r < 0) {
+            return error_prefix(error, r, "%s, sm_%d", gpu->info.name, gpu->info.sm);
+        }
+        gpu->module_count++;
+    }
+    return 0;
+}
+
+int gpu_new(struct error *error, struct gpu **ret_gpu)
+{
+    _cleanup_(cleanup_gpu) struct gpu *gpu = calloc(1, sizeof *gpu);
+    int r;
+
+    if (!gpu) {
+        return error_set(error, -ENOMEM, "no memory for a GPU");
+    }
+    r = cuda_driver_init(&gpu->driver, error);
+    if (r == 0) {
+        r = open_device(gpu, error);
+    }
+    if (r == 0) {
+        r = load_kernels(gpu, error);
+    }
+    if (r == 0) {
+        *ret_gpu = TAKE(gpu);
+    }
+    return r;
+}
+
+void gpu_free(struct gpu *gpu)
+{
+    if (!gpu) {
+        return;
+    }
+    while (gpu->module_count > 0) {
+        gpu->driver.module_unload(gpu->modules[--gpu->module_count]);
+    }
+    if (gpu->stream) {
+        gpu->driver.stream_destroy(gpu->stream);
+    }
+    if (gpu->context) {
+        gpu->driver.context_set(NULL);
+        gpu->driver.context_release(gpu->device);
+    }
+    cuda_driver_finish(&gpu->driver);
+    free(gpu);
+}
+
+const struct gpu_info *gpu_info(const struct gpu *gpu)
+{
+    return &gpu->info;
+}
+
+const struct cuda_driver *gpu_driver(const struct gpu *gpu)
+{
+    return &gpu->driver;
+}
+
+struct CUstream_st *gpu_stream(const struct gpu *gpu)
+{
+    return gpu->stream;
+}
+
+int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
+               struct CUfunc_st **ret_kernel)
+{
+    for (unsigned i = 0; i < gpu->module_count; i++) {
+        const char *image = gpu_image_at(i)->name;
+
+        if (strncmp(name, image, strlen(image)) == 0 &&
+            gpu->driver.module_function(ret_kernel, gpu->modules[i], name) == CUDA_SUCCESS) {
+            return 0;
+        }
+    }
+    return error_set(error, -ENOENT, "no kernel %s", name);
+}
+
+int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, unsigned x, unsigned y,
+                    struct error *error)
+{
+    unsigned x_max = (unsigned)gpu->info.block_x_max, y_max = (unsigned)gpu->info.block_y_max;
+    int threads_max = 0;
+    int r =
+        check(gpu, gpu->driver.function_attribute(&threads_max, CUDA_FUNCTION_MAX_THREADS, kernel),
+              "asking a kernel's limits", error);
+
+    if (r < 0) {
+        return r;
+    }
+    if (x < 1 || x > x_max || y < 1 || y > y_max) {
+        return error_set(error, -EINVAL, "block [%u, %u]: this GPU takes 1 to %u by 1 to %u", x, y,
+                         x_max, y_max);
+    }
+    if ((uint64_t)x * y > (uint64_t)threads_max) {
+        return error_set(error, -EINVAL,
+                         "block [%u, %u]: %llu threads, this kernel takes at most %d", x, y,
+                         (unsigned long long)x * y, threads_max);
+    }
+    return 0;
+}
+
+int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
+{
+    for (;;) {
+        int result = gpu->driver.stream_query(gpu->stream);
+
+        if (result != CUDA_ERROR_NOT_READY) {
+            return check(gpu, result, "waiting for the GPU", error);
+        }
+        if (clock_now_ns() > deadline_ns) {
+            return error_set(error, -ETIMEDOUT, "the GPU is not done in time");
+        }
+        sched_yield();
+    }
+}

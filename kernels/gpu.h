@@ -1,0 +1,54 @@
+// One GPU: the driver, its primary context, edged's kernels and a stream.
+//
+// Used by one thread, the one that made it: a context is current in a thread. A camera process has
+// one. What CUDA reports as lost (a bad address, an endless kernel) stays lost until the process is
+// replaced.
+#pragma once
+
+#include "kernels/cuda_driver.h"
+
+#include <stdbool.h>
+
+struct gpu;
+
+struct gpu_info {
+    char name[128];
+    int sm; // compute capability, 87 for 8.7
+    int multiprocessors;
+    int l2_bytes;
+    int driver_version;             // 13000 for 13.0
+    bool integrated;                // shares its memory with the CPU
+    bool can_map_host;              // pinned memory has a device address
+    bool can_register;              // so has memory of ours
+    bool can_manage;                // managed memory exists
+    bool concurrent_managed_access; // the CPU may touch it while kernels run
+    int block_x_max, block_y_max;
+};
+
+// Opens the first GPU and loads the kernels. -ENODEV (no driver, no GPU), -ENOSYS (driver too old),
+// -ENOTSUP (built without nvcc, or no kernels for this GPU), -ENOMEM, -EIO; the reason in `error`.
+int gpu_new(struct error *error, struct gpu **ret_gpu);
+// Takes NULL.
+void gpu_free(struct gpu *gpu);
+
+const struct gpu_info *gpu_info(const struct gpu *gpu);
+const struct cuda_driver *gpu_driver(const struct gpu *gpu);
+struct CUstream_st *gpu_stream(const struct gpu *gpu);
+
+// Finds a kernel by name. Owned by the GPU. -ENOENT.
+int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
+               struct CUfunc_st **ret_kernel);
+
+// Whether `kernel` can be launched in blocks of x by y threads: both at least 1, within the
+// device's limits and the kernel's own (registers). -EINVAL with the limit in `error`.
+int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, unsigned x, unsigned y,
+                    struct error *error);
+
+// Waits until the stream is idle, at most `deadline_ns` (CLOCK_MONOTONIC). -ETIMEDOUT, or the error
+// that work in the stream ended with.
+int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error);
+
+static inline void cleanup_gpu(struct gpu **gpu)
+{
+    gpu_free(*gpu);
+}

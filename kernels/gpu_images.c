@@ -1,0 +1,26 @@
+// The Makefile puts the folder of the fatbins on the assembler's search path.
+#include "kernels/gpu_images.h"
+
+#define IMAGE(name)                                                                                \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".balign 16\n"                                                                         \
+            "gpu_image_" #name ":\n"                                                               \
+            ".incbin \"" #name ".fatbin\"\n"                                                       \
+            "gpu_image_" #name "_end:\n"                                                           \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const unsigned char gpu_image_##name[] __attribute__((visibility("hidden")));           \
+    extern const unsigned char gpu_image_##name##_end[] __attribute__((visibility("hidden")));
+
+IMAGE(gradient)
+IMAGE(gpu_probe)
+
+const struct gpu_image *gpu_image_at(size_t index)
+{
+    static const struct gpu_image images[] = {
+        {"gradient", gpu_image_gradient, gpu_image_gradient_end},
+        {"gpu_probe", gpu_image_gpu_probe, gpu_image_gpu_probe_end},
+    };
+
+    return index < sizeof images / sizeof images[0] ? &images[index] : NULL;
+}

@@ -1,0 +1,259 @@
+#include "kernels/gpu_memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define WAIT_NS NS_PER_S
+#define PROBE_WORDS 4096
+
+struct gpu_memory {
+    struct gpu *gpu; // not owned; NULL: host
+    enum config_memory kind;
+    struct frame_allocator allocator;
+};
+
+static int check(const struct gpu_memory *memory, int result, const char *doing,
+                 struct error *error)
+{
+    return cuda_driver_check(gpu_driver(memory->gpu), result, doing, error);
+}
+
+static int registered_allocate(void *context, size_t size, void **ret_memory)
+{
+    const struct gpu_memory *memory = context;
+    void *mapping =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    int r;
+
+    if (mapping == MAP_FAILED) {
+        return -errno;
+    }
+    r = check(memory, gpu_driver(memory->gpu)->host_register(mapping, size, CUDA_HOST_DEVICEMAP),
+              "registering", NULL);
+    if (r < 0) {
+        munmap(mapping, size);
+        return r;
+    }
+    *ret_memory = mapping;
+    return 0;
+}
+
+static void registered_release(void *context, void *block, size_t size)
+{
+    const struct gpu_memory *memory = context;
+
+    gpu_driver(memory->gpu)->host_unregister(block);
+    munmap(block, size);
+}
+
+static int pinned_allocate(void *context, size_t size, void **ret_memory)
+{
+    const struct gpu_memory *memory = context;
+    void *block;
+    int r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
+                  "pinning", NULL);
+
+    if (r < 0) {
+        return r;
+    }
+    *ret_memory = memset(block, 0, size);
+    return 0;
+}
+
+static void pinned_release(void *context, void *block, size_t size)
+{
+    const struct gpu_memory *memory = context;
+
+    (void)size;
+    gpu_driver(memory->gpu)->host_free(block);
+}
+
+// Attached to the host from the start: no kernel of another stream keeps the CPU from it.
+static int managed_allocate(void *context, size_t size, void **ret_memory)
+{
+    const struct gpu_memory *memory = context;
+    uint64_t address;
+    int r =
+        check(memory, gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
+              "allocating", NULL);
+
+    if (r < 0) {
+        return r;
+    }
+    *ret_memory = memset((void *)(uintptr_t)address, 0, size);
+    return 0;
+}
+
+static void managed_release(void *context, void *block, size_t size)
+{
+    const struct gpu_memory *memory = context;
+
+    (void)size;
+    gpu_driver(memory->gpu)->mem_free((uintptr_t)block);
+}
+
+int gpu_memory_address(const struct gpu_memory *memory, void *pointer, struct error *error,
+                       uint64_t *ret_address)
+{
+    switch (memory->kind) {
+    case CONFIG_MEMORY_REGISTERED:
+    case CONFIG_MEMORY_PINNED:
+        return check(memory, gpu_driver(memory->gpu)->host_address(ret_address, pointer, 0),
+                     "asking for a frame's device address", error);
+    case CONFIG_MEMORY_MANAGED:
+        *ret_address = (uintptr_t)pointer;
+        return 0;
+    default:
+        return error_set(error, -ENOTSUP, "host memory has no device address");
+    }
+}
+
+static int attach(const struct gpu_memory *memory, void *block, unsigned flags, struct error *error)
+{
+    if (memory->kind != CONFIG_MEMORY_MANAGED) {
+        return 0;
+    }
+    return check(
+        memory,
+        gpu_driver(memory->gpu)->stream_attach(gpu_stream(memory->gpu), (uintptr_t)block, 0, flags),
+        "attaching managed memory", error);
+}
+
+int gpu_memory_to_gpu(const struct gpu_memory *memory, void *block, size_t size,
+                      struct error *error)
+{
+    (void)size;
+    return attach(memory, block, CUDA_ATTACH_SINGLE, error);
+}
+
+int gpu_memory_to_cpu(const struct gpu_memory *memory, void *block, size_t size,
+                      struct error *error)
+{
+    int r = attach(memory, block, CUDA_ATTACH_HOST, error);
+
+    (void)size;
+    if (r < 0 || !memory->gpu) {
+        return r;
+    }
+    return gpu_wait(memory->gpu, clock_now_ns() + WAIT_NS, error);
+}
+
+static int run_probe(const struct gpu_memory *memory, uint32_t *block, struct error *error)
+{
+    const struct cuda_driver *driver = gpu_driver(memory->gpu);
+    size_t size = 2 * PROBE_WORDS * sizeof *block;
+    uint32_t count = PROBE_WORDS;
+    uint64_t input, output;
+    void *parameters[] = {&input, &output, &count};
+    struct CUfunc_st *kernel;
+    int r = gpu_kernel(memory->gpu, "gpu_probe", error, &kernel);
+
+    if (r == 0) {
+        r = gpu_memory_address(memory, block, error, &input);
+    }
+    if (r == 0) {
+        r = gpu_memory_to_gpu(memory, block, size, error);
+    }
+    if (r == 0) {
+        output = input + PROBE_WORDS * sizeof *block;
+        r = check(memory,
+                  driver->launch(kernel, PROBE_WORDS / 256, 1, 1, 256, 1, 1, 0,
+                                 gpu_stream(memory->gpu), parameters, NULL),
+                  "launching the probe", error);
+    }
+    return r < 0 ? r : gpu_memory_to_cpu(memory, block, size, error);
+}
+
+// Twice, with other values: a stale cache line would show the first ones.
+static int probe(const struct gpu_memory *memory, uint32_t *block, struct error *error)
+{
+    for (uint32_t round = 1; round <= 2; round++) {
+        int r;
+
+        for (uint32_t i = 0; i < PROBE_WORDS; i++) {
+            block[i] = i * 2654435761U * round;
+        }
+        r = run_probe(memory, block, error);
+        if (r < 0) {
+            return r;
+        }
+        for (uint32_t i = 0; i < PROBE_WORDS; i++) {
+            if (block[PROBE_WORDS + i] != ~(i * 2654435761U * round)) {
+                return error_set(error, -EIO, "CPU and GPU see different bytes");
+            }
+        }
+    }
+    return 0;
+}
+
+static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct error *error)
+{
+    static const struct frame_allocator allocators[] = {
+        [CONFIG_MEMORY_REGISTERED] = {"registered", NULL, registered_allocate, registered_release},
+        [CONFIG_MEMORY_PINNED] = {"pinned", NULL, pinned_allocate, pinned_release},
+        [CONFIG_MEMORY_MANAGED] = {"managed", NULL, managed_allocate, managed_release},
+    };
+    const struct gpu_info *info = gpu_info(memory->gpu);
+    size_t size = 2 * PROBE_WORDS * sizeof(uint32_t);
+    void *block = NULL;
+
+    if ((size_t)kind >= ARRAY_LENGTH(allocators) || !allocators[kind].allocate) {
+        return error_set(error, -EINVAL, "this is no memory of a GPU");
+    }
+    if (kind == CONFIG_MEMORY_MANAGED ? !info->can_manage : !info->can_map_host) {
+        return error_set(error, -ENOTSUP, "this GPU has none");
+    }
+    memory->kind = kind;
+    memory->allocator = allocators[kind];
+    memory->allocator.context = memory;
+    int r = memory->allocator.allocate(memory, size, &block);
+    if (r < 0 || !block) {
+        return error_set(error, r < 0 ? r : -ENOMEM, "no memory of this kind: %s", strerror(-r));
+    }
+    r = probe(memory, block, error);
+    memory->allocator.release(memory, block, size);
+    return r;
+}
+
+int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why,
+                   struct gpu_memory **ret_memory)
+{
+    struct gpu_memory *memory = calloc(1, sizeof *memory);
+    enum config_memory kind = wanted == CONFIG_MEMORY_AUTO ? CONFIG_MEMORY_REGISTERED : wanted;
+
+    if (!memory) {
+        return error_set(why, -ENOMEM, "no memory for a kind of memory");
+    }
+    memory->gpu = gpu;
+    for (; gpu && kind < CONFIG_MEMORY_HOST; kind++) {
+        struct error error = {0};
+        int r = use_kind(memory, kind, &error);
+
+        if (r == 0) {
+            *ret_memory = memory;
+            return 0;
+        }
+        error_set(why, r, "%s memory: %s", memory->allocator.kind ? memory->allocator.kind : "GPU",
+                  error.text);
+    }
+    memory->kind = CONFIG_MEMORY_HOST;
+    memory->allocator = *frame_allocator_host();
+    *ret_memory = memory;
+    return 0;
+}
+
+void gpu_memory_free(struct gpu_memory *memory)
+{
+    free(memory);
+}
+
+enum config_memory gpu_memory_kind(const struct gpu_memory *memory)
+{
+    return memory->kind;
+}
+
+const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory)
+{
+    return &memory->allocator;
+}

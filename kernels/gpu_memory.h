@@ -1,0 +1,40 @@
+// Memory that camera, CPU, GPU and encoder address at once, in the kinds of the configuration, as
+// an allocator for frame pools.
+//
+//   registered  our page-aligned mapping, made known to the GPU
+//   pinned      the driver's, mapped for the GPU
+//   managed     moved or mapped by the driver, attached to the stream for every change of side
+//   host        not the GPU's
+//
+// A kind is used once it has passed a test on this machine: what the CPU writes a kernel reads, and
+// the other way round.
+#pragma once
+
+#include "capture/frame_pool.h"
+#include "config/config.h"
+#include "kernels/gpu.h"
+
+struct gpu_memory;
+
+// The first of `wanted` (auto: registered) and the kinds after it that passes its test. `why` gets
+// what was wrong with those passed over, or is left alone. `gpu` outlives the result; NULL means
+// host. -ENOMEM.
+int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why,
+                   struct gpu_memory **ret_memory);
+// Takes NULL. Every pool made from it is gone.
+void gpu_memory_free(struct gpu_memory *memory);
+
+enum config_memory gpu_memory_kind(const struct gpu_memory *memory);
+const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory);
+
+// Where the GPU finds `pointer`, anywhere within a block of this memory. -ENOTSUP: host memory;
+// -EINVAL: none of its blocks.
+int gpu_memory_address(const struct gpu_memory *memory, void *pointer, struct error *error,
+                       uint64_t *ret_address);
+
+// Hands a block to the GPU before a launch, and back to the CPU: gpu_memory_to_cpu() waits until
+// the stream is done, at most 1 s. `block` and `size` as allocated. Errors of gpu_wait().
+int gpu_memory_to_gpu(const struct gpu_memory *memory, void *block, size_t size,
+                      struct error *error);
+int gpu_memory_to_cpu(const struct gpu_memory *memory, void *block, size_t size,
+                      struct error *error);
