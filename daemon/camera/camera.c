@@ -87,7 +87,7 @@ static void warn_without_gpu(const struct config *config)
 
     if (config->backend == CONFIG_BACKEND_CUDA) {
         log_write(LOG_WARNING, LOG_EVENT_NONE, camera, NULL,
-                  "backend = \"cuda\": this edged was built without CUDA kernels, using the CPU");
+                  "backend = \"cuda\": the views of this version run on the CPU, using that");
     }
     if (config->memory != CONFIG_MEMORY_AUTO && config->memory != CONFIG_MEMORY_HOST) {
         log_write(LOG_WARNING, LOG_EVENT_NONE, camera, NULL,

@@ -210,7 +210,7 @@ def test_machine_without_encoder_says_so_and_does_not_hang(edged, plugins_withou
 
 def test_wishes_for_a_gpu_are_answered_and_frames_flow_on_the_cpu(edged):
     server = edged([daemon.camera()], settings={"backend": "cuda", "memory": "managed"})
-    server.wait_stderr('backend = "cuda": this edged was built without CUDA kernels, using the CPU')
+    server.wait_stderr('backend = "cuda": the views of this version run on the CPU, using that')
     server.wait_stderr('memory = "managed" is for a GPU, using "host"')
     camera = server.wait_camera("front", lambda c: c["state"] == "live")
     assert " -> host -> CPU -> " in camera["path"]
