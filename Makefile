@@ -142,7 +142,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.fatbin: %.cu kernels/gradient_cuda.h $(BUILD)/flags
+$(BUILD)/%.fatbin: %.cu kernels/gradient_cuda.h kernels/gray.cuh $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
