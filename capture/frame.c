@@ -2,6 +2,7 @@
 
 #include "capture/frame_pool_private.h"
 
+#include <errno.h>
 #include <string.h>
 
 static size_t round_up(size_t value, size_t align)
@@ -46,6 +47,35 @@ bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout 
         }
     }
     return true;
+}
+
+int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address)
+{
+    const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
+    int r;
+
+    if (!allocator->to_gpu) {
+        return error_set(error, -ENOTSUP, "%s memory is not for a GPU", allocator->kind);
+    }
+    r = allocator->to_gpu(allocator->context, frame->data, frame->layout.size, error, ret_address);
+    if (r == 0) {
+        frame->side = FRAME_SIDE_GPU;
+    }
+    return r;
+}
+
+int frame_to_cpu(struct frame *frame, struct error *error)
+{
+    const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
+    int r = 0;
+
+    if (frame->side == FRAME_SIDE_GPU) {
+        r = allocator->to_cpu(allocator->context, frame->data, frame->layout.size, error);
+    }
+    if (r == 0) {
+        frame->side = FRAME_SIDE_CPU;
+    }
+    return r;
 }
 
 struct frame *frame_ref(struct frame *frame)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "capture/pixel_format.h"
+#include "config/base.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -38,8 +39,13 @@ void frame_layout_init(struct frame_layout *layout, const struct pixel_format *f
 // Whether pictures of both layouts look the same in memory.
 bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b);
 
+// Which processor may touch a frame's memory now. Kinds of memory that both may touch at any time
+// only record it.
+enum frame_side { FRAME_SIDE_CPU, FRAME_SIDE_GPU };
+
 struct frame {
     struct frame_pool *pool; // owned reference
+    enum frame_side side;    // changed by frame_to_gpu() and frame_to_cpu() alone
     atomic_uint references;
     struct frame_layout layout;
     uint8_t *data;  // the block; owned by the pool
@@ -54,6 +60,13 @@ static inline uint8_t *frame_plane(const struct frame *frame, unsigned plane)
 {
     return frame->data + frame->layout.planes[plane].offset;
 }
+
+// Hand a frame to the GPU, before work on it is queued, and back to the CPU: frame_to_cpu() waits
+// until all that is queued is done, at most 1 s. Where the GPU finds the frame's first byte is
+// returned. Called by the thread that runs the views, while no other thread touches the frame.
+// -ENOTSUP: memory no GPU can use; or the allocator's error, after which the side is what it was.
+int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address);
+int frame_to_cpu(struct frame *frame, struct error *error);
 
 struct frame *frame_ref(struct frame *frame);
 // Drops a reference; NULL is fine.

@@ -131,6 +131,11 @@ void frame_pool_return(struct frame_pool *pool, struct frame *frame)
     frame_pool_unref(pool);
 }
 
+const struct frame_allocator *frame_pool_allocator(const struct frame_pool *pool)
+{
+    return &pool->allocator;
+}
+
 const struct frame_layout *frame_pool_layout(const struct frame_pool *pool)
 {
     return &pool->layout;

@@ -1,7 +1,9 @@
-// Between frame.c and frame_pool.c: the way home of a frame.
+// Between frame.c and frame_pool.c: a frame's way home, and its memory's operations.
 #pragma once
 
 #include "capture/frame_pool.h"
+
+const struct frame_allocator *frame_pool_allocator(const struct frame_pool *pool);
 
 // Puts a frame without references back among the free ones and drops its reference to the pool,
 // which may free the pool and the frame with it.

@@ -75,9 +75,23 @@ struct config_camera {
     size_t view_count;
 };
 
+// The CUDA kernels whose block size can be chosen; one key each in the group "kernels".
+enum config_kernel {
+    CONFIG_KERNEL_GRADIENT, // a camera's picture to edges
+    CONFIG_KERNEL_GRAY,     // a camera's picture to gray
+    CONFIG_KERNEL_CONVERT,  // a camera's picture to NV12 or RGB3
+    CONFIG_KERNEL_COUNT,
+};
+
+// Threads a block, x and y; {0, 0}: what is good for the GPU.
+struct config_block {
+    int x, y;
+};
+
 struct config {
     enum config_backend backend;
     enum config_memory memory;
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct {
         char *address;
         int port;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define IMAGES_MAX 8
@@ -16,6 +17,7 @@ struct gpu {
     struct CUmod_st *modules[IMAGES_MAX];
     unsigned module_count;
     struct gpu_info info;
+    atomic_bool lost;
 };
 
 static int check(const struct gpu *gpu, int result, const char *doing, struct error *error)
@@ -126,6 +128,10 @@ void gpu_free(struct gpu *gpu)
     if (!gpu) {
         return;
     }
+    if (gpu->lost) {
+        free(gpu); // the library stays, threads of its own may be in it
+        return;
+    }
     while (gpu->module_count > 0) {
         gpu->driver.module_unload(gpu->modules[--gpu->module_count]);
     }
@@ -138,6 +144,21 @@ void gpu_free(struct gpu *gpu)
     }
     cuda_driver_finish(&gpu->driver);
     free(gpu);
+}
+
+int gpu_enter(const struct gpu *gpu, struct error *error)
+{
+    return check(gpu, gpu->driver.context_set(gpu->context), "entering the GPU's context", error);
+}
+
+void gpu_lose(struct gpu *gpu)
+{
+    gpu->lost = true;
+}
+
+bool gpu_is_lost(const struct gpu *gpu)
+{
+    return gpu->lost;
 }
 
 const struct gpu_info *gpu_info(const struct gpu *gpu)

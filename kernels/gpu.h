@@ -1,7 +1,8 @@
 // One GPU: the driver, its primary context, edged's kernels and a stream.
 //
-// Used by one thread, the one that made it: a context is current in a thread. A camera process has
-// one. What CUDA reports as lost (a bad address, an endless kernel) stays lost until the process is
+// A context is current in a thread: the one that made the GPU, and each that calls gpu_enter().
+// Work is queued by one thread at a time; memory comes and goes in any. A camera process has one
+// GPU. What CUDA reports as lost (a bad address, an endless kernel) stays lost until the process is
 // replaced.
 #pragma once
 
@@ -30,6 +31,14 @@ struct gpu_info {
 int gpu_new(struct error *error, struct gpu **ret_gpu);
 // Takes NULL.
 void gpu_free(struct gpu *gpu);
+
+// Makes the GPU's context current in the calling thread. Cheap, and fine to repeat.
+int gpu_enter(const struct gpu *gpu, struct error *error);
+
+// Any thread. The GPU is lost to this process: from now on neither gpu_free() nor the release of
+// its memory calls the driver, which might wait forever for a kernel that does not end.
+void gpu_lose(struct gpu *gpu);
+bool gpu_is_lost(const struct gpu *gpu);
 
 const struct gpu_info *gpu_info(const struct gpu *gpu);
 const struct cuda_driver *gpu_driver(const struct gpu *gpu);

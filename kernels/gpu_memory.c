@@ -19,13 +19,23 @@ static int check(const struct gpu_memory *memory, int result, const char *doing,
     return cuda_driver_check(gpu_driver(memory->gpu), result, doing, error);
 }
 
+// Memory is made and released in any thread; a lost GPU is left alone.
+static bool may_call(const struct gpu_memory *memory)
+{
+    return !gpu_is_lost(memory->gpu) && gpu_enter(memory->gpu, NULL) == 0;
+}
+
 static int registered_allocate(void *context, size_t size, void **ret_memory)
 {
     const struct gpu_memory *memory = context;
-    void *mapping =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    void *mapping;
     int r;
 
+    if (!may_call(memory)) {
+        return -EIO;
+    }
+    mapping =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (mapping == MAP_FAILED) {
         return -errno;
     }
@@ -43,7 +53,9 @@ static void registered_release(void *context, void *block, size_t size)
 {
     const struct gpu_memory *memory = context;
 
-    gpu_driver(memory->gpu)->host_unregister(block);
+    if (may_call(memory)) {
+        gpu_driver(memory->gpu)->host_unregister(block);
+    }
     munmap(block, size);
 }
 
@@ -51,9 +63,13 @@ static int pinned_allocate(void *context, size_t size, void **ret_memory)
 {
     const struct gpu_memory *memory = context;
     void *block;
-    int r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
-                  "pinning", NULL);
+    int r;
 
+    if (!may_call(memory)) {
+        return -EIO;
+    }
+    r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
+              "pinning", NULL);
     if (r < 0) {
         return r;
     }
@@ -66,7 +82,9 @@ static void pinned_release(void *context, void *block, size_t size)
     const struct gpu_memory *memory = context;
 
     (void)size;
-    gpu_driver(memory->gpu)->host_free(block);
+    if (may_call(memory)) {
+        gpu_driver(memory->gpu)->host_free(block);
+    }
 }
 
 // Attached to the host from the start: no kernel of another stream keeps the CPU from it.
@@ -74,10 +92,13 @@ static int managed_allocate(void *context, size_t size, void **ret_memory)
 {
     const struct gpu_memory *memory = context;
     uint64_t address;
-    int r =
-        check(memory, gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
-              "allocating", NULL);
+    int r;
 
+    if (!may_call(memory)) {
+        return -EIO;
+    }
+    r = check(memory, gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
+              "allocating", NULL);
     if (r < 0) {
         return r;
     }
@@ -90,23 +111,20 @@ static void managed_release(void *context, void *block, size_t size)
     const struct gpu_memory *memory = context;
 
     (void)size;
-    gpu_driver(memory->gpu)->mem_free((uintptr_t)block);
+    if (may_call(memory)) {
+        gpu_driver(memory->gpu)->mem_free((uintptr_t)block);
+    }
 }
 
-int gpu_memory_address(const struct gpu_memory *memory, void *pointer, struct error *error,
-                       uint64_t *ret_address)
+static int find_address(const struct gpu_memory *memory, void *block, struct error *error,
+                        uint64_t *ret_address)
 {
-    switch (memory->kind) {
-    case CONFIG_MEMORY_REGISTERED:
-    case CONFIG_MEMORY_PINNED:
-        return check(memory, gpu_driver(memory->gpu)->host_address(ret_address, pointer, 0),
-                     "asking for a frame's device address", error);
-    case CONFIG_MEMORY_MANAGED:
-        *ret_address = (uintptr_t)pointer;
+    if (memory->kind == CONFIG_MEMORY_MANAGED) {
+        *ret_address = (uintptr_t)block;
         return 0;
-    default:
-        return error_set(error, -ENOTSUP, "host memory has no device address");
     }
+    return check(memory, gpu_driver(memory->gpu)->host_address(ret_address, block, 0),
+                 "asking for a frame's device address", error);
 }
 
 static int attach(const struct gpu_memory *memory, void *block, unsigned flags, struct error *error)
@@ -120,26 +138,26 @@ static int attach(const struct gpu_memory *memory, void *block, unsigned flags, 
         "attaching managed memory", error);
 }
 
-int gpu_memory_to_gpu(const struct gpu_memory *memory, void *block, size_t size,
-                      struct error *error)
+static int memory_to_gpu(void *context, void *block, size_t size, struct error *error,
+                         uint64_t *ret_address)
 {
+    const struct gpu_memory *memory = context;
+    int r = find_address(memory, block, error, ret_address);
+
     (void)size;
-    return attach(memory, block, CUDA_ATTACH_SINGLE, error);
+    return r < 0 ? r : attach(memory, block, CUDA_ATTACH_SINGLE, error);
 }
 
-int gpu_memory_to_cpu(const struct gpu_memory *memory, void *block, size_t size,
-                      struct error *error)
+static int memory_to_cpu(void *context, void *block, size_t size, struct error *error)
 {
+    const struct gpu_memory *memory = context;
     int r = attach(memory, block, CUDA_ATTACH_HOST, error);
 
     (void)size;
-    if (r < 0 || !memory->gpu) {
-        return r;
-    }
-    return gpu_wait(memory->gpu, clock_now_ns() + WAIT_NS, error);
+    return r < 0 ? r : gpu_wait(memory->gpu, clock_now_ns() + WAIT_NS, error);
 }
 
-static int run_probe(const struct gpu_memory *memory, uint32_t *block, struct error *error)
+static int run_probe(struct gpu_memory *memory, uint32_t *block, struct error *error)
 {
     const struct cuda_driver *driver = gpu_driver(memory->gpu);
     size_t size = 2 * PROBE_WORDS * sizeof *block;
@@ -150,10 +168,7 @@ static int run_probe(const struct gpu_memory *memory, uint32_t *block, struct er
     int r = gpu_kernel(memory->gpu, "gpu_probe", error, &kernel);
 
     if (r == 0) {
-        r = gpu_memory_address(memory, block, error, &input);
-    }
-    if (r == 0) {
-        r = gpu_memory_to_gpu(memory, block, size, error);
+        r = memory_to_gpu(memory, block, size, error, &input);
     }
     if (r == 0) {
         output = input + PROBE_WORDS * sizeof *block;
@@ -162,11 +177,11 @@ static int run_probe(const struct gpu_memory *memory, uint32_t *block, struct er
                                  gpu_stream(memory->gpu), parameters, NULL),
                   "launching the probe", error);
     }
-    return r < 0 ? r : gpu_memory_to_cpu(memory, block, size, error);
+    return r < 0 ? r : memory_to_cpu(memory, block, size, error);
 }
 
 // Twice, with other values: a stale cache line would show the first ones.
-static int probe(const struct gpu_memory *memory, uint32_t *block, struct error *error)
+static int probe(struct gpu_memory *memory, uint32_t *block, struct error *error)
 {
     for (uint32_t round = 1; round <= 2; round++) {
         int r;
@@ -190,9 +205,12 @@ static int probe(const struct gpu_memory *memory, uint32_t *block, struct error 
 static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct error *error)
 {
     static const struct frame_allocator allocators[] = {
-        [CONFIG_MEMORY_REGISTERED] = {"registered", NULL, registered_allocate, registered_release},
-        [CONFIG_MEMORY_PINNED] = {"pinned", NULL, pinned_allocate, pinned_release},
-        [CONFIG_MEMORY_MANAGED] = {"managed", NULL, managed_allocate, managed_release},
+        [CONFIG_MEMORY_REGISTERED] = {"registered", NULL, registered_allocate, registered_release,
+                                      memory_to_gpu, memory_to_cpu},
+        [CONFIG_MEMORY_PINNED] = {"pinned", NULL, pinned_allocate, pinned_release, memory_to_gpu,
+                                  memory_to_cpu},
+        [CONFIG_MEMORY_MANAGED] = {"managed", NULL, managed_allocate, managed_release,
+                                   memory_to_gpu, memory_to_cpu},
     };
     const struct gpu_info *info = gpu_info(memory->gpu);
     size_t size = 2 * PROBE_WORDS * sizeof(uint32_t);

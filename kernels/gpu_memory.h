@@ -26,15 +26,3 @@ void gpu_memory_free(struct gpu_memory *memory);
 
 enum config_memory gpu_memory_kind(const struct gpu_memory *memory);
 const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory);
-
-// Where the GPU finds `pointer`, anywhere within a block of this memory. -ENOTSUP: host memory;
-// -EINVAL: none of its blocks.
-int gpu_memory_address(const struct gpu_memory *memory, void *pointer, struct error *error,
-                       uint64_t *ret_address);
-
-// Hands a block to the GPU before a launch, and back to the CPU: gpu_memory_to_cpu() waits until
-// the stream is done, at most 1 s. `block` and `size` as allocated. Errors of gpu_wait().
-int gpu_memory_to_gpu(const struct gpu_memory *memory, void *block, size_t size,
-                      struct error *error);
-int gpu_memory_to_cpu(const struct gpu_memory *memory, void *block, size_t size,
-                      struct error *error);

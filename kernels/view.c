@@ -141,12 +141,11 @@ static void cleanup_view(struct view **view)
     view_free(*view);
 }
 
-int view_new(const struct config_view *settings, const struct frame_layout *input,
-             enum view_output output, unsigned frames, const struct frame_allocator *allocator,
-             struct error *error, struct view **ret_view)
+int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
 {
-    struct plan plan = plan_make(settings, input->format, output);
-    struct stage_setup setup = {settings, input, pixel_format_by_name(plan.format)};
+    const struct frame_layout *input = setup->input;
+    struct plan plan = plan_make(setup->settings, input->format, setup->output);
+    struct stage_setup stage_setup = {setup->settings, input, pixel_format_by_name(plan.format)};
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
     int r;
 
@@ -159,15 +158,15 @@ int view_new(const struct config_view *settings, const struct frame_layout *inpu
         *ret_view = TAKE(view);
         return 0;
     }
-    frame_layout_init(&view->output, setup.output, input->width, input->height, STRIDE_ALIGN);
-    if (setup.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
+    frame_layout_init(&view->output, stage_setup.output, input->width, input->height, STRIDE_ALIGN);
+    if (stage_setup.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
         view->output.range = input->range;
     }
-    r = make_stages(view, &plan, &setup, error);
+    r = make_stages(view, &plan, &stage_setup, error);
     if (r < 0) {
         return r;
     }
-    r = make_memory(view, frames ? frames : FRAMES_DEFAULT, allocator, error);
+    r = make_memory(view, setup->frames ? setup->frames : FRAMES_DEFAULT, setup->allocator, error);
     if (r < 0) {
         return r;
     }
@@ -188,7 +187,7 @@ void view_free(struct view *view)
     free(view);
 }
 
-int view_run(struct view *view, struct frame *input, struct frame **ret_output)
+int view_run(struct view *view, struct frame *input, struct error *error, struct frame **ret_output)
 {
     struct frame *output;
 
@@ -198,7 +197,7 @@ int view_run(struct view *view, struct frame *input, struct frame **ret_output)
     }
     output = frame_pool_take(view->frames);
     if (!output) {
-        return -ENOBUFS;
+        return error_set(error, -ENOBUFS, "all output frames are in use");
     }
     output->pts_ns = input->pts_ns;
     output->grabbed_ns = input->grabbed_ns;
@@ -211,6 +210,26 @@ int view_run(struct view *view, struct frame *input, struct frame **ret_output)
     }
     *ret_output = output;
     return 0;
+}
+
+bool view_passes_through(const struct view *view)
+{
+    return view->passes_through;
+}
+
+int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
+{
+    (void)view;
+    (void)blocks;
+    (void)error;
+    return 0;
+}
+
+bool view_take_refusal(struct view *view, struct error *ret_why)
+{
+    (void)view;
+    (void)ret_why;
+    return false;
 }
 
 const struct frame_layout *view_output_layout(const struct view *view)

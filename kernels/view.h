@@ -5,6 +5,7 @@
 
 #include "capture/frame_pool.h"
 #include "config/config.h"
+#include "kernels/gpu.h"
 
 struct view;
 
@@ -15,20 +16,42 @@ enum view_output {
     VIEW_OUTPUT_EXACT,  // GREY for gray and edges, RGB3 for camera: for files, no range mapping
 };
 
-// Builds the stages `settings` names for pictures laid out as `input`, with `frames` output frames
-// (0: 4) from `allocator`. The settings are copied. -ENOTSUP when a stage takes no such format,
-// -ENOMEM, -EINVAL.
-int view_new(const struct config_view *settings, const struct frame_layout *input,
-             enum view_output output, unsigned frames, const struct frame_allocator *allocator,
-             struct error *error, struct view **ret_view);
+// What a view is made for. Everything is copied, what is pointed to by `gpu` and the allocator's
+// context outlives the view.
+struct view_setup {
+    const struct config_view *settings;
+    const struct frame_layout *input;
+    enum view_output output;
+    unsigned frames;                         // output frames; 0: 4
+    const struct frame_allocator *allocator; // of the output frames
+    struct gpu *gpu; // computes, on frames whose memory it can use; NULL: the CPU does
+    const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
+};
+
+// Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, -ENOMEM,
+// -EINVAL (a block that this GPU or kernel does not take); what the GPU says.
+int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view);
 // Takes NULL. Output frames that are still out stay valid.
 void view_free(struct view *view);
 
 // Computes one picture. `input` must have the view's input layout and is only read. *ret_output is
 // a new reference, with pts, grab time and sequence of the input; it is `input` itself where the
-// view passes frames through (NV12 camera to a camera view). -ENOBUFS: all output frames are still
-// in use, the frame is to be dropped.
-int view_run(struct view *view, struct frame *input, struct frame **ret_output);
+// view passes frames through (NV12 camera to a camera view). The CPU may touch both afterwards.
+// -ENOBUFS: all output frames are still in use, the frame is to be dropped. Anything else is the
+// GPU's last word (-ETIMEDOUT: not done within 1 s): it is lost to this process.
+int view_run(struct view *view, struct frame *input, struct error *error,
+             struct frame **ret_output);
+
+// Whether view_run() returns its input. Such frames must stay on the CPU's side.
+bool view_passes_through(const struct view *view);
+
+// Other block sizes (CONFIG_KERNEL_COUNT), from the next frame on. -EINVAL: the block of the kernel
+// that this view uses is not legal here, which `error` explains; the view keeps the one it had.
+// Nothing to do on the CPU.
+int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error);
+// True once after a launch refused a new block: the frame was computed with the one before, which
+// stays. `ret_why` says which and why.
+bool view_take_refusal(struct view *view, struct error *ret_why);
 
 // Layout of the output, its range as it is to be signalled.
 const struct frame_layout *view_output_layout(const struct view *view);

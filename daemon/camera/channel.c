@@ -145,8 +145,11 @@ int channel_prepare(struct channel *channel, const struct frame_layout *input,
 {
     if (!channel->view || !frame_layout_equal(&channel->input, input)) {
         view_free(TAKE(channel->view));
-        int r = view_new(channel->settings, input, VIEW_OUTPUT_STREAM, VIEW_FRAMES,
-                         channel->environment->allocator, error, &channel->view);
+        struct view_setup setup = {.settings = channel->settings,
+                                   .input = input,
+                                   .frames = VIEW_FRAMES,
+                                   .allocator = channel->environment->allocator};
+        int r = view_new(&setup, error, &channel->view);
 
         if (r) {
             return r;
@@ -181,7 +184,7 @@ int channel_run(struct channel *channel, struct frame *frame)
     if (!channel->watched) {
         return 0;
     }
-    int r = view_run(channel->view, frame, &picture);
+    int r = view_run(channel->view, frame, NULL, &picture);
     if (r == -ENOBUFS) {
         channel->dropped++;
         return 0;

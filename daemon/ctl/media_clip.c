@@ -65,8 +65,11 @@ static int clip_open(struct clip *clip, GstCaps *caps)
     if (clip->info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255) {
         layout.range = FRAME_RANGE_FULL;
     }
-    r = view_new(clip->settings, &layout, VIEW_OUTPUT_STREAM, FRAMES, frame_allocator_host(),
-                 &clip->error, &clip->view);
+    struct view_setup setup = {.settings = clip->settings,
+                               .input = &layout,
+                               .frames = FRAMES,
+                               .allocator = frame_allocator_host()};
+    r = view_new(&setup, &clip->error, &clip->view);
     if (r < 0) {
         return r;
     }
@@ -125,9 +128,9 @@ static int clip_run(struct clip *clip, GstBuffer *buffer)
     if (!input) {
         return error_set(&clip->error, -EINVAL, "a frame that is smaller than it says");
     }
-    r = view_run(clip->view, input, &output);
+    r = view_run(clip->view, input, &clip->error, &output);
     if (r < 0) {
-        return error_set(&clip->error, r, "the view failed: %s", strerror(-r));
+        return error_prefix(&clip->error, r, "the view failed");
     }
     if (GST_BUFFER_PTS_IS_VALID(buffer)) {
         clip->end = GST_BUFFER_PTS(buffer);

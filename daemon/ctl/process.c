@@ -121,20 +121,24 @@ static int process_picture(const struct job *job, const char *path, struct error
 {
     _cleanup_(cleanup_frame) struct frame *input = NULL, *output = NULL;
     struct view *view;
+    struct view_setup setup = {.settings = job->settings,
+                               .output = VIEW_OUTPUT_EXACT,
+                               .frames = 1,
+                               .allocator = frame_allocator_host()};
     int r = job->input_kind->medium == MEDIUM_PNM ? pnm_read(job->input, error, &input)
                                                   : media_read_picture(job->input, error, &input);
 
     if (r < 0) {
         return r;
     }
-    r = view_new(job->settings, &input->layout, VIEW_OUTPUT_EXACT, 1, frame_allocator_host(), error,
-                 &view);
+    setup.input = &input->layout;
+    r = view_new(&setup, error, &view);
     if (r < 0) {
         return r;
     }
-    r = view_run(view, input, &output);
+    r = view_run(view, input, error, &output);
     view_free(view);
-    return r < 0 ? error_set(error, r, "the view failed: %s", strerror(-r))
+    return r < 0 ? error_prefix(error, r, "the view failed")
                  : write_picture(job, output, path, error);
 }
 

@@ -17,6 +17,9 @@ enum link_type {
     LINK_VIEW_START,    // .view is watched now; begins with a key frame
     LINK_VIEW_STOP,     // nobody watches .view any more
     LINK_KEY_FRAME,     // make the next frame of .view a key frame
+    LINK_BLOCKS,        // payload: struct config_block[CONFIG_KERNEL_COUNT]; from the next frame on
+    LINK_TRY_GPU,       // a process that was configured with backend = "cpu" may try the GPU now;
+                        // payload: the word of the backend wanted ("auto", "cuda")
     // camera to front
     LINK_HELLO,       // payload: the version string
     LINK_SLATE,       // .view: one of two consecutive IDR access units of the NO SIGNAL slate
@@ -24,6 +27,8 @@ enum link_type {
     LINK_TELEMETRY,   // payload: link_telemetry; once a second and on every change of state. Its
                       // arrival is the camera process's sign of progress.
     LINK_FATAL,       // payload: one sentence; the process ends because no retry can help
+    LINK_GPU_FAULT, // payload: one sentence; the GPU is lost to this process, which has closed the
+                    // camera and ends: the next one is to begin on the CPU
 };
 
 struct link_header {
@@ -58,6 +63,8 @@ struct link_telemetry {
     char format[8];     // "YUYV"
     char path[256];     // the memory path line
     char error[512];    // why there is no signal; "" when live
+    char backend[16];   // what computes the views: "CPU", "CUDA sm_87"; "" before it is known
+    char gpu[256];      // the GPU's name when it computes, else why it does not
     uint64_t frames, dropped, corrupted, reconnects;
     uint64_t copies[COPY_KIND_COUNT];
     struct {

@@ -68,8 +68,11 @@ static int measure(const struct job *job, struct frame *input, uint8_t *copy, un
     static int64_t copies[RUNS_MAX], views[RUNS_MAX];
     struct view *view = NULL;
     struct frame *output = NULL;
-    int r = view_new(&job->settings, &input->layout, VIEW_OUTPUT_STREAM, 2, frame_allocator_host(),
-                     NULL, &view);
+    const struct view_setup setup = {.settings = &job->settings,
+                                     .input = &input->layout,
+                                     .frames = 2,
+                                     .allocator = frame_allocator_host()};
+    int r = view_new(&setup, NULL, &view);
 
     for (unsigned i = 0; i < runs && r == 0; i++) {
         int64_t start = clock_now_ns(), middle;
@@ -77,7 +80,7 @@ static int measure(const struct job *job, struct frame *input, uint8_t *copy, un
         memcpy(copy, input->data, input->layout.size);
         __asm__ volatile("" : : "r"(copy) : "memory"); // somebody reads the copy
         middle = clock_now_ns();
-        r = view_run(view, input, &output);
+        r = view_run(view, input, NULL, &output);
         views[i] = clock_now_ns() - middle;
         copies[i] = middle - start;
         frame_unref(TAKE(output));

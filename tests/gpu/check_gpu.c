@@ -107,11 +107,15 @@ static int check_setting(struct bench *bench, const struct picture *picture,
     struct frame *expected = NULL;
     struct gradient_gpu *gradient = NULL;
     struct error error = {0};
-    int r = view_new(settings, &input->layout, limited ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT, 1,
-                     frame_allocator_host(), &error, &view);
+    const struct view_setup setup = {.settings = settings,
+                                     .input = &input->layout,
+                                     .output = limited ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT,
+                                     .frames = 1,
+                                     .allocator = frame_allocator_host()};
+    int r = view_new(&setup, &error, &view);
 
     if (r == 0) {
-        r = view_run(view, input, &expected);
+        r = view_run(view, input, &error, &expected);
     }
     if (r == 0) {
         r = gradient_gpu_new(bench->gpu, input->layout.format, settings, limited, &error,
@@ -222,8 +226,8 @@ static int check_large(struct bench *bench)
 }
 
 // Hands both frames to the GPU, computes, and takes them back.
-static int run_shared(const struct gpu_memory *memory, const struct gradient_gpu *gradient,
-                      struct frame *input, struct frame *output, struct error *error)
+static int run_shared(const struct gradient_gpu *gradient, struct frame *input,
+                      struct frame *output, struct error *error)
 {
     struct gradient_gpu_picture picture = {
         .input_stride = input->layout.planes[0].stride,
@@ -231,14 +235,12 @@ static int run_shared(const struct gpu_memory *memory, const struct gradient_gpu
         .width = input->layout.width,
         .height = input->layout.height,
     };
-    int r = gpu_memory_address(memory, frame_plane(input, 0), error, &picture.input);
+    int r = frame_to_gpu(input, error, &picture.input);
 
-    r = r < 0 ? r : gpu_memory_address(memory, frame_plane(output, 0), error, &picture.output);
-    r = r < 0 ? r : gpu_memory_to_gpu(memory, input->data, input->layout.size, error);
-    r = r < 0 ? r : gpu_memory_to_gpu(memory, output->data, output->layout.size, error);
+    r = r < 0 ? r : frame_to_gpu(output, error, &picture.output);
     r = r < 0 ? r : gradient_gpu_launch(gradient, &picture, error);
-    r = r < 0 ? r : gpu_memory_to_cpu(memory, output->data, output->layout.size, error);
-    return r < 0 ? r : gpu_memory_to_cpu(memory, input->data, input->layout.size, error);
+    r = r < 0 ? r : frame_to_cpu(output, error);
+    return r < 0 ? r : frame_to_cpu(input, error);
 }
 
 static void compare_frames(struct bench *bench, const struct frame *output,
@@ -255,24 +257,26 @@ static void compare_frames(struct bench *bench, const struct frame *output,
     bench->different += wrong > 0;
 }
 
-static int run_rounds(struct bench *bench, const struct gpu_memory *memory, struct picture *input,
-                      struct picture *output, struct error *error)
+static int run_rounds(struct bench *bench, struct picture *input, struct picture *output,
+                      struct error *error)
 {
     struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
+    const struct view_setup setup = {.settings = &settings,
+                                     .input = &input->frame->layout,
+                                     .frames = 1,
+                                     .allocator = frame_allocator_host()};
     struct view *view = NULL;
     struct gradient_gpu *gradient = NULL;
     int r = gradient_gpu_new(bench->gpu, input->frame->layout.format, &settings, true, error,
                              &gradient);
 
-    r = r < 0 ? r
-              : view_new(&settings, &input->frame->layout, VIEW_OUTPUT_STREAM, 1,
-                         frame_allocator_host(), error, &view);
+    r = r < 0 ? r : view_new(&setup, error, &view);
     for (uint32_t round = 0; round < 3 && r == 0; round++) {
         struct frame *expected = NULL;
 
         picture_draw(input->frame, round);
-        r = view_run(view, input->frame, &expected);
-        r = r < 0 ? r : run_shared(memory, gradient, input->frame, output->frame, error);
+        r = view_run(view, input->frame, error, &expected);
+        r = r < 0 ? r : run_shared(gradient, input->frame, output->frame, error);
         if (r == 0) {
             compare_frames(bench, output->frame, expected);
         }
@@ -298,7 +302,7 @@ static int check_kind(struct bench *bench, enum config_memory wanted, const char
     }
     r = r < 0 ? r : picture_init(&input, "YUYV", 641, 361, 0, gpu_memory_allocator(memory));
     r = r < 0 ? r : picture_init(&output, "NV12", 641, 361, 0, gpu_memory_allocator(memory));
-    r = r < 0 ? r : run_rounds(bench, memory, &input, &output, &error);
+    r = r < 0 ? r : run_rounds(bench, &input, &output, &error);
     picture_finish(&output);
     picture_finish(&input);
     gpu_memory_free(memory);

@@ -88,10 +88,14 @@ static struct frame *compute(const struct config_view *settings, struct frame *i
 {
     struct view *view;
     struct frame *output;
+    const struct view_setup setup = {.settings = settings,
+                                     .input = &input->layout,
+                                     .output = kind,
+                                     .frames = 1,
+                                     .allocator = frame_allocator_host()};
 
-    assert_int_equal(
-        view_new(settings, &input->layout, kind, 1, frame_allocator_host(), NULL, &view), 0);
-    assert_int_equal(view_run(view, input, &output), 0);
+    assert_int_equal(view_new(&setup, NULL, &view), 0);
+    assert_int_equal(view_run(view, input, NULL, &output), 0);
     assert_true(frame_layout_equal(view_output_layout(view), &output->layout));
     view_free(view);
     frame_unref(input);
@@ -314,19 +318,21 @@ static void test_a_picture_carries_its_times_and_number(void **state)
 static void test_a_view_without_free_frames_drops_until_one_comes_back(void **state)
 {
     struct frame *input = new_ramp("GREY", 0), *outputs[3] = {NULL};
+    const struct view_setup setup = {.settings = &edges_view,
+                                     .input = &input->layout,
+                                     .frames = 2,
+                                     .allocator = frame_allocator_host()};
     struct view *view;
 
     (void)state;
-    assert_int_equal(view_new(&edges_view, &input->layout, VIEW_OUTPUT_STREAM, 2,
-                              frame_allocator_host(), NULL, &view),
-                     0);
+    assert_int_equal(view_new(&setup, NULL, &view), 0);
     assert_string_equal(view_backend(view), "CPU");
-    assert_int_equal(view_run(view, input, &outputs[0]), 0);
-    assert_int_equal(view_run(view, input, &outputs[1]), 0);
-    assert_int_equal(view_run(view, input, &outputs[2]), -ENOBUFS);
+    assert_int_equal(view_run(view, input, NULL, &outputs[0]), 0);
+    assert_int_equal(view_run(view, input, NULL, &outputs[1]), 0);
+    assert_int_equal(view_run(view, input, NULL, &outputs[2]), -ENOBUFS);
     assert_null(outputs[2]);
     frame_unref(outputs[0]);
-    assert_int_equal(view_run(view, input, &outputs[2]), 0);
+    assert_int_equal(view_run(view, input, NULL, &outputs[2]), 0);
     view_free(view);
     assert_pixels(outputs[1], ramp_l2_luma);
     frame_unref(outputs[1]);
@@ -337,13 +343,15 @@ static void test_a_view_without_free_frames_drops_until_one_comes_back(void **st
 static void test_a_conversion_nobody_has_is_refused_by_name(void **state)
 {
     struct frame *input = new_ramp("YUYV", 0);
+    const struct view_setup setup = {.settings = &camera_view,
+                                     .input = &input->layout,
+                                     .output = VIEW_OUTPUT_EXACT,
+                                     .allocator = frame_allocator_host()};
     struct error error = {0};
     struct view *view = NULL;
 
     (void)state;
-    assert_int_equal(view_new(&camera_view, &input->layout, VIEW_OUTPUT_EXACT, 1,
-                              frame_allocator_host(), &error, &view),
-                     -ENOTSUP);
+    assert_int_equal(view_new(&setup, &error, &view), -ENOTSUP);
     assert_string_equal(error.text, "no conversion of YUYV pictures to RGB3");
     assert_null(view);
     frame_unref(input);
@@ -366,11 +374,11 @@ static void test_a_view_without_memory_fails_cleanly(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
+        const struct view_setup setup = {
+            .settings = views[i], .input = &input->layout, .frames = 3, .allocator = &allocator};
         struct error error = {0};
 
-        assert_int_equal(
-            view_new(views[i], &input->layout, VIEW_OUTPUT_STREAM, 3, &allocator, &error, &view),
-            -ENOMEM);
+        assert_int_equal(view_new(&setup, &error, &view), -ENOMEM);
         assert_string_equal(error.text, "no memory for 3 output frames of 3x3");
         assert_null(view);
     }
