@@ -64,6 +64,7 @@ FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c)
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
+GPU_HELPERS := $(filter-out $(GPU_PROGRAMS:=.o),$(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard tests/gpu/*.c)))
 
 .PHONY: check-gpu bench-gpu
 .PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
@@ -142,9 +143,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.fatbin: %.cu kernels/gradient_cuda.h kernels/gray.cuh $(BUILD)/flags
+$(BUILD)/%.fatbin: %.cu $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
+	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: $(FATBINS)
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: private CFLAGS += -Wa,-I$(BUILD)/kernels
@@ -155,7 +156,7 @@ $(BUILD)/gpu/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(addprefix $(BUILD)/gpu/tests/gpu/,npp.o pictures.o)
+$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(GPU_HELPERS)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
 # Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.
@@ -195,4 +196,4 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d)) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d)) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)
