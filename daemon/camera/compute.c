@@ -15,12 +15,12 @@ struct compute {
     struct compute_settings settings;
     pthread_t thread;
     bool started; // there is a thread to join
+    bool told;    // that thread only: the GPU's facts are in the log
 
     pthread_mutex_t lock; // guards all below
     pthread_cond_t idle;  // `opening` has become false
     bool opening, expected;
     bool decided, on_gpu;
-    bool told;                   // the GPU's facts are in the log
     enum config_backend backend; // as wished for
     int64_t deadline_ns;
     struct gpu *gpu;           // owned; kept when given up, frames may be in its memory
