@@ -112,7 +112,8 @@ def check_stream(check, name, seconds, memory, wanted_memory, pictures):
             status = server.status_by_edgectl()
         camera, mount = status["cameras"][0], status["mounts"][0]
         check.claim(
-            f"{name}: every frame for {seconds} s", describe_counts(client), saw_all(client, seconds)
+            f"{name}: every frame for {seconds} s", describe_counts(client),
+            saw_all(client, seconds),
         )
         check.claim(
             f"{name}: nothing dropped, 0 copies a frame",
@@ -225,7 +226,9 @@ def check_fault(check, fault, turn, driver):
         moment, restarts = watch_recovery(server, clients, fault)
         backend = server.backend()
         watching = sum(client.watching for client in clients)
-        lines = [f"{at - moment:+.3f} s {line}" for at, line in server.lines if moment and at > moment]
+        lines = [
+            f"{at - moment:+.3f} s {line}" for at, line in server.lines if moment and at > moment
+        ]
         stack.pop_all().close()
         print("".join(f"        {line}\n" for line in lines), end="")
         if not moment:
