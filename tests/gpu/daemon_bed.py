@@ -22,6 +22,7 @@ FPS = pattern.FPS
 SIZE = (1280, 720)
 CLIP = ROOT / "tests/data/street.mp4"
 LOG_LOOK_S = 0.005
+STOP_WITHIN_S = 5.0
 
 
 def expected_edges(number):
@@ -61,10 +62,14 @@ class Server(daemon.Daemon):
             self.kill()
             raise
 
-    def __exit__(self, *_):
-        self.over.set()
-        self.reader.join()
-        self.kill()
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None:
+                self.stop(STOP_WITHIN_S)
+        finally:
+            self.over.set()
+            self.reader.join()
+            self.kill()
 
     def _stamp_lines(self):
         with self.log.open(errors="replace") as log:
@@ -205,7 +210,14 @@ def host_driver():
     result = subprocess.run(
         [sys.executable, "-c", source], capture_output=True, text=True, check=False
     )
-    return result.stdout.strip() or None
+    found = result.stdout.strip() or "/usr/local/nvidia/lib64/libcuda.so.1"
+    return found if os.path.exists(found) else None
+
+
+def needed_glibc(library):
+    """The newest version of the C library that a library asks for."""
+    found = re.findall(rb"GLIBC_2\.(\d+)\0", pathlib.Path(library).read_bytes())
+    return f"2.{max(map(int, found))}" if found else "none"
 
 
 def put_file(path, text):

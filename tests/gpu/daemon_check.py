@@ -56,12 +56,13 @@ class Check:
             self.directory / f"edged-{self.servers}", cameras, settings,
             **self.arguments.environment, **extra,
         )
-        with server:
-            try:
+        try:
+            with server:
                 yield server
-            finally:
-                if self.failures() > failed or sys.exc_info()[0]:
-                    print("".join(f"      {line}\n" for _, line in server.lines[-25:]), end="")
+        except AssertionError as problem:
+            self.claim(f"server {self.servers}: starts, answers and ends", problem, False)
+        if self.failures() > failed:
+            print("".join(f"      {line}\n" for _, line in server.lines[-25:]), end="")
 
     def failures(self):
         return sum(not holds for _, _, holds in self.rows)
@@ -224,7 +225,7 @@ def check_fault(check, fault, turn, driver):
         clients = [stack.enter_context(bed.Client(url)) for _ in range(VIEWERS)]
         seen = all([client.wait_numbered(bed.FPS) for client in clients])
         moment, restarts = watch_recovery(server, clients, fault)
-        backend = server.backend()
+        backend, restarted = server.backend(), server.camera()["process"]["restarts"]
         watching = sum(client.watching for client in clients)
         lines = [
             f"{at - moment:+.3f} s {line}" for at, line in server.lines if moment and at > moment
@@ -239,22 +240,29 @@ def check_fault(check, fault, turn, driver):
         slates = max(client.unreadable() for client in clients)
         check.claim(
             f"{name}: {VIEWERS} viewers stay, back on {check.label}",
-            f"{watching} watch, {lost:.0f} disconnects, {backend}, {slates} slates seen",
-            live and seen and watching == VIEWERS and lost == 0 and backend.startswith(check.label),
+            f"{watching} watch, {lost:.0f} disconnects, {backend}, {slates} slates seen,"
+            f" {restarted} processes replaced",
+            live and seen and watching == VIEWERS and lost == 0 and restarted == 1
+            and backend.startswith(check.label),
         )
 
 
-def check_faults(check, turns):
+def check_driver(check):
+    """The driver, which runs on the bundle's C library. Returns its path."""
     driver = check.arguments.real_driver or bed.host_driver()
-    if not driver:
-        check.claim("faults", "no libcuda.so.1 on this machine", False)
-        return
+    needed = bed.needed_glibc(driver) if driver else "-"
+    check.claim("driver: there is one", f"{driver}, asks for glibc {needed}", driver)
+    return driver
+
+
+def check_faults(check, driver, turns):
     for turn in range(1, turns + 1):
         for fault in DEADLINE_S:
             check_fault(check, fault, turn, driver)
 
 
 def run(check, seconds, quick):
+    driver = check_driver(check) if check.gpu else None
     if "stream" in check.arguments.only:
         check_stream(
             check, "stream", seconds, "auto", "registered" if check.gpu else "host", 10)
@@ -262,8 +270,8 @@ def run(check, seconds, quick):
         check_clip(check, 5 if quick else 10)
     if "blocks" in check.arguments.only:
         check_blocks(check, 20 if quick else 60)
-    if "faults" in check.arguments.only and check.gpu:
-        check_faults(check, 1 if quick else 2)
+    if "faults" in check.arguments.only and driver:
+        check_faults(check, driver, 1 if quick else 2)
     if "memory" in check.arguments.only:
         for memory in ("registered", "pinned", "managed") if check.gpu else ("host",):
             check_stream(check, f"memory {memory}", 5 if quick else 10, memory, memory, 3)
