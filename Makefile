@@ -66,7 +66,10 @@ GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/f
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(filter-out $(GPU_PROGRAMS:=.o),$(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard tests/gpu/*.c)))
 
-.PHONY: check-gpu bench-gpu
+# What drives a bundle on a machine with a GPU.
+DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
+
+.PHONY: check-gpu bench-gpu bundle bundle-tests check-bundle
 .PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -110,6 +113,15 @@ check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit ag
 
 bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--json for machines
 	@$(BUILD)/gpu/tests/gpu/bench_gpu $(BENCH)
+
+bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
+	@EDGED_BUILD=$(BUILD) scripts/bundle
+
+bundle-tests: $(PROGRAMS) $(DAEMON_TESTS) ## the same with what tests/gpu/daemon.py drives it by
+	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --output $(BUILD)/bundle-tests.tar.gz
+
+check-bundle: bundle-tests ## the bundle in an empty root, and tests/gpu/daemon.py on the CPU
+	@$(PYTEST) tests/bundle
 
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
@@ -169,6 +181,16 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# A driver that forwards to the real one, and provokes the faults of faulty.cu.
+$(BUILD)/tests/gpu/faulty/libcuda.so.1: $(BUILD)/tests/gpu/faulty_driver.o
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-Bsymbolic -o $@ $^ -ldl
+$(BUILD)/tests/gpu/faulty_driver.o: $(BUILD)/tests/gpu/faulty.fatbin
+$(BUILD)/tests/gpu/faulty_driver.o: private CFLAGS += -Wa,-I$(BUILD)/tests/gpu
 
 $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
