@@ -140,6 +140,9 @@ static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct 
         lose_gpu(lane, why.text);
     } else if (preparing) {
         close_source(lane, false);
+        if (code == -ENOMEM) {
+            error_prefix(&why, code, "the GPU is out of memory");
+        }
         compute_give_up(lane->environment.compute, why.text);
     } else {
         return false;

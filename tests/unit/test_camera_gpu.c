@@ -195,8 +195,11 @@ static void test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu(void **stat
     machine.view_has_no_memory = true;
     begin(&front, CAMERA);
     until(&front, is_live_on_cpu);
-    assert_string_equal(front.telemetry.gpu, "view \"edges\": no GPU memory for a view");
-    assert_int_equal(times_said("view \"edges\": no GPU memory for a view, using the CPU\n"), 1);
+    assert_string_equal(front.telemetry.gpu,
+                        "the GPU is out of memory: view \"edges\": no GPU memory for a view");
+    assert_int_equal(times_said("p: the GPU is out of memory: view \"edges\": no GPU memory for a "
+                                "view, using the CPU\n"),
+                     1);
     end(&front, 0);
     (void)state;
 }
