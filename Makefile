@@ -64,8 +64,12 @@ FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c)
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
+GPU_HELPERS := $(filter-out $(GPU_PROGRAMS:=.o),$(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard tests/gpu/*.c)))
 
-.PHONY: check-gpu bench-gpu
+# What drives a bundle on a machine with a GPU.
+DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
+
+.PHONY: check-gpu bench-gpu bundle bundle-tests check-bundle
 .PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -110,6 +114,15 @@ check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit ag
 bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--json for machines
 	@$(BUILD)/gpu/tests/gpu/bench_gpu $(BENCH)
 
+bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
+	@EDGED_BUILD=$(BUILD) scripts/bundle
+
+bundle-tests: $(PROGRAMS) $(DAEMON_TESTS) ## the same with what tests/gpu/daemon.py drives it by
+	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --output $(BUILD)/bundle-tests.tar.gz
+
+check-bundle: bundle-tests ## the bundle in an empty root, and tests/gpu/daemon.py on the CPU
+	@$(PYTEST) tests/bundle
+
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
@@ -142,9 +155,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.fatbin: %.cu kernels/gradient_cuda.h kernels/gray.cuh $(BUILD)/flags
+$(BUILD)/%.fatbin: %.cu $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
+	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: $(FATBINS)
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: private CFLAGS += -Wa,-I$(BUILD)/kernels
@@ -155,7 +168,7 @@ $(BUILD)/gpu/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(addprefix $(BUILD)/gpu/tests/gpu/,npp.o pictures.o)
+$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(GPU_HELPERS)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
 # Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.
@@ -168,6 +181,16 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# A driver that forwards to the real one, and provokes the faults of faulty.cu.
+$(BUILD)/tests/gpu/faulty/libcuda.so.1: $(BUILD)/tests/gpu/faulty_driver.o
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-Bsymbolic -o $@ $^ -ldl
+$(BUILD)/tests/gpu/faulty_driver.o: $(BUILD)/tests/gpu/faulty.fatbin
+$(BUILD)/tests/gpu/faulty_driver.o: private CFLAGS += -Wa,-I$(BUILD)/tests/gpu
 
 $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -195,4 +218,4 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d)) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d)) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)
