@@ -190,6 +190,7 @@ $(BUILD)/tests/gpu/faulty/libcuda.so.1: $(BUILD)/tests/gpu/faulty_driver.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-Bsymbolic -o $@ $^ -ldl
 $(BUILD)/tests/gpu/faulty_driver.o: $(BUILD)/tests/gpu/faulty.fatbin
 $(BUILD)/tests/gpu/faulty_driver.o: private CFLAGS += -Wa,-I$(BUILD)/tests/gpu
+-include $(addprefix $(BUILD)/tests/gpu/,daemon_client.d pattern_code.d faulty_driver.d)
 
 $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

@@ -22,6 +22,7 @@ FPS = pattern.FPS
 SIZE = (1280, 720)
 CLIP = ROOT / "tests/data/street.mp4"
 LOG_LOOK_S = 0.005
+TRIGGER_LOOK_S = 0.001
 STOP_WITHIN_S = 5.0
 
 
@@ -101,20 +102,6 @@ class Server(daemon.Daemon):
             return daemon.wait_for(look, timeout_s)
         except AssertionError:
             return False
-
-    def wait_line(self, expression, timeout_s=5):
-        """The match and the time of the first such line of the log, or None in its place."""
-
-        def look():
-            for at, line in self.lines:
-                if found := re.search(expression, line):
-                    return found, at
-            return None
-
-        try:
-            return daemon.wait_for(look, timeout_s)
-        except AssertionError:
-            return None
 
 
 class Client:
@@ -220,8 +207,17 @@ def needed_glibc(library):
     return f"2.{max(map(int, found))}" if found else "none"
 
 
-def put_file(path, text):
-    """Makes a file that is whole as soon as it is there."""
-    partial = path.with_suffix(".partial")
+def provoke(trigger, text, timeout_s=5):
+    """Leaves a fault for the driver in front of the real one, which removes the file `trigger` when
+    it takes it. Returns the moment until which the file was there; None: it still is."""
+    partial = trigger.with_suffix(".partial")
     partial.write_text(text)
-    os.rename(partial, path)
+    os.rename(partial, trigger)
+    seen = time.monotonic()
+    end = seen + timeout_s
+    while (moment := time.monotonic()) < end:
+        if not trigger.exists():
+            return seen
+        seen = moment
+        time.sleep(TRIGGER_LOOK_S)
+    return None
