@@ -24,7 +24,7 @@ import daemon_bed as bed  # noqa: E402
 PSNR_MIN_DB = 32
 VIEWERS = 4
 # After which time a fault can be noticed, and what faulty_driver.c and tests/fake_cuda call it.
-FAULTS = {"illegal": (0.0, "illegal", "illegal="), "endless": (1.0, "endless", "hang=")}
+FAULTS = {"illegal": (0.0, "illegal", "illegal=g"), "endless": (1.0, "endless", "hang=g")}
 CPU_WITHIN_S, GPU_WITHIN_S = 0.5, 3.0
 RELOAD_EVERY_S = 5
 BLOCKS = [(64, 4), (32, 8), (256, 1), (16, 16), (128, 2), (32, 4), (8, 32), (512, 1)]
@@ -235,9 +235,10 @@ def check_fault(check, fault, turn):
         url = server.url("/front/edges")
         clients = [stack.enter_context(bed.Client(url)) for _ in range(VIEWERS)]
         seen = all([client.wait_numbered(bed.FPS) for client in clients])
+        before = server.camera()["process"]["pid"]
         moment, restarts = watch_recovery(
             clients, trigger, fake if check.arguments.fake else real, deadline_s)
-        backend, restarted = server.backend(), server.camera()["process"]["restarts"]
+        backend, after = server.backend(), server.camera()["process"]["pid"]
         watching = sum(client.watching for client in clients)
         lines = [
             f"{at - moment:+.3f} s {line}" for at, line in server.lines if moment and at > moment
@@ -253,8 +254,8 @@ def check_fault(check, fault, turn):
         check.claim(
             f"{name}: {VIEWERS} viewers stay, back on {check.label}",
             f"{watching} watch, {lost:.0f} disconnects, {backend}, {slates} slates seen,"
-            f" {restarted} processes replaced",
-            live and seen and watching == VIEWERS and lost == 0 and restarted == 1
+            f" process {before}, then {after}",
+            live and seen and watching == VIEWERS and lost == 0 and before != after
             and backend.startswith(check.label),
         )
 
