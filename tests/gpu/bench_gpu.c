@@ -5,7 +5,7 @@
 // Microseconds, medians over frames that rotate through more memory than the L2 holds. `one`: a
 // frame with an event before and after it. `queued`: frames back to back, the time of many divided
 // by their number. A ratio is against the copy timed the same way.
-#include "kernels/gradient_gpu.h"
+#include "kernels/gpu_stage.h"
 #include "tests/gpu/npp.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ struct bench {
 // One thing to time, on frame `index` of the rotation.
 struct job {
     const char *name;
-    struct gradient_gpu *gradient; // NULL: NPP or a copy
+    struct gpu_stage *stage; // NULL: NPP or a copy
     bool npp;
     uint32_t width, height;
     size_t input_bytes, output_bytes; // a pixel row
@@ -44,21 +44,19 @@ static int run_job(struct bench *bench, const struct job *job, unsigned index)
            output_size = job->output_bytes * job->height;
     size_t largest = input_size > output_size ? input_size : output_size;
     size_t at = index % (ROOM / (largest > job->copy_bytes ? largest : job->copy_bytes));
-    struct gradient_gpu_picture picture = {
-        .input = bench->input + at * input_size,
-        .output = bench->output + at * output_size,
-        .input_stride = job->input_bytes,
-        .output_stride = job->output_bytes,
+    struct gpu_picture input = {
+        .planes = {{bench->input + at * input_size, (uint32_t)job->input_bytes}},
         .width = job->width,
-        .height = job->height,
-    };
+        .height = job->height};
+    struct gpu_picture output = {
+        .planes = {{bench->output + at * output_size, (uint32_t)job->output_bytes}}};
 
-    if (job->gradient) {
-        return gradient_gpu_launch(job->gradient, &picture, NULL);
+    if (job->stage) {
+        return gpu_stage_launch(job->stage, &input, &output, NULL);
     }
     if (job->npp) {
-        return npp_magnitude(bench->npp, picture.input, bench->between, picture.output, job->width,
-                             job->height);
+        return npp_magnitude(bench->npp, input.planes[0].address, bench->between,
+                             output.planes[0].address, job->width, job->height);
     }
     return cuda_driver_check(bench->driver,
                              bench->driver->copy_async(bench->output + at * job->copy_bytes,
@@ -144,32 +142,37 @@ static int measure_beside_copy(struct bench *bench, const struct job *job)
 }
 
 static int measure_format(struct bench *bench, const char *format, uint32_t width, uint32_t height,
-                          bool limited, const unsigned (*blocks)[2], size_t block_count)
+                          bool limited, const struct config_block *blocks, size_t block_count)
 {
     const struct pixel_format *pixels = pixel_format_by_name(format);
-    struct config_view settings = {.norm = CONFIG_NORM_L2, .gain = 1};
+    struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
     struct error error = {0};
+    const struct frame_layout layout = {.format = pixels};
+    const struct stage_setup setup = {&settings, &layout,
+                                      pixel_format_by_name(limited ? "NV12" : "GREY")};
+    struct gpu_stage stage;
     char name[64];
     struct job job = {.name = name,
+                      .stage = &stage,
                       .width = width,
                       .height = height,
                       .input_bytes =
                           (size_t)width * pixels->planes[0].bytes >> pixels->planes[0].shift_x,
                       .output_bytes = width};
-    int r = gradient_gpu_new(bench->gpu, pixels, &settings, limited, &error, &job.gradient);
+    int r = gpu_stage_init(&stage, bench->gpu, &setup, false, &error);
 
     for (size_t i = 0; i < block_count && r == 0; i++) {
-        snprintf(name, sizeof name, "%s to %s [%u, %u]", format, limited ? "NV12 edges" : "l2",
-                 blocks[i][0], blocks[i][1]);
-        r = gradient_gpu_set_block(job.gradient, blocks[i][0], blocks[i][1], &error);
+        snprintf(name, sizeof name, "%s to %s [%d, %d]", format, limited ? "NV12 edges" : "l2",
+                 blocks[i].x, blocks[i].y);
+        r = gpu_kernel_set_block(&stage.kernel, blocks[i], &error);
         r = r < 0 ? r : measure_beside_copy(bench, &job);
     }
-    gradient_gpu_free(job.gradient);
+    gpu_stage_finish(&stage);
     return r;
 }
 
 static int measure_size(struct bench *bench, uint32_t width, uint32_t height,
-                        const unsigned (*blocks)[2], size_t block_count)
+                        const struct config_block *blocks, size_t block_count)
 {
     static const char *const formats[] = {"YUYV", "NV12", "RGB3", "XR24"};
     struct job npp = {.name = "NPP gradient l2 + convert",
@@ -215,8 +218,8 @@ static int prepare(struct bench *bench)
 
 int main(int argc, char **argv)
 {
-    static const unsigned blocks[][2] = {{128, 1}, {32, 8},  {32, 4}, {64, 4}, {256, 1},
-                                         {16, 16}, {32, 16}, {64, 8}, {32, 2}};
+    static const struct config_block blocks[] = {{128, 1}, {32, 8},  {32, 4}, {64, 4}, {256, 1},
+                                                 {16, 16}, {32, 16}, {64, 8}, {32, 2}};
     static const unsigned sizes[][2] = {{1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}};
     struct bench bench = {.first = true};
     struct error error = {0};

@@ -6,7 +6,7 @@
 // The CPU's view is the reference; it has its own tests against OpenCV. A line a group, exit status
 // 1 if one differs.
 #include "kernels/gpu_memory.h"
-#include "kernels/gradient_gpu.h"
+#include "kernels/gpu_stage.h"
 #include "kernels/view.h"
 #include "tests/gpu/pictures.h"
 
@@ -23,10 +23,10 @@ static const struct {
 } sizes[] = {{1, 1},  {1, 9},   {2, 2},    {7, 3},   {8, 4},    {9, 5},     {16, 8},   {17, 11},
              {31, 1}, {63, 33}, {127, 65}, {64, 64}, {641, 37}, {1366, 96}, {854, 48}, {333, 201}},
   large[] = {{1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}, {7679, 4319}};
-static const unsigned blocks[][2] = {{32, 8},  {1, 1},   {1024, 1}, {1, 1024}, {2, 1},   {1, 2},
-                                     {3, 5},   {7, 9},   {16, 16},  {8, 8},    {32, 32}, {64, 4},
-                                     {128, 1}, {1, 128}, {128, 8},  {256, 4},  {512, 2}, {31, 33},
-                                     {5, 200}, {200, 5}, {33, 3},   {96, 2},   {16, 64}, {2, 512}};
+static const struct config_block blocks[] = {
+    {32, 8},  {1, 1},   {1024, 1}, {1, 1024}, {2, 1},   {1, 2},   {3, 5},   {7, 9},
+    {16, 16}, {8, 8},   {32, 32},  {64, 4},   {128, 1}, {1, 128}, {128, 8}, {256, 4},
+    {512, 2}, {31, 33}, {5, 200},  {200, 5},  {33, 3},  {96, 2},  {16, 64}, {2, 512}};
 static const double gains[] = {1.0, 0.3, 1.5, 7.77};
 
 struct bench {
@@ -67,18 +67,12 @@ static void compare(struct bench *bench, const struct frame *expected, size_t st
 }
 
 static int run_once(struct bench *bench, const struct frame *input, const struct frame *expected,
-                    struct gradient_gpu *gradient, size_t stride, const char *what)
+                    struct gpu_stage *stage, size_t stride, const char *what)
 {
     const struct cuda_driver *driver = gpu_driver(bench->gpu);
     size_t size = MARGIN + stride * expected->layout.height + MARGIN;
-    struct gradient_gpu_picture picture = {
-        .input = bench->input + input->layout.planes[0].offset,
-        .output = bench->output + MARGIN,
-        .input_stride = input->layout.planes[0].stride,
-        .output_stride = stride,
-        .width = input->layout.width,
-        .height = input->layout.height,
-    };
+    struct gpu_picture from = gpu_picture_at(&input->layout, bench->input);
+    const struct gpu_picture to = {.planes = {{bench->output + MARGIN, (uint32_t)stride}}};
     struct error error = {0};
 
     memset(bench->result, CANARY, size);
@@ -88,7 +82,7 @@ static int run_once(struct bench *bench, const struct frame *input, const struct
                                gpu_stream(bench->gpu)) != CUDA_SUCCESS) {
         return fail("copying to the GPU", &error);
     }
-    if (gradient_gpu_launch(gradient, &picture, &error) < 0 ||
+    if (gpu_stage_launch(stage, &from, &to, &error) < 0 ||
         gpu_wait(bench->gpu, clock_now_ns() + 10 * NS_PER_S, &error) < 0) {
         return fail(what, &error);
     }
@@ -105,7 +99,9 @@ static int check_setting(struct bench *bench, const struct picture *picture,
     struct frame *input = picture->frame;
     struct view *view = NULL;
     struct frame *expected = NULL;
-    struct gradient_gpu *gradient = NULL;
+    struct gpu_stage stage = {0};
+    const struct stage_setup stage_setup = {settings, &input->layout,
+                                            pixel_format_by_name(limited ? "NV12" : "GREY")};
     struct error error = {0};
     const struct view_setup setup = {.settings = settings,
                                      .input = &input->layout,
@@ -118,24 +114,23 @@ static int check_setting(struct bench *bench, const struct picture *picture,
         r = view_run(view, input, &error, &expected);
     }
     if (r == 0) {
-        r = gradient_gpu_new(bench->gpu, input->layout.format, settings, limited, &error,
-                             &gradient);
+        r = gpu_stage_init(&stage, bench->gpu, &stage_setup, first % 2, &error);
     }
     for (size_t i = 0; i < count && r == 0; i++) {
-        const unsigned *block = blocks[(first + i) % ARRAY_LENGTH(blocks)];
+        struct config_block block = blocks[(first + i) % ARRAY_LENGTH(blocks)];
         size_t align = (first + i) % 3 == 0 ? 1 : 64;
         char what[128];
 
-        snprintf(what, sizeof what, "%s %s gain %g %s block %ux%u", input->layout.format->name,
+        snprintf(what, sizeof what, "%s %s gain %g %s block %dx%d", input->layout.format->name,
                  settings->norm == CONFIG_NORM_L2 ? "l2" : "l1", settings->gain,
-                 limited ? "limited" : "full", block[0], block[1]);
-        r = gradient_gpu_set_block(gradient, block[0], block[1], &error);
+                 limited ? "limited" : "full", block.x, block.y);
+        r = gpu_kernel_set_block(&stage.kernel, block, &error);
         if (r == 0) {
-            r = run_once(bench, input, expected, gradient,
+            r = run_once(bench, input, expected, &stage,
                          (input->layout.width + align - 1) / align * align, what);
         }
     }
-    gradient_gpu_free(gradient);
+    gpu_stage_finish(&stage);
     frame_unref(expected);
     view_free(view);
     return r < 0 ? fail("setting up", &error) : 0;
@@ -225,24 +220,6 @@ static int check_large(struct bench *bench)
     return 0;
 }
 
-// Hands both frames to the GPU, computes, and takes them back.
-static int run_shared(const struct gradient_gpu *gradient, struct frame *input,
-                      struct frame *output, struct error *error)
-{
-    struct gradient_gpu_picture picture = {
-        .input_stride = input->layout.planes[0].stride,
-        .output_stride = output->layout.planes[0].stride,
-        .width = input->layout.width,
-        .height = input->layout.height,
-    };
-    int r = frame_to_gpu(input, error, &picture.input);
-
-    r = r < 0 ? r : frame_to_gpu(output, error, &picture.output);
-    r = r < 0 ? r : gradient_gpu_launch(gradient, &picture, error);
-    r = r < 0 ? r : frame_to_cpu(output, error);
-    return r < 0 ? r : frame_to_cpu(input, error);
-}
-
 static void compare_frames(struct bench *bench, const struct frame *output,
                            const struct frame *expected)
 {
@@ -257,33 +234,34 @@ static void compare_frames(struct bench *bench, const struct frame *output,
     bench->different += wrong > 0;
 }
 
-static int run_rounds(struct bench *bench, struct picture *input, struct picture *output,
-                      struct error *error)
+static int run_rounds(struct bench *bench, struct picture *input,
+                      const struct frame_allocator *allocator, struct error *error)
 {
     struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
-    const struct view_setup setup = {.settings = &settings,
-                                     .input = &input->frame->layout,
-                                     .frames = 1,
-                                     .allocator = frame_allocator_host()};
-    struct view *view = NULL;
-    struct gradient_gpu *gradient = NULL;
-    int r = gradient_gpu_new(bench->gpu, input->frame->layout.format, &settings, true, error,
-                             &gradient);
+    struct view_setup setup = {.settings = &settings,
+                               .input = &input->frame->layout,
+                               .frames = 1,
+                               .allocator = allocator,
+                               .gpu = bench->gpu};
+    struct view *views[2] = {NULL};
+    int r = view_new(&setup, error, &views[0]);
 
-    r = r < 0 ? r : view_new(&setup, error, &view);
+    setup.gpu = NULL;
+    r = r < 0 ? r : view_new(&setup, error, &views[1]);
     for (uint32_t round = 0; round < 3 && r == 0; round++) {
-        struct frame *expected = NULL;
+        struct frame *outputs[2] = {NULL};
 
         picture_draw(input->frame, round);
-        r = view_run(view, input->frame, error, &expected);
-        r = r < 0 ? r : run_shared(gradient, input->frame, output->frame, error);
+        r = view_run(views[0], input->frame, error, &outputs[0]);
+        r = r < 0 ? r : view_run(views[1], input->frame, error, &outputs[1]);
         if (r == 0) {
-            compare_frames(bench, output->frame, expected);
+            compare_frames(bench, outputs[0], outputs[1]);
         }
-        frame_unref(expected);
+        frame_unref(outputs[0]);
+        frame_unref(outputs[1]);
     }
-    view_free(view);
-    gradient_gpu_free(gradient);
+    view_free(views[0]);
+    view_free(views[1]);
     return r;
 }
 
@@ -291,7 +269,7 @@ static int run_rounds(struct bench *bench, struct picture *input, struct picture
 static int check_kind(struct bench *bench, enum config_memory wanted, const char *name)
 {
     struct gpu_memory *memory = NULL;
-    struct picture input = {0}, output = {0};
+    struct picture input = {0};
     struct error error = {0};
     int r = gpu_memory_new(bench->gpu, wanted, &error, &memory);
 
@@ -301,9 +279,7 @@ static int check_kind(struct bench *bench, enum config_memory wanted, const char
         return 0;
     }
     r = r < 0 ? r : picture_init(&input, "YUYV", 641, 361, 0, gpu_memory_allocator(memory));
-    r = r < 0 ? r : picture_init(&output, "NV12", 641, 361, 0, gpu_memory_allocator(memory));
-    r = r < 0 ? r : run_rounds(bench, &input, &output, &error);
-    picture_finish(&output);
+    r = r < 0 ? r : run_rounds(bench, &input, gpu_memory_allocator(memory), &error);
     picture_finish(&input);
     gpu_memory_free(memory);
     printf("%-12s %s\n", name, r < 0 ? error.text : "used by CPU and GPU in turn");
@@ -313,21 +289,22 @@ static int check_kind(struct bench *bench, enum config_memory wanted, const char
 static int check_refusals(struct bench *bench)
 {
     struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
-    static const unsigned illegal[][2] = {{0, 1},    {1, 0},   {1025, 1},
-                                          {1, 1025}, {64, 32}, {2048, 1}};
-    struct gradient_gpu *gradient = NULL;
+    static const struct config_block illegal[] = {{0, 1},    {1, 0},   {1025, 1},
+                                                  {1, 1025}, {64, 32}, {2048, 1}};
+    const struct frame_layout layout = {.format = pixel_format_by_name("GREY")};
+    const struct stage_setup setup = {&settings, &layout, layout.format};
+    struct gpu_stage stage;
     struct error error = {0};
-    int r = gradient_gpu_new(bench->gpu, pixel_format_by_name("GREY"), &settings, false, &error,
-                             &gradient);
+    int r = gpu_stage_init(&stage, bench->gpu, &setup, false, &error);
 
     for (size_t i = 0; i < ARRAY_LENGTH(illegal) && r == 0; i++) {
         bench->compared++;
-        if (gradient_gpu_set_block(gradient, illegal[i][0], illegal[i][1], &error) == 0) {
-            fprintf(stderr, "block %ux%u was taken\n", illegal[i][0], illegal[i][1]);
+        if (gpu_kernel_set_block(&stage.kernel, illegal[i], &error) == 0) {
+            fprintf(stderr, "block %dx%d was taken\n", illegal[i].x, illegal[i].y);
             bench->different++;
         }
     }
-    gradient_gpu_free(gradient);
+    gpu_stage_finish(&stage);
     report(bench, "illegal blocks refused");
     return r;
 }
