@@ -207,6 +207,16 @@ def needed_glibc(library):
     return f"2.{max(map(int, found))}" if found else "none"
 
 
+def describe_gpu():
+    """What nvidia-smi says of the GPU. Without persistence mode, opening an idle one takes longer."""
+    command = ["nvidia-smi", "--format=csv,noheader"]
+    command += ["--query-gpu=name,driver_version,persistence_mode"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no nvidia-smi"
+
+
 def provoke(trigger, text, timeout_s=5):
     """Leaves a fault for the driver in front of the real one, which removes the file `trigger` when
     it takes it. Returns the moment until which the file was there; None: it still is."""

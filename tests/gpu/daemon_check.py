@@ -264,6 +264,7 @@ def check_driver(check):
     """The driver runs on the bundle's C library."""
     needed = bed.needed_glibc(check.driver) if check.driver else "-"
     check.claim("driver: there is one", f"{check.driver}, asks for glibc {needed}", check.driver)
+    print(f"        name, driver, persistence mode: {bed.describe_gpu()}")
 
 
 def run(check, seconds, quick):
