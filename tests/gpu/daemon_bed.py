@@ -145,6 +145,7 @@ class Client:
                 self.process.kill()
         self.process.wait()
         self.reader.join()
+        self.process.stdout.close()
 
     @property
     def watching(self):
