@@ -209,7 +209,7 @@ def needed_glibc(library):
 
 
 def describe_gpu():
-    """What nvidia-smi says of the GPU. Without persistence mode, opening an idle one takes longer."""
+    """What nvidia-smi says of the GPU. Without persistence mode, opening it takes longer."""
     command = ["nvidia-smi", "--format=csv,noheader"]
     command += ["--query-gpu=name,driver_version,persistence_mode"]
     try:
