@@ -57,6 +57,15 @@ template <int OFFSET> struct packed {
     }
 };
 
+// Pixel `i` of pixels STEP bytes apart, its three bytes lowest.
+template <int STEP, int N>
+__device__ __forceinline__ uint32_t rgb_pixel(const uint32_t (&raw)[N], int i)
+{
+    int word = STEP * i / 4, shift = STEP * i % 4 * 8;
+
+    return shift <= 8 ? raw[word] >> shift : __funnelshift_r(raw[word], raw[word + 1], shift);
+}
+
 // First, second and third byte of a pixel and their weights, doubled: the result is byte 2.
 template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
     static constexpr int BYTES = STEP, VECTOR_BYTES = STEP == 4 ? 16 : 8;
@@ -86,10 +95,7 @@ template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
         load_words<VECTOR_BYTES>(from, raw);
 #pragma unroll
         for (int i = 0; i < PIXELS; i++) {
-            int word = STEP * i / 4, shift = STEP * i % 4 * 8;
-
-            sums[i % 4] = weigh(shift <= 8 ? raw[word] >> shift
-                                           : __funnelshift_r(raw[word], raw[word + 1], shift));
+            sums[i % 4] = weigh(rgb_pixel<STEP>(raw, i));
             if (i % 4 == 3) {
                 words[i / 4] = __byte_perm(__byte_perm(sums[0], sums[1], 0x0062),
                                            __byte_perm(sums[2], sums[3], 0x0062), 0x5410);
@@ -114,14 +120,13 @@ __device__ __forceinline__ void load_gray(const uint8_t *__restrict__ row, uint3
     if constexpr (VECTOR) {
         format::load(from, words);
     } else {
+        // Word by word: all bytes on their way at once would not fit the registers.
 #pragma unroll
         for (int i = 0; i < WORDS; i++) {
             words[i] = 0;
-        }
-#pragma unroll
-        for (int i = 0; i < PIXELS; i++) {
-            if (x + i < width) {
-                words[i / 4] |= format::luma(from + (size_t)i * format::BYTES) << i % 4 * 8;
+#pragma unroll 1
+            for (uint32_t k = 0; k < 4 && x + 4 * i + k < width; k++) {
+                words[i] |= format::luma(from + (size_t)(4 * i + k) * format::BYTES) << 8 * k;
             }
         }
     }

@@ -61,6 +61,27 @@ __device__ __forceinline__ void load_words(const uint8_t *__restrict__ from, uin
     }
 }
 
+// The same from any address if not VECTOR: the first `count` bytes, the last of them again for
+// those that are missing.
+template <bool VECTOR, int VECTOR_BYTES, int N>
+__device__ __forceinline__ void load_bytes(const uint8_t *__restrict__ from, uint32_t count,
+                                           uint32_t (&words)[N])
+{
+    if constexpr (VECTOR) {
+        load_words<VECTOR_BYTES>(from, words);
+    } else {
+        // Word by word: all bytes on their way at once would not fit the registers.
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            words[i] = 0;
+#pragma unroll 1
+            for (uint32_t k = 0; k < 4; k++) {
+                words[i] |= (uint32_t)__ldg(from + min(4 * i + k, count - 1)) << 8 * k;
+            }
+        }
+    }
+}
+
 // N words to an address that is a multiple of 8 if VECTOR, else the first `count` bytes of them.
 template <bool VECTOR, int N>
 __device__ __forceinline__ void store_words(uint8_t *__restrict__ to, const uint32_t (&words)[N],
@@ -93,6 +114,11 @@ template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t eve
     even += __byte_perm(even, 0, 0x4341) + 0x10001000;
     odd += __byte_perm(odd, 0, 0x4341) + 0x10001000;
     return __byte_perm(even, odd, 0x7351);
+}
+
+template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t word)
+{
+    return RANGE == FULL ? word : in_range<RANGE>(word & 0x00ff00ff, word >> 8 & 0x00ff00ff);
 }
 
 } // namespace
