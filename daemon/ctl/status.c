@@ -3,10 +3,10 @@
 #include "config/base.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/table.h"
-#include "daemon/front/control.h"
 
 #include <getopt.h>
 #include <json-glib/json-glib.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,28 +156,12 @@ static int print_status(const char *text)
     return 0;
 }
 
-// A user's own edged, or else the system's.
-static int default_path(struct error *error, char **ret_path)
-{
-    _cleanup_(cleanup_free) char *path = NULL;
-    int result = control_socket_path("", error, &path);
-
-    if (result == 0 && access(path, F_OK) < 0) {
-        return control_socket_path("/run/edged/control.sock", error, ret_path);
-    }
-    if (result == 0) {
-        *ret_path = TAKE(path);
-    }
-    return result;
-}
-
 static int show(const char *configured, bool json)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     struct error error = {0};
 
-    if ((configured ? control_socket_path(configured, &error, &path)
-                    : default_path(&error, &path)) < 0 ||
+    if (client_find_socket(configured, &error, &path) < 0 ||
         client_get(path, "/v1/status", &error, &body) < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
