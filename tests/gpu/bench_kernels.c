@@ -34,22 +34,13 @@ static int copy(struct bench *bench, size_t bytes, unsigned index)
                              "copying", NULL);
 }
 
-static size_t round_up(size_t size)
+static int run_kernel(struct bench *bench, const struct job *job, unsigned index)
 {
-    return (size + ALIGN - 1) / ALIGN * ALIGN;
-}
+    size_t input = (job->input.size + ALIGN - 1) / ALIGN * ALIGN;
+    size_t output = (job->output.size + ALIGN - 1) / ALIGN * ALIGN;
+    size_t at = index % (BENCH_ROOM / (input > output ? input : output));
+    uint64_t from = bench->input + at * input, to = bench->output + at * output;
 
-static int run_job(struct bench *bench, const struct job *job, unsigned index)
-{
-    size_t input = round_up(job->input.size), output = round_up(job->output.size);
-    size_t largest = input > output ? input : output;
-    uint64_t from, to;
-
-    if (!job->npp && !job->stage) {
-        return copy(bench, job->bytes / 2, index);
-    }
-    from = bench->input + index % (BENCH_ROOM / largest) * input;
-    to = bench->output + index % (BENCH_ROOM / largest) * output;
     if (job->npp) {
         return npp_magnitude(bench->npp, from, bench->between, to, job->input.width,
                              job->input.height);
@@ -58,6 +49,12 @@ static int run_job(struct bench *bench, const struct job *job, unsigned index)
                                            gpu_picture_at(&job->output, to)};
 
     return gpu_stage_launch(job->stage, &pictures[0], &pictures[1], NULL);
+}
+
+static int run_job(struct bench *bench, const struct job *job, unsigned index)
+{
+    return job->npp || job->stage ? run_kernel(bench, job, index)
+                                  : copy(bench, job->bytes / 2, index);
 }
 
 static int time_runs(struct bench *bench, const struct job *job, unsigned first, unsigned count,
