@@ -179,9 +179,9 @@ __device__ __forceinline__ uint32_t magnitudes(const gradient_cuda &p, half2 gx,
 }
 
 // Row `y` of a tile, from the rows around it.
-template <norm NORM, range RANGE, gain GAIN, bool VECTOR>
+template <norm NORM, range RANGE, gain GAIN>
 __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uint32_t y,
-                                         const slopes &above, const slopes &middle,
+                                         bool vector, const slopes &above, const slopes &middle,
                                          const slopes &below)
 {
     const half2 two = __float2half2_rn(2.0f);
@@ -200,7 +200,11 @@ __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uin
     for (int k = 0; k < WORDS; k++) {
         words[k] = in_range<RANGE>(lanes[2 * k], lanes[2 * k + 1]);
     }
-    store_words<VECTOR>(to, words, p.width - x);
+    if (vector) {
+        store_words<true>(to, words, PIXELS);
+    } else {
+        store_words<false>(to, words, p.width - x);
+    }
 }
 
 // ROWS rows from (x, y) on, all within the picture: nearly all input rows are on their way before
@@ -227,17 +231,21 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
             load(i + AHEAD);
         }
         s[i + 2] = slopes_of(strips[i + 2]);
-        make_row<NORM, RANGE, UNITY, true>(p, x, y + i, s[i], s[i + 1], s[i + 2]);
+        make_row<NORM, RANGE, UNITY>(p, x, y + i, true, s[i], s[i + 1], s[i + 2]);
     }
 }
 
 // Any number of rows, COUNT at a time, none read twice.
-template <class format, norm NORM, range RANGE, gain GAIN, bool VECTOR, int COUNT>
-__device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y)
+template <class format, norm NORM, range RANGE, gain GAIN, int COUNT>
+__device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y,
+                                            bool vector)
 {
+    auto load = [&](uint32_t row) {
+        return vector ? load_strip<format, true>(p, x, row) : load_strip<format, false>(p, x, row);
+    };
     uint32_t end = y + min(p.rows, p.height - y);
-    slopes above = slopes_of(load_strip<format, VECTOR>(p, x, y > 0 ? y - 1 : 0));
-    slopes middle = slopes_of(load_strip<format, VECTOR>(p, x, y));
+    slopes above = slopes_of(load(y > 0 ? y - 1 : 0));
+    slopes middle = slopes_of(load(y));
 
 #pragma unroll 1
     for (; y < end; y += COUNT) {
@@ -245,14 +253,14 @@ __device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, 
 
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            strips[i] = load_strip<format, VECTOR>(p, x, y + i + 1);
+            strips[i] = load(y + i + 1);
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             slopes below = slopes_of(strips[i]);
 
             if (y + i < end) {
-                make_row<NORM, RANGE, GAIN, VECTOR>(p, x, y + i, above, middle, below);
+                make_row<NORM, RANGE, GAIN>(p, x, y + i, vector, above, middle, below);
             }
             above = middle;
             middle = below;
@@ -270,14 +278,13 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     if (x >= p.width || y >= p.height) {
         return;
     }
-    if (!vectors || x + PIXELS > p.width) {
-        make_column<format, NORM, RANGE, ANY, false, 1>(p, x, y);
-    } else if (!p.unity) {
-        make_column<format, NORM, RANGE, ANY, true, 1>(p, x, y);
+    vectors &= x + PIXELS <= p.width;
+    if (!vectors || !p.unity) {
+        make_column<format, NORM, RANGE, ANY, 1>(p, x, y, vectors);
     } else if (p.rows == ROWS && y + ROWS <= p.height) {
         make_tile<format, NORM, RANGE>(p, x, y);
     } else {
-        make_column<format, NORM, RANGE, UNITY, true, ROWS>(p, x, y);
+        make_column<format, NORM, RANGE, UNITY, ROWS>(p, x, y, true);
     }
 }
 

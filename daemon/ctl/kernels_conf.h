@@ -13,6 +13,7 @@ struct kernels_conf {
     struct config_block blocks[CONFIG_KERNEL_COUNT]; // {0, 0}: no key
     bool sets_memory;
     enum config_memory memory;
+    bool memory_elsewhere; // the configuration sets it outside kernels.conf, where it stays
 };
 
 // What `config`, loaded from `path`, has from kernels.conf: its blocks, and its memory where it
@@ -20,6 +21,6 @@ struct kernels_conf {
 // reading, -EINVAL.
 int kernels_conf_read(const char *path, const struct config *config, struct error *error,
                       struct kernels_conf *ret_content);
-// Writes kernels.conf, and the @include where it is missing. -EEXIST as above, or `path` sets the
-// memory itself; -EACCES and kin; -EINVAL: not valid afterwards, with the first problem; -ENOMEM.
+// Writes kernels.conf, and the @include where it is missing. -EEXIST as above, or the memory is set
+// elsewhere; -EACCES and kin; -EINVAL: not valid afterwards, with the first problem; -ENOMEM.
 int kernels_conf_write(const char *path, const struct kernels_conf *content, struct error *error);
