@@ -70,7 +70,7 @@ FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c)
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
-GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c))
+GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1

@@ -34,7 +34,7 @@ static int copy(struct bench *bench, size_t bytes, unsigned index)
                              "copying", NULL);
 }
 
-static int run_job(struct bench *bench, const struct job *job, unsigned index)
+static int run_kernel(struct bench *bench, const struct job *job, unsigned index)
 {
     size_t input = (job->input.size + ALIGN - 1) / ALIGN * ALIGN;
     size_t output = (job->output.size + ALIGN - 1) / ALIGN * ALIGN;
@@ -45,13 +45,16 @@ static int run_job(struct bench *bench, const struct job *job, unsigned index)
         return npp_magnitude(bench->npp, from, bench->between, to, job->input.width,
                              job->input.height);
     }
-    if (job->stage) {
-        const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
-                                               gpu_picture_at(&job->output, to)};
+    const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
+                                           gpu_picture_at(&job->output, to)};
 
-        return gpu_stage_launch(job->stage, &pictures[0], &pictures[1], NULL);
-    }
-    return copy(bench, job->bytes / 2, index);
+    return gpu_stage_launch(job->stage, &pictures[0], &pictures[1], NULL);
+}
+
+static int run_job(struct bench *bench, const struct job *job, unsigned index)
+{
+    return job->npp || job->stage ? run_kernel(bench, job, index)
+                                  : copy(bench, job->bytes / 2, index);
 }
 
 static int time_runs(struct bench *bench, const struct job *job, unsigned first, unsigned count,
