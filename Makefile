@@ -70,7 +70,7 @@ FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c)
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
-GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c))
+GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
@@ -123,10 +123,10 @@ bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--
 bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
 	@EDGED_BUILD=$(BUILD) scripts/bundle
 
-bundle-tests: $(PROGRAMS) $(DAEMON_TESTS) ## the same with what tests/gpu/daemon.py drives it by
+bundle-tests: $(PROGRAMS) $(DAEMON_TESTS) ## the same with what tests/gpu/daemon_check.py drives it by
 	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --output $(BUILD)/bundle-tests.tar.gz
 
-check-bundle: bundle-tests ## the bundle in an empty root, and tests/gpu/daemon.py on the CPU
+check-bundle: bundle-tests $(FAKES) ## the bundle in an empty root; daemon_check.py without a GPU
 	@$(PYTEST) tests/bundle
 
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
@@ -200,6 +200,7 @@ $(BUILD)/tests/gpu/faulty/libcuda.so.1: $(BUILD)/tests/gpu/faulty_driver.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-Bsymbolic -o $@ $^ -ldl
 $(BUILD)/tests/gpu/faulty_driver.o: $(BUILD)/tests/gpu/faulty.fatbin
 $(BUILD)/tests/gpu/faulty_driver.o: private CFLAGS += -Wa,-I$(BUILD)/tests/gpu
+-include $(addprefix $(BUILD)/tests/gpu/,daemon_client.d pattern_code.d faulty_driver.d)
 
 $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

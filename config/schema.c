@@ -226,7 +226,8 @@ static const struct schema_key block_keys[CONFIG_KERNEL_COUNT][1] = {
 #define GRAY_HELP "From a camera's picture to its luma: the view \"gray\"."
 #define CONVERT_HELP "From a camera's format to the encoder's: the view \"camera\"."
 #define BLOCK_GROUP(kernel, name, text)                                                            \
-    [kernel] = {.title = "kernels." name, .help = text, .keys = block_keys[kernel], .key_count = 1}
+    [kernel] = {                                                                                   \
+        .title = "kernels." name, .help = (text), .keys = block_keys[kernel], .key_count = 1}
 static const struct schema_group block_groups[CONFIG_KERNEL_COUNT] = {
     BLOCK_GROUP(CONFIG_KERNEL_GRADIENT, "gradient", GRADIENT_HELP),
     BLOCK_GROUP(CONFIG_KERNEL_GRAY, "gray", GRAY_HELP),
@@ -234,7 +235,7 @@ static const struct schema_group block_groups[CONFIG_KERNEL_COUNT] = {
 };
 
 #define KERNEL_KEY(kernel, name, text)                                                             \
-    [kernel] = {name, SCHEMA_GROUP, .group = &block_groups[kernel], .help = text}
+    [kernel] = {name, SCHEMA_GROUP, .group = &block_groups[kernel], .help = (text)}
 static const struct schema_key kernel_keys[CONFIG_KERNEL_COUNT] = {
     KERNEL_KEY(CONFIG_KERNEL_GRADIENT, "gradient", GRADIENT_HELP),
     KERNEL_KEY(CONFIG_KERNEL_GRAY, "gray", GRAY_HELP),

@@ -238,7 +238,10 @@ bool channel_passes_through(const struct channel *channel)
 
 void channel_set_blocks(struct channel *channel, const struct config_block *blocks)
 {
-    if (channel->view && view_set_blocks(channel->view, blocks, &channel->refusal)) {
+    struct error why = {0};
+
+    if (channel->view && view_set_blocks(channel->view, blocks, &why)) {
+        error_set(&channel->refusal, 0, "%s, keeping the one before", why.text);
         channel->refused = true;
         return;
     }
@@ -246,15 +249,14 @@ void channel_set_blocks(struct channel *channel, const struct config_block *bloc
     memcpy(channel->blocks, blocks, sizeof channel->blocks);
 }
 
-bool channel_take_refusal(struct channel *channel, struct error *ret_why)
+bool channel_take_complaint(struct channel *channel, struct error *ret_text)
 {
-    bool refused = channel->refused;
-
-    if (refused) {
-        *ret_why = channel->refusal;
+    if (channel->refused) {
+        *ret_text = channel->refusal;
+        channel->refused = false;
+        return true;
     }
-    channel->refused = false;
-    return refused;
+    return channel->view && view_take_warning(channel->view, ret_text);
 }
 
 int channel_run_slate(struct channel *channel, int64_t seconds)

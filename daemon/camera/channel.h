@@ -47,8 +47,9 @@ int channel_run(struct channel *channel, struct frame *frame, struct error *erro
 bool channel_passes_through(const struct channel *channel);
 // Lane thread. Block sizes (CONFIG_KERNEL_COUNT) from the next frame on.
 void channel_set_blocks(struct channel *channel, const struct config_block *blocks);
-// Lane thread. True once after the GPU refused a block size: what, why, and what stays.
-bool channel_take_refusal(struct channel *channel, struct error *ret_why);
+// Lane thread. True once for each thing to be said about a block size: that the GPU refused it,
+// why, and what stays; or that another would do better.
+bool channel_take_complaint(struct channel *channel, struct error *ret_text);
 // Lane thread. Encodes the NO SIGNAL picture when somebody watches. -EPIPE as above.
 int channel_run_slate(struct channel *channel, int64_t seconds);
 // Lane thread. Ends a failed encoder; channel_prepare() makes a new one.

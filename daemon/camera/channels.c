@@ -32,15 +32,26 @@ static int name_view(const struct channels *channels, size_t index, int code, st
     return error_prefix(error, code, "view \"%s\"", channels->settings[index].name);
 }
 
-static void tell_refusals(struct channels *channels)
+static bool is_told(const struct channels *channels, const struct error *text)
 {
-    struct error why;
+    for (size_t i = 0; i < channels->told_count; i++) {
+        if (strcmp(channels->told[i].text, text->text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tell_complaints(struct channels *channels)
+{
+    struct error text;
 
     for (size_t i = 0; i < channels->count; i++) {
-        if (channel_take_refusal(channels->list[i], &why) &&
-            strcmp(why.text, channels->refusal.text) != 0) {
-            log_write(LOG_WARNING, LOG_EVENT_NONE, channels->camera, NULL, "%s", why.text);
-            channels->refusal = why;
+        while (channel_take_complaint(channels->list[i], &text)) {
+            if (channels->told_count < CHANNELS_TOLD_MAX && !is_told(channels, &text)) {
+                log_write(LOG_WARNING, LOG_EVENT_NONE, channels->camera, NULL, "%s", text.text);
+                channels->told[channels->told_count++] = text;
+            }
         }
     }
 }
@@ -55,7 +66,7 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
             return name_view(channels, i, r, error);
         }
     }
-    tell_refusals(channels);
+    tell_complaints(channels);
     return 0;
 }
 
@@ -86,7 +97,7 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
     if (!r) {
         r = run_those(channels, true, frame, error);
     }
-    tell_refusals(channels);
+    tell_complaints(channels);
     return r;
 }
 
@@ -101,11 +112,11 @@ void channels_run_slate(struct channels *channels, int64_t seconds)
 
 void channels_set_blocks(struct channels *channels, const struct config_block *blocks)
 {
-    channels->refusal.text[0] = 0;
+    channels->told_count = 0;
     for (size_t i = 0; i < channels->count; i++) {
         channel_set_blocks(channels->list[i], blocks);
     }
-    tell_refusals(channels);
+    tell_complaints(channels);
 }
 
 bool channels_are_watched(const struct channels *channels)

@@ -4,12 +4,17 @@
 #include "daemon/camera/channel.h"
 #include "daemon/camera/report.h"
 
+// A refusal and a warning for each kernel.
+#define CHANNELS_TOLD_MAX (2 * CONFIG_KERNEL_COUNT)
+
 struct channels {
     const char *camera;                   // its name, for the log
     const struct config_view *settings;   // `count` of them
     struct channel *list[LINK_VIEWS_MAX]; // owned; NULL from `count` on
     size_t count;
-    struct error refusal; // lane thread only: the one last told
+    // Lane thread only: what has been told about the block sizes.
+    struct error told[CHANNELS_TOLD_MAX];
+    size_t told_count;
 };
 
 // Makes a channel for each view of `settings`, which outlives them, as does the environment.
@@ -28,7 +33,7 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
 // ended.
 int channels_run(struct channels *channels, struct frame *frame, struct error *error);
 void channels_run_slate(struct channels *channels, int64_t seconds);
-// A refusal is told in the log once, however many views it concerns.
+// What there is to say about them is told in the log once, however many views it concerns.
 void channels_set_blocks(struct channels *channels, const struct config_block *blocks);
 
 bool channels_are_watched(const struct channels *channels);

@@ -28,9 +28,10 @@ struct lane {
     // Lane thread only.
     bool decided; // what computes; until then no source is opened
     struct compute_means means;
-    struct source *source; // owned
-    bool fatal;            // nothing more can be done
-    bool live;             // the state, as last reported
+    struct source_environment source_environment; // of a source while it is open
+    struct source *source;                        // owned
+    bool fatal;                                   // nothing more can be done
+    bool live;                                    // the state, as last reported
     struct schedule schedule;
     uint64_t source_copies; // copies counted before this source was opened
 };
@@ -139,6 +140,9 @@ static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct 
         lose_gpu(lane, why.text);
     } else if (preparing) {
         close_source(lane, false);
+        if (code == -ENOMEM) {
+            error_prefix(&why, code, "the GPU is out of memory");
+        }
         compute_give_up(lane->environment.compute, why.text);
     } else {
         return false;
@@ -172,11 +176,9 @@ static int prepare_channels(struct lane *lane, const struct frame_layout *layout
 
 static void open_source(struct lane *lane)
 {
-    struct source_environment environment = {.allocator = lane->means.allocator,
-                                             .copies = lane->environment.copies};
     struct error error = {0};
     struct source *source = NULL;
-    int r = source_open(lane->environment.settings, &environment, &error, &source);
+    int r = source_open(lane->environment.settings, &lane->source_environment, &error, &source);
     bool preparing = r == -ENOMEM;
 
     if (!r) {
@@ -218,6 +220,8 @@ static void follow_compute(struct lane *lane)
     }
     close_source(lane, false);
     lane->means = means;
+    lane->source_environment = (struct source_environment){.allocator = means.allocator,
+                                                           .copies = lane->environment.copies};
     lane->decided = true;
     lane->schedule.retry_ns = lane->alive_ns;
 }

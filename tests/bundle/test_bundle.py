@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import TARBALL, unpack
+from conftest import BUILD, TARBALL, unpack
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -17,6 +17,13 @@ import pattern  # noqa: E402
 SIZE_MAX_BYTES = 60_000_000
 WATCHED_S = 3
 CANNOT_RUN = 126
+
+
+def run_check(folder, *arguments):
+    check = unpack(folder / "bundle") / "tests/gpu/daemon_check.py"
+    command = [sys.executable, "-B", check, "--quick", "--seconds", "5", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_bundle_streams_every_frame_from_a_read_only_folder_in_an_empty_root(empty_root):
@@ -76,12 +83,30 @@ def test_bundle_brings_no_part_of_a_gpu_driver(tmp_path):
     assert not drivers
 
 
-@pytest.mark.parametrize("claim", ["stream", "clip", "blocks"])
+@pytest.mark.parametrize("claim", ["stream", "clip"])
 def test_bundle_holds_what_the_gpu_check_claims_on_the_cpu(tmp_path, claim):
-    check = unpack(tmp_path / "bundle") / "tests/gpu/daemon_check.py"
-    arguments = ["--backend", "cpu", "--quick", "--seconds", "5", "--only", claim]
-    result = subprocess.run(
-        [sys.executable, "-B", check, *arguments], capture_output=True, text=True, timeout=120,
-        check=False,
+    run_check(tmp_path, "--backend", "cpu", "--only", claim)
+
+
+@pytest.mark.parametrize("claim", ["blocks", "faults", "memory"])
+def test_bundle_holds_what_the_gpu_check_claims_on_a_fake_driver(tmp_path, claim):
+    run_check(tmp_path, "--fake", BUILD / "tests/fake_cuda/libcuda.so.1", "--only", claim)
+
+
+def test_bundle_finds_the_driver_in_the_library_path(tmp_path):
+    bundle = unpack(tmp_path / "bundle")
+    (tmp_path / "edged.conf").write_text(
+        f'rtsp = {{ port = 0; }}; control = {{ socket = "{tmp_path}/control.sock"; }};'
+        'cameras = ( { source = "pattern"; } );'
     )
-    assert result.returncode == 0, result.stdout + result.stderr
+    with (tmp_path / "log").open("w") as log:
+        edged = subprocess.Popen(
+            [bundle / "bin/edged", "--config", tmp_path / "edged.conf"], stderr=log,
+            env={"LD_LIBRARY_PATH": str(bundle / "tests/gpu/faulty")},
+        )
+    try:
+        # What the driver of the tests says when nobody told it where the real one is.
+        daemon.wait_for(lambda: "faulty_driver: " in (tmp_path / "log").read_text(), 10)
+    finally:
+        edged.terminate()
+        edged.wait(10)

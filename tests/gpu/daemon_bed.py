@@ -22,6 +22,7 @@ FPS = pattern.FPS
 SIZE = (1280, 720)
 CLIP = ROOT / "tests/data/street.mp4"
 LOG_LOOK_S = 0.005
+TRIGGER_LOOK_S = 0.001
 STOP_WITHIN_S = 5.0
 
 
@@ -102,20 +103,6 @@ class Server(daemon.Daemon):
         except AssertionError:
             return False
 
-    def wait_line(self, expression, timeout_s=5):
-        """The match and the time of the first such line of the log, or None in its place."""
-
-        def look():
-            for at, line in self.lines:
-                if found := re.search(expression, line):
-                    return found, at
-            return None
-
-        try:
-            return daemon.wait_for(look, timeout_s)
-        except AssertionError:
-            return None
-
 
 class Client:
     """One viewer in its own process; `frames` grows while it watches."""
@@ -158,6 +145,7 @@ class Client:
                 self.process.kill()
         self.process.wait()
         self.reader.join()
+        self.process.stdout.close()
 
     @property
     def watching(self):
@@ -220,8 +208,27 @@ def needed_glibc(library):
     return f"2.{max(map(int, found))}" if found else "none"
 
 
-def put_file(path, text):
-    """Makes a file that is whole as soon as it is there."""
-    partial = path.with_suffix(".partial")
+def describe_gpu():
+    """What nvidia-smi says of the GPU. Without persistence mode, opening it takes longer."""
+    command = ["nvidia-smi", "--format=csv,noheader"]
+    command += ["--query-gpu=name,driver_version,persistence_mode"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no nvidia-smi"
+
+
+def provoke(trigger, text, timeout_s=5):
+    """Leaves a fault for the driver in front of the real one, which removes the file `trigger` when
+    it takes it. Returns the moment until which the file was there; None: it still is."""
+    partial = trigger.with_suffix(".partial")
     partial.write_text(text)
-    os.rename(partial, path)
+    os.rename(partial, trigger)
+    seen = time.monotonic()
+    end = seen + timeout_s
+    while (moment := time.monotonic()) < end:
+        if not trigger.exists():
+            return seen
+        seen = moment
+        time.sleep(TRIGGER_LOOK_S)
+    return None

@@ -23,7 +23,8 @@ import daemon_bed as bed  # noqa: E402
 
 PSNR_MIN_DB = 32
 VIEWERS = 4
-DEADLINE_S = {"illegal": 0.0, "endless": 1.0}  # after which a fault can be noticed
+# After which time a fault can be noticed, and what faulty_driver.c and tests/fake_cuda call it.
+FAULTS = {"illegal": (0.0, "illegal", "illegal=g"), "endless": (1.0, "endless", "hang=g")}
 CPU_WITHIN_S, GPU_WITHIN_S = 0.5, 3.0
 RELOAD_EVERY_S = 5
 BLOCKS = [(64, 4), (32, 8), (256, 1), (16, 16), (128, 2), (32, 4), (8, 32), (512, 1)]
@@ -37,6 +38,7 @@ class Check:
         self.arguments = arguments
         self.directory = directory
         self.gpu = arguments.backend == "cuda"
+        self.driver = arguments.fake or bed.host_driver()
         self.label = "CUDA" if self.gpu else "CPU"
         self.rows = []  # (claim, what was seen, holds)
         self.servers = 0
@@ -52,10 +54,13 @@ class Check:
         self.servers += 1
         settings = {"backend": self.arguments.backend, "memory": memory}
         cameras = [camera or bed.daemon.camera(width=bed.SIZE[0], height=bed.SIZE[1])]
-        server = bed.Server(
-            self.directory / f"edged-{self.servers}", cameras, settings,
-            **self.arguments.environment, **extra,
-        )
+        if self.arguments.fake:
+            extra = {
+                "LD_LIBRARY_PATH": self.arguments.fake.parent, "EDGED_FAKE_CUDA": "board=h200",
+                **extra,
+            }
+        directory = self.directory / f"edged-{self.servers}"
+        server = bed.Server(directory, cameras, settings, **extra)
         try:
             with server:
                 yield server
@@ -63,6 +68,17 @@ class Check:
             self.claim(f"server {self.servers}: starts, answers and ends", problem, False)
         if self.failures() > failed:
             print("".join(f"      {line}\n" for _, line in server.lines[-25:]), end="")
+
+    def faulty(self, trigger):
+        """The environment in which the driver goes wrong when `trigger` is there."""
+        if self.arguments.fake:
+            return {"EDGED_FAKE_CUDA": f"board=h200,trigger={trigger}"}
+        inherited = os.environ.get("LD_LIBRARY_PATH", "")
+        return {
+            "LD_LIBRARY_PATH": f"{ROOT / 'tests/gpu/faulty'}:{inherited}",
+            "EDGED_REAL_CUDA": self.driver,
+            "EDGED_FAULT_FILE": trigger,
+        }
 
     def failures(self):
         return sum(not holds for _, _, holds in self.rows)
@@ -181,15 +197,13 @@ def check_blocks(check, seconds):
         check.claim("blocks: none is refused", refusals or "no refusal", not refusals)
 
 
-def watch_recovery(server, clients, fault):
-    """Provokes `fault`. Returns when it happened, and each viewer's first pictures of the camera
+def watch_recovery(clients, trigger, text, deadline_s):
+    """Provokes a fault. Returns when it happened, and each viewer's first pictures of the camera
     processes after it: by the CPU, and by the GPU again."""
-    bed.put_file(server.directory / "fault", f"{fault}\n")
-    line = server.wait_line(rf"faulty_driver: {fault} at ([\d.]+)")
-    if not line:
+    moment = bed.provoke(trigger, text)
+    if not moment:
         return None, []
-    moment = float(line[0][1])
-    end = moment + DEADLINE_S[fault] + 2 * GPU_WITHIN_S
+    end = moment + deadline_s + 2 * GPU_WITHIN_S
     while time.monotonic() < end and not all(
         len(client.restarts_after(moment)) >= 2 for client in clients
     ):
@@ -211,21 +225,20 @@ def check_recovery(check, name, noticed, restarts):
     )
 
 
-def check_fault(check, fault, turn, driver):
+def check_fault(check, fault, turn):
     """A kernel that goes wrong under four viewers."""
     name = f"fault {fault} {turn}"
-    proxy = {
-        "LD_LIBRARY_PATH": f"{ROOT / 'tests/gpu/faulty'}:{os.environ.get('LD_LIBRARY_PATH', '')}",
-        "EDGED_REAL_CUDA": driver,
-        "EDGED_FAULT_FILE": check.directory / f"edged-{check.servers + 1}/fault",
-    }
-    with check.server(**proxy) as server, contextlib.ExitStack() as stack:
+    trigger = check.directory / f"edged-{check.servers + 1}/fault"
+    deadline_s, real, fake = FAULTS[fault]
+    with check.server(**check.faulty(trigger)) as server, contextlib.ExitStack() as stack:
         live = server.wait_live(check.label)
         url = server.url("/front/edges")
         clients = [stack.enter_context(bed.Client(url)) for _ in range(VIEWERS)]
         seen = all([client.wait_numbered(bed.FPS) for client in clients])
-        moment, restarts = watch_recovery(server, clients, fault)
-        backend, restarted = server.backend(), server.camera()["process"]["restarts"]
+        before = server.camera()["process"]["pid"]
+        moment, restarts = watch_recovery(
+            clients, trigger, fake if check.arguments.fake else real, deadline_s)
+        backend, after = server.backend(), server.camera()["process"]["pid"]
         watching = sum(client.watching for client in clients)
         lines = [
             f"{at - moment:+.3f} s {line}" for at, line in server.lines if moment and at > moment
@@ -235,34 +248,28 @@ def check_fault(check, fault, turn, driver):
         if not moment:
             check.claim(f"{name}: is provoked", f"live {live}, seen {seen}, {backend}", False)
             return
-        check_recovery(check, name, moment + DEADLINE_S[fault], restarts)
+        check_recovery(check, name, moment + deadline_s, restarts)
         lost = sum(client.total["disconnects"] for client in clients)
         slates = max(client.unreadable() for client in clients)
         check.claim(
             f"{name}: {VIEWERS} viewers stay, back on {check.label}",
             f"{watching} watch, {lost:.0f} disconnects, {backend}, {slates} slates seen,"
-            f" {restarted} processes replaced",
-            live and seen and watching == VIEWERS and lost == 0 and restarted == 1
+            f" process {before}, then {after}",
+            live and seen and watching == VIEWERS and lost == 0 and before != after
             and backend.startswith(check.label),
         )
 
 
 def check_driver(check):
-    """The driver, which runs on the bundle's C library. Returns its path."""
-    driver = check.arguments.real_driver or bed.host_driver()
-    needed = bed.needed_glibc(driver) if driver else "-"
-    check.claim("driver: there is one", f"{driver}, asks for glibc {needed}", driver)
-    return driver
-
-
-def check_faults(check, driver, turns):
-    for turn in range(1, turns + 1):
-        for fault in DEADLINE_S:
-            check_fault(check, fault, turn, driver)
+    """The driver runs on the bundle's C library."""
+    needed = bed.needed_glibc(check.driver) if check.driver else "-"
+    check.claim("driver: there is one", f"{check.driver}, asks for glibc {needed}", check.driver)
+    print(f"        name, driver, persistence mode: {bed.describe_gpu()}")
 
 
 def run(check, seconds, quick):
-    driver = check_driver(check) if check.gpu else None
+    if check.gpu:
+        check_driver(check)
     if "stream" in check.arguments.only:
         check_stream(
             check, "stream", seconds, "auto", "registered" if check.gpu else "host", 10)
@@ -270,8 +277,10 @@ def run(check, seconds, quick):
         check_clip(check, 5 if quick else 10)
     if "blocks" in check.arguments.only:
         check_blocks(check, 20 if quick else 60)
-    if "faults" in check.arguments.only and driver:
-        check_faults(check, driver, 1 if quick else 2)
+    if "faults" in check.arguments.only and check.gpu:
+        for turn in range(1, 2 if quick else 3):
+            for fault in FAULTS:
+                check_fault(check, fault, turn)
     if "memory" in check.arguments.only:
         for memory in ("registered", "pinned", "managed") if check.gpu else ("host",):
             check_stream(check, f"memory {memory}", 5 if quick else 10, memory, memory, 3)
@@ -284,13 +293,10 @@ def parse_arguments():
     parser.add_argument("--seconds", type=int, help="of the first stream (120; quick: 20)")
     parser.add_argument("--quick", action="store_true", help="3 minutes instead of 6")
     parser.add_argument("--only", nargs="+", choices=claims, default=claims)
-    parser.add_argument("--real-driver", help="the libcuda.so.1 that faults are provoked on")
     parser.add_argument(
-        "--environment", nargs="+", default=[], metavar="NAME=VALUE", help="for edged"
+        "--fake", type=pathlib.Path, help="libcuda.so.1 of tests/fake_cuda, for lack of a GPU"
     )
-    arguments = parser.parse_args()
-    arguments.environment = dict(word.split("=", 1) for word in arguments.environment)
-    return arguments
+    return parser.parse_args()
 
 
 def main():

@@ -5,8 +5,6 @@
 //   EDGED_REAL_CUDA   path of the real library
 //   EDGED_FAULT_FILE  when this file is there, its first word, "illegal" or "endless", names the
 //                     fault of the next launch; the file is removed then
-//
-// It tells on stderr: "faulty_driver: FAULT at SECONDS", of CLOCK_MONOTONIC.
 #include "kernels/cuda_driver.h"
 
 #include <dlfcn.h>
@@ -65,8 +63,6 @@ static int launch(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y, 
     }
     snprintf(name, sizeof name, "faulty_%s", fault);
     int result = faulty.driver.module_function(&kernel, faulty.module, name);
-    fprintf(stderr, "faulty_driver: %s at %.4f\n", fault,
-            (double)clock_now_ns() / (double)NS_PER_S);
     return result ? result : faulty.driver.launch(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL);
 }
 

@@ -28,7 +28,7 @@ struct view {
     struct frame_layout output;
     struct frame_pool *frames; // NULL: passes through
     struct config_block block;
-    bool refused;
+    bool refused, warned;
 };
 
 // What the machine is like, and what it has seen.
@@ -215,8 +215,9 @@ int view_set_blocks(struct view *view, const struct config_block *blocks, struct
 {
     if (view->gpu && view->frames && blocks[0].x == illegal.x) {
         refuse(&blocks[0], error);
-        return error_prefix(error, -EINVAL, "kept [%d, %d]", view->block.x, view->block.y);
+        return -EINVAL;
     }
+    view->warned = view->gpu && blocks[0].x == 1;
     view->block = blocks[0];
     return 0;
 }
@@ -230,6 +231,17 @@ bool view_take_refusal(struct view *view, struct error *ret_why)
     }
     view->refused = false;
     return refused;
+}
+
+bool view_take_warning(struct view *view, struct error *ret_text)
+{
+    bool warned = view->warned;
+
+    if (warned) {
+        error_set(ret_text, 0, "block [%d, %d] is slow", view->block.x, view->block.y);
+    }
+    view->warned = false;
+    return warned;
 }
 
 const struct frame_layout *view_output_layout(const struct view *view)

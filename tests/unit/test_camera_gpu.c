@@ -195,8 +195,11 @@ static void test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu(void **stat
     machine.view_has_no_memory = true;
     begin(&front, CAMERA);
     until(&front, is_live_on_cpu);
-    assert_string_equal(front.telemetry.gpu, "view \"edges\": no GPU memory for a view");
-    assert_int_equal(times_said("view \"edges\": no GPU memory for a view, using the CPU\n"), 1);
+    assert_string_equal(front.telemetry.gpu,
+                        "the GPU is out of memory: view \"edges\": no GPU memory for a view");
+    assert_int_equal(times_said("p: the GPU is out of memory: view \"edges\": no GPU memory for a "
+                                "view, using the CPU\n"),
+                     1);
     end(&front, 0);
     (void)state;
 }
@@ -236,7 +239,7 @@ static void test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own(void **stat
 static bool has_said_what_is_kept(const struct front *front)
 {
     (void)front;
-    return times_said("kept [64, 4]") > 0;
+    return times_said("[2000, 1]: 1 to 1024, keeping the one before\n") > 0;
 }
 
 static bool has_said_that_a_launch_failed(const struct front *front)
@@ -245,10 +248,17 @@ static bool has_said_that_a_launch_failed(const struct front *front)
     return times_said("the launch of block [64, 4] failed\n") > 0;
 }
 
-static void test_refused_blocks_are_told_once_and_cost_no_frame(void **state)
+static bool has_said_that_it_is_slow(const struct front *front)
+{
+    (void)front;
+    return times_said("block [1, 8] is slow\n") > 0;
+}
+
+static void test_blocks_to_complain_of_are_told_once_and_cost_no_frame(void **state)
 {
     static const struct config_block good[CONFIG_KERNEL_COUNT] = {{64, 4}},
-                                     bad[CONFIG_KERNEL_COUNT] = {{2000, 1}};
+                                     bad[CONFIG_KERNEL_COUNT] = {{2000, 1}},
+                                     slow[CONFIG_KERNEL_COUNT] = {{1, 8}};
     struct front front;
 
     begin(&front, CAMERA);
@@ -262,9 +272,11 @@ static void test_refused_blocks_are_told_once_and_cost_no_frame(void **state)
     until(&front, has_said_what_is_kept);
     machine.refuses_launch = true;
     until(&front, has_said_that_a_launch_failed);
+    link_send_bytes(front.link, LINK_BLOCKS, 0, slow, sizeof slow);
+    until(&front, has_said_that_it_is_slow);
     until(&front, has_60_units);
     assert_no_frame_is_lost(&front);
-    assert_int_equal(times_said("warning: "), 2);
+    assert_int_equal(times_said("warning: "), 3);
     end(&front, 0);
     (void)state;
 }
@@ -337,7 +349,7 @@ int main(int argc, char **argv)
         TEST(test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu),
         TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault),
         TEST(test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own),
-        TEST(test_refused_blocks_are_told_once_and_cost_no_frame),
+        TEST(test_blocks_to_complain_of_are_told_once_and_cost_no_frame),
         TEST(test_frames_flow_on_while_the_gpu_is_tried_and_taken),
         TEST(test_a_try_that_fails_leaves_the_frames_alone),
     };

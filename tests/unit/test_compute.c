@@ -38,6 +38,9 @@ static struct {
     atomic_int opened, gpus, memories;
 } driver;
 
+// Whose context is current in the thread.
+static __thread const struct gpu *entered;
+
 int gpu_new(struct error *error, struct gpu **ret_gpu)
 {
     driver.opened++;
@@ -58,11 +61,22 @@ int gpu_new(struct error *error, struct gpu **ret_gpu)
                                          .can_register = true,
                                          .can_manage = true};
     driver.gpus++;
+    entered = *ret_gpu;
     return 0;
 }
 
+int gpu_enter(const struct gpu *gpu, struct error *error)
+{
+    assert_false(gpu->lost);
+    entered = gpu;
+    (void)error;
+    return 0;
+}
+
+// In the context of the GPU, which is current where it was made or entered.
 void gpu_free(struct gpu *gpu)
 {
+    assert_true(!gpu || gpu->lost || entered == gpu);
     driver.gpus -= gpu != NULL;
     free(gpu);
 }

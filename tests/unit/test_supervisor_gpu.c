@@ -85,11 +85,11 @@ static void test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hang
     wait_until(fixture, has_gpu);
     pid_t lost = describe(fixture).pid;
     fail_gpu(fixture);
-    int64_t took_ns = wait_until(fixture, has_fault);
+    assert_true(wait_until(fixture, has_fault) < 200 * NS_PER_MS);
     pid_t next = describe(fixture).pid;
-    took_ns += wait_until(fixture, is_configured_without_gpu);
-    assert_true(took_ns < 200 * NS_PER_MS);
+    assert_int_not_equal(next, 0);
     assert_int_not_equal(next, lost);
+    wait_until(fixture, is_configured_without_gpu);
     assert_int_equal(count_told(fixture, "configure cpu 0x0 0x0 0x0", &last), 1);
     assert_int_equal(last, next);
     assert_string_equal(describe(fixture).telemetry.gpu, "failed: the fake GPU fell off the bus");
@@ -162,11 +162,11 @@ static void test_a_driver_that_kills_twice_is_left_alone_for_a_while(void **stat
 
     start(fixture, "gpu");
     wait_until(fixture, has_gpu);
-    kill(describe(fixture).pid, SIGSEGV);
+    kill(describe(fixture).pid, SIGKILL);
     wait_until(fixture, is_restarted);
     wait_until(fixture, has_gpu);
     assert_int_equal(describe(fixture).gpu_faults, 0);
-    kill(describe(fixture).pid, SIGSEGV);
+    kill(describe(fixture).pid, SIGKILL);
     wait_until(fixture, is_restarted_twice);
     assert_int_equal(describe(fixture).gpu_faults, 1);
     wait_until(fixture, is_configured_without_gpu);
@@ -180,10 +180,10 @@ static void test_deaths_on_the_cpu_are_plain_restarts(void **state)
 
     start(fixture, "");
     wait_until(fixture, has_cpu);
-    kill(describe(fixture).pid, SIGSEGV);
+    kill(describe(fixture).pid, SIGKILL);
     wait_until(fixture, is_restarted);
     wait_until(fixture, has_cpu);
-    kill(describe(fixture).pid, SIGSEGV);
+    kill(describe(fixture).pid, SIGKILL);
     wait_until(fixture, is_restarted_twice);
     wait_until(fixture, has_cpu);
     assert_int_equal(describe(fixture).gpu_faults, 0);
