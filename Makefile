@@ -213,7 +213,7 @@ $(FAKE_CUDA_IMAGES): kernels/gpu_images.c $(BUILD)/flags
 	@for image in $(basename $(notdir $(FATBINS))); do echo "no code" >$(@D)/$$image.fatbin; done
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Wa,-I$(@D) -c -o $@ $<
 
-$(BUILD)/tests/fake_cuda/kernels.o: OPTIMIZE = -O3 -fno-math-errno
+$(BUILD)/tests/fake_cuda/kernel_%.o: OPTIMIZE = -O3 -fno-math-errno
 
 $(BUILD)/tests/fake_cuda/libcuda.so.1: tests/fake_cuda/exports.map
 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: tests/fake_cuda/exports_old.map
