@@ -78,7 +78,7 @@ static void print_paths(const struct tune_report *report)
         }
     }
     if (any) {
-        puts("\nWhole frames in the best blocks, from the CPU to the CPU:");
+        puts("\nWhole frames in the best blocks, handed to the GPU and back:");
         table_print(table, stdout);
     }
     table_free(table);
