@@ -201,8 +201,9 @@ static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
 
 static int measure_blocks(struct bench *bench, uint32_t width, uint32_t height)
 {
-    static const struct config_block blocks[] = {{128, 1}, {32, 8},  {32, 4},  {64, 4}, {256, 1},
-                                                 {64, 1},  {16, 16}, {32, 16}, {64, 8}, {32, 2}};
+    static const struct config_block blocks[] = {{128, 1}, {32, 8}, {32, 4},  {64, 4},
+                                                 {256, 1}, {64, 1}, {16, 16}, {32, 16},
+                                                 {64, 8},  {32, 2}, {64, 2},  {128, 2}};
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_LENGTH(blocks) && r == 0; i++) {
