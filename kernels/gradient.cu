@@ -16,8 +16,8 @@
 // and a pixel on either side: with 4 rows they come in 1.5 times, the second time out of L1 or L2.
 // Eight rows a thread leave too few threads for 1080p in the GPU's own memory: 1.34 instead of 0.97
 // times a copy on an H200, and gain nothing at 8K. In memory of the host, which GPUs cache badly or
-// not at all, a tile is a column of 16 rows, which come in 1.125 times. Bytes a pixel: input 1 to
-// 4, output 1.
+// not at all, a tile is a column of 16 rows or 32, which come in 1.125 times or less. Bytes a pixel:
+// input 1 to 4, output 1.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
 // addresses and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same
@@ -55,6 +55,20 @@ __device__ __forceinline__ uint32_t bits(half2 pair)
     return *reinterpret_cast<uint32_t *>(&pair);
 }
 
+// The smaller of each, none being negative. Halves are ordered as their bits are, for GPUs on which
+// toolkits before 11.8 have no __hmin2().
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+__device__ __forceinline__ half2 smaller(half2 a, half2 b)
+{
+    return pair(__vminu2(bits(a), bits(b)));
+}
+#else
+__device__ __forceinline__ half2 smaller(half2 a, half2 b)
+{
+    return __hmin2(a, b);
+}
+#endif
+
 // Eight gray pixels and the neighbour on either side, at the border the pixel itself.
 struct strip {
     uint32_t words[WORDS], left, right;
@@ -72,9 +86,9 @@ __device__ __forceinline__ strip load_strip(const gradient_cuda &p, uint32_t x, 
 
     load_gray<format, VECTOR>(row, x, p.width, s.words);
     if constexpr (VECTOR) {
-        s.left = x > 0 ? format::beside(from - format::BYTES) : s.words[0] & 255;
-        s.right = last >= PIXELS ? format::beside(from + PIXELS * format::BYTES)
-                                 : s.words[WORDS - 1] >> 24;
+        // Addresses are chosen, not values: a branch here would keep rows from overlapping.
+        s.left = format::beside(x > 0 ? from - format::BYTES : from);
+        s.right = format::beside(from + (size_t)min(last, PIXELS) * format::BYTES);
     } else {
         s.left = format::luma(x > 0 ? from - format::BYTES : from);
         s.right = format::luma(from + (size_t)min(last, PIXELS) * format::BYTES);
@@ -165,7 +179,7 @@ __device__ __forceinline__ uint32_t magnitudes(const gradient_cuda &p, half2 gx,
 
             return round_gain(p, a * p.gain, a) | round_gain(p, b * p.gain, b) << 16;
         }
-        return bits(__hmin2(sum, most));
+        return bits(smaller(sum, most));
     }
     float xa = __low2float(gx), xb = __high2float(gx);
     float ya = __low2float(gy), yb = __high2float(gy);
@@ -175,7 +189,7 @@ __device__ __forceinline__ uint32_t magnitudes(const gradient_cuda &p, half2 gx,
         return round_gain(p, root(a) * unit * p.gain, a * unit * unit) |
                round_gain(p, root(b) * unit * p.gain, b * unit * unit) << 16;
     }
-    return bits(__hmin2(__floats2half2_rn(root(a), root(b)), most));
+    return bits(smaller(__floats2half2_rn(root(a), root(b)), most));
 }
 
 // Row `y` of a tile, from the rows around it.
@@ -292,7 +306,7 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 
 #define DEFINE_KERNEL(format, lower, NORM, suffix, RANGE)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
-        gradient_##format##_##lower##_##suffix(const __grid_constant__ gradient_cuda p)            \
+        gradient_##format##_##lower##_##suffix(gradient_cuda p)            \
     {                                                                                              \
         make_picture<format, NORM, RANGE>(p);                                                      \
     }
