@@ -40,7 +40,10 @@ static uint8_t *view_pages(uint8_t *from, size_t size)
     }
     if (view != MAP_FAILED) {
         memcpy(view, from, size);
-        mmap(from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+        if (mmap(from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != from) {
+            munmap(view, size);
+            view = MAP_FAILED;
+        }
     }
     if (fd >= 0) {
         close(fd);
