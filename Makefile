@@ -206,7 +206,7 @@ $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Objects come before the library when tests are linked: its own images stay out.
-$(FAKE_CUDA_TESTS): $(FAKE_CUDA_IMAGES) | $(FAKES)
+$(FAKE_CUDA_TESTS): $(FAKE_CUDA_IMAGES) | $(FAKES) $(FAKE_CUDA_PROGRAMS)
 
 $(FAKE_CUDA_IMAGES): kernels/gpu_images.c $(BUILD)/flags
 	@mkdir -p $(@D)

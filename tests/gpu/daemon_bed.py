@@ -168,6 +168,11 @@ class Client:
         begin = next((i for i, n in enumerate(numbers) if n is not None), len(numbers))
         return numbers[begin:].count(None)
 
+    def losses(self):
+        """Each hole in the numbers: the first picture after it, and when that came."""
+        seen = [(number, at) for number, at in self.frames if number is not None]
+        return [later for before, later in zip(seen, seen[1:]) if later[0] > before[0] + 1]
+
     def restarts_after(self, moment):
         """Where the numbers began anew after `moment`: arrivals of the first numbered picture."""
         found, last = [], None

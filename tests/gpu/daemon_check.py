@@ -175,16 +175,21 @@ def check_blocks(check, seconds):
         clients = [stack.enter_context(bed.Client(url)) for _ in range(VIEWERS)]
         seen = all([client.wait_numbered() for client in clients])
         process = server.camera()["process"]
-        first_line, reloads = len(server.lines), 0
+        first_line, reloads = len(server.lines), []
         for x, y in (BLOCKS * 10)[: seconds // RELOAD_EVERY_S]:
+            reloads.append(time.monotonic())
             server.reload({"kernels": {"gradient": {"block": [x, y]}}})
-            reloads += 1
             wait_watching(RELOAD_EVERY_S, clients)
         lines = [line for _, line in server.lines[first_line:]]
         after, backend = server.camera()["process"], server.backend()
+        dropped = server.camera()["dropped"], server.mount()["dropped"]
         stack.pop_all().close()
+        for number, at in clients[0].losses():
+            since = min((at - moment for moment in reloads if moment <= at), default=float("nan"))
+            print(f"        lost before {number}, {since:.2f} s after a reload;"
+                  f" dropped by the camera {dropped[0]}, by the view {dropped[1]}")
         check.claim(
-            f"blocks: {reloads} reloads under {VIEWERS} viewers, no frame lost",
+            f"blocks: {len(reloads)} reloads under {VIEWERS} viewers, no frame lost",
             "; ".join(describe_counts(client) for client in clients),
             seen and live and all(saw_all(client, seconds) for client in clients),
         )
