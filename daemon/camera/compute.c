@@ -55,9 +55,6 @@ void compute_free(struct compute *compute)
         pthread_join(compute->thread, NULL);
     }
     gpu_memory_free(compute->memory);
-    if (compute->gpu && !gpu_is_lost(compute->gpu)) {
-        gpu_enter(compute->gpu, NULL); // what it made is released in its context
-    }
     gpu_free(compute->gpu);
     pthread_cond_destroy(&compute->idle);
     pthread_mutex_destroy(&compute->lock);
