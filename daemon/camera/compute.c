@@ -182,7 +182,7 @@ static int find_gpu(const struct compute *compute, struct error *error, struct e
         *error = *passed_over;
     }
     if (!r && gpu_memory_kind(*ret_memory) == CONFIG_MEMORY_HOST) {
-        r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory, the last kind tried",
+        r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory",
                          gpu_info(*ret_gpu)->name);
     }
     return r;
