@@ -38,8 +38,6 @@ static struct {
     atomic_int opened, gpus, memories;
 } driver;
 
-// Whose context is current in the thread.
-
 int gpu_new(struct error *error, struct gpu **ret_gpu)
 {
     driver.opened++;
