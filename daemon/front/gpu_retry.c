@@ -8,7 +8,7 @@
 #define LAST_MS 60000u
 #define OPENING_MS 12000u // a camera process gives up opening a GPU after 10 s
 #define HEALTHY_NS (60 * NS_PER_S)
-#define SUSPICIOUS_NS (10 * NS_PER_S)
+#define SUSPICIOUS_NS (30 * NS_PER_S) // one that hangs in a driver is killed after 12 s
 
 void gpu_retry_begin(struct gpu_retry *retry, bool may_use)
 {

@@ -24,7 +24,7 @@ struct gpu_retry {
 void gpu_retry_begin(struct gpu_retry *retry, bool may_use);
 // The process says what computes: "CUDA sm_87", "CPU", "" before it is known.
 void gpu_retry_note_backend(struct gpu_retry *retry, const char *backend, int64_t now_ns);
-// The process died without saying why, by a signal or not. True when it is the second within 10 s
+// The process died without saying why, by a signal or not. True when it is the second within 30 s
 // that used the GPU, or was killed while it opened it: the GPU is to blame.
 bool gpu_retry_note_death(struct gpu_retry *retry, bool by_signal, int64_t now_ns);
 // The GPU failed: the delay before it is tried again, 1 s, doubling up to 60 s, and 1 s again for a

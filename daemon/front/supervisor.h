@@ -4,7 +4,7 @@
 // 100 ms, 200 ms, … up to 5 s, until one has been healthy for 10 s. A process that declares its
 // fault incurable (LINK_FATAL) is tried again every 30 s.
 //
-// When the GPU fails (the process says so, or dies twice within 10 s while it uses it) the next
+// When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
 // process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s.
 // Main loop only.
 #pragma once
