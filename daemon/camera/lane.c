@@ -126,24 +126,37 @@ static void lose_gpu(struct lane *lane, const char *reason)
     end(lane, LINK_GPU_FAULT, reason);
 }
 
+// Leaves views and memory to the CPU.
+static void leave_gpu(struct lane *lane, int code, struct error *why)
+{
+    if (code == -ENOTSUP || code == -EINVAL) {
+        compute_rule_out(lane->environment.compute, why->text);
+        return;
+    }
+    if (code == -ENOMEM) {
+        error_prefix(why, code, "the GPU is out of memory");
+    }
+    compute_give_up(lane->environment.compute, why->text);
+}
+
 // A failure while the GPU computes. One that answers no more is lost; one that lacks something for
-// views or memory leaves them to the CPU. False: the failure is the camera's.
+// views (`preparing`) or memory leaves them to the CPU. False: the failure is the camera's.
 static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct error *error)
 {
-    struct gpu *gpu = lane->means.gpu;
-    struct error why = *error;
+    struct error why = *error, allocation = {0};
 
-    if (!gpu || lane->fatal) {
+    if (!lane->means.gpu || lane->fatal) {
         return false;
     }
-    if (code == -ENOTRECOVERABLE || gpu_wait(gpu, clock_now_ns() + GPU_CHECK_NS, &why)) {
+    int failed = gpu_memory_take_failure(lane->means.memory, &allocation);
+    if (failed) {
+        error_set(&why, failed, "%.300s: %.200s", error->text, allocation.text);
+    }
+    if (code == -ENOTRECOVERABLE ||
+        gpu_wait(lane->means.gpu, clock_now_ns() + GPU_CHECK_NS, &why)) {
         lose_gpu(lane, why.text);
-    } else if (preparing) {
-        close_source(lane, false);
-        if (code == -ENOMEM) {
-            error_prefix(&why, code, "the GPU is out of memory");
-        }
-        compute_give_up(lane->environment.compute, why.text);
+    } else if (preparing || failed) {
+        leave_gpu(lane, failed ? failed : code, &why);
     } else {
         return false;
     }
@@ -179,7 +192,7 @@ static void open_source(struct lane *lane)
     struct error error = {0};
     struct source *source = NULL;
     int r = source_open(lane->environment.settings, &lane->source_environment, &error, &source);
-    bool preparing = r == -ENOMEM;
+    bool preparing = false;
 
     if (!r) {
         lane->source_copies = copies_total(lane->environment.copies);
@@ -200,6 +213,24 @@ static void open_source(struct lane *lane)
     report_source_opened(lane->environment.report, lane->schedule.frame_ns);
 }
 
+// Makes the views on the GPU while the camera still delivers to the CPU's memory: a GPU that has no
+// room for them costs no frame.
+static bool fits_gpu(struct lane *lane, const struct compute_means *means)
+{
+    const struct compute_means before = lane->means;
+    const struct source_mode *mode = &lane->source->mode;
+    struct error error = {0};
+
+    lane->means = *means;
+    int r =
+        prepare_channels(lane, &mode->layout, mode->fps_numerator, mode->fps_denominator, &error);
+    if (r) {
+        blame_gpu(lane, r, true, &error);
+        lane->means = before;
+    }
+    return !r;
+}
+
 // Goes over to what the compute has decided on, between two frames.
 static void follow_compute(struct lane *lane)
 {
@@ -216,6 +247,9 @@ static void follow_compute(struct lane *lane)
     }
     if (means.gpu && gpu_enter(means.gpu, &error)) {
         compute_give_up(lane->environment.compute, error.text);
+        return;
+    }
+    if (lane->source && means.gpu && !fits_gpu(lane, &means)) {
         return;
     }
     close_source(lane, false);

@@ -33,9 +33,11 @@ struct view {
 
 // What the machine is like, and what it has seen.
 static struct {
-    atomic_bool hangs, has_no_memory, view_has_no_memory, faults, refuses_launch;
+    atomic_bool hangs, view_has_no_memory, faults, refuses_launch;
     atomic_bool broken; // so that even gpu_wait() says so
     sem_t answer;
+    atomic_int allocation_result; // unless 0: all allocations in the GPU's memory end so
+    atomic_int allocation_failed; // as gpu_memory_take_failure() will say
     atomic_int open_result, frames_out, called_when_lost, sides_mixed;
 } machine;
 
@@ -98,8 +100,9 @@ int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
 static int allocate(void *context, size_t size, void **ret_memory)
 {
     (void)context;
-    if (machine.has_no_memory) {
-        return -ENOMEM;
+    if (machine.allocation_result) {
+        machine.allocation_failed = machine.allocation_result;
+        return machine.allocation_result;
     }
     machine.frames_out++;
     return frame_allocator_host()->allocate(NULL, size, ret_memory);
@@ -138,6 +141,14 @@ enum config_memory gpu_memory_kind(const struct gpu_memory *memory)
 const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory)
 {
     return &memory->allocator;
+}
+
+int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
+{
+    int code = atomic_exchange(&machine.allocation_failed, 0);
+
+    (void)memory;
+    return code ? error_set(ret_why, code, "the driver said no") : 0;
 }
 
 static int refuse(const struct config_block *block, struct error *error)

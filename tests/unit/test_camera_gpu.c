@@ -153,12 +153,20 @@ static void test_frames_are_encoded_as_they_are_after_the_gpu_had_them(void **st
     (void)state;
 }
 
+static int frames_left;
+
+static void count_frames(void)
+{
+    frames_left = machine.frames_out;
+}
+
 static void test_a_lost_gpu_ends_the_process_with_its_sentence(void **state)
 {
     struct front front;
 
     begin(&front, CAMERA);
     watch(&front, 0);
+    front_before_free = count_frames;
     until(&front, has_10_units);
     int frames_before = machine.frames_out;
     machine.faults = true;
@@ -166,8 +174,8 @@ static void test_a_lost_gpu_ends_the_process_with_its_sentence(void **state)
     assert_string_equal(front.gpu_fault, "view \"edges\": " FAULT);
     assert_string_equal(front.telemetry.gpu, "view \"edges\": " FAULT);
     assert_string_equal(front.telemetry.backend, "");
-    assert_true(machine.frames_out < frames_before); // the camera's are back
     end(&front, -ENOTRECOVERABLE);
+    assert_true(frames_left < frames_before); // the camera's are back
     assert_int_equal(machine.called_when_lost, 0);
     (void)state;
 }
@@ -176,15 +184,67 @@ static void test_memory_that_the_gpu_has_not_comes_from_the_host(void **state)
 {
     struct front front;
 
-    machine.has_no_memory = true;
+    machine.allocation_result = -ENOMEM;
     begin(&front, CAMERA);
     watch(&front, 0);
     until(&front, is_live_on_cpu);
     until(&front, has_10_units);
     assert_string_equal(front.telemetry.backend, "CPU");
-    assert_string_not_equal(front.telemetry.gpu, "");
+    assert_string_equal(front.telemetry.gpu, "the GPU is out of memory: pattern: no frame memory: "
+                                             "Cannot allocate memory: the driver said no");
+    assert_int_equal(front.telemetry.gpu_may_return, 1);
     assert_int_equal(times_said(", using the CPU\n"), 1);
     assert_int_equal(front.telemetry.reconnects, 0);
+    end(&front, 0);
+    (void)state;
+}
+
+// Whatever the driver says of the camera's frames, and whatever the source makes of that.
+static void test_memory_that_the_driver_refuses_is_no_lost_camera(void **state)
+{
+    static const struct {
+        int result;
+        unsigned may_return;
+    } cases[] = {{-EIO, 1}, {-ENOTSUP, 0}, {-EINVAL, 0}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct front front;
+
+        machine.allocation_result = cases[i].result;
+        begin(&front, CAMERA);
+        until(&front, is_live_on_cpu);
+        assert_non_null(strstr(front.telemetry.gpu, "the driver said no"));
+        assert_int_equal(front.telemetry.gpu_may_return, cases[i].may_return);
+        assert_int_equal(times_said("no signal"), 0);
+        end(&front, 0);
+    }
+    (void)state;
+}
+
+static bool is_refused_again(const struct front *front)
+{
+    (void)front;
+    return times_said("no GPU memory for a view, using the CPU\n") >= 2;
+}
+
+static void test_a_gpu_that_is_still_full_when_tried_costs_no_frame(void **state)
+{
+    struct front front;
+
+    machine.view_has_no_memory = true;
+    begin(&front, CAMERA);
+    until(&front, is_live_on_cpu);
+    watch(&front, 0);
+    until(&front, has_10_units);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    until(&front, is_refused_again);
+    until(&front, has_40_units);
+    assert_no_frame_is_lost(&front);
+    assert_true(is_live_on_cpu(&front));
+    machine.view_has_no_memory = false;
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    until(&front, is_on_gpu);
+    assert_int_equal(front.telemetry.gpu_may_return, 0);
     end(&front, 0);
     (void)state;
 }
@@ -347,6 +407,8 @@ int main(int argc, char **argv)
         TEST(test_frames_are_encoded_as_they_are_after_the_gpu_had_them),
         TEST(test_a_lost_gpu_ends_the_process_with_its_sentence),
         TEST(test_memory_that_the_gpu_has_not_comes_from_the_host),
+        TEST(test_memory_that_the_driver_refuses_is_no_lost_camera),
+        TEST(test_a_gpu_that_is_still_full_when_tried_costs_no_frame),
         TEST(test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu),
         TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault),
         TEST(test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own),
