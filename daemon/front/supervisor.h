@@ -5,8 +5,8 @@
 // fault incurable (LINK_FATAL) is tried again every 30 s.
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
-// process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s.
-// Main loop only.
+// process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s; so
+// is one that could not have the GPU for a reason that may pass. Main loop only.
 #pragma once
 
 #include "config/config.h"

@@ -124,6 +124,25 @@ static void test_the_gpu_is_tried_after_1_s_and_after_2_s(void **state)
     assert_int_equal(describe(fixture).process_restarts, 0);
 }
 
+static bool may_have_gpu_later(struct fixture *fixture)
+{
+    return has_cpu(fixture) && describe(fixture).telemetry.gpu_may_return;
+}
+
+static void test_a_gpu_that_is_full_is_tried_again_by_the_same_process(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "gpu-full");
+    wait_until(fixture, may_have_gpu_later);
+    pid_t pid = describe(fixture).pid;
+    assert_in_range(wait_until(fixture, is_told_to_try), 500 * NS_PER_MS, 1300 * NS_PER_MS);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(describe(fixture).pid, pid);
+    assert_int_equal(describe(fixture).gpu_faults, 0);
+    assert_int_equal(count_told(fixture, "try-gpu auto", NULL), 1);
+}
+
 static void test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu(void **state)
 {
     struct fixture *fixture = *state;
@@ -271,6 +290,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs),
         TEST(test_the_gpu_is_tried_after_1_s_and_after_2_s),
+        TEST(test_a_gpu_that_is_full_is_tried_again_by_the_same_process),
         TEST(test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu),
         TEST(test_a_process_that_dies_after_the_gpu_is_back_begins_on_it),
         TEST(test_a_driver_that_kills_twice_is_left_alone_for_a_while),
