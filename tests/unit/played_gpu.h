@@ -33,7 +33,8 @@ struct view {
 
 // What the machine is like, and what it has seen.
 static struct {
-    atomic_bool hangs, view_has_no_memory, faults, refuses_launch;
+    atomic_bool hangs, view_is_slow, view_has_no_memory, faults, refuses_launch;
+    atomic_bool view_begun;
     atomic_bool broken; // so that even gpu_wait() says so
     sem_t answer;
     atomic_int allocation_result; // unless 0: all allocations in the GPU's memory end so
@@ -157,12 +158,27 @@ static int refuse(const struct config_block *block, struct error *error)
                      block->y);
 }
 
+// As an allocation takes when the memory is nearly full.
+static void take_time(void)
+{
+    struct timespec end;
+
+    machine.view_begun = true;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec++;
+    while (sem_timedwait(&machine.answer, &end) && errno == EINTR) {
+    }
+}
+
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
 {
     struct view *view;
 
     if (setup->gpu && setup->blocks[0].x == illegal.x) {
         return refuse(&setup->blocks[0], error);
+    }
+    if (setup->gpu && machine.view_is_slow) {
+        take_time();
     }
     if (setup->gpu && machine.view_has_no_memory) {
         return error_set(error, -ENOMEM, "no GPU memory for a view");

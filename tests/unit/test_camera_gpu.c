@@ -265,6 +265,24 @@ static void test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu(void **stat
     (void)state;
 }
 
+static bool has_begun_a_view(const struct front *front)
+{
+    (void)front;
+    return machine.view_begun;
+}
+
+static void test_a_process_is_stopped_while_it_gives_the_gpu_up(void **state)
+{
+    struct front front;
+
+    machine.view_is_slow = machine.view_has_no_memory = true;
+    begin(&front, CAMERA);
+    until(&front, has_begun_a_view);
+    end(&front, 0);
+    assert_int_equal(times_said(", using the CPU\n"), 1);
+    (void)state;
+}
+
 static void test_a_view_that_fails_on_a_broken_gpu_is_a_fault(void **state)
 {
     struct front front;
@@ -410,6 +428,7 @@ int main(int argc, char **argv)
         TEST(test_memory_that_the_driver_refuses_is_no_lost_camera),
         TEST(test_a_gpu_that_is_still_full_when_tried_costs_no_frame),
         TEST(test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu),
+        TEST(test_a_process_is_stopped_while_it_gives_the_gpu_up),
         TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault),
         TEST(test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own),
         TEST(test_blocks_to_complain_of_are_told_once_and_cost_no_frame),
