@@ -247,12 +247,14 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct conf
 int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
 {
     for (;;) {
+        // Before the question: a thread that was kept from running is not the GPU's fault.
+        bool late = clock_now_ns() > deadline_ns;
         int result = gpu->driver.stream_query(gpu->stream);
 
         if (result != CUDA_ERROR_NOT_READY) {
             return check(gpu, result, "waiting for the GPU", error);
         }
-        if (clock_now_ns() > deadline_ns) {
+        if (late) {
             return error_set(error, -ETIMEDOUT, "the GPU is not done in time");
         }
         sched_yield();
