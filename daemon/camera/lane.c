@@ -369,6 +369,9 @@ static void *lane_thread(void *context)
     while (!lane->stopping && !lane->fatal) {
         lane->alive_ns = clock_now_ns();
         follow_compute(lane);
+        if (lane->fatal) {
+            break;
+        }
         if (lane->source) {
             grab(lane);
         } else if (lane->decided && lane->alive_ns >= lane->schedule.retry_ns) {

@@ -395,6 +395,21 @@ static bool has_no_gpu_today(const struct front *front)
     return strcmp(front->telemetry.gpu, "no GPU today") == 0;
 }
 
+static void test_a_gpu_that_breaks_while_it_is_tried_is_a_fault(void **state)
+{
+    struct front front;
+
+    machine.view_has_no_memory = machine.broken = true;
+    begin(&front, "backend = \"cpu\"; " CAMERA);
+    until(&front, is_live_on_cpu);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    until(&front, has_a_fault);
+    assert_string_equal(front.gpu_fault, FAULT);
+    end(&front, -ENOTRECOVERABLE);
+    assert_int_equal(machine.called_when_lost, 0);
+    (void)state;
+}
+
 static void test_a_try_that_fails_leaves_the_frames_alone(void **state)
 {
     struct front front;
@@ -433,6 +448,7 @@ int main(int argc, char **argv)
         TEST(test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own),
         TEST(test_blocks_to_complain_of_are_told_once_and_cost_no_frame),
         TEST(test_frames_flow_on_while_the_gpu_is_tried_and_taken),
+        TEST(test_a_gpu_that_breaks_while_it_is_tried_is_a_fault),
         TEST(test_a_try_that_fails_leaves_the_frames_alone),
     };
 
