@@ -39,8 +39,11 @@ static uint8_t *view_pages(uint8_t *from, size_t size)
         view = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
     if (view != MAP_FAILED) {
+        void *moved;
+
         memcpy(view, from, size);
-        if (mmap(from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != from) {
+        moved = mmap(from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+        if (moved != from) {
             munmap(view, size);
             view = MAP_FAILED;
         }
