@@ -251,10 +251,12 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
     memory->kind = kind;
     memory->allocator = allocators[kind];
     memory->allocator.context = memory;
-    if (memory->allocator.allocate(memory, size, &block) < 0) {
-        return gpu_memory_take_failure(memory, error);
+    int r = memory->allocator.allocate(memory, size, &block);
+    if (r < 0 || !block) {
+        gpu_memory_take_failure(memory, error);
+        return r < 0 ? r : -ENOMEM;
     }
-    int r = probe(memory, block, error);
+    r = probe(memory, block, error);
     memory->allocator.release(memory, block, size);
     return r;
 }
