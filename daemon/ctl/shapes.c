@@ -1,12 +1,12 @@
 #include "daemon/ctl/shapes.h"
 
 static const struct config_block quick_shapes[] = {
-    {32, 1}, {64, 1}, {128, 1}, {256, 1}, {512, 1}, {32, 2},
-    {32, 4}, {32, 8}, {64, 4},  {128, 2}, {16, 16}, {32, 16},
+    {32, 1, 0}, {64, 1, 0}, {128, 1, 0}, {256, 1, 0}, {512, 1, 0}, {32, 2, 0},
+    {32, 4, 0}, {32, 8, 0}, {64, 4, 0},  {128, 2, 0}, {16, 16, 0}, {32, 16, 0},
 };
 static const struct config_block more_shapes[] = {
-    {32, 1},  {96, 1},  {96, 2},  {96, 4},  {160, 1}, {192, 1}, {192, 2},
-    {192, 4}, {384, 1}, {384, 2}, {768, 1}, {2, 128}, {1, 256}, {1, 1024},
+    {32, 1, 0},  {96, 1, 0},  {96, 2, 0},  {96, 4, 0},  {160, 1, 0}, {192, 1, 0}, {192, 2, 0},
+    {192, 4, 0}, {384, 1, 0}, {384, 2, 0}, {768, 1, 0}, {2, 128, 0}, {1, 256, 0}, {1, 1024, 0},
 };
 
 struct list {
@@ -54,7 +54,7 @@ size_t shapes_list(unsigned threads_max, bool quick, struct config_block first,
     }
     for (int threads = 64; threads <= CONFIG_BLOCK_THREADS_MAX; threads *= 2) {
         for (int x = threads; x >= 4; x /= 2) {
-            add(&list, (struct config_block){x, threads / x});
+            add(&list, (struct config_block){x, threads / x, 0});
         }
     }
     add_all(&list, more_shapes, ARRAY_LENGTH(more_shapes));

@@ -90,8 +90,8 @@ static void test_a_gpu_without_memory_to_share_is_no_use(void **state)
 
 static void test_blocks_are_taken_once_the_newest_first_of_all(void **state)
 {
-    static const struct config_block other[CONFIG_KERNEL_COUNT] = {{64, 4}},
-                                     newest[CONFIG_KERNEL_COUNT] = {{128, 2}};
+    static const struct config_block other[CONFIG_KERNEL_COUNT] = {{64, 4, 0}},
+                                     newest[CONFIG_KERNEL_COUNT] = {{128, 2, 0}};
     struct compute *compute = make(CONFIG_BACKEND_CPU, CONFIG_MEMORY_AUTO);
     struct config_block blocks[CONFIG_KERNEL_COUNT];
 
@@ -115,7 +115,7 @@ static void *set_many_blocks(void *context)
         struct config_block blocks[CONFIG_KERNEL_COUNT];
 
         for (int kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++) {
-            blocks[kernel] = (struct config_block){i, i};
+            blocks[kernel] = (struct config_block){i, i, 0};
         }
         compute_set_blocks(context, blocks);
     }

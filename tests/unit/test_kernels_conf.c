@@ -58,7 +58,7 @@ static struct kernels_conf flat(void)
 {
     struct kernels_conf content = {0};
 
-    content.blocks[CONFIG_KERNEL_GRADIENT] = (struct config_block){64, 4};
+    content.blocks[CONFIG_KERNEL_GRADIENT] = (struct config_block){64, 4, 0};
     return content;
 }
 
@@ -101,7 +101,7 @@ static void test_a_second_write_replaces_the_first(void **state)
 
     put(fixture->path, CAMERAS);
     assert_int_equal(write_flat(fixture), 0);
-    content.blocks[CONFIG_KERNEL_CONVERT] = (struct config_block){96, 1};
+    content.blocks[CONFIG_KERNEL_CONVERT] = (struct config_block){96, 1, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
     assert_text(fixture->path, CAMERAS INCLUDE);
     config = load(fixture);
@@ -118,7 +118,7 @@ static void test_what_was_written_is_read_back(void **state)
     struct config *config;
 
     put(fixture->path, CAMERAS);
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){8, 16};
+    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){8, 16, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
     config = load(fixture);
     assert_int_equal(kernels_conf_read(fixture->path, config, &fixture->error, &back), 0);
@@ -208,7 +208,7 @@ static void test_what_edged_would_refuse_is_put_back(void **state)
     struct kernels_conf content = flat();
 
     put(fixture->path, CAMERAS);
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024};
+    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), -EINVAL);
     assert_non_null(strstr(fixture->error.text, "nothing is changed: "));
     assert_non_null(strstr(fixture->error.text, "kernels.gray.block"));
@@ -225,7 +225,7 @@ static void test_the_blocks_before_are_put_back(void **state)
     put(fixture->path, CAMERAS);
     assert_int_equal(write_flat(fixture), 0);
     assert_true(g_file_get_contents(fixture->conf, &before, NULL, NULL));
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024};
+    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), -EINVAL);
     assert_text(fixture->conf, before);
     assert_text(fixture->path, CAMERAS INCLUDE);

@@ -3,7 +3,7 @@
 
 #include "daemon/ctl/shapes.h"
 
-static const struct config_block none = {0, 0};
+static const struct config_block none = {0, 0, 0};
 
 static bool contains(const struct config_block *shapes, size_t count, int x, int y)
 {
@@ -55,7 +55,7 @@ static void test_no_shape_has_more_threads_than_the_kernel_takes(void **state)
 
 static void test_each_shape_stands_once(void **state)
 {
-    const struct config_block in_use = {32, 8}, own = {128, 1};
+    const struct config_block in_use = {32, 8, 0}, own = {128, 1, 0};
     struct config_block shapes[SHAPES_MAX];
     size_t count = shapes_list(1024, false, in_use, own, shapes);
 
@@ -68,7 +68,7 @@ static void test_each_shape_stands_once(void **state)
 static void test_the_shape_in_use_is_tried_however_odd_it_is(void **state)
 {
     struct config_block shapes[SHAPES_MAX];
-    size_t count = shapes_list(1024, true, (struct config_block){17, 3}, none, shapes);
+    size_t count = shapes_list(1024, true, (struct config_block){17, 3, 0}, none, shapes);
 
     (void)state;
     assert_int_equal(count, 13);

@@ -7,10 +7,10 @@
 static struct sweep sweep_of(enum config_kernel kernel, enum config_memory memory, double in_use_us,
                              double other_us, double path_us)
 {
-    struct sweep sweep = {.kernel = kernel, .memory = memory, .in_use = {32, 8}, .count = 2};
+    struct sweep sweep = {.kernel = kernel, .memory = memory, .in_use = {32, 8, 0}, .count = 2};
 
-    sweep.shapes[0] = (struct sweep_shape){{128, 1}, {other_us, 1}, 100};
-    sweep.shapes[1] = (struct sweep_shape){{32, 8}, {in_use_us, 1}, 100};
+    sweep.shapes[0] = (struct sweep_shape){{128, 1, 0}, {other_us, 1}, 100};
+    sweep.shapes[1] = (struct sweep_shape){{32, 8, 0}, {in_use_us, 1}, 100};
     sweep.path = (struct summary){path_us, 1};
     return sweep;
 }
@@ -44,7 +44,7 @@ static void test_a_faster_block_is_chosen(void **state)
 static void test_a_block_within_the_noise_is_not(void **state)
 {
     struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 19.2, 40);
-    struct kernels_conf content = {.blocks = {[CONFIG_KERNEL_GRADIENT] = {64, 2}}};
+    struct kernels_conf content = {.blocks = {[CONFIG_KERNEL_GRADIENT] = {64, 2, 0}}};
 
     (void)state;
     assert_false(choose(&sweep, 1, &content));
