@@ -13,11 +13,17 @@ struct list {
     struct config_block *shapes;
     size_t count;
     unsigned threads_max;
+    int rows;
 };
+
+bool shape_same_threads(struct config_block a, struct config_block b)
+{
+    return a.x == b.x && a.y == b.y;
+}
 
 bool shape_equal(struct config_block a, struct config_block b)
 {
-    return a.x == b.x && a.y == b.y;
+    return shape_same_threads(a, b) && a.rows == b.rows;
 }
 
 static void add(struct list *list, struct config_block shape)
@@ -27,10 +33,11 @@ static void add(struct list *list, struct config_block shape)
         return;
     }
     for (size_t i = 0; i < list->count; i++) {
-        if (shape_equal(list->shapes[i], shape)) {
+        if (shape_same_threads(list->shapes[i], shape)) {
             return;
         }
     }
+    shape.rows = list->rows;
     list->shapes[list->count++] = shape;
 }
 
@@ -44,7 +51,7 @@ static void add_all(struct list *list, const struct config_block *shapes, size_t
 size_t shapes_list(unsigned threads_max, bool quick, struct config_block first,
                    struct config_block second, struct config_block *ret_shapes)
 {
-    struct list list = {ret_shapes, 0, threads_max};
+    struct list list = {ret_shapes, 0, threads_max, first.rows};
 
     add(&list, first);
     add(&list, second);
@@ -59,4 +66,27 @@ size_t shapes_list(unsigned threads_max, bool quick, struct config_block first,
     }
     add_all(&list, more_shapes, ARRAY_LENGTH(more_shapes));
     return list.count;
+}
+
+size_t shapes_list_rows(const struct config_block *shapes, size_t count, int own_rows,
+                        struct config_block *ret_shapes)
+{
+    size_t listed = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const int rows[SHAPES_ROWS_MAX] = {shapes[i].rows, own_rows, 2, 4, 8, 16, 32};
+
+        for (size_t j = 0; j < ARRAY_LENGTH(rows); j++) {
+            struct config_block shape = {shapes[i].x, shapes[i].y, rows[j]};
+            size_t k = 0;
+
+            while (k < listed && !shape_equal(ret_shapes[k], shape)) {
+                k++;
+            }
+            if (k == listed) {
+                ret_shapes[listed++] = shape;
+            }
+        }
+    }
+    return listed;
 }

@@ -118,6 +118,7 @@ static void test_what_was_written_is_read_back(void **state)
     struct config *config;
 
     put(fixture->path, CAMERAS);
+    content.blocks[CONFIG_KERNEL_GRADIENT].rows = 8;
     content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){8, 16, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
     config = load(fixture);
@@ -126,7 +127,22 @@ static void test_what_was_written_is_read_back(void **state)
     assert_false(back.memory_elsewhere);
     assert_int_equal(back.memory, CONFIG_MEMORY_MANAGED);
     assert_int_equal(back.blocks[CONFIG_KERNEL_GRAY].y, 16);
+    assert_int_equal(back.blocks[CONFIG_KERNEL_GRADIENT].x, 0);
+    assert_int_equal(back.blocks[CONFIG_KERNEL_GRADIENT].rows, 8);
     config_free(config);
+}
+
+static void test_block_and_rows_of_a_kernel_stand_in_one_line(void **state)
+{
+    struct fixture *fixture = *state;
+    struct kernels_conf content = flat();
+
+    put(fixture->path, CAMERAS);
+    content.blocks[CONFIG_KERNEL_GRADIENT].rows = 16;
+    assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
+    assert_text(fixture->conf,
+                "# Written by `edgectl tune --write`, which replaces it the next time.\n"
+                "kernels = {\n  gradient = { block = [64, 4]; rows = 16; };\n};\n");
 }
 
 static void test_a_last_line_without_end_stays_a_line(void **state)
@@ -318,6 +334,7 @@ int main(void)
         TEST(test_blocks_are_written_and_included),
         TEST(test_a_second_write_replaces_the_first),
         TEST(test_what_was_written_is_read_back),
+        TEST(test_block_and_rows_of_a_kernel_stand_in_one_line),
         TEST(test_a_last_line_without_end_stays_a_line),
         TEST(test_owner_and_mode_stay),
         TEST(test_a_link_stays_a_link),
