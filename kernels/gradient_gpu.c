@@ -68,6 +68,7 @@ static int init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_set
              setup->settings->norm == CONFIG_NORM_L2 ? "l2" : "l1",
              setup->output->plane_count > 1 ? "limited" : "full");
     r = gpu_kernel_init(&stage->kernel, gpu, stage->ops->key, name, tile, error);
+    stage->kernel.rows_vary = true;
     return r < 0 ? r : upload_thresholds(stage, setup->settings, error);
 }
 
@@ -91,10 +92,10 @@ static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
         .height = input->height,
         .gain = (float)stage->gradient.gain,
         .unity = stage->gradient.gain == 1.0,
-        .rows = stage->kernel.tile.height,
     };
 
-    return gpu_kernel_launch(&stage->kernel, &parameters, input->width, input->height, error);
+    return gpu_kernel_launch(&stage->kernel, &parameters, &parameters.rows, input->width,
+                             input->height, error);
 }
 
 const struct gpu_stage_ops gradient_gpu_ops = {

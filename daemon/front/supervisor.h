@@ -46,7 +46,7 @@ int supervisor_start(struct supervisor *supervisor);
 // device.
 int supervisor_reconfigure(struct supervisor *supervisor,
                            const struct supervisor_settings *settings);
-// Takes the texts of `settings`, which differ from those in use in nothing but the block sizes, and
+// Takes the texts of `settings`, which differ from those in use in nothing but `kernels`, and
 // tells a running process of these (CONFIG_KERNEL_COUNT): it goes on. -ENOMEM: nothing changed.
 int supervisor_set_blocks(struct supervisor *supervisor, const struct supervisor_settings *settings,
                           const struct config_block *blocks);

@@ -16,7 +16,7 @@
 //
 // Into the file $FAKE_CAMERA_RECORD each process writes a line for what it is told: "PID configure
 // BACKEND BLOCKS", "PID blocks BLOCKS", "PID try-gpu BACKEND"; BLOCKS are "32x8 0x0 0x0", in the
-// order of enum config_kernel.
+// order of enum config_kernel, with " rows 16" behind them where the first has rows.
 
 #include "config/config.h"
 #include "daemon/link/link.h"
@@ -77,8 +77,11 @@ static void record(const char *format, ...)
 
 static void record_blocks(const char *what, const struct config_block *blocks)
 {
-    record("%s %dx%d %dx%d %dx%d\n", what, blocks[0].x, blocks[0].y, blocks[1].x, blocks[1].y,
-           blocks[2].x, blocks[2].y);
+    g_autofree char *rows =
+        blocks[0].rows ? g_strdup_printf(" rows %d", blocks[0].rows) : g_strdup("");
+
+    record("%s %dx%d %dx%d %dx%d%s\n", what, blocks[0].x, blocks[0].y, blocks[1].x, blocks[1].y,
+           blocks[2].x, blocks[2].y, rows);
 }
 
 static GstElement *make_pipeline(const char *source, int key_frame_distance)

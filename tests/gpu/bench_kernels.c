@@ -191,7 +191,7 @@ static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
 
     for (size_t i = 0; i < ARRAY_LENGTH(views) && r == 0; i++) {
         r = measure_view(bench, views[i].kind, views[i].from, views[i].to, width, height,
-                         (struct config_block){0, 0});
+                         (struct config_block){0, 0, 0});
         if (i == 0 && r == 0) {
             r = measure_npp(bench, width, height);
         }
@@ -201,9 +201,9 @@ static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
 
 static int measure_blocks(struct bench *bench, uint32_t width, uint32_t height)
 {
-    static const struct config_block blocks[] = {{128, 1}, {32, 8}, {32, 4},  {64, 4},
-                                                 {256, 1}, {64, 1}, {16, 16}, {32, 16},
-                                                 {64, 8},  {32, 2}, {64, 2},  {128, 2}};
+    static const struct config_block blocks[] = {{128, 1, 0}, {32, 8, 0}, {32, 4, 0},  {64, 4, 0},
+                                                 {256, 1, 0}, {64, 1, 0}, {16, 16, 0}, {32, 16, 0},
+                                                 {64, 8, 0},  {32, 2, 0}, {64, 2, 0},  {128, 2, 0}};
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_LENGTH(blocks) && r == 0; i++) {

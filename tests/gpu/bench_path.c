@@ -198,11 +198,10 @@ static int add_rows(struct path *path, struct error *error)
 
     for (size_t i = 0; i < 2 * ARRAY_LENGTH(rows) && r == 0; i++) {
         struct way *way = &path->ways[path->count++];
-        struct config_block block =
-            i % 2 ? (struct config_block){32, 8} : (struct config_block){128, 1};
+        struct config_block block = i % 2 ? (struct config_block){32, 8, (int)rows[i / 2]}
+                                          : (struct config_block){128, 1, (int)rows[i / 2]};
 
         r = way_init(path, way, CONFIG_MEMORY_REGISTERED, false, error);
-        way->stage.kernel.tile.height = rows[i / 2];
         r = r < 0 ? r : gpu_kernel_set_block(&way->stage.kernel, block, error);
         snprintf(way->name, sizeof way->name, "registered, %u rows, [%d, %d]", rows[i / 2], block.x,
                  block.y);

@@ -67,9 +67,7 @@ static int compute(struct check *check, const struct check_case *what, const str
     struct gpu_stage stage;
     int r = gpu_stage_init(&stage, check->gpu, &setup, false, error);
 
-    if (rows > 0) {
-        stage.kernel.tile.height = rows;
-    }
+    block.rows = (int)rows;
     r = r < 0 ? r : gpu_kernel_set_block(&stage.kernel, block, error);
     if (r == 0 && (driver->copy_to_device(address, input->data, input->layout.size,
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS ||

@@ -43,7 +43,7 @@ static struct {
 } machine;
 
 // A block that no GPU takes.
-static const struct config_block illegal = {2000, 1};
+static const struct config_block illegal = {2000, 1, 0};
 
 static void play_machine(void)
 {
@@ -254,7 +254,8 @@ bool view_take_refusal(struct view *view, struct error *ret_why)
     bool refused = view->refused;
 
     if (refused) {
-        error_set(ret_why, 0, "the launch of block [%d, %d] failed", view->block.x, view->block.y);
+        error_set(ret_why, 0, "the launch of block [%d, %d], %d rows, failed", view->block.x,
+                  view->block.y, view->block.rows);
     }
     view->refused = false;
     return refused;

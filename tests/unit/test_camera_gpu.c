@@ -97,7 +97,7 @@ static void test_a_lost_gpu_ends_the_process_with_its_sentence(void **state)
 
 static void test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own(void **state)
 {
-    static const struct config_block bad[CONFIG_KERNEL_COUNT] = {{2000, 1}};
+    static const struct config_block bad[CONFIG_KERNEL_COUNT] = {{2000, 1, 0}};
     struct front front;
 
     machine.hangs = true;
@@ -123,7 +123,7 @@ static bool has_said_what_is_kept(const struct front *front)
 static bool has_said_that_a_launch_failed(const struct front *front)
 {
     (void)front;
-    return times_said("the launch of block [64, 4] failed\n") > 0;
+    return times_said("the launch of block [64, 4], 16 rows, failed\n") > 0;
 }
 
 static bool has_said_that_it_is_slow(const struct front *front)
@@ -134,9 +134,9 @@ static bool has_said_that_it_is_slow(const struct front *front)
 
 static void test_blocks_to_complain_of_are_told_once_and_cost_no_frame(void **state)
 {
-    static const struct config_block good[CONFIG_KERNEL_COUNT] = {{64, 4}},
-                                     bad[CONFIG_KERNEL_COUNT] = {{2000, 1}},
-                                     slow[CONFIG_KERNEL_COUNT] = {{1, 8}};
+    static const struct config_block good[CONFIG_KERNEL_COUNT] = {{64, 4, 16}},
+                                     bad[CONFIG_KERNEL_COUNT] = {{2000, 1, 0}},
+                                     slow[CONFIG_KERNEL_COUNT] = {{1, 8, 0}};
     struct front front;
 
     begin(&front, CAMERA);

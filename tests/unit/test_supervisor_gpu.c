@@ -67,7 +67,7 @@ static bool is_told_to_try_twice(struct fixture *fixture)
 
 static bool is_told_blocks(struct fixture *fixture)
 {
-    return count_told(fixture, "blocks 32x8 0x0 64x4", NULL) > 0;
+    return count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", NULL) > 0;
 }
 
 static void fail_gpu(struct fixture *fixture)
@@ -257,9 +257,10 @@ static void test_a_stopped_supervisor_starts_nothing_after_a_fault(void **state)
 
 static void test_other_blocks_reach_the_running_process_and_the_next(void **state)
 {
-    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 8}, {0, 0}, {64, 4}};
-    static const char kernels[] =
-        "kernels = { gradient = { block = [32, 8]; }; convert = { block = [64, 4]; }; };";
+    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
+        {32, 8, 16}, {0, 0, 0}, {64, 4, 0}};
+    static const char kernels[] = "kernels = { gradient = { rows = 16; block = [32, 8]; }; convert "
+                                  "= { block = [64, 4]; }; };";
     struct fixture *fixture = *state;
     struct supervisor_settings settings = make_settings(fixture);
     g_autofree char *text = g_strconcat(kernels, CAMERA, NULL);
@@ -272,15 +273,15 @@ static void test_other_blocks_reach_the_running_process_and_the_next(void **stat
     settings.configuration = other;
     assert_int_equal(supervisor_set_blocks(fixture->supervisor, &settings, blocks), 0);
     wait_until(fixture, is_told_blocks);
-    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4", &told), 1);
+    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", &told), 1);
     assert_int_equal(told, pid);
     assert_int_equal(describe(fixture).pid, pid);
 
     kill(pid, SIGKILL);
     wait_until(fixture, is_restarted);
     wait_until(fixture, has_gpu);
-    assert_int_equal(count_told(fixture, "configure auto 32x8 0x0 64x4", NULL), 1);
-    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4", NULL), 1);
+    assert_int_equal(count_told(fixture, "configure auto 32x8 0x0 64x4 rows 16", NULL), 1);
+    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", NULL), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
