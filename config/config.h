@@ -29,7 +29,13 @@ enum config_source {
 // How a v4l2 source gets its frames: auto tries USERPTR, then MMAP with one counted copy.
 enum config_v4l2_io { CONFIG_V4L2_IO_AUTO, CONFIG_V4L2_IO_USERPTR, CONFIG_V4L2_IO_MMAP };
 enum config_view_kind { CONFIG_VIEW_CAMERA, CONFIG_VIEW_GRAY, CONFIG_VIEW_EDGES };
-enum config_operator { CONFIG_OPERATOR_SOBEL };
+enum config_operator {
+    CONFIG_OPERATOR_SOBEL,
+    CONFIG_OPERATOR_SOBEL5,
+    CONFIG_OPERATOR_SCHARR,
+    CONFIG_OPERATOR_PREWITT,
+    CONFIG_OPERATOR_COUNT,
+};
 enum config_norm { CONFIG_NORM_L2, CONFIG_NORM_L1 };
 enum config_codec { CONFIG_CODEC_H264 };
 // Which encoder element: auto walks nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc.

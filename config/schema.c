@@ -85,7 +85,13 @@ static const char *const view_words[] = {
     [CONFIG_VIEW_EDGES] = "edges",
     NULL,
 };
-static const char *const operator_words[] = {[CONFIG_OPERATOR_SOBEL] = "sobel", NULL};
+static const char *const operator_words[] = {
+    [CONFIG_OPERATOR_SOBEL] = "sobel",
+    [CONFIG_OPERATOR_SOBEL5] = "sobel5",
+    [CONFIG_OPERATOR_SCHARR] = "scharr",
+    [CONFIG_OPERATOR_PREWITT] = "prewitt",
+    NULL,
+};
 static const char *const norm_words[] = {[CONFIG_NORM_L2] = "l2", [CONFIG_NORM_L1] = "l1", NULL};
 static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
 static const char *const encoder_words[] = {
@@ -106,7 +112,9 @@ static const struct schema_key view_keys[] = {
      .help = "What viewers see: the camera's picture, its luma, or the strength of its edges."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = BIT(CONFIG_VIEW_EDGES),
-     .help = "The pair of 3x3 filters that measures the gradient."},
+     .help =
+         "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
+         "at 3x3. Their strengths differ: take gain to match."},
     {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
      .used_by = BIT(CONFIG_VIEW_EDGES),
      .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},

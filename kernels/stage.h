@@ -14,6 +14,8 @@
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
 
+#define STAGE_RADIUS_MAX 4
+
 struct stage;
 
 enum stage_kind {
@@ -33,8 +35,7 @@ struct stage_setup {
 
 struct stage_ops {
     const char *name;
-    unsigned radius; // rows of input needed above and below; the runner replicates the border
-    // Fills in the stage's parameters. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
+    // Fills in the stage's parameters and radius. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
     int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
     void (*finish)(struct stage *stage); // NULL: nothing to do
     // Bytes of zeroed scratch memory, aligned to 64, that run_row() wants. NULL: none.
@@ -50,6 +51,9 @@ struct stage_ops {
 
 struct stage {
     const struct stage_ops *ops;
+    // Row stage: rows of input needed above and below, at most STAGE_RADIUS_MAX; the runner
+    // replicates the border.
+    unsigned radius;
     union {
         struct gray gray;
         struct gradient gradient;

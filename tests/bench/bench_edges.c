@@ -20,6 +20,10 @@ static const struct job jobs[] = {
     {"edges l2", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1.0}},
     {"edges l1", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L1, .gain = 1.0}},
     {"edges l2 gain 1.5", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1.5}},
+    {"edges l1 gain 1.5", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L1, .gain = 1.5}},
+    {"scharr l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SCHARR, .gain = 1.0}},
+    {"prewitt l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_PREWITT, .gain = 1.0}},
+    {"sobel5 l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SOBEL5, .gain = 1.0}},
     {"gray", {.view = CONFIG_VIEW_GRAY}},
     {"camera", {.view = CONFIG_VIEW_CAMERA}},
 };

@@ -26,9 +26,23 @@ def gray(bgr):
     return cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
 
 
-def edges(gray, norm="l2", gain=1.0):
-    gx = cv2.Sobel(gray, cv2.CV_16S, 1, 0, ksize=3, borderType=cv2.BORDER_REPLICATE)
-    gy = cv2.Sobel(gray, cv2.CV_16S, 0, 1, ksize=3, borderType=cv2.BORDER_REPLICATE)
+OPERATORS = ["sobel", "sobel5", "scharr", "prewitt"]
+
+
+def derivative(gray, operator, dx, dy):
+    border = {"borderType": cv2.BORDER_REPLICATE}
+    if operator == "scharr":
+        return cv2.Scharr(gray, cv2.CV_16S, dx, dy, **border)
+    if operator == "prewitt":
+        derive, smooth = np.array([-1.0, 0, 1]), np.array([1.0, 1, 1])
+        across, down = (derive, smooth) if dx else (smooth, derive)
+        return cv2.sepFilter2D(gray, cv2.CV_16S, across, down, **border)
+    size = 5 if operator == "sobel5" else 3
+    return cv2.Sobel(gray, cv2.CV_16S, dx, dy, ksize=size, **border)
+
+
+def edges(gray, norm="l2", gain=1.0, operator="sobel"):
+    gx, gy = derivative(gray, operator, 1, 0), derivative(gray, operator, 0, 1)
     gx, gy = gx.astype(np.float64), gy.astype(np.float64)
     magnitude = np.sqrt(gx * gx + gy * gy) if norm == "l2" else np.abs(gx) + np.abs(gy)
     return np.minimum(255, np.rint(gain * magnitude)).astype(np.uint8)

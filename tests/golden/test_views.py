@@ -52,6 +52,15 @@ def test_edges_with_a_gain_round_as_numpy_does(process, tmp_path, picture, norm,
     assert_equal(got, oracle.edges(gray, norm, gain))
 
 
+@pytest.mark.parametrize("operator", oracle.OPERATORS)
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("gain", [1.0, 0.0833, 0.25])
+def test_every_operator_is_opencvs(process, tmp_path, picture, operator, norm, gain):
+    got = compute(process, tmp_path, picture, "--set", f"operator={operator}",
+                  "--set", f"norm={norm}", "--set", f"gain={gain!r}")
+    assert_equal(got, oracle.edges(oracle.gray(picture), norm, gain, operator))
+
+
 def test_a_png_is_read_exactly(process, tmp_path):
     name = oracle.DATA / "chelsea.png"
     assert process("--view", "camera", name, tmp_path / "out.ppm").returncode == 0
@@ -62,13 +71,15 @@ def test_a_png_is_read_exactly(process, tmp_path):
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("operator", oracle.OPERATORS)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_every_size_replicates_its_border(process, tmp_path, size, norm):
+def test_every_size_replicates_its_border(process, tmp_path, size, operator, norm):
     width, height = size
     noise = np.random.default_rng(width * 10007 + height).integers(0, 256, (height, width, 3))
     image = noise.astype(np.uint8)
-    got = compute(process, tmp_path, image, "--set", f"norm={norm}")
-    assert_equal(got, oracle.edges(oracle.gray(image), norm))
+    got = compute(process, tmp_path, image, "--set", f"norm={norm}",
+                  "--set", f"operator={operator}")
+    assert_equal(got, oracle.edges(oracle.gray(image), norm, 1.0, operator))
 
 
 def test_random_pictures_equal_opencv(process, tmp_path):
@@ -80,9 +91,11 @@ def test_random_pictures_equal_opencv(process, tmp_path):
         spread = chance.integers(1, 257)
         image = chance.integers(0, spread, (height, width, 3)).astype(np.uint8)
         norm = ["l2", "l1"][chance.integers(2)]
-        gain = float(chance.choice([1.0, chance.uniform(0.05, 4)]))
-        got = compute(process, tmp_path, image, "--set", f"norm={norm}", "--set", f"gain={gain!r}")
-        assert_equal(got, oracle.edges(oracle.gray(image), norm, gain))
+        operator = chance.choice(oracle.OPERATORS)
+        gain = float(chance.choice([1.0, 0.5, 10.0 ** chance.uniform(-2, 1)]))
+        got = compute(process, tmp_path, image, "--set", f"operator={operator}",
+                      "--set", f"norm={norm}", "--set", f"gain={gain!r}")
+        assert_equal(got, oracle.edges(oracle.gray(image), norm, gain, operator))
 
 
 def test_gray_in_every_colour_is_opencvs(process, tmp_path):

@@ -247,6 +247,8 @@ static void test_view_keys_are_set_from_text(void **state)
     assert_number_equal(view->gain, 2.0);
     assert_int_equal(config_view_set(view, "norm", "l1", &error), 0);
     assert_int_equal(view->norm, CONFIG_NORM_L1);
+    assert_int_equal(config_view_set(view, "operator", "prewitt", &error), 0);
+    assert_int_equal(view->operator, CONFIG_OPERATOR_PREWITT);
     assert_int_equal(config_view_set(view, "name", "7", &error), 0);
     assert_string_equal(view->name, "7");
     assert_int_equal(config_view_set(view, "bitrate_kbps", "500", &error), 0);

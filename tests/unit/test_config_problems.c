@@ -159,8 +159,9 @@ static void test_unknown_words_get_the_list_and_the_nearest(void **state)
          "mean \"edges\"?"},
         {"cameras = ( { views = ( { view = \"motion\"; } ); } );",
          "cameras[0].views[0].view: got \"motion\", allowed: \"camera\", \"gray\", \"edges\""},
-        {"cameras = ( { views = ( { operator = \"scharr\"; } ); } );",
-         "cameras[0].views[0].operator: got \"scharr\", allowed: \"sobel\""},
+        {"cameras = ( { views = ( { operator = \"sharr\"; } ); } );",
+         "cameras[0].views[0].operator: got \"sharr\", allowed: \"sobel\", \"sobel5\", "
+         "\"scharr\", \"prewitt\"; did you mean \"scharr\"?"},
         {"cameras = ( { views = ( { codec = \"h265\"; } ); } );",
          "cameras[0].views[0].codec: got \"h265\", allowed: \"h264\"; did you mean \"h264\"?"},
         {"cameras = ( { views = ( { encoder = \"x264\"; } ); } );",

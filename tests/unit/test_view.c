@@ -1,7 +1,6 @@
 // Views against values worked by hand, and OpenCV's colour conversions quoted as numbers.
 #include "unit.h"
-
-#include "kernels/view.h"
+#include "view_harness.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,41 +26,6 @@ static const uint8_t ramp_half[9] = {2, 2, 2, 4, 4, 4, 2, 2, 2};
 // 16 + 219 m / 255 rounded, of ramp_l2.
 static const uint8_t ramp_l2_luma[9] = {124, 140, 124, 225, 233, 225, 124, 140, 124};
 
-// A frame whose rows lie `padding` bytes further apart than they need, garbage in between.
-static struct frame *new_frame(const char *format, uint32_t width, uint32_t height, size_t padding)
-{
-    struct frame_layout layout;
-    struct frame_pool *pool;
-    struct frame *frame;
-    size_t size = 0;
-
-    frame_layout_init(&layout, pixel_format_by_name(format), width, height, 1);
-    for (unsigned i = 0; i < layout.format->plane_count; i++) {
-        layout.planes[i].offset = size + padding;
-        layout.planes[i].stride += padding;
-        size += padding + layout.planes[i].stride * layout.planes[i].rows;
-    }
-    layout.size = size;
-    assert_int_equal(frame_pool_new(&layout, 1, frame_allocator_host(), &pool), 0);
-    frame = frame_pool_take(pool);
-    frame_pool_unref(pool);
-    memset(frame->data, 0xee, size);
-    return frame;
-}
-
-static void set_row(struct frame *frame, unsigned plane, uint32_t y, const void *bytes)
-{
-    memcpy(frame_plane(frame, plane) + y * frame->layout.planes[plane].stride, bytes,
-           frame->layout.planes[plane].width_bytes);
-}
-
-static void assert_row(const struct frame *frame, unsigned plane, uint32_t y, const void *bytes,
-                       size_t count)
-{
-    assert_memory_equal(frame_plane(frame, plane) + y * frame->layout.planes[plane].stride, bytes,
-                        count);
-}
-
 static void assert_pixels(const struct frame *frame, const uint8_t *expected)
 {
     for (uint32_t y = 0; y < 3; y++) {
@@ -80,26 +44,6 @@ static struct frame *new_ramp(const char *name, size_t padding)
                               i % 3 * format->luma_step] = ramp[i];
     }
     return frame;
-}
-
-// One picture through a view of its own; the input is dropped.
-static struct frame *compute(const struct config_view *settings, struct frame *input,
-                             enum view_output kind)
-{
-    struct view *view;
-    struct frame *output;
-    const struct view_setup setup = {.settings = settings,
-                                     .input = &input->layout,
-                                     .output = kind,
-                                     .frames = 1,
-                                     .allocator = frame_allocator_host()};
-
-    assert_int_equal(view_new(&setup, NULL, &view), 0);
-    assert_int_equal(view_run(view, input, NULL, &output), 0);
-    assert_true(frame_layout_equal(view_output_layout(view), &output->layout));
-    view_free(view);
-    frame_unref(input);
-    return output;
 }
 
 static void test_edges_of_a_ramp_are_as_worked_by_hand(void **state)
