@@ -92,6 +92,7 @@ static const char *const operator_words[] = {
     [CONFIG_OPERATOR_PREWITT] = "prewitt",
     NULL,
 };
+static const int blur_sides[] = {0, 3, 5};
 static const char *const norm_words[] = {[CONFIG_NORM_L2] = "l2", [CONFIG_NORM_L1] = "l1", NULL};
 static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
 static const char *const encoder_words[] = {
@@ -115,6 +116,10 @@ static const struct schema_key view_keys[] = {
      .help =
          "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
          "at 3x3. Their strengths differ: take gain to match."},
+    {"blur", SCHEMA_INTEGER, VIEW_FIELD(blur), .unit = "pixels", .choices = blur_sides,
+     .maximum = 5, .default_text = "0", .used_by = BIT(CONFIG_VIEW_EDGES),
+     .help = "The side of the square of binomial weights that smooths the picture before its "
+             "gradient is measured; 0 leaves it as it is."},
     {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
      .used_by = BIT(CONFIG_VIEW_EDGES),
      .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},

@@ -33,6 +33,7 @@ struct schema_key {
     bool even;                // INTEGER: no odd ones
     const char *unit;         // "pixels"; NULL: none
     double minimum, maximum;  // INTEGER, NUMBER, and the elements of a LIST, both included
+    const int *choices;       // INTEGER: the only ones allowed, the largest last; NULL: all
     const char *const *words; // WORD: by enum value, NULL at the end
     const struct schema_rule *rule;
     const char *default_text;         // as config_view_set() takes it; NULL: `default_note`

@@ -84,6 +84,16 @@ static void print_words(FILE *file, const struct schema_key *key)
     }
 }
 
+static void print_choices(FILE *file, const struct schema_key *key)
+{
+    const int *choice = key->choices;
+
+    for (; *choice < key->maximum; choice++) {
+        fprintf(file, "%d, ", *choice);
+    }
+    fprintf(file, "%d (%s)", *choice, key->unit);
+}
+
 void schema_print_allowed(FILE *file, const struct schema_key *key)
 {
     switch (key->type) {
@@ -92,6 +102,10 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
         break;
     case SCHEMA_INTEGER:
     case SCHEMA_NUMBER:
+        if (key->choices) {
+            print_choices(file, key);
+            break;
+        }
         fprintf(file, "%s from ",
                 key->type == SCHEMA_NUMBER ? "a number"
                 : key->even                ? "an even integer"

@@ -45,6 +45,16 @@ static bool in_range(const struct schema_key *key, double number)
     return number >= key->minimum && number <= key->maximum;
 }
 
+static bool is_choice(const struct schema_key *key, long long integer)
+{
+    const int *choice = key->choices;
+
+    while (*choice != integer && *choice < key->maximum) {
+        choice++;
+    }
+    return *choice == integer;
+}
+
 int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
                   struct error *error)
 {
@@ -60,7 +70,8 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
         }
         return assign_string(field(key, object), value->string);
     case SCHEMA_INTEGER:
-        if (!in_range(key, number) || (key->even && value->integer % 2 != 0)) {
+        if (!in_range(key, number) || (key->even && value->integer % 2 != 0) ||
+            (key->choices && !is_choice(key, value->integer))) {
             return refuse(key, value, error);
         }
         *(int *)field(key, object) = (int)value->integer;

@@ -10,6 +10,7 @@
 
 #include "capture/frame.h"
 #include "config/config.h"
+#include "kernels/blur.h"
 #include "kernels/convert.h"
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
@@ -20,6 +21,7 @@ struct stage;
 
 enum stage_kind {
     STAGE_GRAY,     // plane 0 of any format to gray rows
+    STAGE_BLUR,     // gray rows to smoother ones
     STAGE_GRADIENT, // gray rows to magnitudes
     STAGE_COMPOSE,  // computed gray, 0..255, to limited range luma
     STAGE_CONVERT,  // frame stage: a picture to another pixel format
@@ -56,6 +58,7 @@ struct stage {
     unsigned radius;
     union {
         struct gray gray;
+        struct blur blur;
         struct gradient gradient;
         struct convert convert;
     };

@@ -46,8 +46,10 @@ static void plan_camera(struct plan *plan, const struct pixel_format *input, boo
     }
 }
 
-static void plan_gray(struct plan *plan, const struct pixel_format *input, bool edges, bool exact)
+static void plan_gray(struct plan *plan, const struct config_view *settings,
+                      const struct pixel_format *input, bool exact)
 {
+    bool edges = settings->view == CONFIG_VIEW_EDGES;
     bool rgb = input->luma_step == 0, in_place = input->luma_step == 1 && edges;
 
     plan->format = exact ? "GREY" : "NV12";
@@ -57,6 +59,9 @@ static void plan_gray(struct plan *plan, const struct pixel_format *input, bool 
     }
     if (!in_place) {
         plan_add(plan, STAGE_GRAY);
+    }
+    if (edges && settings->blur != 0) {
+        plan_add(plan, STAGE_BLUR);
     }
     if (edges) {
         plan_add(plan, STAGE_GRADIENT);
@@ -77,10 +82,8 @@ static struct plan plan_make(const struct config_view *settings, const struct pi
         plan_camera(&plan, input, exact);
         break;
     case CONFIG_VIEW_GRAY:
-        plan_gray(&plan, input, false, exact);
-        break;
     case CONFIG_VIEW_EDGES:
-        plan_gray(&plan, input, true, exact);
+        plan_gray(&plan, settings, input, exact);
         break;
     }
     return plan;

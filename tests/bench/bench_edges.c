@@ -1,6 +1,8 @@
 // Time of each view beside a memcpy of the same input frame in the same run, medians.
 //
 //   bench_edges [--json] [--runs N]        never fails by time
+#include "tests/bench/bench.h"
+
 #include "kernels/magnitude.h"
 #include "kernels/view.h"
 
@@ -24,6 +26,8 @@ static const struct job jobs[] = {
     {"scharr l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SCHARR, .gain = 1.0}},
     {"prewitt l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_PREWITT, .gain = 1.0}},
     {"sobel5 l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SOBEL5, .gain = 1.0}},
+    {"blur 3, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 3, .gain = 1.0}},
+    {"blur 5, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 5, .gain = 1.0}},
     {"gray", {.view = CONFIG_VIEW_GRAY}},
     {"camera", {.view = CONFIG_VIEW_CAMERA}},
 };
@@ -34,21 +38,6 @@ static const struct {
 } sizes[] = {{"720p", 1280, 720}, {"1080p", 1920, 1080}, {"4K", 3840, 2160}};
 
 static const char *const formats[] = {"GREY", "NV12", "YUYV"};
-
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median_us(int64_t *times, unsigned runs)
-{
-    unsigned middle = runs / 2;
-
-    qsort(times, runs, sizeof *times, compare_times);
-    return (double)times[middle] / NS_PER_US;
-}
 
 // A scene with soft shapes and noise, neither flat nor pure noise.
 static void draw(struct frame *frame)

@@ -41,7 +41,14 @@ def derivative(gray, operator, dx, dy):
     return cv2.Sobel(gray, cv2.CV_16S, dx, dy, ksize=size, **border)
 
 
-def edges(gray, norm="l2", gain=1.0, operator="sobel"):
+def blurred(gray, side):
+    if side == 0:
+        return gray
+    return cv2.GaussianBlur(gray, (side, side), 0, borderType=cv2.BORDER_REPLICATE)
+
+
+def edges(gray, norm="l2", gain=1.0, operator="sobel", blur=0):
+    gray = blurred(gray, blur)
     gx, gy = derivative(gray, operator, 1, 0), derivative(gray, operator, 0, 1)
     gx, gy = gx.astype(np.float64), gy.astype(np.float64)
     magnitude = np.sqrt(gx * gx + gy * gy) if norm == "l2" else np.abs(gx) + np.abs(gy)

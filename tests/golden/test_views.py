@@ -61,6 +61,14 @@ def test_every_operator_is_opencvs(process, tmp_path, picture, operator, norm, g
     assert_equal(got, oracle.edges(oracle.gray(picture), norm, gain, operator))
 
 
+@pytest.mark.parametrize("blur", [3, 5])
+@pytest.mark.parametrize("operator", oracle.OPERATORS)
+def test_a_blur_before_the_gradient_is_opencvs(process, tmp_path, picture, operator, blur):
+    got = compute(process, tmp_path, picture, "--set", f"blur={blur}",
+                  "--set", f"operator={operator}")
+    assert_equal(got, oracle.edges(oracle.gray(picture), operator=operator, blur=blur))
+
+
 def test_a_png_is_read_exactly(process, tmp_path):
     name = oracle.DATA / "chelsea.png"
     assert process("--view", "camera", name, tmp_path / "out.ppm").returncode == 0
@@ -71,15 +79,16 @@ def test_a_png_is_read_exactly(process, tmp_path):
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("operator", oracle.OPERATORS)
+@pytest.mark.parametrize("operator, blur", [*((name, 0) for name in oracle.OPERATORS),
+                                            ("sobel", 3), ("sobel", 5), ("sobel5", 5)])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_every_size_replicates_its_border(process, tmp_path, size, operator, norm):
+def test_every_size_replicates_its_border(process, tmp_path, size, operator, blur, norm):
     width, height = size
     noise = np.random.default_rng(width * 10007 + height).integers(0, 256, (height, width, 3))
     image = noise.astype(np.uint8)
     got = compute(process, tmp_path, image, "--set", f"norm={norm}",
-                  "--set", f"operator={operator}")
-    assert_equal(got, oracle.edges(oracle.gray(image), norm, 1.0, operator))
+                  "--set", f"operator={operator}", "--set", f"blur={blur}")
+    assert_equal(got, oracle.edges(oracle.gray(image), norm, 1.0, operator, blur))
 
 
 def test_random_pictures_equal_opencv(process, tmp_path):
@@ -92,10 +101,11 @@ def test_random_pictures_equal_opencv(process, tmp_path):
         image = chance.integers(0, spread, (height, width, 3)).astype(np.uint8)
         norm = ["l2", "l1"][chance.integers(2)]
         operator = chance.choice(oracle.OPERATORS)
+        blur = int(chance.choice([0, 3, 5]))
         gain = float(chance.choice([1.0, 0.5, 10.0 ** chance.uniform(-2, 1)]))
         got = compute(process, tmp_path, image, "--set", f"operator={operator}",
-                      "--set", f"norm={norm}", "--set", f"gain={gain!r}")
-        assert_equal(got, oracle.edges(oracle.gray(image), norm, gain, operator))
+                      "--set", f"norm={norm}", "--set", f"gain={gain!r}", "--set", f"blur={blur}")
+        assert_equal(got, oracle.edges(oracle.gray(image), norm, gain, operator, blur))
 
 
 def test_gray_in_every_colour_is_opencvs(process, tmp_path):

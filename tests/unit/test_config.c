@@ -249,6 +249,10 @@ static void test_view_keys_are_set_from_text(void **state)
     assert_int_equal(view->norm, CONFIG_NORM_L1);
     assert_int_equal(config_view_set(view, "operator", "prewitt", &error), 0);
     assert_int_equal(view->operator, CONFIG_OPERATOR_PREWITT);
+    assert_int_equal(config_view_set(view, "blur", "5", &error), 0);
+    assert_int_equal(view->blur, 5);
+    assert_int_equal(config_view_set(view, "blur", "3", &error), 0);
+    assert_int_equal(view->blur, 3);
     assert_int_equal(config_view_set(view, "name", "7", &error), 0);
     assert_string_equal(view->name, "7");
     assert_int_equal(config_view_set(view, "bitrate_kbps", "500", &error), 0);
@@ -268,9 +272,11 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"norm", "l3", "norm: got \"l3\", allowed: \"l2\", \"l1\"; did you mean \"l2\"?"},
         {"bitrate_kbps", "99999999999999999999",
          "bitrate_kbps: got the number 1e+20, allowed: an integer from 64 to 100000 (kbit/s)"},
+        {"blur", "4", "blur: got 4, allowed: 0, 3, 5 (pixels)"},
+        {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"low", "50",
-         "low: unknown key, allowed: name, view, operator, norm, gain, codec, encoder, "
+         "low: unknown key, allowed: name, view, operator, blur, norm, gain, codec, encoder, "
          "bitrate_kbps, keyframe_s"},
     };
     struct config_view *view = NULL;

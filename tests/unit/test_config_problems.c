@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define VIEW_KEYS "name, view, operator, norm, gain, codec, encoder, bitrate_kbps, keyframe_s"
+#define VIEW_KEYS "name, view, operator, blur, norm, gain, codec, encoder, bitrate_kbps, keyframe_s"
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
     "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts"
@@ -124,8 +124,8 @@ static void test_unknown_keys_get_the_nearest_or_all(void **state)
         {"kernels = { gradient = { block = 3; }; };",
          "kernels: unknown key, allowed: backend, memory, rtsp, control, cameras"},
         {"rtsp = { tls = true; };", "rtsp.tls: unknown key, allowed: address, port"},
-        {"cameras = ( { views = ( { blur = 3; } ); } );",
-         "cameras[0].views[0].blur: unknown key, allowed: " VIEW_KEYS},
+        {"cameras = ( { views = ( { zoom = 3; } ); } );",
+         "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
         {"cameras = ( { views = ( { threshold = 80; } ); } );",
          "cameras[0].views[0].threshold: unknown key, allowed: " VIEW_KEYS},
         {"cameras = ( { views = ( { low = 50; } ); } );",
