@@ -28,7 +28,12 @@ enum config_source {
 };
 // How a v4l2 source gets its frames: auto tries USERPTR, then MMAP with one counted copy.
 enum config_v4l2_io { CONFIG_V4L2_IO_AUTO, CONFIG_V4L2_IO_USERPTR, CONFIG_V4L2_IO_MMAP };
-enum config_view_kind { CONFIG_VIEW_CAMERA, CONFIG_VIEW_GRAY, CONFIG_VIEW_EDGES };
+enum config_view_kind {
+    CONFIG_VIEW_CAMERA,
+    CONFIG_VIEW_GRAY,
+    CONFIG_VIEW_EDGES,
+    CONFIG_VIEW_BINARY,
+};
 enum config_operator {
     CONFIG_OPERATOR_SOBEL,
     CONFIG_OPERATOR_SOBEL5,
@@ -53,7 +58,8 @@ struct config_view {
     enum config_operator operator;
     int blur; // 0, 3 or 5: the side of the square that smooths first
     enum config_norm norm;
-    double gain; // factor on the magnitude before rounding
+    double gain;   // factor on the magnitude before rounding
+    int threshold; // 1..255: what is as strong becomes white
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;

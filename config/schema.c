@@ -83,6 +83,7 @@ static const char *const view_words[] = {
     [CONFIG_VIEW_CAMERA] = "camera",
     [CONFIG_VIEW_GRAY] = "gray",
     [CONFIG_VIEW_EDGES] = "edges",
+    [CONFIG_VIEW_BINARY] = "binary",
     NULL,
 };
 static const char *const operator_words[] = {
@@ -104,28 +105,33 @@ static const char *const encoder_words[] = {
     NULL,
 };
 
+#define WITH_GRADIENT (BIT(CONFIG_VIEW_EDGES) | BIT(CONFIG_VIEW_BINARY))
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
     {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &name_rule,
      .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
-     .help = "What viewers see: the camera's picture, its luma, or the strength of its edges."},
+     .help = "What viewers see: the camera's picture, its luma, the strength of its edges, or the "
+             "strong edges in white."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
-     .default_text = "sobel", .used_by = BIT(CONFIG_VIEW_EDGES),
+     .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
          "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
          "at 3x3. Their strengths differ: take gain to match."},
     {"blur", SCHEMA_INTEGER, VIEW_FIELD(blur), .unit = "pixels", .choices = blur_sides,
-     .maximum = 5, .default_text = "0", .used_by = BIT(CONFIG_VIEW_EDGES),
+     .maximum = 5, .default_text = "0", .used_by = WITH_GRADIENT,
      .help = "The side of the square of binomial weights that smooths the picture before its "
              "gradient is measured; 0 leaves it as it is."},
     {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
-     .used_by = BIT(CONFIG_VIEW_EDGES),
+     .used_by = WITH_GRADIENT,
      .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},
     {"gain", SCHEMA_NUMBER, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01, .maximum = 100,
-     .default_text = "1.0", .used_by = BIT(CONFIG_VIEW_EDGES),
+     .default_text = "1.0", .used_by = WITH_GRADIENT,
      .help = "Multiplies the edge strength before it is rounded and limited to 255."},
+    {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
+     .maximum = 255, .default_text = "80", .used_by = BIT(CONFIG_VIEW_BINARY),
+     .help = "Edges at least as strong become white, everything else black."},
     {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",
      .help = "The compression of the stream."},
     {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .words = encoder_words, .default_text = "auto",

@@ -14,17 +14,19 @@
 #include "kernels/convert.h"
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
+#include "kernels/threshold.h"
 
 #define STAGE_RADIUS_MAX 4
 
 struct stage;
 
 enum stage_kind {
-    STAGE_GRAY,     // plane 0 of any format to gray rows
-    STAGE_BLUR,     // gray rows to smoother ones
-    STAGE_GRADIENT, // gray rows to magnitudes
-    STAGE_COMPOSE,  // computed gray, 0..255, to limited range luma
-    STAGE_CONVERT,  // frame stage: a picture to another pixel format
+    STAGE_GRAY,      // plane 0 of any format to gray rows
+    STAGE_BLUR,      // gray rows to smoother ones
+    STAGE_GRADIENT,  // gray rows to magnitudes
+    STAGE_THRESHOLD, // gray rows to 0 and 255
+    STAGE_COMPOSE,   // computed gray, 0..255, to limited range luma
+    STAGE_CONVERT,   // frame stage: a picture to another pixel format
     STAGE_KIND_COUNT,
 };
 
@@ -60,6 +62,7 @@ struct stage {
         struct gray gray;
         struct blur blur;
         struct gradient gradient;
+        struct threshold threshold;
         struct convert convert;
     };
 };

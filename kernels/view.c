@@ -49,7 +49,7 @@ static void plan_camera(struct plan *plan, const struct pixel_format *input, boo
 static void plan_gray(struct plan *plan, const struct config_view *settings,
                       const struct pixel_format *input, bool exact)
 {
-    bool edges = settings->view == CONFIG_VIEW_EDGES;
+    bool edges = settings->view != CONFIG_VIEW_GRAY;
     bool rgb = input->luma_step == 0, in_place = input->luma_step == 1 && edges;
 
     plan->format = exact ? "GREY" : "NV12";
@@ -65,6 +65,9 @@ static void plan_gray(struct plan *plan, const struct config_view *settings,
     }
     if (edges) {
         plan_add(plan, STAGE_GRADIENT);
+    }
+    if (settings->view == CONFIG_VIEW_BINARY) {
+        plan_add(plan, STAGE_THRESHOLD);
     }
     if (plan->computed && !exact) {
         plan_add(plan, STAGE_COMPOSE);
@@ -83,6 +86,7 @@ static struct plan plan_make(const struct config_view *settings, const struct pi
         break;
     case CONFIG_VIEW_GRAY:
     case CONFIG_VIEW_EDGES:
+    case CONFIG_VIEW_BINARY:
         plan_gray(&plan, settings, input, exact);
         break;
     }

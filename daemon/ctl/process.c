@@ -16,7 +16,7 @@ static const char usage[] =
     "Usage: edgectl process [OPTION]... INPUT OUTPUT\n"
     "One of the daemon's views of a picture or a clip.\n"
     "\n"
-    "  --view VIEW        camera, gray or edges (the default)\n"
+    "  --view VIEW        camera, gray, edges (the default) or binary\n"
     "  --set KEY=VALUE    a key of the view as in edged.conf, say gain=1.5; repeatable\n"
     "  --backend BACKEND  auto (the default), cpu or cuda\n"
     "  --previous FILE    the picture before INPUT, for views that compare two\n"

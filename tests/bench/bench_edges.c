@@ -28,6 +28,7 @@ static const struct job jobs[] = {
     {"sobel5 l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SOBEL5, .gain = 1.0}},
     {"blur 3, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 3, .gain = 1.0}},
     {"blur 5, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 5, .gain = 1.0}},
+    {"binary", {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 80}},
     {"gray", {.view = CONFIG_VIEW_GRAY}},
     {"camera", {.view = CONFIG_VIEW_CAMERA}},
 };

@@ -53,3 +53,7 @@ def edges(gray, norm="l2", gain=1.0, operator="sobel", blur=0):
     gx, gy = gx.astype(np.float64), gy.astype(np.float64)
     magnitude = np.sqrt(gx * gx + gy * gy) if norm == "l2" else np.abs(gx) + np.abs(gy)
     return np.minimum(255, np.rint(gain * magnitude)).astype(np.uint8)
+
+
+def binary(gray, threshold):
+    return cv2.threshold(gray, threshold - 1, 255, cv2.THRESH_BINARY)[1]

@@ -69,6 +69,14 @@ def test_a_blur_before_the_gradient_is_opencvs(process, tmp_path, picture, opera
     assert_equal(got, oracle.edges(oracle.gray(picture), operator=operator, blur=blur))
 
 
+@pytest.mark.parametrize("threshold", [1, 25, 80, 254, 255])
+def test_binary_is_white_from_the_threshold_on(process, tmp_path, picture, threshold):
+    got = compute(process, tmp_path, picture, "--view", "binary", "--set", "operator=scharr",
+                  "--set", "blur=3", "--set", "gain=0.25", "--set", f"threshold={threshold}")
+    edges = oracle.edges(oracle.gray(picture), "l2", 0.25, "scharr", 3)
+    assert_equal(got, oracle.binary(edges, threshold))
+
+
 def test_a_png_is_read_exactly(process, tmp_path):
     name = oracle.DATA / "chelsea.png"
     assert process("--view", "camera", name, tmp_path / "out.ppm").returncode == 0

@@ -39,10 +39,51 @@ static void test_each_operator_weighs_the_neighbours_of_a_dot(void **state)
     }
 }
 
+static void test_binary_is_white_from_the_threshold_on(void **state)
+{
+    // The bends of 0, 10, 30, 60: gx is 4 times 10, 30, 50, 30.
+    static const struct {
+        int threshold;
+        const char *expected;
+    } cases[] = {{1, "\377\377\377\377"}, {40, "\377\377\377\377"}, {41, "\0\377\377\377"},
+                 {120, "\0\377\377\377"}, {121, "\0\0\377\0"},      {200, "\0\0\377\0"},
+                 {201, "\0\0\0\0"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const struct config_view settings = {
+            .view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = cases[i].threshold};
+        struct frame *input = new_frame("GREY", 4, 1, 0), *output;
+
+        set_row(input, 0, 0, "\0\12\36\74");
+        output = compute(&settings, frame_ref(input), VIEW_OUTPUT_EXACT);
+        assert_string_equal(output->layout.format->name, "GREY");
+        assert_row(output, 0, 0, cases[i].expected, 4);
+        frame_unref(output);
+        frame_unref(input);
+    }
+}
+
+static void test_a_binary_stream_is_limited_black_and_white(void **state)
+{
+    const struct config_view settings = {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 121};
+    struct frame *input = new_frame("NV12", 4, 1, 0), *output;
+
+    (void)state;
+    set_row(input, 0, 0, "\0\12\36\74");
+    output = compute(&settings, input, VIEW_OUTPUT_STREAM);
+    assert_int_equal(output->layout.range, FRAME_RANGE_LIMITED);
+    assert_row(output, 0, 0, "\20\20\353\20", 4);
+    assert_row(output, 1, 0, "\200\200\200\200", 4);
+    frame_unref(output);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_operator_weighs_the_neighbours_of_a_dot),
+        cmocka_unit_test(test_binary_is_white_from_the_threshold_on),
+        cmocka_unit_test(test_a_binary_stream_is_limited_black_and_white),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
