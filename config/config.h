@@ -33,6 +33,7 @@ enum config_view_kind {
     CONFIG_VIEW_GRAY,
     CONFIG_VIEW_EDGES,
     CONFIG_VIEW_BINARY,
+    CONFIG_VIEW_MOTION,
 };
 enum config_operator {
     CONFIG_OPERATOR_SOBEL,
@@ -59,7 +60,8 @@ struct config_view {
     int blur; // 0, 3 or 5: the side of the square that smooths first
     enum config_norm norm;
     double gain;   // factor on the magnitude before rounding
-    int threshold; // 1..255: what is as strong becomes white
+    int threshold; // 1..255 gray levels: of edges (binary) or of a difference (motion)
+    int erode;     // how often a mask of motion loses its outermost pixels
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;

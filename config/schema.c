@@ -80,11 +80,8 @@ static const char *const io_words[] = {
     NULL,
 };
 static const char *const view_words[] = {
-    [CONFIG_VIEW_CAMERA] = "camera",
-    [CONFIG_VIEW_GRAY] = "gray",
-    [CONFIG_VIEW_EDGES] = "edges",
-    [CONFIG_VIEW_BINARY] = "binary",
-    NULL,
+    [CONFIG_VIEW_CAMERA] = "camera", [CONFIG_VIEW_GRAY] = "gray",     [CONFIG_VIEW_EDGES] = "edges",
+    [CONFIG_VIEW_BINARY] = "binary", [CONFIG_VIEW_MOTION] = "motion", NULL,
 };
 static const char *const operator_words[] = {
     [CONFIG_OPERATOR_SOBEL] = "sobel",
@@ -112,8 +109,8 @@ static const struct schema_key view_keys[] = {
      .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
-     .help = "What viewers see: the camera's picture, its luma, the strength of its edges, or the "
-             "strong edges in white."},
+     .help = "What viewers see: the camera's picture, its luma, the strength of its edges, the "
+             "strong edges in white, or the picture with what moves in red."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
@@ -130,8 +127,13 @@ static const struct schema_key view_keys[] = {
      .default_text = "1.0", .used_by = WITH_GRADIENT,
      .help = "Multiplies the edge strength before it is rounded and limited to 255."},
     {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
-     .maximum = 255, .default_text = "80", .used_by = BIT(CONFIG_VIEW_BINARY),
-     .help = "Edges at least as strong become white, everything else black."},
+     .maximum = 255, .default_note = "25 with view = \"motion\", else 80",
+     .used_by = BIT(CONFIG_VIEW_BINARY) | BIT(CONFIG_VIEW_MOTION),
+     .help = "Edges at least as strong become white, everything else black; gray that differs by "
+             "more from the frame before has moved."},
+    {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
+     .default_text = "1", .used_by = BIT(CONFIG_VIEW_MOTION),
+     .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
     {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",
      .help = "The compression of the stream."},
     {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .words = encoder_words, .default_text = "auto",

@@ -72,11 +72,12 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                    void *scratch, uint8_t *output)
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
 {
     uint16_t *sums = (uint16_t *)scratch + LEFT;
 
+    (void)y;
     stage->blur.columns(rows, width, sums);
     for (uint32_t i = 0; i < RADIUS_MAX; i++) {
         sums[-1 - (int)i] = sums[0];

@@ -101,8 +101,8 @@ static void settle(const struct magnitude_guess *guess, const uint32_t *threshol
     }
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                    void *scratch, uint8_t *output)
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
 {
     const struct gradient *gradient = &stage->gradient;
     size_t elements = row_elements(width);
@@ -110,6 +110,7 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
     int16_t *sums = (int16_t *)(squares + elements) + LEFT, *differences = sums + elements;
     struct magnitude_guess guess = {squares, output, (uint8_t *)(differences - LEFT + elements)};
 
+    (void)y;
     gradient->columns(rows, width, sums, differences);
     replicate_border(sums, width);
     replicate_border(differences, width);

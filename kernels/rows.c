@@ -113,7 +113,8 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
         for (unsigned i = 0; i <= 2 * stage->radius; i++) {
             inputs[i] = input_row(rows, index, (int64_t)lane->next + i - stage->radius);
         }
-        stage->ops->run_row(stage, inputs, rows->width, lane->scratch, lane_row(lane, lane->next));
+        stage->ops->run_row(stage, inputs, lane->next, rows->width, lane->scratch,
+                            lane_row(lane, lane->next));
     }
 }
 

@@ -19,9 +19,10 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                    void *scratch, uint8_t *output)
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
 {
+    (void)y;
     (void)scratch;
     threshold_row(rows[0], stage->threshold.level, width, output);
 }

@@ -79,6 +79,20 @@ static void plan_gray(struct plan *plan, const struct config_view *settings,
     }
 }
 
+static void plan_motion(struct plan *plan, const struct config_view *settings,
+                        const struct pixel_format *input, bool exact)
+{
+    plan->format = exact ? "RGB3" : "NV12";
+    if (input->luma_step != 1) {
+        plan_add(plan, STAGE_GRAY);
+    }
+    plan_add(plan, STAGE_DIFFERENCE);
+    if (settings->erode > 0) {
+        plan_add(plan, STAGE_ERODE);
+    }
+    plan_add(plan, STAGE_MARK);
+}
+
 static struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
                              enum view_output output)
 {
@@ -93,6 +107,9 @@ static struct plan plan_make(const struct config_view *settings, const struct pi
     case CONFIG_VIEW_EDGES:
     case CONFIG_VIEW_BINARY:
         plan_gray(&plan, settings, input, exact);
+        break;
+    case CONFIG_VIEW_MOTION:
+        plan_motion(&plan, settings, input, exact);
         break;
     }
     return plan;
@@ -210,6 +227,11 @@ static int compute(struct view *view, struct frame *input, struct frame *output,
 {
     if (view->gpu) {
         return view_gpu_run(view->gpu, input, output, error);
+    }
+    for (unsigned i = 0; i < view->stage_count; i++) {
+        if (view->stages[i].ops->begin) {
+            view->stages[i].ops->begin(&view->stages[i], input, output);
+        }
     }
     if (view->rows) {
         rows_run(view->rows, frame_plane(input, 0), input->layout.planes[0].stride,

@@ -6,6 +6,8 @@ import cv2
 import numpy as np
 
 DATA = Path(__file__).resolve().parents[1] / "data"
+PAIRS = [("street.mp4:0", "street.mp4:1"), ("street.mp4:100", "street.mp4:103"),
+         ("astronaut.png", "coffee.png")]
 PICTURES = ["astronaut.png", "chelsea.png", "coffee.png", "street.mp4:0", "street.mp4:100"]
 
 
@@ -57,3 +59,14 @@ def edges(gray, norm="l2", gain=1.0, operator="sobel", blur=0):
 
 def binary(gray, threshold):
     return cv2.threshold(gray, threshold - 1, 255, cv2.THRESH_BINARY)[1]
+
+
+def motion(previous, bgr, threshold, erode):
+    """Both BGR or both gray; the picture with what moved in red, BGR."""
+    gray_of = gray if bgr.ndim == 3 else np.asarray
+    difference = cv2.absdiff(gray_of(bgr), gray_of(previous))
+    mask = cv2.threshold(difference, threshold, 255, cv2.THRESH_BINARY)[1]
+    mask = cv2.erode(mask, np.ones((3, 3), np.uint8), iterations=erode)
+    out = bgr.copy() if bgr.ndim == 3 else cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR)
+    out[:, :, 2] = np.maximum(out[:, :, 2], mask)
+    return out

@@ -276,7 +276,8 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"low", "50",
-         "low: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, codec, "
+         "low: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, erode, "
+         "codec, "
          "encoder, "
          "bitrate_kbps, keyframe_s"},
     };
@@ -291,6 +292,26 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         assert_int_equal(config_view_set(view, refused[i].key, refused[i].value, NULL), -EINVAL);
     }
     assert_number_equal(view->gain, 1.0);
+    config_view_free(view);
+}
+
+static void test_a_threshold_is_good_for_its_view(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { views = ( { view = \"motion\"; }, { view = \"binary\"; },"
+              " { name = \"m\"; view = \"motion\"; threshold = 255; erode = 0; } ); } );");
+    struct config_view *view = NULL;
+
+    (void)state;
+    assert_int_equal(config->cameras[0].views[0].threshold, 25);
+    assert_int_equal(config->cameras[0].views[0].erode, 1);
+    assert_int_equal(config->cameras[0].views[1].threshold, 80);
+    assert_int_equal(config->cameras[0].views[2].threshold, 255);
+    assert_int_equal(config->cameras[0].views[2].erode, 0);
+    assert_int_equal(config_view_new("motion", NULL, &view), 0);
+    assert_int_equal(view->threshold, 25);
+    assert_int_equal(config_view_set(view, "threshold", "1", NULL), 0);
+    assert_int_equal(view->threshold, 1);
     config_view_free(view);
 }
 
@@ -316,7 +337,8 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
     assert_null(view);
     assert_string_equal(
-        error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", \"edges\", \"binary\"");
+        error.text,
+        "view: got \"sepia\", allowed: \"camera\", \"gray\", \"edges\", \"binary\", \"motion\"");
 }
 
 static void test_names_are_the_words_of_the_file(void **state)
@@ -345,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_full_lists_are_allowed),
         cmocka_unit_test(test_view_keys_are_set_from_text),
         cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
+        cmocka_unit_test(test_a_threshold_is_good_for_its_view),
         cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
         cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),
         cmocka_unit_test(test_names_are_the_words_of_the_file),

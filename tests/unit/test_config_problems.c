@@ -6,8 +6,9 @@
 #include <string.h>
 
 #define VIEW_KEYS                                                                                  \
-    "name, view, operator, blur, norm, gain, threshold, codec, encoder, bitrate_kbps, keyframe_s"
-#define VIEWS "\"camera\", \"gray\", \"edges\", \"binary\""
+    "name, view, operator, blur, norm, gain, threshold, erode, codec, encoder, bitrate_kbps, "     \
+    "keyframe_s"
+#define VIEWS "\"camera\", \"gray\", \"edges\", \"binary\", \"motion\""
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
     "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts"

@@ -85,6 +85,7 @@ static void test_what_the_gpu_has_no_kernel_for_is_computed_by_the_cpu(void **st
         {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SCHARR, .gain = 1.0},
         {.view = CONFIG_VIEW_EDGES, .blur = 3, .gain = 1.0},
         {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 40},
+        {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1},
     };
 
     (void)state;

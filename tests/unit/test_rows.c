@@ -10,9 +10,10 @@
 #define HEIGHT 23
 
 // Weighs the rows 1, 2, 3, … from the top, mod 256.
-static void weigh_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                       void *scratch, uint8_t *output)
+static void weigh_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                       uint32_t width, void *scratch, uint8_t *output)
 {
+    (void)y;
     (void)scratch;
     for (uint32_t x = 0; x < width; x++) {
         output[x] = 0;
