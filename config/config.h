@@ -43,6 +43,13 @@ enum config_operator {
     CONFIG_OPERATOR_COUNT,
 };
 enum config_norm { CONFIG_NORM_L2, CONFIG_NORM_L1 };
+enum config_morphology {
+    CONFIG_MORPHOLOGY_NONE,
+    CONFIG_MORPHOLOGY_ERODE,
+    CONFIG_MORPHOLOGY_DILATE,
+    CONFIG_MORPHOLOGY_OPEN,
+    CONFIG_MORPHOLOGY_CLOSE,
+};
 enum config_codec { CONFIG_CODEC_H264 };
 // Which encoder element: auto walks nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc.
 enum config_encoder {
@@ -61,7 +68,9 @@ struct config_view {
     enum config_norm norm;
     double gain;   // factor on the magnitude before rounding
     int threshold; // 1..255 gray levels: of edges (binary) or of a difference (motion)
-    int erode;     // how often a mask of motion loses its outermost pixels
+    enum config_morphology morphology; // what is done with white shapes, and how often
+    int times;
+    int erode; // how often a mask of motion loses its outermost pixels
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;

@@ -92,6 +92,11 @@ static const char *const operator_words[] = {
 };
 static const int blur_sides[] = {0, 3, 5};
 static const char *const norm_words[] = {[CONFIG_NORM_L2] = "l2", [CONFIG_NORM_L1] = "l1", NULL};
+static const char *const morphology_words[] = {
+    [CONFIG_MORPHOLOGY_NONE] = "none",     [CONFIG_MORPHOLOGY_ERODE] = "erode",
+    [CONFIG_MORPHOLOGY_DILATE] = "dilate", [CONFIG_MORPHOLOGY_OPEN] = "open",
+    [CONFIG_MORPHOLOGY_CLOSE] = "close",   NULL,
+};
 static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
 static const char *const encoder_words[] = {
     [CONFIG_ENCODER_AUTO] = "auto",
@@ -131,6 +136,14 @@ static const struct schema_key view_keys[] = {
      .used_by = BIT(CONFIG_VIEW_BINARY) | BIT(CONFIG_VIEW_MOTION),
      .help = "Edges at least as strong become white, everything else black; gray that differs by "
              "more from the frame before has moved."},
+    {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
+     .default_text = "none", .used_by = BIT(CONFIG_VIEW_BINARY),
+     .help = "What becomes of white shapes: erode takes the pixels at their rim, dilate adds one "
+             "more all around; open does both and so drops specks, close does them the other way "
+             "round and so fills holes."},
+    {"times", SCHEMA_INTEGER, VIEW_FIELD(times), .unit = "times", .minimum = 1, .maximum = 8,
+     .default_text = "1", .used_by = BIT(CONFIG_VIEW_BINARY),
+     .help = "How often morphology does it."},
     {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
      .default_text = "1", .used_by = BIT(CONFIG_VIEW_MOTION),
      .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},

@@ -13,10 +13,10 @@
 #include "kernels/blur.h"
 #include "kernels/convert.h"
 #include "kernels/difference.h"
-#include "kernels/erode.h"
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
 #include "kernels/mark.h"
+#include "kernels/morphology.h"
 #include "kernels/threshold.h"
 
 #define STAGE_RADIUS_MAX 8
@@ -30,7 +30,8 @@ enum stage_kind {
     STAGE_THRESHOLD,  // gray rows to 0 and 255
     STAGE_COMPOSE,    // computed gray, 0..255, to limited range luma
     STAGE_DIFFERENCE, // gray rows to where they differ from the frame before, 0 and 255
-    STAGE_ERODE,      // smaller white shapes
+    STAGE_ERODE,      // smaller bright shapes
+    STAGE_DILATE,     // larger bright shapes
     STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
     STAGE_KIND_COUNT,
@@ -75,8 +76,8 @@ struct stage {
         struct threshold threshold;
         struct convert convert;
         struct difference difference;
-        struct erode erode;
         struct mark mark;
+        struct morphology morphology;
     };
 };
 

@@ -51,6 +51,19 @@ static void plan_camera(struct plan *plan, const struct pixel_format *input, boo
     }
 }
 
+static void plan_morphology(struct plan *plan, enum config_morphology morphology)
+{
+    if (morphology == CONFIG_MORPHOLOGY_ERODE || morphology == CONFIG_MORPHOLOGY_OPEN) {
+        plan_add(plan, STAGE_ERODE);
+    }
+    if (morphology > CONFIG_MORPHOLOGY_ERODE) {
+        plan_add(plan, STAGE_DILATE);
+    }
+    if (morphology == CONFIG_MORPHOLOGY_CLOSE) {
+        plan_add(plan, STAGE_ERODE);
+    }
+}
+
 static void plan_gray(struct plan *plan, const struct config_view *settings,
                       const struct pixel_format *input, bool exact)
 {
@@ -73,6 +86,7 @@ static void plan_gray(struct plan *plan, const struct config_view *settings,
     }
     if (settings->view == CONFIG_VIEW_BINARY) {
         plan_add(plan, STAGE_THRESHOLD);
+        plan_morphology(plan, settings->morphology);
     }
     if (plan->computed && !exact) {
         plan_add(plan, STAGE_COMPOSE);

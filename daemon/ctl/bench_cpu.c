@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define STAGES_MAX 5
+#define STAGES_MAX 7
 
 // One stage or the whole view, and copies beside it.
 struct work {
@@ -130,6 +130,9 @@ static size_t list_stages(const struct bench_request *request, enum stage_kind *
 {
     const struct config_view *view = request->view;
     bool gradient = view->view == CONFIG_VIEW_EDGES || view->view == CONFIG_VIEW_BINARY;
+    bool binary = view->view == CONFIG_VIEW_BINARY;
+    enum config_morphology morphology = view->morphology;
+    bool both = morphology == CONFIG_MORPHOLOGY_OPEN || morphology == CONFIG_MORPHOLOGY_CLOSE;
     bool rgb = request->input->format->luma_step == 0;
     const struct {
         enum stage_kind kind;
@@ -138,7 +141,9 @@ static size_t list_stages(const struct bench_request *request, enum stage_kind *
         {STAGE_GRAY, !gradient || request->input->format->luma_step != 1},
         {STAGE_BLUR, gradient && view->blur != 0},
         {STAGE_GRADIENT, gradient},
-        {STAGE_THRESHOLD, view->view == CONFIG_VIEW_BINARY},
+        {STAGE_THRESHOLD, binary},
+        {STAGE_ERODE, binary && (morphology == CONFIG_MORPHOLOGY_ERODE || both)},
+        {STAGE_DILATE, binary && (morphology == CONFIG_MORPHOLOGY_DILATE || both)},
         {STAGE_COMPOSE, gradient || rgb},
     };
     size_t count = 0;

@@ -21,9 +21,13 @@ def blur(gray, target, side):
     cv2.GaussianBlur(gray, (side, side), 0, dst=target, borderType=cv2.BORDER_REPLICATE)
 
 
+SQUARE = np.ones((3, 3), np.uint8)
 STAGES = {
     "blur 3": lambda gray, target: blur(gray, target, 3),
     "blur 5": lambda gray, target: blur(gray, target, 5),
+    "erode 1": lambda gray, target: cv2.erode(gray, SQUARE, dst=target),
+    "erode 4": lambda gray, target: cv2.erode(gray, SQUARE, dst=target, iterations=4),
+    "dilate 1": lambda gray, target: cv2.dilate(gray, SQUARE, dst=target),
 }
 
 

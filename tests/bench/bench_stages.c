@@ -19,8 +19,9 @@ static const struct {
     enum stage_kind kind;
     struct config_view settings;
 } jobs[] = {
-    {"blur 3", STAGE_BLUR, {.blur = 3}},
-    {"blur 5", STAGE_BLUR, {.blur = 5}},
+    {"blur 3", STAGE_BLUR, {.blur = 3}},      {"blur 5", STAGE_BLUR, {.blur = 5}},
+    {"erode 1", STAGE_ERODE, {.times = 1}},   {"erode 4", STAGE_ERODE, {.times = 4}},
+    {"dilate 1", STAGE_DILATE, {.times = 1}},
 };
 
 static uint8_t input[HEIGHT][WIDTH], output[HEIGHT][WIDTH];

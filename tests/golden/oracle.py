@@ -57,8 +57,16 @@ def edges(gray, norm="l2", gain=1.0, operator="sobel", blur=0):
     return np.minimum(255, np.rint(gain * magnitude)).astype(np.uint8)
 
 
-def binary(gray, threshold):
-    return cv2.threshold(gray, threshold - 1, 255, cv2.THRESH_BINARY)[1]
+MORPHOLOGY = {"erode": cv2.MORPH_ERODE, "dilate": cv2.MORPH_DILATE,
+              "open": cv2.MORPH_OPEN, "close": cv2.MORPH_CLOSE}
+
+
+def binary(gray, threshold, morphology="none", times=1):
+    white = cv2.threshold(gray, threshold - 1, 255, cv2.THRESH_BINARY)[1]
+    if morphology == "none":
+        return white
+    return cv2.morphologyEx(white, MORPHOLOGY[morphology], np.ones((3, 3), np.uint8),
+                            iterations=times)
 
 
 def motion(previous, bgr, threshold, erode):

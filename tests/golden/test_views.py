@@ -77,6 +77,29 @@ def test_binary_is_white_from_the_threshold_on(process, tmp_path, picture, thres
     assert_equal(got, oracle.binary(edges, threshold))
 
 
+@pytest.mark.parametrize("morphology", oracle.MORPHOLOGY)
+@pytest.mark.parametrize("times", [1, 2, 8])
+def test_morphology_is_opencvs(process, tmp_path, picture, morphology, times):
+    got = compute(process, tmp_path, picture, "--view", "binary", "--set", "threshold=90",
+                  "--set", f"morphology={morphology}", "--set", f"times={times}")
+    assert_equal(got, oracle.binary(oracle.edges(oracle.gray(picture)), 90, morphology, times))
+
+
+def test_random_binary_pictures_equal_opencv(process, tmp_path):
+    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
+    print(f"EDGED_SEED={seed}")  # shown when the test fails
+    chance = np.random.default_rng(seed)
+    for _ in range(40):
+        height, width = chance.integers(1, 100, 2)
+        image = chance.integers(0, chance.integers(2, 257), (height, width)).astype(np.uint8)
+        threshold, times = int(chance.integers(1, 256)), int(chance.integers(1, 9))
+        morphology = chance.choice(["none", *oracle.MORPHOLOGY])
+        got = compute(process, tmp_path, image, "--view", "binary",
+                      "--set", f"threshold={threshold}", "--set", f"morphology={morphology}",
+                      "--set", f"times={times}")
+        assert_equal(got, oracle.binary(oracle.edges(image), threshold, morphology, times))
+
+
 def test_a_png_is_read_exactly(process, tmp_path):
     name = oracle.DATA / "chelsea.png"
     assert process("--view", "camera", name, tmp_path / "out.ppm").returncode == 0

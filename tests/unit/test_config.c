@@ -276,7 +276,8 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"low", "50",
-         "low: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, erode, "
+         "low: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
+         "morphology, times, erode, "
          "codec, "
          "encoder, "
          "bitrate_kbps, keyframe_s"},

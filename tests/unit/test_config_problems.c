@@ -6,8 +6,9 @@
 #include <string.h>
 
 #define VIEW_KEYS                                                                                  \
-    "name, view, operator, blur, norm, gain, threshold, erode, codec, encoder, bitrate_kbps, "     \
-    "keyframe_s"
+    "name, view, operator, blur, norm, gain, threshold, morphology, times, erode, codec, "         \
+    "encoder, "                                                                                    \
+    "bitrate_kbps, keyframe_s"
 #define VIEWS "\"camera\", \"gray\", \"edges\", \"binary\", \"motion\""
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
