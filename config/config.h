@@ -60,14 +60,17 @@ enum config_encoder {
     CONFIG_ENCODER_OPENH264,
 };
 
+#define CONFIG_THRESHOLD_OTSU (-1)
+
 struct config_view {
     char *name; // mount: /<camera>/<name>; [A-Za-z0-9_-]{1,32}, unique in its camera
     enum config_view_kind view;
     enum config_operator operator;
     int blur; // 0, 3 or 5: the side of the square that smooths first
     enum config_norm norm;
-    double gain;   // factor on the magnitude before rounding
-    int threshold; // 1..255 gray levels: of edges (binary) or of a difference (motion)
+    double gain; // factor on the magnitude before rounding
+    // 1..255 gray levels, of edges (binary) or of a difference (motion), or CONFIG_THRESHOLD_OTSU
+    int threshold;
     enum config_morphology morphology; // what is done with white shapes, and how often
     int times;
     int erode; // how often a mask of motion loses its outermost pixels

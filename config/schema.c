@@ -132,10 +132,12 @@ static const struct schema_key view_keys[] = {
      .default_text = "1.0", .used_by = WITH_GRADIENT,
      .help = "Multiplies the edge strength before it is rounded and limited to 255."},
     {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
-     .maximum = 255, .default_note = "25 with view = \"motion\", else 80",
+     .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
+     .default_note = "25 with view = \"motion\", else 80",
      .used_by = BIT(CONFIG_VIEW_BINARY) | BIT(CONFIG_VIEW_MOTION),
      .help = "Edges at least as strong become white, everything else black; gray that differs by "
-             "more from the frame before has moved."},
+             "more from the frame before has moved. otsu finds the threshold that parts each "
+             "frame best, by Otsu's method; it parts noise, too, where nothing moves."},
     {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
      .default_text = "none", .used_by = BIT(CONFIG_VIEW_BINARY),
      .help = "What becomes of white shapes: erode takes the pixels at their rim, dilate adds one "

@@ -8,7 +8,7 @@
 struct stage_ops;
 
 struct threshold {
-    uint8_t level;
+    uint8_t level; // with an automatic threshold, of the frame that is computed (otsu.h)
 };
 
 extern const struct stage_ops threshold_ops;

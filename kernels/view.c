@@ -6,6 +6,7 @@
 // On a GPU the same plan is one launch (view_gpu.c).
 #include "kernels/view.h"
 
+#include "kernels/otsu.h"
 #include "kernels/rows.h"
 #include "kernels/view_gpu.h"
 
@@ -21,7 +22,9 @@ struct view {
     bool passes_through;                  // the output is the input, and nothing below is there
     struct stage stages[ROWS_STAGES_MAX]; // row stages, or one frame stage
     unsigned stage_count;
-    struct rows *rows;         // owned; NULL with a frame stage
+    unsigned automatic;        // the stage with an automatic threshold; 0: there is none
+    struct otsu *otsu;         // owned; the stages before that one; else NULL
+    struct rows *rows;         // owned; the stages from there on; NULL with a frame stage
     struct view_gpu *gpu;      // owned; computes instead of stages and rows
     struct frame_pool *frames; // owned reference
     char backend[16];
@@ -101,6 +104,9 @@ static void plan_motion(struct plan *plan, const struct config_view *settings,
         plan_add(plan, STAGE_GRAY);
     }
     plan_add(plan, STAGE_DIFFERENCE);
+    if (settings->threshold == CONFIG_THRESHOLD_OTSU) {
+        plan_add(plan, STAGE_THRESHOLD);
+    }
     if (settings->erode > 0) {
         plan_add(plan, STAGE_ERODE);
     }
@@ -144,6 +150,29 @@ static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
     }
 }
 
+// The stage whose threshold each frame decides, behind those of the first pass; 0: there is none.
+static unsigned automatic_stage(const struct plan *plan, const struct config_view *settings)
+{
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (plan->stages[i] == STAGE_THRESHOLD && settings->threshold == CONFIG_THRESHOLD_OTSU) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static int make_rows(struct view *view, struct error *error)
+{
+    uint32_t width = view->output.width, height = view->output.height;
+    unsigned first = view->automatic;
+    int r = first > 0 ? otsu_new(view->stages, first, width, height, &view->otsu) : 0;
+
+    if (r == 0) {
+        r = rows_new(view->stages + first, view->stage_count - first, width, height, &view->rows);
+    }
+    return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
+}
+
 // The row stages, and the rows between them; or the one frame stage.
 static int make_stages(struct view *view, const struct plan *plan, const struct stage_setup *setup,
                        struct error *error)
@@ -161,9 +190,8 @@ static int make_stages(struct view *view, const struct plan *plan, const struct 
     if (view->stages[0].ops->run_frame) {
         return 0;
     }
-    r = rows_new(view->stages, view->stage_count, view->output.width, view->output.height,
-                 &view->rows);
-    return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
+    view->automatic = automatic_stage(plan, setup->settings);
+    return make_rows(view, error);
 }
 
 static int make_frames(struct view *view, const struct plan *plan, const struct view_setup *setup,
@@ -228,12 +256,26 @@ void view_free(struct view *view)
         return;
     }
     view_gpu_free(view->gpu);
+    otsu_free(view->otsu);
     rows_free(view->rows);
     frame_pool_unref(view->frames);
     while (view->stage_count > 0) {
         stage_finish(&view->stages[--view->stage_count]);
     }
     free(view);
+}
+
+static void compute_rows(struct view *view, const struct frame *input, struct frame *output)
+{
+    const uint8_t *plane = frame_plane(input, 0);
+    size_t stride = input->layout.planes[0].stride;
+
+    if (view->otsu) {
+        view->stages[view->automatic].threshold.level =
+            otsu_run(view->otsu, plane, stride, &plane, &stride);
+    }
+    rows_run(view->rows, plane, stride, frame_plane(output, 0), output->layout.planes[0].stride, 0,
+             output->layout.height);
 }
 
 static int compute(struct view *view, struct frame *input, struct frame *output,
@@ -248,8 +290,7 @@ static int compute(struct view *view, struct frame *input, struct frame *output,
         }
     }
     if (view->rows) {
-        rows_run(view->rows, frame_plane(input, 0), input->layout.planes[0].stride,
-                 frame_plane(output, 0), output->layout.planes[0].stride, 0, output->layout.height);
+        compute_rows(view, input, output);
     } else {
         view->stages[0].ops->run_frame(&view->stages[0], input, output, 0, output->layout.height);
     }

@@ -29,6 +29,7 @@ static const struct job jobs[] = {
     {"blur 3, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 3, .gain = 1.0}},
     {"blur 5, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 5, .gain = 1.0}},
     {"binary", {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 80}},
+    {"binary otsu", {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = CONFIG_THRESHOLD_OTSU}},
     {"motion", {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1}},
     {"gray", {.view = CONFIG_VIEW_GRAY}},
     {"camera", {.view = CONFIG_VIEW_CAMERA}},

@@ -62,7 +62,10 @@ MORPHOLOGY = {"erode": cv2.MORPH_ERODE, "dilate": cv2.MORPH_DILATE,
 
 
 def binary(gray, threshold, morphology="none", times=1):
-    white = cv2.threshold(gray, threshold - 1, 255, cv2.THRESH_BINARY)[1]
+    if threshold == "otsu":
+        white = cv2.threshold(gray, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)[1]
+    else:
+        white = cv2.threshold(gray, threshold - 1, 255, cv2.THRESH_BINARY)[1]
     if morphology == "none":
         return white
     return cv2.morphologyEx(white, MORPHOLOGY[morphology], np.ones((3, 3), np.uint8),
@@ -73,7 +76,10 @@ def motion(previous, bgr, threshold, erode):
     """Both BGR or both gray; the picture with what moved in red, BGR."""
     gray_of = gray if bgr.ndim == 3 else np.asarray
     difference = cv2.absdiff(gray_of(bgr), gray_of(previous))
-    mask = cv2.threshold(difference, threshold, 255, cv2.THRESH_BINARY)[1]
+    if threshold == "otsu":
+        mask = binary(difference, threshold)
+    else:
+        mask = cv2.threshold(difference, threshold, 255, cv2.THRESH_BINARY)[1]
     mask = cv2.erode(mask, np.ones((3, 3), np.uint8), iterations=erode)
     out = bgr.copy() if bgr.ndim == 3 else cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR)
     out[:, :, 2] = np.maximum(out[:, :, 2], mask)

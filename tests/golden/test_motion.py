@@ -34,12 +34,13 @@ def assert_equal(got, expected):
 
 
 @pytest.mark.parametrize("names", oracle.PAIRS, ids="-".join)
-@pytest.mark.parametrize("threshold, erode", [(25, 1), (1, 0), (25, 0), (10, 2), (60, 8), (255, 1)])
+@pytest.mark.parametrize("threshold, erode", [(25, 1), (1, 0), (25, 0), (10, 2), (60, 8), (255, 1),
+                                              ("otsu", 1), ("otsu", 0)])
 def test_motion_between_real_pictures_is_opencvs(process, tmp_path, names, threshold, erode):
     previous, image = pair(names)
     expected = oracle.motion(previous, image, threshold, erode)
     assert_equal(compute(process, tmp_path, previous, image, threshold, erode), expected)
-    if threshold <= 25 and erode <= 1:
+    if threshold != 255 and erode <= 1:
         assert (expected != image).any()
 
 
@@ -60,6 +61,7 @@ def test_random_pictures_equal_opencv(process, tmp_path):
         previous, image = chance.integers(0, spread, (2, *shape)).astype(np.uint8)
         image[: height // 2] = 255 - previous[: height // 2]  # moves as a whole
         threshold, erode = int(chance.integers(1, 256)), int(chance.integers(0, 9))
+        threshold = threshold if chance.integers(4) else "otsu"
         assert_equal(compute(process, tmp_path, previous, image, threshold, erode),
                      oracle.motion(previous, image, threshold, erode))
 

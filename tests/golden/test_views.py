@@ -69,7 +69,7 @@ def test_a_blur_before_the_gradient_is_opencvs(process, tmp_path, picture, opera
     assert_equal(got, oracle.edges(oracle.gray(picture), operator=operator, blur=blur))
 
 
-@pytest.mark.parametrize("threshold", [1, 25, 80, 254, 255])
+@pytest.mark.parametrize("threshold", [1, 25, 80, 254, 255, "otsu"])
 def test_binary_is_white_from_the_threshold_on(process, tmp_path, picture, threshold):
     got = compute(process, tmp_path, picture, "--view", "binary", "--set", "operator=scharr",
                   "--set", "blur=3", "--set", "gain=0.25", "--set", f"threshold={threshold}")
@@ -93,6 +93,7 @@ def test_random_binary_pictures_equal_opencv(process, tmp_path):
         height, width = chance.integers(1, 100, 2)
         image = chance.integers(0, chance.integers(2, 257), (height, width)).astype(np.uint8)
         threshold, times = int(chance.integers(1, 256)), int(chance.integers(1, 9))
+        threshold = threshold if chance.integers(2) else "otsu"
         morphology = chance.choice(["none", *oracle.MORPHOLOGY])
         got = compute(process, tmp_path, image, "--view", "binary",
                       "--set", f"threshold={threshold}", "--set", f"morphology={morphology}",

@@ -300,8 +300,12 @@ static void test_a_threshold_is_good_for_its_view(void **state)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { views = ( { view = \"motion\"; }, { view = \"binary\"; },"
-              " { name = \"m\"; view = \"motion\"; threshold = 255; erode = 0; } ); } );");
+              " { name = \"m\"; view = \"motion\"; threshold = 255; erode = 0; },"
+              " { name = \"o\"; view = \"binary\"; threshold = \"otsu\"; } ); } );");
+    _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
+    _cleanup_(cleanup_config) struct config *again = parse(text);
     struct config_view *view = NULL;
+    struct error error = {0};
 
     (void)state;
     assert_int_equal(config->cameras[0].views[0].threshold, 25);
@@ -309,10 +313,18 @@ static void test_a_threshold_is_good_for_its_view(void **state)
     assert_int_equal(config->cameras[0].views[1].threshold, 80);
     assert_int_equal(config->cameras[0].views[2].threshold, 255);
     assert_int_equal(config->cameras[0].views[2].erode, 0);
+    assert_int_equal(again->cameras[0].views[2].threshold, 255);
+    assert_int_equal(config->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
+    assert_int_equal(again->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
     assert_int_equal(config_view_new("motion", NULL, &view), 0);
     assert_int_equal(view->threshold, 25);
     assert_int_equal(config_view_set(view, "threshold", "1", NULL), 0);
     assert_int_equal(view->threshold, 1);
+    assert_int_equal(config_view_set(view, "threshold", "otsu", NULL), 0);
+    assert_int_equal(view->threshold, CONFIG_THRESHOLD_OTSU);
+    assert_int_equal(config_view_set(view, "threshold", "otzu", &error), -EINVAL);
+    assert_string_equal(error.text, "threshold: got \"otzu\", allowed: an integer from 1 to 255 "
+                                    "(gray levels) or \"otsu\"");
     config_view_free(view);
 }
 
