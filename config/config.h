@@ -102,7 +102,7 @@ struct config_camera {
     size_t view_count;
 };
 
-// The CUDA kernels whose block size can be chosen; one key each in the group "kernels".
+// The CUDA kernels whose launch can be chosen; one group each in the group "kernels".
 enum config_kernel {
     CONFIG_KERNEL_GRADIENT, // a camera's picture to edges
     CONFIG_KERNEL_GRAY,     // a camera's picture to gray
@@ -113,9 +113,15 @@ enum config_kernel {
 // Most threads a block can have on any GPU; a device or a kernel may allow fewer.
 #define CONFIG_BLOCK_THREADS_MAX 1024
 
-// Threads a block, x and y; {0, 0}: what is good for the GPU.
+// Most rows a thread can be told to make.
+#define CONFIG_ROWS_MAX 64
+
+// How a kernel's work is cut up: threads a block, x and y ({0, 0}: what is good for the GPU), and
+// the rows a thread makes (0: what is good for the GPU and its memory), which only some kernels
+// have a choice of.
 struct config_block {
     int x, y;
+    int rows;
 };
 
 struct config {

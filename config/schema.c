@@ -249,42 +249,49 @@ static const struct schema_group control_group = {
 };
 
 #define BLOCK_KEY(kernel)                                                                          \
-    [kernel] = {{"block", SCHEMA_BLOCK, .offset = offsetof(struct config, blocks[kernel]),         \
-                 .minimum = 1, .maximum = CONFIG_BLOCK_THREADS_MAX,                                \
-                 .default_note = "chosen for the GPU", .help = "Threads a block, x and y."}}
-static const struct schema_key block_keys[CONFIG_KERNEL_COUNT][1] = {
+    {                                                                                              \
+        "block", SCHEMA_BLOCK, .offset = offsetof(struct config, blocks[kernel]), .minimum = 1,    \
+                               .maximum = CONFIG_BLOCK_THREADS_MAX,                                \
+                               .default_note = "chosen for the GPU",                               \
+                               .help = "Threads a block, x and y."                                 \
+    }
+static const struct schema_key gradient_keys[] = {
     BLOCK_KEY(CONFIG_KERNEL_GRADIENT),
-    BLOCK_KEY(CONFIG_KERNEL_GRAY),
-    BLOCK_KEY(CONFIG_KERNEL_CONVERT),
+    {"rows", SCHEMA_INTEGER, .offset = offsetof(struct config, blocks[CONFIG_KERNEL_GRADIENT].rows),
+     .unit = "rows", .minimum = 0, .maximum = CONFIG_ROWS_MAX,
+     .default_note = "0, chosen for the GPU and its memory",
+     .help = "Rows of the picture that a thread makes: more of them read fewer rows twice, fewer "
+             "keep more threads busy."},
 };
+static const struct schema_key gray_keys[] = {BLOCK_KEY(CONFIG_KERNEL_GRAY)};
+static const struct schema_key convert_keys[] = {BLOCK_KEY(CONFIG_KERNEL_CONVERT)};
 
 #define GRADIENT_HELP "From a camera's picture to its edges: the view \"edges\"."
 #define GRAY_HELP "From a camera's picture to its luma: the view \"gray\"."
 #define CONVERT_HELP "From a camera's format to the encoder's: the view \"camera\"."
-#define BLOCK_GROUP(kernel, name, text)                                                            \
-    [kernel] = {                                                                                   \
-        .title = "kernels." name, .help = (text), .keys = block_keys[kernel], .key_count = 1}
-static const struct schema_group block_groups[CONFIG_KERNEL_COUNT] = {
-    BLOCK_GROUP(CONFIG_KERNEL_GRADIENT, "gradient", GRADIENT_HELP),
-    BLOCK_GROUP(CONFIG_KERNEL_GRAY, "gray", GRAY_HELP),
-    BLOCK_GROUP(CONFIG_KERNEL_CONVERT, "convert", CONVERT_HELP),
+#define KERNEL_GROUP(name, text, list)                                                             \
+    {                                                                                              \
+        .title = "kernels." name, .help = (text), .keys = (list), .key_count = ARRAY_LENGTH(list)  \
+    }
+static const struct schema_group kernel_groups[CONFIG_KERNEL_COUNT] = {
+    [CONFIG_KERNEL_GRADIENT] = KERNEL_GROUP("gradient", GRADIENT_HELP, gradient_keys),
+    [CONFIG_KERNEL_GRAY] = KERNEL_GROUP("gray", GRAY_HELP, gray_keys),
+    [CONFIG_KERNEL_CONVERT] = KERNEL_GROUP("convert", CONVERT_HELP, convert_keys),
 };
 
 #define KERNEL_KEY(kernel, name, text)                                                             \
-    [kernel] = {name, SCHEMA_GROUP, .group = &block_groups[kernel], .help = (text)}
+    [kernel] = {name, SCHEMA_GROUP, .group = &kernel_groups[kernel], .help = (text)}
 static const struct schema_key kernel_keys[CONFIG_KERNEL_COUNT] = {
     KERNEL_KEY(CONFIG_KERNEL_GRADIENT, "gradient", GRADIENT_HELP),
     KERNEL_KEY(CONFIG_KERNEL_GRAY, "gray", GRAY_HELP),
     KERNEL_KEY(CONFIG_KERNEL_CONVERT, "convert", CONVERT_HELP),
 };
 #define KERNELS_HELP                                                                               \
-    "The CUDA kernels' block sizes: how many threads, x and y, one processor of the GPU takes on " \
-    "together. Every block computes the same picture, at its own speed; \"edgectl tune\" "         \
-    "measures "                                                                                    \
-    "which is best. A reload changes blocks between two frames, without a new camera process. A "  \
-    "block that the device or the kernel cannot run is refused with a message, and the one "       \
-    "before "                                                                                      \
-    "stays."
+    "How the CUDA kernels' work is cut up: block is how many threads, x and y, one processor of "  \
+    "the GPU takes on together. Every choice computes the same picture, at its own speed; "        \
+    "\"edgectl tune\" measures which is best. A reload changes it between two frames, without a "  \
+    "new camera process. A block that the device or the kernel cannot run is refused with a "      \
+    "message, and what was there before stays."
 static const struct schema_group kernels_group = {
     .title = "kernels",
     .help = KERNELS_HELP,

@@ -16,7 +16,7 @@ enum schema_type {
     SCHEMA_INTEGER,  // int
     SCHEMA_NUMBER,   // double; integers are accepted
     SCHEMA_WORD,     // an enum; words[value]
-    SCHEMA_BLOCK,    // struct config_block; not set: {0, 0}
+    SCHEMA_BLOCK,    // x and y of a struct config_block; not set: {0, 0}
     SCHEMA_GROUP,    // keys of their own, in the same struct
     SCHEMA_LIST,     // pointer to elements at `offset`, size_t at `count_offset`
     SCHEMA_CONTROLS, // a group of free names: struct config_control as in SCHEMA_LIST

@@ -58,6 +58,7 @@ static bool is_choice(const struct schema_key *key, long long integer)
 static int assign_block(const struct schema_key *key, void *object,
                         const struct schema_value *value, struct error *error)
 {
+    struct config_block *block = field(key, object);
     long long threads = 1;
 
     if (value->count != 2) {
@@ -74,8 +75,8 @@ static int assign_block(const struct schema_key *key, void *object,
     if (threads > CONFIG_BLOCK_THREADS_MAX) {
         return refuse(key, value, error);
     }
-    *(struct config_block *)field(key, object) =
-        (struct config_block){(int)value->elements[0].integer, (int)value->elements[1].integer};
+    block->x = (int)value->elements[0].integer;
+    block->y = (int)value->elements[1].integer;
     return 0;
 }
 
@@ -189,6 +190,9 @@ bool schema_is_unset(const struct schema_key *key, const void *object)
 {
     if (key->type == SCHEMA_BLOCK) {
         return ((const struct config_block *)((const char *)object + key->offset))->x == 0;
+    }
+    if (key->type == SCHEMA_INTEGER && !key->default_text) {
+        return *(const int *)((const char *)object + key->offset) == 0;
     }
     if (key->type != SCHEMA_GROUP) {
         return false;

@@ -45,8 +45,8 @@ void schema_clear(const struct schema_group *group, void *object);
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count);
 void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count);
 
-// Whether there is no value, so that the key stands in no file: a BLOCK that is not set, a group
-// of nothing else.
+// Whether there is no value, so that the key stands in no file: a BLOCK that is not set, an INTEGER
+// of 0 that has no default but a note, a group of nothing else.
 bool schema_is_unset(const struct schema_key *key, const void *object);
 
 // Whether a key takes values of that kind at all.

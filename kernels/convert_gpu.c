@@ -34,7 +34,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
         parameters.output[i] = output->planes[i].address;
         parameters.output_stride[i] = output->planes[i].stride;
     }
-    return gpu_kernel_launch(&stage->kernel, &parameters, input->width, input->height, error);
+    return gpu_kernel_launch(&stage->kernel, &parameters, NULL, input->width, input->height, error);
 }
 
 const struct gpu_stage_ops convert_gpu_ops = {.key = "convert", .init = init, .launch = launch};

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 
 #define LIBRARY "libcuda.so.1"
 
@@ -15,13 +16,23 @@ static int find(const struct cuda_driver *driver, const char *symbol, void *ret_
     return 0;
 }
 
+// A machine without a driver is told so in a few words; why one that is there does not load, in the
+// linker's.
+static int explain_missing(const char *reason, struct error *error)
+{
+    if (strncmp(reason, LIBRARY ":", strlen(LIBRARY ":")) == 0 && strstr(reason, "No such file")) {
+        return error_set(error, -ENODEV, "no NVIDIA driver here (%s)", LIBRARY);
+    }
+    return error_set(error, -ENODEV, "the NVIDIA driver does not load: %s", reason);
+}
+
 int cuda_driver_init(struct cuda_driver *driver, struct error *error)
 {
     int r = 0;
 
     *driver = (struct cuda_driver){.library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL)};
     if (!driver->library) {
-        return error_set(error, -ENODEV, "no CUDA driver: %s", dlerror());
+        return explain_missing(dlerror(), error);
     }
 #define FIND(name, symbol, parameters)                                                             \
     if (r == 0) {                                                                                  \

@@ -25,11 +25,40 @@ static int check(const struct gpu *gpu, int result, const char *doing, struct er
     return cuda_driver_check(&gpu->driver, result, doing, error);
 }
 
+// What edged can do without reads as 0 from a driver that does not know it.
 static int attribute(const struct gpu *gpu, int number)
 {
     int value = 0;
 
     return gpu->driver.device_attribute(&value, number, gpu->device) == CUDA_SUCCESS ? value : 0;
+}
+
+// What kernels and blocks are chosen by has to be known.
+static int read_limits(struct gpu *gpu, struct error *error)
+{
+    struct gpu_info *info = &gpu->info;
+    int major = 0, minor = 0;
+    const struct {
+        int number, *value;
+        const char *doing;
+    } needed[] = {
+        {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major, "asking the GPU's compute capability"},
+        {CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor, "asking the GPU's compute capability"},
+        {CUDA_ATTRIBUTE_MAX_BLOCK_DIM_X, &info->block_x_max, "asking the GPU's largest block"},
+        {CUDA_ATTRIBUTE_MAX_BLOCK_DIM_Y, &info->block_y_max, "asking the GPU's largest block"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(needed); i++) {
+        int r =
+            check(gpu, gpu->driver.device_attribute(needed[i].value, needed[i].number, gpu->device),
+                  needed[i].doing, error);
+
+        if (r < 0) {
+            return r;
+        }
+    }
+    info->sm = 10 * major + minor;
+    return 0;
 }
 
 static int read_info(struct gpu *gpu, struct error *error)
@@ -38,12 +67,13 @@ static int read_info(struct gpu *gpu, struct error *error)
     int r = check(gpu, gpu->driver.device_name(info->name, sizeof info->name, gpu->device),
                   "asking the GPU's name", error);
 
+    if (r == 0) {
+        r = read_limits(gpu, error);
+    }
     if (r < 0) {
         return r;
     }
     gpu->driver.driver_version(&info->driver_version);
-    info->sm = 10 * attribute(gpu, CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-               attribute(gpu, CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     info->multiprocessors = attribute(gpu, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     info->l2_bytes = attribute(gpu, CUDA_ATTRIBUTE_L2_CACHE_SIZE);
     info->integrated = attribute(gpu, CUDA_ATTRIBUTE_INTEGRATED);
@@ -51,8 +81,6 @@ static int read_info(struct gpu *gpu, struct error *error)
     info->can_register = attribute(gpu, CUDA_ATTRIBUTE_HOST_REGISTER_SUPPORTED);
     info->can_manage = attribute(gpu, CUDA_ATTRIBUTE_MANAGED_MEMORY);
     info->concurrent_managed_access = attribute(gpu, CUDA_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
-    info->block_x_max = attribute(gpu, CUDA_ATTRIBUTE_MAX_BLOCK_DIM_X);
-    info->block_y_max = attribute(gpu, CUDA_ATTRIBUTE_MAX_BLOCK_DIM_Y);
     info->multiprocessor_threads = attribute(gpu, CUDA_ATTRIBUTE_MULTIPROCESSOR_THREADS);
     return 0;
 }
@@ -132,6 +160,9 @@ void gpu_free(struct gpu *gpu)
     if (gpu->lost) {
         free(gpu); // the library stays, threads of its own may be in it
         return;
+    }
+    if (gpu->context) {
+        gpu->driver.context_set(gpu->context); // of any thread; what was made is released in it
     }
     while (gpu->module_count > 0) {
         gpu->driver.module_unload(gpu->modules[--gpu->module_count]);
@@ -216,12 +247,14 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct conf
 int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
 {
     for (;;) {
+        // Before the question: a thread that was kept from running is not the GPU's fault.
+        bool late = clock_now_ns() > deadline_ns;
         int result = gpu->driver.stream_query(gpu->stream);
 
         if (result != CUDA_ERROR_NOT_READY) {
             return check(gpu, result, "waiting for the GPU", error);
         }
-        if (clock_now_ns() > deadline_ns) {
+        if (late) {
             return error_set(error, -ETIMEDOUT, "the GPU is not done in time");
         }
         sched_yield();

@@ -31,7 +31,7 @@ struct gpu_info {
 // Opens the first GPU and loads the kernels. -ENODEV (no driver, no GPU), -ENOSYS (driver too old),
 // -ENOTSUP (built without nvcc, or no kernels for this GPU), -ENOMEM, -EIO; the reason in `error`.
 int gpu_new(struct error *error, struct gpu **ret_gpu);
-// Takes NULL.
+// Takes NULL. Any thread, which has no context afterwards.
 void gpu_free(struct gpu *gpu);
 
 // Makes the GPU's context current in the calling thread. Cheap, and fine to repeat.

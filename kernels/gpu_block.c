@@ -31,8 +31,8 @@ bool gpu_block_review(struct config_block block, struct config_block favourite,
                       struct gpu_block_advice *ret_advice)
 {
     const struct config_block shapes[] = {
-        favourite, {32, 8},  {128, 1}, {32, 4},  {64, 4},  {256, 1},
-        {128, 2},  {16, 16}, {96, 1},  {192, 1}, {32, 16}, {512, 1},
+        favourite,   {32, 8, 0},  {128, 1, 0}, {32, 4, 0},  {64, 4, 0},  {256, 1, 0},
+        {128, 2, 0}, {16, 16, 0}, {96, 1, 0},  {192, 1, 0}, {32, 16, 0}, {512, 1, 0},
     };
     struct gpu_block_advice advice = {
         .percent = busy_percent(block, threads_max, resident, context),

@@ -2,21 +2,30 @@
 
 #include <errno.h>
 
-static bool same(struct config_block a, struct config_block b)
+static bool same_threads(struct config_block a, struct config_block b)
 {
     return a.x == b.x && a.y == b.y;
 }
 
-static struct config_block gpu_default(const struct gpu *gpu)
+static bool same(struct config_block a, struct config_block b)
 {
-    return gpu_info(gpu)->integrated ? (struct config_block){32, 8} : (struct config_block){128, 1};
+    return same_threads(a, b) && a.rows == b.rows;
+}
+
+// What is good for the GPU.
+static struct config_block own_block(const struct gpu_kernel *kernel)
+{
+    int rows = (int)kernel->tile.height;
+
+    return gpu_info(kernel->gpu)->integrated ? (struct config_block){32, 8, rows}
+                                             : (struct config_block){128, 1, rows};
 }
 
 int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, const char *key,
                     const char *function, struct gpu_tile tile, struct error *error)
 {
-    *kernel = (struct gpu_kernel){
-        .gpu = gpu, .key = key, .tile = tile, .block = gpu_default(gpu), .good = gpu_default(gpu)};
+    *kernel = (struct gpu_kernel){.gpu = gpu, .key = key, .tile = tile};
+    kernel->block = kernel->good = own_block(kernel);
     return gpu_kernel(gpu, function, error, &kernel->function);
 }
 
@@ -35,7 +44,7 @@ static void review(struct gpu_kernel *kernel)
     struct gpu_block_advice advice;
 
     kernel->warned =
-        threads_max > 0 && gpu_block_review(kernel->block, gpu_default(kernel->gpu), threads_max,
+        threads_max > 0 && gpu_block_review(kernel->block, own_block(kernel), threads_max,
                                             resident_blocks, kernel, &advice);
     if (kernel->warned) {
         error_set(&kernel->warning, 0,
@@ -48,19 +57,31 @@ static void review(struct gpu_kernel *kernel)
 
 int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error)
 {
-    int r;
+    struct config_block next = own_block(kernel);
+    bool own = block.x == 0 && block.y == 0, new;
 
-    if (block.x == 0 && block.y == 0) {
-        kernel->block = gpu_default(kernel->gpu);
+    if (!own) {
+        next.x = block.x;
+        next.y = block.y;
+    }
+    if (kernel->rows_vary && block.rows > 0) {
+        next.rows = block.rows;
+    }
+    new = !own && !same_threads(next, kernel->block);
+    if (new) {
+        int r = gpu_block_check(kernel->gpu, kernel->function, block, error);
+
+        if (r < 0) {
+            return error_prefix(error, r, "kernels.%s.block = [%d, %d]", kernel->key, block.x,
+                                block.y);
+        }
+    }
+    kernel->block = next;
+    if (new) {
+        review(kernel);
+    } else if (own) {
         kernel->warned = false;
-        return 0;
     }
-    r = gpu_block_check(kernel->gpu, kernel->function, block, error);
-    if (r < 0) {
-        return error_prefix(error, r, "kernels.%s.block = [%d, %d]", kernel->key, block.x, block.y);
-    }
-    kernel->block = block;
-    review(kernel);
     return 0;
 }
 
@@ -80,11 +101,16 @@ static bool is_refusal(int result)
     }
 }
 
-static int launch_block(const struct gpu_kernel *kernel, struct config_block block,
-                        void *parameters, uint32_t width, uint32_t height)
+static int launch_block(const struct gpu_kernel *kernel, void *parameters, uint32_t *rows,
+                        uint32_t width, uint32_t height)
 {
-    struct gpu_grid grid = gpu_grid_over(width, height, kernel->tile, block);
+    struct config_block block = kernel->block;
+    struct gpu_tile tile = {kernel->tile.width, (unsigned)block.rows};
+    struct gpu_grid grid = gpu_grid_over(width, height, tile, block);
 
+    if (rows) {
+        *rows = tile.height;
+    }
     return gpu_driver(kernel->gpu)
         ->launch(kernel->function, grid.x, grid.y, grid.z, (unsigned)block.x, (unsigned)block.y, 1,
                  0, gpu_stream(kernel->gpu), (void *[]){parameters}, NULL);
@@ -92,23 +118,36 @@ static int launch_block(const struct gpu_kernel *kernel, struct config_block blo
 
 static void keep_refusal(struct gpu_kernel *kernel, int result)
 {
-    cuda_driver_check(gpu_driver(kernel->gpu), result, "the launch was refused", &kernel->refusal);
-    error_prefix(&kernel->refusal, 0, "kernels.%s.block = [%d, %d], back to [%d, %d]", kernel->key,
-                 kernel->block.x, kernel->block.y, kernel->good.x, kernel->good.y);
+    const struct config_block *bad = &kernel->block, *good = &kernel->good;
+    struct error *refusal = &kernel->refusal;
+
+    cuda_driver_check(gpu_driver(kernel->gpu), result, "the launch was refused", refusal);
+    if (bad->rows == good->rows) {
+        error_prefix(refusal, 0, "kernels.%s.block = [%d, %d], back to [%d, %d]", kernel->key,
+                     bad->x, bad->y, good->x, good->y);
+    } else if (same_threads(*bad, *good)) {
+        error_prefix(refusal, 0, "kernels.%s.rows = %d, back to %d", kernel->key, bad->rows,
+                     good->rows);
+    } else {
+        error_prefix(refusal, 0,
+                     "kernels.%s.block = [%d, %d] with rows = %d, back to [%d, %d] "
+                     "with rows = %d",
+                     kernel->key, bad->x, bad->y, bad->rows, good->x, good->y, good->rows);
+    }
     kernel->refused = true;
     kernel->warned = false;
     kernel->block = kernel->good;
 }
 
-int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t width, uint32_t height,
-                      struct error *error)
+int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *rows, uint32_t width,
+                      uint32_t height, struct error *error)
 {
-    int result = launch_block(kernel, kernel->block, parameters, width, height);
+    int result = launch_block(kernel, parameters, rows, width, height);
     int r;
 
     if (is_refusal(result) && !same(kernel->block, kernel->good)) {
         keep_refusal(kernel, result);
-        result = launch_block(kernel, kernel->block, parameters, width, height);
+        result = launch_block(kernel, parameters, rows, width, height);
     }
     r = cuda_driver_check(gpu_driver(kernel->gpu), result, "launching", error);
     if (r < 0) {

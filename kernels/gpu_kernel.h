@@ -1,4 +1,5 @@
-// A kernel that can be launched over a picture, in blocks that may change from launch to launch.
+// A kernel that can be launched over a picture, in blocks that may change from launch to launch,
+// and with them the rows that a thread makes where the kernel takes any number.
 //
 // A block that is new is tried by the next launch; if that is refused, the launch is repeated with
 // the block used before, which stays, and the refusal is kept for whoever reports it.
@@ -11,9 +12,10 @@
 struct gpu_kernel {
     struct gpu *gpu; // not owned
     struct CUfunc_st *function;
-    const char *key; // of its group in the configuration: "gradient"; static
-    struct gpu_tile tile;
-    struct config_block block; // of the next launch
+    const char *key;           // of its group in the configuration: "gradient"; static
+    struct gpu_tile tile;      // with the rows that are good for the GPU
+    bool rows_vary;            // any number of rows will do; set after gpu_kernel_init()
+    struct config_block block; // of the next launch, nothing left open
     struct config_block good;  // of the last launch that was taken, at first the GPU's own
     bool refused, warned;      // the texts below have not been taken yet
     struct error refusal, warning;
@@ -25,15 +27,17 @@ struct gpu_kernel {
 int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, const char *key,
                     const char *function, struct gpu_tile tile, struct error *error);
 
-// Threads a block, from the next launch on; {0, 0}: what is good for the GPU. -EINVAL with the key,
-// the value, what is allowed and the limit in `error`, and the block stays what it was. A legal
-// block that leaves more than half of the GPU idle sets the warning.
+// Threads a block and rows a thread, from the next launch on; {0, 0} and 0 rows: what is good for
+// the GPU. Rows are left alone where they do not vary. -EINVAL with the key, the value, what is
+// allowed and the limit in `error`, and all stays what it was. A legal block that leaves more than
+// half of the GPU idle sets the warning, when it is new.
 int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error);
 
 // Queues the kernel over `width` x `height` pixels in the GPU's stream and returns. `parameters`
-// points at the struct that the kernel takes. What CUDA says where no other block can help.
-int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t width, uint32_t height,
-                      struct error *error);
+// points at the struct that the kernel takes, `rows` at its field for the rows a thread makes,
+// which is filled in; NULL: it has none. What CUDA says where no other block can help.
+int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *rows, uint32_t width,
+                      uint32_t height, struct error *error);
 
 // True once after a launch that was refused in a new block; `ret_why` gets key, value, reason and
 // what stays.

@@ -1,6 +1,7 @@
 #include "kernels/gpu_memory.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,6 +12,10 @@ struct gpu_memory {
     struct gpu *gpu; // not owned; NULL: host
     enum config_memory kind;
     struct frame_allocator allocator;
+
+    pthread_mutex_t lock; // guards both below: memory is allocated in any thread
+    int failed;           // errno of the newest allocation in vain, 0: none
+    struct error failure;
 };
 
 static int check(const struct gpu_memory *memory, int result, const char *doing,
@@ -20,37 +25,50 @@ static int check(const struct gpu_memory *memory, int result, const char *doing,
 }
 
 // Memory is made and released in any thread; a lost GPU is left alone.
-static bool may_call(const struct gpu_memory *memory)
+static int enter(const struct gpu_memory *memory, struct error *error)
 {
-    return !gpu_is_lost(memory->gpu) && gpu_enter(memory->gpu, NULL) == 0;
+    return gpu_is_lost(memory->gpu) ? error_set(error, -EIO, "the GPU is lost")
+                                    : gpu_enter(memory->gpu, error);
 }
 
 // What is to be released is, by a thread of anybody's. A call may answer with the error of work
 // before it, once: then the context is entered the second time, or was current already.
 static bool may_release(const struct gpu_memory *memory)
 {
-    return may_call(memory) || may_call(memory) || !gpu_is_lost(memory->gpu);
+    return enter(memory, NULL) == 0 || enter(memory, NULL) == 0 || !gpu_is_lost(memory->gpu);
+}
+
+// An allocator only returns a number: why there is no memory is kept for gpu_memory_take_failure().
+static int fail(struct gpu_memory *memory, int code, const struct error *why)
+{
+    pthread_mutex_lock(&memory->lock);
+    memory->failed = code;
+    memory->failure = *why;
+    pthread_mutex_unlock(&memory->lock);
+    return code;
 }
 
 static int registered_allocate(void *context, size_t size, void **ret_memory)
 {
-    const struct gpu_memory *memory = context;
+    struct gpu_memory *memory = context;
+    struct error error = {0};
     void *mapping;
-    int r;
+    int r = enter(memory, &error);
 
-    if (!may_call(memory)) {
-        return -EIO;
+    if (r < 0) {
+        return fail(memory, r, &error);
     }
     mapping =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (mapping == MAP_FAILED) {
-        return -errno;
+        r = error_set(&error, -errno, "mapping %zu bytes: %s", size, strerror(errno));
+        return fail(memory, r, &error);
     }
     r = check(memory, gpu_driver(memory->gpu)->host_register(mapping, size, CUDA_HOST_DEVICEMAP),
-              "registering", NULL);
+              "registering memory", &error);
     if (r < 0) {
         munmap(mapping, size);
-        return r;
+        return fail(memory, r, &error);
     }
     *ret_memory = mapping;
     return 0;
@@ -68,17 +86,17 @@ static void registered_release(void *context, void *block, size_t size)
 
 static int pinned_allocate(void *context, size_t size, void **ret_memory)
 {
-    const struct gpu_memory *memory = context;
+    struct gpu_memory *memory = context;
+    struct error error = {0};
     void *block;
-    int r;
+    int r = enter(memory, &error);
 
-    if (!may_call(memory)) {
-        return -EIO;
+    if (r == 0) {
+        r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
+                  "allocating pinned memory", &error);
     }
-    r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
-              "pinning", NULL);
     if (r < 0) {
-        return r;
+        return fail(memory, r, &error);
     }
     *ret_memory = memset(block, 0, size);
     return 0;
@@ -97,17 +115,18 @@ static void pinned_release(void *context, void *block, size_t size)
 // Attached to the host from the start: no kernel of another stream keeps the CPU from it.
 static int managed_allocate(void *context, size_t size, void **ret_memory)
 {
-    const struct gpu_memory *memory = context;
+    struct gpu_memory *memory = context;
+    struct error error = {0};
     uint64_t address;
-    int r;
+    int r = enter(memory, &error);
 
-    if (!may_call(memory)) {
-        return -EIO;
+    if (r == 0) {
+        r = check(memory,
+                  gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
+                  "allocating managed memory", &error);
     }
-    r = check(memory, gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
-              "allocating", NULL);
     if (r < 0) {
-        return r;
+        return fail(memory, r, &error);
     }
     *ret_memory = memset((void *)(uintptr_t)address, 0, size);
     return 0;
@@ -232,13 +251,21 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
     memory->kind = kind;
     memory->allocator = allocators[kind];
     memory->allocator.context = memory;
-    int r = memory->allocator.allocate(memory, size, &block);
-    if (r < 0 || !block) {
-        return error_set(error, r < 0 ? r : -ENOMEM, "no memory of this kind: %s", strerror(-r));
+    if (memory->allocator.allocate(memory, size, &block) < 0) {
+        return gpu_memory_take_failure(memory, error);
     }
-    r = probe(memory, block, error);
+    int r = probe(memory, block, error);
     memory->allocator.release(memory, block, size);
     return r;
+}
+
+// Adds what is wrong with a kind to what is wrong with those before.
+static void pass_over(enum config_memory kind, const struct error *error, struct error *reasons)
+{
+    struct error before = *reasons;
+
+    error_set(reasons, 0, "%s%s%s memory: %s", before.text, before.text[0] ? "; " : "",
+              config_memory_name(kind), error->text);
 }
 
 int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why,
@@ -246,31 +273,51 @@ int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why
 {
     struct gpu_memory *memory = calloc(1, sizeof *memory);
     enum config_memory kind = wanted == CONFIG_MEMORY_AUTO ? CONFIG_MEMORY_REGISTERED : wanted;
+    struct error reasons = {0};
+    int r = -ENOTSUP;
 
     if (!memory) {
         return error_set(why, -ENOMEM, "no memory for a kind of memory");
     }
+    pthread_mutex_init(&memory->lock, NULL);
     memory->gpu = gpu;
-    for (; gpu && kind < CONFIG_MEMORY_HOST; kind++) {
+    for (; gpu && r < 0 && kind < CONFIG_MEMORY_HOST; kind++) {
         struct error error = {0};
-        int r = use_kind(memory, kind, &error);
 
-        if (r == 0) {
-            *ret_memory = memory;
-            return 0;
+        r = use_kind(memory, kind, &error);
+        if (r < 0) {
+            pass_over(kind, &error, &reasons);
         }
-        error_set(why, r, "%s memory: %s", memory->allocator.kind ? memory->allocator.kind : "GPU",
-                  error.text);
     }
-    memory->kind = CONFIG_MEMORY_HOST;
-    memory->allocator = *frame_allocator_host();
+    if (r < 0) {
+        memory->kind = CONFIG_MEMORY_HOST;
+        memory->allocator = *frame_allocator_host();
+    }
+    if (reasons.text[0]) {
+        error_set(why, 0, "%s", reasons.text);
+    }
     *ret_memory = memory;
     return 0;
 }
 
 void gpu_memory_free(struct gpu_memory *memory)
 {
-    free(memory);
+    if (memory) {
+        pthread_mutex_destroy(&memory->lock);
+        free(memory);
+    }
+}
+
+int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
+{
+    pthread_mutex_lock(&memory->lock);
+    int code = memory->failed;
+    if (code && ret_why) {
+        *ret_why = memory->failure;
+    }
+    memory->failed = 0;
+    pthread_mutex_unlock(&memory->lock);
+    return code;
 }
 
 enum config_memory gpu_memory_kind(const struct gpu_memory *memory)

@@ -17,8 +17,8 @@
 struct gpu_memory;
 
 // The first of `wanted` (auto: registered) and the kinds after it that passes its test. `why` gets
-// what was wrong with those passed over, or is left alone. `gpu` outlives the result; NULL means
-// host. -ENOMEM.
+// what was wrong with each of those passed over, or is left alone. `gpu` outlives the result; NULL
+// means host. -ENOMEM.
 int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why,
                    struct gpu_memory **ret_memory);
 // Takes NULL. Every pool made from it is gone.
@@ -26,3 +26,6 @@ void gpu_memory_free(struct gpu_memory *memory);
 
 enum config_memory gpu_memory_kind(const struct gpu_memory *memory);
 const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory);
+// Any thread. Once after an allocation that failed: its errno, and why in `ret_why` (may be NULL).
+// 0: none did.
+int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why);

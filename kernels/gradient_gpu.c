@@ -25,11 +25,18 @@ static int upload_thresholds(struct gpu_stage *stage, const struct config_view *
                              "copying thresholds", error);
 }
 
+static unsigned rows_of(bool mapped, uint32_t height)
+{
+    if (!mapped) {
+        return GRADIENT_CUDA_ROWS;
+    }
+    return height < GRADIENT_CUDA_TALL ? GRADIENT_CUDA_ROWS_MAPPED : GRADIENT_CUDA_ROWS_MAPPED_TALL;
+}
+
 static int init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
                 bool mapped, struct error *error)
 {
-    struct gpu_tile tile = {TILE_CUDA_PIXELS,
-                            mapped ? GRADIENT_CUDA_ROWS_MAPPED : GRADIENT_CUDA_ROWS};
+    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(mapped, setup->input->height)};
     char name[64];
     int r;
 
@@ -38,6 +45,7 @@ static int init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_set
              setup->settings->norm == CONFIG_NORM_L2 ? "l2" : "l1",
              setup->output->plane_count > 1 ? "limited" : "full");
     r = gpu_kernel_init(&stage->kernel, gpu, stage->ops->key, name, tile, error);
+    stage->kernel.rows_vary = true;
     return r < 0 ? r : upload_thresholds(stage, setup->settings, error);
 }
 
@@ -61,10 +69,10 @@ static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
         .height = input->height,
         .gain = (float)stage->gradient.gain,
         .unity = stage->gradient.gain == 1.0,
-        .rows = stage->kernel.tile.height,
     };
 
-    return gpu_kernel_launch(&stage->kernel, &parameters, input->width, input->height, error);
+    return gpu_kernel_launch(&stage->kernel, &parameters, &parameters.rows, input->width,
+                             input->height, error);
 }
 
 const struct gpu_stage_ops gradient_gpu_ops = {

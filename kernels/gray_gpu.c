@@ -29,7 +29,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
         .height = input->height,
     };
 
-    return gpu_kernel_launch(&stage->kernel, &parameters, input->width, input->height, error);
+    return gpu_kernel_launch(&stage->kernel, &parameters, NULL, input->width, input->height, error);
 }
 
 const struct gpu_stage_ops gray_gpu_ops = {.key = "gray", .init = init, .launch = launch};

@@ -48,9 +48,9 @@ int view_run(struct view *view, struct frame *input, struct error *error,
 // Whether view_run() returns its input. Such frames must stay on the CPU's side.
 bool view_passes_through(const struct view *view);
 
-// Other block sizes (CONFIG_KERNEL_COUNT), from the next frame on. -EINVAL: the block of the kernel
-// that this view uses is not legal here, which `error` explains; the view keeps the one it had.
-// Nothing to do on the CPU.
+// Other block sizes and rows a thread (CONFIG_KERNEL_COUNT), from the next frame on. -EINVAL: the
+// block of the kernel that this view uses is not legal here, which `error` explains; the view keeps
+// what it had. Nothing to do on the CPU.
 int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error);
 // True once after a launch refused a new block: the frame was computed with the one before, which
 // stays. `ret_why` says which and why.

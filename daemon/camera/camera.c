@@ -304,7 +304,9 @@ int camera_run(struct camera *camera)
         return -ENOTRECOVERABLE;
     }
     // The GPU may be lost by the last frame, when nobody listens any more.
-    lane_free(TAKE(camera->lane));
+    // Until it has ended the lane wakes itself, through this pointer, when it gives the GPU up.
+    lane_free(camera->lane);
+    camera->lane = NULL;
     if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT) {
         return -ENOTRECOVERABLE;
     }

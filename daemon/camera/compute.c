@@ -5,7 +5,6 @@
 #include "daemon/camera/compute.h"
 
 #include "daemon/log.h"
-#include "kernels/gpu_memory.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +20,7 @@ struct compute {
     pthread_cond_t idle;  // `opening` has become false
     bool opening, expected;
     bool decided, on_gpu;
+    bool may_return;             // the CPU computes for a reason that may pass
     enum config_backend backend; // as wished for
     int64_t deadline_ns;
     struct gpu *gpu;           // owned; kept when given up, frames may be in its memory
@@ -55,9 +55,6 @@ void compute_free(struct compute *compute)
         pthread_join(compute->thread, NULL);
     }
     gpu_memory_free(compute->memory);
-    if (compute->gpu && !gpu_is_lost(compute->gpu)) {
-        gpu_enter(compute->gpu, NULL); // what it made is released in its context
-    }
     gpu_free(compute->gpu);
     pthread_cond_destroy(&compute->idle);
     pthread_mutex_destroy(&compute->lock);
@@ -78,13 +75,29 @@ static int priority_of(enum config_backend backend, int code)
     return backend == CONFIG_BACKEND_CPU || code == -ENODEV || !code ? LOG_INFO : LOG_NOTICE;
 }
 
+// Memory is freed, a slow driver answers at last; one that is not there or too old stays so.
+static bool may_pass(int code)
+{
+    switch (code) {
+    case 0:
+    case -ENODEV:
+    case -ENOSYS:
+    case -ENOTSUP:
+    case -EINVAL:
+        return false;
+    default:
+        return true;
+    }
+}
+
 // With the lock held. Returns whether that, or the reason, is new.
-static bool set_cpu(struct compute *compute, const char *reason)
+static bool set_cpu(struct compute *compute, int code, const char *reason)
 {
     bool new = !compute->decided || compute->on_gpu || strcmp(compute->gpu_text, reason) != 0;
 
     compute->decided = true;
     compute->on_gpu = false;
+    compute->may_return = may_pass(code);
     compute->expected = false;
     snprintf(compute->backend_text, sizeof compute->backend_text, "CPU");
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
@@ -109,7 +122,7 @@ static void tell_cpu(const struct compute *compute, enum config_backend backend,
 static void use_cpu(struct compute *compute, bool opening, int code, const char *reason)
 {
     pthread_mutex_lock(&compute->lock);
-    bool new = (!opening || compute->expected) && set_cpu(compute, reason);
+    bool new = (!opening || compute->expected) && set_cpu(compute, code, reason);
     enum config_backend backend = compute->backend;
     pthread_mutex_unlock(&compute->lock);
     if (new) {
@@ -185,7 +198,7 @@ static int find_gpu(const struct compute *compute, struct error *error, struct e
         *error = *passed_over;
     }
     if (!r && gpu_memory_kind(*ret_memory) == CONFIG_MEMORY_HOST) {
-        r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory, the last kind tried",
+        r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory",
                          gpu_info(*ret_gpu)->name);
     }
     return r;
@@ -290,9 +303,10 @@ bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *
     pthread_mutex_lock(&compute->lock);
     bool decided = compute->decided;
     if (compute->on_gpu) {
-        *ret_means = (struct compute_means){compute->gpu, gpu_memory_allocator(compute->memory)};
+        *ret_means = (struct compute_means){compute->gpu, compute->memory,
+                                            gpu_memory_allocator(compute->memory)};
     } else if (decided) {
-        *ret_means = (struct compute_means){NULL, frame_allocator_host()};
+        *ret_means = (struct compute_means){.allocator = frame_allocator_host()};
     }
     pthread_mutex_unlock(&compute->lock);
     return decided;
@@ -301,6 +315,11 @@ bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *
 void compute_give_up(struct compute *compute, const char *reason)
 {
     use_cpu(compute, false, -ENOMEM, reason);
+}
+
+void compute_rule_out(struct compute *compute, const char *reason)
+{
+    use_cpu(compute, false, -ENOTSUP, reason);
 }
 
 void compute_lose(struct compute *compute, const char *reason)
@@ -337,5 +356,6 @@ void compute_describe(struct compute *compute, struct link_telemetry *telemetry)
     pthread_mutex_lock(&compute->lock);
     memcpy(telemetry->backend, compute->backend_text, sizeof telemetry->backend);
     memcpy(telemetry->gpu, compute->gpu_text, sizeof telemetry->gpu);
+    telemetry->gpu_may_return = !compute->on_gpu && compute->may_return;
     pthread_mutex_unlock(&compute->lock);
 }

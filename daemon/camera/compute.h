@@ -9,7 +9,7 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "daemon/link/messages.h"
-#include "kernels/gpu.h"
+#include "kernels/gpu_memory.h"
 
 #include <stdbool.h>
 
@@ -27,9 +27,10 @@ struct compute_settings {
     void *context;
 };
 
-// What source and views are made with. Both belong to the compute and live as long as it does.
+// What source and views are made with. All belong to the compute and live as long as it does.
 struct compute_means {
-    struct gpu *gpu; // NULL: the CPU computes
+    struct gpu *gpu;           // NULL: the CPU computes
+    struct gpu_memory *memory; // of the allocator; NULL with the CPU
     const struct frame_allocator *allocator;
 };
 
@@ -50,8 +51,11 @@ int compute_wait(struct compute *compute, int64_t deadline_ns);
 
 // Never waits. `now_ns` is what the deadline is held against. False while nothing is decided.
 bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *ret_means);
-// The GPU lacks what the views need, `reason` says what: from now on the CPU computes.
+// The GPU has no room for the views or the camera's frames now, as `reason` says: the CPU computes
+// until it is tried again.
 void compute_give_up(struct compute *compute, const char *reason);
+// The same where no try can help: the GPU cannot do what the views need.
+void compute_rule_out(struct compute *compute, const char *reason);
 // The GPU is lost to this process, as `reason` says: nothing calls the driver any more.
 void compute_lose(struct compute *compute, const char *reason);
 
@@ -60,5 +64,5 @@ void compute_set_blocks(struct compute *compute, const struct config_block *bloc
 // True when they are new since the last call; the settings' are at first.
 bool compute_take_blocks(struct compute *compute, struct config_block *ret_blocks);
 
-// Fills in `backend` and `gpu`. Any thread.
+// Fills in `backend`, `gpu` and `gpu_may_return`. Any thread.
 void compute_describe(struct compute *compute, struct link_telemetry *telemetry);

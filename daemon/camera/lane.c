@@ -1,40 +1,17 @@
 // One turn of the loop: open the source when it is time, or grab a frame and run it through the
 // channels, or wait; then show the slate where frames have failed to come.
 
-#include "daemon/camera/lane.h"
-
-#include "daemon/camera/schedule.h"
+#include "daemon/camera/lane_private.h"
 #include "daemon/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
 #define GRAB_TIMEOUT_MS 100
-#define GPU_CHECK_NS (100 * NS_PER_MS)
-
-struct lane {
-    struct lane_environment environment;
-    pthread_t thread;
-    bool started;
-    int wake_fd; // eventfd
-    atomic_bool stopping;
-    _Atomic int64_t alive_ns;
-
-    // Lane thread only.
-    bool decided; // what computes; until then no source is opened
-    struct compute_means means;
-    struct source_environment source_environment; // of a source while it is open
-    struct source *source;                        // owned
-    bool fatal;                                   // nothing more can be done
-    bool live;                                    // the state, as last reported
-    struct schedule schedule;
-    uint64_t source_copies; // copies counted before this source was opened
-};
 
 int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
 {
@@ -87,7 +64,7 @@ static void set_live(struct lane *lane, const struct frame *frame)
     lane->environment.changed(lane->environment.context);
 }
 
-static void close_source(struct lane *lane, bool lost)
+void lane_close_source(struct lane *lane, bool lost)
 {
     if (lane->source) {
         report_source_closed(lane->environment.report, lane->source, lost);
@@ -101,7 +78,7 @@ static void lose_source(struct lane *lane, const char *error)
 {
     const char *camera = lane->environment.settings->name;
 
-    close_source(lane, true);
+    lane_close_source(lane, true);
     int64_t delay_ns = schedule_lose(&lane->schedule, clock_now_ns());
     if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error) && !lane->fatal) {
         log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, camera, "no signal",
@@ -110,56 +87,22 @@ static void lose_source(struct lane *lane, const char *error)
     }
 }
 
-// Nothing more can be done in this process.
-static void end(struct lane *lane, enum link_type last_word, const char *reason)
+void lane_end(struct lane *lane, enum link_type last_word, const char *reason)
 {
     lane->fatal = true;
     report_set_end(lane->environment.report, last_word, reason);
     lane->environment.changed(lane->environment.context);
 }
 
-// The camera is closed first, so that the next process can open it.
-static void lose_gpu(struct lane *lane, const char *reason)
-{
-    compute_lose(lane->environment.compute, reason);
-    close_source(lane, false);
-    end(lane, LINK_GPU_FAULT, reason);
-}
-
-// A failure while the GPU computes. One that answers no more is lost; one that lacks something for
-// views or memory leaves them to the CPU. False: the failure is the camera's.
-static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct error *error)
-{
-    struct gpu *gpu = lane->means.gpu;
-    struct error why = *error;
-
-    if (!gpu || lane->fatal) {
-        return false;
-    }
-    if (code == -ENOTRECOVERABLE || gpu_wait(gpu, clock_now_ns() + GPU_CHECK_NS, &why)) {
-        lose_gpu(lane, why.text);
-    } else if (preparing) {
-        close_source(lane, false);
-        if (code == -ENOMEM) {
-            error_prefix(&why, code, "the GPU is out of memory");
-        }
-        compute_give_up(lane->environment.compute, why.text);
-    } else {
-        return false;
-    }
-    return true;
-}
-
 static void handle_failure(struct lane *lane, int code, bool preparing, const struct error *error)
 {
-    if (!blame_gpu(lane, code, preparing, error)) {
+    if (!lane_blame_gpu(lane, code, preparing, error)) {
         lose_source(lane, error->text);
     }
 }
 
-// Makes views and encoders fit `layout`; without an encoder the process cannot go on.
-static int prepare_channels(struct lane *lane, const struct frame_layout *layout,
-                            unsigned fps_numerator, unsigned fps_denominator, struct error *error)
+int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
+                          unsigned fps_numerator, unsigned fps_denominator, struct error *error)
 {
     struct channel_setup setup = {.input = layout,
                                   .fps_numerator = fps_numerator,
@@ -169,7 +112,7 @@ static int prepare_channels(struct lane *lane, const struct frame_layout *layout
     int r = channels_prepare(lane->environment.channels, &setup, error);
 
     if (r == -ENOSYS) {
-        end(lane, LINK_FATAL, error->text);
+        lane_end(lane, LINK_FATAL, error->text);
     }
     return r;
 }
@@ -179,12 +122,12 @@ static void open_source(struct lane *lane)
     struct error error = {0};
     struct source *source = NULL;
     int r = source_open(lane->environment.settings, &lane->source_environment, &error, &source);
-    bool preparing = r == -ENOMEM;
+    bool preparing = false;
 
     if (!r) {
         lane->source_copies = copies_total(lane->environment.copies);
-        r = prepare_channels(lane, &source->mode.layout, source->mode.fps_numerator,
-                             source->mode.fps_denominator, &error);
+        r = lane_prepare_channels(lane, &source->mode.layout, source->mode.fps_numerator,
+                                  source->mode.fps_denominator, &error);
         preparing = r != 0;
     }
     if (!r) {
@@ -200,32 +143,6 @@ static void open_source(struct lane *lane)
     report_source_opened(lane->environment.report, lane->schedule.frame_ns);
 }
 
-// Goes over to what the compute has decided on, between two frames.
-static void follow_compute(struct lane *lane)
-{
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
-    struct compute_means means;
-    struct error error = {0};
-
-    if (compute_take_blocks(lane->environment.compute, blocks)) {
-        channels_set_blocks(lane->environment.channels, blocks);
-    }
-    if (!compute_ask(lane->environment.compute, lane->alive_ns, &means) ||
-        (lane->decided && means.gpu == lane->means.gpu)) {
-        return;
-    }
-    if (means.gpu && gpu_enter(means.gpu, &error)) {
-        compute_give_up(lane->environment.compute, error.text);
-        return;
-    }
-    close_source(lane, false);
-    lane->means = means;
-    lane->source_environment = (struct source_environment){.allocator = means.allocator,
-                                                           .copies = lane->environment.copies};
-    lane->decided = true;
-    lane->schedule.retry_ns = lane->alive_ns;
-}
-
 // Says why nothing came for too long: a silent camera, or one whose pictures are all broken.
 static int describe_silence(const struct source *source, struct error *error)
 {
@@ -239,8 +156,8 @@ static int run_views(struct lane *lane, struct frame *frame)
 {
     const struct source_mode *mode = &lane->source->mode;
     struct error error = {0};
-    int r =
-        prepare_channels(lane, &frame->layout, mode->fps_numerator, mode->fps_denominator, &error);
+    int r = lane_prepare_channels(lane, &frame->layout, mode->fps_numerator, mode->fps_denominator,
+                                  &error);
     bool preparing = r != 0;
 
     if (!r) {
@@ -320,7 +237,7 @@ static void prepare_first(struct lane *lane)
 
     frame_layout_init(&layout, pixel_format_by_name("NV12"), (uint32_t)settings->width,
                       (uint32_t)settings->height, 64);
-    if (prepare_channels(lane, &layout, (unsigned)settings->fps, 1, &error)) {
+    if (lane_prepare_channels(lane, &layout, (unsigned)settings->fps, 1, &error)) {
         lose_source(lane, error.text);
     }
 }
@@ -334,7 +251,10 @@ static void *lane_thread(void *context)
     prepare_first(lane);
     while (!lane->stopping && !lane->fatal) {
         lane->alive_ns = clock_now_ns();
-        follow_compute(lane);
+        lane_follow_compute(lane);
+        if (lane->fatal) {
+            break;
+        }
         if (lane->source) {
             grab(lane);
         } else if (lane->decided && lane->alive_ns >= lane->schedule.retry_ns) {

@@ -152,6 +152,21 @@ int kernels_conf_read(const char *path, const struct config *config, struct erro
     return r;
 }
 
+static void print_kernel(FILE *file, const char *name, struct config_block block)
+{
+    if (block.x == 0 && block.rows == 0) {
+        return;
+    }
+    fprintf(file, "  %s = {", name);
+    if (block.x > 0) {
+        fprintf(file, " block = [%d, %d];", block.x, block.y);
+    }
+    if (block.rows > 0) {
+        fprintf(file, " rows = %d;", block.rows);
+    }
+    fputs(" };\n", file);
+}
+
 static char *format_conf(const struct kernels_conf *content, size_t *ret_length)
 {
     char *text = NULL;
@@ -166,10 +181,7 @@ static char *format_conf(const struct kernels_conf *content, size_t *ret_length)
     }
     fputs("kernels = {\n", file);
     for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        if (content->blocks[i].x > 0) {
-            fprintf(file, "  %s = { block = [%d, %d]; };\n", config_kernel_name(i),
-                    content->blocks[i].x, content->blocks[i].y);
-        }
+        print_kernel(file, config_kernel_name(i), content->blocks[i]);
     }
     fputs("};\n", file);
     if (fclose(file) != 0) {

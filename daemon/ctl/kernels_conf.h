@@ -1,5 +1,5 @@
-// What `edgectl tune --write` writes: block sizes, and the kind of memory, in kernels.conf beside
-// the configuration, which includes it.
+// What `edgectl tune --write` writes: block sizes and rows a thread, and the kind of memory, in
+// kernels.conf beside the configuration, which includes it.
 //
 // Both files are replaced in one step each and keep their owner and mode; the result is loaded once
 // as edged would, and everything is put back where that fails.
@@ -10,7 +10,7 @@
 #define KERNELS_CONF "kernels.conf"
 
 struct kernels_conf {
-    struct config_block blocks[CONFIG_KERNEL_COUNT]; // {0, 0}: no key
+    struct config_block blocks[CONFIG_KERNEL_COUNT]; // {0, 0}, 0 rows: no key
     bool sets_memory;
     enum config_memory memory;
     bool memory_elsewhere; // the configuration sets it outside kernels.conf, where it stays

@@ -8,7 +8,11 @@
 
 #define RUNS 41
 #define RUNS_QUICK 11
-#define MEMORIES_MAX 4
+// Shapes that are tried with other rows a thread, beside the one in use.
+#define BEST 4
+#define BEST_QUICK 2
+
+_Static_assert((BEST + 1) * SHAPES_ROWS_MAX <= SHAPES_MAX, "the turns have room for SHAPES_MAX");
 
 // A shape in the turns. The last of them is the copy.
 struct candidate {
@@ -16,7 +20,7 @@ struct candidate {
     struct config_block block;
 };
 
-static unsigned count_runs(const struct sweep_request *request)
+unsigned sweep_runs(const struct sweep_request *request)
 {
     return request->quick ? RUNS_QUICK : RUNS;
 }
@@ -91,51 +95,61 @@ const struct sweep_shape *sweep_find(const struct sweep *sweep, struct config_bl
     return NULL;
 }
 
+// A time measured before gives way to that of the turns in which the better ones were taken.
+static void add(struct sweep *sweep, const struct sweep_shape *shape)
+{
+    size_t i = 0;
+
+    while (i < sweep->count && !shape_equal(sweep->shapes[i].block, shape->block)) {
+        i++;
+    }
+    sweep->shapes[i] = *shape;
+    sweep->count += i == sweep->count;
+}
+
 static void collect(struct sweep *sweep, const struct gpu_rig *rig, struct timed *timed,
                     const struct candidate *candidates, size_t count)
 {
-    const struct sweep_shape *in_use;
-
     for (size_t i = 0; i < count; i++) {
         if (!timed[i].left_out && timed[i].samples.count > 0) {
-            sweep->shapes[sweep->count++] = (struct sweep_shape){
+            struct sweep_shape shape = {
                 .block = candidates[i].block,
                 .time = samples_summarize(&timed[i].samples),
                 .occupancy_percent = occupancy(&rig->stage.kernel, candidates[i].block),
             };
+
+            add(sweep, &shape);
         }
     }
-    sweep->copy = samples_summarize(&timed[count].samples);
+    if (timed[count].samples.count > 0) {
+        sweep->copy = samples_summarize(&timed[count].samples);
+    }
     qsort(sweep->shapes, sweep->count, sizeof sweep->shapes[0], compare_shapes);
-    in_use = sweep_find(sweep, sweep->in_use);
-    sweep->within_noise = in_use && !summary_is_faster(&sweep->shapes[0].time, &in_use->time);
 }
 
-static int measure(const struct sweep_request *request, struct gpu_rig *rig, struct sweep *sweep,
+// Times `count` shapes, up to SHAPES_MAX, in turns with a copy.
+static int measure(const struct sweep_request *request, struct gpu_rig *rig, const char *what,
+                   const struct config_block *shapes, size_t count, struct sweep *sweep,
                    struct error *error)
 {
-    struct config_block shapes[SHAPES_MAX];
-    struct config_block own = rig->stage.kernel.block;
-    size_t count =
-        shapes_list(threads_max(&rig->stage.kernel), request->quick, sweep->in_use, own, shapes);
     struct candidate candidates[SHAPES_MAX + 1];
     _cleanup_(cleanup_free) struct timed *timed = calloc(count + 1, sizeof *timed);
-    unsigned runs = count_runs(request);
+    unsigned runs = sweep_runs(request);
     struct progress progress;
-    char what[96];
+    char title[128];
     int r;
 
     if (!timed) {
         return error_set(error, -ENOMEM, "out of memory");
     }
     for (size_t i = 0; i <= count; i++) {
-        candidates[i] = (struct candidate){rig, i < count ? shapes[i] : own};
+        candidates[i] = (struct candidate){rig, i < count ? shapes[i] : sweep->in_use};
         timed[i].run = i < count ? run_shape : run_copy;
         timed[i].context = &candidates[i];
     }
-    snprintf(what, sizeof what, "%s, %s memory", request->view->name,
-             config_memory_name(sweep->memory));
-    progress_start(&progress, what, (runs + 1) * (count + 1));
+    snprintf(title, sizeof title, "%s, %s memory%s", request->view->name,
+             config_memory_name(sweep->memory), what);
+    progress_start(&progress, title, (runs + 1) * (count + 1));
     r = turns_take(timed, count + 1, runs, &progress, error);
     progress_end(&progress);
     if (r == 0) {
@@ -144,14 +158,54 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, str
     return r;
 }
 
-// The block that edged would use: of the configuration if this GPU takes it, else its own.
+static int measure_shapes(const struct sweep_request *request, struct gpu_rig *rig,
+                          struct sweep *sweep, struct error *error)
+{
+    const struct gpu_kernel *kernel = &rig->stage.kernel;
+    struct config_block shapes[SHAPES_MAX];
+    size_t count =
+        shapes_list(threads_max(kernel), request->quick, sweep->in_use, kernel->block, shapes);
+
+    return measure(request, rig, "", shapes, count, sweep, error);
+}
+
+// The best of the shapes so far, and the one in use, with other rows a thread.
+static int measure_rows(const struct sweep_request *request, struct gpu_rig *rig,
+                        struct sweep *sweep, struct error *error)
+{
+    struct config_block best[BEST + 1], shapes[SHAPES_MAX];
+    size_t most = request->quick ? BEST_QUICK : BEST, count = 0;
+
+    while (count < sweep->count && count < most) {
+        best[count] = sweep->shapes[count].block;
+        count++;
+    }
+    best[count++] = sweep->in_use;
+    count = shapes_list_rows(best, count, (int)rig->stage.kernel.tile.height, shapes);
+    return measure(request, rig, ", rows a thread", shapes, count, sweep, error);
+}
+
+// What edged would use: of the configuration if this GPU takes it, else its own.
 static struct config_block block_in_use(const struct gpu_rig *rig, struct config_block configured)
 {
     struct gpu_kernel probe = rig->stage.kernel;
 
-    return configured.x > 0 && gpu_kernel_set_block(&probe, configured, NULL) == 0
-               ? configured
-               : rig->stage.kernel.block;
+    gpu_kernel_set_block(&probe, configured, NULL);
+    return probe.block;
+}
+
+static int measure_all(const struct sweep_request *request, struct gpu_rig *rig,
+                       struct sweep *sweep, struct error *error)
+{
+    const struct sweep_shape *in_use;
+    int r = measure_shapes(request, rig, sweep, error);
+
+    if (r == 0 && rig->stage.kernel.rows_vary && !interrupt_seen()) {
+        r = measure_rows(request, rig, sweep, error);
+    }
+    in_use = sweep_find(sweep, sweep->in_use);
+    sweep->within_noise = in_use && !summary_is_faster(&sweep->shapes[0].time, &in_use->time);
+    return r;
 }
 
 int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweep)
@@ -169,89 +223,11 @@ int sweep_run(const struct sweep_request *request, struct error *error, struct s
             .bytes = rig.bytes,
             .in_use = block_in_use(&rig, request->blocks[kernel]),
         };
-        r = measure(request, &rig, ret_sweep, error);
+        r = measure_all(request, &rig, ret_sweep, error);
         if (r < 0 && r != -ENOMEM) {
             gpu_lose(request->gpu);
         }
     }
     gpu_rig_finish(&rig);
-    return r;
-}
-
-// One kind of memory in the turns of whole frames.
-struct path {
-    struct view *view;       // owned
-    struct frame_pool *pool; // owned reference
-    struct frame *input;     // owned reference
-};
-
-static int run_path(void *context, struct error *error, double *ret_us)
-{
-    const struct path *path = context;
-    _cleanup_(cleanup_frame) struct frame *output = NULL;
-    int64_t start = clock_now_ns();
-    int r = view_run(path->view, path->input, error, &output);
-
-    *ret_us = (double)(clock_now_ns() - start) / NS_PER_US;
-    return r;
-}
-
-static int path_init(struct path *path, const struct sweep *sweep, const struct gpu_memory *memory,
-                     const struct sweep_request *request, struct error *error)
-{
-    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
-    const struct view_setup setup = {.settings = request->view,
-                                     .input = request->input,
-                                     .frames = 2,
-                                     .allocator = gpu_memory_allocator(memory),
-                                     .gpu = request->gpu,
-                                     .blocks = blocks};
-    int r;
-
-    blocks[sweep->kernel] = sweep->shapes[0].block;
-    r = frame_pool_new(request->input, 1, setup.allocator, &path->pool);
-    if (r < 0) {
-        return error_set(error, r, "no memory for a picture");
-    }
-    path->input = frame_pool_take(path->pool);
-    draw_scene(path->input->data, request->input->size, request->input->planes[0].stride);
-    return view_new(&setup, error, &path->view);
-}
-
-static void path_finish(struct path *path)
-{
-    view_free(path->view);
-    frame_unref(path->input);
-    frame_pool_unref(path->pool);
-}
-
-int sweep_time_paths(struct sweep *sweeps, size_t count, const struct gpu_memory *const *memories,
-                     const struct sweep_request *request, struct error *error)
-{
-    struct path paths[MEMORIES_MAX] = {0};
-    _cleanup_(cleanup_free) struct timed *timed = calloc(MEMORIES_MAX, sizeof *timed);
-    struct progress progress;
-    int r = timed ? 0 : error_set(error, -ENOMEM, "out of memory");
-
-    for (size_t i = 0; i < count && r == 0; i++) {
-        timed[i] = (struct timed){.run = run_path, .context = &paths[i]};
-        r = path_init(&paths[i], &sweeps[i], memories[i], request, error);
-    }
-    if (r == 0) {
-        unsigned runs = 3 * count_runs(request);
-
-        progress_start(&progress, "whole frames", (runs + 1) * count);
-        r = turns_take(timed, count, runs, &progress, error);
-        progress_end(&progress);
-        if (r < 0) {
-            gpu_lose(request->gpu);
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (r == 0) {
-            sweeps[i].path = samples_summarize(&timed[i].samples);
-        }
-        path_finish(&paths[i]);
-    }
     return r;
 }

@@ -1,4 +1,5 @@
-// One view's kernel in many block shapes, in one kind of memory.
+// One view's kernel in many block shapes, the best of them with other rows a thread, in one kind of
+// memory.
 #pragma once
 
 #include "daemon/ctl/gpu_session.h"
@@ -6,7 +7,7 @@
 #include "daemon/ctl/shapes.h"
 
 struct sweep_shape {
-    struct config_block block;
+    struct config_block block;  // with its rows a thread
     struct summary time;        // microseconds of the kernel on one picture
     unsigned occupancy_percent; // of a multiprocessor's threads that can be busy; 0: not known
 };
@@ -17,9 +18,9 @@ struct sweep {
     enum config_memory memory;
     size_t bytes;        // read and written for a picture
     struct summary copy; // of a copy that reads and writes as many bytes in this memory
-    struct sweep_shape shapes[SHAPES_MAX]; // those that were measured, fastest first
+    struct sweep_shape shapes[2 * SHAPES_MAX]; // those that were measured, fastest first
     size_t count;
-    struct config_block in_use; // {0, 0} in the configuration is the GPU's own choice
+    struct config_block in_use; // what the configuration leaves open is the GPU's own choice
     bool within_noise;   // shapes[0] is not faster than the one in use by more than they spread
     struct summary path; // view_run() of one picture, from the CPU to the CPU, in the best shape
 };
@@ -33,11 +34,13 @@ struct sweep_request {
     bool quick;
 };
 
+// How often each is measured, after once to warm up.
+unsigned sweep_runs(const struct sweep_request *request);
 // Measures; with a bar on a terminal. Interrupted (interrupt_seen()) it has what there is, maybe
 // nothing. -EAGAIN: the view computes nothing, or not on a GPU; -ENOTSUP, -ENOMEM; what CUDA says:
 // the GPU is lost.
 int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweep);
-// The shape in `sweep` that is `block`, NULL if there is none.
+// The shape in `sweep` that is `block` with its rows, NULL if there is none.
 const struct sweep_shape *sweep_find(const struct sweep *sweep, struct config_block block);
 
 // Puts a whole frame's time, CPU to CPU, into `path` of `count` sweeps of one view, taken in turns;

@@ -1,4 +1,4 @@
-// `edgectl tune`: which block sizes and which memory are fastest on this GPU.
+// `edgectl tune`: which block sizes, rows a thread and memory are fastest on this GPU.
 #pragma once
 
 // argv[0] is "tune". Returns the exit status: 0; 1 when it failed or there is no GPU, 2 for a wrong

@@ -78,26 +78,74 @@ static const struct sweep *find_sweep(const struct tune_report *report, enum con
     return NULL;
 }
 
+// A kernel's times in one kind of memory.
+struct choice {
+    const struct tune_report *report;
+    enum config_kernel kernel;
+    enum config_memory memory;
+    struct config_block used, best;
+    struct summary used_time, best_time;
+};
+
+static bool sum_of(const struct choice *choice, struct config_block block, struct summary *ret_sum)
+{
+    return sum_shape(choice->report, choice->kernel, choice->memory, block, ret_sum);
+}
+
+// False where nothing is faster than what is in use.
+static bool find_best(struct choice *choice)
+{
+    const struct sweep *sweep = find_sweep(choice->report, choice->kernel, choice->memory);
+    struct summary sum;
+
+    if (!sweep || !sum_of(choice, sweep->in_use, &choice->used_time)) {
+        return false;
+    }
+    choice->used = choice->best = sweep->in_use;
+    choice->best_time = choice->used_time;
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (sum_of(choice, sweep->shapes[i].block, &sum) && sum.median < choice->best_time.median &&
+            summary_is_faster(&sum, &choice->used_time)) {
+            choice->best_time = sum;
+            choice->best = sweep->shapes[i].block;
+        }
+    }
+    return !shape_equal(choice->best, choice->used);
+}
+
+// Whether `block` is as good as the best, as far as the noise lets one see.
+static bool is_as_good(const struct choice *choice, struct config_block block)
+{
+    struct summary sum;
+
+    return sum_of(choice, block, &sum) && summary_is_faster(&sum, &choice->used_time) &&
+           !summary_is_faster(&choice->best_time, &sum);
+}
+
 static bool choose_block(const struct tune_report *report, enum config_kernel kernel,
                          enum config_memory memory, struct config_block *block)
 {
-    const struct sweep *sweep = find_sweep(report, kernel, memory);
-    struct summary used, least, sum;
-    bool changed = false;
+    struct choice choice = {.report = report, .kernel = kernel, .memory = memory};
+    struct config_block rows_alone, threads_alone;
 
-    if (!sweep || !sum_shape(report, kernel, memory, sweep->in_use, &used)) {
+    if (!find_best(&choice)) {
         return false;
     }
-    least = used;
-    for (size_t i = 0; i < sweep->count; i++) {
-        if (sum_shape(report, kernel, memory, sweep->shapes[i].block, &sum) &&
-            sum.median < least.median && summary_is_faster(&sum, &used)) {
-            least = sum;
-            *block = sweep->shapes[i].block;
-            changed = true;
-        }
+    rows_alone = (struct config_block){choice.used.x, choice.used.y, choice.best.rows};
+    threads_alone = (struct config_block){choice.best.x, choice.best.y, choice.used.rows};
+    if (is_as_good(&choice, rows_alone)) {
+        choice.best = rows_alone;
+    } else if (is_as_good(&choice, threads_alone)) {
+        choice.best = threads_alone;
     }
-    return changed;
+    if (!shape_same_threads(choice.best, choice.used)) {
+        block->x = choice.best.x;
+        block->y = choice.best.y;
+    }
+    if (choice.best.rows != choice.used.rows) {
+        block->rows = choice.best.rows;
+    }
+    return true;
 }
 
 bool tune_report_choose(const struct tune_report *report, struct kernels_conf *content)

@@ -7,7 +7,8 @@
 
 static const char usage[] =
     "Usage: edgectl tune [OPTION]...\n"
-    "Which block sizes of the CUDA kernels are fastest on this GPU for a camera's views.\n"
+    "Which block sizes of the CUDA kernels, and rows a thread, are fastest on this GPU for a\n"
+    "camera's views.\n"
     "\n"
     "  --config FILE      the configuration; " DEFAULT_CONFIG " if it is there,\n"
     "                     else the built-in defaults\n"

@@ -11,8 +11,8 @@ static double percent(double part, double whole)
 
 static void print_shapes(const struct sweep *sweep)
 {
-    static const char *const titles[] = {"BLOCK",   "THREADS",   "US", "+-",
-                                         "MEMCPY%", "OCCUPANCY", ""};
+    static const char *const titles[] = {"BLOCK", "THREADS", "ROWS",      "US",
+                                         "+-",    "MEMCPY%", "OCCUPANCY", ""};
     struct table *table = table_new(ARRAY_LENGTH(titles));
 
     for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
@@ -24,6 +24,7 @@ static void print_shapes(const struct sweep *sweep)
 
         table_add(table, "%d x %d", shape->block.x, shape->block.y);
         table_add(table, "%d", shape->block.x * shape->block.y);
+        table_add(table, "%d", shape->block.rows);
         table_add(table, "%.2f", shape->time.median);
         table_add(table, "%.2f", shape->time.spread);
         table_add(table, "%.0f", percent(sweep->copy.median, shape->time.median));
@@ -35,24 +36,36 @@ static void print_shapes(const struct sweep *sweep)
     table_free(table);
 }
 
+// Blocks as they stand in the configuration, with the rows where `other` has more or fewer.
+static void format_block(struct config_block block, struct config_block other, char *ret_text,
+                         size_t size)
+{
+    if (block.rows == other.rows) {
+        snprintf(ret_text, size, "[%d, %d]", block.x, block.y);
+    } else {
+        snprintf(ret_text, size, "[%d, %d] with %d rows a thread", block.x, block.y, block.rows);
+    }
+}
+
 static void print_verdict(const struct sweep *sweep)
 {
     const struct sweep_shape *best = &sweep->shapes[0];
     const struct sweep_shape *in_use = sweep_find(sweep, sweep->in_use);
+    char best_text[64], used_text[64];
 
     if (!in_use) {
         return;
     }
+    format_block(best->block, in_use->block, best_text, sizeof best_text);
+    format_block(in_use->block, best->block, used_text, sizeof used_text);
     if (best == in_use) {
         printf("The block in use is the best.\n");
     } else if (sweep->within_noise) {
-        printf("Within noise: [%d, %d] is not faster than [%d, %d], in use, by more than the times "
-               "spread.\n",
-               best->block.x, best->block.y, in_use->block.x, in_use->block.y);
+        printf("Within noise: %s is not faster than %s, in use, by more than the times spread.\n",
+               best_text, used_text);
     } else {
-        printf("[%d, %d] takes %.0f %% less time than [%d, %d], in use.\n", best->block.x,
-               best->block.y, 100 - percent(best->time.median, in_use->time.median),
-               in_use->block.x, in_use->block.y);
+        printf("%s takes %.0f %% less time than %s, in use.\n", best_text,
+               100 - percent(best->time.median, in_use->time.median), used_text);
     }
 }
 
@@ -138,6 +151,7 @@ static void add_shape(JsonBuilder *builder, const struct sweep *sweep,
 {
     json_builder_begin_object(builder);
     add_block(builder, "block", shape->block);
+    add_integer(builder, "rows", shape->block.rows);
     add_number(builder, "us", shape->time.median);
     add_number(builder, "spread_us", shape->time.spread);
     add_number(builder, "memcpy_share", percent(sweep->copy.median, shape->time.median) / 100);
@@ -156,7 +170,9 @@ static void add_sweep(JsonBuilder *builder, const struct sweep *sweep)
     add_number(builder, "frame_us", sweep->path.median);
     add_number(builder, "frame_spread_us", sweep->path.spread);
     add_block(builder, "in_use", sweep->in_use);
+    add_integer(builder, "rows_in_use", sweep->in_use.rows);
     add_block(builder, "best", sweep->shapes[0].block);
+    add_integer(builder, "best_rows", sweep->shapes[0].block.rows);
     json_builder_set_member_name(builder, "within_noise");
     json_builder_add_boolean_value(builder, sweep->within_noise);
     json_builder_set_member_name(builder, "blocks");

@@ -18,7 +18,8 @@ void tune_report_print(const struct tune_report *report);
 // The keys are in edgectl(1). Prints one JSON object.
 void tune_report_print_json(const struct tune_report *report);
 
-// Changes in `content` what is better by more than the noise: for each kernel the block with the
-// smallest sum over the views that it computes, of the kind of memory that will be in use; the kind
+// Changes in `content` what is better by more than the noise: for each kernel the block and the
+// rows a thread with the smallest sum over the views that it computes, of the kind of memory that
+// will be in use, but only one of the two where the other gains no more than the noise; the kind
 // only where whole frames are also at least 5 % faster in it. True if anything changed.
 bool tune_report_choose(const struct tune_report *report, struct kernels_conf *content);

@@ -33,7 +33,7 @@ void camera_link_free(struct camera_link *link);
 // Tells the process whether `stream` is watched, if that changed, else asks for a key frame if
 // `key_frame` is set and somebody watches.
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame);
-// Other block sizes (CONFIG_KERNEL_COUNT) for the process.
+// Other block sizes and rows a thread (CONFIG_KERNEL_COUNT) for the process.
 void camera_link_set_blocks(struct camera_link *link, const struct config_block *blocks);
 // The process may try the GPU; `backend` is the word of the configuration ("auto").
 void camera_link_try_gpu(struct camera_link *link, const char *backend);

@@ -14,7 +14,7 @@ struct front_view {
 struct camera_texts {
     char *whole;
     char *cpu;  // the same with backend = "cpu"; NULL: that is what they say
-    char *bare; // the same without block sizes, which a running process can change
+    char *bare; // the same without `kernels`, which a running process can change
 };
 
 struct front_camera {

@@ -8,16 +8,24 @@
 #define LAST_MS 60000u
 #define OPENING_MS 12000u // a camera process gives up opening a GPU after 10 s
 #define HEALTHY_NS (60 * NS_PER_S)
-#define SUSPICIOUS_NS (10 * NS_PER_S)
+#define SUSPICIOUS_NS (30 * NS_PER_S) // one that hangs in a driver is killed after 12 s
 
 void gpu_retry_begin(struct gpu_retry *retry, bool may_use)
 {
     retry->use = may_use ? GPU_OPENING : GPU_UNUSED;
 }
 
+static void forget_if_healthy(struct gpu_retry *retry, int64_t now_ns)
+{
+    if (retry->use == GPU_COMPUTES && now_ns - retry->computes_ns >= HEALTHY_NS) {
+        retry->next_ms = 0;
+    }
+}
+
 void gpu_retry_note_backend(struct gpu_retry *retry, const char *backend, int64_t now_ns)
 {
     if (strncmp(backend, "CUDA", strlen("CUDA")) != 0) {
+        forget_if_healthy(retry, now_ns);
         retry->use = *backend ? GPU_UNUSED : retry->use;
     } else if (retry->use != GPU_COMPUTES) {
         retry->use = GPU_COMPUTES;
@@ -46,9 +54,7 @@ static unsigned advance_ms(struct gpu_retry *retry)
 
 unsigned gpu_retry_fail_ms(struct gpu_retry *retry, int64_t now_ns)
 {
-    if (retry->use == GPU_COMPUTES && now_ns - retry->computes_ns >= HEALTHY_NS) {
-        retry->next_ms = 0;
-    }
+    forget_if_healthy(retry, now_ns);
     retry->use = GPU_UNUSED;
     retry->died_ns = 0;
     retry->tried = false;

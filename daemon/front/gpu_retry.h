@@ -24,11 +24,11 @@ struct gpu_retry {
 void gpu_retry_begin(struct gpu_retry *retry, bool may_use);
 // The process says what computes: "CUDA sm_87", "CPU", "" before it is known.
 void gpu_retry_note_backend(struct gpu_retry *retry, const char *backend, int64_t now_ns);
-// The process died without saying why, by a signal or not. True when it is the second within 10 s
+// The process died without saying why, by a signal or not. True when it is the second within 30 s
 // that used the GPU, or was killed while it opened it: the GPU is to blame.
 bool gpu_retry_note_death(struct gpu_retry *retry, bool by_signal, int64_t now_ns);
-// The GPU failed: the delay before it is tried again, 1 s, doubling up to 60 s, and 1 s again for a
-// GPU that computed for 60 s.
+// The GPU failed, or could not be had: the delay before it is tried again, 1 s, doubling up to 60
+// s, and 1 s again for a GPU that computed for 60 s.
 unsigned gpu_retry_fail_ms(struct gpu_retry *retry, int64_t now_ns);
 // It is tried now: the delay before the next try, should this one come to nothing. The row goes on
 // with every try in vain; a process gets the time that opening a GPU may take.

@@ -215,7 +215,7 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
     supervisor->restarts += !supervisor->reconfigured;
     if (!supervisor->reconfigured && !supervisor->fatal &&
         gpu_retry_note_death(&supervisor->gpu, WIFSIGNALED(status), clock_now_ns())) {
-        snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 10 s",
+        snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 30 s",
                  how);
         start_without_gpu(supervisor, sentence);
         return;

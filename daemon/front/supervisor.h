@@ -4,9 +4,9 @@
 // 100 ms, 200 ms, … up to 5 s, until one has been healthy for 10 s. A process that declares its
 // fault incurable (LINK_FATAL) is tried again every 30 s.
 //
-// When the GPU fails (the process says so, or dies twice within 10 s while it uses it) the next
-// process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s.
-// Main loop only.
+// When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
+// process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s; so
+// is one that could not have the GPU for a reason that may pass. Main loop only.
 #pragma once
 
 #include "config/config.h"
@@ -46,7 +46,7 @@ int supervisor_start(struct supervisor *supervisor);
 // device.
 int supervisor_reconfigure(struct supervisor *supervisor,
                            const struct supervisor_settings *settings);
-// Takes the texts of `settings`, which differ from those in use in nothing but the block sizes, and
+// Takes the texts of `settings`, which differ from those in use in nothing but `kernels`, and
 // tells a running process of these (CONFIG_KERNEL_COUNT): it goes on. -ENOMEM: nothing changed.
 int supervisor_set_blocks(struct supervisor *supervisor, const struct supervisor_settings *settings,
                           const struct config_block *blocks);

@@ -1,5 +1,6 @@
 // What becomes of a GPU that fails: processes begin on the CPU until one that was told to try it
-// computes on it.
+// computes on it. One that a process could not have, for want of memory or because its driver did
+// not answer, is tried again in the same row of delays, by that process.
 #include "daemon/front/supervisor_private.h"
 #include "daemon/log.h"
 
@@ -41,11 +42,17 @@ void supervisor_gpu_fail(struct supervisor *supervisor, const char *sentence)
 
 void supervisor_gpu_note(struct supervisor *supervisor)
 {
-    gpu_retry_note_backend(&supervisor->gpu, supervisor->telemetry.backend, clock_now_ns());
-    if (supervisor->gpu.use == GPU_COMPUTES && supervisor->without_gpu) {
+    int64_t now_ns = clock_now_ns();
+
+    gpu_retry_note_backend(&supervisor->gpu, supervisor->telemetry.backend, now_ns);
+    if (supervisor->gpu.use == GPU_COMPUTES) {
         supervisor->without_gpu = false;
         supervisor->gpu_error.text[0] = 0;
         g_clear_handle_id(&supervisor->gpu_timer, g_source_remove);
+    } else if (supervisor->telemetry.gpu_may_return && supervisor->configuration_cpu &&
+               !supervisor->gpu_timer) {
+        supervisor->gpu_timer =
+            g_timeout_add(gpu_retry_fail_ms(&supervisor->gpu, now_ns), on_try_timer, supervisor);
     }
 }
 

@@ -18,8 +18,8 @@ enum link_type {
     LINK_VIEW_STOP,     // nobody watches .view any more
     LINK_KEY_FRAME,     // make the next frame of .view a key frame
     LINK_BLOCKS,        // payload: struct config_block[CONFIG_KERNEL_COUNT]; from the next frame on
-    LINK_TRY_GPU,       // a process that was configured with backend = "cpu" may try the GPU now;
-                        // payload: the word of the backend wanted ("auto", "cuda")
+    LINK_TRY_GPU,       // a process that computes on the CPU may try the GPU now; payload: the word
+                        // of the backend wanted ("auto", "cuda")
     // camera to front
     LINK_HELLO,       // payload: the version string
     LINK_SLATE,       // .view: one of two consecutive IDR access units of the NO SIGNAL slate
@@ -59,12 +59,14 @@ enum link_camera_state {
 struct link_telemetry {
     uint32_t state; // enum link_camera_state
     uint32_t width, height;
-    uint32_t fps_milli; // measured over the last second, frames per second * 1000
-    char format[8];     // "YUYV"
-    char path[256];     // the memory path line
-    char error[512];    // why there is no signal; "" when live
-    char backend[16];   // what computes the views: "CPU", "CUDA sm_87"; "" before it is known
-    char gpu[256];      // the GPU's name when it computes, else why it does not
+    uint32_t fps_milli;      // measured over the last second, frames per second * 1000
+    char format[8];          // "YUYV"
+    char path[256];          // the memory path line
+    char error[512];         // why there is no signal; "" when live
+    char backend[16];        // what computes the views: "CPU", "CUDA sm_87"; "" before it is known
+    char gpu[256];           // the GPU's name when it computes, else why it does not
+    uint32_t gpu_may_return; // it does not for a reason that may pass: it is to be tried again
+    uint32_t reserved;
     uint64_t frames, dropped, corrupted, reconnects;
     uint64_t copies[COPY_KIND_COUNT];
     struct {

@@ -86,12 +86,15 @@ def test_other_block_sizes_reach_the_running_process_and_viewers_stay(fake, told
     assert told.wait("blocks 32x8 0x0 64x4") == pid
     reload(server, kernels=kernels(gradient=(16, 16)))
     assert told.wait("blocks 16x16 0x0 0x0") == pid
+    reload(server, kernels={"gradient": {"block": [16, 16], "rows": 8}})
+    assert told.wait("blocks 16x16 0x0 0x0 rows 8") == pid
     wait_live(viewer)
     assert viewer.watching
     assert server.camera()["process"] == {"pid": pid, "restarts": 0}
     assert server.status()["viewers"] == 1
     assert told.texts() == [
-        "configure auto 0x0 0x0 0x0", "blocks 32x8 0x0 64x4", "blocks 16x16 0x0 0x0"
+        "configure auto 0x0 0x0 0x0", "blocks 32x8 0x0 64x4", "blocks 16x16 0x0 0x0",
+        "blocks 16x16 0x0 0x0 rows 8",
     ]
 
 

@@ -13,6 +13,7 @@ import pytest
 import daemon
 import pattern
 from test_frames import assert_consecutive, assert_pictures_match
+from test_v4l2 import fake_luma
 
 SIZE = (320, 240)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
@@ -142,13 +143,13 @@ def test_viewers_stay_when_the_gpu_fails_and_see_it_come_back(
     assert server.status()["viewers"] == len(viewers)
 
 
-def test_block_sizes_change_between_two_frames(board, watch):
+def test_block_sizes_and_rows_change_between_two_frames(board, watch):
     server = board("agx-orin", [daemon.camera(**SMALL)])
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     viewer.wait_numbers(pattern.FPS)
     pid = wait_on_gpu(server)["process"]["pid"]
-    for block in ((64, 4), (1, 1), (128, 2), (7, 9)):
-        reload_blocks(server, gradient=block)
+    for block, rows in (((64, 4), 0), ((1, 1), 3), ((128, 2), 64), ((128, 2), 1), ((7, 9), 8)):
+        reload_kernels(server, gradient={"block": list(block), "rows": rows})
         viewer.wait_after(time.monotonic_ns(), 15)
     assert_consecutive(viewer.wait_numbers(1), server)
     assert viewer.stop()
@@ -158,10 +159,8 @@ def test_block_sizes_change_between_two_frames(board, watch):
     assert "kernels.gradient.block = [1, 1]: at most 1% of the GPU's threads" in server.stderr()
 
 
-def reload_blocks(server, **blocks):
-    server.settings = {
-        **server.settings, "kernels": {k: {"block": list(v)} for k, v in blocks.items()}
-    }
+def reload_kernels(server, **kernels):
+    server.settings = {**server.settings, "kernels": kernels}
     server.write_config([daemon.camera(**SMALL)])
     reload(server)
 
@@ -171,7 +170,7 @@ def test_block_that_the_kernel_cannot_have_is_named_and_the_old_one_stays(board,
     server = board("xavier", [daemon.camera(**SMALL)], "registers=gradient:168")
     viewer = watch(server.url("/front/edges"), size=SIZE)
     viewer.wait_numbers(pattern.FPS)
-    reload_blocks(server, gradient=(32, 16))
+    reload_kernels(server, gradient={"block": [32, 16]})
     server.wait_stderr(r"kernels\.gradient\.block = \[32, 16\].*384")
     viewer.wait_after(time.monotonic_ns(), pattern.FPS)
     assert_consecutive(viewer.wait_numbers(1), server)
@@ -181,11 +180,14 @@ def test_block_that_the_kernel_cannot_have_is_named_and_the_old_one_stays(board,
 def test_launch_that_is_refused_goes_back_to_the_block_before(board, watch, provoke):
     server = board("thor", [daemon.camera(**SMALL)])
     wait_on_gpu(server)
-    reload_blocks(server, gradient=(64, 8))
+    reload_kernels(server, gradient={"block": [64, 8], "rows": 2})
     viewer = watch(server.url("/front/edges"), size=SIZE)
     provoke("refuse=gradient")
     viewer.wait_numbers(pattern.FPS)
-    server.wait_stderr(r"kernels\.gradient\.block = \[64, 8\], back to \[32, 8\]")
+    server.wait_stderr(
+        r"kernels\.gradient\.block = \[64, 8\] with rows = 2, "
+        r"back to \[32, 8\] with rows = 16"
+    )
     assert_consecutive(viewer.wait_numbers(1), server)
     assert wait_on_gpu(server)["process"]["restarts"] == 0
 
@@ -231,3 +233,29 @@ def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
     viewer.wait_numbers(pattern.FPS)
     assert server.camera()["backend"] == "CPU"
     assert viewer.watching
+
+
+@pytest.mark.parametrize("memory", ["registered", "pinned", "managed"])
+def test_frames_of_a_v4l2_camera_reach_gpu_and_encoder_without_a_copy(board, watch, memory):
+    camera = daemon.camera(
+        source="v4l2", device="/dev/video0", views=["gray", "edges", "camera"], **SMALL
+    )
+    server = board(
+        "orin-nano", [camera], settings={"memory": memory}, LD_PRELOAD=daemon.FAKE_V4L2,
+        EDGED_FAKE_V4L2="device=/dev/video0 format=YUYV size=320x240 fps=30",
+    )
+    path = f"V4L2 USERPTR YUYV 320x240@30 -> {memory} -> CUDA sm_87 ->"
+    assert path in wait_on_gpu(server)["path"]
+    viewers = [watch(server.url(f"/front/{view}"), keep_every=1) for view in ("gray", "edges")]
+    for viewer in viewers:
+        viewer.wait_frames(20)
+        assert viewer.stop()
+    seen = [[*v.pictures().values(), *v.unreadable_pictures()][-3:] for v in viewers]
+    # The fake camera's pictures repeat after 220.
+    grays = [fake_luma(number) for number in range(220)]
+    edges = [pattern.limited_range(pattern.sobel_magnitude(gray)) for gray in grays]
+    for pictures, expected in zip(seen, (grays, edges)):
+        assert len(pictures) == 3
+        for picture in pictures:
+            assert max(pattern.psnr_db(picture, frame) for frame in expected) >= 32
+    assert server.camera()["copies_per_frame"] == 0

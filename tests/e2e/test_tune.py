@@ -64,13 +64,21 @@ def test_tune_measures_every_view_in_every_kind_of_memory(config, board):
     assert [(s["view"], s["memory"]) for s in report["sweeps"]] == [
         (view, kind) for view in ("edges", "l1", "gray", "camera") for kind in KINDS]
     for sweep in report["sweeps"]:
-        shapes = [tuple(entry["block"]) for entry in sweep["blocks"]]
+        shapes = [(*entry["block"], entry["rows"]) for entry in sweep["blocks"]]
         times = [entry["us"] for entry in sweep["blocks"]]
-        assert 30 <= len(set(shapes)) == len(shapes) <= 62
-        assert all(1 <= x * y <= 1024 for x, y in shapes)
+        blocks = {(x, y) for x, y, _ in shapes}
+        assert len(set(shapes)) == len(shapes)
+        assert 30 <= len(blocks) <= 62
+        assert all(1 <= x * y <= 1024 for x, y in blocks)
         assert times == sorted(times) and times[0] > 0
-        assert sweep["best"] == sweep["blocks"][0]["block"]
-        assert tuple(sweep["in_use"]) in shapes
+        assert (*sweep["best"], sweep["best_rows"]) == shapes[0]
+        assert (*sweep["in_use"], sweep["rows_in_use"]) in shapes
+        # The best four and the one in use, where the kernel has a choice of rows.
+        rows = {block: {r for x, y, r in shapes if (x, y) == block} for block in blocks}
+        swept = {block for block in blocks if rows[block] >= {2, 4, 8, 16, 32}}
+        assert (4 <= len(swept) <= 5) == (sweep["kernel"] == "gradient")
+        assert all(len(rows[block]) == 1 for block in blocks - swept)
+        assert not swept or tuple(sweep["in_use"]) in swept
         assert sweep["frame_us"] > 0 and sweep["memcpy_us"] > 0
         best = sweep["blocks"][0]
         assert best["memcpy_share"] == pytest.approx(sweep["memcpy_us"] / best["us"])
@@ -81,13 +89,35 @@ def test_tune_measures_every_view_in_every_kind_of_memory(config, board):
 
 def test_the_table_marks_the_best_and_the_one_in_use(config):
     path = config(kernels={"gray": {"block": [17, 3]}})
-    result = edgectl("tune", "--config", path, "--view", "gray", "--quick", "--memory", "pinned")
+    result = edgectl("tune", "--config", path, "--view", "gray", "--quick",
+                     "--memory", "pinned,pinned,registered")
     assert result.returncode == 0, result.stderr
     rows = [line.split() for line in result.stdout.splitlines() if " x " in line]
     assert len(rows) == 2 * 13  # a dozen and 17 x 3
     assert rows[0][-1] in ("best", "use")
     assert [row[-2:] for row in rows if row[:3] == ["17", "x", "3"]] == 2 * [["in", "use"]]
     assert "registered memory" in result.stdout and "pinned memory" in result.stdout
+
+
+def test_rows_in_the_configuration_are_in_use_and_tried(config):
+    path = config(kernels={"gradient": {"rows": 5}})
+    result = edgectl("tune", "--config", path, "--view", "edges", "--quick", "--json")
+    assert result.returncode == 0, result.stderr
+    sweep = json.loads(result.stdout)["sweeps"][0]
+    assert sweep["in_use"] == [32, 8] and sweep["rows_in_use"] == 5
+    rows = {entry["rows"] for entry in sweep["blocks"] if entry["block"] == [32, 8]}
+    assert rows == {2, 4, 5, 8, 16, 32}
+
+
+def test_the_table_has_the_rows_and_marks_the_ones_in_use_alone(config):
+    path = config(kernels={"gradient": {"rows": 5, "block": [17, 3]}})
+    result = edgectl("tune", "--config", path, "--view", "edges", "--quick")
+    assert result.returncode == 0, result.stderr
+    title = next(line.split() for line in result.stdout.splitlines() if "BLOCK" in line)
+    assert title[:4] == ["BLOCK", "THREADS", "ROWS", "US"]
+    rows = [line.split() for line in result.stdout.splitlines() if " x " in line]
+    mine = {row[4]: row[-1] == "use" for row in rows if row[:3] == ["17", "x", "3"]}
+    assert mine == {"2": False, "4": False, "5": True, "8": False, "16": False, "32": False}
 
 
 def test_blocks_that_a_kernel_cannot_take_are_left_out(config):
@@ -277,3 +307,14 @@ def test_a_clip_is_computed_on_the_gpu_too(tmp_path):
     for number in range(30):
         (more, cpu), (_, cuda) = (clip.read() for clip in clips)
         assert more and cv2.PSNR(cpu, cuda) > 40, f"frame {number}"
+
+
+def test_a_gpu_that_fails_within_a_clip_costs_no_frame(tmp_path):
+    source = daemon.ROOT / "tests/data/street.mp4"
+    result = edgectl("process", source, tmp_path / "out.mkv", fake="illegal=gradient:20")
+    assert result.returncode == 0, result.stderr
+    assert ", using the CPU\n" in result.stderr
+    before, after = cv2.VideoCapture(str(source)), cv2.VideoCapture(str(tmp_path / "out.mkv"))
+    while before.grab():
+        assert after.grab()
+    assert not after.grab()

@@ -11,10 +11,12 @@
 //   no-signal     declares NO SIGNAL in its telemetry
 //   gpu           has a GPU and computes on it unless told not to; SIGUSR1 makes the GPU fail: the
 //                 process says so, and hangs as in a driver
+//   gpu-full      has a GPU whose memory is full until it is told to try it, and says that this may
+//                 pass
 //
 // Into the file $FAKE_CAMERA_RECORD each process writes a line for what it is told: "PID configure
 // BACKEND BLOCKS", "PID blocks BLOCKS", "PID try-gpu BACKEND"; BLOCKS are "32x8 0x0 0x0", in the
-// order of enum config_kernel.
+// order of enum config_kernel, with " rows 16" behind them where the first has rows.
 
 #include "config/config.h"
 #include "daemon/link/link.h"
@@ -75,8 +77,11 @@ static void record(const char *format, ...)
 
 static void record_blocks(const char *what, const struct config_block *blocks)
 {
-    record("%s %dx%d %dx%d %dx%d\n", what, blocks[0].x, blocks[0].y, blocks[1].x, blocks[1].y,
-           blocks[2].x, blocks[2].y);
+    g_autofree char *rows =
+        blocks[0].rows ? g_strdup_printf(" rows %d", blocks[0].rows) : g_strdup("");
+
+    record("%s %dx%d %dx%d %dx%d%s\n", what, blocks[0].x, blocks[0].y, blocks[1].x, blocks[1].y,
+           blocks[2].x, blocks[2].y, rows);
 }
 
 static GstElement *make_pipeline(const char *source, int key_frame_distance)
@@ -134,6 +139,7 @@ static gboolean send_telemetry(gpointer data)
     }
     strcpy(telemetry.backend, camera->backend);
     strcpy(telemetry.gpu, strcmp(camera->backend, "CPU") == 0 ? "not used" : "Fake GPU");
+    telemetry.gpu_may_return = is_mode(camera, "gpu-full") && strcmp(camera->backend, "CPU") == 0;
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
     return G_SOURCE_CONTINUE;
 }
@@ -212,7 +218,8 @@ static void hear(struct fake_camera *camera, const struct link_message *message)
     }
     if (message->header.type == LINK_TRY_GPU) {
         record("try-gpu %s\n", (const char *)message->payload);
-        camera->backend = is_mode(camera, "gpu") ? "CUDA sm_87" : "CPU";
+        camera->backend =
+            is_mode(camera, "gpu") || is_mode(camera, "gpu-full") ? "CUDA sm_87" : "CPU";
         send_telemetry(camera);
     }
 }

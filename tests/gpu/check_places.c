@@ -67,9 +67,7 @@ static int compute(struct check *check, const struct check_case *what, const str
     struct gpu_stage stage;
     int r = gpu_stage_init(&stage, check->gpu, &setup, false, error);
 
-    if (rows > 0) {
-        stage.kernel.tile.height = rows;
-    }
+    block.rows = (int)rows;
     r = r < 0 ? r : gpu_kernel_set_block(&stage.kernel, block, error);
     if (r == 0 && (driver->copy_to_device(address, input->data, input->layout.size,
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS ||
@@ -121,7 +119,8 @@ static void check_place(struct check *check, const struct check_case *what, stru
 
 void check_places(struct check *check)
 {
-    static const uint32_t sizes[][2] = {{1, 1}, {3, 7}, {8, 4}, {17, 2}, {67, 35}, {256, 66}};
+    static const uint32_t sizes[][2] = {{1, 1},  {2, 2},  {3, 7},   {8, 4},
+                                        {17, 2}, {30, 5}, {67, 35}, {256, 66}};
     size_t count = CHECK_FORMATS * ARRAY_LENGTH(sizes) * PICTURE_PLACEMENTS;
 
     for (size_t i = 0; i < count; i += check->quick ? 3 : 1) {

@@ -13,8 +13,9 @@ static const struct check_case edges = {
 static void check_illegal_blocks(struct check *check, struct view *view, struct frame *input,
                                  const struct frame *expected)
 {
-    static const struct config_block illegal[] = {{0, 1},   {1, 0},    {1025, 1}, {1, 1025},
-                                                  {64, 32}, {2048, 1}, {-1, 8},   {1, 65536}};
+    static const struct config_block illegal[] = {{0, 1, 0},    {1, 0, 0},    {1025, 1, 0},
+                                                  {1, 1025, 0}, {64, 32, 0},  {2048, 1, 0},
+                                                  {-1, 8, 0},   {1, 65536, 0}};
 
     for (size_t i = 0; i < ARRAY_LENGTH(illegal); i++) {
         const struct config_block blocks[CONFIG_KERNEL_COUNT] = {[CONFIG_KERNEL_GRADIENT] =
@@ -43,7 +44,7 @@ static void check_warnings(struct check *check, struct view *view, const struct 
     static const struct {
         struct config_block block;
         bool warned;
-    } cases[] = {{{8, 1}, true}, {{128, 1}, false}, {{1, 1}, true}, {{0, 0}, false}};
+    } cases[] = {{{8, 1, 0}, true}, {{128, 1, 0}, false}, {{1, 1, 0}, true}, {{0, 0, 0}, false}};
 
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         const struct config_block blocks[CONFIG_KERNEL_COUNT] = {[CONFIG_KERNEL_GRADIENT] =

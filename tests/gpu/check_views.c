@@ -44,11 +44,13 @@ static void subject_finish(struct subject *subject)
     picture_finish(&subject->plain);
 }
 
-// One view in `count` blocks from check_blocks[first] on, swapped between its frames.
+// One view in `count` blocks from check_blocks[first] on, some with other rows a thread, swapped
+// between its frames.
 static void check_view(struct check *check, const struct check_case *what, struct frame *input,
                        const struct frame *expected, const struct frame_allocator *allocator,
                        size_t first, size_t count)
 {
+    static const int rows[] = {0, 2, 0, 16, 0};
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     const struct view_setup setup = {.settings = &what->settings,
                                      .input = &input->layout,
@@ -65,11 +67,12 @@ static void check_view(struct check *check, const struct check_case *what, struc
         struct frame *output = NULL;
         char detail[64];
 
+        block.rows = rows[(first + i) % ARRAY_LENGTH(rows)];
         for (size_t k = 0; k < CONFIG_KERNEL_COUNT; k++) {
             blocks[k] = block;
         }
-        snprintf(detail, sizeof detail, "%s memory, block [%d, %d]", allocator->kind, block.x,
-                 block.y);
+        snprintf(detail, sizeof detail, "%s memory, block [%d, %d], rows %d", allocator->kind,
+                 block.x, block.y, block.rows);
         r = view_set_blocks(view, blocks, &error);
         r = r < 0 ? r : view_run(view, input, &error, &output);
         if (r == 0) {

@@ -33,14 +33,17 @@ struct view {
 
 // What the machine is like, and what it has seen.
 static struct {
-    atomic_bool hangs, has_no_memory, view_has_no_memory, faults, refuses_launch;
+    atomic_bool hangs, view_is_slow, view_has_no_memory, faults, refuses_launch;
+    atomic_bool view_begun;
     atomic_bool broken; // so that even gpu_wait() says so
     sem_t answer;
+    atomic_int allocation_result; // unless 0: all allocations in the GPU's memory end so
+    atomic_int allocation_failed; // as gpu_memory_take_failure() will say
     atomic_int open_result, frames_out, called_when_lost, sides_mixed;
 } machine;
 
 // A block that no GPU takes.
-static const struct config_block illegal = {2000, 1};
+static const struct config_block illegal = {2000, 1, 0};
 
 static void play_machine(void)
 {
@@ -98,8 +101,9 @@ int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
 static int allocate(void *context, size_t size, void **ret_memory)
 {
     (void)context;
-    if (machine.has_no_memory) {
-        return -ENOMEM;
+    if (machine.allocation_result) {
+        machine.allocation_failed = machine.allocation_result;
+        return machine.allocation_result;
     }
     machine.frames_out++;
     return frame_allocator_host()->allocate(NULL, size, ret_memory);
@@ -140,10 +144,30 @@ const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memo
     return &memory->allocator;
 }
 
+int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
+{
+    int code = atomic_exchange(&machine.allocation_failed, 0);
+
+    (void)memory;
+    return code ? error_set(ret_why, code, "the driver said no") : 0;
+}
+
 static int refuse(const struct config_block *block, struct error *error)
 {
     return error_set(error, -EINVAL, "kernels.gradient.block = [%d, %d]: 1 to 1024", block->x,
                      block->y);
+}
+
+// As an allocation takes when the memory is nearly full.
+static void take_time(void)
+{
+    struct timespec end;
+
+    machine.view_begun = true;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec++;
+    while (sem_timedwait(&machine.answer, &end) && errno == EINTR) {
+    }
 }
 
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
@@ -152,6 +176,9 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
 
     if (setup->gpu && setup->blocks[0].x == illegal.x) {
         return refuse(&setup->blocks[0], error);
+    }
+    if (setup->gpu && machine.view_is_slow) {
+        take_time();
     }
     if (setup->gpu && machine.view_has_no_memory) {
         return error_set(error, -ENOMEM, "no GPU memory for a view");
@@ -227,7 +254,8 @@ bool view_take_refusal(struct view *view, struct error *ret_why)
     bool refused = view->refused;
 
     if (refused) {
-        error_set(ret_why, 0, "the launch of block [%d, %d] failed", view->block.x, view->block.y);
+        error_set(ret_why, 0, "the launch of block [%d, %d], %d rows, failed", view->block.x,
+                  view->block.y, view->block.rows);
     }
     view->refused = false;
     return refused;

@@ -116,7 +116,8 @@ static void assert_no_frame_is_lost(const struct front *front)
 
 static void test_other_blocks_cost_no_frame(void **state)
 {
-    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{64, 4}, {16, 16}, {1, 1}};
+    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
+        {64, 4, 16}, {16, 16, 0}, {1, 1, 0}};
     struct front front;
 
     begin(&front, pattern_on_cpu);

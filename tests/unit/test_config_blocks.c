@@ -235,6 +235,61 @@ static void test_the_line_of_the_block_is_named(void **state)
                         "t.conf:5: error: kernels.gray.block: got [0, 1], " ALLOWED "\n");
 }
 
+#define ROWS_ALLOWED "allowed: an integer from 0 to 64 (rows)"
+
+static void assert_rows(const char *text, int rows, int x, int y)
+{
+    _cleanup_(cleanup_config) struct config *config = parse_good(text);
+    _cleanup_(cleanup_config) struct config *again = NULL;
+    _cleanup_(cleanup_free) char *formatted = NULL;
+
+    assert_int_equal(config_format(config, 0, &formatted), 0);
+    assert_int_equal(strstr(formatted, "rows") != NULL, rows > 0);
+    again = parse_good(formatted);
+    for (int i = 0; i < 2; i++) {
+        const struct config *one = i ? again : config;
+
+        assert_block(one, CONFIG_KERNEL_GRADIENT, x, y);
+        assert_int_equal(one->blocks[CONFIG_KERNEL_GRADIENT].rows, rows);
+        assert_int_equal(one->blocks[CONFIG_KERNEL_GRAY].rows, 0);
+    }
+}
+
+static void test_rows_a_thread_are_read_and_formatted_beside_the_block(void **state)
+{
+    (void)state;
+    assert_rows("", 0, 0, 0);
+    assert_rows("kernels = { gradient = { rows = 0; }; };", 0, 0, 0);
+    assert_rows("kernels = { gradient = { rows = 64; }; };", 64, 0, 0);
+    assert_rows("kernels = { gradient = { block = [32, 8]; rows = 1; }; };", 1, 32, 8);
+    assert_rows("kernels = { gradient = { rows = 16; block = [64, 4]; }; };", 16, 64, 4);
+    assert_rows("kernels = { gradient = { block = [64, 4]; }; };", 0, 64, 4);
+}
+
+static void test_rows_out_of_range_or_no_integer_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { rows = -1; }; };",
+                   "kernels.gradient.rows: got -1, " ROWS_ALLOWED);
+    assert_refused("kernels = { gradient = { rows = 65; }; };",
+                   "kernels.gradient.rows: got 65, " ROWS_ALLOWED);
+    assert_refused("kernels = { gradient = { rows = 4.0; }; };",
+                   "kernels.gradient.rows: got the number 4, " ROWS_ALLOWED);
+    assert_refused("kernels = { gradient = { rows = \"4\"; }; };",
+                   "kernels.gradient.rows: got the string \"4\", " ROWS_ALLOWED);
+    assert_refused("kernels = { gradient = { rows = [4, 4]; }; };",
+                   "kernels.gradient.rows: got an array [ … ], " ROWS_ALLOWED);
+}
+
+static void test_rows_of_a_kernel_that_has_no_choice_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gray = { rows = 4; }; };",
+                   "kernels.gray.rows: unknown key, allowed: block");
+    assert_refused("kernels = { convert = { rows = 4; }; };",
+                   "kernels.convert.rows: unknown key, allowed: block");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +311,9 @@ int main(void)
         cmocka_unit_test(test_a_list_of_lists_is_refused),
         cmocka_unit_test(test_a_block_without_its_kernel_is_refused),
         cmocka_unit_test(test_the_line_of_the_block_is_named),
+        cmocka_unit_test(test_rows_a_thread_are_read_and_formatted_beside_the_block),
+        cmocka_unit_test(test_rows_out_of_range_or_no_integer_are_refused),
+        cmocka_unit_test(test_rows_of_a_kernel_that_has_no_choice_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

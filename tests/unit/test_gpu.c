@@ -4,6 +4,7 @@
 #include "tests/unit/fake_gpu.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 static struct gpu *open_gpu(const char *options)
 {
@@ -60,6 +61,10 @@ static void test_gpu_that_cannot_be_used_says_why(void **state)
         {"fail=cuDeviceGet:1:101", -EINVAL, "opening the GPU"},
         {"board=agx-orin,fail=cuModuleLoadData:1:209", -ENOTSUP, "Orin, sm_87"},
         {"fail=cuModuleLoadData:2:209", -ENOTSUP, "no kernel image is available"},
+        {"fail=cuDeviceGetAttribute:1:1", -EINVAL, "asking the GPU's compute capability"},
+        {"fail=cuDeviceGetAttribute:2:999", -EIO, "asking the GPU's compute capability"},
+        {"fail=cuDeviceGetAttribute:3:1", -EINVAL, "asking the GPU's largest block"},
+        {"fail=cuDeviceGetAttribute:4:1", -EINVAL, "asking the GPU's largest block"},
         {"fail=cuDevicePrimaryCtxRetain:1:2", -ENOMEM, "out of memory"},
         {"fail=cuStreamCreate:1:304", -EIO, "making a stream"},
     };
@@ -153,6 +158,23 @@ static void test_illegal_access_is_an_error_from_then_on(void **state)
     gpu_free(gpu);
 }
 
+static void *free_gpu(void *gpu)
+{
+    gpu_free(gpu);
+    return NULL;
+}
+
+static void test_thread_that_never_entered_the_context_can_free_the_gpu(void **state)
+{
+    struct gpu *gpu = open_gpu("");
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, free_gpu, gpu), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
 // The calls of one gpu_new() and gpu_free(), and then each of them refused in turn.
 static void test_no_call_that_fails_leaves_anything_behind(void **state)
 {
@@ -189,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_wait_ends_at_its_deadline_when_a_kernel_does_not),
         cmocka_unit_test(test_wait_lasts_as_long_as_a_slow_kernel),
         cmocka_unit_test(test_illegal_access_is_an_error_from_then_on),
+        cmocka_unit_test(test_thread_that_never_entered_the_context_can_free_the_gpu),
         cmocka_unit_test(test_no_call_that_fails_leaves_anything_behind),
     };
 

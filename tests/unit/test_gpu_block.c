@@ -17,11 +17,11 @@ static void test_a_grid_covers_the_picture_with_as_few_blocks_as_can_be(void **s
 
     (void)state;
     // 1920 / 8 = 240 tiles by 1080 / 4 = 270.
-    assert_grid(gpu_grid_over(1920, 1080, tile, (struct config_block){32, 8}), 8, 34, 1);
-    assert_grid(gpu_grid_over(1920, 1080, tile, (struct config_block){240, 1}), 1, 270, 1);
-    assert_grid(gpu_grid_over(1, 1, tile, (struct config_block){1024, 1}), 1, 1, 1);
-    assert_grid(gpu_grid_over(9, 5, tile, (struct config_block){1, 1}), 2, 2, 1);
-    assert_grid(gpu_grid_over(7680, 4320, (struct gpu_tile){1, 1}, (struct config_block){1, 1}),
+    assert_grid(gpu_grid_over(1920, 1080, tile, (struct config_block){32, 8, 0}), 8, 34, 1);
+    assert_grid(gpu_grid_over(1920, 1080, tile, (struct config_block){240, 1, 0}), 1, 270, 1);
+    assert_grid(gpu_grid_over(1, 1, tile, (struct config_block){1024, 1, 0}), 1, 1, 1);
+    assert_grid(gpu_grid_over(9, 5, tile, (struct config_block){1, 1, 0}), 2, 2, 1);
+    assert_grid(gpu_grid_over(7680, 4320, (struct gpu_tile){1, 1}, (struct config_block){1, 1, 0}),
                 7680, 4320, 1);
 }
 
@@ -30,16 +30,17 @@ static void test_rows_past_the_grids_limit_are_folded(void **state)
     const struct gpu_tile tile = {8, 1};
 
     (void)state;
-    assert_grid(gpu_grid_over(8, 65535, tile, (struct config_block){1, 1}), 1, 65535, 1);
-    assert_grid(gpu_grid_over(8, 65536, tile, (struct config_block){1, 1}), 1, 32768, 2);
-    assert_grid(gpu_grid_over(8, 200000, tile, (struct config_block){1, 1}), 1, 50000, 4);
-    assert_grid(gpu_grid_over(8, 200000, tile, (struct config_block){1, 4}), 1, 50000, 1);
+    assert_grid(gpu_grid_over(8, 65535, tile, (struct config_block){1, 1, 0}), 1, 65535, 1);
+    assert_grid(gpu_grid_over(8, 65536, tile, (struct config_block){1, 1, 0}), 1, 32768, 2);
+    assert_grid(gpu_grid_over(8, 200000, tile, (struct config_block){1, 1, 0}), 1, 50000, 4);
+    assert_grid(gpu_grid_over(8, 200000, tile, (struct config_block){1, 4, 0}), 1, 50000, 1);
 }
 
 static void test_every_row_of_the_largest_picture_is_covered(void **state)
 {
     const struct gpu_tile tile = {8, 2};
-    struct gpu_grid grid = gpu_grid_over(UINT32_MAX, UINT32_MAX, tile, (struct config_block){1, 1});
+    struct gpu_grid grid =
+        gpu_grid_over(UINT32_MAX, UINT32_MAX, tile, (struct config_block){1, 1, 0});
 
     (void)state;
     assert_int_equal(grid.x, 536870912);
@@ -70,7 +71,7 @@ static int resident(const void *context, unsigned threads)
 
 static bool review(const struct device *device, int x, int y, struct gpu_block_advice *ret_advice)
 {
-    return gpu_block_review((struct config_block){x, y}, (struct config_block){32, 8},
+    return gpu_block_review((struct config_block){x, y, 0}, (struct config_block){32, 8, 0},
                             device->threads, resident, device, ret_advice);
 }
 

@@ -8,6 +8,11 @@
 
 #define LAUNCHES_MAX 8
 
+// What this test's kernel takes.
+struct parameters {
+    uint32_t number, rows;
+};
+
 static struct {
     struct gpu_info info;
     struct cuda_driver driver;
@@ -15,7 +20,7 @@ static struct {
     struct {
         struct gpu_grid grid;
         struct config_block block;
-        uint32_t parameter;
+        struct parameters parameters;
     } launches[LAUNCHES_MAX];
     unsigned count;
 } fake;
@@ -68,8 +73,8 @@ static int launch(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y, 
     assert_int_equal(block_z, 1);
     assert_null(extra);
     fake.launches[i].grid = (struct gpu_grid){grid_x, grid_y, grid_z};
-    fake.launches[i].block = (struct config_block){(int)block_x, (int)block_y};
-    fake.launches[i].parameter = *(const uint32_t *)parameters[0];
+    fake.launches[i].block = (struct config_block){(int)block_x, (int)block_y, 0};
+    fake.launches[i].parameters = *(const struct parameters *)parameters[0];
     return fake.results[i];
 }
 
@@ -111,14 +116,15 @@ static int setup(void **state)
 
 static int run(struct gpu_kernel *kernel, struct error *error)
 {
-    uint32_t parameter = 4711;
+    struct parameters parameters = {4711, 0};
 
-    return gpu_kernel_launch(kernel, &parameter, 1920, 1080, error);
+    return gpu_kernel_launch(kernel, &parameters, kernel->rows_vary ? &parameters.rows : NULL, 1920,
+                             1080, error);
 }
 
 static void set(struct gpu_kernel *kernel, int x, int y)
 {
-    assert_int_equal(gpu_kernel_set_block(kernel, (struct config_block){x, y}, NULL), 0);
+    assert_int_equal(gpu_kernel_set_block(kernel, (struct config_block){x, y, 0}, NULL), 0);
 }
 
 static void assert_launched(unsigned i, int x, int y)
@@ -126,7 +132,7 @@ static void assert_launched(unsigned i, int x, int y)
     assert_true(i < fake.count);
     assert_int_equal(fake.launches[i].block.x, x);
     assert_int_equal(fake.launches[i].block.y, y);
-    assert_int_equal(fake.launches[i].parameter, 4711);
+    assert_int_equal(fake.launches[i].parameters.number, 4711);
 }
 
 static void test_a_launch_covers_the_picture_in_the_gpus_own_block(void **state)
@@ -165,7 +171,8 @@ static void test_an_illegal_block_is_named_with_its_key_and_changes_nothing(void
     struct error error = {0};
 
     set(*state, 64, 2);
-    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32}, &error), -EINVAL);
+    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32, 0}, &error),
+                     -EINVAL);
     assert_string_equal(error.text, "kernels.gradient.block = [64, 32]: at most 1024 threads");
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(0, 64, 2);
@@ -234,11 +241,88 @@ static void test_a_small_block_warns_once_with_a_better_one(void **state)
                                    "threads can be busy; [128, 1] would allow 100%");
     assert_false(gpu_kernel_take_warning(*state, &text));
     set(*state, 8, 1);
+    assert_false(gpu_kernel_take_warning(*state, &text));
+    set(*state, 32, 1);
+    set(*state, 8, 1);
     set(*state, 32, 8);
     assert_false(gpu_kernel_take_warning(*state, &text));
     set(*state, 8, 1);
     set(*state, 0, 0);
     assert_false(gpu_kernel_take_warning(*state, &text));
+}
+
+static void set_rows(struct gpu_kernel *kernel, int x, int y, int rows)
+{
+    kernel->rows_vary = true;
+    assert_int_equal(gpu_kernel_set_block(kernel, (struct config_block){x, y, rows}, NULL), 0);
+}
+
+// The kernel is told the rows, and the grid is made for them.
+static void assert_rows(unsigned i, unsigned rows, unsigned grid_x, unsigned grid_y)
+{
+    assert_true(i < fake.count);
+    assert_int_equal(fake.launches[i].parameters.rows, rows);
+    assert_int_equal(fake.launches[i].grid.x, grid_x);
+    assert_int_equal(fake.launches[i].grid.y, grid_y);
+}
+
+static void test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own(void **state)
+{
+    set_rows(*state, 32, 8, 16);
+    assert_int_equal(run(*state, NULL), 0);
+    set_rows(*state, 0, 0, 2);
+    assert_int_equal(run(*state, NULL), 0);
+    set_rows(*state, 0, 0, 0);
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(0, 32, 8);
+    assert_rows(0, 16, 8, 9); // 240 tiles in blocks of 32, 68 tiles of 16 rows in blocks of 8
+    assert_launched(1, 128, 1);
+    assert_rows(1, 2, 2, 540);
+    assert_launched(2, 128, 1);
+    assert_rows(2, 4, 2, 270);
+    assert_false(gpu_kernel_take_refusal(*state, NULL));
+}
+
+static void test_a_kernel_without_the_choice_keeps_its_rows(void **state)
+{
+    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){128, 1, 16}, NULL), 0);
+    assert_int_equal(run(*state, NULL), 0);
+    assert_rows(0, 0, 2, 270);
+}
+
+static void test_rows_are_rolled_back_together_with_the_block(void **state)
+{
+    struct error why = {0};
+
+    set_rows(*state, 64, 4, 2);
+    assert_int_equal(run(*state, NULL), 0);
+    set_rows(*state, 32, 32, 8);
+    fake.results[1] = 701;
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(1, 32, 32);
+    assert_rows(1, 8, 8, 5);
+    assert_launched(2, 64, 4);
+    assert_rows(2, 2, 4, 135);
+    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_non_null(strstr(why.text, "kernels.gradient.block = [32, 32] with rows = 8, back to "
+                                     "[64, 4] with rows = 2: the launch was refused: "));
+    set_rows(*state, 64, 4, 32);
+    fake.results[3] = 701;
+    assert_int_equal(run(*state, NULL), 0);
+    assert_rows(3, 32, 4, 9);
+    assert_rows(4, 2, 4, 135);
+    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_non_null(strstr(why.text, "kernels.gradient.rows = 32, back to 2: "));
+}
+
+static void test_rows_stay_when_a_block_is_illegal(void **state)
+{
+    set_rows(*state, 64, 2, 8);
+    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32, 16}, NULL),
+                     -EINVAL);
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(0, 64, 2);
+    assert_rows(0, 8, 4, 68);
 }
 
 int main(void)
@@ -253,6 +337,10 @@ int main(void)
         TEST(test_a_refusal_that_no_other_block_cures_is_an_error),
         TEST(test_a_lost_context_is_no_refusal),
         TEST(test_a_small_block_warns_once_with_a_better_one),
+        TEST(test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own),
+        TEST(test_a_kernel_without_the_choice_keeps_its_rows),
+        TEST(test_rows_are_rolled_back_together_with_the_block),
+        TEST(test_rows_stay_when_a_block_is_illegal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,9 +88,9 @@ static const struct gpu_view_case edges = {.options = "board=agx-orin",
 
 static void test_any_legal_block_gives_the_same_picture(void **state)
 {
-    static const struct config_block blocks[] = {{1, 1},   {1024, 1}, {1, 1024}, {32, 32},
-                                                 {7, 5},   {3, 300},  {0, 0},    {511, 2},
-                                                 {16, 64}, {33, 31}};
+    static const struct config_block blocks[] = {
+        {1, 1, 0},   {1024, 1, 0}, {1, 1024, 0}, {32, 32, 0}, {7, 5, 0},
+        {3, 300, 0}, {0, 0, 0},    {511, 2, 0},  {16, 64, 0}, {33, 31, 0}};
     struct gpu_view_bed bed;
 
     (void)state;
@@ -106,11 +106,57 @@ static void test_any_legal_block_gives_the_same_picture(void **state)
     gpu_view_bed_finish(&bed);
 }
 
+static void test_any_rows_a_thread_give_the_same_picture(void **state)
+{
+    static const struct config_block blocks[] = {
+        {0, 0, 1}, {0, 0, 2}, {32, 8, 3}, {32, 8, 64}, {1, 1, 31}, {128, 1, 8}, {7, 5, 16},
+    };
+    struct gpu_view_case c = edges;
+
+    (void)state;
+    for (enum config_view_kind kind = CONFIG_VIEW_CAMERA; kind <= CONFIG_VIEW_EDGES; kind++) {
+        struct gpu_view_bed bed;
+
+        c.kind = kind;
+        make_bed(&bed, &c);
+        for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
+            struct config_block all[CONFIG_KERNEL_COUNT] = {blocks[i], blocks[i], blocks[i]};
+            struct error error = {0};
+
+            assert_int_equal(view_set_blocks(bed.view, all, &error), 0);
+            run(&bed, (uint32_t)i);
+            assert_false(view_take_refusal(bed.view, &error));
+        }
+        gpu_view_bed_finish(&bed);
+    }
+}
+
+static void test_rows_of_a_launch_that_is_refused_go_back_with_it(void **state)
+{
+    struct gpu_view_case c = edges;
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{0, 0, 8}};
+    struct error error = {0};
+    struct gpu_view_bed bed;
+
+    (void)state;
+    c.options = "board=orin-nano,refuse=gradient:2";
+    make_bed(&bed, &c);
+    run(&bed, 1);
+    assert_int_equal(view_set_blocks(bed.view, blocks, &error), 0);
+    run(&bed, 2); // the second launch, repeated at once
+    assert_true(view_take_refusal(bed.view, &error));
+    // Registered memory, 77 rows.
+    assert_non_null(strstr(error.text, "kernels.gradient.rows = 8, back to 16: "));
+    run(&bed, 3);
+    gpu_view_bed_finish(&bed);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
 static void test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_stays(void **state)
 {
     // 168 registers, 5376 a warp: 12 warps of 65536, 384 threads.
     struct gpu_view_case c = edges;
-    struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 16}, {1, 1}, {1, 1}};
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 16, 0}, {1, 1, 0}, {1, 1, 0}};
     struct error error = {0};
     struct gpu_view_bed bed;
 
@@ -121,7 +167,7 @@ static void test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_s
     assert_non_null(strstr(error.text, "kernels.gradient.block = [32, 16]"));
     assert_non_null(strstr(error.text, "384"));
     run(&bed, 5);
-    blocks[CONFIG_KERNEL_GRADIENT] = (struct config_block){32, 12};
+    blocks[CONFIG_KERNEL_GRADIENT] = (struct config_block){32, 12, 0};
     assert_int_equal(view_set_blocks(bed.view, blocks, &error), 0);
     run(&bed, 6);
     gpu_view_bed_finish(&bed);
@@ -131,7 +177,7 @@ static void test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_s
 static void test_launch_that_is_refused_goes_back_to_the_block_before(void **state)
 {
     struct gpu_view_case c = edges;
-    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{64, 4}, {64, 4}, {64, 4}};
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{64, 4, 0}, {64, 4, 0}, {64, 4, 0}};
     struct error error = {0};
     struct gpu_view_bed bed;
 
@@ -152,7 +198,7 @@ static void test_launch_that_is_refused_goes_back_to_the_block_before(void **sta
 
 static void test_block_that_idles_the_gpu_is_warned_about_with_a_better_one(void **state)
 {
-    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{8, 1}, {8, 1}, {8, 1}};
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{8, 1, 0}, {8, 1, 0}, {8, 1, 0}};
     struct error text = {0};
     struct gpu_view_bed bed;
 
@@ -294,6 +340,8 @@ int main(void)
         cmocka_unit_test(test_every_view_of_every_format_is_the_cpus),
         cmocka_unit_test(test_every_board_and_memory_gives_the_cpus_edges),
         cmocka_unit_test(test_any_legal_block_gives_the_same_picture),
+        cmocka_unit_test(test_any_rows_a_thread_give_the_same_picture),
+        cmocka_unit_test(test_rows_of_a_launch_that_is_refused_go_back_with_it),
         cmocka_unit_test(test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_stays),
         cmocka_unit_test(test_launch_that_is_refused_goes_back_to_the_block_before),
         cmocka_unit_test(test_block_that_idles_the_gpu_is_warned_about_with_a_better_one),

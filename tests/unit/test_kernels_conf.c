@@ -58,7 +58,7 @@ static struct kernels_conf flat(void)
 {
     struct kernels_conf content = {0};
 
-    content.blocks[CONFIG_KERNEL_GRADIENT] = (struct config_block){64, 4};
+    content.blocks[CONFIG_KERNEL_GRADIENT] = (struct config_block){64, 4, 0};
     return content;
 }
 
@@ -101,7 +101,7 @@ static void test_a_second_write_replaces_the_first(void **state)
 
     put(fixture->path, CAMERAS);
     assert_int_equal(write_flat(fixture), 0);
-    content.blocks[CONFIG_KERNEL_CONVERT] = (struct config_block){96, 1};
+    content.blocks[CONFIG_KERNEL_CONVERT] = (struct config_block){96, 1, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
     assert_text(fixture->path, CAMERAS INCLUDE);
     config = load(fixture);
@@ -118,7 +118,8 @@ static void test_what_was_written_is_read_back(void **state)
     struct config *config;
 
     put(fixture->path, CAMERAS);
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){8, 16};
+    content.blocks[CONFIG_KERNEL_GRADIENT].rows = 8;
+    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){8, 16, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
     config = load(fixture);
     assert_int_equal(kernels_conf_read(fixture->path, config, &fixture->error, &back), 0);
@@ -126,7 +127,22 @@ static void test_what_was_written_is_read_back(void **state)
     assert_false(back.memory_elsewhere);
     assert_int_equal(back.memory, CONFIG_MEMORY_MANAGED);
     assert_int_equal(back.blocks[CONFIG_KERNEL_GRAY].y, 16);
+    assert_int_equal(back.blocks[CONFIG_KERNEL_GRADIENT].x, 0);
+    assert_int_equal(back.blocks[CONFIG_KERNEL_GRADIENT].rows, 8);
     config_free(config);
+}
+
+static void test_block_and_rows_of_a_kernel_stand_in_one_line(void **state)
+{
+    struct fixture *fixture = *state;
+    struct kernels_conf content = flat();
+
+    put(fixture->path, CAMERAS);
+    content.blocks[CONFIG_KERNEL_GRADIENT].rows = 16;
+    assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
+    assert_text(fixture->conf,
+                "# Written by `edgectl tune --write`, which replaces it the next time.\n"
+                "kernels = {\n  gradient = { block = [64, 4]; rows = 16; };\n};\n");
 }
 
 static void test_a_last_line_without_end_stays_a_line(void **state)
@@ -208,7 +224,7 @@ static void test_what_edged_would_refuse_is_put_back(void **state)
     struct kernels_conf content = flat();
 
     put(fixture->path, CAMERAS);
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024};
+    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), -EINVAL);
     assert_non_null(strstr(fixture->error.text, "nothing is changed: "));
     assert_non_null(strstr(fixture->error.text, "kernels.gray.block"));
@@ -225,7 +241,7 @@ static void test_the_blocks_before_are_put_back(void **state)
     put(fixture->path, CAMERAS);
     assert_int_equal(write_flat(fixture), 0);
     assert_true(g_file_get_contents(fixture->conf, &before, NULL, NULL));
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024};
+    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), -EINVAL);
     assert_text(fixture->conf, before);
     assert_text(fixture->path, CAMERAS INCLUDE);
@@ -278,6 +294,27 @@ static void test_a_folder_called_kernels_conf_is_an_error(void **state)
     assert_int_equal(g_rmdir(fixture->conf), 0);
 }
 
+// As somebody whom permissions bind.
+static void test_a_folder_that_may_not_be_written_stays_as_it_is(void **state)
+{
+    struct fixture *fixture = *state;
+    bool root = geteuid() == 0;
+    int r;
+
+    put(fixture->path, CAMERAS);
+    assert_int_equal(g_chmod(fixture->path, 0644), 0);
+    assert_int_equal(g_chmod(fixture->folder, 0555), 0);
+    assert_int_equal(root ? seteuid(65534) : 0, 0);
+    r = write_flat(fixture);
+    assert_int_equal(root ? seteuid(0) : 0, 0);
+    assert_int_equal(g_chmod(fixture->folder, 0755), 0);
+    assert_int_equal(r, -EACCES);
+    assert_non_null(strstr(fixture->error.text, "nothing is changed: "));
+    assert_non_null(strstr(fixture->error.text, "Permission denied"));
+    assert_text(fixture->path, CAMERAS);
+    assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
+}
+
 static void test_a_configuration_that_is_missing_or_invalid_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
@@ -297,6 +334,7 @@ int main(void)
         TEST(test_blocks_are_written_and_included),
         TEST(test_a_second_write_replaces_the_first),
         TEST(test_what_was_written_is_read_back),
+        TEST(test_block_and_rows_of_a_kernel_stand_in_one_line),
         TEST(test_a_last_line_without_end_stays_a_line),
         TEST(test_owner_and_mode_stay),
         TEST(test_a_link_stays_a_link),
@@ -308,6 +346,7 @@ int main(void)
         TEST(test_blocks_written_by_hand_in_kernels_conf_are_replaced),
         TEST(test_a_stranger_called_kernels_conf_stays),
         TEST(test_a_folder_called_kernels_conf_is_an_error),
+        TEST(test_a_folder_that_may_not_be_written_stays_as_it_is),
         TEST(test_a_configuration_that_is_missing_or_invalid_is_an_error),
     };
 

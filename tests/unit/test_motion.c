@@ -1,13 +1,11 @@
 // The motion view: what counts as moved, by hand, and how red gets into YUV, by OpenCV's numbers.
 #include "unit.h"
-#include "view_harness.h"
+#include "view_pictures.h"
 
 #define MOTION(threshold_, erode_)                                                                 \
     {                                                                                              \
         .view = CONFIG_VIEW_MOTION, .threshold = (threshold_), .erode = (erode_)                   \
     }
-
-static const struct config_view camera_view = {.view = CONFIG_VIEW_CAMERA};
 
 // What the view shows of the second of two pictures; both are dropped.
 static struct frame *compare(const struct config_view *settings, struct frame *previous,

@@ -1,6 +1,6 @@
 // The gradient's operators on small pictures, against values worked by hand.
 #include "unit.h"
-#include "view_harness.h"
+#include "view_pictures.h"
 
 static void test_each_operator_weighs_the_neighbours_of_a_dot(void **state)
 {

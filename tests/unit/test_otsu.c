@@ -1,6 +1,6 @@
 // Otsu's threshold for histograms small enough to work out by hand.
 #include "unit.h"
-#include "view_harness.h"
+#include "view_pictures.h"
 
 #include "kernels/otsu.h"
 

@@ -3,7 +3,7 @@
 
 #include "daemon/ctl/shapes.h"
 
-static const struct config_block none = {0, 0};
+static const struct config_block none = {0, 0, 0};
 
 static bool contains(const struct config_block *shapes, size_t count, int x, int y)
 {
@@ -55,7 +55,7 @@ static void test_no_shape_has_more_threads_than_the_kernel_takes(void **state)
 
 static void test_each_shape_stands_once(void **state)
 {
-    const struct config_block in_use = {32, 8}, own = {128, 1};
+    const struct config_block in_use = {32, 8, 0}, own = {128, 1, 0};
     struct config_block shapes[SHAPES_MAX];
     size_t count = shapes_list(1024, false, in_use, own, shapes);
 
@@ -68,11 +68,52 @@ static void test_each_shape_stands_once(void **state)
 static void test_the_shape_in_use_is_tried_however_odd_it_is(void **state)
 {
     struct config_block shapes[SHAPES_MAX];
-    size_t count = shapes_list(1024, true, (struct config_block){17, 3}, none, shapes);
+    size_t count = shapes_list(1024, true, (struct config_block){17, 3, 0}, none, shapes);
 
     (void)state;
     assert_int_equal(count, 13);
     assert_true(contains(shapes, count, 17, 3));
+}
+
+static bool contains_rows(const struct config_block *shapes, size_t count, int x, int rows)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (shapes[i].x == x && shapes[i].rows == rows) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void test_all_shapes_have_the_rows_in_use(void **state)
+{
+    const struct config_block in_use = {32, 8, 5}, own = {128, 1, 4};
+    struct config_block shapes[SHAPES_MAX];
+    size_t count = shapes_list(1024, false, in_use, own, shapes);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(shapes[i].rows, 5);
+    }
+}
+
+static void test_the_best_shapes_are_tried_with_every_number_of_rows_once(void **state)
+{
+    static const int rows[] = {2, 4, 8, 16, 32};
+    const struct config_block best[] = {{64, 2, 5}, {128, 1, 5}, {64, 2, 5}};
+    struct config_block shapes[ARRAY_LENGTH(best) * SHAPES_ROWS_MAX];
+    size_t count = shapes_list_rows(best, ARRAY_LENGTH(best), 16, shapes);
+
+    (void)state;
+    assert_int_equal(count, 2 * 6); // 2, 4, 8, 16, 32, and 5
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        assert_true(contains_rows(shapes, count, 64, rows[i]));
+        assert_true(contains_rows(shapes, count, 128, rows[i]));
+    }
+    assert_true(contains_rows(shapes, count, 64, 5));
+    assert_true(contains_rows(shapes, count, 128, 5));
+    assert_int_equal(shapes_list_rows(best, 1, 10, shapes), 7);
+    assert_true(contains_rows(shapes, 7, 64, 10));
 }
 
 int main(void)
@@ -83,6 +124,8 @@ int main(void)
         cmocka_unit_test(test_no_shape_has_more_threads_than_the_kernel_takes),
         cmocka_unit_test(test_each_shape_stands_once),
         cmocka_unit_test(test_the_shape_in_use_is_tried_however_odd_it_is),
+        cmocka_unit_test(test_all_shapes_have_the_rows_in_use),
+        cmocka_unit_test(test_the_best_shapes_are_tried_with_every_number_of_rows_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

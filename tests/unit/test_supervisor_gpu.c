@@ -67,7 +67,7 @@ static bool is_told_to_try_twice(struct fixture *fixture)
 
 static bool is_told_blocks(struct fixture *fixture)
 {
-    return count_told(fixture, "blocks 32x8 0x0 64x4", NULL) > 0;
+    return count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", NULL) > 0;
 }
 
 static void fail_gpu(struct fixture *fixture)
@@ -122,6 +122,25 @@ static void test_the_gpu_is_tried_after_1_s_and_after_2_s(void **state)
     assert_in_range(wait_until(fixture, is_told_to_try_twice), 1900 * NS_PER_MS, 2300 * NS_PER_MS);
     wait_until(fixture, has_gpu);
     assert_int_equal(describe(fixture).process_restarts, 0);
+}
+
+static bool may_have_gpu_later(struct fixture *fixture)
+{
+    return has_cpu(fixture) && describe(fixture).telemetry.gpu_may_return;
+}
+
+static void test_a_gpu_that_is_full_is_tried_again_by_the_same_process(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "gpu-full");
+    wait_until(fixture, may_have_gpu_later);
+    pid_t pid = describe(fixture).pid;
+    assert_in_range(wait_until(fixture, is_told_to_try), 500 * NS_PER_MS, 1300 * NS_PER_MS);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(describe(fixture).pid, pid);
+    assert_int_equal(describe(fixture).gpu_faults, 0);
+    assert_int_equal(count_told(fixture, "try-gpu auto", NULL), 1);
 }
 
 static void test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu(void **state)
@@ -238,9 +257,10 @@ static void test_a_stopped_supervisor_starts_nothing_after_a_fault(void **state)
 
 static void test_other_blocks_reach_the_running_process_and_the_next(void **state)
 {
-    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 8}, {0, 0}, {64, 4}};
-    static const char kernels[] =
-        "kernels = { gradient = { block = [32, 8]; }; convert = { block = [64, 4]; }; };";
+    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
+        {32, 8, 16}, {0, 0, 0}, {64, 4, 0}};
+    static const char kernels[] = "kernels = { gradient = { rows = 16; block = [32, 8]; }; convert "
+                                  "= { block = [64, 4]; }; };";
     struct fixture *fixture = *state;
     struct supervisor_settings settings = make_settings(fixture);
     g_autofree char *text = g_strconcat(kernels, CAMERA, NULL);
@@ -253,15 +273,15 @@ static void test_other_blocks_reach_the_running_process_and_the_next(void **stat
     settings.configuration = other;
     assert_int_equal(supervisor_set_blocks(fixture->supervisor, &settings, blocks), 0);
     wait_until(fixture, is_told_blocks);
-    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4", &told), 1);
+    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", &told), 1);
     assert_int_equal(told, pid);
     assert_int_equal(describe(fixture).pid, pid);
 
     kill(pid, SIGKILL);
     wait_until(fixture, is_restarted);
     wait_until(fixture, has_gpu);
-    assert_int_equal(count_told(fixture, "configure auto 32x8 0x0 64x4", NULL), 1);
-    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4", NULL), 1);
+    assert_int_equal(count_told(fixture, "configure auto 32x8 0x0 64x4 rows 16", NULL), 1);
+    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", NULL), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -271,6 +291,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs),
         TEST(test_the_gpu_is_tried_after_1_s_and_after_2_s),
+        TEST(test_a_gpu_that_is_full_is_tried_again_by_the_same_process),
         TEST(test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu),
         TEST(test_a_process_that_dies_after_the_gpu_is_back_begins_on_it),
         TEST(test_a_driver_that_kills_twice_is_left_alone_for_a_while),

@@ -7,10 +7,10 @@
 static struct sweep sweep_of(enum config_kernel kernel, enum config_memory memory, double in_use_us,
                              double other_us, double path_us)
 {
-    struct sweep sweep = {.kernel = kernel, .memory = memory, .in_use = {32, 8}, .count = 2};
+    struct sweep sweep = {.kernel = kernel, .memory = memory, .in_use = {32, 8, 0}, .count = 2};
 
-    sweep.shapes[0] = (struct sweep_shape){{128, 1}, {other_us, 1}, 100};
-    sweep.shapes[1] = (struct sweep_shape){{32, 8}, {in_use_us, 1}, 100};
+    sweep.shapes[0] = (struct sweep_shape){{128, 1, 0}, {other_us, 1}, 100};
+    sweep.shapes[1] = (struct sweep_shape){{32, 8, 0}, {in_use_us, 1}, 100};
     sweep.path = (struct summary){path_us, 1};
     return sweep;
 }
@@ -44,7 +44,7 @@ static void test_a_faster_block_is_chosen(void **state)
 static void test_a_block_within_the_noise_is_not(void **state)
 {
     struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 19.2, 40);
-    struct kernels_conf content = {.blocks = {[CONFIG_KERNEL_GRADIENT] = {64, 2}}};
+    struct kernels_conf content = {.blocks = {[CONFIG_KERNEL_GRADIENT] = {64, 2, 0}}};
 
     (void)state;
     assert_false(choose(&sweep, 1, &content));
@@ -118,6 +118,58 @@ static void test_memory_of_an_interrupted_sweep_is_not_chosen(void **state)
     assert_false(choose(NULL, 0, &content));
 }
 
+// Times of [32, 8] and [128, 1] with 4 rows, in use with [32, 8], and with 8.
+static struct sweep sweep_with_rows(double used_us, double rows_us, double block_us, double both_us)
+{
+    struct sweep sweep = {.kernel = CONFIG_KERNEL_GRADIENT,
+                          .memory = CONFIG_MEMORY_REGISTERED,
+                          .in_use = {32, 8, 4},
+                          .count = 4};
+
+    sweep.shapes[0] = (struct sweep_shape){{32, 8, 4}, {used_us, 1}, 100};
+    sweep.shapes[1] = (struct sweep_shape){{32, 8, 8}, {rows_us, 1}, 100};
+    sweep.shapes[2] = (struct sweep_shape){{128, 1, 4}, {block_us, 1}, 100};
+    sweep.shapes[3] = (struct sweep_shape){{128, 1, 8}, {both_us, 1}, 100};
+    return sweep;
+}
+
+static void assert_choice(struct sweep sweep, int x, int y, int rows)
+{
+    struct kernels_conf content = {0};
+
+    assert_int_equal(choose(&sweep, 1, &content), x > 0 || rows > 0);
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], x, y);
+    assert_int_equal(content.blocks[CONFIG_KERNEL_GRADIENT].rows, rows);
+}
+
+static void test_rows_are_chosen_alone_or_with_a_block_by_what_each_gains(void **state)
+{
+    (void)state;
+    assert_choice(sweep_with_rows(20, 15, 20, 20), 0, 0, 8);
+    assert_choice(sweep_with_rows(20, 20, 15, 20), 128, 1, 0);
+    assert_choice(sweep_with_rows(20, 20, 20, 15), 128, 1, 8);
+    assert_choice(sweep_with_rows(20, 15, 15, 10), 128, 1, 8);
+}
+
+static void test_what_gains_no_more_than_the_noise_beside_the_other_is_left_alone(void **state)
+{
+    (void)state;
+    assert_choice(sweep_with_rows(20, 15, 20, 14.5), 0, 0, 8);
+    assert_choice(sweep_with_rows(20, 20, 15, 14.5), 128, 1, 0);
+    assert_choice(sweep_with_rows(20, 19.5, 19.5, 19.2), 0, 0, 0);
+}
+
+static void test_a_choice_keeps_what_kernels_conf_says_beside_it(void **state)
+{
+    struct sweep sweep = sweep_with_rows(20, 15, 20, 20);
+    struct kernels_conf content = {.blocks = {{32, 8, 4}}};
+
+    (void)state;
+    assert_true(choose(&sweep, 1, &content));
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 32, 8);
+    assert_int_equal(content.blocks[CONFIG_KERNEL_GRADIENT].rows, 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +179,9 @@ int main(void)
         cmocka_unit_test(test_memory_is_chosen_where_whole_frames_are_clearly_faster),
         cmocka_unit_test(test_memory_set_elsewhere_is_not_chosen),
         cmocka_unit_test(test_memory_of_an_interrupted_sweep_is_not_chosen),
+        cmocka_unit_test(test_rows_are_chosen_alone_or_with_a_block_by_what_each_gains),
+        cmocka_unit_test(test_what_gains_no_more_than_the_noise_beside_the_other_is_left_alone),
+        cmocka_unit_test(test_a_choice_keeps_what_kernels_conf_says_beside_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

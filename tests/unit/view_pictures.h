@@ -1,4 +1,4 @@
-// Pictures for tests of views, with rows and planes at awkward places, and one run of a view.
+// Small pictures for views, and what becomes of them, worked by hand.
 #pragma once
 
 #include "tests/unit/unit.h"
@@ -6,6 +6,27 @@
 #include "kernels/view.h"
 
 #include <string.h>
+
+#define EDGES(norm_, gain_)                                                                        \
+    {                                                                                              \
+        .view = CONFIG_VIEW_EDGES, .norm = (norm_), .gain = (gain_)                                \
+    }
+
+static const struct config_view camera_view = {.view = CONFIG_VIEW_CAMERA};
+static const struct config_view gray_view = {.view = CONFIG_VIEW_GRAY};
+static const struct config_view edges_view = EDGES(CONFIG_NORM_L2, 1.0);
+static const struct config_view edges_l1_view = EDGES(CONFIG_NORM_L1, 1.0);
+static const struct config_view edges_half_view = EDGES(CONFIG_NORM_L1, 0.0125);
+
+// The plane 10 + 10 x + 30 y. Inside, gx is 8 * 10 and gy 8 * 30; in a border column gx is half of
+// that, in a border row gy.
+static const uint8_t ramp[9] = {10, 20, 30, 40, 50, 60, 70, 80, 90};
+static const uint8_t ramp_l2[9] = {126, 144, 126, 243, 253, 243, 126, 144, 126};
+static const uint8_t ramp_l1[9] = {160, 200, 160, 255, 255, 255, 160, 200, 160};
+// 0.0125 of the sums 160, 200, 280, 320: 2, 2.5, 3.5, 4, halves to even.
+static const uint8_t ramp_half[9] = {2, 2, 2, 4, 4, 4, 2, 2, 2};
+// 16 + 219 m / 255 rounded, of ramp_l2.
+static const uint8_t ramp_l2_luma[9] = {124, 140, 124, 225, 233, 225, 124, 140, 124};
 
 // A frame whose rows lie `padding` bytes further apart than they need, garbage in between.
 static inline struct frame *new_frame(const char *format, uint32_t width, uint32_t height,
@@ -41,6 +62,26 @@ static inline void assert_row(const struct frame *frame, unsigned plane, uint32_
 {
     assert_memory_equal(frame_plane(frame, plane) + y * frame->layout.planes[plane].stride, bytes,
                         count);
+}
+
+static inline void assert_pixels(const struct frame *frame, const uint8_t *expected)
+{
+    for (uint32_t y = 0; y < 3; y++) {
+        assert_row(frame, 0, y, expected + (size_t)3 * y, 3);
+    }
+}
+
+// The ramp as luma of any YUV format.
+static inline struct frame *new_ramp(const char *name, size_t padding)
+{
+    struct frame *frame = new_frame(name, 3, 3, padding);
+    const struct pixel_format *format = frame->layout.format;
+
+    for (uint32_t i = 0; i < 9; i++) {
+        frame_plane(frame, 0)[i / 3 * frame->layout.planes[0].stride + format->luma_offset +
+                              i % 3 * format->luma_step] = ramp[i];
+    }
+    return frame;
 }
 
 // One picture through a view of its own; the input is dropped.

@@ -1,0 +1,42 @@
+// What the files of the lane share: the struct, and what becomes of the GPU. Lane thread only.
+#pragma once
+
+#include "daemon/camera/lane.h"
+#include "daemon/camera/schedule.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct lane {
+    struct lane_environment environment;
+    pthread_t thread;
+    bool started;
+    int wake_fd; // eventfd
+    atomic_bool stopping;
+    _Atomic int64_t alive_ns;
+
+    // Lane thread only.
+    bool decided; // what computes; until then no source is opened
+    struct compute_means means;
+    struct source_environment source_environment; // of a source while it is open
+    struct source *source;                        // owned
+    bool fatal;                                   // nothing more can be done
+    bool live;                                    // the state, as last reported
+    struct schedule schedule;
+    uint64_t source_copies; // copies counted before this source was opened
+};
+
+// Closes what there is of a source; `lost`: because it failed.
+void lane_close_source(struct lane *lane, bool lost);
+// Nothing more can be done in this process: `last_word` and `reason` are for the front.
+void lane_end(struct lane *lane, enum link_type last_word, const char *reason);
+// Makes views and encoders fit `layout`. Without an encoder (-ENOSYS) the process ends; else what
+// view_new() says.
+int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
+                          unsigned fps_numerator, unsigned fps_denominator, struct error *error);
+
+// A failure while the GPU computes. One that answers no more is lost; one that lacks something for
+// views (`preparing`) or memory leaves them to the CPU. False: the failure is the camera's.
+bool lane_blame_gpu(struct lane *lane, int code, bool preparing, const struct error *error);
+// Goes over to what the compute has decided on, between two frames.
+void lane_follow_compute(struct lane *lane);

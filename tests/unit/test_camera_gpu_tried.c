@@ -1,0 +1,207 @@
+// The camera process with a GPU that has no room, and one that is tried while frames flow.
+#include "tests/unit/camera_gpu_bed.h"
+
+static void test_memory_that_the_gpu_has_not_comes_from_the_host(void **state)
+{
+    struct front front;
+
+    machine.allocation_result = -ENOMEM;
+    begin(&front, CAMERA);
+    watch(&front, 0);
+    until(&front, is_live_on_cpu);
+    until(&front, has_10_units);
+    assert_string_equal(front.telemetry.backend, "CPU");
+    assert_string_equal(front.telemetry.gpu, "the GPU is out of memory: pattern: no frame memory: "
+                                             "Cannot allocate memory: the driver said no");
+    assert_int_equal(front.telemetry.gpu_may_return, 1);
+    assert_int_equal(times_said(", using the CPU\n"), 1);
+    assert_int_equal(front.telemetry.reconnects, 0);
+    end(&front, 0);
+    (void)state;
+}
+
+// Whatever the driver says of the camera's frames, and whatever the source makes of that.
+static void test_memory_that_the_driver_refuses_is_no_lost_camera(void **state)
+{
+    static const struct {
+        int result;
+        unsigned may_return;
+    } cases[] = {{-EIO, 1}, {-ENOTSUP, 0}, {-EINVAL, 0}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct front front;
+
+        machine.allocation_result = cases[i].result;
+        begin(&front, CAMERA);
+        until(&front, is_live_on_cpu);
+        assert_non_null(strstr(front.telemetry.gpu, "the driver said no"));
+        assert_int_equal(front.telemetry.gpu_may_return, cases[i].may_return);
+        assert_int_equal(times_said("no signal"), 0);
+        end(&front, 0);
+    }
+    (void)state;
+}
+
+static bool is_refused_again(const struct front *front)
+{
+    (void)front;
+    return times_said("no GPU memory for a view, using the CPU\n") >= 2;
+}
+
+static void test_a_gpu_that_is_still_full_when_tried_costs_no_frame(void **state)
+{
+    struct front front;
+
+    machine.view_has_no_memory = true;
+    begin(&front, CAMERA);
+    until(&front, is_live_on_cpu);
+    watch(&front, 0);
+    until(&front, has_10_units);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    until(&front, is_refused_again);
+    until(&front, has_40_units);
+    assert_no_frame_is_lost(&front);
+    assert_true(is_live_on_cpu(&front));
+    machine.view_has_no_memory = false;
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    until(&front, is_on_gpu);
+    assert_int_equal(front.telemetry.gpu_may_return, 0);
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu(void **state)
+{
+    struct front front;
+
+    machine.view_has_no_memory = true;
+    begin(&front, CAMERA);
+    until(&front, is_live_on_cpu);
+    assert_string_equal(front.telemetry.gpu,
+                        "the GPU is out of memory: view \"edges\": no GPU memory for a view");
+    assert_int_equal(times_said("p: the GPU is out of memory: view \"edges\": no GPU memory for a "
+                                "view, using the CPU\n"),
+                     1);
+    end(&front, 0);
+    (void)state;
+}
+
+static bool has_begun_a_view(const struct front *front)
+{
+    (void)front;
+    return machine.view_begun;
+}
+
+static void test_a_process_is_stopped_while_it_gives_the_gpu_up(void **state)
+{
+    struct front front;
+
+    machine.view_is_slow = machine.view_has_no_memory = true;
+    begin(&front, CAMERA);
+    until(&front, has_begun_a_view);
+    end(&front, 0);
+    assert_int_equal(times_said(", using the CPU\n"), 1);
+    (void)state;
+}
+
+static void test_a_view_that_fails_on_a_broken_gpu_is_a_fault(void **state)
+{
+    struct front front;
+
+    machine.view_has_no_memory = machine.broken = true;
+    begin(&front, CAMERA);
+    until(&front, has_a_fault);
+    assert_string_equal(front.gpu_fault, FAULT);
+    end(&front, -ENOTRECOVERABLE);
+    assert_int_equal(machine.called_when_lost, 0);
+    (void)state;
+}
+
+static void test_frames_flow_on_while_the_gpu_is_tried_and_taken(void **state)
+{
+    struct front front;
+    int64_t longest_ns = 0;
+
+    machine.hangs = true;
+    begin(&front, "backend = \"cpu\"; " CAMERA);
+    until(&front, is_live_on_cpu);
+    watch(&front, 0);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    until(&front, has_20_units); // the driver takes its time
+    assert_no_frame_is_lost(&front);
+    sem_post(&machine.answer);
+    until(&front, is_on_gpu);
+    until(&front, has_40_units);
+    for (unsigned i = 1; i < front.units; i++) {
+        int64_t gap_ns = front.lives[i].captured_ns - front.lives[i - 1].captured_ns;
+
+        longest_ns = gap_ns > longest_ns ? gap_ns : longest_ns;
+        assert_int_equal(front.lives[i].key_frame, 0); // the same encoder goes on
+        assert_int_equal(front.lives[i].slate, 0);
+    }
+    print_message("longest gap: %.1f ms\n", (double)longest_ns / NS_PER_MS);
+    assert_true(longest_ns < 500 * NS_PER_MS);
+    assert_string_equal(front.telemetry.backend, "CUDA sm_87");
+    assert_int_equal(front.telemetry.reconnects, 0);
+    end(&front, 0);
+    (void)state;
+}
+
+static bool has_no_gpu_today(const struct front *front)
+{
+    return strcmp(front->telemetry.gpu, "no GPU today") == 0;
+}
+
+static void test_a_gpu_that_breaks_while_it_is_tried_is_a_fault(void **state)
+{
+    struct front front;
+
+    machine.view_has_no_memory = machine.broken = true;
+    begin(&front, "backend = \"cpu\"; " CAMERA);
+    until(&front, is_live_on_cpu);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    until(&front, has_a_fault);
+    assert_string_equal(front.gpu_fault, FAULT);
+    end(&front, -ENOTRECOVERABLE);
+    assert_int_equal(machine.called_when_lost, 0);
+    (void)state;
+}
+
+static void test_a_try_that_fails_leaves_the_frames_alone(void **state)
+{
+    struct front front;
+
+    machine.open_result = -EIO;
+    begin(&front, "backend = \"cpu\"; " CAMERA);
+    until(&front, is_live_on_cpu);
+    watch(&front, 0);
+    until(&front, has_10_units);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "cuda", 4);
+    until(&front, has_no_gpu_today);
+    until(&front, has_40_units);
+    assert_no_frame_is_lost(&front);
+    assert_int_equal(times_said("warning: p: backend = \"cuda\": no GPU today, using the CPU\n"),
+                     1);
+    end(&front, 0);
+    (void)state;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_memory_that_the_gpu_has_not_comes_from_the_host),
+        TEST(test_memory_that_the_driver_refuses_is_no_lost_camera),
+        TEST(test_a_gpu_that_is_still_full_when_tried_costs_no_frame),
+        TEST(test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu),
+        TEST(test_a_process_is_stopped_while_it_gives_the_gpu_up),
+        TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault),
+        TEST(test_frames_flow_on_while_the_gpu_is_tried_and_taken),
+        TEST(test_a_gpu_that_breaks_while_it_is_tried_is_a_fault),
+        TEST(test_a_try_that_fails_leaves_the_frames_alone),
+    };
+
+    gst_init(&argc, &argv);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gst_deinit();
+    return failed;
+}
