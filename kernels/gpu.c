@@ -115,14 +115,9 @@ static int load_kernels(struct gpu *gpu, struct error *error)
     const struct gpu_image *image;
 
     for (size_t i = 0; i < IMAGES_MAX && (image = gpu_image_at(i)); i++) {
-        int r;
+        int r = check(gpu, gpu->driver.module_load(&gpu->modules[i], image->start),
+                      "loading the kernels", error);
 
-        if (image->start == image->end) {
-            return error_set(error, -ENOTSUP,
-                             "this edged was built without nvcc, it has no kernels");
-        }
-        r = check(gpu, gpu->driver.module_load(&gpu->modules[i], image->start),
-                  "loading the kernels", error);
         if (r < 0) {
             return error_prefix(error, r, "%s, sm_%d", gpu->info.name, gpu->info.sm);
         }
@@ -133,9 +128,14 @@ static int load_kernels(struct gpu *gpu, struct error *error)
 
 int gpu_new(struct error *error, struct gpu **ret_gpu)
 {
-    _cleanup_(cleanup_gpu) struct gpu *gpu = calloc(1, sizeof *gpu);
+    _cleanup_(cleanup_gpu) struct gpu *gpu = NULL;
     int r;
 
+    if (gpu_image_at(0)->start == gpu_image_at(0)->end) {
+        return error_set(error, -ENOTSUP,
+                         "this edged has no CUDA kernels, it was built without nvcc");
+    }
+    gpu = calloc(1, sizeof *gpu);
     if (!gpu) {
         return error_set(error, -ENOMEM, "no memory for a GPU");
     }

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// A GPU that is given up so soon after it was taken has been tried in vain.
+#define TRIED_NS (5 * NS_PER_S)
+
 struct compute {
     struct compute_settings settings;
     pthread_t thread;
@@ -21,6 +24,8 @@ struct compute {
     bool opening, expected;
     bool decided, on_gpu;
     bool may_return;             // the CPU computes for a reason that may pass
+    int64_t on_gpu_ns;           // when the GPU was taken last
+    char cpu_reason[256];        // why the CPU computed last
     enum config_backend backend; // as wished for
     int64_t deadline_ns;
     struct gpu *gpu;           // owned; kept when given up, frames may be in its memory
@@ -90,6 +95,16 @@ static bool may_pass(int code)
     }
 }
 
+// With the lock held. A reason that has been told, and still stands in the way when the GPU is
+// tried, is no news.
+static bool is_news(const struct compute *compute, const char *reason)
+{
+    bool tried = !compute->on_gpu || clock_now_ns() - compute->on_gpu_ns < TRIED_NS;
+
+    return !compute->decided || !tried ||
+           strncmp(compute->cpu_reason, reason, sizeof compute->cpu_reason - 1) != 0;
+}
+
 // With the lock held. Returns whether that, or the reason, is new.
 static bool set_cpu(struct compute *compute, int code, const char *reason)
 {
@@ -101,6 +116,7 @@ static bool set_cpu(struct compute *compute, int code, const char *reason)
     compute->expected = false;
     snprintf(compute->backend_text, sizeof compute->backend_text, "CPU");
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
+    memcpy(compute->cpu_reason, compute->gpu_text, sizeof compute->cpu_reason);
     return new;
 }
 
@@ -122,11 +138,14 @@ static void tell_cpu(const struct compute *compute, enum config_backend backend,
 static void use_cpu(struct compute *compute, bool opening, int code, const char *reason)
 {
     pthread_mutex_lock(&compute->lock);
-    bool new = (!opening || compute->expected) && set_cpu(compute, code, reason);
+    bool news = is_news(compute, reason);
+    bool changed = (!opening || compute->expected) && set_cpu(compute, code, reason);
     enum config_backend backend = compute->backend;
     pthread_mutex_unlock(&compute->lock);
-    if (new) {
+    if (changed && news) {
         tell_cpu(compute, backend, code, reason);
+    }
+    if (changed) {
         tell_changed(compute);
     }
 }
@@ -164,6 +183,7 @@ static void set_gpu(struct compute *compute)
     const struct gpu_info *info = gpu_info(compute->gpu);
 
     compute->decided = compute->on_gpu = true;
+    compute->on_gpu_ns = clock_now_ns();
     compute->expected = false;
     snprintf(compute->backend_text, sizeof compute->backend_text, "CUDA sm_%d", info->sm);
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", info->name);

@@ -1,8 +1,7 @@
 #include "daemon/ctl/bench_report.h"
 
 #include "daemon/ctl/table.h"
-
-#include <json-glib/json-glib.h>
+#include "daemon/json_members.h"
 
 struct bench_report {
     JsonBuilder *json; // owned reference; NULL: tables
@@ -59,42 +58,24 @@ static void print_table(const struct subject *subject, const struct config_view 
     table_free(table);
 }
 
-static void add_string(JsonBuilder *builder, const char *name, const char *value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_string_value(builder, value);
-}
-
-static void add_integer(JsonBuilder *builder, const char *name, int64_t value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_int_value(builder, value);
-}
-
-static void add_number(JsonBuilder *builder, const char *name, double value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_double_value(builder, value);
-}
-
 static void add_row(JsonBuilder *builder, const struct subject *subject,
                     const struct config_view *view, const struct bench_row *row)
 {
     json_builder_begin_object(builder);
-    add_string(builder, "view", view->name);
-    add_string(builder, "format", subject->input.format->name);
-    add_integer(builder, "width", subject->input.width);
-    add_integer(builder, "height", subject->input.height);
-    add_string(builder, "origin", subject->origin);
-    add_string(builder, "what", row->what);
-    add_string(builder, "name", row->name);
-    add_string(builder, "backend", row->backend);
-    add_string(builder, "memory", row->memory);
-    add_integer(builder, "bytes", (int64_t)row->bytes);
-    add_number(builder, "us", row->time.median);
-    add_number(builder, "spread_us", row->time.spread);
-    add_number(builder, "memcpy_us", row->copy.median);
-    add_number(builder, "memcpy_share", percent_of_copy(row) / 100);
+    json_add_string(builder, "view", view->name);
+    json_add_string(builder, "format", subject->input.format->name);
+    json_add_integer(builder, "width", subject->input.width);
+    json_add_integer(builder, "height", subject->input.height);
+    json_add_string(builder, "origin", subject->origin);
+    json_add_string(builder, "what", row->what);
+    json_add_string(builder, "name", row->name);
+    json_add_string(builder, "backend", row->backend);
+    json_add_string(builder, "memory", row->memory);
+    json_add_integer(builder, "bytes", (int64_t)row->bytes);
+    json_add_number(builder, "us", row->time.median);
+    json_add_number(builder, "spread_us", row->time.spread);
+    json_add_number(builder, "memcpy_us", row->copy.median);
+    json_add_number(builder, "memcpy_share", percent_of_copy(row) / 100);
     json_builder_end_object(builder);
 }
 

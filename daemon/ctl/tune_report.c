@@ -1,8 +1,7 @@
 #include "daemon/ctl/tune_report.h"
 
 #include "daemon/ctl/table.h"
-
-#include <json-glib/json-glib.h>
+#include "daemon/json_members.h"
 
 static double percent(double part, double whole)
 {
@@ -128,51 +127,33 @@ static void add_block(JsonBuilder *builder, const char *name, struct config_bloc
     json_builder_end_array(builder);
 }
 
-static void add_string(JsonBuilder *builder, const char *name, const char *value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_string_value(builder, value);
-}
-
-static void add_integer(JsonBuilder *builder, const char *name, int64_t value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_int_value(builder, value);
-}
-
-static void add_number(JsonBuilder *builder, const char *name, double value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_double_value(builder, value);
-}
-
 static void add_shape(JsonBuilder *builder, const struct sweep *sweep,
                       const struct sweep_shape *shape)
 {
     json_builder_begin_object(builder);
     add_block(builder, "block", shape->block);
-    add_integer(builder, "rows", shape->block.rows);
-    add_number(builder, "us", shape->time.median);
-    add_number(builder, "spread_us", shape->time.spread);
-    add_number(builder, "memcpy_share", percent(sweep->copy.median, shape->time.median) / 100);
-    add_integer(builder, "occupancy_percent", shape->occupancy_percent);
+    json_add_integer(builder, "rows", shape->block.rows);
+    json_add_number(builder, "us", shape->time.median);
+    json_add_number(builder, "spread_us", shape->time.spread);
+    json_add_number(builder, "memcpy_share", percent(sweep->copy.median, shape->time.median) / 100);
+    json_add_integer(builder, "occupancy_percent", shape->occupancy_percent);
     json_builder_end_object(builder);
 }
 
 static void add_sweep(JsonBuilder *builder, const struct sweep *sweep)
 {
     json_builder_begin_object(builder);
-    add_string(builder, "view", sweep->view->name);
-    add_string(builder, "kernel", config_kernel_name(sweep->kernel));
-    add_string(builder, "memory", config_memory_name(sweep->memory));
-    add_integer(builder, "bytes", (int64_t)sweep->bytes);
-    add_number(builder, "memcpy_us", sweep->copy.median);
-    add_number(builder, "frame_us", sweep->path.median);
-    add_number(builder, "frame_spread_us", sweep->path.spread);
+    json_add_string(builder, "view", sweep->view->name);
+    json_add_string(builder, "kernel", config_kernel_name(sweep->kernel));
+    json_add_string(builder, "memory", config_memory_name(sweep->memory));
+    json_add_integer(builder, "bytes", (int64_t)sweep->bytes);
+    json_add_number(builder, "memcpy_us", sweep->copy.median);
+    json_add_number(builder, "frame_us", sweep->path.median);
+    json_add_number(builder, "frame_spread_us", sweep->path.spread);
     add_block(builder, "in_use", sweep->in_use);
-    add_integer(builder, "rows_in_use", sweep->in_use.rows);
+    json_add_integer(builder, "rows_in_use", sweep->in_use.rows);
     add_block(builder, "best", sweep->shapes[0].block);
-    add_integer(builder, "best_rows", sweep->shapes[0].block.rows);
+    json_add_integer(builder, "best_rows", sweep->shapes[0].block.rows);
     json_builder_set_member_name(builder, "within_noise");
     json_builder_add_boolean_value(builder, sweep->within_noise);
     json_builder_set_member_name(builder, "blocks");
@@ -192,13 +173,13 @@ void tune_report_print_json(const struct tune_report *report)
     const struct frame_layout *input = &report->subject->input;
 
     json_builder_begin_object(builder);
-    add_string(builder, "gpu", report->gpu.name);
-    add_integer(builder, "sm", report->gpu.sm);
-    add_string(builder, "camera", report->subject->camera->name);
-    add_string(builder, "format", input->format->name);
-    add_integer(builder, "width", input->width);
-    add_integer(builder, "height", input->height);
-    add_string(builder, "origin", report->subject->origin);
+    json_add_string(builder, "gpu", report->gpu.name);
+    json_add_integer(builder, "sm", report->gpu.sm);
+    json_add_string(builder, "camera", report->subject->camera->name);
+    json_add_string(builder, "format", input->format->name);
+    json_add_integer(builder, "width", input->width);
+    json_add_integer(builder, "height", input->height);
+    json_add_string(builder, "origin", report->subject->origin);
     json_builder_set_member_name(builder, "interrupted");
     json_builder_add_boolean_value(builder, report->interrupted);
     json_builder_set_member_name(builder, "sweeps");

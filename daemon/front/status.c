@@ -2,28 +2,7 @@
 // added, none renamed or removed.
 #include "daemon/front/status.h"
 
-#include <json-glib/json-glib.h>
-
-static void add_string(JsonBuilder *builder, const char *name, const char *text)
-{
-    // JSON is UTF-8; what a driver calls itself need not be.
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-
-    json_builder_set_member_name(builder, name);
-    json_builder_add_string_value(builder, valid);
-}
-
-static void add_integer(JsonBuilder *builder, const char *name, int64_t value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_int_value(builder, value);
-}
-
-static void add_double(JsonBuilder *builder, const char *name, double value)
-{
-    json_builder_set_member_name(builder, name);
-    json_builder_add_double_value(builder, value);
-}
+#include "daemon/json_members.h"
 
 static double per_frame(uint64_t count, uint64_t frames)
 {
@@ -39,13 +18,14 @@ static void add_copies(JsonBuilder *builder, const struct link_telemetry *teleme
     for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
         json_builder_set_member_name(builder, copy_kind_name(kind));
         json_builder_begin_object(builder);
-        add_integer(builder, "total", telemetry->copies[kind]);
-        add_double(builder, "per_frame", per_frame(telemetry->copies[kind], telemetry->frames));
+        json_add_integer(builder, "total", telemetry->copies[kind]);
+        json_add_number(builder, "per_frame",
+                        per_frame(telemetry->copies[kind], telemetry->frames));
         json_builder_end_object(builder);
         sum += telemetry->copies[kind];
     }
     json_builder_end_object(builder);
-    add_double(builder, "copies_per_frame", per_frame(sum, telemetry->frames));
+    json_add_number(builder, "copies_per_frame", per_frame(sum, telemetry->frames));
 }
 
 static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camera)
@@ -53,26 +33,26 @@ static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camer
     const struct link_telemetry *telemetry = &camera->telemetry;
 
     json_builder_begin_object(builder);
-    add_string(builder, "name", camera->name);
-    add_string(builder, "state", camera->state);
-    add_string(builder, "error", camera->error[0] ? camera->error : telemetry->error);
-    add_string(builder, "source", camera->source);
-    add_string(builder, "path", telemetry->path);
-    add_string(builder, "backend", telemetry->backend);
-    add_string(builder, "gpu", telemetry->gpu);
-    add_integer(builder, "gpu_faults", camera->gpu_faults);
-    add_string(builder, "format", telemetry->format);
-    add_integer(builder, "width", telemetry->width);
-    add_integer(builder, "height", telemetry->height);
-    add_double(builder, "fps", telemetry->fps_milli / 1e3);
-    add_integer(builder, "frames", telemetry->frames);
-    add_integer(builder, "dropped", telemetry->dropped);
-    add_integer(builder, "corrupted", telemetry->corrupted);
-    add_integer(builder, "reconnects", telemetry->reconnects);
+    json_add_string(builder, "name", camera->name);
+    json_add_string(builder, "state", camera->state);
+    json_add_string(builder, "error", camera->error[0] ? camera->error : telemetry->error);
+    json_add_string(builder, "source", camera->source);
+    json_add_string(builder, "path", telemetry->path);
+    json_add_string(builder, "backend", telemetry->backend);
+    json_add_string(builder, "gpu", telemetry->gpu);
+    json_add_integer(builder, "gpu_faults", camera->gpu_faults);
+    json_add_string(builder, "format", telemetry->format);
+    json_add_integer(builder, "width", telemetry->width);
+    json_add_integer(builder, "height", telemetry->height);
+    json_add_number(builder, "fps", telemetry->fps_milli / 1e3);
+    json_add_integer(builder, "frames", telemetry->frames);
+    json_add_integer(builder, "dropped", telemetry->dropped);
+    json_add_integer(builder, "corrupted", telemetry->corrupted);
+    json_add_integer(builder, "reconnects", telemetry->reconnects);
     json_builder_set_member_name(builder, "process");
     json_builder_begin_object(builder);
-    add_integer(builder, "pid", camera->pid);
-    add_integer(builder, "restarts", camera->process_restarts);
+    json_add_integer(builder, "pid", camera->pid);
+    json_add_integer(builder, "restarts", camera->process_restarts);
     json_builder_end_object(builder);
     add_copies(builder, telemetry);
     json_builder_end_object(builder);
@@ -82,11 +62,12 @@ static void add_latency(JsonBuilder *builder, const char *name, const struct his
 {
     json_builder_set_member_name(builder, name);
     json_builder_begin_object(builder);
-    add_double(builder, "p50", histogram_percentile_ms(histogram, 0.50));
-    add_double(builder, "p95", histogram_percentile_ms(histogram, 0.95));
-    add_double(builder, "p99", histogram_percentile_ms(histogram, 0.99));
-    add_double(builder, "mean", histogram->count ? histogram->sum_s / histogram->count * 1e3 : 0);
-    add_integer(builder, "count", histogram->count);
+    json_add_number(builder, "p50", histogram_percentile_ms(histogram, 0.50));
+    json_add_number(builder, "p95", histogram_percentile_ms(histogram, 0.95));
+    json_add_number(builder, "p99", histogram_percentile_ms(histogram, 0.99));
+    json_add_number(builder, "mean",
+                    histogram->count ? histogram->sum_s / histogram->count * 1e3 : 0);
+    json_add_integer(builder, "count", histogram->count);
     json_builder_end_object(builder);
 }
 
@@ -96,19 +77,19 @@ static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
     g_autofree char *url = g_strconcat(snapshot->rtsp_url, mount->path, NULL);
 
     json_builder_begin_object(builder);
-    add_string(builder, "path", mount->path);
-    add_string(builder, "url", url);
-    add_string(builder, "camera", mount->camera);
-    add_string(builder, "view", mount->view);
-    add_string(builder, "kind", mount->kind);
-    add_string(builder, "encoder", mount->encoder);
-    add_integer(builder, "viewers", mount->viewers);
-    add_integer(builder, "bitrate_kbps", mount->bitrate_kbps);
-    add_integer(builder, "access_units", mount->access_units);
-    add_integer(builder, "key_frames", mount->key_frames);
-    add_integer(builder, "bytes", mount->bytes);
-    add_integer(builder, "encoded", mount->encoded);
-    add_integer(builder, "dropped", mount->dropped);
+    json_add_string(builder, "path", mount->path);
+    json_add_string(builder, "url", url);
+    json_add_string(builder, "camera", mount->camera);
+    json_add_string(builder, "view", mount->view);
+    json_add_string(builder, "kind", mount->kind);
+    json_add_string(builder, "encoder", mount->encoder);
+    json_add_integer(builder, "viewers", mount->viewers);
+    json_add_integer(builder, "bitrate_kbps", mount->bitrate_kbps);
+    json_add_integer(builder, "access_units", mount->access_units);
+    json_add_integer(builder, "key_frames", mount->key_frames);
+    json_add_integer(builder, "bytes", mount->bytes);
+    json_add_integer(builder, "encoded", mount->encoded);
+    json_add_integer(builder, "dropped", mount->dropped);
     json_builder_set_member_name(builder, "latency_ms");
     json_builder_begin_object(builder);
     for (unsigned step = 0; step < LATENCY_STEP_COUNT; step++) {
@@ -124,11 +105,11 @@ char *status_json(const struct snapshot *snapshot)
     g_autoptr(JsonNode) root = NULL;
 
     json_builder_begin_object(builder);
-    add_string(builder, "version", EDGED_VERSION);
-    add_double(builder, "uptime_s", snapshot->uptime_s);
-    add_string(builder, "backend", snapshot->backend);
-    add_string(builder, "rtsp", snapshot->rtsp_url);
-    add_integer(builder, "viewers", snapshot->viewers);
+    json_add_string(builder, "version", EDGED_VERSION);
+    json_add_number(builder, "uptime_s", snapshot->uptime_s);
+    json_add_string(builder, "backend", snapshot->backend);
+    json_add_string(builder, "rtsp", snapshot->rtsp_url);
+    json_add_integer(builder, "viewers", snapshot->viewers);
     json_builder_set_member_name(builder, "cameras");
     json_builder_begin_array(builder);
     for (size_t i = 0; i < snapshot->camera_count; i++) {

@@ -34,8 +34,8 @@ struct view {
 // What the machine is like, and what it has seen.
 static struct {
     atomic_bool hangs, view_is_slow, view_has_no_memory, faults, refuses_launch;
-    atomic_bool view_begun;
-    atomic_bool broken; // so that even gpu_wait() says so
+    atomic_uint views_begun; // on the GPU
+    atomic_bool broken;      // so that even gpu_wait() says so
     sem_t answer;
     atomic_int allocation_result; // unless 0: all allocations in the GPU's memory end so
     atomic_int allocation_failed; // as gpu_memory_take_failure() will say
@@ -163,7 +163,6 @@ static void take_time(void)
 {
     struct timespec end;
 
-    machine.view_begun = true;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec++;
     while (sem_timedwait(&machine.answer, &end) && errno == EINTR) {
@@ -177,6 +176,7 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (setup->gpu && setup->blocks[0].x == illegal.x) {
         return refuse(&setup->blocks[0], error);
     }
+    machine.views_begun += setup->gpu != NULL;
     if (setup->gpu && machine.view_is_slow) {
         take_time();
     }

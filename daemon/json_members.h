@@ -1,0 +1,25 @@
+// Members of the JSON object that a builder is in.
+#pragma once
+
+#include <json-glib/json-glib.h>
+
+static inline void json_add_string(JsonBuilder *builder, const char *name, const char *value)
+{
+    // JSON is UTF-8; what a driver calls itself need not be.
+    g_autofree char *valid = g_utf8_make_valid(value, -1);
+
+    json_builder_set_member_name(builder, name);
+    json_builder_add_string_value(builder, valid);
+}
+
+static inline void json_add_integer(JsonBuilder *builder, const char *name, int64_t value)
+{
+    json_builder_set_member_name(builder, name);
+    json_builder_add_int_value(builder, value);
+}
+
+static inline void json_add_number(JsonBuilder *builder, const char *name, double value)
+{
+    json_builder_set_member_name(builder, name);
+    json_builder_add_double_value(builder, value);
+}
