@@ -68,7 +68,7 @@ NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
 FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
-                 capture/pixel_format.c config/base.c)
+                 capture/pixel_format.c config/base.c config/schema.c)
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
@@ -96,7 +96,7 @@ check: setup ## unit, golden and end-to-end tests
 	@$(MAKE) --no-print-directory check-golden
 	@$(MAKE) --no-print-directory check-e2e
 
-check-unit: $(UNIT_TESTS) $(FAKES) ## every module by itself
+check-unit: $(UNIT_TESTS) $(FAKES) $(GPU_PROGRAMS) ## every module by itself
 	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
 
 check-golden: $(PROGRAMS) ## results on real pictures, bit for bit against OpenCV

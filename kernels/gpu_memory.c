@@ -35,7 +35,10 @@ static int enter(const struct gpu_memory *memory, struct error *error)
 // before it, once: then the context is entered the second time, or was current already.
 static bool may_release(const struct gpu_memory *memory)
 {
-    return enter(memory, NULL) == 0 || enter(memory, NULL) == 0 || !gpu_is_lost(memory->gpu);
+    if (enter(memory, NULL) < 0) {
+        enter(memory, NULL);
+    }
+    return !gpu_is_lost(memory->gpu);
 }
 
 // An allocator only returns a number: why there is no memory is kept for gpu_memory_take_failure().
@@ -91,10 +94,11 @@ static int pinned_allocate(void *context, size_t size, void **ret_memory)
     void *block;
     int r = enter(memory, &error);
 
-    if (r == 0) {
-        r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
-                  "allocating pinned memory", &error);
+    if (r < 0) {
+        return fail(memory, r, &error);
     }
+    r = check(memory, gpu_driver(memory->gpu)->host_alloc(&block, size, CUDA_HOST_DEVICEMAP),
+              "allocating pinned memory", &error);
     if (r < 0) {
         return fail(memory, r, &error);
     }
@@ -120,11 +124,11 @@ static int managed_allocate(void *context, size_t size, void **ret_memory)
     uint64_t address;
     int r = enter(memory, &error);
 
-    if (r == 0) {
-        r = check(memory,
-                  gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
-                  "allocating managed memory", &error);
+    if (r < 0) {
+        return fail(memory, r, &error);
     }
+    r = check(memory, gpu_driver(memory->gpu)->mem_alloc_managed(&address, size, CUDA_ATTACH_HOST),
+              "allocating managed memory", &error);
     if (r < 0) {
         return fail(memory, r, &error);
     }
@@ -251,10 +255,12 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
     memory->kind = kind;
     memory->allocator = allocators[kind];
     memory->allocator.context = memory;
-    if (memory->allocator.allocate(memory, size, &block) < 0) {
-        return gpu_memory_take_failure(memory, error);
+    int r = memory->allocator.allocate(memory, size, &block);
+    if (r < 0 || !block) {
+        gpu_memory_take_failure(memory, error);
+        return r < 0 ? r : -ENOMEM;
     }
-    int r = probe(memory, block, error);
+    r = probe(memory, block, error);
     memory->allocator.release(memory, block, size);
     return r;
 }
