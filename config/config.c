@@ -3,6 +3,7 @@
 
 #include "config/schema_value.h"
 #include "config/suggest.h"
+#include "config/validate.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,6 +42,7 @@ int config_view_new(const char *kind, struct error *error, struct config_view **
         r = config_view_set(view, "name", kind, error);
     }
     if (r == 0) {
+        validate_complete_view(view);
         *ret_view = TAKE(view);
     }
     return r;

@@ -28,9 +28,28 @@ enum config_source {
 };
 // How a v4l2 source gets its frames: auto tries USERPTR, then MMAP with one counted copy.
 enum config_v4l2_io { CONFIG_V4L2_IO_AUTO, CONFIG_V4L2_IO_USERPTR, CONFIG_V4L2_IO_MMAP };
-enum config_view_kind { CONFIG_VIEW_CAMERA, CONFIG_VIEW_GRAY, CONFIG_VIEW_EDGES };
-enum config_operator { CONFIG_OPERATOR_SOBEL };
+enum config_view_kind {
+    CONFIG_VIEW_CAMERA,
+    CONFIG_VIEW_GRAY,
+    CONFIG_VIEW_EDGES,
+    CONFIG_VIEW_BINARY,
+    CONFIG_VIEW_MOTION,
+};
+enum config_operator {
+    CONFIG_OPERATOR_SOBEL,
+    CONFIG_OPERATOR_SOBEL5,
+    CONFIG_OPERATOR_SCHARR,
+    CONFIG_OPERATOR_PREWITT,
+    CONFIG_OPERATOR_COUNT,
+};
 enum config_norm { CONFIG_NORM_L2, CONFIG_NORM_L1 };
+enum config_morphology {
+    CONFIG_MORPHOLOGY_NONE,
+    CONFIG_MORPHOLOGY_ERODE,
+    CONFIG_MORPHOLOGY_DILATE,
+    CONFIG_MORPHOLOGY_OPEN,
+    CONFIG_MORPHOLOGY_CLOSE,
+};
 enum config_codec { CONFIG_CODEC_H264 };
 // Which encoder element: auto walks nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc.
 enum config_encoder {
@@ -41,12 +60,20 @@ enum config_encoder {
     CONFIG_ENCODER_OPENH264,
 };
 
+#define CONFIG_THRESHOLD_OTSU (-1)
+
 struct config_view {
     char *name; // mount: /<camera>/<name>; [A-Za-z0-9_-]{1,32}, unique in its camera
     enum config_view_kind view;
     enum config_operator operator;
+    int blur; // 0, 3 or 5: the side of the square that smooths first
     enum config_norm norm;
     double gain; // factor on the magnitude before rounding
+    // 1..255 gray levels, of edges (binary) or of a difference (motion), or CONFIG_THRESHOLD_OTSU
+    int threshold;
+    enum config_morphology morphology; // what is done with white shapes, and how often
+    int times;
+    int erode; // how often a mask of motion loses its outermost pixels
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;

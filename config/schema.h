@@ -31,9 +31,12 @@ struct schema_rule {
 struct schema_key {
     const char *name;
     enum schema_type type;
-    bool even;                // INTEGER: no odd ones
-    const char *unit;         // "pixels"; NULL: none
-    double minimum, maximum;  // INTEGER, NUMBER, each of a BLOCK, the elements of a LIST, included
+    bool even;               // INTEGER: no odd ones
+    const char *unit;        // "pixels"; NULL: none
+    double minimum, maximum; // INTEGER, NUMBER, each of a BLOCK, the elements of a LIST, included
+    const int *choices;      // INTEGER: the only ones allowed, the largest last; NULL: all
+    const char *word;        // INTEGER: a word beside numbers, and what it stands for; NULL: none
+    int word_value;
     const char *const *words; // WORD: by enum value, NULL at the end
     const struct schema_rule *rule;
     const char *default_text;         // as config_view_set() takes it; NULL: `default_note`

@@ -62,7 +62,11 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
         schema_print_quoted(file, *(const char *const *)value, SIZE_MAX);
         break;
     case SCHEMA_INTEGER:
-        fprintf(file, "%d", *(const int *)value);
+        if (key->word && *(const int *)value == key->word_value) {
+            schema_print_quoted(file, key->word, SIZE_MAX);
+        } else {
+            fprintf(file, "%d", *(const int *)value);
+        }
         break;
     case SCHEMA_NUMBER:
         number = *(const double *)value;
@@ -89,6 +93,16 @@ static void print_words(FILE *file, const struct schema_key *key)
     }
 }
 
+static void print_choices(FILE *file, const struct schema_key *key)
+{
+    const int *choice = key->choices;
+
+    for (; *choice < key->maximum; choice++) {
+        fprintf(file, "%d, ", *choice);
+    }
+    fprintf(file, "%d (%s)", *choice, key->unit);
+}
+
 void schema_print_allowed(FILE *file, const struct schema_key *key)
 {
     switch (key->type) {
@@ -97,6 +111,10 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
         break;
     case SCHEMA_INTEGER:
     case SCHEMA_NUMBER:
+        if (key->choices) {
+            print_choices(file, key);
+            break;
+        }
         fprintf(file, "%s from ",
                 key->type == SCHEMA_NUMBER ? "a number"
                 : key->even                ? "an even integer"
@@ -106,6 +124,9 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
         schema_print_number(file, key->maximum);
         if (key->unit) {
             fprintf(file, " (%s)", key->unit);
+        }
+        if (key->word) {
+            fprintf(file, " or \"%s\"", key->word);
         }
         break;
     case SCHEMA_WORD:
@@ -185,7 +206,7 @@ bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
     case SCHEMA_WORD:
         return kind == SCHEMA_VALUE_STRING;
     case SCHEMA_INTEGER:
-        return kind == SCHEMA_VALUE_INTEGER;
+        return kind == SCHEMA_VALUE_INTEGER || (kind == SCHEMA_VALUE_STRING && key->word);
     case SCHEMA_NUMBER:
         return kind == SCHEMA_VALUE_INTEGER || kind == SCHEMA_VALUE_NUMBER;
     case SCHEMA_GROUP:

@@ -45,6 +45,16 @@ static bool in_range(const struct schema_key *key, double number)
     return number >= key->minimum && number <= key->maximum;
 }
 
+static bool is_choice(const struct schema_key *key, long long integer)
+{
+    const int *choice = key->choices;
+
+    while (*choice != integer && *choice < key->maximum) {
+        choice++;
+    }
+    return *choice == integer;
+}
+
 static int assign_block(const struct schema_key *key, void *object,
                         const struct schema_value *value, struct error *error)
 {
@@ -70,6 +80,16 @@ static int assign_block(const struct schema_key *key, void *object,
     return 0;
 }
 
+static int assign_word_value(const struct schema_key *key, void *object,
+                             const struct schema_value *value, struct error *error)
+{
+    if (strcmp(value->string, key->word) != 0) {
+        return refuse(key, value, error);
+    }
+    *(int *)field(key, object) = key->word_value;
+    return 0;
+}
+
 int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
                   struct error *error)
 {
@@ -85,7 +105,11 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
         }
         return assign_string(field(key, object), value->string);
     case SCHEMA_INTEGER:
-        if (!in_range(key, number) || (key->even && value->integer % 2 != 0)) {
+        if (value->kind == SCHEMA_VALUE_STRING) {
+            return assign_word_value(key, object, value, error);
+        }
+        if (!in_range(key, number) || (key->even && value->integer % 2 != 0) ||
+            (key->choices && !is_choice(key, value->integer))) {
             return refuse(key, value, error);
         }
         *(int *)field(key, object) = (int)value->integer;

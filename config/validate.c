@@ -26,6 +26,13 @@ static int add_camera(struct config *config)
     return config->cameras[0].name ? schema_set_defaults(&schema_camera, config->cameras) : -ENOMEM;
 }
 
+void validate_complete_view(struct config_view *view)
+{
+    if (view->threshold == 0) {
+        view->threshold = view->view == CONFIG_VIEW_MOTION ? 25 : 80;
+    }
+}
+
 static int complete_camera(struct config_camera *camera, size_t index)
 {
     int r;
@@ -43,6 +50,7 @@ static int complete_camera(struct config_camera *camera, size_t index)
     for (size_t i = 0; i < camera->view_count; i++) {
         struct config_view *view = &camera->views[i];
 
+        validate_complete_view(view);
         if (!view->name) {
             view->name = strdup(config_view_kind_name(view->view));
         }

@@ -15,10 +15,11 @@ static void compose_row(const uint8_t *restrict magnitudes, size_t width, uint8_
     }
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                    void *scratch, uint8_t *output)
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
 {
     (void)stage;
+    (void)y;
     (void)scratch;
     compose_row(rows[0], width, output);
 }

@@ -29,6 +29,12 @@ static void chroma_yu12(const struct frame *input, uint32_t y, size_t pairs,
     interleave(plane_row(input, 1, y), plane_row(input, 2, y), pairs, output);
 }
 
+static void chroma_nv12(const struct frame *input, uint32_t y, size_t pairs,
+                        uint8_t *restrict output)
+{
+    memcpy(output, plane_row(input, 1, y), 2 * pairs);
+}
+
 SIMD_CLONES
 static void swap_pairs(const uint8_t *restrict vu, size_t pairs, uint8_t *restrict output)
 {
@@ -204,6 +210,19 @@ static void reorder_xr24(const uint8_t *restrict row, size_t width, uint8_t *res
     }
 }
 
+SIMD_CLONES
+static void repeat_grey(const uint8_t *restrict row, size_t width, uint8_t *restrict output)
+{
+    for (size_t x = 0; x < width; x++) {
+        output[3 * x] = output[3 * x + 1] = output[3 * x + 2] = row[x];
+    }
+}
+
+static void copy_rgb3(const uint8_t *restrict row, size_t width, uint8_t *restrict output)
+{
+    memcpy(output, row, 3 * width);
+}
+
 static const struct conversion {
     const char *input, *output;
     convert_row *row; // NULL: luma as it is
@@ -215,6 +234,8 @@ static const struct conversion {
     {"GREY", "NV12", NULL, chroma_grey},      {"RGB3", "NV12", luma_rgb3, chroma_rgb3},
     {"BGR3", "NV12", luma_bgr3, chroma_bgr3}, {"XR24", "NV12", luma_xr24, chroma_xr24},
     {"BGR3", "RGB3", reorder_bgr3, NULL},     {"XR24", "RGB3", reorder_xr24, NULL},
+    {"GREY", "RGB3", repeat_grey, NULL},      {"RGB3", "RGB3", copy_rgb3, NULL},
+    {"NV12", "NV12", NULL, chroma_nv12},
 };
 
 static const struct conversion *find(const struct stage_setup *setup, struct error *error)
@@ -235,16 +256,21 @@ int convert_check(const struct stage_setup *setup, struct error *error)
     return find(setup, error) ? 0 : -ENOTSUP;
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+int convert_init(struct convert *convert, const struct stage_setup *setup, struct error *error)
 {
     const struct conversion *conversion = find(setup, error);
 
     if (!conversion) {
         return -ENOTSUP;
     }
-    stage->convert.row = conversion->row ? conversion->row : gray_row_for(setup->input->format);
-    stage->convert.chroma = conversion->chroma;
+    convert->row = conversion->row ? conversion->row : gray_row_for(setup->input->format);
+    convert->chroma = conversion->chroma;
     return 0;
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    return convert_init(&stage->convert, setup, error);
 }
 
 static void run_frame(const struct stage *stage, const struct frame *input, struct frame *output,

@@ -10,7 +10,8 @@
 //   Y = (269484 R + 528482 G + 102760 B + (16 << 20) + (1 << 19)) >> 20
 //   U = (-155188 R - 305135 G + 460324 B + (128 << 20) + (1 << 19)) >> 20
 //   V = (460324 R - 385875 G - 74448 B + (128 << 20) + (1 << 19)) >> 20
-// To RGB3: BGR3 and XR24, reordered. Anything else is -ENOTSUP.
+// To RGB3: BGR3 and XR24, reordered; GREY, R = G = B.
+// NV12 to NV12 and RGB3 to RGB3: copied. Anything else is -ENOTSUP.
 #pragma once
 
 #include <stddef.h>
@@ -32,6 +33,9 @@ struct convert {
     convert_chroma *chroma; // NULL for RGB3
 };
 
+// The functions for pictures like the setup's input in its output format. -ENOTSUP: no such
+// conversion.
+int convert_init(struct convert *convert, const struct stage_setup *setup, struct error *error);
 // Whether there is such a conversion. 0 or -ENOTSUP.
 int convert_check(const struct stage_setup *setup, struct error *error);
 

@@ -1,4 +1,4 @@
-// Columns first: sums and differences of three pixels above each other are 16 bit rows in L1, and
+// Columns first: sums and differences of the pixels above each other are 16 bit rows in L1, and
 // everything horizontal, the replicated border included, happens on them. So the input rows are
 // read where they are, without padding.
 #include "kernels/gradient.h"
@@ -6,11 +6,12 @@
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
-#include <errno.h>
 #include <math.h>
+#include <string.h>
 
-// Keeps the element left of the row in its own aligned block.
+// Keeps the elements left of the row in an aligned block of their own.
 #define LEFT 32
+
 static size_t row_elements(uint32_t width)
 {
     return LEFT + (((size_t)width + 63) & ~(size_t)63) + MAGNITUDE_PADDING;
@@ -18,73 +19,108 @@ static size_t row_elements(uint32_t width)
 
 static size_t scratch_bytes(uint32_t width)
 {
-    return row_elements(width) * (2 * sizeof(int16_t) + sizeof(uint32_t));
+    return row_elements(width) * (sizeof(uint32_t) + 2 * sizeof(int16_t) + 1);
 }
 
+// Three rows, of which the outer ones weigh `side` and the middle one `centre`.
+#define DEFINE_COLUMNS(operator, side, centre)                                                     \
+    SIMD_CLONES                                                                                    \
+    static void add_##operator(const uint8_t *restrict top, const uint8_t *restrict middle,        \
+                               const uint8_t *restrict bottom, size_t width,                       \
+                               int16_t *restrict sums, int16_t *restrict differences)              \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++) {                                                       \
+            sums[x] = (int16_t)((side) * (top[x] + bottom[x]) + (centre)*middle[x]);               \
+            differences[x] = (int16_t)(bottom[x] - top[x]);                                        \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    static void columns_##operator(const uint8_t *const *rows, size_t width,                       \
+                                   int16_t *restrict sums, int16_t *restrict differences)          \
+    {                                                                                              \
+        add_##operator(rows[0], rows[1], rows[2], width, sums, differences);                       \
+    }
+
+DEFINE_COLUMNS(sobel, 1, 2)
+DEFINE_COLUMNS(scharr, 3, 10)
+DEFINE_COLUMNS(prewitt, 1, 1)
+
 SIMD_CLONES
-static void add_columns(const uint8_t *restrict top, const uint8_t *restrict middle,
-                        const uint8_t *restrict bottom, size_t width, int16_t *restrict sums,
-                        int16_t *restrict differences)
+static void add_sobel5(const uint8_t *restrict a, const uint8_t *restrict b,
+                       const uint8_t *restrict c, const uint8_t *restrict d,
+                       const uint8_t *restrict e, size_t width, int16_t *restrict sums,
+                       int16_t *restrict differences)
 {
     for (size_t x = 0; x < width; x++) {
-        sums[x] = (int16_t)(top[x] + 2 * middle[x] + bottom[x]);
-        differences[x] = (int16_t)(bottom[x] - top[x]);
+        sums[x] = (int16_t)(a[x] + e[x] + 4 * (b[x] + d[x]) + 6 * c[x]);
+        differences[x] = (int16_t)(e[x] - a[x] + 2 * (d[x] - b[x]));
     }
 }
+
+static void columns_sobel5(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                           int16_t *restrict differences)
+{
+    add_sobel5(rows[0], rows[1], rows[2], rows[3], rows[4], width, sums, differences);
+}
+
+static const struct {
+    unsigned radius;
+    gradient_columns *columns;
+} operators[CONFIG_OPERATOR_COUNT] = {
+    [CONFIG_OPERATOR_SOBEL] = {1, columns_sobel},
+    [CONFIG_OPERATOR_SOBEL5] = {2, columns_sobel5},
+    [CONFIG_OPERATOR_SCHARR] = {1, columns_scharr},
+    [CONFIG_OPERATOR_PREWITT] = {1, columns_prewitt},
+};
 
 static void replicate_border(int16_t *row, uint32_t width)
 {
-    row[-1] = row[0];
-    row[width] = row[width - 1];
-}
-
-SIMD_CLONES
-static void square_row(const int16_t *restrict sums, const int16_t *restrict differences,
-                       size_t width, uint32_t last, uint32_t *restrict indices)
-{
-    const int16_t *s = sums - 1, *d = differences - 1;
-
-    for (size_t x = 0; x < width; x++) {
-        int gx = s[x + 2] - s[x], gy = d[x] + 2 * d[x + 1] + d[x + 2];
-        uint32_t n = (uint32_t)(gx * gx + gy * gy);
-
-        indices[x] = n < last ? n : last;
+    for (int i = 0; i < MAGNITUDE_RADIUS_MAX; i++) {
+        row[-1 - i] = row[0];
+        row[width + (uint32_t)i] = row[width - 1];
     }
 }
 
-SIMD_CLONES
-static void add_row(const int16_t *restrict sums, const int16_t *restrict differences, size_t width,
-                    uint32_t last, uint32_t *restrict indices)
+// Doubts are rare, so eight are looked at in one go.
+static void settle(const struct magnitude_guess *guess, const uint32_t *thresholds, uint32_t width)
 {
-    const int16_t *s = sums - 1, *d = differences - 1;
+    for (uint32_t first = 0; first < width; first += sizeof(uint64_t)) {
+        uint64_t doubts;
 
-    for (size_t x = 0; x < width; x++) {
-        int gx = s[x + 2] - s[x], gy = d[x] + 2 * d[x + 1] + d[x + 2];
-        uint32_t n = (uint32_t)((gx < 0 ? -gx : gx) + (gy < 0 ? -gy : gy));
+        memcpy(&doubts, guess->doubts + first, sizeof doubts);
+        if (doubts == 0) {
+            continue;
+        }
+        for (uint32_t x = first; x < first + sizeof doubts && x < width; x++) {
+            unsigned next = guess->results[x] + 1U;
 
-        indices[x] = n < last ? n : last;
+            if (guess->doubts[x] && guess->squares[x] >= thresholds[next]) {
+                guess->results[x] = (uint8_t)next;
+            }
+        }
     }
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                    void *scratch, uint8_t *output)
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
 {
     const struct gradient *gradient = &stage->gradient;
     size_t elements = row_elements(width);
-    uint32_t *indices = scratch;
-    int16_t *sums = (int16_t *)(indices + elements) + LEFT, *differences = sums + elements;
+    uint32_t *squares = scratch;
+    int16_t *sums = (int16_t *)(squares + elements) + LEFT, *differences = sums + elements;
+    struct magnitude_guess guess = {squares, output, (uint8_t *)(differences - LEFT + elements)};
 
-    add_columns(rows[0], rows[1], rows[2], width, sums, differences);
+    (void)y;
+    gradient->columns(rows, width, sums, differences);
     replicate_border(sums, width);
     replicate_border(differences, width);
     if (gradient->magnitude) {
         gradient->magnitude(sums, differences, width, output);
-        return;
-    }
-    (gradient->norm == CONFIG_NORM_L2 ? square_row : add_row)(sums, differences, width,
-                                                              gradient->table_last, indices);
-    for (uint32_t x = 0; x < width; x++) {
-        output[x] = gradient->table[indices[x]];
+    } else if (gradient->scale_l1) {
+        gradient->scale_l1(sums, differences, width, gradient->gain, output);
+    } else {
+        gradient->scale_l2(sums, differences, width, (float)gradient->gain, guess);
+        settle(&guess, gradient->thresholds, width);
     }
 }
 
@@ -95,50 +131,58 @@ uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n)
     return magnitude < 255 ? (uint8_t)magnitude : 255;
 }
 
-static int build_table(struct gradient *gradient, double gain)
+static uint32_t threshold(enum config_norm norm, double gain, unsigned result)
 {
     uint32_t reach =
-        gradient->norm == CONFIG_NORM_L2 ? 2 * GRADIENT_REACH * GRADIENT_REACH : 2 * GRADIENT_REACH;
+        norm == CONFIG_NORM_L2 ? 2 * GRADIENT_REACH * GRADIENT_REACH : 2 * GRADIENT_REACH;
+    uint32_t low = 0, high = reach + 1;
 
-    gradient->table = malloc((size_t)reach + 1);
-    if (!gradient->table) {
-        return -ENOMEM;
-    }
-    for (uint32_t n = 0; n <= reach; n++) {
-        gradient->table[n] = gradient_result(gradient->norm, gain, n);
-        gradient->table_last = n;
-        if (gradient->table[n] == 255) {
-            break;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (gradient_result(norm, gain, middle) >= result) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
-    return 0;
+    return low > reach ? UINT32_MAX : low;
+}
+
+void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresholds[256])
+{
+    for (unsigned i = 0; i < 256; i++) {
+        ret_thresholds[i] = threshold(norm, gain, i);
+    }
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
+    const struct config_view *settings = setup->settings;
     struct gradient *gradient = &stage->gradient;
 
-    gradient->norm = setup->settings->norm;
-    if (setup->settings->gain != 1.0) {
-        int r = build_table(gradient, setup->settings->gain);
-
-        return r < 0 ? error_set(error, r, "no memory for the table of magnitudes") : 0;
+    (void)error;
+    stage->radius = operators[settings->operator].radius;
+    gradient->columns = operators[settings->operator].columns;
+    gradient->gain = settings->gain;
+    if (settings->norm == CONFIG_NORM_L1) {
+        if (settings->gain == 1.0) {
+            gradient->magnitude = magnitude_l1_for(settings->operator);
+        } else {
+            gradient->scale_l1 = magnitude_scale_l1_for(settings->operator);
+        }
+    } else if (settings->gain == 1.0) {
+        gradient->magnitude = magnitude_make_best()->l2[settings->operator];
+    } else {
+        gradient->scale_l2 = magnitude_scale_l2_for(settings->operator);
+        gradient_thresholds(settings->norm, settings->gain, gradient->thresholds);
     }
-    gradient->magnitude =
-        gradient->norm == CONFIG_NORM_L2 ? magnitude_make_best()->l2 : magnitude_row_l1;
     return 0;
-}
-
-static void finish(struct stage *stage)
-{
-    free(stage->gradient.table);
 }
 
 const struct stage_ops gradient_ops = {
     .name = "gradient",
-    .radius = 1,
     .init = init,
-    .finish = finish,
     .scratch_bytes = scratch_bytes,
     .run_row = run_row,
 };

@@ -1,29 +1,43 @@
-// Gradient: Sobel 3x3 magnitude of gray rows, borders replicated.
+// Gradient: magnitude of gray rows by one of four pairs of filters, borders replicated.
 //
-//   gx = (tr + 2 mr + br) - (tl + 2 ml + bl)      gy = (bl + 2 bm + br) - (tl + 2 tm + tr)
+//   gx is the columns' smoothed sums, differentiated across; gy their differences, smoothed across:
+//   sobel    smooth 1 2 1         derive -1 0 1
+//   scharr   smooth 3 10 3        derive -1 0 1
+//   prewitt  smooth 1 1 1         derive -1 0 1
+//   sobel5   smooth 1 4 6 4 1     derive -1 -2 0 2 1
 //   l2 = min(255, round(gain * sqrt(gx² + gy²)))  l1 = min(255, round(gain * (|gx| + |gy|)))
 //
 // in double arithmetic as written, halves rounded to even, which is numpy's
-// np.minimum(255, np.rint(gain * np.sqrt(n))) on float64. Gain 1 has its own integer-exact paths;
-// any other gain looks the result up in a table over gx² + gy² or |gx| + |gy|.
+// np.minimum(255, np.rint(gain * np.sqrt(n))) on float64. Gain 1 has its own integer-exact paths.
+// Any other gain of l2 is computed in float; where that comes too near to a rounding tie,
+// n = gx² + gy² is compared with the smallest n that gives the next result.
 #pragma once
 
 #include "config/config.h"
 #include "kernels/magnitude.h"
 
-// |gx| and |gy| are at most 4 * 255.
-#define GRADIENT_REACH 1020
+// No |gx| or |gy| of any operator is larger; sobel5 has 48 * 255, scharr 4080, sobel 1020.
+#define GRADIENT_REACH 12240
 
 struct stage_ops;
 
+// Smoothed sums and differences of the columns of 2 * radius + 1 rows.
+typedef void gradient_columns(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                              int16_t *restrict differences);
+
 struct gradient {
-    enum config_norm norm;
-    magnitude_row *magnitude; // gain 1; NULL: the table
-    uint8_t *table;           // owned; results for n = 0..table_last
-    uint32_t table_last;      // from here on the result is the same for every n
+    gradient_columns *columns;
+    // One of them, by gain and norm.
+    magnitude_row *magnitude;     // gain 1
+    magnitude_scale_l1 *scale_l1; // any other
+    magnitude_scale_l2 *scale_l2; // any other; leaves doubts, which the thresholds settle
+    double gain;
+    uint32_t thresholds[256];
 };
 
 // The definition: the result for n = gx² + gy² (l2) or |gx| + |gy| (l1). Monotone in n.
 uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n);
+// [k] is the smallest n whose result is k or more, UINT32_MAX if no gradient reaches it.
+void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresholds[256]);
 
 extern const struct stage_ops gradient_ops;

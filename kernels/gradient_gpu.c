@@ -4,38 +4,15 @@
 
 #include <stdio.h>
 
-#define RESULTS 256
-
-// The smallest n whose result is `result` or more, UINT32_MAX if there is none.
-static uint32_t threshold(enum config_norm norm, double gain, unsigned result)
-{
-    uint32_t reach =
-        norm == CONFIG_NORM_L2 ? 2 * GRADIENT_REACH * GRADIENT_REACH : 2 * GRADIENT_REACH;
-    uint32_t low = 0, high = reach + 1;
-
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-
-        if (gradient_result(norm, gain, middle) >= result) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low > reach ? UINT32_MAX : low;
-}
-
 static int upload_thresholds(struct gpu_stage *stage, const struct config_view *settings,
                              struct error *error)
 {
     struct gpu *gpu = stage->kernel.gpu;
     const struct cuda_driver *driver = gpu_driver(gpu);
-    uint32_t thresholds[RESULTS];
+    uint32_t thresholds[256];
     int r;
 
-    for (unsigned i = 0; i < RESULTS; i++) {
-        thresholds[i] = threshold(settings->norm, settings->gain, i);
-    }
+    gradient_thresholds(settings->norm, settings->gain, thresholds);
     r = cuda_driver_check(driver, driver->mem_alloc(&stage->gradient.thresholds, sizeof thresholds),
                           "allocating thresholds", error);
     if (r < 0) {

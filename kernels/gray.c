@@ -76,9 +76,10 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                    void *scratch, uint8_t *output)
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
 {
+    (void)y;
     (void)scratch;
     stage->gray.row(rows[0], width, output);
 }

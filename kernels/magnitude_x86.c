@@ -5,8 +5,8 @@
 //   s (3 - s y) / 2. The estimate is off by at most 1.5 / 2^12, its square leaves 2e-7, a tenth of
 //   the distance of an integer n from the nearest rounding tie below 256.
 // - Added to 1.5 * 2^24, where floats lie 2 apart, s (3 - s y) is rounded to a multiple of 2: the
-//   low bits of the sum are round(sqrt(n)), at most 1443. For n = 0 the sum is 0 * infinity, a NaN,
-//   whose low 16 bits are 0 as well.
+//   low bits of the sum are round(sqrt(n)), at most 17310. For n = 0 the sum is 0 * infinity, a
+//   NaN, whose low 16 bits are 0 as well.
 // - Unpacking and packing both stay within 128 bit lanes, so only the last pack needs a permute.
 //
 // Why not the compiler: gcc 12 turns the plain loop into 32 bit multiplies and widening shuffles,
@@ -19,6 +19,8 @@
 
 #define AVX2 __attribute__((target("avx2,fma")))
 #define AVX512 __attribute__((target("avx512f,avx512bw")))
+#define TARGET_avx2 AVX2
+#define TARGET_avx512 AVX512
 
 bool magnitude_has_avx2(void)
 {
@@ -29,6 +31,53 @@ bool magnitude_has_avx512(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
 }
+
+// The operators of magnitude.h in the 16 bit lanes of `vector`s at s and d; the products become
+// shifts and sums where those are faster.
+#define DEFINE_OPERATORS(make, vector, load, add, sub, mul, all)                                   \
+    TARGET_##make static inline vector gx_3_##make(const int16_t *s)                               \
+    {                                                                                              \
+        return sub(load(s + 1), load(s - 1));                                                      \
+    }                                                                                              \
+                                                                                                   \
+    TARGET_##make static inline vector gx_5_##make(const int16_t *s)                               \
+    {                                                                                              \
+        return add(sub(load(s + 2), load(s - 2)), mul(gx_3_##make(s), all(2)));                    \
+    }                                                                                              \
+                                                                                                   \
+    TARGET_##make static inline vector sides_##make(const int16_t *d, size_t distance)             \
+    {                                                                                              \
+        return add(load(d - distance), load(d + distance));                                        \
+    }                                                                                              \
+                                                                                                   \
+    TARGET_##make static inline vector gy_sobel_##make(const int16_t *d)                           \
+    {                                                                                              \
+        return add(sides_##make(d, 1), mul(load(d), all(2)));                                      \
+    }                                                                                              \
+                                                                                                   \
+    TARGET_##make static inline vector gy_sobel5_##make(const int16_t *d)                          \
+    {                                                                                              \
+        return add(add(sides_##make(d, 2), mul(sides_##make(d, 1), all(4))),                       \
+                   mul(load(d), all(6)));                                                          \
+    }                                                                                              \
+                                                                                                   \
+    TARGET_##make static inline vector gy_scharr_##make(const int16_t *d)                          \
+    {                                                                                              \
+        return add(mul(sides_##make(d, 1), all(3)), mul(load(d), all(10)));                        \
+    }                                                                                              \
+                                                                                                   \
+    TARGET_##make static inline vector gy_prewitt_##make(const int16_t *d)                         \
+    {                                                                                              \
+        return add(sides_##make(d, 1), load(d));                                                   \
+    }
+
+AVX2 static inline __m256i load_avx2(const int16_t *from)
+{
+    return _mm256_loadu_si256((const __m256i *)from);
+}
+
+DEFINE_OPERATORS(avx2, __m256i, load_avx2, _mm256_add_epi16, _mm256_sub_epi16, _mm256_mullo_epi16,
+                 _mm256_set1_epi16)
 
 // Rounded roots of 8 integers in the low halves of 32 bit lanes.
 AVX2 static inline __m256i root_avx2(__m256i n)
@@ -42,36 +91,45 @@ AVX2 static inline __m256i root_avx2(__m256i n)
 }
 
 // Magnitudes of 16 pixels in 16 bit lanes.
-AVX2 static inline __m256i magnitudes_avx2(const int16_t *sums, const int16_t *differences)
+AVX2 static inline __m256i magnitudes_avx2(__m256i gx, __m256i gy)
 {
-    __m256i left = _mm256_loadu_si256((const __m256i *)(sums - 1));
-    __m256i right = _mm256_loadu_si256((const __m256i *)(sums + 1));
-    __m256i d0 = _mm256_loadu_si256((const __m256i *)(differences - 1));
-    __m256i d1 = _mm256_loadu_si256((const __m256i *)differences);
-    __m256i d2 = _mm256_loadu_si256((const __m256i *)(differences + 1));
-    __m256i gx = _mm256_sub_epi16(right, left);
-    __m256i gy = _mm256_add_epi16(_mm256_add_epi16(d0, d2), _mm256_add_epi16(d1, d1));
     __m256i low = _mm256_unpacklo_epi16(gx, gy), high = _mm256_unpackhi_epi16(gx, gy);
 
     return _mm256_packus_epi32(root_avx2(_mm256_madd_epi16(low, low)),
                                root_avx2(_mm256_madd_epi16(high, high)));
 }
 
-AVX2 void magnitude_row_avx2(const int16_t *restrict sums, const int16_t *restrict differences,
-                             size_t width, uint8_t *restrict output)
+// The first `left` of 32 pixels.
+AVX2 static inline void store_avx2(__m256i first, __m256i second, size_t left, uint8_t *output)
 {
-    for (size_t x = 0; x < width; x += 32) {
-        __m256i mixed = _mm256_packus_epi16(magnitudes_avx2(sums + x, differences + x),
-                                            magnitudes_avx2(sums + x + 16, differences + x + 16));
-        __m256i block = _mm256_permute4x64_epi64(mixed, _MM_SHUFFLE(3, 1, 2, 0));
+    __m256i block =
+        _mm256_permute4x64_epi64(_mm256_packus_epi16(first, second), _MM_SHUFFLE(3, 1, 2, 0));
 
-        if (width - x >= 32) {
-            _mm256_storeu_si256((__m256i *)(output + x), block);
-        } else {
-            memcpy(output + x, &block, width - x);
-        }
+    if (left >= 32) {
+        _mm256_storeu_si256((__m256i *)output, block);
+    } else {
+        memcpy(output, &block, left);
     }
 }
+
+#define DEFINE_ROW_AVX2(operator, gx_at, gy_at)                                                    \
+    AVX2 void magnitude_##operator##_avx2(const int16_t *restrict s, const int16_t *restrict d,    \
+                                          size_t width, uint8_t *restrict output)                  \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x += 32) {                                                   \
+            store_avx2(magnitudes_avx2(gx_at(s + x), gy_at(d + x)),                                \
+                       magnitudes_avx2(gx_at(s + x + 16), gy_at(d + x + 16)), width - x,           \
+                       output + x);                                                                \
+        }                                                                                          \
+    }
+
+DEFINE_ROW_AVX2(sobel, gx_3_avx2, gy_sobel_avx2)
+DEFINE_ROW_AVX2(sobel5, gx_5_avx2, gy_sobel5_avx2)
+DEFINE_ROW_AVX2(scharr, gx_3_avx2, gy_scharr_avx2)
+DEFINE_ROW_AVX2(prewitt, gx_3_avx2, gy_prewitt_avx2)
+
+DEFINE_OPERATORS(avx512, __m512i, _mm512_loadu_si512, _mm512_add_epi16, _mm512_sub_epi16,
+                 _mm512_mullo_epi16, _mm512_set1_epi16)
 
 // Rounded roots of 16 integers in the low halves of 32 bit lanes.
 AVX512 static inline __m512i root_avx512(__m512i n)
@@ -85,31 +143,38 @@ AVX512 static inline __m512i root_avx512(__m512i n)
 }
 
 // Magnitudes of 32 pixels in 16 bit lanes.
-AVX512 static inline __m512i magnitudes_avx512(const int16_t *sums, const int16_t *differences)
+AVX512 static inline __m512i magnitudes_avx512(__m512i gx, __m512i gy)
 {
-    __m512i gx = _mm512_sub_epi16(_mm512_loadu_si512(sums + 1), _mm512_loadu_si512(sums - 1));
-    __m512i d1 = _mm512_loadu_si512(differences);
-    __m512i outer =
-        _mm512_add_epi16(_mm512_loadu_si512(differences - 1), _mm512_loadu_si512(differences + 1));
-    __m512i gy = _mm512_add_epi16(outer, _mm512_add_epi16(d1, d1));
     __m512i low = _mm512_unpacklo_epi16(gx, gy), high = _mm512_unpackhi_epi16(gx, gy);
 
     return _mm512_packus_epi32(root_avx512(_mm512_madd_epi16(low, low)),
                                root_avx512(_mm512_madd_epi16(high, high)));
 }
 
-AVX512 void magnitude_row_avx512(const int16_t *restrict sums, const int16_t *restrict differences,
-                                 size_t width, uint8_t *restrict output)
+// The first `left` of 64 pixels.
+AVX512 static inline void store_avx512(__m512i first, __m512i second, size_t left, uint8_t *output)
 {
     const __m512i order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
+    __mmask64 mask = left >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << left) - 1;
 
-    for (size_t x = 0; x < width; x += 64) {
-        __m512i mixed = _mm512_packus_epi16(magnitudes_avx512(sums + x, differences + x),
-                                            magnitudes_avx512(sums + x + 32, differences + x + 32));
-        __m512i block = _mm512_permutexvar_epi64(order, mixed);
-        __mmask64 mask = width - x >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << (width - x)) - 1;
-
-        _mm512_mask_storeu_epi8(output + x, mask, block);
-    }
+    _mm512_mask_storeu_epi8(output, mask,
+                            _mm512_permutexvar_epi64(order, _mm512_packus_epi16(first, second)));
 }
+
+#define DEFINE_ROW_AVX512(operator, gx_at, gy_at)                                                  \
+    AVX512 void magnitude_##operator##_avx512(const int16_t *restrict s,                           \
+                                              const int16_t *restrict d, size_t width,             \
+                                              uint8_t *restrict output)                            \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x += 64) {                                                   \
+            store_avx512(magnitudes_avx512(gx_at(s + x), gy_at(d + x)),                            \
+                         magnitudes_avx512(gx_at(s + x + 32), gy_at(d + x + 32)), width - x,       \
+                         output + x);                                                              \
+        }                                                                                          \
+    }
+
+DEFINE_ROW_AVX512(sobel, gx_3_avx512, gy_sobel_avx512)
+DEFINE_ROW_AVX512(sobel5, gx_5_avx512, gy_sobel5_avx512)
+DEFINE_ROW_AVX512(scharr, gx_3_avx512, gy_scharr_avx512)
+DEFINE_ROW_AVX512(prewitt, gx_3_avx512, gy_prewitt_avx512)
 #endif

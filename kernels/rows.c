@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define RADIUS_MAX 4
 #define CACHE_LINE 64
 
 // One stage with what it needs to run, and its newest output rows.
@@ -54,7 +53,7 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
         struct lane *lane = &rows->lanes[i];
 
         lane->stage = &stages[i];
-        lane->ring_rows = i + 1 < count ? 2 * stages[i + 1].ops->radius + 1 : 0;
+        lane->ring_rows = i + 1 < count ? 2 * stages[i + 1].radius + 1 : 0;
         lane->ring_stride = align_up(width);
         size += lane->ring_rows * lane->ring_stride + scratch_bytes(lane, width);
     }
@@ -102,19 +101,20 @@ static const uint8_t *input_row(const struct rows *rows, unsigned index, int64_t
 static void advance(struct rows *rows, unsigned index, uint32_t last)
 {
     struct lane *lane = &rows->lanes[index];
-    const struct stage_ops *ops = lane->stage->ops;
-    const uint8_t *inputs[2 * RADIUS_MAX + 1];
+    const struct stage *stage = lane->stage;
+    const uint8_t *inputs[2 * STAGE_RADIUS_MAX + 1];
 
     for (; lane->next <= last; lane->next++) {
         if (index > 0) {
-            uint32_t below = lane->next + ops->radius;
+            uint32_t below = lane->next + stage->radius;
 
             advance(rows, index - 1, below < rows->height ? below : rows->height - 1);
         }
-        for (unsigned i = 0; i <= 2 * ops->radius; i++) {
-            inputs[i] = input_row(rows, index, (int64_t)lane->next + i - ops->radius);
+        for (unsigned i = 0; i <= 2 * stage->radius; i++) {
+            inputs[i] = input_row(rows, index, (int64_t)lane->next + i - stage->radius);
         }
-        ops->run_row(lane->stage, inputs, rows->width, lane->scratch, lane_row(lane, lane->next));
+        stage->ops->run_row(stage, inputs, lane->next, rows->width, lane->scratch,
+                            lane_row(lane, lane->next));
     }
 }
 
@@ -130,7 +130,7 @@ void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint
     last->ring_stride = output_stride;
     last->ring_rows = rows->height;
     for (unsigned i = rows->count; i-- > 0;) {
-        uint32_t radius = rows->lanes[i].stage->ops->radius;
+        uint32_t radius = rows->lanes[i].stage->radius;
 
         rows->lanes[i].next = start;
         start = start > radius ? start - radius : 0;

@@ -4,23 +4,36 @@
 // runner streams rows through a chain of them while they are in the cache, and any slice of rows
 // can be computed by itself. A frame stage sees the whole input frame. All rows are 8 bit; where a
 // stage's row is its input's plane 0 in place, no row is copied.
-// A stage is const while it runs: what changes lives in the scratch memory the runner provides, one
-// for each runner.
+// A stage is const while it runs: what changes with every frame changes in begin(), what changes
+// with every row lives in the scratch memory the runner provides, one for each runner.
 #pragma once
 
 #include "capture/frame.h"
 #include "config/config.h"
+#include "kernels/blur.h"
 #include "kernels/convert.h"
+#include "kernels/difference.h"
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
+#include "kernels/mark.h"
+#include "kernels/morphology.h"
+#include "kernels/threshold.h"
+
+#define STAGE_RADIUS_MAX 8
 
 struct stage;
 
 enum stage_kind {
-    STAGE_GRAY,     // plane 0 of any format to gray rows
-    STAGE_GRADIENT, // gray rows to magnitudes
-    STAGE_COMPOSE,  // computed gray, 0..255, to limited range luma
-    STAGE_CONVERT,  // frame stage: a picture to another pixel format
+    STAGE_GRAY,       // plane 0 of any format to gray rows
+    STAGE_BLUR,       // gray rows to smoother ones
+    STAGE_GRADIENT,   // gray rows to magnitudes
+    STAGE_THRESHOLD,  // gray rows to 0 and 255
+    STAGE_COMPOSE,    // computed gray, 0..255, to limited range luma
+    STAGE_DIFFERENCE, // gray rows to where they differ from the frame before, 0 and 255
+    STAGE_ERODE,      // smaller bright shapes
+    STAGE_DILATE,     // larger bright shapes
+    STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
+    STAGE_CONVERT,    // frame stage: a picture to another pixel format
     STAGE_KIND_COUNT,
 };
 
@@ -33,16 +46,19 @@ struct stage_setup {
 
 struct stage_ops {
     const char *name;
-    unsigned radius; // rows of input needed above and below; the runner replicates the border
-    // Fills in the stage's parameters. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
+    // Fills in the stage's parameters and radius. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
     int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
     void (*finish)(struct stage *stage); // NULL: nothing to do
     // Bytes of zeroed scratch memory, aligned to 64, that run_row() wants. NULL: none.
     size_t (*scratch_bytes)(uint32_t width);
-    // Row stage. rows[0..2 * radius], the middle one at the height of the output row. `width` in
-    // pixels, >= 1. Writes exactly `width` bytes of `output`.
-    void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
-                    void *scratch, uint8_t *output);
+    // Called once before a frame's rows are computed, with the frames of the view; `output` is the
+    // one the last stage writes. NULL: nothing to do.
+    void (*begin)(struct stage *stage, const struct frame *input, struct frame *output);
+    // Row stage. rows[0..2 * radius], the middle one at the height `y` of the output row. `width`
+    // in pixels, >= 1. Writes exactly `width` bytes of `output`; as the last stage, one row of the
+    // output frame's plane 0.
+    void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output);
     // Frame stage. Writes output rows first..end-1 of every plane; `first` is even.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
@@ -50,10 +66,18 @@ struct stage_ops {
 
 struct stage {
     const struct stage_ops *ops;
+    // Row stage: rows of input needed above and below, at most STAGE_RADIUS_MAX; the runner
+    // replicates the border.
+    unsigned radius;
     union {
         struct gray gray;
+        struct blur blur;
         struct gradient gradient;
+        struct threshold threshold;
         struct convert convert;
+        struct difference difference;
+        struct mark mark;
+        struct morphology morphology;
     };
 };
 

@@ -6,6 +6,7 @@
 // On a GPU the same plan is one launch (view_gpu.c).
 #include "kernels/view.h"
 
+#include "kernels/otsu.h"
 #include "kernels/rows.h"
 #include "kernels/view_gpu.h"
 
@@ -21,7 +22,9 @@ struct view {
     bool passes_through;                  // the output is the input, and nothing below is there
     struct stage stages[ROWS_STAGES_MAX]; // row stages, or one frame stage
     unsigned stage_count;
-    struct rows *rows;         // owned; NULL with a frame stage
+    unsigned automatic;        // the stage with an automatic threshold; 0: there is none
+    struct otsu *otsu;         // owned; the stages before that one; else NULL
+    struct rows *rows;         // owned; the stages from there on; NULL with a frame stage
     struct view_gpu *gpu;      // owned; computes instead of stages and rows
     struct frame_pool *frames; // owned reference
     char backend[16];
@@ -51,8 +54,23 @@ static void plan_camera(struct plan *plan, const struct pixel_format *input, boo
     }
 }
 
-static void plan_gray(struct plan *plan, const struct pixel_format *input, bool edges, bool exact)
+static void plan_morphology(struct plan *plan, enum config_morphology morphology)
 {
+    if (morphology == CONFIG_MORPHOLOGY_ERODE || morphology == CONFIG_MORPHOLOGY_OPEN) {
+        plan_add(plan, STAGE_ERODE);
+    }
+    if (morphology > CONFIG_MORPHOLOGY_ERODE) {
+        plan_add(plan, STAGE_DILATE);
+    }
+    if (morphology == CONFIG_MORPHOLOGY_CLOSE) {
+        plan_add(plan, STAGE_ERODE);
+    }
+}
+
+static void plan_gray(struct plan *plan, const struct config_view *settings,
+                      const struct pixel_format *input, bool exact)
+{
+    bool edges = settings->view != CONFIG_VIEW_GRAY;
     bool rgb = input->luma_step == 0, in_place = input->luma_step == 1 && edges;
 
     plan->format = exact ? "GREY" : "NV12";
@@ -63,12 +81,36 @@ static void plan_gray(struct plan *plan, const struct pixel_format *input, bool 
     if (!in_place) {
         plan_add(plan, STAGE_GRAY);
     }
+    if (edges && settings->blur != 0) {
+        plan_add(plan, STAGE_BLUR);
+    }
     if (edges) {
         plan_add(plan, STAGE_GRADIENT);
+    }
+    if (settings->view == CONFIG_VIEW_BINARY) {
+        plan_add(plan, STAGE_THRESHOLD);
+        plan_morphology(plan, settings->morphology);
     }
     if (plan->computed && !exact) {
         plan_add(plan, STAGE_COMPOSE);
     }
+}
+
+static void plan_motion(struct plan *plan, const struct config_view *settings,
+                        const struct pixel_format *input, bool exact)
+{
+    plan->format = exact ? "RGB3" : "NV12";
+    if (input->luma_step != 1) {
+        plan_add(plan, STAGE_GRAY);
+    }
+    plan_add(plan, STAGE_DIFFERENCE);
+    if (settings->threshold == CONFIG_THRESHOLD_OTSU) {
+        plan_add(plan, STAGE_THRESHOLD);
+    }
+    if (settings->erode > 0) {
+        plan_add(plan, STAGE_ERODE);
+    }
+    plan_add(plan, STAGE_MARK);
 }
 
 static struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
@@ -82,10 +124,12 @@ static struct plan plan_make(const struct config_view *settings, const struct pi
         plan_camera(&plan, input, exact);
         break;
     case CONFIG_VIEW_GRAY:
-        plan_gray(&plan, input, false, exact);
-        break;
     case CONFIG_VIEW_EDGES:
-        plan_gray(&plan, input, true, exact);
+    case CONFIG_VIEW_BINARY:
+        plan_gray(&plan, settings, input, exact);
+        break;
+    case CONFIG_VIEW_MOTION:
+        plan_motion(&plan, settings, input, exact);
         break;
     }
     return plan;
@@ -106,6 +150,29 @@ static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
     }
 }
 
+// The stage whose threshold each frame decides, behind those of the first pass; 0: there is none.
+static unsigned automatic_stage(const struct plan *plan, const struct config_view *settings)
+{
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (plan->stages[i] == STAGE_THRESHOLD && settings->threshold == CONFIG_THRESHOLD_OTSU) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static int make_rows(struct view *view, struct error *error)
+{
+    uint32_t width = view->output.width, height = view->output.height;
+    unsigned first = view->automatic;
+    int r = first > 0 ? otsu_new(view->stages, first, width, height, &view->otsu) : 0;
+
+    if (r == 0) {
+        r = rows_new(view->stages + first, view->stage_count - first, width, height, &view->rows);
+    }
+    return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
+}
+
 // The row stages, and the rows between them; or the one frame stage.
 static int make_stages(struct view *view, const struct plan *plan, const struct stage_setup *setup,
                        struct error *error)
@@ -123,9 +190,8 @@ static int make_stages(struct view *view, const struct plan *plan, const struct 
     if (view->stages[0].ops->run_frame) {
         return 0;
     }
-    r = rows_new(view->stages, view->stage_count, view->output.width, view->output.height,
-                 &view->rows);
-    return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
+    view->automatic = automatic_stage(plan, setup->settings);
+    return make_rows(view, error);
 }
 
 static int make_frames(struct view *view, const struct plan *plan, const struct view_setup *setup,
@@ -154,14 +220,15 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     const struct frame_layout *input = setup->input;
     struct plan plan = plan_make(setup->settings, input->format, setup->output);
     struct stage_setup stage_setup = {setup->settings, input, pixel_format_by_name(plan.format)};
+    struct gpu *gpu = setup->gpu && view_gpu_supports(setup->settings) ? setup->gpu : NULL;
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
     int r;
 
     if (!view) {
         return error_set(error, -ENOMEM, "no memory for a view");
     }
-    snprintf(view->backend, sizeof view->backend, setup->gpu ? "CUDA sm_%d" : "CPU",
-             setup->gpu ? gpu_info(setup->gpu)->sm : 0);
+    snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
+             gpu ? gpu_info(gpu)->sm : 0);
     if (plan.count == 0) {
         view->passes_through = true;
         view->output = *input;
@@ -172,8 +239,8 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (stage_setup.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
         view->output.range = input->range;
     }
-    r = setup->gpu ? view_gpu_new(setup, stage_setup.output, error, &view->gpu)
-                   : make_stages(view, &plan, &stage_setup, error);
+    r = gpu ? view_gpu_new(setup, stage_setup.output, error, &view->gpu)
+            : make_stages(view, &plan, &stage_setup, error);
     if (r == 0) {
         r = make_frames(view, &plan, setup, error);
     }
@@ -189,6 +256,7 @@ void view_free(struct view *view)
         return;
     }
     view_gpu_free(view->gpu);
+    otsu_free(view->otsu);
     rows_free(view->rows);
     frame_pool_unref(view->frames);
     while (view->stage_count > 0) {
@@ -197,15 +265,32 @@ void view_free(struct view *view)
     free(view);
 }
 
+static void compute_rows(struct view *view, const struct frame *input, struct frame *output)
+{
+    const uint8_t *plane = frame_plane(input, 0);
+    size_t stride = input->layout.planes[0].stride;
+
+    if (view->otsu) {
+        view->stages[view->automatic].threshold.level =
+            otsu_run(view->otsu, plane, stride, &plane, &stride);
+    }
+    rows_run(view->rows, plane, stride, frame_plane(output, 0), output->layout.planes[0].stride, 0,
+             output->layout.height);
+}
+
 static int compute(struct view *view, struct frame *input, struct frame *output,
                    struct error *error)
 {
     if (view->gpu) {
         return view_gpu_run(view->gpu, input, output, error);
     }
+    for (unsigned i = 0; i < view->stage_count; i++) {
+        if (view->stages[i].ops->begin) {
+            view->stages[i].ops->begin(&view->stages[i], input, output);
+        }
+    }
     if (view->rows) {
-        rows_run(view->rows, frame_plane(input, 0), input->layout.planes[0].stride,
-                 frame_plane(output, 0), output->layout.planes[0].stride, 0, output->layout.height);
+        compute_rows(view, input, output);
     } else {
         view->stages[0].ops->run_frame(&view->stages[0], input, output, 0, output->layout.height);
     }

@@ -13,7 +13,8 @@ struct view;
 enum view_output {
     VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma
                         // 128
-    VIEW_OUTPUT_EXACT,  // GREY for gray and edges, RGB3 for camera: for files, no range mapping
+    VIEW_OUTPUT_EXACT, // GREY for gray, edges and binary, RGB3 for camera and motion: for files, no
+                       // range mapping
 };
 
 // What a view is made for. Everything is copied, what is pointed to by `gpu` and the allocator's
@@ -24,7 +25,8 @@ struct view_setup {
     enum view_output output;
     unsigned frames;                         // output frames; 0: 4
     const struct frame_allocator *allocator; // of the output frames
-    struct gpu *gpu; // computes, on frames whose memory it can use; NULL: the CPU does
+    struct gpu *gpu; // computes, on frames whose memory it can use, what it has a kernel for; NULL:
+                     // the CPU does
     const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
 };
 

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define STAGES_MAX 3
+#define STAGES_MAX 7
 
 // One stage or the whole view, and copies beside it.
 struct work {
@@ -88,7 +88,7 @@ static int work_init_stage(struct work *work, enum stage_kind kind,
 
     frame_layout_init(&gray, pixel_format_by_name("GREY"), request->input->width,
                       request->input->height, SUBJECT_STRIDE_ALIGN);
-    input = kind == STAGE_GRADIENT || kind == STAGE_COMPOSE ? gray : *request->input;
+    input = frame || kind == STAGE_GRAY ? *request->input : gray;
     frame_layout_init(&output, setup.output, gray.width, gray.height, SUBJECT_STRIDE_ALIGN);
     output = frame ? output : gray;
     work->bytes = view_bytes(frame ? CONFIG_VIEW_CAMERA : CONFIG_VIEW_GRAY, &input, &output);
@@ -124,24 +124,40 @@ static int work_init_view(struct work *work, const struct bench_request *request
     return make_frame(request->input, error, &work->input);
 }
 
-// The stages of a view as kernels/view.c chains them.
+// The stages of a view as kernels/view.c chains them; none of motion, whose stages are of one frame
+// after the other.
 static size_t list_stages(const struct bench_request *request, enum stage_kind *ret_kinds)
 {
-    unsigned step = request->input->format->luma_step;
+    const struct config_view *view = request->view;
+    bool gradient = view->view == CONFIG_VIEW_EDGES || view->view == CONFIG_VIEW_BINARY;
+    bool binary = view->view == CONFIG_VIEW_BINARY;
+    enum config_morphology morphology = view->morphology;
+    bool both = morphology == CONFIG_MORPHOLOGY_OPEN || morphology == CONFIG_MORPHOLOGY_CLOSE;
+    bool rgb = request->input->format->luma_step == 0;
+    const struct {
+        enum stage_kind kind;
+        bool has;
+    } stages[STAGES_MAX] = {
+        {STAGE_GRAY, !gradient || request->input->format->luma_step != 1},
+        {STAGE_BLUR, gradient && view->blur != 0},
+        {STAGE_GRADIENT, gradient},
+        {STAGE_THRESHOLD, binary},
+        {STAGE_ERODE, binary && (morphology == CONFIG_MORPHOLOGY_ERODE || both)},
+        {STAGE_DILATE, binary && (morphology == CONFIG_MORPHOLOGY_DILATE || both)},
+        {STAGE_COMPOSE, gradient || rgb},
+    };
     size_t count = 0;
 
-    if (request->view->view == CONFIG_VIEW_CAMERA) {
+    if (view->view == CONFIG_VIEW_CAMERA) {
         ret_kinds[count++] = STAGE_CONVERT;
+    }
+    if (view->view == CONFIG_VIEW_CAMERA || view->view == CONFIG_VIEW_MOTION) {
         return count;
     }
-    if (step != 1 || request->view->view == CONFIG_VIEW_GRAY) {
-        ret_kinds[count++] = STAGE_GRAY;
-    }
-    if (request->view->view == CONFIG_VIEW_EDGES) {
-        ret_kinds[count++] = STAGE_GRADIENT;
-    }
-    if (step == 0 || request->view->view == CONFIG_VIEW_EDGES) {
-        ret_kinds[count++] = STAGE_COMPOSE;
+    for (size_t i = 0; i < STAGES_MAX; i++) {
+        if (stages[i].has) {
+            ret_kinds[count++] = stages[i].kind;
+        }
     }
     return count;
 }

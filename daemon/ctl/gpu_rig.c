@@ -1,5 +1,7 @@
 #include "daemon/ctl/gpu_rig.h"
 
+#include "kernels/view_gpu.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -31,7 +33,7 @@ static size_t plane_bytes(const struct frame_layout *layout, unsigned planes)
 size_t view_bytes(enum config_view_kind kind, const struct frame_layout *input,
                   const struct frame_layout *output)
 {
-    bool all = kind == CONFIG_VIEW_CAMERA;
+    bool all = kind == CONFIG_VIEW_CAMERA || kind == CONFIG_VIEW_MOTION;
 
     return plane_bytes(input, all ? input->format->plane_count : 1) +
            plane_bytes(output, all ? output->format->plane_count : 1);
@@ -123,7 +125,8 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
     int r;
 
     *rig = (struct gpu_rig){.gpu = gpu, .input = *input};
-    if (settings->view == CONFIG_VIEW_CAMERA && input->format == nv12) {
+    if (!view_gpu_supports(settings) ||
+        (settings->view == CONFIG_VIEW_CAMERA && input->format == nv12)) {
         return -EAGAIN;
     }
     frame_layout_init(&rig->output, nv12, input->width, input->height, STRIDE_ALIGN);
@@ -138,7 +141,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
     if (r == 0) {
         r = check(rig, gpu_driver(gpu)->event_create(&rig->end, 0), "making an event", error);
     }
-    return r < 0 ? r : make_pictures(rig, memory, error);
+    return r == 0 ? make_pictures(rig, memory, error) : r;
 }
 
 static void release(struct gpu_rig *rig, bool output)

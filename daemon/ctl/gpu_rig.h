@@ -26,8 +26,8 @@ struct gpu_rig {
 };
 
 // For the view of `settings` over pictures like `input`. `memory`: whose frames; NULL: plain device
-// memory, which no camera reaches. -EAGAIN: the view passes pictures through. -ENOTSUP, -ENOMEM,
-// what CUDA says. End it with gpu_rig_finish() in any case.
+// memory, which no camera reaches. -EAGAIN: the view passes pictures through, or is the CPU's in
+// any case. -ENOTSUP, -ENOMEM, what CUDA says. End it with gpu_rig_finish() in any case.
 int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *memory,
                  const struct config_view *settings, const struct frame_layout *input,
                  struct error *error);
@@ -39,7 +39,7 @@ void gpu_rig_finish(struct gpu_rig *rig);
 int gpu_rig_time_kernel(struct gpu_rig *rig, struct error *error, double *ret_us);
 int gpu_rig_time_copy(struct gpu_rig *rig, struct error *error, double *ret_us);
 
-// The bytes of a picture that a view reads and writes: luma alone for gray and edges.
+// The bytes of a picture that a view reads and writes: luma alone for computed gray.
 size_t view_bytes(enum config_view_kind kind, const struct frame_layout *input,
                   const struct frame_layout *output);
 // Something neither flat nor pure noise in `size` bytes, rows `stride` bytes apart.

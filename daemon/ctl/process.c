@@ -12,10 +12,10 @@ static const char usage[] =
     "Usage: edgectl process [OPTION]... INPUT OUTPUT\n"
     "One of the daemon's views of a picture or a clip.\n"
     "\n"
-    "  --view VIEW        camera, gray or edges (the default)\n"
+    "  --view VIEW        camera, gray, edges (the default), binary or motion\n"
     "  --set KEY=VALUE    a key of the view as in edged.conf, say gain=1.5; repeatable\n"
     "  --backend BACKEND  auto (the default: the GPU where CUDA works), cpu or cuda\n"
-    "  --previous FILE    the picture before INPUT, for views that compare two\n"
+    "  --previous FILE    the picture before INPUT, for the motion view\n"
     "\n"
     "Pictures: .pgm .ppm (exact), .png .jpg .jpeg. Clips: .mp4 .mkv, and to read also .avi .mov\n"
     ".m4v .webm .ts. A picture makes a picture, a clip a clip.\n";
@@ -83,11 +83,23 @@ static int check_options(const struct options *options, enum config_backend *ret
         fprintf(stderr, "edgectl: --backend %s: allowed are auto, cpu, cuda\n", options->backend);
         return 2;
     }
-    if (options->previous) {
-        fprintf(stderr, "edgectl: --previous: the %s view looks at one picture only\n",
-                options->view);
-        return 2;
+    return 0;
+}
+
+static int make_request(const struct options *options, struct process_request *request,
+                        struct error *error, struct config_view **ret_settings)
+{
+    int r = make_settings(options, error, ret_settings);
+
+    if (r < 0) {
+        return r;
     }
+    if (options->previous && (*ret_settings)->view != CONFIG_VIEW_MOTION) {
+        return error_set(error, -EINVAL, "--previous: the %s view looks at one picture only",
+                         options->view);
+    }
+    request->settings = *ret_settings;
+    request->previous = options->previous;
     return 0;
 }
 
@@ -101,10 +113,9 @@ static int run(const struct options *options, const char *input, const char *out
     if (status != 0) {
         return status;
     }
-    if (make_settings(options, &error, &settings) < 0) {
+    if (make_request(options, &request, &error, &settings) < 0) {
         status = 2;
     } else {
-        request.settings = settings;
         status = process_files(&request, &error) < 0 ? 1 : 0;
     }
     if (status != 0) {

@@ -44,6 +44,33 @@ static const struct file_kind *kind_of(const char *path)
     return NULL;
 }
 
+// Clips have their frames before each other, two pictures are named.
+static int check_previous(const struct job *job, struct error *error)
+{
+    const struct process_request *request = job->request;
+    const struct file_kind *kind = request->previous ? kind_of(request->previous) : NULL;
+    bool clip = job->input_kind->medium == MEDIUM_CLIP;
+
+    if (request->settings->view != CONFIG_VIEW_MOTION || (clip && !request->previous)) {
+        return 0;
+    }
+    if (!request->previous) {
+        return error_set(error, -EINVAL,
+                         "%s: the motion view compares two pictures, name the one before with "
+                         "--previous",
+                         request->input);
+    }
+    if (clip) {
+        return error_set(error, -EINVAL, "--previous: each frame of a clip has one before it");
+    }
+    if (!kind || kind->medium == MEDIUM_CLIP) {
+        return error_set(error, -EINVAL,
+                         "--previous %s: no picture, allowed are .pgm .ppm .png .jpg .jpeg",
+                         request->previous);
+    }
+    return 0;
+}
+
 // What can be known before any work: kinds of file that fit, an input that is there.
 static int check_files(struct job *job, struct error *error)
 {
@@ -105,14 +132,33 @@ static int write_picture(const struct job *job, const struct frame *frame, const
     return pnm_write(frame, colour, path, error);
 }
 
-static int read_picture(const struct job *job, struct error *error, struct frame **ret_frame)
+static int read_picture(const struct job *job, const char *path, struct error *error,
+                        struct frame **ret_frame)
 {
     const struct frame_allocator *allocator = gpu_session_allocator(&job->session);
-    const char *path = job->request->input;
 
-    return job->input_kind->medium == MEDIUM_PNM
+    return kind_of(path)->medium == MEDIUM_PNM
                ? pnm_read(path, allocator, error, ret_frame)
                : media_read_picture(path, allocator, error, ret_frame);
+}
+
+// Shows the view the picture before `input`.
+static int process_previous(struct job *job, struct view *view, const struct frame *input,
+                            struct error *error)
+{
+    _cleanup_(cleanup_frame) struct frame *previous = NULL, *output = NULL;
+    int r = read_picture(job, job->request->previous, error, &previous);
+
+    if (r < 0) {
+        return r;
+    }
+    if (!frame_layout_equal(&previous->layout, &input->layout)) {
+        return error_set(error, -EINVAL, "%s is %ux%u %s, %s is %ux%u %s: both must be alike",
+                         job->request->previous, previous->layout.width, previous->layout.height,
+                         previous->layout.format->name, job->request->input, input->layout.width,
+                         input->layout.height, input->layout.format->name);
+    }
+    return gpu_session_view_run(&job->session, view, previous, error, &output);
 }
 
 static int process_picture(struct job *job, const char *path, struct error *error)
@@ -121,7 +167,7 @@ static int process_picture(struct job *job, const char *path, struct error *erro
     struct view *view;
     struct view_setup setup = {
         .settings = job->request->settings, .output = VIEW_OUTPUT_EXACT, .frames = 1};
-    int r = read_picture(job, error, &input);
+    int r = read_picture(job, job->request->input, error, &input);
 
     if (r < 0) {
         return r;
@@ -131,10 +177,13 @@ static int process_picture(struct job *job, const char *path, struct error *erro
     if (r < 0) {
         return r;
     }
-    r = gpu_session_view_run(&job->session, view, input, error, &output);
+    r = job->request->previous ? process_previous(job, view, input, error) : 0;
+    if (r == 0) {
+        r = gpu_session_view_run(&job->session, view, input, error, &output);
+        r = r < 0 ? error_prefix(error, r, "the view failed") : 0;
+    }
     view_free(view);
-    return r < 0 ? error_prefix(error, r, "the view failed")
-                 : write_picture(job, output, path, error);
+    return output ? write_picture(job, output, path, error) : r;
 }
 
 // Into the file `path`, by the GPU or the CPU.
@@ -177,6 +226,10 @@ int process_files(const struct process_request *request, struct error *error)
     struct job job = {.request = request};
     int r = check_files(&job, error);
 
+    if (r < 0) {
+        return r;
+    }
+    r = check_previous(&job, error);
     if (r < 0) {
         return r;
     }

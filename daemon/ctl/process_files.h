@@ -7,6 +7,7 @@ struct process_request {
     const struct config_view *settings;
     enum config_backend backend; // auto: the GPU where CUDA works, else the CPU
     const char *input, *output;  // paths; the extension tells the kind of file
+    const char *previous;        // the picture before `input`, for the motion view; else NULL
 };
 
 // The output appears whole or not at all. With auto, a GPU that fails is named on stderr, and the

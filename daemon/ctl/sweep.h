@@ -37,7 +37,8 @@ struct sweep_request {
 // How often each is measured, after once to warm up.
 unsigned sweep_runs(const struct sweep_request *request);
 // Measures; with a bar on a terminal. Interrupted (interrupt_seen()) it has what there is, maybe
-// nothing. -EAGAIN: the view computes nothing; -ENOTSUP, -ENOMEM; what CUDA says: the GPU is lost.
+// nothing. -EAGAIN: the view computes nothing, or not on a GPU; -ENOTSUP, -ENOMEM; what CUDA says:
+// the GPU is lost.
 int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweep);
 // The shape in `sweep` that is `block` with its rows, NULL if there is none.
 const struct sweep_shape *sweep_find(const struct sweep *sweep, struct config_block block);

@@ -89,7 +89,9 @@ static int tune_view(struct tune *tune, const struct config_view *view, struct e
         done += r == 0 && sweeps[i].count > 0;
     }
     if (r == -EAGAIN) {
-        fprintf(stderr, "edgectl: view %s passes the camera's %s on: there is nothing to tune\n",
+        fprintf(stderr,
+                "edgectl: view %s passes the camera's %s on or has no CUDA kernel: there is "
+                "nothing to tune\n",
                 view->name, tune->subject.input.format->name);
         return 0;
     }

@@ -1,6 +1,8 @@
 // Time of each view beside a memcpy of the same input frame in the same run, medians.
 //
 //   bench_edges [--json] [--runs N]        never fails by time
+#include "tests/bench/bench.h"
+
 #include "kernels/magnitude.h"
 #include "kernels/view.h"
 
@@ -20,6 +22,15 @@ static const struct job jobs[] = {
     {"edges l2", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1.0}},
     {"edges l1", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L1, .gain = 1.0}},
     {"edges l2 gain 1.5", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1.5}},
+    {"edges l1 gain 1.5", {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L1, .gain = 1.5}},
+    {"scharr l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SCHARR, .gain = 1.0}},
+    {"prewitt l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_PREWITT, .gain = 1.0}},
+    {"sobel5 l2", {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SOBEL5, .gain = 1.0}},
+    {"blur 3, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 3, .gain = 1.0}},
+    {"blur 5, sobel l2", {.view = CONFIG_VIEW_EDGES, .blur = 5, .gain = 1.0}},
+    {"binary", {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 80}},
+    {"binary otsu", {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = CONFIG_THRESHOLD_OTSU}},
+    {"motion", {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1}},
     {"gray", {.view = CONFIG_VIEW_GRAY}},
     {"camera", {.view = CONFIG_VIEW_CAMERA}},
 };
@@ -31,29 +42,17 @@ static const struct {
 
 static const char *const formats[] = {"GREY", "NV12", "YUYV"};
 
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median_us(int64_t *times, unsigned runs)
-{
-    unsigned middle = runs / 2;
-
-    qsort(times, runs, sizeof *times, compare_times);
-    return (double)times[middle] / NS_PER_US;
-}
-
-// A scene with soft shapes and noise, neither flat nor pure noise.
+// A scene with soft shapes and noise, neither flat nor pure noise. In frame 1 a quarter of what
+// frame 0 shows has become brighter.
 static void draw(struct frame *frame)
 {
+    size_t quarter = frame->layout.size / 4;
     uint32_t noise = 1;
 
     for (size_t i = 0; i < frame->layout.size; i++) {
         noise = noise * 1664525 + 1013904223;
-        frame->data[i] = (uint8_t)((i / 7 ^ i / frame->layout.planes[0].stride) + (noise >> 28));
+        frame->data[i] = (uint8_t)((i / 7 ^ i / frame->layout.planes[0].stride) + (noise >> 28) +
+                                   (frame->index == 1 && i < quarter ? 64 : 0));
     }
 }
 
@@ -61,20 +60,21 @@ struct result {
     double copy_us, view_us;
 };
 
-// Copies and views take turns, so that both see the same machine.
-static int measure(const struct job *job, struct frame *input, uint8_t *copy, unsigned runs,
-                   struct result *ret_result)
+// Copies and views take turns, so that both see the same machine; so do the two frames.
+static int measure(const struct job *job, struct frame *const inputs[2], uint8_t *copy,
+                   unsigned runs, struct result *ret_result)
 {
     static int64_t copies[RUNS_MAX], views[RUNS_MAX];
     struct view *view = NULL;
     struct frame *output = NULL;
     const struct view_setup setup = {.settings = &job->settings,
-                                     .input = &input->layout,
+                                     .input = &inputs[0]->layout,
                                      .frames = 2,
                                      .allocator = frame_allocator_host()};
     int r = view_new(&setup, NULL, &view);
 
     for (unsigned i = 0; i < runs && r == 0; i++) {
+        struct frame *input = inputs[i % 2];
         int64_t start = clock_now_ns(), middle;
 
         memcpy(copy, input->data, input->layout.size);
@@ -94,24 +94,26 @@ static int measure_input(size_t size, const char *format, unsigned runs, bool js
 {
     struct frame_layout layout;
     struct frame_pool *pool = NULL;
-    _cleanup_(cleanup_frame) struct frame *input = NULL;
+    _cleanup_(cleanup_frame) struct frame *first_input = NULL, *second_input = NULL;
     _cleanup_(cleanup_free) uint8_t *copy = NULL;
     int r;
 
     frame_layout_init(&layout, pixel_format_by_name(format), sizes[size].width, sizes[size].height,
                       64);
-    r = frame_pool_new(&layout, 1, frame_allocator_host(), &pool);
+    r = frame_pool_new(&layout, 2, frame_allocator_host(), &pool);
     copy = calloc(1, layout.size);
     if (r < 0 || !copy) {
         return -ENOMEM;
     }
-    input = frame_pool_take(pool);
+    first_input = frame_pool_take(pool);
+    second_input = frame_pool_take(pool);
     frame_pool_unref(pool);
-    draw(input);
+    draw(first_input);
+    draw(second_input);
     for (size_t i = 0; i < ARRAY_LENGTH(jobs); i++) {
         struct result result;
 
-        r = measure(&jobs[i], input, copy, runs, &result);
+        r = measure(&jobs[i], (struct frame *[]){first_input, second_input}, copy, runs, &result);
         if (r < 0) {
             return r;
         }

@@ -16,7 +16,7 @@ NUMBER_BITS = 16
 FPS = 30
 # Mean luma of a block above which it is striped, by the view the picture went through. "cvsobel"
 # is the stock filter, whose stripes are white in one column of four.
-THRESHOLDS = {"camera": 77, "gray": 77, "edges": 125, "cvsobel": 42}
+THRESHOLDS = {"camera": 77, "gray": 77, "edges": 125, "binary": 125, "cvsobel": 42}
 
 
 def _cells(width, height):
@@ -96,11 +96,13 @@ def sobel_magnitude(luma, gain=1.0, norm="l2"):
 
 
 def expected_luma(view, number, width, height):
-    """What a viewer of `view` (camera, gray or edges) sees of frame `number`, before coding.
+    """What a viewer of `view` (camera, gray, edges or binary) sees of frame `number`, before coding.
 
     Gray is the camera's own luma and keeps its range; only what is computed is mapped.
     """
     luma = frame(number, width, height)[0]
+    if view == "binary":
+        return np.where(sobel_magnitude(luma) >= 80, 235, 16).astype(np.uint8)
     return limited_range(sobel_magnitude(luma)) if view == "edges" else luma
 
 

@@ -81,8 +81,8 @@ def test_four_viewers_share_one_encoder_and_get_every_frame(edged, watch, second
     assert after["dropped"] == 0
 
 
-@pytest.mark.parametrize("view", ["camera", "gray"])
-def test_camera_and_gray_views_look_like_their_definition(edged, watch, view):
+@pytest.mark.parametrize("view", ["camera", "gray", "binary"])
+def test_other_views_look_like_their_definition(edged, watch, view):
     server = edged([daemon.camera(views=[view])])
     viewer = watch(server.url(f"/front/{view}"), view=view, keep_every=CHECK_EVERY)
     frames = viewer.wait_frames(2 * pattern.FPS)

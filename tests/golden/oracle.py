@@ -6,6 +6,8 @@ import cv2
 import numpy as np
 
 DATA = Path(__file__).resolve().parents[1] / "data"
+PAIRS = [("street.mp4:0", "street.mp4:1"), ("street.mp4:100", "street.mp4:103"),
+         ("astronaut.png", "coffee.png")]
 PICTURES = ["astronaut.png", "chelsea.png", "coffee.png", "street.mp4:0", "street.mp4:100"]
 
 
@@ -26,9 +28,59 @@ def gray(bgr):
     return cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
 
 
-def edges(gray, norm="l2", gain=1.0):
-    gx = cv2.Sobel(gray, cv2.CV_16S, 1, 0, ksize=3, borderType=cv2.BORDER_REPLICATE)
-    gy = cv2.Sobel(gray, cv2.CV_16S, 0, 1, ksize=3, borderType=cv2.BORDER_REPLICATE)
+OPERATORS = ["sobel", "sobel5", "scharr", "prewitt"]
+
+
+def derivative(gray, operator, dx, dy):
+    border = {"borderType": cv2.BORDER_REPLICATE}
+    if operator == "scharr":
+        return cv2.Scharr(gray, cv2.CV_16S, dx, dy, **border)
+    if operator == "prewitt":
+        derive, smooth = np.array([-1.0, 0, 1]), np.array([1.0, 1, 1])
+        across, down = (derive, smooth) if dx else (smooth, derive)
+        return cv2.sepFilter2D(gray, cv2.CV_16S, across, down, **border)
+    size = 5 if operator == "sobel5" else 3
+    return cv2.Sobel(gray, cv2.CV_16S, dx, dy, ksize=size, **border)
+
+
+def blurred(gray, side):
+    if side == 0:
+        return gray
+    return cv2.GaussianBlur(gray, (side, side), 0, borderType=cv2.BORDER_REPLICATE)
+
+
+def edges(gray, norm="l2", gain=1.0, operator="sobel", blur=0):
+    gray = blurred(gray, blur)
+    gx, gy = derivative(gray, operator, 1, 0), derivative(gray, operator, 0, 1)
     gx, gy = gx.astype(np.float64), gy.astype(np.float64)
     magnitude = np.sqrt(gx * gx + gy * gy) if norm == "l2" else np.abs(gx) + np.abs(gy)
     return np.minimum(255, np.rint(gain * magnitude)).astype(np.uint8)
+
+
+MORPHOLOGY = {"erode": cv2.MORPH_ERODE, "dilate": cv2.MORPH_DILATE,
+              "open": cv2.MORPH_OPEN, "close": cv2.MORPH_CLOSE}
+
+
+def binary(gray, threshold, morphology="none", times=1):
+    if threshold == "otsu":
+        white = cv2.threshold(gray, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)[1]
+    else:
+        white = cv2.threshold(gray, threshold - 1, 255, cv2.THRESH_BINARY)[1]
+    if morphology == "none":
+        return white
+    return cv2.morphologyEx(white, MORPHOLOGY[morphology], np.ones((3, 3), np.uint8),
+                            iterations=times)
+
+
+def motion(previous, bgr, threshold, erode):
+    """Both BGR or both gray; the picture with what moved in red, BGR."""
+    gray_of = gray if bgr.ndim == 3 else np.asarray
+    difference = cv2.absdiff(gray_of(bgr), gray_of(previous))
+    if threshold == "otsu":
+        mask = binary(difference, threshold)
+    else:
+        mask = cv2.threshold(difference, threshold, 255, cv2.THRESH_BINARY)[1]
+    mask = cv2.erode(mask, np.ones((3, 3), np.uint8), iterations=erode)
+    out = bgr.copy() if bgr.ndim == 3 else cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR)
+    out[:, :, 2] = np.maximum(out[:, :, 2], mask)
+    return out

@@ -52,6 +52,55 @@ def test_edges_with_a_gain_round_as_numpy_does(process, tmp_path, picture, norm,
     assert_equal(got, oracle.edges(gray, norm, gain))
 
 
+@pytest.mark.parametrize("operator", oracle.OPERATORS)
+@pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("gain", [1.0, 0.0833, 0.25])
+def test_every_operator_is_opencvs(process, tmp_path, picture, operator, norm, gain):
+    got = compute(process, tmp_path, picture, "--set", f"operator={operator}",
+                  "--set", f"norm={norm}", "--set", f"gain={gain!r}")
+    assert_equal(got, oracle.edges(oracle.gray(picture), norm, gain, operator))
+
+
+@pytest.mark.parametrize("blur", [3, 5])
+@pytest.mark.parametrize("operator", oracle.OPERATORS)
+def test_a_blur_before_the_gradient_is_opencvs(process, tmp_path, picture, operator, blur):
+    got = compute(process, tmp_path, picture, "--set", f"blur={blur}",
+                  "--set", f"operator={operator}")
+    assert_equal(got, oracle.edges(oracle.gray(picture), operator=operator, blur=blur))
+
+
+@pytest.mark.parametrize("threshold", [1, 25, 80, 254, 255, "otsu"])
+def test_binary_is_white_from_the_threshold_on(process, tmp_path, picture, threshold):
+    got = compute(process, tmp_path, picture, "--view", "binary", "--set", "operator=scharr",
+                  "--set", "blur=3", "--set", "gain=0.25", "--set", f"threshold={threshold}")
+    edges = oracle.edges(oracle.gray(picture), "l2", 0.25, "scharr", 3)
+    assert_equal(got, oracle.binary(edges, threshold))
+
+
+@pytest.mark.parametrize("morphology", oracle.MORPHOLOGY)
+@pytest.mark.parametrize("times", [1, 2, 8])
+def test_morphology_is_opencvs(process, tmp_path, picture, morphology, times):
+    got = compute(process, tmp_path, picture, "--view", "binary", "--set", "threshold=90",
+                  "--set", f"morphology={morphology}", "--set", f"times={times}")
+    assert_equal(got, oracle.binary(oracle.edges(oracle.gray(picture)), 90, morphology, times))
+
+
+def test_random_binary_pictures_equal_opencv(process, tmp_path):
+    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
+    print(f"EDGED_SEED={seed}")  # shown when the test fails
+    chance = np.random.default_rng(seed)
+    for _ in range(40):
+        height, width = chance.integers(1, 100, 2)
+        image = chance.integers(0, chance.integers(2, 257), (height, width)).astype(np.uint8)
+        threshold, times = int(chance.integers(1, 256)), int(chance.integers(1, 9))
+        threshold = threshold if chance.integers(2) else "otsu"
+        morphology = chance.choice(["none", *oracle.MORPHOLOGY])
+        got = compute(process, tmp_path, image, "--view", "binary",
+                      "--set", f"threshold={threshold}", "--set", f"morphology={morphology}",
+                      "--set", f"times={times}")
+        assert_equal(got, oracle.binary(oracle.edges(image), threshold, morphology, times))
+
+
 def test_a_png_is_read_exactly(process, tmp_path):
     name = oracle.DATA / "chelsea.png"
     assert process("--view", "camera", name, tmp_path / "out.ppm").returncode == 0
@@ -62,13 +111,16 @@ def test_a_png_is_read_exactly(process, tmp_path):
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
+@pytest.mark.parametrize("operator, blur", [*((name, 0) for name in oracle.OPERATORS),
+                                            ("sobel", 3), ("sobel", 5), ("sobel5", 5)])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
-def test_every_size_replicates_its_border(process, tmp_path, size, norm):
+def test_every_size_replicates_its_border(process, tmp_path, size, operator, blur, norm):
     width, height = size
     noise = np.random.default_rng(width * 10007 + height).integers(0, 256, (height, width, 3))
     image = noise.astype(np.uint8)
-    got = compute(process, tmp_path, image, "--set", f"norm={norm}")
-    assert_equal(got, oracle.edges(oracle.gray(image), norm))
+    got = compute(process, tmp_path, image, "--set", f"norm={norm}",
+                  "--set", f"operator={operator}", "--set", f"blur={blur}")
+    assert_equal(got, oracle.edges(oracle.gray(image), norm, 1.0, operator, blur))
 
 
 def test_random_pictures_equal_opencv(process, tmp_path):
@@ -80,9 +132,12 @@ def test_random_pictures_equal_opencv(process, tmp_path):
         spread = chance.integers(1, 257)
         image = chance.integers(0, spread, (height, width, 3)).astype(np.uint8)
         norm = ["l2", "l1"][chance.integers(2)]
-        gain = float(chance.choice([1.0, chance.uniform(0.05, 4)]))
-        got = compute(process, tmp_path, image, "--set", f"norm={norm}", "--set", f"gain={gain!r}")
-        assert_equal(got, oracle.edges(oracle.gray(image), norm, gain))
+        operator = chance.choice(oracle.OPERATORS)
+        blur = int(chance.choice([0, 3, 5]))
+        gain = float(chance.choice([1.0, 0.5, 10.0 ** chance.uniform(-2, 1)]))
+        got = compute(process, tmp_path, image, "--set", f"operator={operator}",
+                      "--set", f"norm={norm}", "--set", f"gain={gain!r}", "--set", f"blur={blur}")
+        assert_equal(got, oracle.edges(oracle.gray(image), norm, gain, operator, blur))
 
 
 def test_gray_in_every_colour_is_opencvs(process, tmp_path):

@@ -247,6 +247,12 @@ static void test_view_keys_are_set_from_text(void **state)
     assert_number_equal(view->gain, 2.0);
     assert_int_equal(config_view_set(view, "norm", "l1", &error), 0);
     assert_int_equal(view->norm, CONFIG_NORM_L1);
+    assert_int_equal(config_view_set(view, "operator", "prewitt", &error), 0);
+    assert_int_equal(view->operator, CONFIG_OPERATOR_PREWITT);
+    assert_int_equal(config_view_set(view, "blur", "5", &error), 0);
+    assert_int_equal(view->blur, 5);
+    assert_int_equal(config_view_set(view, "blur", "3", &error), 0);
+    assert_int_equal(view->blur, 3);
     assert_int_equal(config_view_set(view, "name", "7", &error), 0);
     assert_string_equal(view->name, "7");
     assert_int_equal(config_view_set(view, "bitrate_kbps", "500", &error), 0);
@@ -266,9 +272,14 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"norm", "l3", "norm: got \"l3\", allowed: \"l2\", \"l1\"; did you mean \"l2\"?"},
         {"bitrate_kbps", "99999999999999999999",
          "bitrate_kbps: got the number 1e+20, allowed: an integer from 64 to 100000 (kbit/s)"},
+        {"blur", "4", "blur: got 4, allowed: 0, 3, 5 (pixels)"},
+        {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"low", "50",
-         "low: unknown key, allowed: name, view, operator, norm, gain, codec, encoder, "
+         "low: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
+         "morphology, times, erode, "
+         "codec, "
+         "encoder, "
          "bitrate_kbps, keyframe_s"},
     };
     struct config_view *view = NULL;
@@ -285,6 +296,38 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
     config_view_free(view);
 }
 
+static void test_a_threshold_is_good_for_its_view(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { views = ( { view = \"motion\"; }, { view = \"binary\"; },"
+              " { name = \"m\"; view = \"motion\"; threshold = 255; erode = 0; },"
+              " { name = \"o\"; view = \"binary\"; threshold = \"otsu\"; } ); } );");
+    _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
+    _cleanup_(cleanup_config) struct config *again = parse(text);
+    struct config_view *view = NULL;
+    struct error error = {0};
+
+    (void)state;
+    assert_int_equal(config->cameras[0].views[0].threshold, 25);
+    assert_int_equal(config->cameras[0].views[0].erode, 1);
+    assert_int_equal(config->cameras[0].views[1].threshold, 80);
+    assert_int_equal(config->cameras[0].views[2].threshold, 255);
+    assert_int_equal(config->cameras[0].views[2].erode, 0);
+    assert_int_equal(again->cameras[0].views[2].threshold, 255);
+    assert_int_equal(config->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
+    assert_int_equal(again->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
+    assert_int_equal(config_view_new("motion", NULL, &view), 0);
+    assert_int_equal(view->threshold, 25);
+    assert_int_equal(config_view_set(view, "threshold", "1", NULL), 0);
+    assert_int_equal(view->threshold, 1);
+    assert_int_equal(config_view_set(view, "threshold", "otsu", NULL), 0);
+    assert_int_equal(view->threshold, CONFIG_THRESHOLD_OTSU);
+    assert_int_equal(config_view_set(view, "threshold", "otzu", &error), -EINVAL);
+    assert_string_equal(error.text, "threshold: got \"otzu\", allowed: an integer from 1 to 255 "
+                                    "(gray levels) or \"otsu\"");
+    config_view_free(view);
+}
+
 static void test_gain_is_refused_for_a_gray_view(void **state)
 {
     struct config_view *view = NULL;
@@ -293,7 +336,8 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     (void)state;
     assert_int_equal(config_view_new("gray", &error, &view), 0);
     assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
-    assert_string_equal(error.text, "gain: no effect with view = \"gray\", only with \"edges\"");
+    assert_string_equal(error.text,
+                        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\"");
     config_view_free(view);
 }
 
@@ -303,10 +347,11 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     struct error error = {0};
 
     (void)state;
-    assert_int_equal(config_view_new("canny", &error, &view), -EINVAL);
+    assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
     assert_null(view);
-    assert_string_equal(error.text,
-                        "view: got \"canny\", allowed: \"camera\", \"gray\", \"edges\"");
+    assert_string_equal(
+        error.text,
+        "view: got \"sepia\", allowed: \"camera\", \"gray\", \"edges\", \"binary\", \"motion\"");
 }
 
 static void test_names_are_the_words_of_the_file(void **state)
@@ -335,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_full_lists_are_allowed),
         cmocka_unit_test(test_view_keys_are_set_from_text),
         cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
+        cmocka_unit_test(test_a_threshold_is_good_for_its_view),
         cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
         cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),
         cmocka_unit_test(test_names_are_the_words_of_the_file),

@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define VIEW_KEYS "name, view, operator, norm, gain, codec, encoder, bitrate_kbps, keyframe_s"
+#define VIEW_KEYS                                                                                  \
+    "name, view, operator, blur, norm, gain, threshold, morphology, times, erode, codec, "         \
+    "encoder, "                                                                                    \
+    "bitrate_kbps, keyframe_s"
+#define VIEWS "\"camera\", \"gray\", \"edges\", \"binary\", \"motion\""
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
     "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts"
@@ -122,10 +126,10 @@ static void test_unknown_keys_get_the_nearest_or_all(void **state)
         {"cameras = ( { views = ( { bitrate = 1; } ); } );",
          "cameras[0].views[0].bitrate: unknown key, did you mean \"bitrate_kbps\"?"},
         {"rtsp = { tls = true; };", "rtsp.tls: unknown key, allowed: address, port"},
-        {"cameras = ( { views = ( { blur = 3; } ); } );",
-         "cameras[0].views[0].blur: unknown key, allowed: " VIEW_KEYS},
-        {"cameras = ( { views = ( { threshold = 80; } ); } );",
-         "cameras[0].views[0].threshold: unknown key, allowed: " VIEW_KEYS},
+        {"cameras = ( { views = ( { zoom = 3; } ); } );",
+         "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
+        {"cameras = ( { views = ( { colour = 80; } ); } );",
+         "cameras[0].views[0].colour: unknown key, allowed: " VIEW_KEYS},
         {"cameras = ( { views = ( { low = 50; } ); } );",
          "cameras[0].views[0].low: unknown key, allowed: " VIEW_KEYS},
         {"an_unknown_key_longer_than_any_word_worth_comparing = 1;",
@@ -152,13 +156,13 @@ static void test_unknown_words_get_the_list_and_the_nearest(void **state)
         {"cameras = ( { io = \"read\"; } );",
          "cameras[0].io: got \"read\", allowed: \"auto\", \"userptr\", \"mmap\""},
         {"cameras = ( { views = ( { view = \"edgse\"; } ); } );",
-         "cameras[0].views[0].view: got \"edgse\", allowed: \"camera\", \"gray\", \"edges\"; did "
-         "you "
+         "cameras[0].views[0].view: got \"edgse\", allowed: " VIEWS "; did you "
          "mean \"edges\"?"},
-        {"cameras = ( { views = ( { view = \"motion\"; } ); } );",
-         "cameras[0].views[0].view: got \"motion\", allowed: \"camera\", \"gray\", \"edges\""},
-        {"cameras = ( { views = ( { operator = \"scharr\"; } ); } );",
-         "cameras[0].views[0].operator: got \"scharr\", allowed: \"sobel\""},
+        {"cameras = ( { views = ( { view = \"sepia\"; } ); } );",
+         "cameras[0].views[0].view: got \"sepia\", allowed: " VIEWS},
+        {"cameras = ( { views = ( { operator = \"sharr\"; } ); } );",
+         "cameras[0].views[0].operator: got \"sharr\", allowed: \"sobel\", \"sobel5\", "
+         "\"scharr\", \"prewitt\"; did you mean \"scharr\"?"},
         {"cameras = ( { views = ( { codec = \"h265\"; } ); } );",
          "cameras[0].views[0].codec: got \"h265\", allowed: \"h264\"; did you mean \"h264\"?"},
         {"cameras = ( { views = ( { encoder = \"x264\"; } ); } );",
@@ -259,8 +263,8 @@ static void test_refused_names_clash_with_nothing(void **state)
           -EINVAL,
           "t.conf:1: error: cameras[1].name: got \"a b\", allowed: " NAMES "\n"
           "t.conf:1: error: cameras[1].views[0]: got the integer 5, allowed: a group { … }\n"
-          "t.conf:1: error: cameras[1].views[1].view: got \"edge\", allowed: \"camera\", \"gray\", "
-          "\"edges\"; did you mean \"edges\"?\n"
+          "t.conf:1: error: cameras[1].views[1].view: got \"edge\", allowed: " VIEWS
+          "; did you mean \"edges\"?\n"
           "t.conf:1: error: cameras[1].views[2].name: got \"ö\", allowed: " NAMES "\n");
 }
 
@@ -296,7 +300,7 @@ static void test_keys_without_effect_are_warnings(void **state)
           "t.conf:4: warning: cameras[0].controls: no effect with source = \"pattern\", only with "
           "\"auto\", \"v4l2\"\n"
           "t.conf:6: warning: cameras[0].views[0].gain: no effect with view = \"gray\", only with "
-          "\"edges\"\n");
+          "\"edges\", \"binary\"\n");
 }
 
 // `before`, then `count` times the element, "%d" in it its number, with commas between, `after`.

@@ -1,0 +1,40 @@
+// Row stage, the last of its view: a mask's rows to the rows of the camera's picture with the mask
+// in its red channel, R = max(R, mask). A mask is 0 or 255 at every pixel.
+//
+// - To RGB3: the picture as convert.h has it, GREY as R = G = B; then R = max(R, mask).
+// - RGB to NV12: R = max(R, mask) first, then convert.h; so chroma follows the top left pixel of
+//   two by two.
+// - YUV to NV12: convert.h first. Then each masked pixel, with the chroma of its two by two,
+// becomes
+//   RGB by BT.601, R becomes 255, and the pixel YUV again; chroma changes where the top left pixel
+//   of two by two is masked. Everything else stays as it is, bit for bit.
+//   In 20 bits, rounded by 1 << 19, G and B limited to 0..255, the results to 255:
+//   Limited range, as OpenCV's COLOR_YUV2RGB_NV12 and, back, convert.h:
+//     G = (1220542 max(Y - 16, 0) - 409993 (U - 128) - 852492 (V - 128)) >> 20
+//     B = (1220542 max(Y - 16, 0) + 2116026 (U - 128)) >> 20
+//   Full range, JFIF's:
+//     G = (1048576 Y - 360853 (U - 128) - 748826 (V - 128)) >> 20    B = (… + 1858077 (U - 128)) >>
+//     20 Y = (313524 R + 615514 G + 119538 B) >> 20 U = 128 + (-176932 R - 347356 G + 524288 B) >>
+//     20 V = 128 + (524288 R - 439026 G - 85262 B) >> 20
+#pragma once
+
+#include "kernels/convert.h"
+
+#include "capture/frame.h"
+
+struct mark;
+struct mark_space;
+
+// Row `y` of the output frame, from the input frame and the mask's row.
+typedef void mark_paint(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch);
+
+struct mark {
+    mark_paint *paint;
+    struct convert convert;
+    const struct mark_space *space; // of YUV
+    struct frame_layout line;       // of a picture of one row, RGB
+    const struct frame *input;      // not owned; of the frame being computed
+    struct frame *output;
+};
+
+extern const struct stage_ops mark_ops;

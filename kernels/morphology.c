@@ -1,0 +1,96 @@
+#include "kernels/morphology.h"
+
+#include "kernels/simd.h"
+#include "kernels/stage.h"
+
+#include <string.h>
+
+// Keeps the elements left of the row in an aligned block of their own.
+#define LEFT 64
+
+static size_t scratch_bytes(uint32_t width)
+{
+    return LEFT + (size_t)width + STAGE_RADIUS_MAX;
+}
+
+SIMD_INLINE uint8_t least(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+SIMD_INLINE uint8_t most(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+SIMD_CLONES
+static void keep_least(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
+                       uint8_t *restrict best)
+{
+    for (size_t x = 0; x < width; x++) {
+        best[x] = least(least(a[x], b[x]), best[x]);
+    }
+}
+
+SIMD_CLONES
+static void keep_most(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
+                      uint8_t *restrict best)
+{
+    for (size_t x = 0; x < width; x++) {
+        best[x] = most(most(a[x], b[x]), best[x]);
+    }
+}
+
+static unsigned times_of(const struct config_view *settings)
+{
+    return (unsigned)(settings->view == CONFIG_VIEW_MOTION ? settings->erode : settings->times);
+}
+
+static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->radius = times_of(setup->settings);
+    stage->morphology = (struct morphology){keep_least, stage->radius};
+    return 0;
+}
+
+static int init_dilate(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->radius = times_of(setup->settings);
+    stage->morphology = (struct morphology){keep_most, stage->radius};
+    return 0;
+}
+
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
+{
+    const struct morphology *morphology = &stage->morphology;
+    unsigned times = morphology->times;
+    uint8_t *column = (uint8_t *)scratch + LEFT;
+
+    (void)y;
+    memcpy(column, rows[times], width);
+    for (unsigned i = 0; i < times; i++) {
+        morphology->keep(rows[i], rows[2 * times - i], width, column);
+    }
+    memset(column - times, column[0], times);
+    memset(column + width, column[width - 1], times);
+    memcpy(output, column, width);
+    for (unsigned i = 1; i <= times; i++) {
+        morphology->keep(column - i, column + i, width, output);
+    }
+}
+
+const struct stage_ops erode_ops = {
+    .name = "erode",
+    .init = init_erode,
+    .scratch_bytes = scratch_bytes,
+    .run_row = run_row,
+};
+const struct stage_ops dilate_ops = {
+    .name = "dilate",
+    .init = init_dilate,
+    .scratch_bytes = scratch_bytes,
+    .run_row = run_row,
+};

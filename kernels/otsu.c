@@ -1,0 +1,122 @@
+#include "kernels/otsu.h"
+
+#include "kernels/rows.h"
+
+#include <errno.h>
+#include <float.h>
+#include <string.h>
+
+#define CACHE_LINE 64
+// Neighbours are often alike, and a counter cannot be added to before it was written: every one of
+// four neighbours has its own.
+#define TABLES 4
+
+struct otsu {
+    struct rows *rows; // owned
+    uint8_t *picture;  // owned
+    size_t stride;
+    uint32_t width, height;
+};
+
+static void cleanup_otsu(struct otsu **otsu)
+{
+    otsu_free(*otsu);
+}
+
+int otsu_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
+             struct otsu **ret_otsu)
+{
+    _cleanup_(cleanup_otsu) struct otsu *otsu = calloc(1, sizeof *otsu);
+    int r;
+
+    if (!otsu) {
+        return -ENOMEM;
+    }
+    otsu->width = width;
+    otsu->height = height;
+    otsu->stride = ((size_t)width + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    otsu->picture = aligned_alloc(CACHE_LINE, otsu->stride * height);
+    if (!otsu->picture) {
+        return -ENOMEM;
+    }
+    r = rows_new(stages, count, width, height, &otsu->rows);
+    if (r == 0) {
+        *ret_otsu = TAKE(otsu);
+    }
+    return r;
+}
+
+void otsu_free(struct otsu *otsu)
+{
+    if (otsu) {
+        rows_free(otsu->rows);
+        free(otsu->picture);
+        free(otsu);
+    }
+}
+
+static void count_row(const uint8_t *row, uint32_t width, uint32_t (*tables)[256])
+{
+    uint32_t x = 0;
+
+    for (; x + TABLES <= width; x += TABLES) {
+        for (unsigned i = 0; i < TABLES; i++) {
+            tables[i][row[x + i]]++;
+        }
+    }
+    for (; x < width; x++) {
+        tables[0][row[x]]++;
+    }
+}
+
+uint8_t otsu_level(const uint32_t histogram[256])
+{
+    double scale, mean = 0, below_mean = 0, below = 0, largest = 0;
+    uint64_t pixels = 0;
+    unsigned best = 0;
+
+    for (unsigned i = 0; i < 256; i++) {
+        pixels += histogram[i];
+        mean += i * (double)histogram[i];
+    }
+    scale = 1.0 / (double)pixels;
+    mean *= scale;
+    for (unsigned i = 0; i < 256; i++) {
+        double share = histogram[i] * scale, above, apart, variance;
+
+        below_mean *= below;
+        below += share;
+        above = 1.0 - below;
+        if (below < FLT_EPSILON || above < FLT_EPSILON || below > 1.0 - FLT_EPSILON ||
+            above > 1.0 - FLT_EPSILON) {
+            continue;
+        }
+        below_mean = (below_mean + i * share) / below;
+        apart = below_mean - (mean - below * below_mean) / above;
+        variance = below * above * apart * apart;
+        if (variance > largest) {
+            largest = variance;
+            best = i;
+        }
+    }
+    return (uint8_t)(best + 1);
+}
+
+uint8_t otsu_run(struct otsu *otsu, const uint8_t *input, size_t input_stride,
+                 const uint8_t **ret_picture, size_t *ret_stride)
+{
+    uint32_t tables[TABLES][256] = {{0}};
+
+    rows_run(otsu->rows, input, input_stride, otsu->picture, otsu->stride, 0, otsu->height);
+    for (uint32_t y = 0; y < otsu->height; y++) {
+        count_row(otsu->picture + y * otsu->stride, otsu->width, tables);
+    }
+    for (unsigned i = 0; i < 256; i++) {
+        for (unsigned k = 1; k < TABLES; k++) {
+            tables[0][i] += tables[k][i];
+        }
+    }
+    *ret_picture = otsu->picture;
+    *ret_stride = otsu->stride;
+    return otsu_level(tables[0]);
+}

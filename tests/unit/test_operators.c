@@ -1,0 +1,119 @@
+// The gradient's operators on small pictures, against values worked by hand.
+#include "unit.h"
+#include "view_pictures.h"
+
+static void test_each_operator_weighs_the_neighbours_of_a_dot(void **state)
+{
+    // A dot of 10, and 10 times |gx| + |gy| around it: of the weights in gradient.h, by hand.
+    static const struct {
+        enum config_operator operator;
+        uint8_t expected[5][5];
+    } cases[] = {
+        {CONFIG_OPERATOR_SOBEL, {{0}, {0, 20, 20, 20}, {0, 20, 0, 20}, {0, 20, 20, 20}, {0}}},
+        {CONFIG_OPERATOR_SCHARR, {{0}, {0, 60, 100, 60}, {0, 100, 0, 100}, {0, 60, 100, 60}, {0}}},
+        {CONFIG_OPERATOR_PREWITT, {{0}, {0, 20, 10, 20}, {0, 10, 0, 10}, {0, 20, 10, 20}, {0}}},
+        {CONFIG_OPERATOR_SOBEL5,
+         {{20, 60, 60, 60, 20},
+          {60, 160, 120, 160, 60},
+          {60, 120, 0, 120, 60},
+          {60, 160, 120, 160, 60},
+          {20, 60, 60, 60, 20}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const struct config_view settings = {.view = CONFIG_VIEW_EDGES,
+                                             .operator= cases[i].operator,
+                                             .norm = CONFIG_NORM_L1,
+                                             .gain = 1.0};
+        struct frame *input = new_frame("GREY", 5, 5, 3), *output;
+
+        for (uint32_t y = 0; y < 5; y++) {
+            set_row(input, 0, y, y == 2 ? "\0\0\12\0\0" : "\0\0\0\0\0");
+        }
+        output = compute(&settings, input, VIEW_OUTPUT_EXACT);
+        for (uint32_t y = 0; y < 5; y++) {
+            assert_row(output, 0, y, cases[i].expected[y], 5);
+        }
+        frame_unref(output);
+    }
+}
+
+static void test_binary_is_white_from_the_threshold_on(void **state)
+{
+    // The bends of 0, 10, 30, 60: gx is 4 times 10, 30, 50, 30.
+    static const struct {
+        int threshold;
+        const char *expected;
+    } cases[] = {{1, "\377\377\377\377"}, {40, "\377\377\377\377"}, {41, "\0\377\377\377"},
+                 {120, "\0\377\377\377"}, {121, "\0\0\377\0"},      {200, "\0\0\377\0"},
+                 {201, "\0\0\0\0"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const struct config_view settings = {
+            .view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = cases[i].threshold};
+        struct frame *input = new_frame("GREY", 4, 1, 0), *output;
+
+        set_row(input, 0, 0, "\0\12\36\74");
+        output = compute(&settings, frame_ref(input), VIEW_OUTPUT_EXACT);
+        assert_string_equal(output->layout.format->name, "GREY");
+        assert_row(output, 0, 0, cases[i].expected, 4);
+        frame_unref(output);
+        frame_unref(input);
+    }
+}
+
+static void test_a_binary_stream_is_limited_black_and_white(void **state)
+{
+    const struct config_view settings = {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 121};
+    struct frame *input = new_frame("NV12", 4, 1, 0), *output;
+
+    (void)state;
+    set_row(input, 0, 0, "\0\12\36\74");
+    output = compute(&settings, input, VIEW_OUTPUT_STREAM);
+    assert_int_equal(output->layout.range, FRAME_RANGE_LIMITED);
+    assert_row(output, 0, 0, "\20\20\353\20", 4);
+    assert_row(output, 1, 0, "\200\200\200\200", 4);
+    frame_unref(output);
+}
+
+// The GPU is none: whoever touched it would crash.
+static void test_what_the_gpu_has_no_kernel_for_is_computed_by_the_cpu(void **state)
+{
+    static const struct config_view views[] = {
+        {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SCHARR, .gain = 1.0},
+        {.view = CONFIG_VIEW_EDGES, .blur = 3, .gain = 1.0},
+        {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 40},
+        {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
+        struct frame *input = new_frame("GREY", 4, 1, 0), *output;
+        const struct view_setup setup = {.settings = &views[i],
+                                         .input = &input->layout,
+                                         .allocator = frame_allocator_host(),
+                                         .gpu = (struct gpu *)16};
+        struct view *view;
+
+        assert_int_equal(view_new(&setup, NULL, &view), 0);
+        assert_string_equal(view_backend(view), "CPU");
+        assert_int_equal(view_run(view, input, NULL, &output), 0);
+        view_free(view);
+        frame_unref(output);
+        frame_unref(input);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_operator_weighs_the_neighbours_of_a_dot),
+        cmocka_unit_test(test_binary_is_white_from_the_threshold_on),
+        cmocka_unit_test(test_a_binary_stream_is_limited_black_and_white),
+        cmocka_unit_test(test_what_the_gpu_has_no_kernel_for_is_computed_by_the_cpu),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
