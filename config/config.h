@@ -28,7 +28,12 @@ enum config_source {
 };
 // How a v4l2 source gets its frames: auto tries USERPTR, then MMAP with one counted copy.
 enum config_v4l2_io { CONFIG_V4L2_IO_AUTO, CONFIG_V4L2_IO_USERPTR, CONFIG_V4L2_IO_MMAP };
-enum config_view_kind { CONFIG_VIEW_CAMERA, CONFIG_VIEW_GRAY, CONFIG_VIEW_EDGES };
+enum config_view_kind {
+    CONFIG_VIEW_CAMERA,
+    CONFIG_VIEW_GRAY,
+    CONFIG_VIEW_EDGES,
+    CONFIG_VIEW_CANNY
+};
 enum config_operator { CONFIG_OPERATOR_SOBEL };
 enum config_norm { CONFIG_NORM_L2, CONFIG_NORM_L1 };
 enum config_codec { CONFIG_CODEC_H264 };
@@ -46,7 +51,8 @@ struct config_view {
     enum config_view_kind view;
     enum config_operator operator;
     enum config_norm norm;
-    double gain; // factor on the magnitude before rounding
+    double gain;      // factor on the magnitude before rounding
+    double low, high; // canny: gradient strengths, swapped if low > high
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;

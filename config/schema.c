@@ -83,6 +83,7 @@ static const char *const view_words[] = {
     [CONFIG_VIEW_CAMERA] = "camera",
     [CONFIG_VIEW_GRAY] = "gray",
     [CONFIG_VIEW_EDGES] = "edges",
+    [CONFIG_VIEW_CANNY] = "canny",
     NULL,
 };
 static const char *const operator_words[] = {[CONFIG_OPERATOR_SOBEL] = "sobel", NULL};
@@ -103,7 +104,8 @@ static const struct schema_key view_keys[] = {
      .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
-     .help = "What viewers see: the camera's picture, its luma, or the strength of its edges."},
+     .help = "What viewers see: the camera's picture, its luma, the strength of its edges, or thin "
+             "edges as Canny's detector finds them."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = BIT(CONFIG_VIEW_EDGES),
      .help = "The pair of 3x3 filters that measures the gradient."},
@@ -113,6 +115,14 @@ static const struct schema_key view_keys[] = {
     {"gain", SCHEMA_NUMBER, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01, .maximum = 100,
      .default_text = "1.0", .used_by = BIT(CONFIG_VIEW_EDGES),
      .help = "Multiplies the edge strength before it is rounded and limited to 255."},
+    {"low", SCHEMA_NUMBER, VIEW_FIELD(low), .unit = "gradient", .minimum = 0, .maximum = 32767,
+     .default_text = "50", .used_by = BIT(CONFIG_VIEW_CANNY),
+     .help = "Thin edges with sqrt(gx^2 + gy^2) over this are drawn where they go on from a strong "
+             "one; as cv2.Canny has it."},
+    {"high", SCHEMA_NUMBER, VIEW_FIELD(high), .unit = "gradient", .minimum = 0, .maximum = 32767,
+     .default_text = "150", .used_by = BIT(CONFIG_VIEW_CANNY),
+     .help = "Thin edges with sqrt(gx^2 + gy^2) over this are strong; if low is higher, the two "
+             "change places."},
     {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",
      .help = "The compression of the stream."},
     {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .words = encoder_words, .default_text = "auto",

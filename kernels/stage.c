@@ -3,10 +3,9 @@
 #include "kernels/compose.h"
 
 static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
-    [STAGE_GRAY] = &gray_ops,
-    [STAGE_GRADIENT] = &gradient_ops,
-    [STAGE_COMPOSE] = &compose_ops,
-    [STAGE_CONVERT] = &convert_ops,
+    [STAGE_GRAY] = &gray_ops,       [STAGE_GRADIENT] = &gradient_ops,
+    [STAGE_COMPOSE] = &compose_ops, [STAGE_CONVERT] = &convert_ops,
+    [STAGE_CANNY] = &canny_ops,
 };
 
 int stage_init(struct stage *stage, enum stage_kind kind, const struct stage_setup *setup,

@@ -10,6 +10,7 @@
 
 #include "capture/frame.h"
 #include "config/config.h"
+#include "kernels/canny.h"
 #include "kernels/convert.h"
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
@@ -21,6 +22,7 @@ enum stage_kind {
     STAGE_GRADIENT, // gray rows to magnitudes
     STAGE_COMPOSE,  // computed gray, 0..255, to limited range luma
     STAGE_CONVERT,  // frame stage: a picture to another pixel format
+    STAGE_CANNY,    // frame stage: any format to thin edges, in the range of the output
     STAGE_KIND_COUNT,
 };
 
@@ -43,9 +45,11 @@ struct stage_ops {
     // pixels, >= 1. Writes exactly `width` bytes of `output`.
     void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
                     void *scratch, uint8_t *output);
-    // Frame stage. Writes output rows first..end-1 of every plane; `first` is even.
+    // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone if `gray`;
+    // `first` is even.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
+    bool gray; // frame stage: its chroma is neutral and written by the view, once
 };
 
 struct stage {
@@ -54,6 +58,7 @@ struct stage {
         struct gray gray;
         struct gradient gradient;
         struct convert convert;
+        struct canny canny;
     };
 };
 

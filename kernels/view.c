@@ -66,6 +66,13 @@ static void plan_gray(struct plan *plan, const struct pixel_format *input, bool 
     }
 }
 
+static void plan_canny(struct plan *plan, bool exact)
+{
+    plan->format = exact ? "GREY" : "NV12";
+    plan->computed = true;
+    plan_add(plan, STAGE_CANNY);
+}
+
 static struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
                              enum view_output output)
 {
@@ -81,6 +88,9 @@ static struct plan plan_make(const struct config_view *settings, const struct pi
         break;
     case CONFIG_VIEW_EDGES:
         plan_gray(&plan, input, true, exact);
+        break;
+    case CONFIG_VIEW_CANNY:
+        plan_canny(&plan, exact);
         break;
     }
     return plan;
@@ -125,11 +135,12 @@ static int make_memory(struct view *view, unsigned frames, const struct frame_al
         return error_set(error, r, "no memory for %u output frames of %ux%u", frames,
                          view->output.width, view->output.height);
     }
+    if ((!view->stages[0].ops->run_frame || view->stages[0].ops->gray) &&
+        view->output.format->plane_count > 1) {
+        write_neutral_chroma(view->frames, frames);
+    }
     if (view->stages[0].ops->run_frame) {
         return 0;
-    }
-    if (view->output.format->plane_count > 1) {
-        write_neutral_chroma(view->frames, frames);
     }
     r = rows_new(view->stages, view->stage_count, view->output.width, view->output.height,
                  &view->rows);

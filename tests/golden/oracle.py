@@ -26,6 +26,10 @@ def gray(bgr):
     return cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
 
 
+def canny(gray, low, high):
+    return cv2.Canny(gray, low, high, apertureSize=3, L2gradient=True)
+
+
 def edges(gray, norm="l2", gain=1.0):
     gx = cv2.Sobel(gray, cv2.CV_16S, 1, 0, ksize=3, borderType=cv2.BORDER_REPLICATE)
     gy = cv2.Sobel(gray, cv2.CV_16S, 0, 1, ksize=3, borderType=cv2.BORDER_REPLICATE)

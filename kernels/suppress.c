@@ -1,0 +1,140 @@
+#include "kernels/suppress.h"
+
+#include "kernels/simd.h"
+
+#include <string.h>
+
+#define DIRECTION_BITS 2
+#define DIRECTION_MASK 3
+// TG22 * 2, so that the upper half of a 16 bit product with |gx| is 13573 |gx| >> 15.
+#define TANGENT (2 * 13573)
+
+SIMD_CLONES
+static void add_columns(const uint8_t *restrict top, const uint8_t *restrict middle,
+                        const uint8_t *restrict bottom, size_t width, int16_t *restrict sums,
+                        int16_t *restrict differences)
+{
+    for (size_t x = 0; x < width; x++) {
+        sums[x] = (int16_t)(top[x] + 2 * middle[x] + bottom[x]);
+        differences[x] = (int16_t)(bottom[x] - top[x]);
+    }
+}
+
+// With q = 13573 |gx| / 2^15, which is no integer but for gx = 0: |gy| < q is |gy| <= floor(q), and
+// |gy| > q + 2 |gx| is |gy| > floor(q) + 2 |gx|. Where both gx and gy are 0 it does not matter.
+SIMD_INLINE int16_t direction(int16_t gx, int16_t gy)
+{
+    uint16_t x = (uint16_t)(gx < 0 ? -gx : gx), y = (uint16_t)(gy < 0 ? -gy : gy);
+    uint16_t flat = (uint16_t)((uint32_t)x * TANGENT >> 16), steep = (uint16_t)(flat + 2 * x);
+    int16_t diagonal = (int16_t)(gx ^ gy) < 0 ? SUPPRESS_RISING : SUPPRESS_FALLING;
+
+    return y <= flat ? SUPPRESS_HORIZONTAL : y > steep ? SUPPRESS_VERTICAL : diagonal;
+}
+
+SIMD_CLONES
+static void combine(const int16_t *restrict sums, const int16_t *restrict differences,
+                    size_t blocks, int32_t *restrict gradients, int32_t *restrict peaks)
+{
+    for (size_t i = 0; i < blocks; i++) {
+        const int16_t *s = sums + i * SUPPRESS_BLOCK - 1, *d = differences + i * SUPPRESS_BLOCK - 1;
+        int32_t *row = gradients + i * SUPPRESS_BLOCK, peak = 0;
+
+        for (size_t x = 0; x < SUPPRESS_BLOCK; x++) {
+            int16_t gx = (int16_t)(s[x + 2] - s[x]);
+            int16_t gy = (int16_t)(d[x] + 2 * d[x + 1] + d[x + 2]);
+            int32_t n = gx * gx + gy * gy;
+
+            row[x] = n << DIRECTION_BITS | direction(gx, gy);
+            peak = row[x] > peak ? row[x] : peak;
+        }
+        peaks[i] = peak;
+    }
+}
+
+void suppress_measure(const uint8_t *top, const uint8_t *middle, const uint8_t *bottom,
+                      uint32_t width, const struct suppress_columns *columns,
+                      const struct suppress_row *row)
+{
+    int16_t *sums = columns->sums, *differences = columns->differences;
+    size_t blocks = SUPPRESS_BLOCKS(width);
+
+    add_columns(top, middle, bottom, width, sums, differences);
+    sums[-1] = sums[0];
+    sums[width] = sums[width - 1];
+    differences[-1] = differences[0];
+    differences[width] = differences[width - 1];
+    combine(sums, differences, blocks, row->gradients, row->peaks);
+    row->gradients[-1] = 0;
+    memset(row->gradients + width, 0,
+           (blocks * SUPPRESS_BLOCK + 1 - width) * sizeof *row->gradients);
+}
+
+enum { CANDIDATE = 1, STRONG = 2 };
+
+SIMD_INLINE void classify(const int32_t *restrict above, const int32_t *restrict row,
+                          const int32_t *restrict below, int32_t low, int32_t high,
+                          uint8_t *restrict classes)
+{
+    for (int x = 0; x < SUPPRESS_BLOCK; x++) {
+        int32_t own = row[x], to = own & DIRECTION_MASK;
+        int32_t least = own & ~DIRECTION_MASK, most = own | DIRECTION_MASK;
+        int32_t before = to == SUPPRESS_HORIZONTAL ? row[x - 1]
+                         : to == SUPPRESS_VERTICAL ? above[x]
+                         : to == SUPPRESS_FALLING  ? above[x - 1]
+                                                   : above[x + 1];
+        int32_t after = to == SUPPRESS_HORIZONTAL ? row[x + 1]
+                        : to == SUPPRESS_VERTICAL ? below[x]
+                        : to == SUPPRESS_FALLING  ? below[x + 1]
+                                                  : below[x - 1];
+        int32_t rival = to <= SUPPRESS_VERTICAL ? most : least - 1;
+        int32_t kept = (least > before) & (rival >= after) & (own > low);
+
+        classes[x] = (uint8_t)(kept ? (own > high ? CANDIDATE | STRONG : CANDIDATE) : 0);
+    }
+}
+
+// Bit `bit` of 64 bytes.
+SIMD_INLINE uint64_t gather(const uint8_t *classes, unsigned bit)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < SUPPRESS_BLOCK / 8; i++) {
+        uint64_t bytes;
+
+        memcpy(&bytes, classes + 8 * (size_t)i, sizeof bytes);
+        bytes = bytes >> bit & 0x0101010101010101;
+        bits |= (bytes * 0x0102040810204080 >> 56) << 8 * i;
+    }
+    return bits;
+}
+
+SIMD_CLONES
+static void suppress(const int32_t *restrict above, const int32_t *restrict row,
+                     const int32_t *restrict below, const int32_t *restrict peaks, size_t blocks,
+                     int32_t low, int32_t high, uint64_t *restrict candidates,
+                     uint64_t *restrict strong)
+{
+    for (size_t i = 0; i < blocks; i++) {
+        size_t x = i * SUPPRESS_BLOCK;
+        uint8_t classes[SUPPRESS_BLOCK];
+
+        if (peaks[i] <= low) {
+            candidates[i] = strong[i] = 0;
+            continue;
+        }
+        classify(above + x, row + x, below + x, low, high, classes);
+        candidates[i] = gather(classes, 0);
+        strong[i] = peaks[i] > high ? gather(classes, 1) : 0;
+    }
+}
+
+void suppress_row(const struct suppress_row *above, const struct suppress_row *row,
+                  const struct suppress_row *below, uint32_t width,
+                  const struct suppress_limits *limits, uint64_t *candidates, uint64_t *strong)
+{
+    int32_t low = limits->low << DIRECTION_BITS | DIRECTION_MASK;
+    int32_t high = limits->high << DIRECTION_BITS | DIRECTION_MASK;
+
+    suppress(above->gradients, row->gradients, below->gradients, row->peaks, SUPPRESS_BLOCKS(width),
+             low, high, candidates, strong);
+}
