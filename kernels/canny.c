@@ -19,6 +19,7 @@ struct canny_work {
     uint32_t width, height;
     gray_row *gray; // makes gray rows; NULL: plane 0 is gray as it is
     struct suppress_limits limits;
+    const struct suppress_make *make;
     struct hysteresis *hysteresis; // owned
     uint8_t *memory;               // owned; of the rows below
     uint8_t *grays[RING];          // row y at y % RING, as the gradients
@@ -87,6 +88,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     work->height = input->height;
     work->gray = input->format->luma_step == 1 ? NULL : gray_row_for(input->format);
     work->limits = canny_limits(setup->settings->low, setup->settings->high);
+    work->make = suppress_make_best();
     make_pixels(work, limited ? 16 : 0, limited ? 235 : 255);
     r = make_rows(work);
     if (r == 0) {
@@ -133,9 +135,9 @@ static const struct suppress_row *row_at(const struct canny_work *work, int64_t 
 
 static void add_candidates(const struct canny_work *work, uint32_t y)
 {
-    suppress_row(row_at(work, (int64_t)y - 1), row_at(work, y), row_at(work, (int64_t)y + 1),
-                 work->width, &work->limits, hysteresis_candidates(work->hysteresis, y),
-                 hysteresis_edges(work->hysteresis, y));
+    suppress_row(work->make, row_at(work, (int64_t)y - 1), row_at(work, y),
+                 row_at(work, (int64_t)y + 1), work->width, &work->limits,
+                 hysteresis_candidates(work->hysteresis, y), hysteresis_edges(work->hysteresis, y));
     hysteresis_add_row(work->hysteresis, y);
 }
 
@@ -144,7 +146,7 @@ static void find_edges(const struct canny_work *work, const struct frame *input)
     make_gray(work, input, 0);
     for (uint32_t y = 0; y < work->height; y++) {
         make_gray(work, input, y + 1);
-        suppress_measure(gray_at(work, input, (int64_t)y - 1), gray_at(work, input, y),
+        suppress_measure(work->make, gray_at(work, input, (int64_t)y - 1), gray_at(work, input, y),
                          gray_at(work, input, (int64_t)y + 1), work->width, &work->columns,
                          row_at(work, y));
         if (y > 0) {

@@ -1,13 +1,12 @@
 #include "kernels/suppress.h"
 
 #include "kernels/simd.h"
+#include "kernels/suppress_x86.h"
 
 #include <string.h>
 
 #define DIRECTION_BITS 2
 #define DIRECTION_MASK 3
-// TG22 * 2, so that the upper half of a 16 bit product with |gx| is 13573 |gx| >> 15.
-#define TANGENT (2 * 13573)
 
 SIMD_CLONES
 static void add_columns(const uint8_t *restrict top, const uint8_t *restrict middle,
@@ -25,15 +24,16 @@ static void add_columns(const uint8_t *restrict top, const uint8_t *restrict mid
 SIMD_INLINE int16_t direction(int16_t gx, int16_t gy)
 {
     uint16_t x = (uint16_t)(gx < 0 ? -gx : gx), y = (uint16_t)(gy < 0 ? -gy : gy);
-    uint16_t flat = (uint16_t)((uint32_t)x * TANGENT >> 16), steep = (uint16_t)(flat + 2 * x);
+    uint16_t flat = (uint16_t)((uint32_t)x * SUPPRESS_TANGENT >> 16),
+             steep = (uint16_t)(flat + 2 * x);
     int16_t diagonal = (int16_t)(gx ^ gy) < 0 ? SUPPRESS_RISING : SUPPRESS_FALLING;
 
     return y <= flat ? SUPPRESS_HORIZONTAL : y > steep ? SUPPRESS_VERTICAL : diagonal;
 }
 
 SIMD_CLONES
-static void combine(const int16_t *restrict sums, const int16_t *restrict differences,
-                    size_t blocks, int32_t *restrict gradients, int32_t *restrict peaks)
+static void combine_plain(const int16_t *restrict sums, const int16_t *restrict differences,
+                          size_t blocks, int32_t *restrict gradients, int32_t *restrict peaks)
 {
     for (size_t i = 0; i < blocks; i++) {
         const int16_t *s = sums + i * SUPPRESS_BLOCK - 1, *d = differences + i * SUPPRESS_BLOCK - 1;
@@ -49,24 +49,6 @@ static void combine(const int16_t *restrict sums, const int16_t *restrict differ
         }
         peaks[i] = peak;
     }
-}
-
-void suppress_measure(const uint8_t *top, const uint8_t *middle, const uint8_t *bottom,
-                      uint32_t width, const struct suppress_columns *columns,
-                      const struct suppress_row *row)
-{
-    int16_t *sums = columns->sums, *differences = columns->differences;
-    size_t blocks = SUPPRESS_BLOCKS(width);
-
-    add_columns(top, middle, bottom, width, sums, differences);
-    sums[-1] = sums[0];
-    sums[width] = sums[width - 1];
-    differences[-1] = differences[0];
-    differences[width] = differences[width - 1];
-    combine(sums, differences, blocks, row->gradients, row->peaks);
-    row->gradients[-1] = 0;
-    memset(row->gradients + width, 0,
-           (blocks * SUPPRESS_BLOCK + 1 - width) * sizeof *row->gradients);
 }
 
 enum { CANDIDATE = 1, STRONG = 2 };
@@ -109,32 +91,75 @@ SIMD_INLINE uint64_t gather(const uint8_t *classes, unsigned bit)
 }
 
 SIMD_CLONES
-static void suppress(const int32_t *restrict above, const int32_t *restrict row,
-                     const int32_t *restrict below, const int32_t *restrict peaks, size_t blocks,
-                     int32_t low, int32_t high, uint64_t *restrict candidates,
-                     uint64_t *restrict strong)
+static void compare_plain(const struct suppress_row *above, const struct suppress_row *row,
+                          const struct suppress_row *below, size_t blocks, int32_t low,
+                          int32_t high, uint64_t *restrict candidates, uint64_t *restrict strong)
 {
     for (size_t i = 0; i < blocks; i++) {
         size_t x = i * SUPPRESS_BLOCK;
         uint8_t classes[SUPPRESS_BLOCK];
 
-        if (peaks[i] <= low) {
-            candidates[i] = strong[i] = 0;
-            continue;
+        candidates[i] = strong[i] = 0;
+        if (row->peaks[i] > low) {
+            classify(above->gradients + x, row->gradients + x, below->gradients + x, low, high,
+                     classes);
+            candidates[i] = gather(classes, 0);
+            strong[i] = gather(classes, 1);
         }
-        classify(above + x, row + x, below + x, low, high, classes);
-        candidates[i] = gather(classes, 0);
-        strong[i] = peaks[i] > high ? gather(classes, 1) : 0;
     }
 }
 
-void suppress_row(const struct suppress_row *above, const struct suppress_row *row,
-                  const struct suppress_row *below, uint32_t width,
+static bool always(void)
+{
+    return true;
+}
+
+static const struct suppress_make makes[] = {
+#ifdef __x86_64__
+    {"avx512", suppress_has_avx512, suppress_combine_avx512, suppress_compare_avx512},
+#endif
+    {"plain", always, combine_plain, compare_plain},
+};
+
+const struct suppress_make *suppress_make_at(size_t index)
+{
+    return index < sizeof makes / sizeof makes[0] ? &makes[index] : NULL;
+}
+
+const struct suppress_make *suppress_make_best(void)
+{
+    const struct suppress_make *make = makes;
+
+    while (!make->supported()) {
+        make++;
+    }
+    return make;
+}
+
+void suppress_measure(const struct suppress_make *make, const uint8_t *top, const uint8_t *middle,
+                      const uint8_t *bottom, uint32_t width, const struct suppress_columns *columns,
+                      const struct suppress_row *row)
+{
+    int16_t *sums = columns->sums, *differences = columns->differences;
+    size_t blocks = SUPPRESS_BLOCKS(width);
+
+    add_columns(top, middle, bottom, width, sums, differences);
+    sums[-1] = sums[0];
+    sums[width] = sums[width - 1];
+    differences[-1] = differences[0];
+    differences[width] = differences[width - 1];
+    make->combine(sums, differences, blocks, row->gradients, row->peaks);
+    row->gradients[-1] = 0;
+    memset(row->gradients + width, 0,
+           (blocks * SUPPRESS_BLOCK + 1 - width) * sizeof *row->gradients);
+}
+
+void suppress_row(const struct suppress_make *make, const struct suppress_row *above,
+                  const struct suppress_row *row, const struct suppress_row *below, uint32_t width,
                   const struct suppress_limits *limits, uint64_t *candidates, uint64_t *strong)
 {
     int32_t low = limits->low << DIRECTION_BITS | DIRECTION_MASK;
     int32_t high = limits->high << DIRECTION_BITS | DIRECTION_MASK;
 
-    suppress(above->gradients, row->gradients, below->gradients, row->peaks, SUPPRESS_BLOCKS(width),
-             low, high, candidates, strong);
+    make->compare(above, row, below, SUPPRESS_BLOCKS(width), low, high, candidates, strong);
 }

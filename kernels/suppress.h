@@ -7,6 +7,7 @@
 // the comparisons nothing.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,8 @@
 
 // Where the gradient points, by the tangents of 22.5 and 67.5 degrees with TG22 = 13573 / 2^15:
 // |gy| 2^15 < 13573 |gx| is horizontal, |gy| 2^15 > (13573 + 2^16) |gx| is vertical.
+#define SUPPRESS_TANGENT                                                                           \
+    (2 * 13573) // the upper 16 bits of its product with |gx| are 13573 |gx| / 2^15
 enum suppress_direction {
     SUPPRESS_HORIZONTAL, // compared with the pixels left (larger) and right (not smaller)
     SUPPRESS_VERTICAL,   // above (larger) and below (not smaller)
@@ -34,11 +37,6 @@ struct suppress_columns {
     int16_t *sums, *differences;
 };
 
-// The gradients of the row `middle`, with the rows above and below it; `width` >= 1.
-void suppress_measure(const uint8_t *top, const uint8_t *middle, const uint8_t *bottom,
-                      uint32_t width, const struct suppress_columns *columns,
-                      const struct suppress_row *row);
-
 // A gradient n is a candidate if n > low and its neighbours in its direction are not larger, and
 // strong if n > high, too; low <= high <= SUPPRESS_REACH.
 #define SUPPRESS_REACH (2 * 1020 * 1020)
@@ -46,7 +44,33 @@ struct suppress_limits {
     int32_t low, high;
 };
 
+// The inner loops in several makes that agree: plain C, and AVX-512 where the compiler's own code
+// for the plain loops takes twice the time. Rows are padded to whole blocks.
+struct suppress_make {
+    const char *name; // "avx512"
+    bool (*supported)(void);
+    // Gradients and peaks from the sums top + 2 middle + bottom and differences bottom - top of
+    // columns -1..width: gx = sums[x + 1] - sums[x - 1], gy = differences[x - 1] +
+    // 2 differences[x] + differences[x + 1]. What comes of columns further right does not matter.
+    void (*combine)(const int16_t *restrict sums, const int16_t *restrict differences,
+                    size_t blocks, int32_t *restrict gradients, int32_t *restrict peaks);
+    // As suppress_row(), but with limits as gradients are, 4 n + 3.
+    void (*compare)(const struct suppress_row *above, const struct suppress_row *row,
+                    const struct suppress_row *below, size_t blocks, int32_t low, int32_t high,
+                    uint64_t *restrict candidates, uint64_t *restrict strong);
+};
+
+// Entry `index`, best first, NULL past the last; the last one runs everywhere.
+const struct suppress_make *suppress_make_at(size_t index);
+// The best make this CPU supports.
+const struct suppress_make *suppress_make_best(void);
+
+// The gradients of the row `middle`, with the rows above and below it; `width` >= 1.
+void suppress_measure(const struct suppress_make *make, const uint8_t *top, const uint8_t *middle,
+                      const uint8_t *bottom, uint32_t width, const struct suppress_columns *columns,
+                      const struct suppress_row *row);
+
 // Bits of the candidates and of the strong ones of `row`, SUPPRESS_BLOCKS(width) words of each.
-void suppress_row(const struct suppress_row *above, const struct suppress_row *row,
-                  const struct suppress_row *below, uint32_t width,
+void suppress_row(const struct suppress_make *make, const struct suppress_row *above,
+                  const struct suppress_row *row, const struct suppress_row *below, uint32_t width,
                   const struct suppress_limits *limits, uint64_t *candidates, uint64_t *strong);

@@ -1,5 +1,4 @@
-// The canny view against pictures worked by hand, its gradients against the definition in whole
-// numbers, and its memory failing in turn.
+// The canny view against pictures worked by hand, and its memory failing in turn.
 #include "unit.h"
 
 #include "kernels/view.h"
@@ -194,60 +193,6 @@ static void test_every_format_gives_the_same_edges_in_limited_range(void **state
     }
 }
 
-// The definition in 64 bit: |gy| 2^15 against 13573 |gx| and (13573 + 2^16) |gx|.
-static enum suppress_direction direction_of(int64_t gx, int64_t gy)
-{
-    int64_t x = gx < 0 ? -gx : gx, y = (gy < 0 ? -gy : gy) * 32768;
-
-    return y < 13573 * x             ? SUPPRESS_HORIZONTAL
-           : y > (13573 + 65536) * x ? SUPPRESS_VERTICAL
-           : (gx ^ gy) < 0           ? SUPPRESS_RISING
-                                     : SUPPRESS_FALLING;
-}
-
-// Crosses of three columns side by side: in the middle of each gx = 2 a + c and
-// gy = 2 b + c, with every a and b from -255 to 255 and c from -255 to 255 in steps of 51.
-static void check_directions(int a, int c)
-{
-    enum { WIDTH = 3 * 511 };
-    static uint8_t rows[3][WIDTH];
-    static int32_t gradients[WIDTH + 256], peaks[SUPPRESS_BLOCKS(WIDTH)];
-    static int16_t sums[WIDTH + 256], differences[WIDTH + 256];
-    const struct suppress_columns columns = {sums + 64, differences + 64};
-    const struct suppress_row row = {gradients + 64, peaks};
-
-    for (int b = -255; b <= 255; b++) {
-        int x = 3 * (b + 255) + 1;
-
-        rows[1][x - 1] = (uint8_t)(a < 0 ? -a : 0);
-        rows[1][x + 1] = (uint8_t)(a > 0 ? a : 0);
-        rows[0][x] = (uint8_t)(b < 0 ? -b : 0);
-        rows[2][x] = (uint8_t)(b > 0 ? b : 0);
-        rows[0][x - 1] = (uint8_t)(c < 0 ? -c : 0);
-        rows[2][x + 1] = (uint8_t)(c > 0 ? c : 0);
-    }
-    suppress_measure(rows[0], rows[1], rows[2], WIDTH, &columns, &row);
-    for (int b = -255; b <= 255; b++) {
-        int gx = 2 * a + c, gy = 2 * b + c, n = gx * gx + gy * gy;
-        int32_t found = row.gradients[3 * (b + 255) + 1];
-
-        assert_int_equal(found >> 2, n);
-        if (n != 0 && (found & 3) != (int32_t)direction_of(gx, gy)) {
-            fail_msg("gx %d gy %d: direction %d", gx, gy, found & 3);
-        }
-    }
-}
-
-static void test_directions_are_those_of_whole_numbers(void **state)
-{
-    (void)state;
-    for (int a = -255; a <= 255; a++) {
-        for (int c = -255; c <= 255; c += 51) {
-            check_directions(a, c);
-        }
-    }
-}
-
 static void test_limits_are_squares_rounded_down(void **state)
 {
     static const struct {
@@ -305,7 +250,6 @@ int main(void)
         cmocka_unit_test(test_a_threshold_is_over_not_at),
         cmocka_unit_test(test_diagonal_edges_are_compared_across_corners),
         cmocka_unit_test(test_every_format_gives_the_same_edges_in_limited_range),
-        cmocka_unit_test(test_directions_are_those_of_whole_numbers),
         cmocka_unit_test(test_limits_are_squares_rounded_down),
         cmocka_unit_test(test_a_canny_view_without_memory_fails_cleanly),
     };
