@@ -1,6 +1,13 @@
 // One pass over the frame: a gray row comes in, the row of gradients above it is done, the row of
 // candidates above that one, and what hysteresis knows at that point. A second pass over the bits
 // finishes the hysteresis, a third writes the picture. Between them lie 2 bits a pixel.
+//
+// The floor, in vector operations for 32 pixels with AVX-512: 12 to add columns, 34 for gradients
+// and directions; where a block of 64 has a gradient over the low threshold, 44 to compare
+// neighbours, and 30 plain ones in a word of hysteresis that has candidates; 8 to write a word that
+// is not flat. So 128 where all is candidates, as in noise, and 50 where nothing is: 1.3 and 0.5
+// cycles a pixel at 3 operations a cycle. All of it works on rows in L1; the frame is read once and
+// the output written once.
 #include "kernels/canny.h"
 
 #include "kernels/hysteresis.h"
@@ -157,15 +164,28 @@ static void find_edges(const struct canny_work *work, const struct frame *input)
     hysteresis_finish(work->hysteresis);
 }
 
+// Most words of a real picture hold no edge.
+static void write_word(const struct canny_work *work, uint64_t edges, size_t width, uint8_t *output)
+{
+    if (edges == 0) {
+        memset(output, work->pixels[0][0], width);
+        return;
+    }
+    for (; width >= 8; width -= 8, output += 8, edges >>= 8) {
+        memcpy(output, work->pixels[edges & 255], 8);
+    }
+    memcpy(output, work->pixels[edges & 255], width);
+}
+
 static void write_row(const struct canny_work *work, const uint64_t *edges, uint8_t *output)
 {
-    uint32_t x = 0;
+    size_t x = 0;
 
-    for (; x + 8 <= work->width; x += 8) {
-        memcpy(output + x, work->pixels[edges[x / 64] >> x % 64 & 255], 8);
+    for (; x + SUPPRESS_BLOCK <= work->width; x += SUPPRESS_BLOCK) {
+        write_word(work, *edges++, SUPPRESS_BLOCK, output + x);
     }
     if (x < work->width) {
-        memcpy(output + x, work->pixels[edges[x / 64] >> x % 64 & 255], work->width - x);
+        write_word(work, *edges, work->width - x, output + x);
     }
 }
 
