@@ -50,7 +50,13 @@ UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c)) \
-         $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c))
+         $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c)) \
+         $(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1
+# The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
+FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fake_cuda/*.c))
+FAKE_CUDA_IMAGES := $(BUILD)/tests/fake_cuda/gpu_images.o
+FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fake_cuda/%)
+FAKE_CUDA_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,gpu% cuda% fake_cuda),$(UNIT_TESTS))
 
 # The kernels: exact machine code for every GPU of DESIGN this nvcc knows, PTX of the newest for those
 # to come. Without nvcc the images are empty, and edged says that it was built so.
@@ -64,8 +70,12 @@ FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c)
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
+GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
-.PHONY: check-gpu bench-gpu
+# What drives a bundle on a machine with a GPU.
+DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
+
+.PHONY: check-gpu bench-gpu bundle bundle-tests check-bundle
 .PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -92,7 +102,7 @@ check-unit: $(UNIT_TESTS) $(FAKES) ## every module by itself
 check-golden: $(PROGRAMS) ## results on real pictures, bit for bit against OpenCV
 	@$(PYTEST) tests/golden
 
-check-e2e: $(PROGRAMS) $(FAKES) ## the real programs with real clients on loopback
+check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
 	@$(PYTEST) tests/e2e
 
 check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
@@ -109,6 +119,15 @@ check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit ag
 
 bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--json for machines
 	@$(BUILD)/gpu/tests/gpu/bench_gpu $(BENCH)
+
+bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
+	@EDGED_BUILD=$(BUILD) scripts/bundle
+
+bundle-tests: $(PROGRAMS) $(DAEMON_TESTS) ## the same with what tests/gpu/daemon_check.py drives it by
+	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --output $(BUILD)/bundle-tests.tar.gz
+
+check-bundle: bundle-tests $(FAKES) ## the bundle in an empty root; daemon_check.py without a GPU
+	@$(PYTEST) tests/bundle
 
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
@@ -129,7 +148,10 @@ lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
 $(BUILD)/edged: $(BUILD)/daemon/front/main.o $(LIBRARY)
 $(BUILD)/edged-camera: $(BUILD)/daemon/camera/main.o $(LIBRARY)
 $(BUILD)/edgectl: $(BUILD)/daemon/ctl/main.o $(LIBRARY)
-$(PROGRAMS):
+$(BUILD)/tests/fake_cuda/edged: $(BUILD)/daemon/front/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
+$(BUILD)/tests/fake_cuda/edged-camera: $(BUILD)/daemon/camera/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
+$(BUILD)/tests/fake_cuda/edgectl: $(BUILD)/daemon/ctl/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
+$(PROGRAMS) $(FAKE_CUDA_PROGRAMS):
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(LIBRARY): $(OBJECTS)
@@ -142,9 +164,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.fatbin: %.cu kernels/gradient_cuda.h kernels/gray.cuh $(BUILD)/flags
+$(BUILD)/%.fatbin: %.cu $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
+	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: $(FATBINS)
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: private CFLAGS += -Wa,-I$(BUILD)/kernels
@@ -155,7 +177,7 @@ $(BUILD)/gpu/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(addprefix $(BUILD)/gpu/tests/gpu/,npp.o pictures.o)
+$(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(GPU_HELPERS)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
 # Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.
@@ -164,13 +186,41 @@ $(BUILD)/flags: FORCE
 	@echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' | cmp -s - $@ || echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' >$@
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
-	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LDLIBS) -lcmocka
 
 $(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# A driver that forwards to the real one, and provokes the faults of faulty.cu.
+$(BUILD)/tests/gpu/faulty/libcuda.so.1: $(BUILD)/tests/gpu/faulty_driver.o
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-Bsymbolic -o $@ $^ -ldl
+$(BUILD)/tests/gpu/faulty_driver.o: $(BUILD)/tests/gpu/faulty.fatbin
+$(BUILD)/tests/gpu/faulty_driver.o: private CFLAGS += -Wa,-I$(BUILD)/tests/gpu
+-include $(addprefix $(BUILD)/tests/gpu/,daemon_client.d pattern_code.d faulty_driver.d)
+
 $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Objects come before the library when tests are linked: its own images stay out.
+$(FAKE_CUDA_TESTS): $(FAKE_CUDA_IMAGES) | $(FAKES)
+
+$(FAKE_CUDA_IMAGES): kernels/gpu_images.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@for image in $(basename $(notdir $(FATBINS))); do echo "no code" >$(@D)/$$image.fatbin; done
+	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Wa,-I$(@D) -c -o $@ $<
+
+$(BUILD)/tests/fake_cuda/kernels.o: OPTIMIZE = -O3 -fno-math-errno
+
+$(BUILD)/tests/fake_cuda/libcuda.so.1: tests/fake_cuda/exports.map
+$(BUILD)/tests/fake_cuda/old/libcuda.so.1: tests/fake_cuda/exports_old.map
+$(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: $(FAKE_CUDA_OBJECTS) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-Bsymbolic \
+		-Wl,--version-script,$(filter %.map,$^) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter-out %.map,$^) -lm
 
 $(BUILD)/tests/fake_v4l2/%.so: $(BUILD)/tests/fake_v4l2/%.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
@@ -195,4 +245,5 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d,$(FAKES:=.d)) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d)
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d %.so.1.d,$(FAKES:=.d)) \
+         $(FAKE_CUDA_OBJECTS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

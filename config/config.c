@@ -166,7 +166,7 @@ static void format_group(FILE *file, const struct schema_group *group, const voi
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
 
-        if (key->used_by && !(key->used_by & 1U << selected)) {
+        if ((key->used_by && !(key->used_by & 1U << selected)) || schema_is_unset(key, object)) {
             continue;
         }
         fprintf(file, "%*s%s = ", depth * 2, "", key->name);

@@ -89,6 +89,9 @@ enum config_kernel {
     CONFIG_KERNEL_COUNT,
 };
 
+// Most threads a block can have on any GPU; a device or a kernel may allow fewer.
+#define CONFIG_BLOCK_THREADS_MAX 1024
+
 // Threads a block, x and y; {0, 0}: what is good for the GPU.
 struct config_block {
     int x, y;
@@ -141,6 +144,8 @@ const char *config_memory_name(enum config_memory memory);
 const char *config_source_name(enum config_source source);
 const char *config_view_kind_name(enum config_view_kind kind);
 const char *config_encoder_name(enum config_encoder encoder);
+// The kernel's key in the group "kernels" ("gradient").
+const char *config_kernel_name(enum config_kernel kernel);
 
 // Generated documents, both driven by the schema table.
 int config_write_example(FILE *file);  // config/edged.conf

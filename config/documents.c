@@ -85,31 +85,59 @@ static void example_value(FILE *file, const struct schema_key *key, const void *
     case SCHEMA_CONTROLS:
         fputs("{ }", file);
         break;
+    case SCHEMA_BLOCK:
+        fputs("[32, 8]", file); // an example: the default is no value
+        break;
     default:
         schema_print_value(file, key, object);
     }
+}
+
+static void example_key(FILE *file, const struct schema_group *group, const struct schema_key *key,
+                        const void *object, int indent)
+{
+    bool idle = key->used_by && !(key->used_by & 1U << schema_selected(group, object));
+    _cleanup_(cleanup_free) char *text = key->type == SCHEMA_GROUP ? NULL : facts(group, key);
+
+    print_comment(file, indent, key->help);
+    if (text) {
+        print_comment(file, indent, text);
+    }
+    fprintf(file, "%*s%s%s = ", indent, "", idle ? "# " : "", key->name);
+    example_value(file, key, object, indent);
+    fputs(";\n", file);
 }
 
 // Every key of the group as it stands in `object`; those without effect there commented out.
 static void example_group(FILE *file, const struct schema_group *group, const void *object,
                           int indent)
 {
-    unsigned selected = schema_selected(group, object);
-
     for (size_t i = 0; i < group->key_count; i++) {
-        const struct schema_key *key = &group->keys[i];
-        bool idle = key->used_by && !(key->used_by & 1U << selected);
-        _cleanup_(cleanup_free) char *text = key->type == SCHEMA_GROUP ? NULL : facts(group, key);
-
         fputs(i ? "\n" : "", file);
-        print_comment(file, indent, key->help);
-        if (text) {
-            print_comment(file, indent, text);
-        }
-        fprintf(file, "%*s%s%s = ", indent, "", idle ? "# " : "", key->name);
-        example_value(file, key, object, indent);
-        fputs(";\n", file);
+        example_key(file, group, &group->keys[i], object, indent);
     }
+}
+
+// A key at the top that has no value, commented out as a whole.
+static int example_unset(FILE *file, const struct schema_key *key, const void *object)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    if (!stream) {
+        return -ENOMEM;
+    }
+    example_key(stream, &schema_root, key, object, 0);
+    if (ferror(stream) | fclose(stream)) {
+        return -ENOMEM;
+    }
+    for (char *rest = text, *line = strsep(&rest, "\n"); rest; line = strsep(&rest, "\n")) {
+        const char *mark = *line == '#' ? "" : *line ? "# " : "#";
+
+        fprintf(file, "%s%s\n", mark, line);
+    }
+    return 0;
 }
 
 int config_write_example(FILE *file)
@@ -126,8 +154,17 @@ int config_write_example(FILE *file)
         "# @include \"FILE\" at the start of a line takes in another file, relative to this one.\n"
         "\n",
         file);
-    example_group(file, &schema_root, config, 0);
-    return ferror(file) ? -EIO : 0;
+    for (size_t i = 0; i < schema_root.key_count && r == 0; i++) {
+        const struct schema_key *key = &schema_root.keys[i];
+
+        fputs(i ? "\n" : "", file);
+        if (schema_is_unset(key, config)) {
+            r = example_unset(file, key, config);
+        } else {
+            example_key(file, &schema_root, key, config, 0);
+        }
+    }
+    return r == 0 && ferror(file) ? -EIO : r;
 }
 
 // Text in roff: a hyphen stays a hyphen, a backslash and an opening dot or quote are no command.

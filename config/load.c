@@ -152,10 +152,19 @@ static int read_controls(struct problems *problems, const config_setting_t *sett
 static int read_scalar(struct problems *problems, const config_setting_t *setting,
                        const struct schema_key *key, void *object)
 {
+    struct schema_value elements[SCHEMA_ELEMENTS_MAX];
     struct schema_value value = value_of(setting);
     struct error error = {0};
-    int r = schema_assign(key, object, &value, &error);
+    int r;
 
+    if (value.kind == SCHEMA_VALUE_LIST || value.kind == SCHEMA_VALUE_ARRAY) {
+        value.elements = elements;
+        value.count = (size_t)config_setting_length(setting);
+    }
+    for (size_t i = 0; i < value.count && i < SCHEMA_ELEMENTS_MAX; i++) {
+        elements[i] = value_of(config_setting_get_elem(setting, (unsigned)i));
+    }
+    r = schema_assign(key, object, &value, &error);
     if (r == -EINVAL) {
         problems_error(problems, setting, NULL, "%s", error.text);
         r = 0;

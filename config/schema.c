@@ -222,14 +222,67 @@ static const struct schema_group control_group = {
     .key_count = ARRAY_LENGTH(control_keys),
 };
 
+#define BLOCK_KEY(kernel)                                                                          \
+    [kernel] = {{"block", SCHEMA_BLOCK, .offset = offsetof(struct config, blocks[kernel]),         \
+                 .minimum = 1, .maximum = CONFIG_BLOCK_THREADS_MAX,                                \
+                 .default_note = "chosen for the GPU", .help = "Threads a block, x and y."}}
+static const struct schema_key block_keys[CONFIG_KERNEL_COUNT][1] = {
+    BLOCK_KEY(CONFIG_KERNEL_GRADIENT),
+    BLOCK_KEY(CONFIG_KERNEL_GRAY),
+    BLOCK_KEY(CONFIG_KERNEL_CONVERT),
+};
+
+#define GRADIENT_HELP "From a camera's picture to its edges: the view \"edges\"."
+#define GRAY_HELP "From a camera's picture to its luma: the view \"gray\"."
+#define CONVERT_HELP "From a camera's format to the encoder's: the view \"camera\"."
+#define BLOCK_GROUP(kernel, name, text)                                                            \
+    [kernel] = {                                                                                   \
+        .title = "kernels." name, .help = (text), .keys = block_keys[kernel], .key_count = 1}
+static const struct schema_group block_groups[CONFIG_KERNEL_COUNT] = {
+    BLOCK_GROUP(CONFIG_KERNEL_GRADIENT, "gradient", GRADIENT_HELP),
+    BLOCK_GROUP(CONFIG_KERNEL_GRAY, "gray", GRAY_HELP),
+    BLOCK_GROUP(CONFIG_KERNEL_CONVERT, "convert", CONVERT_HELP),
+};
+
+#define KERNEL_KEY(kernel, name, text)                                                             \
+    [kernel] = {name, SCHEMA_GROUP, .group = &block_groups[kernel], .help = (text)}
+static const struct schema_key kernel_keys[CONFIG_KERNEL_COUNT] = {
+    KERNEL_KEY(CONFIG_KERNEL_GRADIENT, "gradient", GRADIENT_HELP),
+    KERNEL_KEY(CONFIG_KERNEL_GRAY, "gray", GRAY_HELP),
+    KERNEL_KEY(CONFIG_KERNEL_CONVERT, "convert", CONVERT_HELP),
+};
+#define KERNELS_HELP                                                                               \
+    "The CUDA kernels' block sizes: how many threads, x and y, one processor of the GPU takes on " \
+    "together. Every block computes the same picture, at its own speed; \"edgectl tune\" "         \
+    "measures "                                                                                    \
+    "which is best. A reload changes blocks between two frames, without a new camera process. A "  \
+    "block that the device or the kernel cannot run is refused with a message, and the one "       \
+    "before "                                                                                      \
+    "stays."
+static const struct schema_group kernels_group = {
+    .title = "kernels",
+    .help = KERNELS_HELP,
+    .keys = kernel_keys,
+    .key_count = ARRAY_LENGTH(kernel_keys),
+};
+
 static const struct schema_key root_keys[] = {
     {"backend", SCHEMA_WORD, .offset = offsetof(struct config, backend), .words = backend_words,
-     .default_text = "auto", .help = "What computes the views; auto takes CUDA where it works."},
+     .default_text = "auto",
+     .help =
+         "What computes the views. auto is the GPU where CUDA works, else the CPU; cuda is the "
+         "same with a warning when it has to be the CPU; cpu leaves the GPU alone. When a GPU "
+         "fails the CPU goes on at once, and the GPU is tried again after 1 s, 2 s, up to 60 s."},
     {"memory", SCHEMA_WORD, .offset = offsetof(struct config, memory), .words = memory_words,
      .default_text = "auto",
-     .help = "The kind of memory frames live in; auto takes the fastest that passes its test."},
+     .help = "The memory that camera, GPU and encoder share a frame in. registered is edged's own, "
+             "made known to the GPU; pinned is the driver's; managed is the kind that the GPU "
+             "caches and the driver moves; host is plain memory, with which the CPU computes. A "
+             "kind that fails its test at the start is replaced by the next; auto begins with "
+             "registered."},
     {"rtsp", SCHEMA_GROUP, .group = &rtsp_group, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &control_group, .help = "The status socket."},
+    {"kernels", SCHEMA_GROUP, .group = &kernels_group, .help = KERNELS_HELP},
     {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,
      .maximum = 64, .count_offset = offsetof(struct config, camera_count), .group = &schema_camera,
      .default_note = "one camera \"front\"", .help = "The cameras."},
@@ -293,4 +346,9 @@ const char *config_view_kind_name(enum config_view_kind kind)
 const char *config_encoder_name(enum config_encoder encoder)
 {
     return encoder_words[encoder];
+}
+
+const char *config_kernel_name(enum config_kernel kernel)
+{
+    return kernel_keys[kernel].name;
 }

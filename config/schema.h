@@ -16,6 +16,7 @@ enum schema_type {
     SCHEMA_INTEGER,  // int
     SCHEMA_NUMBER,   // double; integers are accepted
     SCHEMA_WORD,     // an enum; words[value]
+    SCHEMA_BLOCK,    // struct config_block; not set: {0, 0}
     SCHEMA_GROUP,    // keys of their own, in the same struct
     SCHEMA_LIST,     // pointer to elements at `offset`, size_t at `count_offset`
     SCHEMA_CONTROLS, // a group of free names: struct config_control as in SCHEMA_LIST
@@ -32,7 +33,7 @@ struct schema_key {
     enum schema_type type;
     bool even;                // INTEGER: no odd ones
     const char *unit;         // "pixels"; NULL: none
-    double minimum, maximum;  // INTEGER, NUMBER, and the elements of a LIST, both included
+    double minimum, maximum;  // INTEGER, NUMBER, each of a BLOCK, the elements of a LIST, included
     const char *const *words; // WORD: by enum value, NULL at the end
     const struct schema_rule *rule;
     const char *default_text;         // as config_view_set() takes it; NULL: `default_note`

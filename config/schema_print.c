@@ -1,4 +1,5 @@
 // Schema values as text: for the file, for messages and for the documents.
+#include "config/config.h"
 #include "config/schema_value.h"
 #include "config/suggest.h"
 
@@ -53,6 +54,7 @@ void schema_print_number(FILE *file, double number)
 void schema_print_value(FILE *file, const struct schema_key *key, const void *object)
 {
     const void *value = (const char *)object + key->offset;
+    const struct config_block *block = value;
     double number;
 
     switch (key->type) {
@@ -69,6 +71,9 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
         break;
     case SCHEMA_WORD:
         schema_print_quoted(file, key->words[*(const unsigned *)value], SIZE_MAX);
+        break;
+    case SCHEMA_BLOCK:
+        fprintf(file, "[%d, %d]", block->x, block->y);
         break;
     case SCHEMA_GROUP:
     case SCHEMA_LIST:
@@ -106,6 +111,10 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
     case SCHEMA_WORD:
         print_words(file, key);
         break;
+    case SCHEMA_BLOCK:
+        fprintf(file, "[x, y], two integers from %.0f to %.0f, x * y at most %d (threads)",
+                key->minimum, key->maximum, CONFIG_BLOCK_THREADS_MAX);
+        break;
     case SCHEMA_GROUP:
         fputs("a group { … }", file);
         break;
@@ -118,8 +127,26 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
     }
 }
 
+static void print_got(FILE *file, const struct schema_value *value, bool with_type);
+
+static void print_elements(FILE *file, const struct schema_value *value)
+{
+    size_t shown = value->count < SCHEMA_ELEMENTS_MAX ? value->count : SCHEMA_ELEMENTS_MAX;
+
+    for (size_t i = 0; i < shown; i++) {
+        const struct schema_value *element = &value->elements[i];
+        bool nested = element->kind == SCHEMA_VALUE_LIST || element->kind == SCHEMA_VALUE_ARRAY;
+
+        fputs(i ? ", " : "", file);
+        print_got(file, element, nested);
+    }
+    fputs(shown < value->count ? ", …" : "", file);
+}
+
 static void print_got(FILE *file, const struct schema_value *value, bool with_type)
 {
+    bool list = value->kind == SCHEMA_VALUE_LIST;
+
     switch (value->kind) {
     case SCHEMA_VALUE_INTEGER:
         fprintf(file, "%s%lld", with_type ? "the integer " : "", value->integer);
@@ -139,10 +166,14 @@ static void print_got(FILE *file, const struct schema_value *value, bool with_ty
         fputs("a group { … }", file);
         break;
     case SCHEMA_VALUE_LIST:
-        fputs("a list ( … )", file);
-        break;
     case SCHEMA_VALUE_ARRAY:
-        fputs("an array [ … ]", file);
+        if (with_type) {
+            fputs(list ? "a list ( … )" : "an array [ … ]", file);
+            break;
+        }
+        fputc(list ? '(' : '[', file);
+        print_elements(file, value);
+        fputc(list ? ')' : ']', file);
         break;
     }
 }
@@ -162,6 +193,8 @@ bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
         return kind == SCHEMA_VALUE_GROUP;
     case SCHEMA_LIST:
         return kind == SCHEMA_VALUE_LIST;
+    case SCHEMA_BLOCK:
+        return kind == SCHEMA_VALUE_LIST || kind == SCHEMA_VALUE_ARRAY;
     }
     return false;
 }

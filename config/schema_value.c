@@ -45,6 +45,30 @@ static bool in_range(const struct schema_key *key, double number)
     return number >= key->minimum && number <= key->maximum;
 }
 
+static int assign_block(const struct schema_key *key, void *object,
+                        const struct schema_value *value, struct error *error)
+{
+    long long threads = 1;
+
+    if (value->count != 2) {
+        return refuse(key, value, error);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const struct schema_value *element = &value->elements[i];
+
+        if (element->kind != SCHEMA_VALUE_INTEGER || !in_range(key, (double)element->integer)) {
+            return refuse(key, value, error);
+        }
+        threads *= element->integer;
+    }
+    if (threads > CONFIG_BLOCK_THREADS_MAX) {
+        return refuse(key, value, error);
+    }
+    *(struct config_block *)field(key, object) =
+        (struct config_block){(int)value->elements[0].integer, (int)value->elements[1].integer};
+    return 0;
+}
+
 int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
                   struct error *error)
 {
@@ -79,6 +103,8 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
             }
         }
         return refuse(key, value, error);
+    case SCHEMA_BLOCK:
+        return assign_block(key, object, value, error);
     case SCHEMA_GROUP:
     case SCHEMA_LIST:
     case SCHEMA_CONTROLS:
@@ -133,6 +159,22 @@ int schema_set_defaults(const struct schema_group *group, void *object)
         }
     }
     return 0;
+}
+
+bool schema_is_unset(const struct schema_key *key, const void *object)
+{
+    if (key->type == SCHEMA_BLOCK) {
+        return ((const struct config_block *)((const char *)object + key->offset))->x == 0;
+    }
+    if (key->type != SCHEMA_GROUP) {
+        return false;
+    }
+    for (size_t i = 0; i < key->group->key_count; i++) {
+        if (!schema_is_unset(&key->group->keys[i], object)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count)

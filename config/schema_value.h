@@ -8,17 +8,22 @@ enum schema_value_kind {
     SCHEMA_VALUE_NUMBER,
     SCHEMA_VALUE_BOOLEAN,
     SCHEMA_VALUE_STRING,
-    SCHEMA_VALUE_GROUP, // of these three only the kind matters
+    SCHEMA_VALUE_GROUP, // only the kind matters
     SCHEMA_VALUE_LIST,
     SCHEMA_VALUE_ARRAY,
 };
+
+// So many elements of a list or an array are looked at, and shown.
+#define SCHEMA_ELEMENTS_MAX 4
 
 // What stands in a file, before it is known whether it fits.
 struct schema_value {
     enum schema_value_kind kind;
     long long integer; // INTEGER, BOOLEAN (0 or 1)
     double number;
-    const char *string; // not owned
+    const char *string;                  // not owned
+    const struct schema_value *elements; // LIST, ARRAY: up to SCHEMA_ELEMENTS_MAX, not owned
+    size_t count;                        // of all elements
 };
 
 // Stores `value` in the field of a scalar key in `object`, freeing what was there. -EINVAL with
@@ -39,6 +44,10 @@ void schema_clear(const struct schema_group *group, void *object);
 // the key's group, or struct config_control, bytes apart.
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count);
 void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count);
+
+// Whether there is no value, so that the key stands in no file: a BLOCK that is not set, a group
+// of nothing else.
+bool schema_is_unset(const struct schema_key *key, const void *object);
 
 // Whether a key takes values of that kind at all.
 bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind);

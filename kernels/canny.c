@@ -203,4 +203,4 @@ static void run_frame(const struct stage *stage, const struct frame *input, stru
 }
 
 const struct stage_ops canny_ops = {
-    .name = "canny", .gray = true, .init = init, .finish = finish, .run_frame = run_frame};
+    .name = "canny", .init = init, .finish = finish, .run_frame = run_frame};

@@ -204,7 +204,7 @@ static void reorder_xr24(const uint8_t *restrict row, size_t width, uint8_t *res
     }
 }
 
-static const struct {
+static const struct conversion {
     const char *input, *output;
     convert_row *row; // NULL: luma as it is
     convert_chroma *chroma;
@@ -217,20 +217,34 @@ static const struct {
     {"BGR3", "RGB3", reorder_bgr3, NULL},     {"XR24", "RGB3", reorder_xr24, NULL},
 };
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+static const struct conversion *find(const struct stage_setup *setup, struct error *error)
 {
-    const struct pixel_format *input = setup->input->format;
+    const char *input = setup->input->format->name, *output = setup->output->name;
 
     for (size_t i = 0; i < ARRAY_LENGTH(table); i++) {
-        if (strcmp(table[i].input, input->name) == 0 &&
-            strcmp(table[i].output, setup->output->name) == 0) {
-            stage->convert.row = table[i].row ? table[i].row : gray_row_for(input);
-            stage->convert.chroma = table[i].chroma;
-            return 0;
+        if (strcmp(table[i].input, input) == 0 && strcmp(table[i].output, output) == 0) {
+            return &table[i];
         }
     }
-    return error_set(error, -ENOTSUP, "no conversion of %s pictures to %s", input->name,
-                     setup->output->name);
+    error_set(error, -ENOTSUP, "no conversion of %s pictures to %s", input, output);
+    return NULL;
+}
+
+int convert_check(const struct stage_setup *setup, struct error *error)
+{
+    return find(setup, error) ? 0 : -ENOTSUP;
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    const struct conversion *conversion = find(setup, error);
+
+    if (!conversion) {
+        return -ENOTSUP;
+    }
+    stage->convert.row = conversion->row ? conversion->row : gray_row_for(setup->input->format);
+    stage->convert.chroma = conversion->chroma;
+    return 0;
 }
 
 static void run_frame(const struct stage *stage, const struct frame *input, struct frame *output,

@@ -16,8 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct error;
 struct frame;
 struct stage_ops;
+struct stage_setup;
 
 // One row of plane 0: `width` pixels.
 typedef void convert_row(const uint8_t *restrict row, size_t width, uint8_t *restrict output);
@@ -29,5 +31,8 @@ struct convert {
     convert_row *row;
     convert_chroma *chroma; // NULL for RGB3
 };
+
+// Whether there is such a conversion. 0 or -ENOTSUP.
+int convert_check(const struct stage_setup *setup, struct error *error);
 
 extern const struct stage_ops convert_ops;

@@ -27,6 +27,7 @@ enum {
     CUDA_ATTRIBUTE_INTEGRATED = 18,
     CUDA_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
     CUDA_ATTRIBUTE_L2_CACHE_SIZE = 38,
+    CUDA_ATTRIBUTE_MULTIPROCESSOR_THREADS = 39,
     CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CUDA_ATTRIBUTE_MANAGED_MEMORY = 83,
@@ -58,6 +59,8 @@ enum { CUDA_ATTACH_GLOBAL = 1, CUDA_ATTACH_HOST = 2, CUDA_ATTACH_SINGLE = 4 };
       (struct CUfunc_st * *function, struct CUmod_st * module, const char *name))                  \
     X(function_attribute, cuFuncGetAttribute,                                                      \
       (int *value, int attribute, struct CUfunc_st *function))                                     \
+    X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                      \
+      (int *blocks, struct CUfunc_st *function, int threads, size_t shared_bytes))                 \
     X(launch, cuLaunchKernel,                                                                      \
       (struct CUfunc_st * function, unsigned grid_x, unsigned grid_y, unsigned grid_z,             \
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \

@@ -53,6 +53,7 @@ static int read_info(struct gpu *gpu, struct error *error)
     info->concurrent_managed_access = attribute(gpu, CUDA_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
     info->block_x_max = attribute(gpu, CUDA_ATTRIBUTE_MAX_BLOCK_DIM_X);
     info->block_y_max = attribute(gpu, CUDA_ATTRIBUTE_MAX_BLOCK_DIM_Y);
+    info->multiprocessor_threads = attribute(gpu, CUDA_ATTRIBUTE_MULTIPROCESSOR_THREADS);
     return 0;
 }
 
@@ -190,11 +191,10 @@ int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
     return error_set(error, -ENOENT, "no kernel %s", name);
 }
 
-int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, unsigned x, unsigned y,
+int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct config_block block,
                     struct error *error)
 {
-    unsigned x_max = (unsigned)gpu->info.block_x_max, y_max = (unsigned)gpu->info.block_y_max;
-    int threads_max = 0;
+    int x_max = gpu->info.block_x_max, y_max = gpu->info.block_y_max, threads_max = 0;
     int r =
         check(gpu, gpu->driver.function_attribute(&threads_max, CUDA_FUNCTION_MAX_THREADS, kernel),
               "asking a kernel's limits", error);
@@ -202,14 +202,13 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, unsigned x,
     if (r < 0) {
         return r;
     }
-    if (x < 1 || x > x_max || y < 1 || y > y_max) {
-        return error_set(error, -EINVAL, "block [%u, %u]: this GPU takes 1 to %u by 1 to %u", x, y,
-                         x_max, y_max);
+    if (block.x < 1 || block.x > x_max || block.y < 1 || block.y > y_max) {
+        return error_set(error, -EINVAL, "this GPU takes [1 to %d, 1 to %d]", x_max, y_max);
     }
-    if ((uint64_t)x * y > (uint64_t)threads_max) {
+    if ((int64_t)block.x * block.y > threads_max) {
         return error_set(error, -EINVAL,
-                         "block [%u, %u]: %llu threads, this kernel takes at most %d", x, y,
-                         (unsigned long long)x * y, threads_max);
+                         "that makes %lld threads, this kernel takes at most %d on this GPU",
+                         (long long)block.x * block.y, threads_max);
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 // replaced.
 #pragma once
 
+#include "config/config.h"
 #include "kernels/cuda_driver.h"
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct gpu_info {
     bool can_manage;                // managed memory exists
     bool concurrent_managed_access; // the CPU may touch it while kernels run
     int block_x_max, block_y_max;
+    int multiprocessor_threads; // that run at once on one
 };
 
 // Opens the first GPU and loads the kernels. -ENODEV (no driver, no GPU), -ENOSYS (driver too old),
@@ -48,9 +50,9 @@ struct CUstream_st *gpu_stream(const struct gpu *gpu);
 int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
                struct CUfunc_st **ret_kernel);
 
-// Whether `kernel` can be launched in blocks of x by y threads: both at least 1, within the
-// device's limits and the kernel's own (registers). -EINVAL with the limit in `error`.
-int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, unsigned x, unsigned y,
+// Whether `kernel` can be launched in such blocks: within the device's limits and the kernel's own
+// (registers). -EINVAL with the limit in `error`.
+int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct config_block block,
                     struct error *error);
 
 // Waits until the stream is idle, at most `deadline_ns` (CLOCK_MONOTONIC). -ETIMEDOUT, or the error

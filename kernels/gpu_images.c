@@ -12,13 +12,17 @@
     extern const unsigned char gpu_image_##name[] __attribute__((visibility("hidden")));           \
     extern const unsigned char gpu_image_##name##_end[] __attribute__((visibility("hidden")));
 
+IMAGE(convert)
 IMAGE(gradient)
+IMAGE(gray)
 IMAGE(gpu_probe)
 
 const struct gpu_image *gpu_image_at(size_t index)
 {
     static const struct gpu_image images[] = {
+        {"convert", gpu_image_convert, gpu_image_convert_end},
         {"gradient", gpu_image_gradient, gpu_image_gradient_end},
+        {"gray", gpu_image_gray, gpu_image_gray_end},
         {"gpu_probe", gpu_image_gpu_probe, gpu_image_gpu_probe_end},
     };
 

@@ -25,6 +25,12 @@ static bool may_call(const struct gpu_memory *memory)
     return !gpu_is_lost(memory->gpu) && gpu_enter(memory->gpu, NULL) == 0;
 }
 
+// What is to be released is, even where the context cannot be entered: it may be current already.
+static bool may_release(const struct gpu_memory *memory)
+{
+    return may_call(memory) || !gpu_is_lost(memory->gpu);
+}
+
 static int registered_allocate(void *context, size_t size, void **ret_memory)
 {
     const struct gpu_memory *memory = context;
@@ -53,7 +59,7 @@ static void registered_release(void *context, void *block, size_t size)
 {
     const struct gpu_memory *memory = context;
 
-    if (may_call(memory)) {
+    if (may_release(memory)) {
         gpu_driver(memory->gpu)->host_unregister(block);
     }
     munmap(block, size);
@@ -82,7 +88,7 @@ static void pinned_release(void *context, void *block, size_t size)
     const struct gpu_memory *memory = context;
 
     (void)size;
-    if (may_call(memory)) {
+    if (may_release(memory)) {
         gpu_driver(memory->gpu)->host_free(block);
     }
 }
@@ -111,7 +117,7 @@ static void managed_release(void *context, void *block, size_t size)
     const struct gpu_memory *memory = context;
 
     (void)size;
-    if (may_call(memory)) {
+    if (may_release(memory)) {
         gpu_driver(memory->gpu)->mem_free((uintptr_t)block);
     }
 }

@@ -11,11 +11,13 @@
 // uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride`
 // apart. Nothing outside the pixels of either is touched.
 //
-// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by 4 rows at (8 x, 4 y), whatever the
-// shape of a block is: threads share nothing. A tile reads 6 rows of 10 pixels, so rows come in 1.5
-// times, the second time out of L1 or L2, but out of DRAM where the GPU caches no pinned memory
-// (Jetson). Eight rows a thread leave too few threads for 1080p: 1.34 instead of 0.97 times a copy
-// on an H200, and gain nothing at 8K. Bytes a pixel: input 1 to 4, output 1.
+// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows at (8 x, rows y),
+// whatever the shape of a block is: threads share nothing. A tile reads 2 rows more than it makes,
+// and a pixel on either side: with 4 rows they come in 1.5 times, the second time out of L1 or L2.
+// Eight rows a thread leave too few threads for 1080p in the GPU's own memory: 1.34 instead of 0.97
+// times a copy on an H200, and gain nothing at 8K. In memory of the host, which GPUs cache badly or
+// not at all, a tile is a column of 16 rows, which come in 1.125 times. Bytes a pixel: input 1 to
+// 4, output 1.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
 // addresses and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same
@@ -38,11 +40,8 @@ namespace {
 constexpr int ROWS = GRADIENT_CUDA_ROWS;
 // Rows on their way before the first is used; more would not fit the registers.
 constexpr int AHEAD = 6;
-// Largest number of threads a block may have: what the registers are limited for.
-constexpr int THREADS_MAX = 1024;
 
 enum norm { L2, L1 };
-enum range { FULL, LIMITED };
 enum gain { UNITY, ANY };
 
 // Two pixels as halves, and back.
@@ -54,6 +53,39 @@ __device__ __forceinline__ half2 pair(uint32_t bits)
 __device__ __forceinline__ uint32_t bits(half2 pair)
 {
     return *reinterpret_cast<uint32_t *>(&pair);
+}
+
+// Eight gray pixels and the neighbour on either side, at the border the pixel itself.
+struct strip {
+    uint32_t words[WORDS], left, right;
+};
+
+// The strip at `x` of row `y`; rows below the picture are its last row.
+template <class format, bool VECTOR>
+__device__ __forceinline__ strip load_strip(const gradient_cuda &p, uint32_t x, uint32_t y)
+{
+    const uint8_t *__restrict__ row =
+        reinterpret_cast<const uint8_t *>(p.input) + (size_t)min(y, p.height - 1) * p.input_stride;
+    const uint8_t *from = row + (size_t)x * format::BYTES;
+    uint32_t last = p.width - 1 - x; // pixel of the row, counted from x
+    strip s;
+
+    load_gray<format, VECTOR>(row, x, p.width, s.words);
+    if constexpr (VECTOR) {
+        s.left = x > 0 ? format::beside(from - format::BYTES) : s.words[0] & 255;
+        s.right = last >= PIXELS ? format::beside(from + PIXELS * format::BYTES)
+                                 : s.words[WORDS - 1] >> 24;
+    } else {
+        s.left = format::luma(x > 0 ? from - format::BYTES : from);
+        s.right = format::luma(from + (size_t)min(last, PIXELS) * format::BYTES);
+#pragma unroll
+        for (int i = 1; i < PIXELS; i++) {
+            if (i > last) {
+                s.words[i / 4] |= s.right << i % 4 * 8;
+            }
+        }
+    }
+    return s;
 }
 
 // One input row's share of gx, right - left, and of gy, left + 2 middle + right. Pairs even, odd,
@@ -146,111 +178,113 @@ __device__ __forceinline__ uint32_t magnitudes(const gradient_cuda &p, half2 gx,
     return bits(__hmin2(__floats2half2_rn(root(a), root(b)), most));
 }
 
-// Four pixels, from lanes (0, 2) and (1, 3).
-template <range RANGE> __device__ __forceinline__ uint32_t finish(uint32_t even, uint32_t odd)
+// Row `y` of a tile, from the rows around it.
+template <norm NORM, range RANGE, gain GAIN>
+__device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uint32_t y,
+                                         bool vector, const slopes &above, const slopes &middle,
+                                         const slopes &below)
 {
-    if (RANGE == FULL) {
-        return __byte_perm(even, odd, 0x6240);
-    }
-    even = even * 219 + 0x00800080; // compose.c has the formula
-    odd = odd * 219 + 0x00800080;
-    even += __byte_perm(even, 0, 0x4341) + 0x10001000;
-    odd += __byte_perm(odd, 0, 0x4341) + 0x10001000;
-    return __byte_perm(even, odd, 0x7351);
-}
+    const half2 two = __float2half2_rn(2.0f);
+    uint8_t *__restrict__ to =
+        reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + x;
+    uint32_t lanes[2 * WORDS], words[WORDS];
 
-template <bool VECTOR>
-__device__ __forceinline__ void store_strip(uint8_t *__restrict__ to,
-                                            const uint32_t (&words)[WORDS], uint32_t count)
-{
-    if (VECTOR) {
-        *reinterpret_cast<vector *>(to) = *reinterpret_cast<const vector *>(words);
-        return;
+#pragma unroll
+    for (int k = 0; k < 2 * WORDS; k++) {
+        half2 gx = __hadd2(__hfma2(middle.across[k], two, above.across[k]), below.across[k]);
+        half2 gy = __hsub2(below.along[k], above.along[k]);
+
+        lanes[k] = magnitudes<NORM, GAIN>(p, gx, gy);
     }
 #pragma unroll
-    for (int i = 0; i < PIXELS; i++) {
-        if (i < count) {
-            to[i] = (uint8_t)(words[i / 4] >> i % 4 * 8);
-        }
+    for (int k = 0; k < WORDS; k++) {
+        words[k] = in_range<RANGE>(lanes[2 * k], lanes[2 * k + 1]);
+    }
+    if (vector) {
+        store_words<true>(to, words, PIXELS);
+    } else {
+        store_words<false>(to, words, p.width - x);
     }
 }
 
-// `COUNT` rows from (x, y) on, of which those below the picture are left out.
-template <class format, norm NORM, range RANGE, gain GAIN, bool VECTOR, int COUNT>
+// ROWS rows from (x, y) on, all within the picture: nearly all input rows are on their way before
+// the first is used.
+template <class format, norm NORM, range RANGE>
 __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
-    const uint8_t *__restrict__ input = reinterpret_cast<const uint8_t *>(p.input);
-    uint8_t *__restrict__ output = reinterpret_cast<uint8_t *>(p.output);
-    strip strips[COUNT + 2];
-    slopes s[COUNT + 2];
+    strip strips[ROWS + 2];
+    slopes s[ROWS + 2];
 
     auto load = [&](int i) {
-        uint32_t above = y + i > 0 ? y + i - 1 : 0;
-        uint32_t row = min(above, p.height - 1);
-
-        strips[i] = load_strip<format, VECTOR>(input + (size_t)row * p.input_stride, x, p.width);
+        strips[i] = load_strip<format, true>(p, x, y + i > 0 ? y + i - 1 : 0);
     };
 
 #pragma unroll
-    for (int i = 0; i < (AHEAD < COUNT + 2 ? AHEAD : COUNT + 2); i++) {
+    for (int i = 0; i < (AHEAD < ROWS + 2 ? AHEAD : ROWS + 2); i++) {
         load(i);
     }
     s[0] = slopes_of(strips[0]);
     s[1] = slopes_of(strips[1]);
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        const half2 two = __float2half2_rn(2.0f);
-        uint32_t lanes[2 * WORDS], words[WORDS];
-
-        if (i + AHEAD < COUNT + 2) {
+    for (int i = 0; i < ROWS; i++) {
+        if (i + AHEAD < ROWS + 2) {
             load(i + AHEAD);
         }
         s[i + 2] = slopes_of(strips[i + 2]);
-#pragma unroll
-        for (int k = 0; k < 2 * WORDS; k++) {
-            half2 gx =
-                __hadd2(__hfma2(s[i + 1].across[k], two, s[i].across[k]), s[i + 2].across[k]);
-            half2 gy = __hsub2(s[i + 2].along[k], s[i].along[k]);
-
-            lanes[k] = magnitudes<NORM, GAIN>(p, gx, gy);
-        }
-#pragma unroll
-        for (int k = 0; k < WORDS; k++) {
-            words[k] = finish<RANGE>(lanes[2 * k], lanes[2 * k + 1]);
-        }
-        if (y + i < p.height) {
-            store_strip<VECTOR>(output + (size_t)(y + i) * p.output_stride + x, words, p.width - x);
-        }
+        make_row<NORM, RANGE, UNITY>(p, x, y + i, true, s[i], s[i + 1], s[i + 2]);
     }
 }
 
-// The same for tiles that need not be fast: row by row, to stay small.
-template <class format, norm NORM, range RANGE, bool VECTOR>
-__device__ __forceinline__ void make_tile_slowly(const gradient_cuda &p, uint32_t x, uint32_t y)
+// Any number of rows, COUNT at a time, none read twice.
+template <class format, norm NORM, range RANGE, gain GAIN, int COUNT>
+__device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y,
+                                            bool vector)
 {
+    auto load = [&](uint32_t row) {
+        return vector ? load_strip<format, true>(p, x, row) : load_strip<format, false>(p, x, row);
+    };
+    uint32_t end = y + min(p.rows, p.height - y);
+    slopes above = slopes_of(load(y > 0 ? y - 1 : 0));
+    slopes middle = slopes_of(load(y));
+
 #pragma unroll 1
-    for (int i = 0; i < ROWS && y + i < p.height; i++) {
-        make_tile<format, NORM, RANGE, ANY, VECTOR, 1>(p, x, y + i);
+    for (; y < end; y += COUNT) {
+        strip strips[COUNT];
+
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            strips[i] = load(y + i + 1);
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            slopes below = slopes_of(strips[i]);
+
+            if (y + i < end) {
+                make_row<NORM, RANGE, GAIN>(p, x, y + i, vector, above, middle, below);
+            }
+            above = middle;
+            middle = below;
+        }
     }
 }
 
 template <class format, norm NORM, range RANGE>
 __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 {
-    uint32_t x = (blockIdx.x * blockDim.x + threadIdx.x) * PIXELS;
-    uint32_t y = (blockIdx.y * blockDim.y + threadIdx.y) * ROWS;
-    bool vectors = (p.input | p.input_stride) % format::VECTOR_BYTES == 0 &&
-                   (p.output | p.output_stride) % PIXELS == 0;
+    uint32_t x = tile_x(), y = tile_y(p.rows);
+    bool vectors = aligned(p.input | p.input_stride, format::VECTOR_BYTES) &&
+                   aligned(p.output | p.output_stride, PIXELS);
 
     if (x >= p.width || y >= p.height) {
         return;
     }
-    if (!vectors || x + PIXELS > p.width) {
-        make_tile_slowly<format, NORM, RANGE, false>(p, x, y);
-    } else if (!p.unity) {
-        make_tile_slowly<format, NORM, RANGE, true>(p, x, y);
+    vectors &= x + PIXELS <= p.width;
+    if (!vectors || !p.unity) {
+        make_column<format, NORM, RANGE, ANY, 1>(p, x, y, vectors);
+    } else if (p.rows == ROWS && y + ROWS <= p.height) {
+        make_tile<format, NORM, RANGE>(p, x, y);
     } else {
-        make_tile<format, NORM, RANGE, UNITY, true, ROWS>(p, x, y);
+        make_column<format, NORM, RANGE, UNITY, ROWS>(p, x, y, true);
     }
 }
 

@@ -1,13 +1,12 @@
 // What gradient.cu and the C code that launches it agree on: parameters, kernel names, geometry.
-//
-// Included from C and from CUDA, so nothing else of edged is. Device addresses are 64 bit numbers.
 #pragma once
 
-#include <stdint.h>
+#include "kernels/tile_cuda.h"
 
-// A thread makes a tile of so many pixels and rows.
-#define GRADIENT_CUDA_PIXELS 8
+// Rows a thread makes: the number the kernel is fastest with in the GPU's own memory, and the one
+// for memory of the host, where the rows above and below a tile are fetched anew.
 #define GRADIENT_CUDA_ROWS 4
+#define GRADIENT_CUDA_ROWS_MAPPED 16
 
 struct gradient_cuda {
     uint64_t input;      // device address of plane 0
@@ -18,6 +17,7 @@ struct gradient_cuda {
     uint32_t width, height;               // pixels, 1 and up
     float gain;
     uint32_t unity; // gain is 1: the thresholds may go unread
+    uint32_t rows;  // a thread makes, 1 and up; the grid is made for it
 };
 
 // One kernel for each input layout, norm and range, named

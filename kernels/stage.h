@@ -45,11 +45,10 @@ struct stage_ops {
     // pixels, >= 1. Writes exactly `width` bytes of `output`.
     void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t width,
                     void *scratch, uint8_t *output);
-    // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone if `gray`;
-    // `first` is even.
+    // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
+    // picture is computed gray; `first` is even.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
-    bool gray; // frame stage: its chroma is neutral and written by the view, once
 };
 
 struct stage {

@@ -3,11 +3,14 @@
 // Gray pictures are row stages over plane 0: the camera's luma in place, or gray rows made from it,
 // then the view's own stages, then the mapping to limited range if the picture is computed. Colour
 // pictures are one frame stage, or nothing at all where the camera delivers what the viewer wants.
+// On a GPU the same plan is one launch (view_gpu.c).
 #include "kernels/view.h"
 
 #include "kernels/rows.h"
+#include "kernels/view_gpu.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FRAMES_DEFAULT 4
@@ -19,7 +22,9 @@ struct view {
     struct stage stages[ROWS_STAGES_MAX]; // row stages, or one frame stage
     unsigned stage_count;
     struct rows *rows;         // owned; NULL with a frame stage
+    struct view_gpu *gpu;      // owned; computes instead of stages and rows
     struct frame_pool *frames; // owned reference
+    char backend[16];
 };
 
 // What a view does with a picture, before anything is allocated.
@@ -111,33 +116,19 @@ static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
     }
 }
 
+// The row stages, and the rows between them; or the one frame stage.
 static int make_stages(struct view *view, const struct plan *plan, const struct stage_setup *setup,
                        struct error *error)
 {
-    while (view->stage_count < plan->count) {
-        int r = stage_init(&view->stages[view->stage_count], plan->stages[view->stage_count], setup,
-                           error);
+    int r;
 
+    while (view->stage_count < plan->count) {
+        r = stage_init(&view->stages[view->stage_count], plan->stages[view->stage_count], setup,
+                       error);
         view->stage_count++;
         if (r < 0) {
             return r;
         }
-    }
-    return 0;
-}
-
-static int make_memory(struct view *view, unsigned frames, const struct frame_allocator *allocator,
-                       struct error *error)
-{
-    int r = frame_pool_new(&view->output, frames, allocator, &view->frames);
-
-    if (r < 0) {
-        return error_set(error, r, "no memory for %u output frames of %ux%u", frames,
-                         view->output.width, view->output.height);
-    }
-    if ((!view->stages[0].ops->run_frame || view->stages[0].ops->gray) &&
-        view->output.format->plane_count > 1) {
-        write_neutral_chroma(view->frames, frames);
     }
     if (view->stages[0].ops->run_frame) {
         return 0;
@@ -145,6 +136,22 @@ static int make_memory(struct view *view, unsigned frames, const struct frame_al
     r = rows_new(view->stages, view->stage_count, view->output.width, view->output.height,
                  &view->rows);
     return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
+}
+
+static int make_frames(struct view *view, const struct plan *plan, const struct view_setup *setup,
+                       struct error *error)
+{
+    unsigned count = setup->frames ? setup->frames : FRAMES_DEFAULT;
+    int r = frame_pool_new(&view->output, count, setup->allocator, &view->frames);
+
+    if (r < 0) {
+        return error_set(error, r, "no memory for %u output frames of %ux%u", count,
+                         view->output.width, view->output.height);
+    }
+    if (plan->stages[0] != STAGE_CONVERT && view->output.format->plane_count > 1) {
+        write_neutral_chroma(view->frames, count);
+    }
+    return 0;
 }
 
 static void cleanup_view(struct view **view)
@@ -157,12 +164,15 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     const struct frame_layout *input = setup->input;
     struct plan plan = plan_make(setup->settings, input->format, setup->output);
     struct stage_setup stage_setup = {setup->settings, input, pixel_format_by_name(plan.format)};
+    bool on_gpu = setup->gpu && gpu_stage_exists(setup->settings->view);
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
     int r;
 
     if (!view) {
         return error_set(error, -ENOMEM, "no memory for a view");
     }
+    snprintf(view->backend, sizeof view->backend, on_gpu ? "CUDA sm_%d" : "CPU",
+             on_gpu ? gpu_info(setup->gpu)->sm : 0);
     if (plan.count == 0) {
         view->passes_through = true;
         view->output = *input;
@@ -173,16 +183,15 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (stage_setup.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
         view->output.range = input->range;
     }
-    r = make_stages(view, &plan, &stage_setup, error);
-    if (r < 0) {
-        return r;
+    r = on_gpu ? view_gpu_new(setup, stage_setup.output, error, &view->gpu)
+               : make_stages(view, &plan, &stage_setup, error);
+    if (r == 0) {
+        r = make_frames(view, &plan, setup, error);
     }
-    r = make_memory(view, setup->frames ? setup->frames : FRAMES_DEFAULT, setup->allocator, error);
-    if (r < 0) {
-        return r;
+    if (r == 0) {
+        *ret_view = TAKE(view);
     }
-    *ret_view = TAKE(view);
-    return 0;
+    return r;
 }
 
 void view_free(struct view *view)
@@ -190,6 +199,7 @@ void view_free(struct view *view)
     if (!view) {
         return;
     }
+    view_gpu_free(view->gpu);
     rows_free(view->rows);
     frame_pool_unref(view->frames);
     while (view->stage_count > 0) {
@@ -198,9 +208,25 @@ void view_free(struct view *view)
     free(view);
 }
 
+static int compute(struct view *view, struct frame *input, struct frame *output,
+                   struct error *error)
+{
+    if (view->gpu) {
+        return view_gpu_run(view->gpu, input, output, error);
+    }
+    if (view->rows) {
+        rows_run(view->rows, frame_plane(input, 0), input->layout.planes[0].stride,
+                 frame_plane(output, 0), output->layout.planes[0].stride, 0, output->layout.height);
+    } else {
+        view->stages[0].ops->run_frame(&view->stages[0], input, output, 0, output->layout.height);
+    }
+    return 0;
+}
+
 int view_run(struct view *view, struct frame *input, struct error *error, struct frame **ret_output)
 {
-    struct frame *output;
+    _cleanup_(cleanup_frame) struct frame *output = NULL;
+    int r;
 
     if (view->passes_through) {
         *ret_output = frame_ref(input);
@@ -213,14 +239,11 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
     output->pts_ns = input->pts_ns;
     output->grabbed_ns = input->grabbed_ns;
     output->sequence = input->sequence;
-    if (view->rows) {
-        rows_run(view->rows, frame_plane(input, 0), input->layout.planes[0].stride,
-                 frame_plane(output, 0), output->layout.planes[0].stride, 0, output->layout.height);
-    } else {
-        view->stages[0].ops->run_frame(&view->stages[0], input, output, 0, output->layout.height);
+    r = compute(view, input, output, error);
+    if (r == 0) {
+        *ret_output = TAKE(output);
     }
-    *ret_output = output;
-    return 0;
+    return r;
 }
 
 bool view_passes_through(const struct view *view)
@@ -230,17 +253,17 @@ bool view_passes_through(const struct view *view)
 
 int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
 {
-    (void)view;
-    (void)blocks;
-    (void)error;
-    return 0;
+    return view->gpu ? view_gpu_set_blocks(view->gpu, blocks, error) : 0;
 }
 
 bool view_take_refusal(struct view *view, struct error *ret_why)
 {
-    (void)view;
-    (void)ret_why;
-    return false;
+    return view->gpu && view_gpu_take_refusal(view->gpu, ret_why);
+}
+
+bool view_take_warning(struct view *view, struct error *ret_text)
+{
+    return view->gpu && view_gpu_take_warning(view->gpu, ret_text);
 }
 
 const struct frame_layout *view_output_layout(const struct view *view)
@@ -250,6 +273,5 @@ const struct frame_layout *view_output_layout(const struct view *view)
 
 const char *view_backend(const struct view *view)
 {
-    (void)view;
-    return "CPU";
+    return view->backend;
 }

@@ -28,8 +28,9 @@ struct view_setup {
     const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
 };
 
-// Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, -ENOMEM,
-// -EINVAL (a block that this GPU or kernel does not take); what the GPU says.
+// Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, or when a
+// GPU is to compute and cannot use the allocator's memory; -ENOMEM, -EINVAL (a block that this GPU
+// or kernel does not take); what the GPU says.
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view);
 // Takes NULL. Output frames that are still out stay valid.
 void view_free(struct view *view);
@@ -52,6 +53,9 @@ int view_set_blocks(struct view *view, const struct config_block *blocks, struct
 // True once after a launch refused a new block: the frame was computed with the one before, which
 // stays. `ret_why` says which and why.
 bool view_take_refusal(struct view *view, struct error *ret_why);
+// True once after view_new() or view_set_blocks() took a block that keeps most of the GPU idle:
+// `ret_text` says how much of it works and which block would do better.
+bool view_take_warning(struct view *view, struct error *ret_text);
 
 // Layout of the output, its range as it is to be signalled.
 const struct frame_layout *view_output_layout(const struct view *view);

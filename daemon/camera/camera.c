@@ -15,7 +15,9 @@
 #define LINK_QUEUE_BYTES (8u << 20) // some seconds of video
 #define CONFIGURE_TIMEOUT_MS 10000
 #define TELEMETRY_INTERVAL_S 1
-#define LANE_HANGS_NS (7 * NS_PER_S) // longer than any source may take to open
+#define LAST_WORDS_NS (500 * NS_PER_MS) // for the front to read them
+#define DRIVER_NS (500 * NS_PER_MS)     // for a thread to come out of the GPU's driver
+#define LANE_HANGS_NS (7 * NS_PER_S)    // longer than any source may take to open
 
 struct camera {
     struct link *link;
@@ -27,7 +29,8 @@ struct camera {
     struct copies copies;
     struct report report;
     struct channel_environment channel_environment;
-    struct channel *channels[LINK_VIEWS_MAX];
+    struct compute *compute;
+    struct channels channels;
     struct lane *lane;
 };
 
@@ -47,6 +50,15 @@ static void tell_news(void *context)
 
     camera->news = true;
     wake(camera);
+}
+
+// Any thread: what computes is known, or something else.
+static void tell_decision(void *context)
+{
+    struct camera *camera = context;
+
+    lane_wake(camera->lane);
+    tell_news(camera);
 }
 
 static int handle_configure(void *context, struct link_message *message)
@@ -80,22 +92,6 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
-// What the configuration asks for and this build does not have.
-static void warn_without_gpu(const struct config *config)
-{
-    const char *camera = config->cameras[0].name;
-
-    if (config->backend == CONFIG_BACKEND_CUDA) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, camera, NULL,
-                  "backend = \"cuda\": the views of this version run on the CPU, using that");
-    }
-    if (config->memory != CONFIG_MEMORY_AUTO && config->memory != CONFIG_MEMORY_HOST) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, camera, NULL,
-                  "memory = \"%s\" is for a GPU, using \"host\"",
-                  config_memory_name(config->memory));
-    }
-}
-
 static int build(struct camera *camera, struct error *error)
 {
     int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
@@ -104,27 +100,29 @@ static int build(struct camera *camera, struct error *error)
         return error_set(error, -EINVAL, "the configuration on the link is no single camera");
     }
     const struct config_camera *settings = &camera->config->cameras[0];
-    warn_without_gpu(camera->config);
+    struct compute_settings compute = {.camera = settings->name,
+                                       .backend = camera->config->backend,
+                                       .memory = camera->config->memory,
+                                       .blocks = camera->config->blocks,
+                                       .changed = tell_decision,
+                                       .context = camera};
     camera->channel_environment = (struct channel_environment){
-        .camera = settings->name,
-        .link = camera->link,
-        .allocator = frame_allocator_host(),
-        .copies = &camera->copies,
-    };
-    for (size_t i = 0; !r && i < settings->view_count; i++) {
-        r = channel_new((uint32_t)i, &settings->views[i], &camera->channel_environment,
-                        &camera->channels[i]);
+        .camera = settings->name, .link = camera->link, .copies = &camera->copies};
+    r = compute_new(&compute, &camera->compute);
+    if (!r) {
+        r = channels_init(&camera->channels, settings, &camera->channel_environment);
     }
     struct lane_environment environment = {
         .settings = settings,
-        .allocator = frame_allocator_host(),
+        .compute = camera->compute,
         .copies = &camera->copies,
         .report = &camera->report,
-        .channels = camera->channels,
+        .channels = &camera->channels,
         .changed = tell_news,
         .context = camera,
     };
-    return r ? error_set(error, r, "out of memory") : lane_new(&environment, &camera->lane);
+    r = r ? r : lane_new(&environment, &camera->lane);
+    return r ? error_set(error, r, "out of memory") : 0;
 }
 
 int camera_new(int fd, struct error *error, struct camera **ret_camera)
@@ -168,18 +166,48 @@ static void send_telemetry(struct camera *camera)
     for (int kind = 0; kind < COPY_KIND_COUNT; kind++) {
         telemetry.copies[kind] = camera->copies.count[kind];
     }
-    for (size_t i = 0; i < camera->config->cameras[0].view_count; i++) {
-        telemetry.views[i].encoded = channel_encoded(camera->channels[i]);
-        telemetry.views[i].dropped = channel_dropped(camera->channels[i]);
-        telemetry.views[i].watched = channel_is_watched(camera->channels[i]);
+    compute_describe(camera->compute, &telemetry);
+    for (size_t i = 0; i < camera->channels.count; i++) {
+        const struct channel *channel = camera->channels.list[i];
+
+        telemetry.views[i].encoded = channel_encoded(channel);
+        telemetry.views[i].dropped = channel_dropped(channel);
+        telemetry.views[i].watched = channel_is_watched(channel);
     }
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
+}
+
+static int set_blocks(struct camera *camera, const struct link_message *message)
+{
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+
+    if (message->header.size != sizeof blocks) {
+        return -EPROTO;
+    }
+    memcpy(blocks, message->payload, sizeof blocks);
+    compute_set_blocks(camera->compute, blocks);
+    lane_wake(camera->lane);
+    return 0;
+}
+
+static int try_gpu(struct camera *camera, const struct link_message *message)
+{
+    const char *wished = (const char *)message->payload;
+
+    for (enum config_backend backend = CONFIG_BACKEND_AUTO; backend < CONFIG_BACKEND_CPU;
+         backend++) {
+        if (strcmp(wished, config_backend_name(backend)) == 0) {
+            compute_try(camera->compute, backend);
+            return 0;
+        }
+    }
+    return -EPROTO;
 }
 
 static int handle_command(void *context, struct link_message *message)
 {
     struct camera *camera = context;
-    struct channel *channel = camera->channels[message->header.view];
+    struct channel *channel = camera->channels.list[message->header.view];
 
     if (!channel) {
         return -EPROTO;
@@ -195,23 +223,42 @@ static int handle_command(void *context, struct link_message *message)
     case LINK_KEY_FRAME:
         channel_want_key_frame(channel);
         return 0;
+    case LINK_BLOCKS:
+        return set_blocks(camera, message);
+    case LINK_TRY_GPU:
+        return try_gpu(camera, message);
     default:
         return -EPROTO;
     }
 }
 
-// Tells the front why, as far as it still listens.
-static int end_fatally(struct camera *camera)
+static void flush_last_words(struct camera *camera)
+{
+    struct pollfd link = {.fd = link_fd(camera->link), .events = POLLOUT};
+    int64_t deadline = clock_now_ns() + LAST_WORDS_NS;
+
+    while (!link_flush(camera->link) && link_wants_write(camera->link)) {
+        int64_t left_ms = (deadline - clock_now_ns()) / NS_PER_MS;
+
+        if (left_ms <= 0 || poll(&link, 1, (int)left_ms) == 0) {
+            return;
+        }
+    }
+}
+
+// When the lane has ended: tells the front why, as far as it still listens.
+static int end_with_reason(struct camera *camera)
 {
     char reason[512];
+    enum link_type type = report_get_end(&camera->report, reason, sizeof reason);
 
-    if (!report_get_fatal(&camera->report, reason, sizeof reason)) {
+    if (!type) {
         return 0;
     }
     send_telemetry(camera);
-    link_send_bytes(camera->link, LINK_FATAL, 0, reason, strlen(reason));
-    link_flush(camera->link);
-    return -ENOSYS;
+    link_send_bytes(camera->link, type, 0, reason, strlen(reason));
+    flush_last_words(camera);
+    return type == LINK_GPU_FAULT ? -ENOTRECOVERABLE : -ENOSYS;
 }
 
 static int turn(struct camera *camera)
@@ -232,7 +279,7 @@ static int turn(struct camera *camera)
     bool due = read(camera->timer_fd, &count, sizeof count) > 0;
     if (due || (woken && atomic_exchange(&camera->news, false))) {
         send_telemetry(camera);
-        r = end_fatally(camera);
+        r = end_with_reason(camera);
     }
     if (!r && fds[0].revents & POLLOUT) {
         r = link_flush(camera->link);
@@ -245,10 +292,14 @@ static int turn(struct camera *camera)
 
 int camera_run(struct camera *camera)
 {
+    compute_start(camera->compute);
     int r = lane_start(camera->lane);
 
     while (!r) {
         r = turn(camera);
+    }
+    if (compute_wait(camera->compute, clock_now_ns() + DRIVER_NS)) {
+        return -ENOTRECOVERABLE;
     }
     return r == -EPIPE ? 0 : r;
 }
@@ -259,9 +310,8 @@ void camera_free(struct camera *camera)
         return;
     }
     lane_free(camera->lane);
-    for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
-        channel_free(camera->channels[i]);
-    }
+    channels_finish(&camera->channels);
+    compute_free(camera->compute);
     link_free(camera->link);
     config_free(camera->config);
     free(camera->settings_text);

@@ -20,8 +20,13 @@ struct channel {
     const struct channel_environment *environment;
 
     // Lane thread only.
-    struct view *view; // owned, made for `input`
+    struct view *view; // owned, made for the next three
     struct frame_layout input;
+    struct gpu *gpu;
+    const struct frame_allocator *allocator;
+    struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
+    bool refused; // a block size, as told by `refusal`
+    struct error refusal;
     struct encoder *encoder;       // owned
     struct frame_pool *slate_pool; // owned; the encoder's size and range
 
@@ -98,8 +103,7 @@ static int make_encoder(struct channel *channel, const struct encoder_settings *
                         const struct frame_layout *layout, struct error *error)
 {
     struct frame *trial = NULL;
-    int r =
-        frame_pool_new(layout, SLATE_FRAMES, channel->environment->allocator, &channel->slate_pool);
+    int r = frame_pool_new(layout, SLATE_FRAMES, frame_allocator_host(), &channel->slate_pool);
 
     if (r) {
         return error_set(error, r, "no memory for %ux%u pictures", layout->width, layout->height);
@@ -140,23 +144,42 @@ static int prepare_encoder(struct channel *channel, unsigned fps_numerator,
     return make_encoder(channel, &settings, &slate, error);
 }
 
-int channel_prepare(struct channel *channel, const struct frame_layout *input,
-                    unsigned fps_numerator, unsigned fps_denominator, struct error *error)
+// A block size that the GPU does not take gives way to the one that is good for it.
+static int make_view(struct channel *channel, const struct channel_setup *setup,
+                     struct error *error)
 {
-    if (!channel->view || !frame_layout_equal(&channel->input, input)) {
+    struct view_setup view = {.settings = channel->settings,
+                              .input = setup->input,
+                              .frames = VIEW_FRAMES,
+                              .allocator = setup->allocator,
+                              .gpu = setup->gpu,
+                              .blocks = channel->blocks};
+    int r = view_new(&view, error, &channel->view);
+
+    if (r == -EINVAL && setup->gpu) {
+        channel->refused = true;
+        error_set(&channel->refusal, 0, "%s, using the one chosen for this GPU", error->text);
+        memset(channel->blocks, 0, sizeof channel->blocks);
+        r = view_new(&view, error, &channel->view);
+    }
+    return r;
+}
+
+int channel_prepare(struct channel *channel, const struct channel_setup *setup, struct error *error)
+{
+    if (!channel->view || !frame_layout_equal(&channel->input, setup->input) ||
+        channel->gpu != setup->gpu || channel->allocator != setup->allocator) {
         view_free(TAKE(channel->view));
-        struct view_setup setup = {.settings = channel->settings,
-                                   .input = input,
-                                   .frames = VIEW_FRAMES,
-                                   .allocator = channel->environment->allocator};
-        int r = view_new(&setup, error, &channel->view);
+        int r = make_view(channel, setup, error);
 
         if (r) {
             return r;
         }
-        channel->input = *input;
+        channel->input = *setup->input;
+        channel->gpu = setup->gpu;
+        channel->allocator = setup->allocator;
     }
-    return prepare_encoder(channel, fps_numerator, fps_denominator, error);
+    return prepare_encoder(channel, setup->fps_numerator, setup->fps_denominator, error);
 }
 
 static int push(struct channel *channel, struct frame *picture, struct link_access_unit *life)
@@ -175,7 +198,19 @@ static int push(struct channel *channel, struct frame *picture, struct link_acce
     return 0;
 }
 
-int channel_run(struct channel *channel, struct frame *frame)
+static int compute(struct channel *channel, struct frame *frame, struct error *error,
+                   struct frame **ret_picture)
+{
+    int r = view_run(channel->view, frame, error, ret_picture);
+
+    if (view_take_refusal(channel->view, &channel->refusal)) {
+        channel->refused = true;
+        memcpy(channel->blocks, channel->blocks_before, sizeof channel->blocks);
+    }
+    return r && r != -ENOBUFS && channel->gpu ? -ENOTRECOVERABLE : r;
+}
+
+int channel_run(struct channel *channel, struct frame *frame, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *picture = NULL;
     struct link_access_unit life = {
@@ -184,12 +219,44 @@ int channel_run(struct channel *channel, struct frame *frame)
     if (!channel->watched) {
         return 0;
     }
-    int r = view_run(channel->view, frame, NULL, &picture);
+    int r = compute(channel, frame, error, &picture);
     if (r == -ENOBUFS) {
         channel->dropped++;
         return 0;
     }
-    return r ? r : push(channel, picture, &life);
+    if (r) {
+        return r;
+    }
+    r = push(channel, picture, &life);
+    return r ? error_set(error, r, "%s failed", channel_encoder_name(channel)) : 0;
+}
+
+bool channel_passes_through(const struct channel *channel)
+{
+    return view_passes_through(channel->view);
+}
+
+void channel_set_blocks(struct channel *channel, const struct config_block *blocks)
+{
+    struct error why = {0};
+
+    if (channel->view && view_set_blocks(channel->view, blocks, &why)) {
+        error_set(&channel->refusal, 0, "%s, keeping the one before", why.text);
+        channel->refused = true;
+        return;
+    }
+    memcpy(channel->blocks_before, channel->blocks, sizeof channel->blocks);
+    memcpy(channel->blocks, blocks, sizeof channel->blocks);
+}
+
+bool channel_take_complaint(struct channel *channel, struct error *ret_text)
+{
+    if (channel->refused) {
+        *ret_text = channel->refusal;
+        channel->refused = false;
+        return true;
+    }
+    return channel->view && view_take_warning(channel->view, ret_text);
 }
 
 int channel_run_slate(struct channel *channel, int64_t seconds)

@@ -8,6 +8,7 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "daemon/link/link.h"
+#include "kernels/gpu.h"
 
 #include <stdbool.h>
 
@@ -16,8 +17,15 @@ struct channel;
 struct channel_environment {
     const char *camera; // its name, for the slate
     struct link *link;
-    const struct frame_allocator *allocator;
     struct copies *copies;
+};
+
+// What a view is computed from and by.
+struct channel_setup {
+    const struct frame_layout *input;
+    unsigned fps_numerator, fps_denominator;
+    struct gpu *gpu;                         // NULL: the CPU
+    const struct frame_allocator *allocator; // of the view's pictures; slates are in host memory
 };
 
 // `index` is the view's number in its camera; `settings` is copied from. The environment outlives
@@ -26,13 +34,22 @@ int channel_new(uint32_t index, const struct config_view *settings,
                 const struct channel_environment *environment, struct channel **ret_channel);
 void channel_free(struct channel *channel); // takes NULL
 
-// Lane thread. Builds the view for frames laid out as `input` and, when the picture it makes has
-// another size or range than before, an encoder, whose first two units go to the front as slate.
-// Does nothing when all fits already. -ENOSYS: no encoder works; -ENOTSUP: no such input.
-int channel_prepare(struct channel *channel, const struct frame_layout *input,
-                    unsigned fps_numerator, unsigned fps_denominator, struct error *error);
-// Lane thread. Computes and encodes one frame when somebody watches. -EPIPE: the encoder failed.
-int channel_run(struct channel *channel, struct frame *frame);
+// Lane thread. Builds the view for `setup` and, when the picture it makes has another size or range
+// than before, an encoder, whose first two units go to the front as slate. Does nothing when all
+// fits already. -ENOSYS: no encoder works; else what view_new() says.
+int channel_prepare(struct channel *channel, const struct channel_setup *setup,
+                    struct error *error);
+// Lane thread. Computes and encodes one frame when somebody watches. -EPIPE: the encoder failed;
+// -ENOTRECOVERABLE: the GPU did.
+int channel_run(struct channel *channel, struct frame *frame, struct error *error);
+// Lane thread. Whether the view hands its input to the encoder: no other view may change the side
+// of a frame after that.
+bool channel_passes_through(const struct channel *channel);
+// Lane thread. Block sizes (CONFIG_KERNEL_COUNT) from the next frame on.
+void channel_set_blocks(struct channel *channel, const struct config_block *blocks);
+// Lane thread. True once for each thing to be said about a block size: that the GPU refused it,
+// why, and what stays; or that another would do better.
+bool channel_take_complaint(struct channel *channel, struct error *ret_text);
 // Lane thread. Encodes the NO SIGNAL picture when somebody watches. -EPIPE as above.
 int channel_run_slate(struct channel *channel, int64_t seconds);
 // Lane thread. Ends a failed encoder; channel_prepare() makes a new one.

@@ -3,6 +3,7 @@
 
 #include "daemon/camera/lane.h"
 
+#include "daemon/camera/schedule.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -14,15 +15,10 @@
 #include <sys/eventfd.h>
 
 #define GRAB_TIMEOUT_MS 100
-#define SILENCE_NS (2 * NS_PER_S)        // this long without a frame: open the source again
-#define SLATE_AFTER_NS (500 * NS_PER_MS) // this long without a frame: show the slate
-#define SLATE_INTERVAL_NS (200 * NS_PER_MS)
-#define RETRY_FIRST_NS (100 * NS_PER_MS)
-#define RETRY_LONGEST_NS (2 * NS_PER_S)
+#define GPU_CHECK_NS (100 * NS_PER_MS)
 
 struct lane {
     struct lane_environment environment;
-    struct source_environment source_environment;
     pthread_t thread;
     bool started;
     int wake_fd; // eventfd
@@ -30,13 +26,13 @@ struct lane {
     _Atomic int64_t alive_ns;
 
     // Lane thread only.
-    struct source *source; // owned
-    bool fatal;            // nothing more can be done
-    bool live;             // the state, as last reported
-    int64_t lost_ns;       // since when there has been no signal; 0 while there is
-    int64_t frame_ns;      // when the last frame, or the source, came
-    int64_t slate_ns;      // when the last slate was shown
-    int64_t retry_ns, retry_delay_ns;
+    bool decided; // what computes; until then no source is opened
+    struct compute_means means;
+    struct source_environment source_environment; // of a source while it is open
+    struct source *source;                        // owned
+    bool fatal;                                   // nothing more can be done
+    bool live;                                    // the state, as last reported
+    struct schedule schedule;
     uint64_t source_copies; // copies counted before this source was opened
 };
 
@@ -53,9 +49,7 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
         return -errno;
     }
     lane->environment = *environment;
-    lane->source_environment = (struct source_environment){.allocator = environment->allocator,
-                                                           .copies = environment->copies};
-    lane->retry_delay_ns = RETRY_FIRST_NS;
+    lane->means.allocator = frame_allocator_host();
     *ret_lane = lane;
     return 0;
 }
@@ -64,19 +58,17 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
 static void describe_path(struct lane *lane, char *ret_path, size_t size)
 {
     const struct source *source = lane->source;
-    struct channel *first = lane->environment.channels[0];
+    const struct channels *channels = lane->environment.channels;
     uint64_t frames = source->counters.frames;
     uint64_t copies = copies_total(lane->environment.copies) - lane->source_copies;
 
     snprintf(ret_path, size, "%s: %s -> %s -> %s -> %s, %.3g copies a frame",
              lane->environment.settings->name, source->mode.description,
-             lane->environment.allocator->kind, channel_backend(first), channel_encoder_name(first),
+             lane->means.allocator->kind, channel_backend(channels->list[0]),
+             channel_encoder_name(channels->list[0]),
              frames ? (double)copies / (double)frames : 0.0);
     report_set_path(lane->environment.report, &source->mode, ret_path);
-    for (size_t i = 0; i < lane->environment.settings->view_count; i++) {
-        report_set_encoder(lane->environment.report, i,
-                           channel_encoder_name(lane->environment.channels[i]));
-    }
+    channels_report(channels, lane->environment.report);
 }
 
 static void set_live(struct lane *lane, const struct frame *frame)
@@ -85,8 +77,7 @@ static void set_live(struct lane *lane, const struct frame *frame)
     char path[256];
 
     lane->live = true;
-    lane->lost_ns = 0;
-    lane->retry_delay_ns = RETRY_FIRST_NS;
+    schedule_live(&lane->schedule);
     describe_path(lane, path, sizeof path);
     report_set_state(lane->environment.report, LINK_CAMERA_LIVE, "");
     // The log puts the camera's name in front itself.
@@ -96,30 +87,73 @@ static void set_live(struct lane *lane, const struct frame *frame)
     lane->environment.changed(lane->environment.context);
 }
 
+static void close_source(struct lane *lane, bool lost)
+{
+    if (lane->source) {
+        report_source_closed(lane->environment.report, lane->source, lost);
+        source_close(TAKE(lane->source));
+    }
+    lane->live = false;
+}
+
 // Closes what there is of a source and sets the time of the next try.
 static void lose_source(struct lane *lane, const char *error)
 {
     const char *camera = lane->environment.settings->name;
-    int64_t now = clock_now_ns();
 
-    if (lane->source) {
-        report_source_closed(lane->environment.report, lane->source);
-        source_close(TAKE(lane->source));
-    }
-    lane->live = false;
-    if (!lane->lost_ns) {
-        lane->lost_ns = now;
-    }
-    lane->retry_ns = now + lane->retry_delay_ns;
+    close_source(lane, true);
+    int64_t delay_ns = schedule_lose(&lane->schedule, clock_now_ns());
     if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error) && !lane->fatal) {
         log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, camera, "no signal",
-                  "no signal: %s, retrying in %.1f s", error,
-                  (double)lane->retry_delay_ns / NS_PER_S);
+                  "no signal: %s, retrying in %.1f s", error, (double)delay_ns / NS_PER_S);
         lane->environment.changed(lane->environment.context);
     }
-    lane->retry_delay_ns *= 2;
-    if (lane->retry_delay_ns > RETRY_LONGEST_NS) {
-        lane->retry_delay_ns = RETRY_LONGEST_NS;
+}
+
+// Nothing more can be done in this process.
+static void end(struct lane *lane, enum link_type last_word, const char *reason)
+{
+    lane->fatal = true;
+    report_set_end(lane->environment.report, last_word, reason);
+    lane->environment.changed(lane->environment.context);
+}
+
+// The camera is closed first, so that the next process can open it.
+static void lose_gpu(struct lane *lane, const char *reason)
+{
+    compute_lose(lane->environment.compute, reason);
+    close_source(lane, false);
+    end(lane, LINK_GPU_FAULT, reason);
+}
+
+// A failure while the GPU computes. One that answers no more is lost; one that lacks something for
+// views or memory leaves them to the CPU. False: the failure is the camera's.
+static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct error *error)
+{
+    struct gpu *gpu = lane->means.gpu;
+    struct error why = *error;
+
+    if (!gpu || lane->fatal) {
+        return false;
+    }
+    if (code == -ENOTRECOVERABLE || gpu_wait(gpu, clock_now_ns() + GPU_CHECK_NS, &why)) {
+        lose_gpu(lane, why.text);
+    } else if (preparing) {
+        close_source(lane, false);
+        if (code == -ENOMEM) {
+            error_prefix(&why, code, "the GPU is out of memory");
+        }
+        compute_give_up(lane->environment.compute, why.text);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void handle_failure(struct lane *lane, int code, bool preparing, const struct error *error)
+{
+    if (!blame_gpu(lane, code, preparing, error)) {
+        lose_source(lane, error->text);
     }
 }
 
@@ -127,20 +161,15 @@ static void lose_source(struct lane *lane, const char *error)
 static int prepare_channels(struct lane *lane, const struct frame_layout *layout,
                             unsigned fps_numerator, unsigned fps_denominator, struct error *error)
 {
-    const struct config_camera *settings = lane->environment.settings;
-    int r = 0;
+    struct channel_setup setup = {.input = layout,
+                                  .fps_numerator = fps_numerator,
+                                  .fps_denominator = fps_denominator,
+                                  .gpu = lane->means.gpu,
+                                  .allocator = lane->means.allocator};
+    int r = channels_prepare(lane->environment.channels, &setup, error);
 
-    for (size_t i = 0; !r && i < settings->view_count; i++) {
-        r = channel_prepare(lane->environment.channels[i], layout, fps_numerator, fps_denominator,
-                            error);
-        if (r) {
-            error_prefix(error, r, "view \"%s\"", settings->views[i].name);
-        }
-    }
     if (r == -ENOSYS) {
-        lane->fatal = true;
-        report_set_fatal(lane->environment.report, error->text);
-        lane->environment.changed(lane->environment.context);
+        end(lane, LINK_FATAL, error->text);
     }
     return r;
 }
@@ -150,44 +179,51 @@ static void open_source(struct lane *lane)
     struct error error = {0};
     struct source *source = NULL;
     int r = source_open(lane->environment.settings, &lane->source_environment, &error, &source);
+    bool preparing = r == -ENOMEM;
 
     if (!r) {
         lane->source_copies = copies_total(lane->environment.copies);
         r = prepare_channels(lane, &source->mode.layout, source->mode.fps_numerator,
                              source->mode.fps_denominator, &error);
+        preparing = r != 0;
     }
     if (!r) {
         r = source_start(source, &error);
     }
     if (r) {
         source_close(source);
-        lose_source(lane, error.text);
+        handle_failure(lane, r, preparing, &error);
         return;
     }
     lane->source = source;
-    lane->frame_ns = clock_now_ns();
-    report_source_opened(lane->environment.report, lane->frame_ns);
+    schedule_frame(&lane->schedule, clock_now_ns());
+    report_source_opened(lane->environment.report, lane->schedule.frame_ns);
 }
 
-// Runs the views on one frame. The layout may differ from the last one's (JPEGs do that).
-static int run_channels(struct lane *lane, struct frame *frame, struct error *error)
+// Goes over to what the compute has decided on, between two frames.
+static void follow_compute(struct lane *lane)
 {
-    const struct source_mode *mode = &lane->source->mode;
-    const struct config_camera *settings = lane->environment.settings;
-    int r =
-        prepare_channels(lane, &frame->layout, mode->fps_numerator, mode->fps_denominator, error);
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+    struct compute_means means;
+    struct error error = {0};
 
-    for (size_t i = 0; !r && i < settings->view_count; i++) {
-        struct channel *channel = lane->environment.channels[i];
-
-        r = channel_run(channel, frame);
-        if (r) {
-            error_set(error, r, "view \"%s\": %s failed", settings->views[i].name,
-                      channel_encoder_name(channel));
-            channel_reset(channel);
-        }
+    if (compute_take_blocks(lane->environment.compute, blocks)) {
+        channels_set_blocks(lane->environment.channels, blocks);
     }
-    return r;
+    if (!compute_ask(lane->environment.compute, lane->alive_ns, &means) ||
+        (lane->decided && means.gpu == lane->means.gpu)) {
+        return;
+    }
+    if (means.gpu && gpu_enter(means.gpu, &error)) {
+        compute_give_up(lane->environment.compute, error.text);
+        return;
+    }
+    close_source(lane, false);
+    lane->means = means;
+    lane->source_environment = (struct source_environment){.allocator = means.allocator,
+                                                           .copies = lane->environment.copies};
+    lane->decided = true;
+    lane->schedule.retry_ns = lane->alive_ns;
 }
 
 // Says why nothing came for too long: a silent camera, or one whose pictures are all broken.
@@ -198,6 +234,24 @@ static int describe_silence(const struct source *source, struct error *error)
     return error_set(error, -EAGAIN, "%s delivers %s frames", source->mode.description, broken);
 }
 
+// The layout may differ from the last frame's: JPEGs do that.
+static int run_views(struct lane *lane, struct frame *frame)
+{
+    const struct source_mode *mode = &lane->source->mode;
+    struct error error = {0};
+    int r =
+        prepare_channels(lane, &frame->layout, mode->fps_numerator, mode->fps_denominator, &error);
+    bool preparing = r != 0;
+
+    if (!r) {
+        r = channels_run(lane->environment.channels, frame, &error);
+    }
+    if (r) {
+        handle_failure(lane, r, preparing, &error);
+    }
+    return r;
+}
+
 static void grab(struct lane *lane)
 {
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
@@ -205,20 +259,21 @@ static void grab(struct lane *lane)
     char path[256];
     int r = source_next(lane->source, GRAB_TIMEOUT_MS, &error, &frame);
 
-    if (r == -EAGAIN && clock_now_ns() - lane->frame_ns < SILENCE_NS) {
+    if (r == -EAGAIN && !schedule_is_silent(&lane->schedule, clock_now_ns())) {
         return;
     }
     if (r == -EAGAIN) {
         describe_silence(lane->source, &error);
-    } else if (!r) {
-        r = run_channels(lane, frame, &error);
     }
     if (r) {
-        lose_source(lane, error.text);
+        handle_failure(lane, r, false, &error);
         return;
     }
-    lane->frame_ns = clock_now_ns();
-    if (report_source_frame(lane->environment.report, lane->source, lane->frame_ns)) {
+    if (run_views(lane, frame)) {
+        return;
+    }
+    schedule_frame(&lane->schedule, clock_now_ns());
+    if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
         describe_path(lane, path, sizeof path);
     }
     if (!lane->live) {
@@ -226,40 +281,26 @@ static void grab(struct lane *lane)
     }
 }
 
-static bool is_watched(const struct lane *lane)
-{
-    for (size_t i = 0; i < lane->environment.settings->view_count; i++) {
-        if (channel_is_watched(lane->environment.channels[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void show_slates(struct lane *lane)
 {
-    int64_t now = clock_now_ns(), since = lane->lost_ns ? lane->lost_ns : lane->frame_ns;
+    int64_t seconds;
 
-    if (now - lane->frame_ns < SLATE_AFTER_NS || now - lane->slate_ns < SLATE_INTERVAL_NS) {
-        return;
-    }
-    lane->slate_ns = now;
-    for (size_t i = 0; i < lane->environment.settings->view_count; i++) {
-        if (channel_run_slate(lane->environment.channels[i], (now - since) / NS_PER_S) < 0) {
-            channel_reset(lane->environment.channels[i]);
-        }
+    if (schedule_slate(&lane->schedule, clock_now_ns(), &seconds)) {
+        channels_run_slate(lane->environment.channels, seconds);
     }
 }
 
 // Until it is time to try the source again, to show the next slate, or somebody wakes the lane.
+// What computes is asked for once a second, so that a driver's deadline passes.
 static void wait_for_retry(struct lane *lane)
 {
     struct pollfd wake = {.fd = lane->wake_fd, .events = POLLIN};
-    int64_t now = clock_now_ns(), until = lane->retry_ns;
+    int64_t now = clock_now_ns(), until = lane->decided ? lane->schedule.retry_ns : now + NS_PER_S;
+    int64_t slate = schedule_next_slate_ns(&lane->schedule);
     uint64_t count;
 
-    if (is_watched(lane) && lane->slate_ns + SLATE_INTERVAL_NS < until) {
-        until = lane->slate_ns + SLATE_INTERVAL_NS;
+    if (slate < until && channels_are_watched(lane->environment.channels)) {
+        until = slate;
     }
     if (until > now) {
         poll(&wake, 1, (int)((until - now + NS_PER_MS - 1) / NS_PER_MS));
@@ -288,13 +329,15 @@ static void *lane_thread(void *context)
 {
     struct lane *lane = context;
 
-    lane->alive_ns = lane->frame_ns = clock_now_ns();
+    lane->alive_ns = clock_now_ns();
+    schedule_init(&lane->schedule, lane->alive_ns);
     prepare_first(lane);
     while (!lane->stopping && !lane->fatal) {
         lane->alive_ns = clock_now_ns();
+        follow_compute(lane);
         if (lane->source) {
             grab(lane);
-        } else if (lane->alive_ns >= lane->retry_ns) {
+        } else if (lane->decided && lane->alive_ns >= lane->schedule.retry_ns) {
             open_source(lane);
         } else {
             wait_for_retry(lane);

@@ -1,20 +1,22 @@
 // The lane: the one thread that grabs frames, runs the views and feeds the encoders.
 //
 // It owns the source. While there is none it keeps trying to open one, with back-off, and shows the
-// NO SIGNAL slate to whoever watches.
+// NO SIGNAL slate to whoever watches. Source and views are made with what the compute decides on,
+// and made anew between two frames when it decides otherwise.
 #pragma once
 
-#include "daemon/camera/channel.h"
+#include "daemon/camera/channels.h"
+#include "daemon/camera/compute.h"
 #include "daemon/camera/report.h"
 
 struct lane;
 
 struct lane_environment {
     const struct config_camera *settings;
-    const struct frame_allocator *allocator;
+    struct compute *compute;
     struct copies *copies;
     struct report *report;
-    struct channel *const *channels; // settings->view_count of them
+    struct channels *channels;
     // Called in the lane thread when the report has news that cannot wait.
     void (*changed)(void *context);
     void *context;
@@ -29,5 +31,5 @@ void lane_free(struct lane *lane);
 // Any thread.
 // When the lane last came around: a lane that hangs in a driver stops coming around.
 int64_t lane_alive_ns(const struct lane *lane);
-// Wakes a lane that waits for the next slate: a view is watched now.
+// Wakes a lane that waits: a view is watched now, or the compute has decided.
 void lane_wake(struct lane *lane);

@@ -3,6 +3,7 @@
 #include "daemon/camera/camera.h"
 #include "daemon/log.h"
 
+#include <errno.h>
 #include <gst/gst.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,6 +44,9 @@ int main(int argc, char **argv)
         return 1;
     }
     r = camera_run(camera);
+    if (r == -ENOTRECOVERABLE) {
+        _exit(1);
+    }
     camera_free(camera);
     gst_deinit();
     return r ? 1 : 0;

@@ -26,20 +26,21 @@ bool report_set_state(struct report *report, enum link_camera_state state, const
     return news;
 }
 
-void report_set_fatal(struct report *report, const char *reason)
+void report_set_end(struct report *report, enum link_type type, const char *reason)
 {
     pthread_mutex_lock(&report->lock);
-    snprintf(report->fatal, sizeof report->fatal, "%s", reason);
+    report->end = type;
+    snprintf(report->end_reason, sizeof report->end_reason, "%s", reason);
     pthread_mutex_unlock(&report->lock);
 }
 
-bool report_get_fatal(struct report *report, char *ret_reason, size_t size)
+enum link_type report_get_end(struct report *report, char *ret_reason, size_t size)
 {
     pthread_mutex_lock(&report->lock);
-    bool fatal = report->fatal[0] != 0;
-    snprintf(ret_reason, size, "%s", report->fatal);
+    enum link_type type = report->end;
+    snprintf(ret_reason, size, "%s", report->end_reason);
     pthread_mutex_unlock(&report->lock);
-    return fatal;
+    return type;
 }
 
 void report_source_opened(struct report *report, int64_t now_ns)
@@ -74,14 +75,14 @@ bool report_source_frame(struct report *report, const struct source *source, int
     return ended;
 }
 
-void report_source_closed(struct report *report, const struct source *source)
+void report_source_closed(struct report *report, const struct source *source, bool lost)
 {
     pthread_mutex_lock(&report->lock);
     set_counters(report, &source->counters);
     report->closed = (struct source_counters){.frames = report->telemetry.frames,
                                               .dropped = report->telemetry.dropped,
                                               .corrupted = report->telemetry.corrupted};
-    report->telemetry.reconnects++;
+    report->telemetry.reconnects += lost;
     report->telemetry.fps_milli = 0;
     pthread_mutex_unlock(&report->lock);
 }

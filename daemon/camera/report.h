@@ -13,7 +13,8 @@ struct report {
     pthread_mutex_t lock; // guards all below
     struct link_telemetry telemetry;
     struct source_counters closed; // sums over the sources before this one
-    char fatal[512];
+    enum link_type end; // LINK_FATAL or LINK_GPU_FAULT: the process is to end; 0: it is not
+    char end_reason[512];
 
     // Lane thread only: the window over which fps is measured.
     int64_t window_ns;
@@ -25,16 +26,17 @@ void report_finish(struct report *report);
 
 // Returns true when state or error are news.
 bool report_set_state(struct report *report, enum link_camera_state state, const char *error);
-// No retry can help: the process is to end with this sentence.
-void report_set_fatal(struct report *report, const char *reason);
-// Copies the sentence into `ret_reason` and returns true when there is one.
-bool report_get_fatal(struct report *report, char *ret_reason, size_t size);
+// No retry in this process can help: it is to end with this message, LINK_FATAL or LINK_GPU_FAULT,
+// and sentence.
+void report_set_end(struct report *report, enum link_type type, const char *reason);
+// Copies the sentence into `ret_reason` and returns the message's type; 0 while there is none.
+enum link_type report_get_end(struct report *report, char *ret_reason, size_t size);
 
 // The source is new, gave a frame at `now_ns` (an fps window's end returns true: a good moment to
-// describe the path anew), or is about to be closed.
+// describe the path anew), or is about to be closed; `lost`: because it failed.
 void report_source_opened(struct report *report, int64_t now_ns);
 bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns);
-void report_source_closed(struct report *report, const struct source *source);
+void report_source_closed(struct report *report, const struct source *source, bool lost);
 // The memory path line and what it is made of.
 void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
 void report_set_encoder(struct report *report, size_t view, const char *name);

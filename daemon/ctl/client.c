@@ -1,5 +1,7 @@
 #include "daemon/ctl/client.h"
 
+#include "daemon/front/control.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -136,4 +138,19 @@ int client_get(const char *path, const char *page, struct error *error, char **r
     }
     *ret_body = strdup(body);
     return *ret_body ? 0 : error_set(error, -ENOMEM, "out of memory");
+}
+
+int client_find_socket(const char *configured, struct error *error, char **ret_path)
+{
+    _cleanup_(cleanup_free) char *path = NULL;
+    bool by_default = !configured || !configured[0];
+    int result = control_socket_path(by_default ? "" : configured, error, &path);
+
+    if (result == 0 && by_default && access(path, F_OK) < 0) {
+        return control_socket_path("/run/edged/control.sock", error, ret_path);
+    }
+    if (result == 0) {
+        *ret_path = TAKE(path);
+    }
+    return result;
 }

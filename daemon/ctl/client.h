@@ -8,3 +8,7 @@
 // -ETIMEDOUT after 5 s; -EPROTO: the reply is no HTTP, cut short, or its status is not 200; each
 // with its sentence in `error`.
 int client_get(const char *path, const char *page, struct error *error, char **ret_body);
+
+// The control socket as `control.socket` has it; NULL and "" mean a user's own edged if it is
+// there, or else the system's. The caller frees *ret_path. -EINVAL for a path that is too long.
+int client_find_socket(const char *configured, struct error *error, char **ret_path);

@@ -2,8 +2,11 @@
 // name; its result is the exit status.
 #include "config/base.h"
 #include "config/suggest.h"
+#include "daemon/ctl/bench.h"
+#include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/process.h"
 #include "daemon/ctl/status.h"
+#include "daemon/ctl/tune.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +17,8 @@ static const struct command {
 } commands[] = {
     {"status", "what the running edged does", ctl_status},
     {"process", "a view of a picture or a clip", ctl_process},
+    {"bench", "how fast the views are, on the CPU and the GPU", ctl_bench},
+    {"tune", "the fastest block sizes for this GPU", ctl_tune},
 };
 
 static void print_usage(FILE *file)
@@ -40,6 +45,16 @@ static int refuse(const char *name)
     return 2;
 }
 
+// Without the handlers of a library that may wait for a lost GPU forever.
+static int finish(int status)
+{
+    if (gpu_session_was_lost()) {
+        fflush(NULL);
+        _exit(status);
+    }
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -54,7 +69,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < ARRAY_LENGTH(commands); i++) {
         if (strcmp(name, commands[i].name) == 0) {
-            return commands[i].run(argc - 1, argv + 1);
+            return finish(commands[i].run(argc - 1, argv + 1));
         }
     }
     if (!name[0]) {

@@ -14,6 +14,7 @@
 #define FRAMES 2
 
 struct clip {
+    struct gpu_session *session;
     const struct config_view *settings;
     GstAppSrc *source;        // owned reference
     struct frame_pool *input; // owned reference; with the view made for the first frame
@@ -65,16 +66,15 @@ static int clip_open(struct clip *clip, GstCaps *caps)
     if (clip->info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255) {
         layout.range = FRAME_RANGE_FULL;
     }
-    struct view_setup setup = {.settings = clip->settings,
-                               .input = &layout,
-                               .frames = FRAMES,
-                               .allocator = frame_allocator_host()};
-    r = view_new(&setup, &clip->error, &clip->view);
+    const struct view_setup setup = {
+        .settings = clip->settings, .input = &layout, .frames = FRAMES};
+    r = gpu_session_view_new(clip->session, &setup, &clip->error, &clip->view);
     if (r < 0) {
         return r;
     }
-    r = frame_pool_new(&layout, FRAMES, frame_allocator_host(), &clip->input);
+    r = frame_pool_new(&layout, FRAMES, gpu_session_allocator(clip->session), &clip->input);
     if (r < 0) {
+        clip->session->failed |= clip->session->gpu != NULL;
         return error_set(&clip->error, r, "no memory for frames of %ux%u", layout.width,
                          layout.height);
     }
@@ -128,7 +128,7 @@ static int clip_run(struct clip *clip, GstBuffer *buffer)
     if (!input) {
         return error_set(&clip->error, -EINVAL, "a frame that is smaller than it says");
     }
-    r = view_run(clip->view, input, &clip->error, &output);
+    r = gpu_session_view_run(clip->session, clip->view, input, &clip->error, &output);
     if (r < 0) {
         return error_prefix(&clip->error, r, "the view failed");
     }
@@ -241,10 +241,11 @@ static int check_end(const struct clip *clip, const char *input, struct error *e
     return 0;
 }
 
-int media_process_clip(const struct config_view *settings, const char *input, const char *muxer,
-                       const char *output, struct error *error)
+int media_process_clip(struct gpu_session *session, const struct config_view *settings,
+                       const char *input, const char *muxer, const char *output,
+                       struct error *error)
 {
-    struct clip clip = {.settings = settings, .duration = GST_CLOCK_TIME_NONE};
+    struct clip clip = {.session = session, .settings = settings, .duration = GST_CLOCK_TIME_NONE};
     GstElement *pipeline = NULL;
     int r = make_pipeline(&clip, input, muxer, output, error, &pipeline);
 

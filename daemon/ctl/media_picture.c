@@ -35,8 +35,8 @@ static int check_jpeg_end(const char *path, struct error *error)
     return 0;
 }
 
-static int copy_sample(GstSample *sample, const char *path, struct error *error,
-                       struct frame **ret_frame)
+static int copy_sample(GstSample *sample, const char *path, const struct frame_allocator *allocator,
+                       struct error *error, struct frame **ret_frame)
 {
     GstVideoInfo info;
     GstVideoFrame picture;
@@ -47,7 +47,8 @@ static int copy_sample(GstSample *sample, const char *path, struct error *error,
         !gst_video_frame_map(&picture, &info, gst_sample_get_buffer(sample), GST_MAP_READ)) {
         return error_set(error, -ENODATA, "%s: no picture in it", path);
     }
-    r = picture_frame_new("RGB3", (uint32_t)info.width, (uint32_t)info.height, error, &frame);
+    r = picture_frame_new("RGB3", (uint32_t)info.width, (uint32_t)info.height, allocator, error,
+                          &frame);
     for (int y = 0; y < info.height && r == 0; y++) {
         memcpy(frame_plane(frame, 0) + (size_t)y * frame->layout.planes[0].stride,
                (uint8_t *)GST_VIDEO_FRAME_PLANE_DATA(&picture, 0) +
@@ -61,7 +62,8 @@ static int copy_sample(GstSample *sample, const char *path, struct error *error,
     return r;
 }
 
-int media_read_picture(const char *path, struct error *error, struct frame **ret_frame)
+int media_read_picture(const char *path, const struct frame_allocator *allocator,
+                       struct error *error, struct frame **ret_frame)
 {
     _cleanup_(cleanup_pipeline) GstElement *pipeline = NULL;
     g_autoptr(GstElement) sink = NULL;
@@ -89,7 +91,7 @@ int media_read_picture(const char *path, struct error *error, struct frame **ret
     if (!sample) {
         return error_set(error, -ENODATA, "%s: no picture in it", path);
     }
-    return copy_sample(sample, path, error, ret_frame);
+    return copy_sample(sample, path, allocator, error, ret_frame);
 }
 
 static GstBuffer *wrap_frame(const struct frame *frame)

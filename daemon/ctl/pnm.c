@@ -12,7 +12,8 @@ static void cleanup_file(FILE **file)
     }
 }
 
-int picture_frame_new(const char *format, uint32_t width, uint32_t height, struct error *error,
+int picture_frame_new(const char *format, uint32_t width, uint32_t height,
+                      const struct frame_allocator *allocator, struct error *error,
                       struct frame **ret_frame)
 {
     struct frame_layout layout;
@@ -20,7 +21,7 @@ int picture_frame_new(const char *format, uint32_t width, uint32_t height, struc
     int r;
 
     frame_layout_init(&layout, pixel_format_by_name(format), width, height, 64);
-    r = frame_pool_new(&layout, 1, frame_allocator_host(), &pool);
+    r = frame_pool_new(&layout, 1, allocator, &pool);
     if (r < 0) {
         error_set(error, r, "no memory for a picture of %ux%u", width, height);
         return r;
@@ -78,7 +79,8 @@ static int read_header(FILE *file, const char *path, struct error *error, const 
     return 0;
 }
 
-int pnm_read(const char *path, struct error *error, struct frame **ret_frame)
+int pnm_read(const char *path, const struct frame_allocator *allocator, struct error *error,
+             struct frame **ret_frame)
 {
     _cleanup_(cleanup_file) FILE *file = fopen(path, "rbe");
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
@@ -93,7 +95,7 @@ int pnm_read(const char *path, struct error *error, struct frame **ret_frame)
     if (r < 0) {
         return r;
     }
-    r = picture_frame_new(format, width, height, error, &frame);
+    r = picture_frame_new(format, width, height, allocator, error, &frame);
     if (r < 0) {
         return error_prefix(error, r, "%s", path);
     }

@@ -3,10 +3,10 @@
 #include "config/base.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/table.h"
-#include "daemon/front/control.h"
 
 #include <getopt.h>
 #include <json-glib/json-glib.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,11 +59,30 @@ static void print_summary(JsonObject *status)
            viewers == 1 ? "" : "s", get_string(status, "rtsp"));
 }
 
+// What is wrong with a camera, and its GPU: the name, or why there is none.
+static void print_remarks(JsonObject *camera)
+{
+    const char *name = get_string(camera, "name");
+    int faults = (int)get_number(camera, "gpu_faults");
+
+    if (get_string(camera, "error")[0]) {
+        printf("%s: %s\n", name, get_string(camera, "error"));
+    }
+    if (get_string(camera, "gpu")[0]) {
+        printf("%s: GPU: %s", name, get_string(camera, "gpu"));
+        if (faults) {
+            printf(", %d fault%s since the start", faults, faults == 1 ? "" : "s");
+        }
+        putchar('\n');
+    }
+}
+
 static void print_cameras(JsonObject *status)
 {
-    struct table *table = table_new(6);
+    struct table *table = table_new(7);
     g_autoptr(GList) cameras = get_list(status, "cameras");
-    static const char *const titles[] = {"CAMERA", "STATE", "FPS", "FRAMES", "DROPPED", "PATH"};
+    static const char *const titles[] = {"CAMERA", "STATE",   "BACKEND", "FPS",
+                                         "FRAMES", "DROPPED", "PATH"};
 
     for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
         table_add(table, "%s", titles[i]);
@@ -73,6 +92,7 @@ static void print_cameras(JsonObject *status)
 
         table_add(table, "%s", get_string(camera, "name"));
         table_add(table, "%s", get_string(camera, "state"));
+        table_add(table, "%s", get_string(camera, "backend"));
         table_add(table, "%.1f", get_number(camera, "fps"));
         table_add(table, "%.0f", get_number(camera, "frames"));
         table_add(table, "%.0f", get_number(camera, "dropped"));
@@ -82,11 +102,7 @@ static void print_cameras(JsonObject *status)
     table_print(table, stdout);
     table_free(table);
     for (GList *item = cameras; item; item = item->next) {
-        JsonObject *camera = json_node_get_object(item->data);
-
-        if (get_string(camera, "error")[0]) {
-            printf("%s: %s\n", get_string(camera, "name"), get_string(camera, "error"));
-        }
+        print_remarks(json_node_get_object(item->data));
     }
 }
 
@@ -140,28 +156,12 @@ static int print_status(const char *text)
     return 0;
 }
 
-// A user's own edged, or else the system's.
-static int default_path(struct error *error, char **ret_path)
-{
-    _cleanup_(cleanup_free) char *path = NULL;
-    int result = control_socket_path("", error, &path);
-
-    if (result == 0 && access(path, F_OK) < 0) {
-        return control_socket_path("/run/edged/control.sock", error, ret_path);
-    }
-    if (result == 0) {
-        *ret_path = TAKE(path);
-    }
-    return result;
-}
-
 static int show(const char *configured, bool json)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     struct error error = {0};
 
-    if ((configured ? control_socket_path(configured, &error, &path)
-                    : default_path(&error, &path)) < 0 ||
+    if (client_find_socket(configured, &error, &path) < 0 ||
         client_get(path, "/v1/status", &error, &body) < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;

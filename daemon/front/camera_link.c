@@ -48,6 +48,8 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
     telemetry.format[sizeof telemetry.format - 1] = 0;
     telemetry.path[sizeof telemetry.path - 1] = 0;
     telemetry.error[sizeof telemetry.error - 1] = 0;
+    telemetry.backend[sizeof telemetry.backend - 1] = 0;
+    telemetry.gpu[sizeof telemetry.gpu - 1] = 0;
     for (size_t i = 0; i < link->stream_count; i++) {
         telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
         stream_set_view_counters(link->streams[i], telemetry.views[i].encoded,
@@ -92,6 +94,8 @@ static int on_message(void *context, struct link_message *message)
     case LINK_FATAL:
         link->events->fatal(link->context, (const char *)message->payload);
         return 0;
+    case LINK_GPU_FAULT:
+        return error_set(&link->error, -ENODEV, "%s", (const char *)message->payload);
     default:
         return error_set(&link->error, -EPROTO, "sent a message of type %u", message->header.type);
     }
@@ -132,11 +136,11 @@ static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static void send_message(struct camera_link *link, enum link_type type, uint32_t view,
-                         const char *text)
+static void send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
+                       const void *bytes, size_t size)
 {
     // Lost messages matter only to a process that does not read; silence gives that one away.
-    link_send_bytes(link->link, type, view, text, text ? strlen(text) : 0);
+    link_send_bytes(link->link, type, view, bytes, size);
     if (!link->write_watch && link_wants_write(link->link)) {
         link->write_watch =
             g_unix_fd_add(link_fd(link->link), G_IO_OUT | G_IO_ERR, on_writable, link);
@@ -160,7 +164,7 @@ int camera_link_new(int fd, const char *configuration, struct stream *const *str
     link->events = events;
     link->context = context;
     link->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, link);
-    send_message(link, LINK_CONFIGURE, 0, configuration);
+    send_bytes(link, LINK_CONFIGURE, 0, configuration, strlen(configuration));
     for (size_t i = 0; i < stream_count; i++) {
         camera_link_update(link, streams[i], false);
     }
@@ -196,8 +200,18 @@ void camera_link_update(struct camera_link *link, const struct stream *stream, b
     bool watched = stream_is_watched(link->streams[view]);
     if (watched != link->watched[view]) {
         link->watched[view] = watched;
-        send_message(link, watched ? LINK_VIEW_START : LINK_VIEW_STOP, view, NULL);
+        send_bytes(link, watched ? LINK_VIEW_START : LINK_VIEW_STOP, view, NULL, 0);
     } else if (watched && key_frame) {
-        send_message(link, LINK_KEY_FRAME, view, NULL);
+        send_bytes(link, LINK_KEY_FRAME, view, NULL, 0);
     }
+}
+
+void camera_link_set_blocks(struct camera_link *link, const struct config_block *blocks)
+{
+    send_bytes(link, LINK_BLOCKS, 0, blocks, CONFIG_KERNEL_COUNT * sizeof *blocks);
+}
+
+void camera_link_try_gpu(struct camera_link *link, const char *backend)
+{
+    send_bytes(link, LINK_TRY_GPU, 0, backend, strlen(backend));
 }

@@ -2,7 +2,7 @@
 // feeds the streams, and tells it which views are watched.
 #pragma once
 
-#include "config/base.h"
+#include "config/config.h"
 #include "daemon/front/stream.h"
 #include "daemon/link/messages.h"
 
@@ -16,8 +16,9 @@ struct camera_link_events {
     void (*telemetry)(void *context, const struct link_telemetry *telemetry);
     void (*slate)(void *context); // one more was taken by a stream
     void (*fatal)(void *context, const char *sentence);
-    // The last call: the other end is gone (-EPIPE) or does not speak the protocol (-EPROTO,
-    // `sentence` says how). The handler may free the link.
+    // The last call: the other end is gone (-EPIPE), does not speak the protocol (-EPROTO,
+    // `sentence` says how) or has lost its GPU and ends (-ENODEV, `sentence` says why). The handler
+    // may free the link.
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
@@ -32,5 +33,9 @@ void camera_link_free(struct camera_link *link);
 // Tells the process whether `stream` is watched, if that changed, else asks for a key frame if
 // `key_frame` is set and somebody watches.
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame);
+// Other block sizes (CONFIG_KERNEL_COUNT) for the process.
+void camera_link_set_blocks(struct camera_link *link, const struct config_block *blocks);
+// The process may try the GPU; `backend` is the word of the configuration ("auto").
+void camera_link_try_gpu(struct camera_link *link, const char *backend);
 // Reads what is there; `ended` may follow.
 void camera_link_receive(struct camera_link *link);

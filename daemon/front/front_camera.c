@@ -10,14 +10,44 @@ struct front_view {
     GstRTSPMediaFactory *mount; // a reference
 };
 
+// The camera's settings by config_format(); all owned.
+struct camera_texts {
+    char *whole;
+    char *cpu;  // the same with backend = "cpu"; NULL: that is what they say
+    char *bare; // the same without block sizes, which a running process can change
+};
+
 struct front_camera {
     struct front_camera_environment environment;
     char name[40], source[16];
-    char *text; // config_format() of the camera; owned
+    const char *backend; // as in the configuration; a literal
+    struct camera_texts texts;
     struct front_view views[LINK_VIEWS_MAX];
     size_t view_count;
     struct supervisor *supervisor; // owned
 };
+
+static void texts_finish(struct camera_texts *texts)
+{
+    free(texts->whole);
+    free(texts->cpu);
+    free(texts->bare);
+    *texts = (struct camera_texts){0};
+}
+
+static int texts_init(struct camera_texts *texts, const struct config *config, size_t index)
+{
+    struct config other = *config; // borrows all that it points to
+    int r = config_format(config, index, &texts->whole);
+
+    other.backend = CONFIG_BACKEND_CPU;
+    if (r == 0 && config->backend != CONFIG_BACKEND_CPU) {
+        r = config_format(&other, index, &texts->cpu);
+    }
+    other.backend = config->backend;
+    memset(other.blocks, 0, sizeof other.blocks);
+    return r < 0 ? r : config_format(&other, index, &texts->bare);
+}
 
 static void drop_view(struct front_camera *camera, struct front_view *view)
 {
@@ -88,50 +118,80 @@ static int replace_views(struct front_camera *camera, const struct config_camera
     return r;
 }
 
-static int supervise(struct front_camera *camera)
+// What the supervisor is to know; `streams` has room for LINK_VIEWS_MAX.
+static struct supervisor_settings describe_process(const struct front_camera *camera,
+                                                   struct stream **streams)
 {
-    struct stream *streams[LINK_VIEWS_MAX];
-    struct supervisor_settings settings = {
+    for (size_t i = 0; i < camera->view_count; i++) {
+        streams[i] = camera->views[i].stream;
+    }
+    return (struct supervisor_settings){
         .program = camera->environment.program,
         .name = camera->name,
-        .configuration = camera->text,
+        .configuration = camera->texts.whole,
+        .configuration_cpu = camera->texts.cpu,
+        .backend = camera->backend,
         .streams = streams,
         .stream_count = camera->view_count,
         .changed = camera->environment.changed,
         .context = camera->environment.context,
     };
+}
 
-    for (size_t i = 0; i < camera->view_count; i++) {
-        streams[i] = camera->views[i].stream;
-    }
+static int supervise(struct front_camera *camera)
+{
+    struct stream *streams[LINK_VIEWS_MAX];
+    struct supervisor_settings settings = describe_process(camera, streams);
+
     return camera->supervisor ? supervisor_reconfigure(camera->supervisor, &settings)
                               : supervisor_new(&settings, &camera->supervisor);
+}
+
+static int set_blocks(struct front_camera *camera, const struct config_block *blocks)
+{
+    struct stream *streams[LINK_VIEWS_MAX];
+    struct supervisor_settings settings = describe_process(camera, streams);
+
+    return supervisor_set_blocks(camera->supervisor, &settings, blocks);
+}
+
+// Takes over the texts, and all that `settings` says beside the views.
+static void take_texts(struct front_camera *camera, struct camera_texts *texts,
+                       const struct config *config, const struct config_camera *settings)
+{
+    texts_finish(&camera->texts);
+    camera->texts = *texts;
+    *texts = (struct camera_texts){0};
+    camera->backend = config_backend_name(config->backend);
+    snprintf(camera->name, sizeof camera->name, "%s", settings->name);
+    snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
 }
 
 int front_camera_apply(struct front_camera *camera, const struct config *config, size_t index,
                        struct error *error)
 {
     const struct config_camera *settings = &config->cameras[index];
-    _cleanup_(cleanup_free) char *text = NULL;
-    int r = config_format(config, index, &text);
+    _cleanup_(texts_finish) struct camera_texts texts = {0};
+    int r = texts_init(&texts, config, index);
 
     if (r < 0) {
         return error_set(error, r, "camera %s: %s", settings->name, strerror(-r));
     }
-    if (camera->text && strcmp(camera->text, text) == 0) {
+    if (camera->texts.whole && strcmp(camera->texts.whole, texts.whole) == 0) {
         return 0;
     }
     if (settings->view_count > LINK_VIEWS_MAX) {
         return error_set(error, -EINVAL, "camera %s has %zu views, allowed are up to %d",
                          settings->name, settings->view_count, LINK_VIEWS_MAX);
     }
-    free(camera->text);
-    camera->text = TAKE(text);
-    snprintf(camera->name, sizeof camera->name, "%s", settings->name);
-    snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
-    r = replace_views(camera, settings);
-    if (r == 0) {
-        r = supervise(camera);
+    bool only_blocks = camera->texts.bare && strcmp(camera->texts.bare, texts.bare) == 0;
+
+    take_texts(camera, &texts, config, settings);
+    if (only_blocks) {
+        r = set_blocks(camera, config->blocks);
+    } else {
+        r = replace_views(camera, settings);
+        r = r < 0 ? r : supervise(camera);
     }
     return r < 0 ? error_set(error, r, "camera %s: %s", settings->name, strerror(-r)) : 0;
 }
@@ -164,7 +224,7 @@ void front_camera_free(struct front_camera *camera)
     for (size_t i = 0; i < camera->view_count; i++) {
         drop_view(camera, &camera->views[i]);
     }
-    free(camera->text);
+    texts_finish(&camera->texts);
     free(camera);
 }
 

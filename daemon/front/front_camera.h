@@ -24,7 +24,8 @@ int front_camera_new(const struct config *config, size_t index,
 void front_camera_free(struct front_camera *camera);
 
 // Takes over other settings of the camera of the same name. Views that keep their name keep their
-// viewers; the process is replaced. Without any change nothing happens.
+// viewers; the process is replaced. Without any change nothing happens, and where only the block
+// sizes of kernels are others, the process is told and goes on.
 int front_camera_apply(struct front_camera *camera, const struct config *config, size_t index,
                        struct error *error);
 

@@ -24,6 +24,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
         return NULL;
     }
     size_t mounts = count_mounts(cameras);
+    bool cuda = false;
     // One more of each, because calloc() of nothing may be NULL.
     snapshot->cameras = calloc(cameras->len + 1, sizeof *snapshot->cameras);
     snapshot->mounts = calloc(mounts + 1, sizeof *snapshot->mounts);
@@ -37,11 +38,12 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
         front_camera_describe(camera, &snapshot->cameras[snapshot->camera_count++],
                               &snapshot->mounts[snapshot->mount_count]);
         snapshot->mount_count += front_camera_view_count(camera);
+        cuda |= strncmp(snapshot->cameras[i].telemetry.backend, "CUDA", strlen("CUDA")) == 0;
     }
     snapshot->uptime_s = (double)uptime_ns / (double)NS_PER_S;
     snapshot->viewers = rtsp_server_count_viewers(server, NULL);
     snprintf(snapshot->rtsp_url, sizeof snapshot->rtsp_url, "%s", rtsp_server_url(server));
-    snprintf(snapshot->backend, sizeof snapshot->backend, "cpu");
+    snprintf(snapshot->backend, sizeof snapshot->backend, cuda ? "cuda" : "cpu");
     return snapshot;
 }
 

@@ -26,6 +26,8 @@ static const struct counter camera_counters[] = {
      CAMERA(telemetry.reconnects)},
     {"edged_process_restarts_total", "Times the camera process was replaced.",
      CAMERA(process_restarts)},
+    {"edged_camera_gpu_faults_total", "Times the GPU failed and the CPU went on.",
+     CAMERA(gpu_faults)},
 };
 
 static const struct counter mount_counters[] = {
@@ -118,9 +120,26 @@ static void add_camera_states(GString *text, const struct snapshot *snapshot)
     }
 }
 
+static void add_backends(GString *text, const struct snapshot *snapshot)
+{
+    begin_metric(text, "edged_camera_backend_info", "gauge",
+                 "Always 1; what computes the camera's views, as a label.");
+    for (size_t i = 0; i < snapshot->camera_count; i++) {
+        const struct snapshot_camera *camera = &snapshot->cameras[i];
+
+        if (camera->telemetry.backend[0]) {
+            g_string_append(text, "edged_camera_backend_info{");
+            add_label(text, "camera", camera->name);
+            add_label(text, "backend", camera->telemetry.backend);
+            end_sample(text, 1);
+        }
+    }
+}
+
 static void add_cameras(GString *text, const struct snapshot *snapshot)
 {
     add_camera_states(text, snapshot);
+    add_backends(text, snapshot);
     for (size_t row = 0; row < ARRAY_LENGTH(camera_counters); row++) {
         const struct counter *counter = &camera_counters[row];
 

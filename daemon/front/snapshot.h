@@ -40,6 +40,7 @@ struct snapshot_camera {
     char source[16]; // as in the config
     pid_t pid;       // of the camera process; 0 while there is none
     uint64_t process_restarts;
+    uint64_t gpu_faults;             // times the GPU failed and the CPU went on
     struct link_telemetry telemetry; // the newest
 };
 
@@ -47,7 +48,7 @@ struct snapshot {
     double uptime_s;
     unsigned viewers;
     char rtsp_url[160]; // "rtsp://127.0.0.1:8554"
-    char backend[16];   // "cpu"
+    char backend[16];   // "cuda" when a camera's views are computed by it, else "cpu"
     size_t camera_count, mount_count;
     struct snapshot_camera *cameras;
     struct snapshot_mount *mounts;

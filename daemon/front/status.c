@@ -58,6 +58,9 @@ static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camer
     add_string(builder, "error", camera->error[0] ? camera->error : telemetry->error);
     add_string(builder, "source", camera->source);
     add_string(builder, "path", telemetry->path);
+    add_string(builder, "backend", telemetry->backend);
+    add_string(builder, "gpu", telemetry->gpu);
+    add_integer(builder, "gpu_faults", camera->gpu_faults);
     add_string(builder, "format", telemetry->format);
     add_integer(builder, "width", telemetry->width);
     add_integer(builder, "height", telemetry->height);

@@ -1,54 +1,17 @@
-#include "daemon/front/supervisor.h"
-
-#include "daemon/front/backoff.h"
-#include "daemon/front/camera_link.h"
-#include "daemon/front/camera_state.h"
 #include "daemon/front/process.h"
+#include "daemon/front/supervisor_private.h"
 #include "daemon/log.h"
 
 #include <errno.h>
-#include <glib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define FATAL_DELAY_MS 30000
 #define STOP_MS 1000
 #define SILENCE_MS 5000
-#define UNKILLABLE_NS (10 * NS_PER_S)
 #define FIRST_SIGN_MS 20000 // GStreamer scans its plugins at the first start
-
-enum supervisor_state {
-    SUPERVISOR_STOPPED,  // no process, none wanted
-    SUPERVISOR_STARTING, // a process without telemetry yet
-    SUPERVISOR_RUNNING,
-    SUPERVISOR_ENDING,  // its link is closed, the process is not gone yet
-    SUPERVISOR_WAITING, // no process; the next one starts after a delay
-    SUPERVISOR_FAILED,  // the same after an incurable fault, with a long delay
-};
-
-struct supervisor {
-    char *program, *name, *configuration;   // owned
-    struct stream *streams[LINK_VIEWS_MAX]; // references
-    size_t stream_count;
-    void (*changed)(void *context);
-    void *changed_context;
-
-    enum supervisor_state state;
-    bool stopping;     // no further process
-    bool reconfigured; // the next process starts at once
-    bool fatal;        // the process that is there declared an incurable fault
-    struct error error;
-    struct backoff backoff;
-    uint64_t restarts;
-    struct link_telemetry telemetry; // the newest
-
-    pid_t pid;                     // 0: none
-    struct camera_link *link;      // owned
-    int64_t started_ns, ending_ns; // when it was started, and told to end
-    guint child_watch;
-    guint timer; // what comes next, by state: silence, kill, start. 0: none
-};
 
 static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
 {
@@ -111,6 +74,7 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;
     set_timer(supervisor, SILENCE_MS, on_silence);
+    supervisor_gpu_note(supervisor);
     supervisor->changed(supervisor->changed_context);
 }
 
@@ -129,19 +93,57 @@ static void on_fatal(void *context, const char *sentence)
     error_set(&supervisor->error, 0, "%s", sentence);
 }
 
+static void on_orphan_exit(GPid pid, gint status, gpointer data)
+{
+    (void)status;
+    (void)data;
+    g_spawn_close_pid(pid);
+}
+
+// Kills the process and has nothing to do with it any more. It may hang in a driver: it is reaped
+// whenever it is gone, not waited for.
+static void abandon_process(struct supervisor *supervisor)
+{
+    kill(supervisor->pid, SIGKILL);
+    g_clear_handle_id(&supervisor->child_watch, g_source_remove);
+    g_child_watch_add(supervisor->pid, on_orphan_exit, NULL);
+    supervisor->pid = 0;
+}
+
+// The GPU failed: the next process is wanted at once, on the CPU.
+static void start_without_gpu(struct supervisor *supervisor, const char *sentence)
+{
+    supervisor_gpu_fail(supervisor, sentence);
+    g_clear_handle_id(&supervisor->timer, g_source_remove);
+    supervisor_start(supervisor);
+}
+
 static void on_link_ended(void *context, int reason, const char *sentence)
 {
     struct supervisor *supervisor = context;
 
+    if (reason == -ENODEV) {
+        supervisor->gpu_lost = supervisor->configuration_cpu != NULL;
+        error_set(&supervisor->error, 0, "%s", sentence);
+    }
     if (!supervisor->pid) {
         return; // on_child_exit() reads the last words of a process that is gone
     }
-    if (reason != -EPIPE) {
+    if (supervisor->gpu_lost) {
+        // It has let go of the camera before it said so.
+        close_link(supervisor);
+        abandon_process(supervisor);
+        start_without_gpu(supervisor, sentence);
+        return;
+    }
+    bool by_itself = reason == -EPIPE || reason == -ENODEV;
+    if (!by_itself) {
         error_set(&supervisor->error, 0, "the camera process %s", sentence);
         log_write(LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "failed",
                   "the camera process %s, killing it", sentence);
+        gpu_retry_begin(&supervisor->gpu, false); // its end is not the GPU's doing
     }
-    end_process(supervisor, reason == -EPIPE ? STOP_MS : 0);
+    end_process(supervisor, by_itself ? STOP_MS : 0);
 }
 
 static const struct camera_link_events link_events = {
@@ -150,15 +152,6 @@ static const struct camera_link_events link_events = {
     .fatal = on_fatal,
     .ended = on_link_ended,
 };
-
-static void on_demand(void *context, struct stream *stream, bool key_frame)
-{
-    const struct supervisor *supervisor = context;
-
-    if (supervisor->link) {
-        camera_link_update(supervisor->link, stream, key_frame);
-    }
-}
 
 // Start and end of the process
 // ---------------------------------------------------------------------
@@ -196,7 +189,7 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
 static void on_child_exit(GPid pid, gint status, gpointer data)
 {
     struct supervisor *supervisor = data;
-    char how[128], sentence[160];
+    char how[128], sentence[192];
 
     (void)pid;
     supervisor->pid = 0;
@@ -210,12 +203,23 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
         supervisor->state = SUPERVISOR_STOPPED;
         return;
     }
+    if (supervisor->gpu_lost) {
+        start_without_gpu(supervisor, supervisor->error.text);
+        return;
+    }
     process_describe_end(status, how, sizeof how);
     snprintf(sentence, sizeof sentence, "the camera process %s", how);
     if (!supervisor->error.text[0]) {
         error_set(&supervisor->error, 0, "%s", sentence);
     }
     supervisor->restarts += !supervisor->reconfigured;
+    if (!supervisor->reconfigured && !supervisor->fatal &&
+        gpu_retry_note_death(&supervisor->gpu, WIFSIGNALED(status), clock_now_ns())) {
+        snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 10 s",
+                 how);
+        start_without_gpu(supervisor, sentence);
+        return;
+    }
     plan_restart(supervisor, supervisor->fatal ? supervisor->error.text : sentence);
 }
 
@@ -231,9 +235,10 @@ static int try_start(struct supervisor *supervisor)
     supervisor->started_ns = clock_now_ns();
     supervisor->state = SUPERVISOR_STARTING;
     supervisor->fatal = false;
+    supervisor->gpu_lost = false;
     supervisor->child_watch = g_child_watch_add(supervisor->pid, on_child_exit, supervisor);
     set_timer(supervisor, FIRST_SIGN_MS, on_silence);
-    r = camera_link_new(fd, supervisor->configuration, supervisor->streams,
+    r = camera_link_new(fd, supervisor_gpu_begin(supervisor), supervisor->streams,
                         supervisor->stream_count, &link_events, supervisor, &supervisor->link);
     if (r < 0) {
         error_set(&supervisor->error, r, "no link to the camera process: %s", strerror(-r));
@@ -253,40 +258,13 @@ int supervisor_start(struct supervisor *supervisor)
     return r;
 }
 
-static void drop_settings(struct supervisor *supervisor)
-{
-    for (size_t i = 0; i < supervisor->stream_count; i++) {
-        stream_set_demand(supervisor->streams[i], NULL, NULL);
-        stream_unref(supervisor->streams[i]);
-    }
-    supervisor->stream_count = 0;
-    free(TAKE(supervisor->program));
-    free(TAKE(supervisor->name));
-    free(TAKE(supervisor->configuration));
-}
-
-static int take_settings(struct supervisor *supervisor, const struct supervisor_settings *settings)
-{
-    supervisor->program = strdup(settings->program);
-    supervisor->name = strdup(settings->name);
-    supervisor->configuration = strdup(settings->configuration);
-    for (size_t i = 0; i < settings->stream_count; i++) {
-        supervisor->streams[i] = stream_ref(settings->streams[i]);
-        stream_set_demand(supervisor->streams[i], on_demand, supervisor);
-    }
-    supervisor->stream_count = settings->stream_count;
-    supervisor->changed = settings->changed;
-    supervisor->changed_context = settings->context;
-    return supervisor->program && supervisor->name && supervisor->configuration ? 0 : -ENOMEM;
-}
-
 int supervisor_new(const struct supervisor_settings *settings, struct supervisor **ret_supervisor)
 {
     if (settings->stream_count > LINK_VIEWS_MAX) {
         return -EINVAL;
     }
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
-    int r = supervisor ? take_settings(supervisor, settings) : -ENOMEM;
+    int r = supervisor ? supervisor_take_settings(supervisor, settings) : -ENOMEM;
 
     if (r < 0) {
         supervisor_free(supervisor);
@@ -296,27 +274,18 @@ int supervisor_new(const struct supervisor_settings *settings, struct supervisor
     return 0;
 }
 
-static void on_orphan_exit(GPid pid, gint status, gpointer data)
-{
-    (void)status;
-    (void)data;
-    g_spawn_close_pid(pid);
-}
-
 void supervisor_free(struct supervisor *supervisor)
 {
     if (!supervisor) {
         return;
     }
     g_clear_handle_id(&supervisor->timer, g_source_remove);
-    g_clear_handle_id(&supervisor->child_watch, g_source_remove);
+    supervisor_gpu_forget(supervisor);
     camera_link_free(supervisor->link);
     if (supervisor->pid) {
-        // It may hang in a driver: reaped whenever it is gone, not waited for.
-        kill(supervisor->pid, SIGKILL);
-        g_child_watch_add(supervisor->pid, on_orphan_exit, NULL);
+        abandon_process(supervisor);
     }
-    drop_settings(supervisor);
+    supervisor_drop_settings(supervisor);
     free(supervisor);
 }
 
@@ -329,11 +298,12 @@ int supervisor_reconfigure(struct supervisor *supervisor,
     if (supervisor->link) {
         end_process(supervisor, STOP_MS);
     }
-    drop_settings(supervisor);
-    int r = take_settings(supervisor, settings);
-    supervisor->reconfigured = true;
+    supervisor_drop_settings(supervisor);
+    int r = supervisor_take_settings(supervisor, settings);
+    supervisor->reconfigured = supervisor->pid != 0;
     supervisor->fatal = false;
     supervisor->backoff = (struct backoff){0};
+    supervisor_gpu_forget(supervisor);
     if (!supervisor->pid) {
         set_timer(supervisor, 0, on_start_timer);
     }
@@ -343,6 +313,7 @@ int supervisor_reconfigure(struct supervisor *supervisor,
 void supervisor_stop(struct supervisor *supervisor)
 {
     supervisor->stopping = true;
+    supervisor_gpu_forget(supervisor);
     if (!supervisor->pid) {
         g_clear_handle_id(&supervisor->timer, g_source_remove);
         supervisor->state = SUPERVISOR_STOPPED;
@@ -354,41 +325,4 @@ void supervisor_stop(struct supervisor *supervisor)
 bool supervisor_is_stopped(const struct supervisor *supervisor)
 {
     return supervisor->state == SUPERVISOR_STOPPED;
-}
-
-bool supervisor_is_settled(const struct supervisor *supervisor)
-{
-    if (supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING) {
-        return supervisor->error.text[0] != 0;
-    }
-    for (size_t i = 0; i < supervisor->stream_count; i++) {
-        if (!stream_has_slates(supervisor->streams[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool supervisor_is_progressing(const struct supervisor *supervisor)
-{
-    return supervisor->state != SUPERVISOR_ENDING ||
-           clock_now_ns() - supervisor->ending_ns < UNKILLABLE_NS;
-}
-
-void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera)
-{
-    const char *state =
-        supervisor->state == SUPERVISOR_RUNNING ? camera_state_name(supervisor->telemetry.state)
-        : supervisor->state == SUPERVISOR_STARTING && !supervisor->restarts ? "starting"
-        : supervisor->state == SUPERVISOR_FAILED                            ? "failed"
-                                                                            : "restarting";
-
-    snprintf(camera->name, sizeof camera->name, "%s", supervisor->name);
-    snprintf(camera->state, sizeof camera->state, "%s", state);
-    snprintf(camera->error, sizeof camera->error, "%s",
-             supervisor->state == SUPERVISOR_RUNNING ? supervisor->telemetry.error
-                                                     : supervisor->error.text);
-    camera->pid = supervisor->pid;
-    camera->process_restarts = supervisor->restarts;
-    camera->telemetry = supervisor->telemetry;
 }

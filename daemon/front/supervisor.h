@@ -2,10 +2,14 @@
 //
 // A process that ends or says nothing for 5 s is started again: at once the first time, then after
 // 100 ms, 200 ms, … up to 5 s, until one has been healthy for 10 s. A process that declares its
-// fault incurable (LINK_FATAL) is tried again every 30 s. Main loop only.
+// fault incurable (LINK_FATAL) is tried again every 30 s.
+//
+// When the GPU fails (the process says so, or dies twice within 10 s while it uses it) the next
+// process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s.
+// Main loop only.
 #pragma once
 
-#include "config/base.h"
+#include "config/config.h"
 #include "daemon/front/snapshot.h"
 #include "daemon/front/stream.h"
 
@@ -20,6 +24,8 @@ struct supervisor_settings {
     const char *program;
     const char *name;
     const char *configuration;
+    const char *configuration_cpu; // the same with backend = "cpu"; NULL: no GPU is wanted
+    const char *backend;           // the word for the one that is wanted; a literal
     struct stream *const *streams;
     size_t stream_count; // up to LINK_VIEWS_MAX
     // Called after every message that may settle the camera and when a process ended.
@@ -40,6 +46,10 @@ int supervisor_start(struct supervisor *supervisor);
 // device.
 int supervisor_reconfigure(struct supervisor *supervisor,
                            const struct supervisor_settings *settings);
+// Takes the texts of `settings`, which differ from those in use in nothing but the block sizes, and
+// tells a running process of these (CONFIG_KERNEL_COUNT): it goes on. -ENOMEM: nothing changed.
+int supervisor_set_blocks(struct supervisor *supervisor, const struct supervisor_settings *settings,
+                          const struct config_block *blocks);
 // Closes the link, upon which the process ends; SIGKILL after 1 s. Nothing is started again.
 void supervisor_stop(struct supervisor *supervisor);
 bool supervisor_is_stopped(const struct supervisor *supervisor);

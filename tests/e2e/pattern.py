@@ -7,7 +7,6 @@ pictures with these.
 
 import functools
 
-import cv2
 import numpy as np
 
 CELL = 40  # pixels
@@ -87,6 +86,8 @@ def limited_range(magnitude):
 
 
 def sobel_magnitude(luma, gain=1.0, norm="l2"):
+    import cv2  # tests/gpu/daemon_bed.py does without
+
     gx = cv2.Sobel(luma, cv2.CV_16S, 1, 0, ksize=3, borderType=cv2.BORDER_REPLICATE)
     gy = cv2.Sobel(luma, cv2.CV_16S, 0, 1, ksize=3, borderType=cv2.BORDER_REPLICATE)
     gx, gy = gx.astype(np.float64), gy.astype(np.float64)

@@ -208,9 +208,29 @@ def test_machine_without_encoder_says_so_and_does_not_hang(edged, plugins_withou
     assert took_s < 1.0
 
 
+# No GPU, whatever the machine has.
+NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
+
+
 def test_wishes_for_a_gpu_are_answered_and_frames_flow_on_the_cpu(edged):
-    server = edged([daemon.camera()], settings={"backend": "cuda", "memory": "managed"})
-    server.wait_stderr('backend = "cuda": the views of this version run on the CPU, using that')
-    server.wait_stderr('memory = "managed" is for a GPU, using "host"')
+    server = edged([daemon.camera()], settings={"backend": "cuda", "memory": "managed"}, **NO_GPU)
+    server.wait_stderr(
+        r'warning: front: backend = "cuda": .+, using the CPU and host memory instead of "managed"'
+    )
+    camera = server.wait_camera("front", lambda c: c["state"] == "live")
+    assert " -> host -> CPU -> " in camera["path"]
+
+
+def test_without_a_gpu_auto_says_so_in_one_line_without_a_warning(edged):
+    server = edged([daemon.camera()], **NO_GPU)
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    said = re.findall(r"^edged-camera: front: .*, using the CPU$", server.stderr(), re.MULTILINE)
+    assert len(said) == 1, server.stderr()
+    assert "warning" not in server.stderr()
+
+
+def test_host_memory_means_the_cpu_which_is_said(edged):
+    server = edged([daemon.camera()], settings={"backend": "cuda", "memory": "host"})
+    server.wait_stderr('backend = "cuda": memory = "host" is not for a GPU, using the CPU')
     camera = server.wait_camera("front", lambda c: c["state"] == "live")
     assert " -> host -> CPU -> " in camera["path"]

@@ -9,6 +9,12 @@
 //   garbage       sends bytes that are no message once a view is watched
 //   bad-video     sends access units that are not H.264
 //   no-signal     declares NO SIGNAL in its telemetry
+//   gpu           has a GPU and computes on it unless told not to; SIGUSR1 makes the GPU fail: the
+//                 process says so, and hangs as in a driver
+//
+// Into the file $FAKE_CAMERA_RECORD each process writes a line for what it is told: "PID configure
+// BACKEND BLOCKS", "PID blocks BLOCKS", "PID try-gpu BACKEND"; BLOCKS are "32x8 0x0 0x0", in the
+// order of enum config_kernel.
 
 #include "config/config.h"
 #include "daemon/link/link.h"
@@ -20,6 +26,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -35,6 +42,7 @@
 struct fake_camera {
     struct link *link;
     const char *mode;
+    const char *backend; // of its telemetry
     size_t view_count;
     GMainLoop *loop;
     GstElement *pipeline;
@@ -47,6 +55,28 @@ struct fake_camera {
 static bool is_mode(const struct fake_camera *camera, const char *mode)
 {
     return strcmp(camera->mode, mode) == 0;
+}
+
+static void record(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void record(const char *format, ...)
+{
+    const char *path = getenv("FAKE_CAMERA_RECORD");
+    FILE *file = path ? fopen(path, "ae") : NULL;
+    va_list arguments;
+
+    if (file) {
+        fprintf(file, "%d ", getpid());
+        va_start(arguments, format);
+        vfprintf(file, format, arguments);
+        va_end(arguments);
+        fclose(file);
+    }
+}
+
+static void record_blocks(const char *what, const struct config_block *blocks)
+{
+    record("%s %dx%d %dx%d %dx%d\n", what, blocks[0].x, blocks[0].y, blocks[1].x, blocks[1].y,
+           blocks[2].x, blocks[2].y);
 }
 
 static GstElement *make_pipeline(const char *source, int key_frame_distance)
@@ -102,6 +132,8 @@ static gboolean send_telemetry(gpointer data)
     if (lost) {
         strcpy(telemetry.error, "the fake camera has none");
     }
+    strcpy(telemetry.backend, camera->backend);
+    strcpy(telemetry.gpu, strcmp(camera->backend, "CPU") == 0 ? "not used" : "Fake GPU");
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
     return G_SOURCE_CONTINUE;
 }
@@ -170,6 +202,32 @@ static void misbehave(struct fake_camera *camera)
     }
 }
 
+static void hear(struct fake_camera *camera, const struct link_message *message)
+{
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+
+    if (message->header.type == LINK_BLOCKS && message->header.size == sizeof blocks) {
+        memcpy(blocks, message->payload, sizeof blocks);
+        record_blocks("blocks", blocks);
+    }
+    if (message->header.type == LINK_TRY_GPU) {
+        record("try-gpu %s\n", (const char *)message->payload);
+        camera->backend = is_mode(camera, "gpu") ? "CUDA sm_87" : "CPU";
+        send_telemetry(camera);
+    }
+}
+
+static gboolean on_gpu_fault(gpointer data)
+{
+    static const char sentence[] = "the fake GPU fell off the bus";
+    struct fake_camera *camera = data;
+
+    gst_element_set_state(camera->pipeline, GST_STATE_NULL);
+    link_send_bytes(camera->link, LINK_GPU_FAULT, 0, sentence, strlen(sentence));
+    poll(NULL, 0, -1); // until SIGKILL
+    return G_SOURCE_REMOVE;
+}
+
 static int on_message(void *context, struct link_message *message)
 {
     struct fake_camera *camera = context;
@@ -188,6 +246,7 @@ static int on_message(void *context, struct link_message *message)
     if (start) {
         misbehave(camera);
     }
+    hear(camera, message);
     return 0;
 }
 
@@ -213,6 +272,10 @@ static int on_configuration(void *context, struct link_message *message)
         exit(1);
     }
     camera->view_count = config->cameras[0].view_count;
+    camera->backend =
+        is_mode(camera, "gpu") && config->backend != CONFIG_BACKEND_CPU ? "CUDA sm_87" : "CPU";
+    g_autofree char *what = g_strdup_printf("configure %s", config_backend_name(config->backend));
+    record_blocks(what, config->blocks);
     config_free(config);
     return -ECANCELED; // the rest is read by the main loop
 }
@@ -275,6 +338,9 @@ int main(int argc, char **argv)
     gst_init(NULL, NULL);
     if (link_new(3, QUEUE_BYTES, &camera.link) < 0) {
         return 1;
+    }
+    if (is_mode(&camera, "gpu")) {
+        g_unix_signal_add(SIGUSR1, on_gpu_fault, &camera);
     }
     wait_for_configuration(&camera);
     introduce(&camera);

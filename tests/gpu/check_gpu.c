@@ -1,366 +1,77 @@
-// Whether the GPU computes what the CPU computes, bit for bit: every format, norm, gain and range
-// at odd sizes, strides and addresses, in every block shape and memory kind.
+// Whether the GPU computes what the CPU computes, bit for bit: every format, view, norm, gain and
+// range at odd sizes, strides and addresses, in every block shape and kind of memory.
 //
-//   check_gpu [--quick]     --quick leaves out the large pictures, for the sanitizers
+//   check_gpu [--quick]     --quick: small pictures and few, for the sanitizers
 //
-// The CPU's view is the reference; it has its own tests against OpenCV. A line a group, exit status
-// 1 if one differs.
-#include "kernels/gpu_memory.h"
-#include "kernels/gradient_gpu.h"
-#include "kernels/view.h"
-#include "tests/gpu/pictures.h"
+// A line a group; exit status 1 if one differs.
+#include "tests/gpu/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define CANARY 0xa5
-#define MARGIN 64
-
-static const char *const formats[] = {"GREY", "NV12", "NV21", "YU12", "422P", "444P",
-                                      "YUYV", "UYVY", "RGB3", "BGR3", "XR24"};
-static const struct {
-    uint32_t width, height;
-} sizes[] = {{1, 1},  {1, 9},   {2, 2},    {7, 3},   {8, 4},    {9, 5},     {16, 8},   {17, 11},
-             {31, 1}, {63, 33}, {127, 65}, {64, 64}, {641, 37}, {1366, 96}, {854, 48}, {333, 201}},
-  large[] = {{1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}, {7679, 4319}};
-static const unsigned blocks[][2] = {{32, 8},  {1, 1},   {1024, 1}, {1, 1024}, {2, 1},   {1, 2},
-                                     {3, 5},   {7, 9},   {16, 16},  {8, 8},    {32, 32}, {64, 4},
-                                     {128, 1}, {1, 128}, {128, 8},  {256, 4},  {512, 2}, {31, 33},
-                                     {5, 200}, {200, 5}, {33, 3},   {96, 2},   {16, 64}, {2, 512}};
-static const double gains[] = {1.0, 0.3, 1.5, 7.77};
-
-struct bench {
-    struct gpu *gpu;
-    uint64_t input, output; // device memory
-    size_t room;
-    uint8_t *result;
-    unsigned long compared, different;
-};
-
-static int fail(const char *what, const struct error *error)
+// Every kind of memory that passes its own test on this machine.
+static int open_memories(struct check *check)
 {
-    fprintf(stderr, "check_gpu: %s: %s\n", what, error->text);
-    return -1;
-}
+    static const enum config_memory kinds[CHECK_KINDS] = {
+        CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED, CONFIG_MEMORY_MANAGED};
 
-// Compares rows of `width` bytes and that nothing around them was written.
-static void compare(struct bench *bench, const struct frame *expected, size_t stride,
-                    const char *what)
-{
-    uint32_t width = expected->layout.width, height = expected->layout.height;
-    unsigned long wrong = 0;
+    for (size_t i = 0; i < CHECK_KINDS; i++) {
+        struct gpu_memory *memory = NULL;
+        struct error error = {0};
 
-    for (size_t i = 0; i < MARGIN + stride * height + MARGIN; i++) {
-        size_t y = (i - MARGIN) / stride, x = (i - MARGIN) % stride;
-        uint8_t value = CANARY;
-
-        if (i >= MARGIN && y < height && x < width) {
-            value = frame_plane(expected, 0)[y * expected->layout.planes[0].stride + x];
+        if (gpu_memory_new(check->gpu, kinds[i], &error, &memory) < 0) {
+            fprintf(stderr, "check_gpu: %s\n", error.text);
+            return -1;
         }
-        if (bench->result[i] != value && wrong++ == 0) {
-            fprintf(stderr, "%s %ux%u: at (%zd, %zu) %u, expected %u\n", what, width, height,
-                    (ssize_t)x, y, bench->result[i], value);
+        if (gpu_memory_kind(memory) == kinds[i]) {
+            check->memories[check->memory_count++] = memory;
+        } else {
+            printf("passed over: %s\n", error.text);
+            gpu_memory_free(memory);
         }
     }
-    bench->compared++;
-    bench->different += wrong > 0;
+    return check->memory_count > 0 ? 0 : -1;
 }
 
-static int run_once(struct bench *bench, const struct frame *input, const struct frame *expected,
-                    struct gradient_gpu *gradient, size_t stride, const char *what)
+static void run_group(struct check *check, const char *name, void (*group)(struct check *))
 {
-    const struct cuda_driver *driver = gpu_driver(bench->gpu);
-    size_t size = MARGIN + stride * expected->layout.height + MARGIN;
-    struct gradient_gpu_picture picture = {
-        .input = bench->input + input->layout.planes[0].offset,
-        .output = bench->output + MARGIN,
-        .input_stride = input->layout.planes[0].stride,
-        .output_stride = stride,
-        .width = input->layout.width,
-        .height = input->layout.height,
-    };
-    struct error error = {0};
+    unsigned long compared = check->compared, different = check->different;
+    int64_t start_ns = clock_now_ns();
 
-    memset(bench->result, CANARY, size);
-    if (driver->copy_to_device(bench->output, bench->result, size, gpu_stream(bench->gpu)) !=
-            CUDA_SUCCESS ||
-        driver->copy_to_device(bench->input, input->data, input->layout.size,
-                               gpu_stream(bench->gpu)) != CUDA_SUCCESS) {
-        return fail("copying to the GPU", &error);
-    }
-    if (gradient_gpu_launch(gradient, &picture, &error) < 0 ||
-        gpu_wait(bench->gpu, clock_now_ns() + 10 * NS_PER_S, &error) < 0) {
-        return fail(what, &error);
-    }
-    driver->copy_to_host(bench->result, bench->output, size);
-    compare(bench, expected, stride, what);
-    return 0;
-}
-
-// One picture with one setting: in each of `count` block shapes from `first` on.
-static int check_setting(struct bench *bench, const struct picture *picture,
-                         const struct config_view *settings, bool limited, size_t first,
-                         size_t count)
-{
-    struct frame *input = picture->frame;
-    struct view *view = NULL;
-    struct frame *expected = NULL;
-    struct gradient_gpu *gradient = NULL;
-    struct error error = {0};
-    const struct view_setup setup = {.settings = settings,
-                                     .input = &input->layout,
-                                     .output = limited ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT,
-                                     .frames = 1,
-                                     .allocator = frame_allocator_host()};
-    int r = view_new(&setup, &error, &view);
-
-    if (r == 0) {
-        r = view_run(view, input, &error, &expected);
-    }
-    if (r == 0) {
-        r = gradient_gpu_new(bench->gpu, input->layout.format, settings, limited, &error,
-                             &gradient);
-    }
-    for (size_t i = 0; i < count && r == 0; i++) {
-        const unsigned *block = blocks[(first + i) % ARRAY_LENGTH(blocks)];
-        size_t align = (first + i) % 3 == 0 ? 1 : 64;
-        char what[128];
-
-        snprintf(what, sizeof what, "%s %s gain %g %s block %ux%u", input->layout.format->name,
-                 settings->norm == CONFIG_NORM_L2 ? "l2" : "l1", settings->gain,
-                 limited ? "limited" : "full", block[0], block[1]);
-        r = gradient_gpu_set_block(gradient, block[0], block[1], &error);
-        if (r == 0) {
-            r = run_once(bench, input, expected, gradient,
-                         (input->layout.width + align - 1) / align * align, what);
-        }
-    }
-    gradient_gpu_free(gradient);
-    frame_unref(expected);
-    view_free(view);
-    return r < 0 ? fail("setting up", &error) : 0;
-}
-
-static int check_picture(struct bench *bench, const struct picture *picture, size_t *turn,
-                         size_t count, size_t gain_count)
-{
-    int r = 0;
-
-    for (unsigned i = 0; i < 4 * gain_count && r == 0; i++) {
-        struct config_view settings = {.view = CONFIG_VIEW_EDGES,
-                                       .norm = i & 1 ? CONFIG_NORM_L1 : CONFIG_NORM_L2,
-                                       .gain = gains[i / 4]};
-
-        r = check_setting(bench, picture, &settings, i & 2, *turn, count);
-        *turn += count;
-    }
-    return r;
-}
-
-static void report(struct bench *bench, const char *what)
-{
-    printf("%-44s %8lu compared, %lu different\n", what, bench->compared, bench->different);
+    group(check);
+    printf("%-48s %7lu compared, %lu different, %.1f s\n", name, check->compared - compared,
+           check->different - different, (double)(clock_now_ns() - start_ns) / NS_PER_S);
     fflush(stdout);
-}
-
-static int check_sizes(struct bench *bench)
-{
-    size_t turn = 0;
-
-    for (size_t i = 0; i < ARRAY_LENGTH(formats) * ARRAY_LENGTH(sizes); i++) {
-        size_t size = i % ARRAY_LENGTH(sizes);
-
-        for (size_t place = 0; place < PICTURE_PLACEMENTS; place++) {
-            struct picture picture = {0};
-            int r = picture_init(&picture, formats[i / ARRAY_LENGTH(sizes)], sizes[size].width,
-                                 sizes[size].height, place, frame_allocator_host());
-
-            r = r < 0 ? r : check_picture(bench, &picture, &turn, 1, ARRAY_LENGTH(gains));
-            picture_finish(&picture);
-            if (r < 0) {
-                return r;
-            }
-        }
-    }
-    report(bench, "formats, sizes, placements, gains");
-    return 0;
-}
-
-static int check_blocks(struct bench *bench)
-{
-    for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
-        struct picture picture = {0};
-        size_t turn = 0;
-        int r = picture_init(&picture, formats[i], 333, 201, i % PICTURE_PLACEMENTS,
-                             frame_allocator_host());
-
-        r = r < 0 ? r : check_picture(bench, &picture, &turn, ARRAY_LENGTH(blocks), 2);
-        picture_finish(&picture);
-        if (r < 0) {
-            return r;
-        }
-    }
-    report(bench, "every format in every block shape");
-    return 0;
-}
-
-static int check_large(struct bench *bench)
-{
-    static const char *const some[] = {"GREY", "YUYV", "XR24"};
-    size_t turn = 0;
-
-    for (size_t i = 0; i < ARRAY_LENGTH(large) * ARRAY_LENGTH(some); i++) {
-        struct picture picture = {0};
-        size_t size = i % ARRAY_LENGTH(large);
-        int r = picture_init(&picture, some[i / ARRAY_LENGTH(large)], large[size].width,
-                             large[size].height, i % 2, frame_allocator_host());
-
-        r = r < 0 ? r : check_picture(bench, &picture, &turn, 1, 1);
-        picture_finish(&picture);
-        if (r < 0) {
-            return r;
-        }
-    }
-    report(bench, "720p to 8K");
-    return 0;
-}
-
-// Hands both frames to the GPU, computes, and takes them back.
-static int run_shared(const struct gradient_gpu *gradient, struct frame *input,
-                      struct frame *output, struct error *error)
-{
-    struct gradient_gpu_picture picture = {
-        .input_stride = input->layout.planes[0].stride,
-        .output_stride = output->layout.planes[0].stride,
-        .width = input->layout.width,
-        .height = input->layout.height,
-    };
-    int r = frame_to_gpu(input, error, &picture.input);
-
-    r = r < 0 ? r : frame_to_gpu(output, error, &picture.output);
-    r = r < 0 ? r : gradient_gpu_launch(gradient, &picture, error);
-    r = r < 0 ? r : frame_to_cpu(output, error);
-    return r < 0 ? r : frame_to_cpu(input, error);
-}
-
-static void compare_frames(struct bench *bench, const struct frame *output,
-                           const struct frame *expected)
-{
-    unsigned wrong = 0;
-
-    for (uint32_t y = 0; y < expected->layout.height; y++) {
-        wrong += memcmp(frame_plane(output, 0) + y * output->layout.planes[0].stride,
-                        frame_plane(expected, 0) + y * expected->layout.planes[0].stride,
-                        expected->layout.width) != 0;
-    }
-    bench->compared++;
-    bench->different += wrong > 0;
-}
-
-static int run_rounds(struct bench *bench, struct picture *input, struct picture *output,
-                      struct error *error)
-{
-    struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
-    const struct view_setup setup = {.settings = &settings,
-                                     .input = &input->frame->layout,
-                                     .frames = 1,
-                                     .allocator = frame_allocator_host()};
-    struct view *view = NULL;
-    struct gradient_gpu *gradient = NULL;
-    int r = gradient_gpu_new(bench->gpu, input->frame->layout.format, &settings, true, error,
-                             &gradient);
-
-    r = r < 0 ? r : view_new(&setup, error, &view);
-    for (uint32_t round = 0; round < 3 && r == 0; round++) {
-        struct frame *expected = NULL;
-
-        picture_draw(input->frame, round);
-        r = view_run(view, input->frame, error, &expected);
-        r = r < 0 ? r : run_shared(gradient, input->frame, output->frame, error);
-        if (r == 0) {
-            compare_frames(bench, output->frame, expected);
-        }
-        frame_unref(expected);
-    }
-    view_free(view);
-    gradient_gpu_free(gradient);
-    return r;
-}
-
-// Camera memory to encoder memory of one kind, nothing copied.
-static int check_kind(struct bench *bench, enum config_memory wanted, const char *name)
-{
-    struct gpu_memory *memory = NULL;
-    struct picture input = {0}, output = {0};
-    struct error error = {0};
-    int r = gpu_memory_new(bench->gpu, wanted, &error, &memory);
-
-    if (r == 0 && gpu_memory_kind(memory) != wanted) {
-        printf("%-12s passed over: %s\n", name, error.text);
-        gpu_memory_free(memory);
-        return 0;
-    }
-    r = r < 0 ? r : picture_init(&input, "YUYV", 641, 361, 0, gpu_memory_allocator(memory));
-    r = r < 0 ? r : picture_init(&output, "NV12", 641, 361, 0, gpu_memory_allocator(memory));
-    r = r < 0 ? r : run_rounds(bench, &input, &output, &error);
-    picture_finish(&output);
-    picture_finish(&input);
-    gpu_memory_free(memory);
-    printf("%-12s %s\n", name, r < 0 ? error.text : "used by CPU and GPU in turn");
-    return r;
-}
-
-static int check_refusals(struct bench *bench)
-{
-    struct config_view settings = {.view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
-    static const unsigned illegal[][2] = {{0, 1},    {1, 0},   {1025, 1},
-                                          {1, 1025}, {64, 32}, {2048, 1}};
-    struct gradient_gpu *gradient = NULL;
-    struct error error = {0};
-    int r = gradient_gpu_new(bench->gpu, pixel_format_by_name("GREY"), &settings, false, &error,
-                             &gradient);
-
-    for (size_t i = 0; i < ARRAY_LENGTH(illegal) && r == 0; i++) {
-        bench->compared++;
-        if (gradient_gpu_set_block(gradient, illegal[i][0], illegal[i][1], &error) == 0) {
-            fprintf(stderr, "block %ux%u was taken\n", illegal[i][0], illegal[i][1]);
-            bench->different++;
-        }
-    }
-    gradient_gpu_free(gradient);
-    report(bench, "illegal blocks refused");
-    return r;
 }
 
 int main(int argc, char **argv)
 {
-    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
-    struct bench bench = {.room = quick ? 4 << 20 : 160 << 20};
+    struct check check = {.quick = argc > 1 && strcmp(argv[1], "--quick") == 0};
     struct error error = {0};
-    int r = gpu_new(&error, &bench.gpu);
+    bool ok = gpu_new(&error, &check.gpu) == 0;
 
-    if (r < 0) {
+    if (!ok) {
         fprintf(stderr, "check_gpu: %s\n", error.text);
         return 1;
     }
-    bench.result = malloc(bench.room);
-    if (!bench.result || gpu_driver(bench.gpu)->mem_alloc(&bench.input, bench.room) != 0 ||
-        gpu_driver(bench.gpu)->mem_alloc(&bench.output, bench.room) != 0) {
-        return fail("memory", &error), 1;
+    printf("%s, sm_%d\n", gpu_info(check.gpu)->name, gpu_info(check.gpu)->sm);
+    ok = open_memories(&check) == 0;
+    if (ok) {
+        run_group(&check, "views: formats, sizes, placements, memory kinds", check_views);
+        run_group(&check, "every format and kernel in every block", check_shapes);
+        run_group(&check, "device addresses and strides, nothing else written", check_places);
+        run_group(&check, "rows a thread", check_rows);
+        run_group(&check, "blocks, memory and conversions refused", check_refused);
     }
-    printf("%s, sm_%d\n", gpu_info(bench.gpu)->name, gpu_info(bench.gpu)->sm);
-    r = quick ? 0 : check_sizes(&bench);
-    r = r < 0 ? r : check_blocks(&bench);
-    r = r < 0 || quick ? r : check_large(&bench);
-    r = r < 0 ? r : check_kind(&bench, CONFIG_MEMORY_REGISTERED, "registered");
-    r = r < 0 ? r : check_kind(&bench, CONFIG_MEMORY_PINNED, "pinned");
-    r = r < 0 ? r : check_kind(&bench, CONFIG_MEMORY_MANAGED, "managed");
-    r = r < 0 ? r : check_refusals(&bench);
-    gpu_driver(bench.gpu)->mem_free(bench.input);
-    gpu_driver(bench.gpu)->mem_free(bench.output);
-    gpu_free(bench.gpu);
-    free(bench.result);
-    printf("%s: %lu compared, %lu different\n", r == 0 && bench.different == 0 ? "ok" : "FAILED",
-           bench.compared, bench.different);
-    return r == 0 && bench.different == 0 ? 0 : 1;
+    if (ok && !check.quick) {
+        run_group(&check, "720p to 8K, and 300001 rows", check_large);
+    }
+    while (check.memory_count > 0) {
+        gpu_memory_free(check.memories[--check.memory_count]);
+    }
+    gpu_free(check.gpu);
+    ok = ok && check.different == 0 && check.compared > 0;
+    printf("%s: %lu compared, %lu different\n", ok ? "ok" : "FAILED", check.compared,
+           check.different);
+    return ok ? 0 : 1;
 }

@@ -10,9 +10,17 @@ struct picture {
     struct frame_pool *pool;
 };
 
-// Noise of full contrast in some stripes, of two values or soft ramps in others.
-void picture_draw(struct frame *frame, uint32_t seed);
-// A drawn picture. Errors of frame_pool_new(). The caller ends it with picture_finish().
+// How a picture lies in memory at a placement.
+void picture_layout(struct frame_layout *layout, const char *format, uint32_t width,
+                    uint32_t height, size_t placement);
+// An undrawn picture, 0xee everywhere. Errors of frame_pool_new(). The caller ends it with
+// picture_finish().
 int picture_init(struct picture *picture, const char *format, uint32_t width, uint32_t height,
                  size_t placement, const struct frame_allocator *allocator);
 void picture_finish(struct picture *picture); // takes zeroed ones
+
+// Noise of full contrast in some stripes, of two values or soft ramps in others; the same pixels
+// for the same seed and size at every placement.
+void picture_draw(struct frame *frame, uint32_t seed);
+// The pixels of `from`, which has the same format and size.
+void picture_copy(struct frame *to, const struct frame *from);

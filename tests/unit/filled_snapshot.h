@@ -19,18 +19,22 @@ static inline void fill_front_camera(struct snapshot_camera *camera)
         .source = "v4l2",
         .pid = 4711,
         .process_restarts = 2,
-        .telemetry = {.state = LINK_CAMERA_LIVE,
-                      .width = 1280,
-                      .height = 720,
-                      .fps_milli = 29500,
-                      .format = "YUYV",
-                      .path = "front: V4L2 MMAP YUYV 1280x720@30 -> host -> CPU -> x264enc, "
-                              "1 copy a frame",
-                      .frames = 1000,
-                      .dropped = 3,
-                      .corrupted = 1,
-                      .reconnects = 5,
-                      .copies = {[COPY_MMAP_FALLBACK] = 1000, [COPY_ENCODER_CONVERT] = 250}},
+        .gpu_faults = 3,
+        .telemetry =
+            {.state = LINK_CAMERA_LIVE,
+             .width = 1280,
+             .height = 720,
+             .fps_milli = 29500,
+             .format = "YUYV",
+             .path = "front: V4L2 MMAP YUYV 1280x720@30 -> registered -> CUDA sm_87 -> x264enc, "
+                     "1 copy a frame",
+             .backend = "CUDA sm_87",
+             .gpu = "Orin",
+             .frames = 1000,
+             .dropped = 3,
+             .corrupted = 1,
+             .reconnects = 5,
+             .copies = {[COPY_MMAP_FALLBACK] = 1000, [COPY_ENCODER_CONVERT] = 250}},
     };
 }
 

@@ -1,135 +1,20 @@
-// A whole camera process, in a thread, spoken to over the link as the front does.
+// The camera process as the front sees it, on a machine without a GPU.
 
-#include "daemon/camera/camera.h"
-
-#include "daemon/link/link.h"
+#include "config/config.h"
+#include "tests/unit/camera_front.h"
 
 #include <errno.h>
 #include <gst/gst.h>
-#include <poll.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-
-#include <cmocka.h>
-
-#define UNITS_MAX 400
-
-struct process {
-    int fd; // the camera's end
-    pthread_t thread;
-    int result;
-    struct error error;
-};
-
-struct front {
-    struct process process;
-    struct link *link;
-    char hello[32], fatal[512];
-    struct link_telemetry telemetry;
-    unsigned slates, telemetries, units;
-    struct link_access_unit lives[UNITS_MAX];
-};
-
-static void *run_process(void *context)
-{
-    struct process *process = context;
-    struct camera *camera = NULL;
-
-    process->result = camera_new(process->fd, &process->error, &camera);
-    if (!process->result) {
-        process->result = camera_run(camera);
-        camera_free(camera);
-    }
-    return NULL;
-}
-
-static void begin(struct front *front, const char *settings)
-{
-    int fds[2];
-
-    memset(front, 0, sizeof *front);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    front->process.fd = fds[0];
-    assert_int_equal(link_new(fds[1], 1 << 20, &front->link), 0);
-    assert_int_equal(link_send_bytes(front->link, LINK_CONFIGURE, 0, settings, strlen(settings)),
-                     0);
-    assert_int_equal(pthread_create(&front->process.thread, NULL, run_process, &front->process), 0);
-}
-
-static void end(struct front *front, int expected)
-{
-    link_free(front->link);
-    pthread_join(front->process.thread, NULL);
-    assert_int_equal(front->process.result, expected);
-}
-
-static int handle(void *context, struct link_message *message)
-{
-    struct front *front = context;
-
-    switch (message->header.type) {
-    case LINK_HELLO:
-        snprintf(front->hello, sizeof front->hello, "%s", (char *)message->payload);
-        break;
-    case LINK_FATAL:
-        snprintf(front->fatal, sizeof front->fatal, "%s", (char *)message->payload);
-        break;
-    case LINK_SLATE:
-        front->slates++;
-        break;
-    case LINK_TELEMETRY:
-        assert_int_equal(message->header.size, sizeof front->telemetry);
-        memcpy(&front->telemetry, message->payload, sizeof front->telemetry);
-        front->telemetries++;
-        break;
-    case LINK_ACCESS_UNIT:
-        assert_true(front->units < UNITS_MAX);
-        memcpy(&front->lives[front->units++], message->payload, sizeof front->lives[0]);
-        break;
-    default:
-        fail_msg("message of type %u", message->header.type);
-    }
-    return 0;
-}
-
-// Handles messages until `done`, 10 s at most.
-static void until(struct front *front, bool (*done)(const struct front *))
-{
-    int64_t deadline = clock_now_ns() + 10 * NS_PER_S;
-
-    while (!done(front)) {
-        struct pollfd readable = {.fd = link_fd(front->link), .events = POLLIN};
-
-        assert_true(clock_now_ns() < deadline);
-        poll(&readable, 1, 100);
-        int r = link_receive(front->link, handle, front);
-        assert_true(!r || done(front));
-    }
-}
-
-static bool is_live(const struct front *front)
-{
-    return front->telemetry.state == LINK_CAMERA_LIVE;
-}
 
 static bool has_no_signal(const struct front *front)
 {
     return front->telemetry.state == LINK_CAMERA_NO_SIGNAL;
 }
 
-static bool has_10_units(const struct front *front)
+// What the GPU was asked for is answered, and not by the configuration.
+static bool has_an_answer_about_the_gpu(const struct front *front)
 {
-    return front->units >= 10;
-}
-
-static bool has_20_units(const struct front *front)
-{
-    return front->units >= 20;
+    return front->telemetry.gpu[0] && strcmp(front->telemetry.gpu, "backend = \"cpu\"") != 0;
 }
 
 static bool is_fatal(const struct front *front)
@@ -214,6 +99,97 @@ static void test_a_key_frame_comes_when_it_is_wanted(void **state)
     (void)state;
 }
 
+static const char *const pattern_on_cpu =
+    "backend = \"cpu\"; cameras = ( { name = \"p\"; source = \"pattern\"; width = 320; height = "
+    "240;"
+    " fps = 60; views = ( { name = \"edges\"; view = \"edges\"; keyframe_s = 10.0; },"
+    " { name = \"camera\"; view = \"camera\"; } ); } );";
+
+static void assert_no_frame_is_lost(const struct front *front)
+{
+    assert_int_equal(front->telemetry.dropped, 0);
+    assert_int_equal(front->telemetry.views[0].dropped, 0);
+    for (unsigned i = 1; i < front->units; i++) {
+        assert_int_equal(front->lives[i].sequence, front->lives[0].sequence + i);
+    }
+}
+
+static void test_other_blocks_cost_no_frame(void **state)
+{
+    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{64, 4}, {16, 16}, {1, 1}};
+    struct front front;
+
+    begin(&front, pattern_on_cpu);
+    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
+    until(&front, has_10_units);
+    link_send_bytes(front.link, LINK_BLOCKS, 0, blocks, sizeof blocks);
+    until(&front, has_60_units);
+    assert_no_frame_is_lost(&front);
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_blocks_of_another_size_end_the_link(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern_on_cpu);
+    until(&front, is_live);
+    link_send_bytes(front.link, LINK_BLOCKS, 0, "short", 5);
+    pthread_join(front.process.thread, NULL);
+    assert_int_equal(front.process.result, -EPROTO);
+    link_free(front.link);
+    (void)state;
+}
+
+static void test_telemetry_tells_what_computes_and_why(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern_on_cpu);
+    until(&front, is_live);
+    assert_string_equal(front.telemetry.backend, "CPU");
+    assert_string_equal(front.telemetry.gpu, "backend = \"cpu\"");
+    end(&front, 0);
+
+    begin(&front, pattern);
+    until(&front, is_live);
+    assert_string_equal(front.telemetry.backend, "CPU");
+    assert_true(has_an_answer_about_the_gpu(&front));
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_a_try_without_a_gpu_costs_no_frame_and_says_why(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern_on_cpu);
+    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
+    until(&front, has_10_units);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "cuda", 4);
+    until(&front, has_an_answer_about_the_gpu);
+    assert_string_equal(front.telemetry.backend, "CPU");
+    until(&front, has_60_units);
+    assert_no_frame_is_lost(&front);
+    end(&front, 0);
+    (void)state;
+}
+
+static void test_a_wish_for_no_gpu_ends_the_link(void **state)
+{
+    struct front front;
+
+    begin(&front, pattern_on_cpu);
+    until(&front, is_live);
+    link_send_bytes(front.link, LINK_TRY_GPU, 0, "cpu", 3);
+    pthread_join(front.process.thread, NULL);
+    assert_int_equal(front.process.result, -EPROTO);
+    link_free(front.link);
+    (void)state;
+}
+
 static void test_without_a_camera_there_is_a_slate_and_a_reason(void **state)
 {
     struct front front;
@@ -274,12 +250,18 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_view_is_encoded_only_while_it_is_watched),
         cmocka_unit_test(test_telemetry_tells_the_memory_path),
         cmocka_unit_test(test_a_key_frame_comes_when_it_is_wanted),
+        cmocka_unit_test(test_other_blocks_cost_no_frame),
+        cmocka_unit_test(test_blocks_of_another_size_end_the_link),
+        cmocka_unit_test(test_telemetry_tells_what_computes_and_why),
+        cmocka_unit_test(test_a_try_without_a_gpu_costs_no_frame_and_says_why),
+        cmocka_unit_test(test_a_wish_for_no_gpu_ends_the_link),
         cmocka_unit_test(test_without_a_camera_there_is_a_slate_and_a_reason),
         cmocka_unit_test(test_without_an_encoder_the_process_says_why_and_ends),
         cmocka_unit_test(test_a_settings_text_that_is_no_camera_is_refused),
         cmocka_unit_test(test_a_front_that_goes_away_at_once_ends_the_process),
     };
 
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); // the same on a machine with a GPU
     gst_init(&argc, &argv);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gst_deinit();

@@ -335,6 +335,9 @@ static void test_names_are_the_words_of_the_file(void **state)
     assert_string_equal(config_source_name(CONFIG_SOURCE_PATTERN), "pattern");
     assert_string_equal(config_view_kind_name(CONFIG_VIEW_GRAY), "gray");
     assert_string_equal(config_encoder_name(CONFIG_ENCODER_OPENH264), "openh264enc");
+    assert_string_equal(config_kernel_name(CONFIG_KERNEL_GRADIENT), "gradient");
+    assert_string_equal(config_kernel_name(CONFIG_KERNEL_GRAY), "gray");
+    assert_string_equal(config_kernel_name(CONFIG_KERNEL_CONVERT), "convert");
 }
 
 int main(void)

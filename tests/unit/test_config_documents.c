@@ -79,12 +79,34 @@ static void test_edged_conf_loads_without_problems_as_the_defaults(void **state)
     assert_string_equal(loaded_text, default_text);
 }
 
+// Keys without a value are there as comments; without the marks they are good examples.
+static void test_the_commented_kernels_are_a_good_example(void **state)
+{
+    _cleanup_(cleanup_free) char *document = read_to_text("config/edged.conf");
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    char *begin = strstr(document, "\n# kernels = {");
+    char *end = begin ? strstr(begin, "\n# };") : NULL;
+
+    (void)state;
+    assert_non_null(end);
+    end[strlen("\n# };")] = '\0';
+    for (char *mark = begin; mark; mark = strstr(mark, "\n#")) {
+        mark[1] = ' ';
+    }
+    assert_int_equal(config_parse(begin, "example", stderr, &config), 0);
+    for (int i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        assert_int_equal(config->blocks[i].x, 32);
+        assert_int_equal(config->blocks[i].y, 8);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edged_conf_is_what_the_schema_says),
         cmocka_unit_test(test_man_page_is_what_the_schema_says),
         cmocka_unit_test(test_edged_conf_loads_without_problems_as_the_defaults),
+        cmocka_unit_test(test_the_commented_kernels_are_a_good_example),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

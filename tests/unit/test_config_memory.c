@@ -101,7 +101,8 @@ static const char good[] = "control = { socket = \"s\"; };\n"
                            "cameras = ( { controls = { zoom = 1; }; views = ( { }, { name = \"b\"; "
                            "} ); }, { source = \"file\"; path = \"p\"; } );\n";
 static const char bad[] =
-    "cameras = ( { widht = 1; fps = 0; source = \"fiel\"; name = \"a b\"; } );\n";
+    "cameras = ( { widht = 1; fps = 0; source = \"fiel\"; name = \"a b\"; } );\n"
+    "kernels = { gray = { block = [0, 8]; }; };\n";
 
 // Runs `action` with its first, second, … allocation failing until none is left to fail; yields
 // how many failed. Each failing run must end in -ENOMEM.

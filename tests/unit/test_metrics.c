@@ -172,6 +172,7 @@ static void test_camera_counters_carry_their_camera(void **state)
     assert_series(state, "edged_frames_corrupted_total{camera=\"front\"}", 1);
     assert_series(state, "edged_reconnects_total{camera=\"front\"}", 5);
     assert_series(state, "edged_process_restarts_total{camera=\"front\"}", 2);
+    assert_series(state, "edged_camera_gpu_faults_total{camera=\"front\"}", 3);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"mmap-fallback\"}", 1000);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"encoder-convert\"}", 250);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"mjpeg-decode\"}", 0);
@@ -184,6 +185,19 @@ static void test_a_camera_is_in_exactly_one_state(void **state)
     assert_series(state, "edged_camera_state{camera=\"front\",state=\"no signal\"}", 0);
     assert_series(state, "edged_camera_state{camera=\"front\",state=\"restarting\"}", 0);
     assert_series(state, "edged_camera_state{camera=\"front\",state=\"failed\"}", 0);
+}
+
+static void test_the_backend_is_told_of_cameras_where_it_is_known(void **state)
+{
+    const struct exposition *exposition = *state;
+    unsigned samples = 0;
+
+    assert_series(state, "edged_camera_backend_info{camera=\"front\",backend=\"CUDA sm_87\"}", 1);
+    g_autoptr(GList) series = g_hash_table_get_keys(exposition->series);
+    for (GList *item = series; item; item = item->next) {
+        samples += g_str_has_prefix(item->data, "edged_camera_backend_info{");
+    }
+    assert_int_equal(samples, 1);
 }
 
 static void test_hostile_names_are_escaped(void **state)
@@ -225,6 +239,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_camera_counters_carry_their_camera, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_camera_is_in_exactly_one_state, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_backend_is_told_of_cameras_where_it_is_known,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(test_hostile_names_are_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_totals_and_mounts_are_in_base_units, setup, teardown),
         cmocka_unit_test_setup_teardown(test_latency_is_a_cumulative_histogram, setup, teardown),

@@ -76,9 +76,13 @@ static void test_a_camera_shows_state_format_and_counters(void **state)
     assert_string(camera, "state", "live");
     assert_string(camera, "error", "");
     assert_string(camera, "source", "v4l2");
-    assert_string(camera, "path",
-                  "front: V4L2 MMAP YUYV 1280x720@30 -> host -> CPU -> x264enc, 1 copy a frame");
+    assert_string(
+        camera, "path",
+        "front: V4L2 MMAP YUYV 1280x720@30 -> registered -> CUDA sm_87 -> x264enc, 1 copy a frame");
     assert_string(camera, "format", "YUYV");
+    assert_string(camera, "backend", "CUDA sm_87");
+    assert_string(camera, "gpu", "Orin");
+    assert_integer(camera, "gpu_faults", 3);
     assert_integer(camera, "width", 1280);
     assert_integer(camera, "height", 720);
     assert_double(camera, "fps", 29.5);

@@ -1,0 +1,341 @@
+// Two flags tell where the thread that opens the GPU is: `opening` as long as it may be in the
+// driver, `expected` as long as what it brings counts. After the deadline it is left alone; should
+// the driver answer after all, the thread gives back what it got, and the GPU may be tried again.
+
+#include "daemon/camera/compute.h"
+
+#include "daemon/log.h"
+#include "kernels/gpu_memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct compute {
+    struct compute_settings settings;
+    pthread_t thread;
+    bool started; // there is a thread to join
+    bool told;    // that thread only: the GPU's facts are in the log
+
+    pthread_mutex_t lock; // guards all below
+    pthread_cond_t idle;  // `opening` has become false
+    bool opening, expected;
+    bool decided, on_gpu;
+    enum config_backend backend; // as wished for
+    int64_t deadline_ns;
+    struct gpu *gpu;           // owned; kept when given up, frames may be in its memory
+    struct gpu_memory *memory; // owned
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+    bool blocks_are_new;
+    char backend_text[16], gpu_text[256]; // for telemetry
+};
+
+int compute_new(const struct compute_settings *settings, struct compute **ret_compute)
+{
+    struct compute *compute = calloc(1, sizeof *compute);
+
+    if (!compute) {
+        return -ENOMEM;
+    }
+    compute->settings = *settings;
+    compute->backend = settings->backend;
+    pthread_mutex_init(&compute->lock, NULL);
+    condition_init(&compute->idle);
+    compute_set_blocks(compute, settings->blocks);
+    *ret_compute = compute;
+    return 0;
+}
+
+void compute_free(struct compute *compute)
+{
+    if (!compute) {
+        return;
+    }
+    if (compute->started) {
+        pthread_join(compute->thread, NULL);
+    }
+    gpu_memory_free(compute->memory);
+    if (compute->gpu && !gpu_is_lost(compute->gpu)) {
+        gpu_enter(compute->gpu, NULL); // what it made is released in its context
+    }
+    gpu_free(compute->gpu);
+    pthread_cond_destroy(&compute->idle);
+    pthread_mutex_destroy(&compute->lock);
+    free(compute);
+}
+
+static void tell_changed(struct compute *compute)
+{
+    compute->settings.changed(compute->settings.context);
+}
+
+// How loud it is that the CPU computes: an auto that finds no driver is how most machines are.
+static int priority_of(enum config_backend backend, int code)
+{
+    if (backend == CONFIG_BACKEND_CUDA) {
+        return LOG_WARNING;
+    }
+    return backend == CONFIG_BACKEND_CPU || code == -ENODEV || !code ? LOG_INFO : LOG_NOTICE;
+}
+
+// With the lock held. Returns whether that, or the reason, is new.
+static bool set_cpu(struct compute *compute, const char *reason)
+{
+    bool new = !compute->decided || compute->on_gpu || strcmp(compute->gpu_text, reason) != 0;
+
+    compute->decided = true;
+    compute->on_gpu = false;
+    compute->expected = false;
+    snprintf(compute->backend_text, sizeof compute->backend_text, "CPU");
+    snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
+    return new;
+}
+
+static void tell_cpu(const struct compute *compute, enum config_backend backend, int code,
+                     const char *reason)
+{
+    enum config_memory memory = compute->settings.memory;
+    bool wished = memory != CONFIG_MEMORY_AUTO && memory != CONFIG_MEMORY_HOST;
+
+    log_write(priority_of(backend, code), LOG_EVENT_NONE, compute->settings.camera, NULL,
+              "%s%s, using the CPU%s%s%s",
+              backend == CONFIG_BACKEND_CUDA ? "backend = \"cuda\": " : "", reason,
+              wished ? " and host memory instead of \"" : "",
+              wished ? config_memory_name(memory) : "", wished ? "\"" : "");
+}
+
+// Decides on the CPU; `code` is the errno that led there, 0 where the settings did. `opening`: only
+// if the GPU is still being waited for.
+static void use_cpu(struct compute *compute, bool opening, int code, const char *reason)
+{
+    pthread_mutex_lock(&compute->lock);
+    bool new = (!opening || compute->expected) && set_cpu(compute, reason);
+    enum config_backend backend = compute->backend;
+    pthread_mutex_unlock(&compute->lock);
+    if (new) {
+        tell_cpu(compute, backend, code, reason);
+        tell_changed(compute);
+    }
+}
+
+// Once for the GPU's facts, and for every kind of memory passed over.
+static void tell_gpu(struct compute *compute, const struct gpu *gpu,
+                     const struct gpu_memory *memory, const char *passed_over)
+{
+    const struct gpu_info *info = gpu_info(gpu);
+    const char *camera = compute->settings.camera, *kind = gpu_memory_allocator(memory)->kind;
+    bool wished = compute->settings.memory != CONFIG_MEMORY_AUTO;
+
+    if (!compute->told) {
+        log_write(
+            LOG_INFO, LOG_EVENT_NONE, camera, NULL,
+            "GPU %s: sm_%d, %d multiprocessors, %s, %sconcurrent managed access, memory:%s%s%s,"
+            " driver for CUDA %d.%d, using it",
+            info->name, info->sm, info->multiprocessors,
+            info->integrated ? "integrated" : "not integrated",
+            info->concurrent_managed_access ? "" : "no ",
+            info->can_map_host && info->can_register ? " registered" : "",
+            info->can_map_host ? " pinned" : "", info->can_manage ? " managed" : "",
+            info->driver_version / 1000, info->driver_version % 1000 / 10);
+        compute->told = true;
+    }
+    if (passed_over[0]) {
+        log_write(wished ? LOG_WARNING : LOG_NOTICE, LOG_EVENT_NONE, camera, NULL,
+                  "%s, using %s memory", passed_over, kind);
+    }
+}
+
+// With the lock held.
+static void set_gpu(struct compute *compute)
+{
+    const struct gpu_info *info = gpu_info(compute->gpu);
+
+    compute->decided = compute->on_gpu = true;
+    compute->expected = false;
+    snprintf(compute->backend_text, sizeof compute->backend_text, "CUDA sm_%d", info->sm);
+    snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", info->name);
+}
+
+// Publishes what the opening thread brings. False when it does not count any more.
+static bool take_gpu(struct compute *compute, struct gpu *gpu, struct gpu_memory *memory,
+                     const char *passed_over)
+{
+    pthread_mutex_lock(&compute->lock);
+    bool counts = compute->expected;
+    if (counts) {
+        compute->gpu = gpu;
+        compute->memory = memory;
+        set_gpu(compute);
+    }
+    pthread_mutex_unlock(&compute->lock);
+    if (counts) {
+        tell_gpu(compute, gpu, memory, passed_over);
+        tell_changed(compute);
+    }
+    return counts;
+}
+
+static int find_gpu(const struct compute *compute, struct error *error, struct error *passed_over,
+                    struct gpu **ret_gpu, struct gpu_memory **ret_memory)
+{
+    int r = gpu_new(error, ret_gpu);
+
+    if (!r) {
+        r = gpu_memory_new(*ret_gpu, compute->settings.memory, passed_over, ret_memory);
+        *error = *passed_over;
+    }
+    if (!r && gpu_memory_kind(*ret_memory) == CONFIG_MEMORY_HOST) {
+        r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory, the last kind tried",
+                         gpu_info(*ret_gpu)->name);
+    }
+    return r;
+}
+
+static void *open_gpu(void *context)
+{
+    struct compute *compute = context;
+    struct gpu *gpu = NULL;
+    struct gpu_memory *memory = NULL;
+    struct error error = {0}, passed_over = {0};
+    int r = find_gpu(compute, &error, &passed_over, &gpu, &memory);
+
+    if (r) {
+        use_cpu(compute, true, r, error.text);
+    }
+    if (r || !take_gpu(compute, gpu, memory, passed_over.text)) {
+        gpu_memory_free(memory);
+        gpu_free(gpu);
+    }
+    pthread_mutex_lock(&compute->lock);
+    compute->opening = false;
+    pthread_cond_broadcast(&compute->idle);
+    pthread_mutex_unlock(&compute->lock);
+    return NULL;
+}
+
+static void begin_opening(struct compute *compute, enum config_backend backend)
+{
+    if (compute->started) {
+        pthread_join(compute->thread, NULL);
+    }
+    pthread_mutex_lock(&compute->lock);
+    compute->backend = backend;
+    compute->opening = compute->expected = true;
+    compute->deadline_ns = clock_now_ns() + COMPUTE_OPEN_NS;
+    pthread_mutex_unlock(&compute->lock);
+
+    int r = -pthread_create(&compute->thread, NULL, open_gpu, compute);
+    compute->started = !r;
+    if (r) {
+        pthread_mutex_lock(&compute->lock);
+        compute->opening = false;
+        pthread_mutex_unlock(&compute->lock);
+        use_cpu(compute, true, r, "no thread to open the GPU in");
+    } else {
+        pthread_setname_np(compute->thread, "gpu");
+    }
+}
+
+void compute_start(struct compute *compute)
+{
+    if (compute->settings.backend == CONFIG_BACKEND_CPU) {
+        use_cpu(compute, false, 0, "backend = \"cpu\"");
+    } else {
+        compute_try(compute, compute->settings.backend);
+    }
+}
+
+void compute_try(struct compute *compute, enum config_backend backend)
+{
+    pthread_mutex_lock(&compute->lock);
+    bool busy = compute->opening || compute->on_gpu, there = compute->gpu && !busy;
+    bool lost = there && gpu_is_lost(compute->gpu);
+    if (there && !lost) {
+        set_gpu(compute);
+    }
+    pthread_mutex_unlock(&compute->lock);
+
+    if (there && !lost) {
+        tell_changed(compute);
+    } else if (!busy && !there && compute->settings.memory == CONFIG_MEMORY_HOST) {
+        use_cpu(compute, false, 0, "memory = \"host\" is not for a GPU");
+    } else if (!busy && !there) {
+        begin_opening(compute, backend);
+    }
+}
+
+int compute_wait(struct compute *compute, int64_t deadline_ns)
+{
+    struct timespec deadline = {.tv_sec = deadline_ns / NS_PER_S,
+                                .tv_nsec = deadline_ns % NS_PER_S};
+    int r = 0;
+
+    pthread_mutex_lock(&compute->lock);
+    while (compute->opening && !r) {
+        r = -pthread_cond_timedwait(&compute->idle, &compute->lock, &deadline);
+    }
+    pthread_mutex_unlock(&compute->lock);
+    return r;
+}
+
+bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *ret_means)
+{
+    pthread_mutex_lock(&compute->lock);
+    bool late = compute->expected && now_ns >= compute->deadline_ns;
+    pthread_mutex_unlock(&compute->lock);
+    if (late) {
+        use_cpu(compute, true, -ETIMEDOUT, "the GPU driver did not answer within 10 s");
+    }
+
+    pthread_mutex_lock(&compute->lock);
+    bool decided = compute->decided;
+    if (compute->on_gpu) {
+        *ret_means = (struct compute_means){compute->gpu, gpu_memory_allocator(compute->memory)};
+    } else if (decided) {
+        *ret_means = (struct compute_means){NULL, frame_allocator_host()};
+    }
+    pthread_mutex_unlock(&compute->lock);
+    return decided;
+}
+
+void compute_give_up(struct compute *compute, const char *reason)
+{
+    use_cpu(compute, false, -ENOMEM, reason);
+}
+
+void compute_lose(struct compute *compute, const char *reason)
+{
+    pthread_mutex_lock(&compute->lock);
+    gpu_lose(compute->gpu);
+    compute->backend_text[0] = 0;
+    snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
+    pthread_mutex_unlock(&compute->lock);
+}
+
+void compute_set_blocks(struct compute *compute, const struct config_block *blocks)
+{
+    pthread_mutex_lock(&compute->lock);
+    memcpy(compute->blocks, blocks, sizeof compute->blocks);
+    compute->blocks_are_new = true;
+    pthread_mutex_unlock(&compute->lock);
+}
+
+bool compute_take_blocks(struct compute *compute, struct config_block *ret_blocks)
+{
+    pthread_mutex_lock(&compute->lock);
+    bool new = compute->blocks_are_new;
+    compute->blocks_are_new = false;
+    if (new) {
+        memcpy(ret_blocks, compute->blocks, sizeof compute->blocks);
+    }
+    pthread_mutex_unlock(&compute->lock);
+    return new;
+}
+
+void compute_describe(struct compute *compute, struct link_telemetry *telemetry)
+{
+    pthread_mutex_lock(&compute->lock);
+    memcpy(telemetry->backend, compute->backend_text, sizeof telemetry->backend);
+    memcpy(telemetry->gpu, compute->gpu_text, sizeof telemetry->gpu);
+    pthread_mutex_unlock(&compute->lock);
+}

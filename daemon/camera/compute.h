@@ -1,0 +1,64 @@
+// What computes a camera's views: the GPU where one works, else the CPU, and the block sizes.
+//
+// A driver may take seconds to open, or never answer, so it is opened in a thread of its own: what
+// that thread brings counts when it comes within 10 s. Each decision is told in the log once, with
+// its reason; compute_describe() keeps it for status.
+// One thread starts, tries and frees (control), one asks, gives up and loses (the lane).
+#pragma once
+
+#include "capture/frame_pool.h"
+#include "config/config.h"
+#include "daemon/link/messages.h"
+#include "kernels/gpu.h"
+
+#include <stdbool.h>
+
+#define COMPUTE_OPEN_NS (10 * NS_PER_S)
+
+struct compute;
+
+struct compute_settings {
+    const char *camera; // its name, for the log; outlives the result
+    enum config_backend backend;
+    enum config_memory memory;
+    const struct config_block *blocks; // CONFIG_KERNEL_COUNT, copied
+    // Called in any thread, without locks held, when there is something new to ask for.
+    void (*changed)(void *context);
+    void *context;
+};
+
+// What source and views are made with. Both belong to the compute and live as long as it does.
+struct compute_means {
+    struct gpu *gpu; // NULL: the CPU computes
+    const struct frame_allocator *allocator;
+};
+
+// -ENOMEM.
+int compute_new(const struct compute_settings *settings, struct compute **ret_compute);
+// Only when compute_wait() has said 0, or nothing was started. Every frame pool made with its
+// allocator is gone. Takes NULL.
+void compute_free(struct compute *compute);
+
+// Begins to open the GPU where the settings allow one, else decides on the CPU.
+void compute_start(struct compute *compute);
+// Opens the GPU as `backend` asks while the CPU computes. Nothing happens where the GPU computes
+// already, or is being opened.
+void compute_try(struct compute *compute, enum config_backend backend);
+// Waits until no thread is in the driver any more. -ETIMEDOUT at `deadline_ns` (CLOCK_MONOTONIC):
+// the process can only end by _exit(), exit handlers of the driver might wait, too.
+int compute_wait(struct compute *compute, int64_t deadline_ns);
+
+// Never waits. `now_ns` is what the deadline is held against. False while nothing is decided.
+bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *ret_means);
+// The GPU lacks what the views need, `reason` says what: from now on the CPU computes.
+void compute_give_up(struct compute *compute, const char *reason);
+// The GPU is lost to this process, as `reason` says: nothing calls the driver any more.
+void compute_lose(struct compute *compute, const char *reason);
+
+// Block sizes (CONFIG_KERNEL_COUNT) for compute_take_blocks(). Any thread.
+void compute_set_blocks(struct compute *compute, const struct config_block *blocks);
+// True when they are new since the last call; the settings' are at first.
+bool compute_take_blocks(struct compute *compute, struct config_block *ret_blocks);
+
+// Fills in `backend` and `gpu`. Any thread.
+void compute_describe(struct compute *compute, struct link_telemetry *telemetry);

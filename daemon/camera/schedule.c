@@ -1,0 +1,61 @@
+#include "daemon/camera/schedule.h"
+
+#define SILENCE_NS (2 * NS_PER_S)
+#define SLATE_AFTER_NS (500 * NS_PER_MS)
+#define SLATE_INTERVAL_NS (200 * NS_PER_MS)
+#define RETRY_FIRST_NS (100 * NS_PER_MS)
+#define RETRY_LONGEST_NS (2 * NS_PER_S)
+
+void schedule_init(struct schedule *schedule, int64_t now_ns)
+{
+    *schedule = (struct schedule){.frame_ns = now_ns, .delay_ns = RETRY_FIRST_NS};
+}
+
+void schedule_frame(struct schedule *schedule, int64_t now_ns)
+{
+    schedule->frame_ns = now_ns;
+}
+
+void schedule_live(struct schedule *schedule)
+{
+    schedule->lost_ns = 0;
+    schedule->delay_ns = RETRY_FIRST_NS;
+}
+
+bool schedule_is_silent(const struct schedule *schedule, int64_t now_ns)
+{
+    return now_ns - schedule->frame_ns >= SILENCE_NS;
+}
+
+int64_t schedule_lose(struct schedule *schedule, int64_t now_ns)
+{
+    int64_t delay_ns = schedule->delay_ns;
+
+    if (!schedule->lost_ns) {
+        schedule->lost_ns = now_ns;
+    }
+    schedule->retry_ns = now_ns + delay_ns;
+    schedule->delay_ns = 2 * delay_ns < RETRY_LONGEST_NS ? 2 * delay_ns : RETRY_LONGEST_NS;
+    return delay_ns;
+}
+
+bool schedule_slate(struct schedule *schedule, int64_t now_ns, int64_t *ret_seconds)
+{
+    int64_t since_ns = schedule->lost_ns ? schedule->lost_ns : schedule->frame_ns;
+
+    if (now_ns - schedule->frame_ns < SLATE_AFTER_NS ||
+        now_ns - schedule->slate_ns < SLATE_INTERVAL_NS) {
+        return false;
+    }
+    schedule->slate_ns = now_ns;
+    *ret_seconds = (now_ns - since_ns) / NS_PER_S;
+    return true;
+}
+
+int64_t schedule_next_slate_ns(const struct schedule *schedule)
+{
+    int64_t first_ns = schedule->frame_ns + SLATE_AFTER_NS;
+    int64_t next_ns = schedule->slate_ns + SLATE_INTERVAL_NS;
+
+    return first_ns > next_ns ? first_ns : next_ns;
+}

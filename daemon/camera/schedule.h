@@ -1,0 +1,33 @@
+// When the lane does what while frames fail to come: open the source again, with back-off, and show
+// the slate. Only reckons; all times are CLOCK_MONOTONIC nanoseconds.
+#pragma once
+
+#include "config/base.h"
+
+#include <stdbool.h>
+
+struct schedule {
+    int64_t frame_ns; // when the last frame, or the source, came
+    int64_t lost_ns;  // since when there has been no signal; 0 while there is
+    int64_t slate_ns; // when the last slate was shown
+    int64_t retry_ns; // when to open the source
+    int64_t delay_ns; // from the next failure to the try after it
+};
+
+void schedule_init(struct schedule *schedule, int64_t now_ns);
+
+// A source was opened, or gave a frame; its frames flow, so that the next failure is a first one.
+void schedule_frame(struct schedule *schedule, int64_t now_ns);
+void schedule_live(struct schedule *schedule);
+// No frame has come for so long that the source is to be opened again.
+bool schedule_is_silent(const struct schedule *schedule, int64_t now_ns);
+
+// The source failed. Returns how long to wait for the next try: 0.1 s at first, twice the last each
+// time, at most 2 s.
+int64_t schedule_lose(struct schedule *schedule, int64_t now_ns);
+
+// True, once every 200 ms, when no frame has come for 500 ms: time for a slate, which says that the
+// signal was lost *ret_seconds ago.
+bool schedule_slate(struct schedule *schedule, int64_t now_ns, int64_t *ret_seconds);
+// When that may be true again.
+int64_t schedule_next_slate_ns(const struct schedule *schedule);

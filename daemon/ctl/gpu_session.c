@@ -1,0 +1,87 @@
+#include "daemon/ctl/gpu_session.h"
+
+#include <errno.h>
+
+static bool was_lost;
+
+static int open_gpu(struct gpu_session *session, enum config_memory memory, struct error *why)
+{
+    struct error passed_over = {0};
+    int r = gpu_new(why, &session->gpu);
+
+    if (r == 0) {
+        r = gpu_memory_new(session->gpu, memory, &passed_over, &session->memory);
+    }
+    if (r == 0 && gpu_memory_kind(session->memory) == CONFIG_MEMORY_HOST) {
+        r = error_set(why, -ENOTSUP, "the GPU cannot use host memory%s%s",
+                      passed_over.text[0] ? ": " : "", passed_over.text);
+    }
+    return r;
+}
+
+int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
+                     enum config_memory memory, struct error *why)
+{
+    int r = 0;
+
+    *session = (struct gpu_session){0};
+    if (wanted != CONFIG_BACKEND_CPU) {
+        r = open_gpu(session, memory, why);
+        if (r == 0) {
+            return 0;
+        }
+        gpu_session_close(session);
+        if (wanted == CONFIG_BACKEND_CUDA) {
+            return r;
+        }
+    }
+    return gpu_memory_new(NULL, CONFIG_MEMORY_HOST, why, &session->memory);
+}
+
+void gpu_session_close(struct gpu_session *session)
+{
+    gpu_memory_free(session->memory);
+    gpu_free(session->gpu);
+    *session = (struct gpu_session){0};
+}
+
+const struct frame_allocator *gpu_session_allocator(const struct gpu_session *session)
+{
+    return gpu_memory_allocator(session->memory);
+}
+
+int gpu_session_view_new(struct gpu_session *session, const struct view_setup *setup,
+                         struct error *error, struct view **ret_view)
+{
+    struct view_setup mine = *setup;
+    int r;
+
+    mine.gpu = session->gpu;
+    mine.allocator = gpu_session_allocator(session);
+    r = view_new(&mine, error, ret_view);
+    session->failed |= r < 0 && session->gpu;
+    return r;
+}
+
+int gpu_session_view_run(struct gpu_session *session, struct view *view, struct frame *input,
+                         struct error *error, struct frame **ret_output)
+{
+    int r = view_run(view, input, error, ret_output);
+
+    if (r < 0 && r != -ENOBUFS && session->gpu) {
+        gpu_session_lose(session);
+    }
+    return r;
+}
+
+void gpu_session_lose(struct gpu_session *session)
+{
+    gpu_lose(session->gpu);
+    session->failed = true;
+    was_lost = true;
+}
+
+bool gpu_session_was_lost(void)
+{
+    return was_lost;
+}

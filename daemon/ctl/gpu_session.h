@@ -1,0 +1,34 @@
+// The GPU as a command of edgectl wants it: opened with memory that it computes on, or the reason
+// why not.
+#pragma once
+
+#include "kernels/gpu_memory.h"
+#include "kernels/view.h"
+
+struct gpu_session {
+    struct gpu *gpu;           // owned; NULL: the CPU computes
+    struct gpu_memory *memory; // owned; of frames, "host" without a GPU
+    bool failed;               // the GPU did not do what it was asked to
+};
+
+// Opens what `wanted` asks for. cpu: no GPU. auto: the GPU and the first kind from `memory` on that
+// passes its test, or no GPU with the reason in `why`. cuda: the same, but no GPU is an error.
+// -ENODEV, -ENOSYS, -ENOTSUP (no kernels, or memory that no GPU uses), -ENOMEM, -EIO.
+int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
+                     enum config_memory memory, struct error *why);
+// Takes zeroed ones. All frames and views made with it are gone.
+void gpu_session_close(struct gpu_session *session);
+
+const struct frame_allocator *gpu_session_allocator(const struct gpu_session *session);
+// view_new() with the session's GPU and memory for those of `setup`; an error marks the session.
+int gpu_session_view_new(struct gpu_session *session, const struct view_setup *setup,
+                         struct error *error, struct view **ret_view);
+// view_run() of such a view; an error of the GPU marks the session, whose GPU is then lost.
+int gpu_session_view_run(struct gpu_session *session, struct view *view, struct frame *input,
+                         struct error *error, struct frame **ret_output);
+
+// Nothing is asked of the session's GPU any more, it does not answer.
+void gpu_session_lose(struct gpu_session *session);
+// Whether any session was lost: then the process has to end without the GPU's library, which may
+// wait for a kernel that never ends.
+bool gpu_session_was_lost(void);

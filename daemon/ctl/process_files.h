@@ -1,0 +1,15 @@
+// One view of one picture or clip, from a file into a file.
+#pragma once
+
+#include "config/config.h"
+
+struct process_request {
+    const struct config_view *settings;
+    enum config_backend backend; // auto: the GPU where CUDA works, else the CPU
+    const char *input, *output;  // paths; the extension tells the kind of file
+};
+
+// The output appears whole or not at all. With auto, a GPU that fails is named on stderr, and the
+// CPU does it again. -ENOENT and kin, -EINVAL (a kind of file), -ENODATA (ends early), -ENODEV and
+// what else gpu_session_open() says, -EIO; with a sentence in `error`.
+int process_files(const struct process_request *request, struct error *error);

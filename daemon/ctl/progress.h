@@ -1,0 +1,22 @@
+// A bar on the terminal for work of a known number of steps, and the wish to end it early.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct progress {
+    const char *what; // not owned: "edges, registered memory"
+    size_t steps, done;
+    int percent; // shown last; -1: nothing was shown
+};
+
+// Draws on stderr when that is a terminal.
+void progress_start(struct progress *progress, const char *what, size_t steps);
+void progress_step(struct progress *progress);
+// Takes the bar away.
+void progress_end(struct progress *progress);
+
+// From now on the first SIGINT or SIGTERM only sets what interrupt_seen() tells; the second ends
+// the program.
+void interrupt_watch(void);
+bool interrupt_seen(void);

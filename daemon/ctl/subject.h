@@ -1,0 +1,36 @@
+// What bench and tune measure: a camera's views, and the pictures it delivers.
+#pragma once
+
+#include "capture/frame.h"
+#include "config/config.h"
+#include "daemon/ctl/arguments.h"
+
+// Strides of pictures here and of the views' own.
+#define SUBJECT_STRIDE_ALIGN 64
+
+struct subject_request {
+    const char *config_path;  // NULL: the built-in defaults
+    const char *camera;       // name; NULL: the first
+    const char *view;         // name; NULL: all
+    const char *format;       // fourcc; NULL: as below
+    struct picture_size size; // {0, 0}: as below
+    bool all_kinds;           // without a configuration: a view of every kind
+    bool ask_daemon;          // the running edged knows best, if there is one
+};
+
+struct subject {
+    struct config *config; // owned
+    const struct config_camera *camera;
+    const struct config_view *views[16];
+    size_t view_count;
+    struct frame_layout input; // of the camera's pictures
+    char origin[640];          // who says so: "the configuration", …
+};
+
+// Finds it out without opening a camera. What is not asked for comes from the running edged, then
+// from the configuration. -EINVAL (the problems of the configuration are on stderr already and
+// `error` is empty; no such camera, view or format; a format that only a camera can tell), errors
+// of config_load(). End it with subject_finish() in any case.
+int subject_init(struct subject *subject, const struct subject_request *request,
+                 struct error *error);
+void subject_finish(struct subject *subject);

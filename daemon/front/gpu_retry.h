@@ -1,0 +1,35 @@
+// When the GPU is to blame for a camera process that died, and when it is tried again after it
+// failed. Only counts and times; the supervisor acts on them.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum gpu_use {
+    GPU_UNUSED,  // the process computes on the CPU
+    GPU_OPENING, // it has not said yet what computes
+    GPU_COMPUTES,
+};
+
+// Embedded; starts out as {0}. All times are CLOCK_MONOTONIC.
+struct gpu_retry {
+    enum gpu_use use;
+    int64_t computes_ns; // since when it does, if it does
+    int64_t died_ns;     // when a process died with the GPU in use; 0: none did
+    unsigned next_ms;    // what the next delay is to be; 0: the first
+    bool tried;          // since it failed
+};
+
+// A process was started; it may use the GPU, or not.
+void gpu_retry_begin(struct gpu_retry *retry, bool may_use);
+// The process says what computes: "CUDA sm_87", "CPU", "" before it is known.
+void gpu_retry_note_backend(struct gpu_retry *retry, const char *backend, int64_t now_ns);
+// The process died without saying why, by a signal or not. True when it is the second within 10 s
+// that used the GPU, or was killed while it opened it: the GPU is to blame.
+bool gpu_retry_note_death(struct gpu_retry *retry, bool by_signal, int64_t now_ns);
+// The GPU failed: the delay before it is tried again, 1 s, doubling up to 60 s, and 1 s again for a
+// GPU that computed for 60 s.
+unsigned gpu_retry_fail_ms(struct gpu_retry *retry, int64_t now_ns);
+// It is tried now: the delay before the next try, should this one come to nothing. The row goes on
+// with every try in vain; a process gets the time that opening a GPU may take.
+unsigned gpu_retry_try_ms(struct gpu_retry *retry);

@@ -1,0 +1,67 @@
+// What the files of the supervisor share: the struct, and what becomes of a GPU that fails.
+#pragma once
+
+#include "daemon/front/backoff.h"
+#include "daemon/front/camera_link.h"
+#include "daemon/front/gpu_retry.h"
+#include "daemon/front/supervisor.h"
+
+#include <glib.h>
+
+#define UNKILLABLE_NS (10 * NS_PER_S)
+
+enum supervisor_state {
+    SUPERVISOR_STOPPED,  // no process, none wanted
+    SUPERVISOR_STARTING, // a process without telemetry yet
+    SUPERVISOR_RUNNING,
+    SUPERVISOR_ENDING,  // its link is closed, the process is not gone yet
+    SUPERVISOR_WAITING, // no process; the next one starts after a delay
+    SUPERVISOR_FAILED,  // the same after an incurable fault, with a long delay
+};
+
+struct supervisor {
+    char *program, *name;    // owned
+    char *configuration;     // owned
+    char *configuration_cpu; // the same without the GPU, owned; NULL: nothing is with it
+    const char *backend;     // the wanted one's word; a literal
+    struct stream *streams[LINK_VIEWS_MAX]; // references
+    size_t stream_count;
+    void (*changed)(void *context);
+    void *changed_context;
+
+    enum supervisor_state state;
+    bool stopping;     // no further process
+    bool reconfigured; // the process that is there was ended for other settings
+    bool fatal;        // the process that is there declared an incurable fault
+    struct error error;
+    struct backoff backoff;
+    uint64_t restarts, gpu_faults;
+    struct link_telemetry telemetry; // the newest
+
+    struct gpu_retry gpu;
+    bool gpu_lost;          // the process that is there said so
+    bool without_gpu;       // processes begin on the CPU: the GPU failed and has not come back
+    struct error gpu_error; // why it failed, until it is tried again
+    guint gpu_timer;        // the next try; 0: none
+
+    pid_t pid;                     // 0: none
+    struct camera_link *link;      // owned
+    int64_t started_ns, ending_ns; // when it was started, and told to end
+    guint child_watch;
+    guint timer; // what comes next, by state: silence, kill, start. 0: none
+};
+
+// Copies and references of what `settings` says, in place of nothing. -ENOMEM: some are missing.
+int supervisor_take_settings(struct supervisor *supervisor,
+                             const struct supervisor_settings *settings);
+// Lets go of all of them.
+void supervisor_drop_settings(struct supervisor *supervisor);
+
+// A process is about to start; what it is to be configured with.
+const char *supervisor_gpu_begin(struct supervisor *supervisor);
+// The GPU failed, as `sentence` says: the next process begins on the CPU, the GPU is tried later.
+void supervisor_gpu_fail(struct supervisor *supervisor, const char *sentence);
+// After telemetry.
+void supervisor_gpu_note(struct supervisor *supervisor);
+// Whatever was wrong with the GPU does not count any more.
+void supervisor_gpu_forget(struct supervisor *supervisor);

@@ -1,0 +1,46 @@
+// Blocks of threads and the grids they make, in numbers alone: nothing here calls the driver.
+//
+// A thread makes a tile of pixels; a block is x by y threads; the grid has blocks enough for the
+// picture. Any block gives the same picture, but not in the same time.
+#pragma once
+
+#include "config/config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// The most blocks a grid has in y and in z; x takes 2^31 - 1.
+#define GPU_GRID_MAX 65535
+
+// Pixels and rows a thread makes, both at least 1.
+struct gpu_tile {
+    unsigned width, height;
+};
+
+struct gpu_grid {
+    unsigned x, y, z;
+};
+
+// Blocks that cover `width` x `height` pixels (each at least 1). Where more than GPU_GRID_MAX rows
+// of blocks are needed they are folded into z: blocks (., y, z) are row z * grid.y + y, and the
+// last fold may go past the picture. With tiles of two rows and more there is room for every
+// picture and every block.
+struct gpu_grid gpu_grid_over(uint32_t width, uint32_t height, struct gpu_tile tile,
+                              struct config_block block);
+
+// How many blocks of so many threads a multiprocessor runs at once, 0 or less: none, or unknown.
+typedef int gpu_resident_blocks(const void *context, unsigned threads);
+
+// What is wrong with a block.
+struct gpu_block_advice {
+    unsigned percent; // of the GPU's threads that can be busy
+    struct config_block better;
+    unsigned better_percent;
+};
+
+// Whether `block` keeps more than half of the GPU's threads idle while another does better: the
+// best of a dozen common shapes, `favourite` before others as good. `threads_max` is what a
+// multiprocessor has.
+bool gpu_block_review(struct config_block block, struct config_block favourite,
+                      unsigned threads_max, gpu_resident_blocks *resident, const void *context,
+                      struct gpu_block_advice *ret_advice);

@@ -1,0 +1,140 @@
+#include "kernels/gpu_kernel.h"
+
+#include <errno.h>
+
+static bool same(struct config_block a, struct config_block b)
+{
+    return a.x == b.x && a.y == b.y;
+}
+
+static struct config_block gpu_default(const struct gpu *gpu)
+{
+    return gpu_info(gpu)->integrated ? (struct config_block){32, 8} : (struct config_block){128, 1};
+}
+
+int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, const char *key,
+                    const char *function, struct gpu_tile tile, struct error *error)
+{
+    *kernel = (struct gpu_kernel){
+        .gpu = gpu, .key = key, .tile = tile, .block = gpu_default(gpu), .good = gpu_default(gpu)};
+    return gpu_kernel(gpu, function, error, &kernel->function);
+}
+
+static int resident_blocks(const void *context, unsigned threads)
+{
+    const struct gpu_kernel *kernel = context;
+    int blocks = 0;
+    int result = gpu_driver(kernel->gpu)->occupancy(&blocks, kernel->function, (int)threads, 0);
+
+    return result == CUDA_SUCCESS ? blocks : 0;
+}
+
+static void review(struct gpu_kernel *kernel)
+{
+    unsigned threads_max = (unsigned)gpu_info(kernel->gpu)->multiprocessor_threads;
+    struct gpu_block_advice advice;
+
+    kernel->warned =
+        threads_max > 0 && gpu_block_review(kernel->block, gpu_default(kernel->gpu), threads_max,
+                                            resident_blocks, kernel, &advice);
+    if (kernel->warned) {
+        error_set(&kernel->warning, 0,
+                  "kernels.%s.block = [%d, %d]: at most %u%% of the GPU's threads can be busy; "
+                  "[%d, %d] would allow %u%%",
+                  kernel->key, kernel->block.x, kernel->block.y, advice.percent, advice.better.x,
+                  advice.better.y, advice.better_percent);
+    }
+}
+
+int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error)
+{
+    int r;
+
+    if (block.x == 0 && block.y == 0) {
+        kernel->block = gpu_default(kernel->gpu);
+        kernel->warned = false;
+        return 0;
+    }
+    r = gpu_block_check(kernel->gpu, kernel->function, block, error);
+    if (r < 0) {
+        return error_prefix(error, r, "kernels.%s.block = [%d, %d]", kernel->key, block.x, block.y);
+    }
+    kernel->block = block;
+    review(kernel);
+    return 0;
+}
+
+// What a launch can say about itself. Anything else is about work queued before it, or about a
+// context that is gone.
+static bool is_refusal(int result)
+{
+    switch (result) {
+    case 1:   // INVALID_VALUE
+    case 2:   // OUT_OF_MEMORY
+    case 9:   // an invalid configuration
+    case 98:  // an invalid function
+    case 701: // LAUNCH_OUT_OF_RESOURCES
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int launch_block(const struct gpu_kernel *kernel, struct config_block block,
+                        void *parameters, uint32_t width, uint32_t height)
+{
+    struct gpu_grid grid = gpu_grid_over(width, height, kernel->tile, block);
+
+    return gpu_driver(kernel->gpu)
+        ->launch(kernel->function, grid.x, grid.y, grid.z, (unsigned)block.x, (unsigned)block.y, 1,
+                 0, gpu_stream(kernel->gpu), (void *[]){parameters}, NULL);
+}
+
+static void keep_refusal(struct gpu_kernel *kernel, int result)
+{
+    cuda_driver_check(gpu_driver(kernel->gpu), result, "the launch was refused", &kernel->refusal);
+    error_prefix(&kernel->refusal, 0, "kernels.%s.block = [%d, %d], back to [%d, %d]", kernel->key,
+                 kernel->block.x, kernel->block.y, kernel->good.x, kernel->good.y);
+    kernel->refused = true;
+    kernel->warned = false;
+    kernel->block = kernel->good;
+}
+
+int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t width, uint32_t height,
+                      struct error *error)
+{
+    int result = launch_block(kernel, kernel->block, parameters, width, height);
+    int r;
+
+    if (is_refusal(result) && !same(kernel->block, kernel->good)) {
+        keep_refusal(kernel, result);
+        result = launch_block(kernel, kernel->block, parameters, width, height);
+    }
+    r = cuda_driver_check(gpu_driver(kernel->gpu), result, "launching", error);
+    if (r < 0) {
+        return error_prefix(error, r, "the kernel %s", kernel->key);
+    }
+    kernel->good = kernel->block;
+    return 0;
+}
+
+static bool take(bool *flag, const struct error *text, struct error *ret_text)
+{
+    bool taken = *flag;
+
+    if (taken && ret_text) {
+        *ret_text = *text;
+    }
+    *flag = false;
+    return taken;
+}
+
+bool gpu_kernel_take_refusal(struct gpu_kernel *kernel, struct error *ret_why)
+{
+    return take(&kernel->refused, &kernel->refusal, ret_why);
+}
+
+bool gpu_kernel_take_warning(struct gpu_kernel *kernel, struct error *ret_text)
+{
+    return take(&kernel->warned, &kernel->warning, ret_text);
+}

@@ -1,0 +1,43 @@
+// A kernel that can be launched over a picture, in blocks that may change from launch to launch.
+//
+// A block that is new is tried by the next launch; if that is refused, the launch is repeated with
+// the block used before, which stays, and the refusal is kept for whoever reports it.
+// Used by one thread at a time, in which the GPU's context is current.
+#pragma once
+
+#include "kernels/gpu.h"
+#include "kernels/gpu_block.h"
+
+struct gpu_kernel {
+    struct gpu *gpu; // not owned
+    struct CUfunc_st *function;
+    const char *key; // of its group in the configuration: "gradient"; static
+    struct gpu_tile tile;
+    struct config_block block; // of the next launch
+    struct config_block good;  // of the last launch that was taken, at first the GPU's own
+    bool refused, warned;      // the texts below have not been taken yet
+    struct error refusal, warning;
+};
+
+// Finds `function` and gives it the block that is good for the GPU: 32 by 8 where GPU and CPU share
+// their memory (square blocks read fewer rows twice, which counts where the GPU does not cache
+// them), else 128 by 1. -ENOENT.
+int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, const char *key,
+                    const char *function, struct gpu_tile tile, struct error *error);
+
+// Threads a block, from the next launch on; {0, 0}: what is good for the GPU. -EINVAL with the key,
+// the value, what is allowed and the limit in `error`, and the block stays what it was. A legal
+// block that leaves more than half of the GPU idle sets the warning.
+int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error);
+
+// Queues the kernel over `width` x `height` pixels in the GPU's stream and returns. `parameters`
+// points at the struct that the kernel takes. What CUDA says where no other block can help.
+int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t width, uint32_t height,
+                      struct error *error);
+
+// True once after a launch that was refused in a new block; `ret_why` gets key, value, reason and
+// what stays.
+bool gpu_kernel_take_refusal(struct gpu_kernel *kernel, struct error *ret_why);
+// True once after a block that keeps most of the GPU idle; `ret_text` gets key, value, share of the
+// threads that can be busy and a better block.
+bool gpu_kernel_take_warning(struct gpu_kernel *kernel, struct error *ret_text);

@@ -1,0 +1,8 @@
+// What all kernels and the C code that launches them agree on. Included from C and from CUDA, so
+// nothing else of edged is. Device addresses are 64 bit numbers.
+#pragma once
+
+#include <stdint.h>
+
+// Pixels of a row that a thread makes.
+#define TILE_CUDA_PIXELS 8

@@ -1,0 +1,112 @@
+"""A bundle runs where nothing is installed, from any folder, and says what it is made of."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BUILD, TARBALL, unpack
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import daemon  # noqa: E402
+import pattern  # noqa: E402
+
+SIZE_MAX_BYTES = 60_000_000
+WATCHED_S = 3
+CANNOT_RUN = 126
+
+
+def run_check(folder, *arguments):
+    check = unpack(folder / "bundle") / "tests/gpu/daemon_check.py"
+    command = [sys.executable, "-B", check, "--quick", "--seconds", "5", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_bundle_streams_every_frame_from_a_read_only_folder_in_an_empty_root(empty_root):
+    config = "".join(
+        f"{key} = {daemon.libconfig(value)};\n"
+        for key, value in {
+            "rtsp": {"port": 0},
+            "control": {"socket": "/tmp/control.sock"},
+            "cameras": [daemon.camera()],
+        }.items()
+    )
+    (empty_root.path / "tmp/edged.conf").write_text(config)
+    empty_root.start("bin/edged", "--config", "/tmp/edged.conf")
+    ready = daemon.wait_for(
+        lambda: re.search(r"ready: (rtsp://\S+)", empty_root.log()), 20, empty_root.log
+    )
+    daemon.wait_for(lambda: "0 copies a frame" in empty_root.log(), 20, empty_root.log)
+    client = empty_root.run("bin/daemon_client", "--seconds", WATCHED_S, ready[1])
+    assert client.returncode == 0, client
+    total = client.stdout.splitlines()[-1].split()
+    counts = dict(zip(total[1::2], total[2::2]))
+    assert float(counts["frames"]) >= (WATCHED_S - 1) * pattern.FPS, client.stdout
+    assert counts["lost"] == counts["restarts"] == counts["disconnects"] == "0", client.stdout
+    status = empty_root.run("bin/edgectl", "status", "--socket", "/tmp/control.sock")
+    assert "live" in status.stdout, status
+
+
+def test_bundle_keeps_its_list_of_plugins_in_a_folder_of_this_user_alone(empty_root):
+    empty_root.run("bin/edged", "--version")
+    folders = [path for path in (empty_root.path / "tmp").iterdir() if path.is_dir()]
+    assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700]
+
+
+def test_bundle_stays_under_60_megabytes():
+    assert TARBALL.stat().st_size < SIZE_MAX_BYTES
+
+
+def test_bundle_says_which_folder_it_cannot_run_from(tmp_path):
+    bundle = unpack(tmp_path / "a:b")
+    result = subprocess.run(
+        [bundle / "bin/edged", "--version"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == CANNOT_RUN
+    assert str(bundle) in result.stderr
+
+
+def test_bundle_has_the_licence_of_every_package_it_is_made_of(tmp_path):
+    licences = unpack(tmp_path / "bundle") / "share/doc/licences"
+    packages = [line.split()[0] for line in (licences / "PACKAGES").read_text().splitlines()]
+    assert {"libc6", "libgstreamer1.0-0", "libx264-164"} <= set(packages)
+    assert all((licences / package).stat().st_size > 0 for package in packages)
+
+
+def test_bundle_brings_no_part_of_a_gpu_driver(tmp_path):
+    bundle = unpack(tmp_path / "bundle")
+    drivers = [path.name for path in (bundle / "lib").rglob("lib*") if "cuda" in path.name]
+    assert not drivers
+
+
+@pytest.mark.parametrize("claim", ["stream", "clip"])
+def test_bundle_holds_what_the_gpu_check_claims_on_the_cpu(tmp_path, claim):
+    run_check(tmp_path, "--backend", "cpu", "--only", claim)
+
+
+@pytest.mark.parametrize("claim", ["blocks", "faults", "memory"])
+def test_bundle_holds_what_the_gpu_check_claims_on_a_fake_driver(tmp_path, claim):
+    run_check(tmp_path, "--fake", BUILD / "tests/fake_cuda/libcuda.so.1", "--only", claim)
+
+
+def test_bundle_finds_the_driver_in_the_library_path(tmp_path):
+    bundle = unpack(tmp_path / "bundle")
+    (tmp_path / "edged.conf").write_text(
+        f'rtsp = {{ port = 0; }}; control = {{ socket = "{tmp_path}/control.sock"; }};'
+        'cameras = ( { source = "pattern"; } );'
+    )
+    with (tmp_path / "log").open("w") as log:
+        edged = subprocess.Popen(
+            [bundle / "bin/edged", "--config", tmp_path / "edged.conf"], stderr=log,
+            env={"LD_LIBRARY_PATH": str(bundle / "tests/gpu/faulty")},
+        )
+    try:
+        # What the driver of the tests says when nobody told it where the real one is.
+        daemon.wait_for(lambda: "faulty_driver: " in (tmp_path / "log").read_text(), 10)
+    finally:
+        edged.terminate()
+        edged.wait(10)

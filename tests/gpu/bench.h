@@ -1,0 +1,36 @@
+// What the parts of bench_gpu share: the GPU, its memory, how a launch is timed, how results are
+// printed, as a table or as JSON.
+#pragma once
+
+#include "kernels/gpu_stage.h"
+#include "tests/gpu/npp.h"
+
+// Bytes of the device memory that frames rotate through.
+#define BENCH_ROOM ((size_t)400 << 20)
+
+struct bench {
+    struct gpu *gpu;
+    const struct cuda_driver *driver;
+    uint64_t input, output, between; // device memory
+    struct CUevent_st *start, *end;
+    struct npp *npp;  // NULL: not installed
+    bool json, first; // first result of a list
+};
+
+int bench_open(struct bench *bench, bool json, struct error *error);
+void bench_close(struct bench *bench); // takes half-opened ones
+
+// The middle of `count` values, which are sorted.
+double bench_median(double *values, size_t count);
+// Begins a list of results: the table's title and columns, or the JSON's key. Ends it.
+void bench_begin(struct bench *bench, const char *key, const char *title, const char *columns);
+void bench_end(struct bench *bench);
+// Between results of a list.
+void bench_next(struct bench *bench);
+
+// Edges, gray and camera of 720p to 8K beside copies of as many bytes, and NPP. `blocks`: edges in
+// several shapes instead.
+int bench_kernels(struct bench *bench, bool blocks);
+// One frame from camera memory to memory an encoder reads, by kind of memory and by explicit
+// copies. `rows`: rows a thread and blocks over registered memory instead.
+int bench_path(struct bench *bench, bool rows);

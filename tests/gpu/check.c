@@ -1,0 +1,150 @@
+#include "tests/gpu/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const check_formats[CHECK_FORMATS] = {"GREY", "NV12", "NV21", "YU12", "422P", "444P",
+                                                  "YUYV", "UYVY", "RGB3", "BGR3", "XR24"};
+const struct config_block check_blocks[CHECK_BLOCKS] = {
+    {32, 8},  {1, 1},   {1024, 1}, {1, 1024}, {2, 1},   {1, 2},   {3, 5},   {7, 9},
+    {16, 16}, {8, 8},   {32, 32},  {64, 4},   {128, 1}, {1, 128}, {128, 8}, {256, 4},
+    {512, 2}, {31, 33}, {5, 200},  {200, 5},  {33, 3},  {96, 2},  {16, 64}, {2, 512}};
+
+struct check_case check_case_at(size_t index)
+{
+    static const double gains[] = {1.0, 0.3, 1.5, 7.77};
+    struct check_case what = {.output = index % 2 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT};
+
+    if (index >= 16) {
+        what.settings.view = index < 18 ? CONFIG_VIEW_GRAY : CONFIG_VIEW_CAMERA;
+        return what;
+    }
+    what.settings.view = CONFIG_VIEW_EDGES;
+    what.settings.norm = index / 2 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
+    what.settings.gain = gains[index / 4];
+    return what;
+}
+
+struct check_case check_few_at(size_t index)
+{
+    static const size_t few[CHECK_FEW] = {1, 10, 16, 17, 18, 19};
+
+    return check_case_at(few[index]);
+}
+
+const struct frame_allocator *check_allocator(const struct check *check, size_t index)
+{
+    return gpu_memory_allocator(check->memories[index % check->memory_count]);
+}
+
+void check_count(struct check *check, bool same, const struct check_case *what,
+                 const struct frame_layout *input, const char *detail)
+{
+    static const char *const names[] = {[CONFIG_VIEW_CAMERA] = "camera",
+                                        [CONFIG_VIEW_GRAY] = "gray",
+                                        [CONFIG_VIEW_EDGES] = "edges"};
+
+    check->compared++;
+    check->different += !same;
+    if (!same && check->different <= 20) {
+        fprintf(stderr, "%s %ux%u to %s, %s gain %g, %s: %s\n", input->format->name, input->width,
+                input->height, names[what->settings.view],
+                what->settings.norm == CONFIG_NORM_L2 ? "l2" : "l1", what->settings.gain,
+                what->output == VIEW_OUTPUT_STREAM ? "stream" : "exact", detail);
+    }
+}
+
+void check_failed(struct check *check, const char *doing, const struct error *error)
+{
+    check->compared++;
+    check->different++;
+    fprintf(stderr, "%s: %s\n", doing, error->text);
+}
+
+// The first byte that differs, as text; false if there is none.
+static bool find_difference(const struct frame *a, const struct frame *b, char *text, size_t size)
+{
+    for (unsigned plane = 0; plane < b->layout.format->plane_count; plane++) {
+        for (uint32_t y = 0; y < b->layout.planes[plane].rows; y++) {
+            const uint8_t *row = frame_plane(a, plane) + y * a->layout.planes[plane].stride;
+            const uint8_t *expected = frame_plane(b, plane) + y * b->layout.planes[plane].stride;
+            uint32_t x = 0;
+
+            if (memcmp(row, expected, b->layout.planes[plane].width_bytes) == 0) {
+                continue;
+            }
+            while (row[x] == expected[x]) {
+                x++;
+            }
+            snprintf(text, size, "plane %u (%u, %u) is %u, expected %u", plane, x, y, row[x],
+                     expected[x]);
+            return true;
+        }
+    }
+    return false;
+}
+
+void check_frames(struct check *check, const struct frame *output, const struct frame *expected,
+                  const struct check_case *what, const struct frame_layout *input,
+                  const char *detail)
+{
+    char difference[96], text[256];
+    bool same = output->layout.format == expected->layout.format &&
+                output->layout.range == expected->layout.range &&
+                !find_difference(output, expected, difference, sizeof difference);
+
+    if (!same) {
+        snprintf(text, sizeof text, "%s: %s", detail, difference);
+    }
+    check_count(check, same, what, input, same ? detail : text);
+}
+
+// A view on the GPU where the CPU has none, or passes its input on.
+static void check_agreement(struct check *check, const struct check_case *what,
+                            const struct frame_layout *input, const struct view *cpu,
+                            const struct error *cpu_error)
+{
+    const struct view_setup setup = {.settings = &what->settings,
+                                     .input = input,
+                                     .output = what->output,
+                                     .frames = 1,
+                                     .allocator = check_allocator(check, 0),
+                                     .gpu = check->gpu};
+    struct error error = {0};
+    struct view *view = NULL;
+    int r = view_new(&setup, &error, &view);
+
+    if (cpu) {
+        check_count(check, r == 0 && view_passes_through(view), what, input, "passes through");
+    } else {
+        check_count(check, r == -ENOTSUP && strcmp(error.text, cpu_error->text) == 0, what, input,
+                    error.text);
+    }
+    view_free(view);
+}
+
+bool check_expect(struct check *check, const struct check_case *what, struct frame *input,
+                  struct frame **ret_expected)
+{
+    const struct view_setup setup = {.settings = &what->settings,
+                                     .input = &input->layout,
+                                     .output = what->output,
+                                     .frames = 1,
+                                     .allocator = frame_allocator_host()};
+    struct error error = {0};
+    struct view *view = NULL;
+    int r = view_new(&setup, &error, &view);
+    bool computes = r == 0 && !view_passes_through(view);
+
+    if (computes) {
+        r = view_run(view, input, &error, ret_expected);
+    }
+    if (r < 0 && r != -ENOTSUP) {
+        check_failed(check, "the CPU's view", &error);
+    } else if (!computes) {
+        check_agreement(check, what, &input->layout, view, &error);
+    }
+    view_free(view);
+    return r == 0 && computes;
+}

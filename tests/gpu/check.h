@@ -1,0 +1,62 @@
+// What the groups of check_gpu share: the GPU, its kinds of memory, what is compared, the count.
+//
+// The CPU's view is the reference; it has its own tests against OpenCV.
+#pragma once
+
+#include "kernels/gpu_memory.h"
+#include "kernels/view.h"
+#include "tests/gpu/pictures.h"
+
+#define CHECK_FORMATS 11
+#define CHECK_BLOCKS 24
+#define CHECK_KINDS 3
+
+struct check {
+    struct gpu *gpu;
+    struct gpu_memory *memories[CHECK_KINDS]; // owned; of each kind that works here
+    size_t memory_count;
+    bool quick; // few and small pictures, for the sanitizers
+    unsigned long compared, different;
+};
+
+extern const char *const check_formats[CHECK_FORMATS];
+extern const struct config_block check_blocks[CHECK_BLOCKS];
+
+// One thing a view may be asked for.
+struct check_case {
+    struct config_view settings;
+    enum view_output output;
+};
+
+// Edges in every norm, range and gain, gray and camera in both ranges.
+#define CHECK_CASES 20
+struct check_case check_case_at(size_t index);
+// A few of them in which every kernel appears, exact and streamed; CHECK_FEW of them.
+#define CHECK_FEW 6
+struct check_case check_few_at(size_t index);
+
+// Memory of kind number `index`, turning.
+const struct frame_allocator *check_allocator(const struct check *check, size_t index);
+
+// What the CPU makes of a picture in host memory. Returns false where it makes nothing new: then a
+// view on the GPU must say the same, which is counted. The caller unrefs *ret_expected.
+bool check_expect(struct check *check, const struct check_case *what, struct frame *input,
+                  struct frame **ret_expected);
+
+// Counts one comparison; what differs is printed, `what` and its picture's format and size first.
+void check_count(struct check *check, bool same, const struct check_case *what,
+                 const struct frame_layout *input, const char *detail);
+// Counts whether the pixels of two frames are the same.
+void check_frames(struct check *check, const struct frame *output, const struct frame *expected,
+                  const struct check_case *what, const struct frame_layout *input,
+                  const char *detail);
+// Counts a failure of what should have worked.
+void check_failed(struct check *check, const char *doing, const struct error *error);
+
+// The groups. Each prints its line.
+void check_views(struct check *check);   // formats, sizes, placements, cases, kinds of memory
+void check_shapes(struct check *check);  // every format and kernel in every block
+void check_large(struct check *check);   // 720p to 8K, and rows past the grid's limit
+void check_places(struct check *check);  // input and output at awkward device addresses
+void check_rows(struct check *check);    // rows a thread
+void check_refused(struct check *check); // blocks, memory and conversions that cannot be

@@ -1,0 +1,142 @@
+// A whole camera process, in a thread, spoken to over the link as the front does.
+#pragma once
+
+#include "daemon/camera/camera.h"
+#include "daemon/link/link.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define UNITS_MAX 400
+
+struct process {
+    int fd; // the camera's end
+    pthread_t thread;
+    int result;
+    struct error error;
+};
+
+struct front {
+    struct process process;
+    struct link *link;
+    char hello[32], fatal[512], gpu_fault[512];
+    struct link_telemetry telemetry;
+    unsigned slates, telemetries, units;
+    struct link_access_unit lives[UNITS_MAX];
+    uint32_t views[UNITS_MAX]; // which view a unit is of
+};
+
+// Called between camera_run() and camera_free(), in the process's thread. May be NULL.
+static void (*front_before_free)(void);
+
+static void *run_process(void *context)
+{
+    struct process *process = context;
+    struct camera *camera = NULL;
+
+    process->result = camera_new(process->fd, &process->error, &camera);
+    if (!process->result) {
+        process->result = camera_run(camera);
+        if (front_before_free) {
+            front_before_free();
+        }
+        camera_free(camera);
+    }
+    return NULL;
+}
+
+static void begin(struct front *front, const char *settings)
+{
+    int fds[2];
+
+    memset(front, 0, sizeof *front);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    front->process.fd = fds[0];
+    assert_int_equal(link_new(fds[1], 1 << 20, &front->link), 0);
+    assert_int_equal(link_send_bytes(front->link, LINK_CONFIGURE, 0, settings, strlen(settings)),
+                     0);
+    assert_int_equal(pthread_create(&front->process.thread, NULL, run_process, &front->process), 0);
+}
+
+static void end(struct front *front, int expected)
+{
+    link_free(front->link);
+    pthread_join(front->process.thread, NULL);
+    assert_int_equal(front->process.result, expected);
+}
+
+static int handle(void *context, struct link_message *message)
+{
+    struct front *front = context;
+
+    switch (message->header.type) {
+    case LINK_HELLO:
+        snprintf(front->hello, sizeof front->hello, "%s", (char *)message->payload);
+        break;
+    case LINK_FATAL:
+        snprintf(front->fatal, sizeof front->fatal, "%s", (char *)message->payload);
+        break;
+    case LINK_GPU_FAULT:
+        snprintf(front->gpu_fault, sizeof front->gpu_fault, "%s", (char *)message->payload);
+        break;
+    case LINK_SLATE:
+        front->slates++;
+        break;
+    case LINK_TELEMETRY:
+        assert_int_equal(message->header.size, sizeof front->telemetry);
+        memcpy(&front->telemetry, message->payload, sizeof front->telemetry);
+        front->telemetries++;
+        break;
+    case LINK_ACCESS_UNIT:
+        assert_true(front->units < UNITS_MAX);
+        front->views[front->units] = message->header.view;
+        memcpy(&front->lives[front->units++], message->payload, sizeof front->lives[0]);
+        break;
+    default:
+        fail_msg("message of type %u", message->header.type);
+    }
+    return 0;
+}
+
+// Handles messages until `done`, 10 s at most.
+static void until(struct front *front, bool (*done)(const struct front *))
+{
+    int64_t deadline = clock_now_ns() + 10 * NS_PER_S;
+
+    while (!done(front)) {
+        struct pollfd readable = {.fd = link_fd(front->link), .events = POLLIN};
+
+        assert_true(clock_now_ns() < deadline);
+        poll(&readable, 1, 100);
+        int r = link_receive(front->link, handle, front);
+        assert_true(!r || done(front));
+    }
+}
+
+static inline bool is_live(const struct front *front)
+{
+    return front->telemetry.state == LINK_CAMERA_LIVE;
+}
+
+static inline bool has_10_units(const struct front *front)
+{
+    return front->units >= 10;
+}
+
+static inline bool has_20_units(const struct front *front)
+{
+    return front->units >= 20;
+}
+
+static inline bool has_60_units(const struct front *front)
+{
+    return front->units >= 60;
+}

@@ -1,0 +1,93 @@
+// For tests on the driver that stands in for CUDA's (tests/fake_cuda): loads it in front of any
+// other, and gives it its options.
+#pragma once
+
+#include "tests/unit/unit.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void *fake_gpu_library;
+
+// Opens it by its path; whoever opens "libcuda.so.1" afterwards gets the same. `variant`: "", or
+// "old/" for the one that lacks a function.
+static inline void fake_gpu_load(const char *variant)
+{
+    char program[512] = {0}, path[600];
+
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+    *strrchr(program, '/') = '\0';
+    snprintf(path, sizeof path, "%s/../fake_cuda/%slibcuda.so.1", program, variant);
+    fake_gpu_library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!fake_gpu_library) {
+        fail_msg("%s", dlerror());
+    }
+}
+
+static inline void *fake_gpu_find(const char *name)
+{
+    if (!fake_gpu_library) {
+        fake_gpu_load("");
+    }
+    return dlsym(fake_gpu_library, name);
+}
+
+// A new process's driver with these options. Nothing of the one before is in use.
+static inline void fake_gpu_play(const char *options)
+{
+    void (*reset)(void) = fake_gpu_find("fake_cuda_reset");
+
+    setenv("EDGED_FAKE_CUDA", options, 1);
+    reset();
+}
+
+// Objects left; calls since fake_gpu_play().
+static inline unsigned fake_gpu_leaks(void)
+{
+    unsigned (*leaks)(void) = fake_gpu_find("fake_cuda_leaks");
+
+    return leaks();
+}
+
+static inline uint64_t fake_gpu_calls(void)
+{
+    uint64_t (*calls)(void) = fake_gpu_find("fake_cuda_calls");
+
+    return calls();
+}
+
+// Runs `body` in a process of its own. Returns how that ended, as waitpid() says, with what it
+// wrote to stderr. 10 s at most: an alarm ends it.
+static inline int fake_gpu_run_child(void (*body)(const void *context), const void *context,
+                                     char *ret_stderr, size_t size)
+{
+    int pipe_fds[2], status = -1;
+    size_t length = 0;
+    ssize_t count;
+    pid_t child;
+
+    assert_int_equal(pipe(pipe_fds), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(pipe_fds[1], STDERR_FILENO);
+        close(pipe_fds[0]);
+        close(pipe_fds[1]);
+        alarm(10);
+        body(context);
+        _exit(0);
+    }
+    close(pipe_fds[1]);
+    while ((count = read(pipe_fds[0], ret_stderr + length, size - 1 - length)) > 0) {
+        length += (size_t)count;
+    }
+    ret_stderr[length] = '\0';
+    close(pipe_fds[0]);
+    waitpid(child, &status, 0);
+    return status;
+}

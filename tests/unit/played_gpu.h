@@ -1,0 +1,255 @@
+// A GPU, its memory and the views on it, played for one test program: the functions of
+// kernels/gpu.h, kernels/gpu_memory.h and kernels/view.h, each of which fails when the test says
+// so.
+#pragma once
+
+#include "kernels/gpu_memory.h"
+#include "kernels/view.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define FAULT "CUDA: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS)"
+
+struct gpu {
+    struct gpu_info info;
+    atomic_bool lost;
+};
+
+struct gpu_memory {
+    enum config_memory kind;
+    struct frame_allocator allocator;
+};
+
+struct view {
+    struct gpu *gpu; // NULL: the CPU's
+    struct frame_layout output;
+    struct frame_pool *frames; // NULL: passes through
+    struct config_block block;
+    bool refused, warned;
+};
+
+// What the machine is like, and what it has seen.
+static struct {
+    atomic_bool hangs, has_no_memory, view_has_no_memory, faults, refuses_launch;
+    atomic_bool broken; // so that even gpu_wait() says so
+    sem_t answer;
+    atomic_int open_result, frames_out, called_when_lost, sides_mixed;
+} machine;
+
+// A block that no GPU takes.
+static const struct config_block illegal = {2000, 1};
+
+static void play_machine(void)
+{
+    memset(&machine, 0, sizeof machine);
+    sem_init(&machine.answer, 0, 0);
+}
+
+int gpu_new(struct error *error, struct gpu **ret_gpu)
+{
+    if (machine.hangs) {
+        sem_wait(&machine.answer);
+    }
+    if (machine.open_result) {
+        return error_set(error, machine.open_result, "no GPU today");
+    }
+    *ret_gpu = calloc(1, sizeof **ret_gpu);
+    (*ret_gpu)->info = (struct gpu_info){.name = "Board", .sm = 87};
+    return 0;
+}
+
+void gpu_free(struct gpu *gpu)
+{
+    free(gpu);
+}
+
+int gpu_enter(const struct gpu *gpu, struct error *error)
+{
+    (void)error;
+    machine.called_when_lost += gpu->lost;
+    return 0;
+}
+
+void gpu_lose(struct gpu *gpu)
+{
+    gpu->lost = true;
+}
+
+bool gpu_is_lost(const struct gpu *gpu)
+{
+    return gpu->lost;
+}
+
+const struct gpu_info *gpu_info(const struct gpu *gpu)
+{
+    return &gpu->info;
+}
+
+int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
+{
+    (void)deadline_ns;
+    machine.called_when_lost += gpu->lost;
+    return machine.broken ? error_set(error, -EIO, FAULT) : 0;
+}
+
+static int allocate(void *context, size_t size, void **ret_memory)
+{
+    (void)context;
+    if (machine.has_no_memory) {
+        return -ENOMEM;
+    }
+    machine.frames_out++;
+    return frame_allocator_host()->allocate(NULL, size, ret_memory);
+}
+
+static void release(void *context, void *memory, size_t size)
+{
+    (void)context;
+    machine.frames_out--;
+    frame_allocator_host()->release(NULL, memory, size);
+}
+
+int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why,
+                   struct gpu_memory **ret_memory)
+{
+    (void)gpu;
+    (void)wanted;
+    (void)why;
+    *ret_memory = calloc(1, sizeof **ret_memory);
+    (*ret_memory)->kind = CONFIG_MEMORY_REGISTERED;
+    (*ret_memory)->allocator =
+        (struct frame_allocator){.kind = "registered", .allocate = allocate, .release = release};
+    return 0;
+}
+
+void gpu_memory_free(struct gpu_memory *memory)
+{
+    free(memory);
+}
+
+enum config_memory gpu_memory_kind(const struct gpu_memory *memory)
+{
+    return memory->kind;
+}
+
+const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory)
+{
+    return &memory->allocator;
+}
+
+static int refuse(const struct config_block *block, struct error *error)
+{
+    return error_set(error, -EINVAL, "kernels.gradient.block = [%d, %d]: 1 to 1024", block->x,
+                     block->y);
+}
+
+int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
+{
+    struct view *view;
+
+    if (setup->gpu && setup->blocks[0].x == illegal.x) {
+        return refuse(&setup->blocks[0], error);
+    }
+    if (setup->gpu && machine.view_has_no_memory) {
+        return error_set(error, -ENOMEM, "no GPU memory for a view");
+    }
+    view = calloc(1, sizeof *view);
+    view->gpu = setup->gpu;
+    view->output = *setup->input;
+    view->block = setup->blocks[0];
+    if (setup->settings->view != CONFIG_VIEW_CAMERA) {
+        frame_layout_init(&view->output, setup->input->format, setup->input->width,
+                          setup->input->height, 64);
+        int r = frame_pool_new(&view->output, setup->frames, setup->allocator, &view->frames);
+        if (r) {
+            free(view);
+            return error_set(error, r, "no memory for frames");
+        }
+    }
+    *ret_view = view;
+    return 0;
+}
+
+void view_free(struct view *view)
+{
+    if (view) {
+        frame_pool_unref(view->frames);
+        free(view);
+    }
+}
+
+int view_run(struct view *view, struct frame *input, struct error *error, struct frame **ret_output)
+{
+    if (!view->frames) {
+        *ret_output = frame_ref(input);
+        return 0;
+    }
+    // The source holds none of a new frame: more than one reference is an encoder's.
+    machine.sides_mixed += atomic_load(&input->references) > 1;
+    if (view->gpu && machine.faults) {
+        return error_set(error, -EIO, FAULT);
+    }
+    if (view->gpu && machine.refuses_launch) {
+        view->refused = true;
+        machine.refuses_launch = false;
+    }
+    *ret_output = frame_pool_take(view->frames);
+    if (!*ret_output) {
+        return -ENOBUFS;
+    }
+    (*ret_output)->pts_ns = input->pts_ns;
+    (*ret_output)->grabbed_ns = input->grabbed_ns;
+    (*ret_output)->sequence = input->sequence;
+    return 0;
+}
+
+bool view_passes_through(const struct view *view)
+{
+    return !view->frames;
+}
+
+int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
+{
+    if (view->gpu && view->frames && blocks[0].x == illegal.x) {
+        refuse(&blocks[0], error);
+        return -EINVAL;
+    }
+    view->warned = view->gpu && blocks[0].x == 1;
+    view->block = blocks[0];
+    return 0;
+}
+
+bool view_take_refusal(struct view *view, struct error *ret_why)
+{
+    bool refused = view->refused;
+
+    if (refused) {
+        error_set(ret_why, 0, "the launch of block [%d, %d] failed", view->block.x, view->block.y);
+    }
+    view->refused = false;
+    return refused;
+}
+
+bool view_take_warning(struct view *view, struct error *ret_text)
+{
+    bool warned = view->warned;
+
+    if (warned) {
+        error_set(ret_text, 0, "block [%d, %d] is slow", view->block.x, view->block.y);
+    }
+    view->warned = false;
+    return warned;
+}
+
+const struct frame_layout *view_output_layout(const struct view *view)
+{
+    return &view->output;
+}
+
+const char *view_backend(const struct view *view)
+{
+    return view->gpu ? "CUDA sm_87" : "CPU";
+}

@@ -1,0 +1,173 @@
+// A supervisor with the fake camera as its process, for the tests of both.
+#pragma once
+
+#include "config/config.h"
+#include "daemon/front/supervisor.h"
+#include "tests/unit/unit.h"
+
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <gst/gst.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATIENCE_NS (10 * NS_PER_S)
+#define CAMERA "cameras = ( { name = \"front\"; source = \"pattern\"; } );"
+
+struct fixture {
+    char program[4096];
+    char *configuration, *configuration_cpu;
+    char *record; // path of the file in which the processes write what they are told
+    struct stream *stream;
+    GstElement *source;
+    struct supervisor *supervisor;
+    unsigned changes;
+};
+
+static inline void on_changed(void *context)
+{
+    struct fixture *fixture = context;
+
+    fixture->changes++;
+}
+
+static inline gboolean on_tick(gpointer data)
+{
+    (void)data; // only so that an iteration of the main context ends
+    return G_SOURCE_CONTINUE;
+}
+
+static inline struct supervisor_settings make_settings(struct fixture *fixture)
+{
+    return (struct supervisor_settings){
+        .program = fixture->program,
+        .name = "front",
+        .configuration = fixture->configuration,
+        .configuration_cpu = fixture->configuration_cpu,
+        .backend = "auto",
+        .streams = &fixture->stream,
+        .stream_count = 1,
+        .changed = on_changed,
+        .context = fixture,
+    };
+}
+
+// What a camera process is configured with for `text`; the caller frees it.
+static inline char *format_configuration(const char *text)
+{
+    struct config *config;
+    char *formatted = NULL;
+
+    assert_int_equal(config_parse(text, "test", stderr, &config), 0);
+    assert_int_equal(config_format(config, 0, &formatted), 0);
+    config_free(config);
+    return formatted;
+}
+
+static inline int set_up(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    char self[2048] = {0};
+
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    snprintf(fixture->program, sizeof fixture->program, "%s/../fake_camera/fake_camera",
+             dirname(self));
+    fixture->configuration = format_configuration(CAMERA);
+    fixture->configuration_cpu = format_configuration("backend = \"cpu\"; " CAMERA);
+    fixture->record = g_build_filename(g_get_tmp_dir(), "edged-record-XXXXXX", NULL);
+    close(g_mkstemp(fixture->record));
+    setenv("FAKE_CAMERA_RECORD", fixture->record, 1);
+    assert_int_equal(stream_new("/front/edges", 4000, &fixture->stream), 0);
+    struct supervisor_settings settings = make_settings(fixture);
+    assert_int_equal(supervisor_new(&settings, &fixture->supervisor), 0);
+    *state = fixture;
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    supervisor_free(fixture->supervisor);
+    if (fixture->source) {
+        stream_detach(fixture->stream, GST_APP_SRC(fixture->source));
+        gst_element_set_state(fixture->source, GST_STATE_NULL);
+        gst_object_unref(fixture->source);
+    }
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    stream_unref(fixture->stream);
+    unlink(fixture->record);
+    g_free(fixture->record);
+    free(fixture->configuration);
+    free(fixture->configuration_cpu);
+    free(fixture);
+    unsetenv("FAKE_CAMERA");
+    unsetenv("FAKE_CAMERA_RECORD");
+    return 0;
+}
+
+static inline struct snapshot_camera describe(struct fixture *fixture)
+{
+    struct snapshot_camera camera = {0};
+
+    supervisor_describe(fixture->supervisor, &camera);
+    return camera;
+}
+
+typedef bool condition(struct fixture *fixture);
+
+// Runs the main loop until `fulfilled`; returns the nanoseconds that took.
+static inline int64_t wait_until(struct fixture *fixture, condition *fulfilled)
+{
+    int64_t begin_ns = clock_now_ns();
+    guint tick = g_timeout_add(20, on_tick, NULL);
+
+    while (!fulfilled(fixture)) {
+        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_source_remove(tick);
+    return clock_now_ns() - begin_ns;
+}
+
+static inline bool is_live(struct fixture *fixture)
+{
+    return strcmp(describe(fixture).state, "live") == 0;
+}
+
+static inline bool is_failed(struct fixture *fixture)
+{
+    return strcmp(describe(fixture).state, "failed") == 0;
+}
+
+static inline bool is_restarted(struct fixture *fixture)
+{
+    return describe(fixture).process_restarts > 0;
+}
+
+static inline bool is_stopped(struct fixture *fixture)
+{
+    return supervisor_is_stopped(fixture->supervisor);
+}
+
+static inline bool has_frames(struct fixture *fixture)
+{
+    struct snapshot_mount mount = {0};
+
+    stream_describe(fixture->stream, &mount);
+    return mount.access_units >= 10;
+}
+
+static inline void start(struct fixture *fixture, const char *mood)
+{
+    setenv("FAKE_CAMERA", mood, 1);
+    assert_int_equal(supervisor_start(fixture->supervisor), 0);
+}
+
+static inline void watch(struct fixture *fixture)
+{
+    fixture->source = gst_object_ref_sink(gst_element_factory_make("appsrc", NULL));
+    stream_attach(fixture->stream, GST_APP_SRC(fixture->source), 0);
+}

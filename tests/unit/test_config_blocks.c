@@ -1,0 +1,262 @@
+// Block sizes of kernels: what is read, what is written back, and each mistake's sentence.
+#include "config/config.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define ALLOWED "allowed: [x, y], two integers from 1 to 1024, x * y at most 1024 (threads)"
+
+static int parse(const char *text, char **ret_problems, struct config **ret_config)
+{
+    size_t size;
+    FILE *problems = open_memstream(ret_problems, &size);
+    int r;
+
+    assert_non_null(problems);
+    r = config_parse(text, "t.conf", problems, ret_config);
+    assert_int_equal(fclose(problems), 0);
+    return r;
+}
+
+static struct config *parse_good(const char *text)
+{
+    _cleanup_(cleanup_free) char *problems = NULL;
+    struct config *config = NULL;
+
+    assert_int_equal(parse(text, &problems, &config), 0);
+    assert_string_equal(problems, "");
+    return config;
+}
+
+// The whole of what is said about `text`, one line in t.conf.
+static void assert_refused(const char *text, const char *expected)
+{
+    _cleanup_(cleanup_free) char *problems = NULL;
+    _cleanup_(cleanup_free) char *line = NULL;
+    struct config *config = NULL;
+
+    assert_int_equal(parse(text, &problems, &config), -EINVAL);
+    assert_null(config);
+    assert_true(asprintf(&line, "t.conf:1: error: %s\n", expected) > 0);
+    assert_string_equal(problems, line);
+}
+
+static void assert_block(const struct config *config, enum config_kernel kernel, int x, int y)
+{
+    assert_int_equal(config->blocks[kernel].x, x);
+    assert_int_equal(config->blocks[kernel].y, y);
+}
+
+static void test_blocks_are_left_to_the_gpu_unless_said(void **state)
+{
+    static const char *const texts[] = {
+        "", "kernels = { };", "kernels = { gradient = { }; gray = { }; convert = { }; };"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        _cleanup_(cleanup_config) struct config *config = parse_good(texts[i]);
+
+        assert_block(config, CONFIG_KERNEL_GRADIENT, 0, 0);
+        assert_block(config, CONFIG_KERNEL_GRAY, 0, 0);
+        assert_block(config, CONFIG_KERNEL_CONVERT, 0, 0);
+    }
+}
+
+static void test_every_kernel_has_its_own_block_as_array_or_list(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse_good("kernels = { convert = { block = [64, 4]; }; gradient = { block = [32, 8]; };\n"
+                   "            gray = { block = (0x80, 2); }; };");
+
+    (void)state;
+    assert_block(config, CONFIG_KERNEL_GRADIENT, 32, 8);
+    assert_block(config, CONFIG_KERNEL_GRAY, 128, 2);
+    assert_block(config, CONFIG_KERNEL_CONVERT, 64, 4);
+}
+
+static void test_blocks_reach_from_one_thread_to_1024_in_a_row_or_a_column(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse_good("kernels = { gradient = { block = [1, 1]; }; gray = { block = [1024, 1]; };"
+                   " convert = { block = [1, 1024]; }; };");
+
+    (void)state;
+    assert_block(config, CONFIG_KERNEL_GRADIENT, 1, 1);
+    assert_block(config, CONFIG_KERNEL_GRAY, 1024, 1);
+    assert_block(config, CONFIG_KERNEL_CONVERT, 1, 1024);
+    config_free(parse_good("kernels = { gradient = { block = [32, 32]; }; };"));
+}
+
+static void test_formatted_blocks_read_back_and_unset_ones_stay_unset(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse_good("kernels = { gray = { block = [128, 2]; }; };");
+    _cleanup_(cleanup_config) struct config *defaults = parse_good("");
+    _cleanup_(cleanup_free) char *text = NULL;
+    _cleanup_(cleanup_free) char *default_text = NULL;
+
+    (void)state;
+    assert_int_equal(config_format(config, 0, &text), 0);
+    assert_int_equal(config_format(defaults, 0, &default_text), 0);
+    assert_string_not_equal(text, default_text);
+    assert_null(strstr(default_text, "block"));
+
+    _cleanup_(cleanup_config) struct config *again = parse_good(text);
+    assert_block(again, CONFIG_KERNEL_GRADIENT, 0, 0);
+    assert_block(again, CONFIG_KERNEL_GRAY, 128, 2);
+    assert_block(again, CONFIG_KERNEL_CONVERT, 0, 0);
+}
+
+static void test_a_fraction_of_a_thread_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = [32.5, 8.0]; }; };",
+                   "kernels.gradient.block: got [32.5, 8], " ALLOWED);
+    assert_refused("kernels = { gradient = { block = (32.5, 8); }; };",
+                   "kernels.gradient.block: got (32.5, 8), " ALLOWED);
+}
+
+// libconfig takes no array of several types: its own words, with the line.
+static void test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = [8, 32.5]; }; };",
+                   "mismatched element type in array in "
+                   "\"kernels = { gradient = { block = [8, 32.5]; }; };\"");
+}
+
+static void test_one_number_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gray = { block = [32]; }; };",
+                   "kernels.gray.block: got [32], " ALLOWED);
+}
+
+static void test_three_numbers_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gray = { block = [32, 8, 1]; }; };",
+                   "kernels.gray.block: got [32, 8, 1], " ALLOWED);
+}
+
+static void test_many_numbers_are_refused_and_not_all_repeated(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gray = { block = [1, 2, 3, 4, 5, 6]; }; };",
+                   "kernels.gray.block: got [1, 2, 3, 4, …], " ALLOWED);
+}
+
+static void test_none_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gray = { block = []; }; };",
+                   "kernels.gray.block: got [], " ALLOWED);
+}
+
+static void test_no_threads_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { convert = { block = [0, 8]; }; };",
+                   "kernels.convert.block: got [0, 8], " ALLOWED);
+    assert_refused("kernels = { convert = { block = [8, 0]; }; };",
+                   "kernels.convert.block: got [8, 0], " ALLOWED);
+    assert_refused("kernels = { convert = { block = [-32, -8]; }; };",
+                   "kernels.convert.block: got [-32, -8], " ALLOWED);
+}
+
+static void test_more_threads_than_a_block_holds_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = [64, 64]; }; };",
+                   "kernels.gradient.block: got [64, 64], " ALLOWED);
+    assert_refused("kernels = { gradient = { block = [1025, 1]; }; };",
+                   "kernels.gradient.block: got [1025, 1], " ALLOWED);
+    assert_refused("kernels = { gradient = { block = [1, 1025]; }; };",
+                   "kernels.gradient.block: got [1, 1025], " ALLOWED);
+}
+
+// 4294967328 is 2^32 + 32: cut to 32 bits it would be a fine block.
+static void test_a_number_too_long_for_an_int_is_refused_not_cut(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = (4294967328, 8); }; };",
+                   "kernels.gradient.block: got (4294967328, 8), " ALLOWED);
+}
+
+static void test_a_string_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = \"32x8\"; }; };",
+                   "kernels.gradient.block: got the string \"32x8\", " ALLOWED);
+    assert_refused("kernels = { gradient = { block = [\"32\", \"8\"]; }; };",
+                   "kernels.gradient.block: got [\"32\", \"8\"], " ALLOWED);
+}
+
+static void test_a_group_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = { x = 32; y = 8; }; }; };",
+                   "kernels.gradient.block: got a group { … }, " ALLOWED);
+}
+
+static void test_a_list_of_lists_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = ([32, 8], (1)); }; };",
+                   "kernels.gradient.block: got (an array [ … ], a list ( … )), " ALLOWED);
+}
+
+static void test_a_block_without_its_kernel_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { block = [32, 8]; };",
+                   "kernels.block: unknown key, allowed: gradient, gray, convert");
+    assert_refused("kernels = { gradient = [32, 8]; };",
+                   "kernels.gradient: got an array [ … ], allowed: a group { … }");
+    assert_refused("kernels = { gradeint = { block = [32, 8]; }; };",
+                   "kernels.gradeint: unknown key, did you mean \"gradient\"?");
+    assert_refused("kernels = { gradient = { blocks = [32, 8]; }; };",
+                   "kernels.gradient.blocks: unknown key, did you mean \"block\"?");
+}
+
+static void test_the_line_of_the_block_is_named(void **state)
+{
+    _cleanup_(cleanup_free) char *problems = NULL;
+    struct config *config = NULL;
+
+    (void)state;
+    assert_int_equal(parse("kernels = {\n  gradient = {\n    block =\n [64, 64]; };\n"
+                           "  gray = { block = [0, 1]; };\n};\n",
+                           &problems, &config),
+                     -EINVAL);
+    assert_string_equal(problems,
+                        "t.conf:3: error: kernels.gradient.block: got [64, 64], " ALLOWED "\n"
+                        "t.conf:5: error: kernels.gray.block: got [0, 1], " ALLOWED "\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_are_left_to_the_gpu_unless_said),
+        cmocka_unit_test(test_every_kernel_has_its_own_block_as_array_or_list),
+        cmocka_unit_test(test_blocks_reach_from_one_thread_to_1024_in_a_row_or_a_column),
+        cmocka_unit_test(test_formatted_blocks_read_back_and_unset_ones_stay_unset),
+        cmocka_unit_test(test_a_fraction_of_a_thread_is_refused),
+        cmocka_unit_test(test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax),
+        cmocka_unit_test(test_one_number_is_refused),
+        cmocka_unit_test(test_three_numbers_are_refused),
+        cmocka_unit_test(test_many_numbers_are_refused_and_not_all_repeated),
+        cmocka_unit_test(test_none_is_refused),
+        cmocka_unit_test(test_no_threads_are_refused),
+        cmocka_unit_test(test_more_threads_than_a_block_holds_are_refused),
+        cmocka_unit_test(test_a_number_too_long_for_an_int_is_refused_not_cut),
+        cmocka_unit_test(test_a_string_is_refused),
+        cmocka_unit_test(test_a_group_is_refused),
+        cmocka_unit_test(test_a_list_of_lists_is_refused),
+        cmocka_unit_test(test_a_block_without_its_kernel_is_refused),
+        cmocka_unit_test(test_the_line_of_the_block_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+#include "kernels/gpu.h"
+
+#include "kernels/gpu_images.h"
+#include "tests/unit/fake_gpu.h"
+
+#include <errno.h>
+
+static struct gpu *open_gpu(const char *options)
+{
+    struct error error = {0};
+    struct gpu *gpu = NULL;
+
+    fake_gpu_play(options);
+    if (gpu_new(&error, &gpu) < 0) {
+        fail_msg("%s: %s", options, error.text);
+    }
+    return gpu;
+}
+
+static void test_every_board_is_known_by_what_its_driver_says(void **state)
+{
+    static const struct {
+        const char *options, *name;
+        int sm, multiprocessors;
+        bool integrated, concurrent;
+    } boards[] = {
+        {"board=xavier", "Xavier", 72, 8, true, false},
+        {"board=orin-nano", "Orin", 87, 8, true, false},
+        {"board=agx-orin", "Orin", 87, 16, true, false},
+        {"board=thor", "NVIDIA Thor", 110, 20, true, true},
+        {"board=h200", "NVIDIA H200", 90, 132, false, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(boards); i++) {
+        struct gpu *gpu = open_gpu(boards[i].options);
+        const struct gpu_info *info = gpu_info(gpu);
+
+        assert_string_equal(info->name, boards[i].name);
+        assert_int_equal(info->sm, boards[i].sm);
+        assert_int_equal(info->multiprocessors, boards[i].multiprocessors);
+        assert_int_equal(info->integrated, boards[i].integrated);
+        assert_int_equal(info->concurrent_managed_access, boards[i].concurrent);
+        assert_true(info->can_map_host && info->can_register && info->can_manage);
+        assert_int_equal(info->block_x_max, 1024);
+        gpu_free(gpu);
+        assert_int_equal(fake_gpu_leaks(), 0);
+    }
+}
+
+static void test_gpu_that_cannot_be_used_says_why(void **state)
+{
+    static const struct {
+        const char *options;
+        int error;
+        const char *text;
+    } cases[] = {
+        {"fail=cuInit:1:100", -ENODEV, "no CUDA-capable device is detected"},
+        {"fail=cuInit:1:803", -ENODEV, "unsupported display driver"},
+        {"fail=cuDeviceGet:1:101", -EINVAL, "opening the GPU"},
+        {"board=agx-orin,fail=cuModuleLoadData:1:209", -ENOTSUP, "Orin, sm_87"},
+        {"fail=cuModuleLoadData:2:209", -ENOTSUP, "no kernel image is available"},
+        {"fail=cuDevicePrimaryCtxRetain:1:2", -ENOMEM, "out of memory"},
+        {"fail=cuStreamCreate:1:304", -EIO, "making a stream"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct error error = {0};
+        struct gpu *gpu = NULL;
+
+        fake_gpu_play(cases[i].options);
+        assert_int_equal(gpu_new(&error, &gpu), cases[i].error);
+        assert_non_null(strstr(error.text, cases[i].text));
+        assert_null(gpu);
+        assert_int_equal(fake_gpu_leaks(), 0);
+    }
+}
+
+static void test_every_image_has_the_kernels_of_its_name(void **state)
+{
+    struct gpu *gpu = open_gpu("");
+    struct error error = {0};
+    struct CUfunc_st *kernel = NULL;
+
+    (void)state;
+    assert_non_null(gpu_image_at(1));
+    assert_int_equal(gpu_kernel(gpu, "gpu_probe", &error, &kernel), 0);
+    assert_int_equal(gpu_kernel(gpu, "gradient_yuyv_l2_limited", &error, &kernel), 0);
+    assert_int_equal(gpu_kernel(gpu, "gradient_yuyv", &error, &kernel), -ENOENT);
+    assert_string_equal(error.text, "no kernel gradient_yuyv");
+    gpu_free(gpu);
+}
+
+// Queues gpu_probe over some device memory, which belongs to the caller.
+static uint64_t launch_probe(struct gpu *gpu)
+{
+    const struct cuda_driver *driver = gpu_driver(gpu);
+    uint64_t input = 0, output;
+    uint32_t count = 64;
+    void *parameters[] = {&input, &output, &count};
+    struct CUfunc_st *kernel;
+
+    assert_int_equal(gpu_kernel(gpu, "gpu_probe", NULL, &kernel), 0);
+    assert_int_equal(driver->mem_alloc(&input, 512), 0);
+    output = input + 256;
+    assert_int_equal(
+        driver->launch(kernel, 1, 1, 1, 64, 1, 1, 0, gpu_stream(gpu), parameters, NULL), 0);
+    return input;
+}
+
+static void test_wait_ends_at_its_deadline_when_a_kernel_does_not(void **state)
+{
+    struct gpu *gpu = open_gpu("hang=gpu_probe:1");
+    struct error error = {0};
+    int64_t begin_ns = clock_now_ns(), took_ns;
+
+    (void)state;
+    launch_probe(gpu);
+    assert_int_equal(gpu_wait(gpu, begin_ns + 50 * NS_PER_MS, &error), -ETIMEDOUT);
+    took_ns = clock_now_ns() - begin_ns;
+    assert_true(took_ns >= 50 * NS_PER_MS && took_ns < NS_PER_S);
+    gpu_lose(gpu);
+    gpu_free(gpu); // would wait for ever if it called the driver
+}
+
+static void test_wait_lasts_as_long_as_a_slow_kernel(void **state)
+{
+    struct gpu *gpu = open_gpu("slow=gpu_probe:40");
+    struct error error = {0};
+    int64_t begin_ns = clock_now_ns();
+    uint64_t memory = launch_probe(gpu);
+
+    (void)state;
+    assert_int_equal(gpu_wait(gpu, begin_ns + 10 * NS_PER_S, &error), 0);
+    assert_true(clock_now_ns() - begin_ns >= 40 * NS_PER_MS);
+    assert_int_equal(gpu_driver(gpu)->mem_free(memory), 0);
+    gpu_free(gpu);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
+static void test_illegal_access_is_an_error_from_then_on(void **state)
+{
+    struct gpu *gpu = open_gpu("illegal=gpu_probe:1");
+    struct error error = {0};
+
+    (void)state;
+    launch_probe(gpu);
+    assert_int_equal(gpu_wait(gpu, clock_now_ns() + 10 * NS_PER_S, &error), -EIO);
+    assert_non_null(strstr(error.text, "an illegal memory access was encountered"));
+    assert_int_equal(gpu_enter(gpu, &error), -EIO);
+    gpu_lose(gpu);
+    gpu_free(gpu);
+}
+
+// The calls of one gpu_new() and gpu_free(), and then each of them refused in turn.
+static void test_no_call_that_fails_leaves_anything_behind(void **state)
+{
+    char options[64];
+    uint64_t calls;
+    unsigned opened = 0;
+
+    (void)state;
+    gpu_free(open_gpu("board=xavier"));
+    calls = fake_gpu_calls();
+    assert_true(calls > 20);
+    for (uint64_t nth = 1; nth <= calls; nth++) {
+        struct error error = {0};
+        struct gpu *gpu = NULL;
+        int r;
+
+        snprintf(options, sizeof options, "board=xavier,fail=*:%llu:999", (unsigned long long)nth);
+        fake_gpu_play(options);
+        r = gpu_new(&error, &gpu);
+        assert_true(r == 0 ? gpu != NULL : error.text[0] != '\0');
+        opened += r == 0;
+        gpu_free(gpu);
+        assert_int_equal(fake_gpu_leaks(), 0);
+    }
+    assert_true(opened > 0 && opened < calls);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_board_is_known_by_what_its_driver_says),
+        cmocka_unit_test(test_gpu_that_cannot_be_used_says_why),
+        cmocka_unit_test(test_every_image_has_the_kernels_of_its_name),
+        cmocka_unit_test(test_wait_ends_at_its_deadline_when_a_kernel_does_not),
+        cmocka_unit_test(test_wait_lasts_as_long_as_a_slow_kernel),
+        cmocka_unit_test(test_illegal_access_is_an_error_from_then_on),
+        cmocka_unit_test(test_no_call_that_fails_leaves_anything_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+// When the camera is tried again, and when the slate is shown, in hand-worked times.
+
+#include "daemon/camera/schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MS(x) ((x)*NS_PER_MS)
+
+static void test_tries_come_at_growing_distances_up_to_2_s(void **state)
+{
+    static const int64_t expected_ms[] = {100, 200, 400, 800, 1600, 2000, 2000};
+    struct schedule schedule;
+
+    schedule_init(&schedule, MS(1000));
+    assert_int_equal(schedule.retry_ns, 0); // at once
+    for (size_t i = 0; i < ARRAY_LENGTH(expected_ms); i++) {
+        assert_int_equal(schedule_lose(&schedule, MS(5000)), MS(expected_ms[i]));
+        assert_int_equal(schedule.retry_ns, MS(5000 + expected_ms[i]));
+    }
+    schedule_live(&schedule);
+    assert_int_equal(schedule_lose(&schedule, MS(5000)), MS(100));
+    (void)state;
+}
+
+static void test_a_camera_is_silent_after_2_s_without_a_frame(void **state)
+{
+    struct schedule schedule;
+
+    schedule_init(&schedule, MS(1000));
+    schedule_frame(&schedule, MS(4000));
+    assert_false(schedule_is_silent(&schedule, MS(5999)));
+    assert_true(schedule_is_silent(&schedule, MS(6000)));
+    (void)state;
+}
+
+static void test_slates_begin_after_500_ms_and_come_every_200(void **state)
+{
+    struct schedule schedule;
+    int64_t seconds = -1;
+
+    schedule_init(&schedule, MS(1000));
+    schedule_frame(&schedule, MS(2000));
+    assert_int_equal(schedule_next_slate_ns(&schedule), MS(2500));
+    assert_false(schedule_slate(&schedule, MS(2499), &seconds));
+    assert_true(schedule_slate(&schedule, MS(2500), &seconds));
+    assert_int_equal(seconds, 0);
+    assert_int_equal(schedule_next_slate_ns(&schedule), MS(2700));
+    assert_false(schedule_slate(&schedule, MS(2699), &seconds));
+    assert_true(schedule_slate(&schedule, MS(2700), &seconds));
+    (void)state;
+}
+
+static void test_a_slate_counts_from_the_first_loss(void **state)
+{
+    struct schedule schedule;
+    int64_t seconds = -1;
+
+    schedule_init(&schedule, MS(1000));
+    schedule_frame(&schedule, MS(2000));
+    schedule_lose(&schedule, MS(3000));
+    schedule_lose(&schedule, MS(3200));
+    assert_true(schedule_slate(&schedule, MS(5999), &seconds));
+    assert_int_equal(seconds, 2);
+    assert_true(schedule_slate(&schedule, MS(6200), &seconds));
+    assert_int_equal(seconds, 3);
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tries_come_at_growing_distances_up_to_2_s),
+        cmocka_unit_test(test_a_camera_is_silent_after_2_s_without_a_frame),
+        cmocka_unit_test(test_slates_begin_after_500_ms_and_come_every_200),
+        cmocka_unit_test(test_a_slate_counts_from_the_first_loss),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+// Supervision of a process whose GPU fails, and of one that gets other block sizes.
+#include "tests/unit/supervised.h"
+
+#include <errno.h>
+#include <signal.h>
+
+// How often a process was told `what`, and which one was the last, unless that is NULL.
+static unsigned count_told(struct fixture *fixture, const char *what, pid_t *ret_last)
+{
+    g_autofree char *text = NULL;
+    unsigned count = 0;
+
+    assert_true(g_file_get_contents(fixture->record, &text, NULL, NULL));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        const char *space = strchr(*line, ' ');
+
+        if (space && strcmp(space + 1, what) == 0) {
+            count++;
+            if (ret_last) {
+                *ret_last = atoi(*line);
+            }
+        }
+    }
+    return count;
+}
+
+static bool has_gpu(struct fixture *fixture)
+{
+    return is_live(fixture) && strcmp(describe(fixture).telemetry.backend, "CUDA sm_87") == 0;
+}
+
+static bool has_cpu(struct fixture *fixture)
+{
+    return is_live(fixture) && strcmp(describe(fixture).telemetry.backend, "CPU") == 0;
+}
+
+static bool has_fault(struct fixture *fixture)
+{
+    return describe(fixture).gpu_faults > 0;
+}
+
+static bool has_two_faults(struct fixture *fixture)
+{
+    return describe(fixture).gpu_faults == 2;
+}
+
+static bool is_restarted_twice(struct fixture *fixture)
+{
+    return describe(fixture).process_restarts == 2;
+}
+
+static bool is_configured_without_gpu(struct fixture *fixture)
+{
+    return count_told(fixture, "configure cpu 0x0 0x0 0x0", NULL) > 0;
+}
+
+static bool is_told_to_try(struct fixture *fixture)
+{
+    return count_told(fixture, "try-gpu auto", NULL) > 0;
+}
+
+static bool is_told_to_try_twice(struct fixture *fixture)
+{
+    return count_told(fixture, "try-gpu auto", NULL) == 2;
+}
+
+static bool is_told_blocks(struct fixture *fixture)
+{
+    return count_told(fixture, "blocks 32x8 0x0 64x4", NULL) > 0;
+}
+
+static void fail_gpu(struct fixture *fixture)
+{
+    kill(describe(fixture).pid, SIGUSR1);
+}
+
+static void test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs(void **state)
+{
+    struct fixture *fixture = *state;
+    pid_t last = 0;
+
+    start(fixture, "gpu");
+    watch(fixture);
+    wait_until(fixture, has_gpu);
+    pid_t lost = describe(fixture).pid;
+    fail_gpu(fixture);
+    assert_true(wait_until(fixture, has_fault) < 200 * NS_PER_MS);
+    pid_t next = describe(fixture).pid;
+    assert_int_not_equal(next, 0);
+    assert_int_not_equal(next, lost);
+    wait_until(fixture, is_configured_without_gpu);
+    assert_int_equal(count_told(fixture, "configure cpu 0x0 0x0 0x0", &last), 1);
+    assert_int_equal(last, next);
+    assert_string_equal(describe(fixture).telemetry.gpu, "failed: the fake GPU fell off the bus");
+    wait_until(fixture, has_frames);
+    assert_int_equal(describe(fixture).gpu_faults, 1);
+    assert_int_equal(describe(fixture).process_restarts, 0);
+    assert_int_equal(kill(lost, 0), -1); // killed and reaped
+    assert_int_equal(errno, ESRCH);
+}
+
+static void test_the_gpu_is_tried_after_1_s_and_after_2_s(void **state)
+{
+    struct fixture *fixture = *state;
+    pid_t last = 0;
+
+    start(fixture, "gpu");
+    wait_until(fixture, has_gpu);
+    fail_gpu(fixture);
+    wait_until(fixture, has_fault);
+    pid_t pid = describe(fixture).pid;
+    assert_in_range(wait_until(fixture, is_told_to_try), 900 * NS_PER_MS, 1300 * NS_PER_MS);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(count_told(fixture, "try-gpu auto", &last), 1);
+    assert_int_equal(last, pid);
+    assert_int_equal(describe(fixture).pid, pid);
+    assert_string_equal(describe(fixture).telemetry.gpu, "Fake GPU");
+
+    fail_gpu(fixture);
+    wait_until(fixture, has_two_faults);
+    assert_in_range(wait_until(fixture, is_told_to_try_twice), 1900 * NS_PER_MS, 2300 * NS_PER_MS);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(describe(fixture).process_restarts, 0);
+}
+
+static void test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "gpu");
+    wait_until(fixture, has_gpu);
+    fail_gpu(fixture);
+    wait_until(fixture, has_fault);
+    kill(describe(fixture).pid, SIGKILL);
+    wait_until(fixture, is_restarted);
+    wait_until(fixture, has_cpu);
+    assert_int_equal(count_told(fixture, "configure cpu 0x0 0x0 0x0", NULL), 1);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 1);
+    assert_int_equal(describe(fixture).gpu_faults, 1);
+}
+
+static void test_a_process_that_dies_after_the_gpu_is_back_begins_on_it(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "gpu");
+    wait_until(fixture, has_gpu);
+    fail_gpu(fixture);
+    wait_until(fixture, is_told_to_try);
+    wait_until(fixture, has_gpu);
+    kill(describe(fixture).pid, SIGKILL);
+    wait_until(fixture, is_restarted);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 2);
+}
+
+static void test_a_driver_that_kills_twice_is_left_alone_for_a_while(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "gpu");
+    wait_until(fixture, has_gpu);
+    kill(describe(fixture).pid, SIGKILL);
+    wait_until(fixture, is_restarted);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(describe(fixture).gpu_faults, 0);
+    kill(describe(fixture).pid, SIGKILL);
+    wait_until(fixture, is_restarted_twice);
+    assert_int_equal(describe(fixture).gpu_faults, 1);
+    wait_until(fixture, is_configured_without_gpu);
+    wait_until(fixture, is_told_to_try);
+    wait_until(fixture, has_gpu);
+}
+
+static void test_deaths_on_the_cpu_are_plain_restarts(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "");
+    wait_until(fixture, has_cpu);
+    kill(describe(fixture).pid, SIGKILL);
+    wait_until(fixture, is_restarted);
+    wait_until(fixture, has_cpu);
+    kill(describe(fixture).pid, SIGKILL);
+    wait_until(fixture, is_restarted_twice);
+    wait_until(fixture, has_cpu);
+    assert_int_equal(describe(fixture).gpu_faults, 0);
+    assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 3);
+}
+
+static void test_where_no_gpu_is_wanted_its_fault_is_a_plain_restart(void **state)
+{
+    struct fixture *fixture = *state;
+    struct supervisor_settings settings = make_settings(fixture);
+
+    settings.configuration = fixture->configuration_cpu;
+    settings.configuration_cpu = NULL;
+    settings.backend = "cpu";
+    setenv("FAKE_CAMERA", "gpu", 1);
+    assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
+    wait_until(fixture, has_cpu);
+    fail_gpu(fixture);
+    wait_until(fixture, is_restarted);
+    assert_string_equal(describe(fixture).error, "the fake GPU fell off the bus");
+    wait_until(fixture, has_cpu);
+    assert_int_equal(describe(fixture).gpu_faults, 0);
+}
+
+static void test_other_settings_begin_on_the_gpu_again(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "gpu");
+    wait_until(fixture, has_gpu);
+    fail_gpu(fixture);
+    wait_until(fixture, has_fault);
+    struct supervisor_settings settings = make_settings(fixture);
+    assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(count_told(fixture, "try-gpu auto", NULL), 0);
+    assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 2);
+}
+
+static void test_a_stopped_supervisor_starts_nothing_after_a_fault(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "gpu");
+    wait_until(fixture, has_gpu);
+    fail_gpu(fixture);
+    wait_until(fixture, has_fault);
+    supervisor_stop(fixture->supervisor);
+    assert_true(wait_until(fixture, is_stopped) < 1500 * NS_PER_MS);
+    assert_int_equal(describe(fixture).pid, 0);
+}
+
+static void test_other_blocks_reach_the_running_process_and_the_next(void **state)
+{
+    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 8}, {0, 0}, {64, 4}};
+    static const char kernels[] =
+        "kernels = { gradient = { block = [32, 8]; }; convert = { block = [64, 4]; }; };";
+    struct fixture *fixture = *state;
+    struct supervisor_settings settings = make_settings(fixture);
+    g_autofree char *text = g_strconcat(kernels, CAMERA, NULL);
+    _cleanup_(cleanup_free) char *other = format_configuration(text);
+    pid_t told = 0;
+
+    start(fixture, "gpu");
+    wait_until(fixture, has_gpu);
+    pid_t pid = describe(fixture).pid;
+    settings.configuration = other;
+    assert_int_equal(supervisor_set_blocks(fixture->supervisor, &settings, blocks), 0);
+    wait_until(fixture, is_told_blocks);
+    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4", &told), 1);
+    assert_int_equal(told, pid);
+    assert_int_equal(describe(fixture).pid, pid);
+
+    kill(pid, SIGKILL);
+    wait_until(fixture, is_restarted);
+    wait_until(fixture, has_gpu);
+    assert_int_equal(count_told(fixture, "configure auto 32x8 0x0 64x4", NULL), 1);
+    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4", NULL), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs),
+        TEST(test_the_gpu_is_tried_after_1_s_and_after_2_s),
+        TEST(test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu),
+        TEST(test_a_process_that_dies_after_the_gpu_is_back_begins_on_it),
+        TEST(test_a_driver_that_kills_twice_is_left_alone_for_a_while),
+        TEST(test_deaths_on_the_cpu_are_plain_restarts),
+        TEST(test_where_no_gpu_is_wanted_its_fault_is_a_plain_restart),
+        TEST(test_other_settings_begin_on_the_gpu_again),
+        TEST(test_a_stopped_supervisor_starts_nothing_after_a_fault),
+        TEST(test_other_blocks_reach_the_running_process_and_the_next),
+    };
+
+    gst_init(&argc, &argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
