@@ -206,14 +206,14 @@ $(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Objects come before the library when tests are linked: its own images stay out.
-$(FAKE_CUDA_TESTS): $(FAKE_CUDA_IMAGES) | $(FAKES)
+$(FAKE_CUDA_TESTS): $(FAKE_CUDA_IMAGES) | $(FAKES) $(FAKE_CUDA_PROGRAMS)
 
 $(FAKE_CUDA_IMAGES): kernels/gpu_images.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@for image in $(basename $(notdir $(FATBINS))); do echo "no code" >$(@D)/$$image.fatbin; done
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Wa,-I$(@D) -c -o $@ $<
 
-$(BUILD)/tests/fake_cuda/kernels.o: OPTIMIZE = -O3 -fno-math-errno
+$(BUILD)/tests/fake_cuda/kernel_%.o: OPTIMIZE = -O3 -fno-math-errno
 
 $(BUILD)/tests/fake_cuda/libcuda.so.1: tests/fake_cuda/exports.map
 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: tests/fake_cuda/exports_old.map

@@ -25,10 +25,11 @@ static bool may_call(const struct gpu_memory *memory)
     return !gpu_is_lost(memory->gpu) && gpu_enter(memory->gpu, NULL) == 0;
 }
 
-// What is to be released is, even where the context cannot be entered: it may be current already.
+// What is to be released is, by a thread of anybody's. A call may answer with the error of work
+// before it, once: then the context is entered the second time, or was current already.
 static bool may_release(const struct gpu_memory *memory)
 {
-    return may_call(memory) || !gpu_is_lost(memory->gpu);
+    return may_call(memory) || may_call(memory) || !gpu_is_lost(memory->gpu);
 }
 
 static int registered_allocate(void *context, size_t size, void **ret_memory)

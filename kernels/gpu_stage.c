@@ -29,8 +29,8 @@ int gpu_stage_init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_
 
 void gpu_stage_finish(struct gpu_stage *stage)
 {
-    if (stage->ops && stage->ops->finish && !gpu_is_lost(stage->kernel.gpu) &&
-        gpu_enter(stage->kernel.gpu, NULL) == 0) {
+    if (stage->ops && stage->ops->finish && !gpu_is_lost(stage->kernel.gpu)) {
+        gpu_enter(stage->kernel.gpu, NULL); // if it cannot be, the context may be current already
         stage->ops->finish(stage);
     }
 }

@@ -55,6 +55,20 @@ __device__ __forceinline__ uint32_t bits(half2 pair)
     return *reinterpret_cast<uint32_t *>(&pair);
 }
 
+// The smaller of each, none being negative. Halves are ordered as their bits are, for GPUs on which
+// toolkits before 11.8 have no __hmin2().
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+__device__ __forceinline__ half2 smaller(half2 a, half2 b)
+{
+    return pair(__vminu2(bits(a), bits(b)));
+}
+#else
+__device__ __forceinline__ half2 smaller(half2 a, half2 b)
+{
+    return __hmin2(a, b);
+}
+#endif
+
 // Eight gray pixels and the neighbour on either side, at the border the pixel itself.
 struct strip {
     uint32_t words[WORDS], left, right;
@@ -72,9 +86,9 @@ __device__ __forceinline__ strip load_strip(const gradient_cuda &p, uint32_t x, 
 
     load_gray<format, VECTOR>(row, x, p.width, s.words);
     if constexpr (VECTOR) {
-        s.left = x > 0 ? format::beside(from - format::BYTES) : s.words[0] & 255;
-        s.right = last >= PIXELS ? format::beside(from + PIXELS * format::BYTES)
-                                 : s.words[WORDS - 1] >> 24;
+        // Addresses are chosen, not values: a branch here would keep rows from overlapping.
+        s.left = format::beside(x > 0 ? from - format::BYTES : from);
+        s.right = format::beside(from + (size_t)min(last, PIXELS) * format::BYTES);
     } else {
         s.left = format::luma(x > 0 ? from - format::BYTES : from);
         s.right = format::luma(from + (size_t)min(last, PIXELS) * format::BYTES);
@@ -165,7 +179,7 @@ __device__ __forceinline__ uint32_t magnitudes(const gradient_cuda &p, half2 gx,
 
             return round_gain(p, a * p.gain, a) | round_gain(p, b * p.gain, b) << 16;
         }
-        return bits(__hmin2(sum, most));
+        return bits(smaller(sum, most));
     }
     float xa = __low2float(gx), xb = __high2float(gx);
     float ya = __low2float(gy), yb = __high2float(gy);
@@ -175,7 +189,7 @@ __device__ __forceinline__ uint32_t magnitudes(const gradient_cuda &p, half2 gx,
         return round_gain(p, root(a) * unit * p.gain, a * unit * unit) |
                round_gain(p, root(b) * unit * p.gain, b * unit * unit) << 16;
     }
-    return bits(__hmin2(__floats2half2_rn(root(a), root(b)), most));
+    return bits(smaller(__floats2half2_rn(root(a), root(b)), most));
 }
 
 // Row `y` of a tile, from the rows around it.
@@ -292,7 +306,7 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 
 #define DEFINE_KERNEL(format, lower, NORM, suffix, RANGE)                                          \
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
-        gradient_##format##_##lower##_##suffix(const __grid_constant__ gradient_cuda p)            \
+        gradient_##format##_##lower##_##suffix(gradient_cuda p)            \
     {                                                                                              \
         make_picture<format, NORM, RANGE>(p);                                                      \
     }

@@ -72,7 +72,7 @@ constexpr range full = FULL, limited = LIMITED;
 
 #define DEFINE_KERNEL(format, range)                                                               \
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
-        gray_##format##_##range(const __grid_constant__ gray_cuda p)                               \
+        gray_##format##_##range(gray_cuda p)                               \
     {                                                                                              \
         make_picture<format, range>(p);                                                            \
     }

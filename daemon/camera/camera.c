@@ -292,6 +292,8 @@ static int turn(struct camera *camera)
 
 int camera_run(struct camera *camera)
 {
+    char reason[512];
+
     compute_start(camera->compute);
     int r = lane_start(camera->lane);
 
@@ -299,6 +301,11 @@ int camera_run(struct camera *camera)
         r = turn(camera);
     }
     if (compute_wait(camera->compute, clock_now_ns() + DRIVER_NS)) {
+        return -ENOTRECOVERABLE;
+    }
+    // The GPU may be lost by the last frame, when nobody listens any more.
+    lane_free(TAKE(camera->lane));
+    if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT) {
         return -ENOTRECOVERABLE;
     }
     return r == -EPIPE ? 0 : r;

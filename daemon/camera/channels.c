@@ -23,7 +23,8 @@ int channels_init(struct channels *channels, const struct config_camera *setting
 void channels_finish(struct channels *channels)
 {
     while (channels->count > 0) {
-        channel_free(TAKE(channels->list[--channels->count]));
+        channels->count--;
+        channel_free(TAKE(channels->list[channels->count]));
     }
 }
 

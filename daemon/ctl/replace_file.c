@@ -100,7 +100,7 @@ int read_whole_file(const char *path, struct error *error, char **ret_content, s
     } else {
         *ret_length = fread(content, 1, (size_t)info.st_size, file);
         content[*ret_length] = '\0';
-        r = ferror(file) ? error_set(error, -EIO, "%s: cannot be read", path) : 0;
+        r = ferror(file) ? fail(path, "cannot be read", error) : 0;
     }
     if (file) {
         fclose(file);

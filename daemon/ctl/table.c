@@ -57,6 +57,8 @@ void table_print(const struct table *table, FILE *file)
 
         if (column + 1 == table->columns) {
             fprintf(file, "%s\n", cell);
+        } else if (column + 2 == table->columns && !((char *)table->cells->pdata[i + 1])[0]) {
+            fputs(cell, file); // the line ends here
         } else {
             fprintf(file, "%s%*s", cell, (int)(widths[column] - cell_width(cell) + 2), "");
         }

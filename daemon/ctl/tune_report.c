@@ -58,20 +58,30 @@ static void print_verdict(const struct sweep *sweep)
 
 static void print_paths(const struct tune_report *report)
 {
-    const char *separator = "\nA whole frame, from the CPU to the CPU: ";
+    static const char *const titles[] = {"VIEW", "MEMORY", "US", "+-"};
+    struct table *table = table_new(ARRAY_LENGTH(titles));
+    bool any = false;
 
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
     for (size_t i = 0; i < report->count; i++) {
         const struct sweep *sweep = &report->sweeps[i];
 
         if (sweep->path.median > 0) {
-            printf("%s%s in %s memory %.1f us (+- %.1f)", separator, sweep->view->name,
-                   config_memory_name(sweep->memory), sweep->path.median, sweep->path.spread);
-            separator = ", ";
+            table_add(table, "%s", sweep->view->name);
+            table_add(table, "%s%s", config_memory_name(sweep->memory),
+                      sweep->memory == report->memory_in_use ? " (in use)" : "");
+            table_add(table, "%.1f", sweep->path.median);
+            table_add(table, "%.1f", sweep->path.spread);
+            any = true;
         }
     }
-    if (separator[0] == ',') {
-        puts(".");
+    if (any) {
+        puts("\nWhole frames in the best blocks, handed to the GPU and back:");
+        table_print(table, stdout);
     }
+    table_free(table);
 }
 
 void tune_report_print(const struct tune_report *report)

@@ -15,6 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build")).resolve()
 EDGED = BUILD / "edged"
 EDGECTL = BUILD / "edgectl"
+# Programs on tests/fake_cuda, which LD_LIBRARY_PATH has to name.
+FAKE_CUDA = BUILD / "tests/fake_cuda"
 FAKE_V4L2 = BUILD / "tests/fake_v4l2/fake_v4l2.so"
 READY_TIMEOUT_S = 15
 SANITIZER_REPORT = re.compile(
@@ -112,13 +114,14 @@ class Notifications:
 class Daemon:
     """One running edged. `directory` holds its configuration, its sockets and its log."""
 
-    def __init__(self, directory, cameras, *, port=0, settings=None, **extra):
+    def __init__(self, directory, cameras, *, port=0, settings=None, program=EDGED, **extra):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self.config = self.directory / "edged.conf"
         self.socket = self.directory / "control.sock"
         self.log = self.directory / "stderr"
         self.port = port
+        self.program = program
         self.settings = settings or {}
         self.write_config(cameras)
         self.notify = Notifications(self.directory / "notify.sock")
@@ -135,7 +138,7 @@ class Daemon:
     def start(self):
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [EDGED, "--config", self.config], stdin=subprocess.DEVNULL, stderr=log,
+                [self.program, "--config", self.config], stdin=subprocess.DEVNULL, stderr=log,
                 env=environment(NOTIFY_SOCKET=self.notify.path, **self.extra),
             )
         self.wait_notified(r"^READY=1$")

@@ -64,3 +64,18 @@ def test_reload_of_a_broken_configuration_changes_nothing(edged, watch):
     numbers = [n for n, _ in viewer.wait_frames(len(viewer.numbers()) + pattern.FPS)]
     assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
     assert server.camera()["process"]["pid"] == pid
+
+
+def test_reload_of_block_sizes_loses_no_frame(edged, watch):
+    cameras = [daemon.camera("front", **SMALL)]
+    server = edged(cameras)
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(pattern.FPS)
+    pid = server.camera()["process"]["pid"]
+    for block in ([32, 8], [128, 1], [16, 16]):
+        server.settings = {"kernels": {"gradient": {"block": block}}}
+        reload(server, cameras)
+        viewer.wait_frames(len(viewer.numbers()) + pattern.FPS // 2)
+    numbers = viewer.numbers()
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    assert server.camera()["process"] == {"pid": pid, "restarts": 0}

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#define WARP 32
 #define REGISTERS 65536 // of a multiprocessor and of a block
 #define BLOCK_THREADS_MAX 1024
 #define GIB ((size_t)1 << 30)
@@ -92,6 +93,8 @@ int board_attribute(const struct board *board, int attribute)
         return 1;
     case CUDA_ATTRIBUTE_L2_CACHE_SIZE:
         return board->l2_bytes;
+    case CUDA_ATTRIBUTE_MULTIPROCESSOR_THREADS:
+        return board->threads_max;
     case CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
         return board->sm / 10;
     case CUDA_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
@@ -103,11 +106,25 @@ int board_attribute(const struct board *board, int attribute)
     }
 }
 
-// A warp takes its registers in portions of 256, a block whole warps.
+// A warp takes its registers in portions of 256.
+static int warps_at_once(int registers)
+{
+    return REGISTERS / ((registers * WARP + 255) / 256 * 256);
+}
+
 int board_block_threads(int registers)
 {
-    int warp = (registers * 32 + 255) / 256 * 256;
-    int threads = REGISTERS / warp * 32;
+    int threads = warps_at_once(registers) * WARP;
 
     return threads < BLOCK_THREADS_MAX ? threads : BLOCK_THREADS_MAX;
+}
+
+int board_resident_blocks(const struct board *board, int registers, int threads)
+{
+    int warps = (threads + WARP - 1) / WARP;
+    int by_registers = warps_at_once(registers) / warps;
+    int by_threads = board->threads_max / WARP / warps;
+    int blocks = by_registers < by_threads ? by_registers : by_threads;
+
+    return blocks < board->blocks_max ? blocks : board->blocks_max;
 }

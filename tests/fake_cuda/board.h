@@ -22,3 +22,5 @@ const struct board *board_find(const char *option);
 int board_attribute(const struct board *board, int attribute);
 // Threads a block of a kernel with so many registers may have.
 int board_block_threads(int registers);
+// Blocks of so many threads, at least 1, that a multiprocessor runs at once.
+int board_resident_blocks(const struct board *board, int registers, int threads);

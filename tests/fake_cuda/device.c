@@ -14,6 +14,7 @@ struct device device = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_CO
 static char context;
 static _Thread_local struct CUctx_st *current;
 static _Thread_local bool was_told;
+static _Thread_local enum call last = CALL_COUNT; // the call before
 static bool was_read;
 static char options_text[2048];
 
@@ -42,14 +43,16 @@ static bool needs_init(enum call call)
            call != CALL_cuGetErrorString;
 }
 
-static int told_to_fail(enum call call)
+// `again`: the call goes on with what the one before it asked, and has no number of its own.
+static int told_to_fail(enum call call, bool again)
 {
     for (unsigned i = 0; i < device.options.fail_count; i++) {
         const struct options_fail *fail = &device.options.fails[i];
         uint64_t count = fail->call == CALL_COUNT ? device.total : device.calls[call];
 
         if ((fail->call == CALL_COUNT || fail->call == call) &&
-            (count == fail->nth || (fail->onward && count > fail->nth))) {
+            ((count == fail->nth && !(again && fail->call == CALL_COUNT)) ||
+             (fail->onward && count >= fail->nth))) {
             return fail->result;
         }
     }
@@ -70,13 +73,15 @@ static void read_options(void)
 
 int call_begin(enum call call)
 {
+    bool again = call == CALL_cuStreamQuery && last == call;
     int told;
 
     pthread_mutex_lock(&device.lock);
     read_options();
+    last = call;
     device.calls[call]++;
-    device.total++;
-    told = told_to_fail(call);
+    device.total += !again;
+    told = told_to_fail(call, again);
     was_told = told != 0;
     if (told != 0) {
         return told;

@@ -8,7 +8,9 @@
 //   memory=BYTES          device, pinned and managed memory that there is; the board's without
 //   registers=KERNEL:N    registers a thread of kernels whose name begins so; 64 without
 //   fail=SYMBOL:N:RESULT  the Nth call of a function fails with this CUresult; N+: it and all after
-//                         it. SYMBOL * counts the calls of all functions.
+//                         it. SYMBOL * counts the calls of all functions, a wait that asks a
+//                         stream again and again as one, so that a program's calls have the same
+//                         numbers every time.
 //   hang=KERNEL:N         the Nth launch of kernels whose name begins so never ends
 //   illegal=KERNEL:N      it touches an illegal address: the context is lost (700)
 //   slow=KERNEL:MS        every one takes so long
@@ -28,7 +30,7 @@
 // For programs that opened the library themselves; found with dlsym().
 // Objects made and not released (contexts, modules, streams, events, memory); tells each on stderr.
 unsigned fake_cuda_leaks(void);
-// Calls of all functions since cuInit() read the options last.
+// Calls of all functions since fake_cuda_reset(), counted as for fail=*.
 uint64_t fake_cuda_calls(void);
 // Forgets everything, as a new process would: objects, faults, a lost context, endless kernels. No
 // other thread is in the library.

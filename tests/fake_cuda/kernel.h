@@ -19,14 +19,31 @@ struct launch {
 };
 
 struct kernel_kind {
-    const char *prefix; // of the kernels' names, and the image they are in
-    const char *const *names;
+    const char *const *names;            // up to NULL
     size_t sizes[KERNEL_PARAMETERS_MAX]; // of the parameters, 0 past the last
     // 0 or RESULT_ILLEGAL_ADDRESS. Without the lock.
     int (*run)(const struct launch *launch);
 };
 
-// Entry `index`, NULL past the last.
-const struct kernel_kind *kernel_kind_at(unsigned index);
+extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert;
+
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);
+
+// For the kinds. Where a plane is, as memory_touch() finds it: `rows` rows (at least 1), `bytes` of
+// each, `stride` bytes apart. NULL: it may not be touched.
+void *kernel_touch_rows(const struct launch *launch, uint64_t address, size_t stride, size_t bytes,
+                        uint32_t rows);
+// Whether the grid has a thread for every tile of the picture. If not, that is told on stderr, and
+// nothing is to be computed.
+bool kernel_covers(const struct launch *launch, uint32_t tile_width, uint32_t tile_height,
+                   uint32_t width, uint32_t height);
+
+// The reader of gray and the bytes a pixel of the layout in a kernel's name, <kind>_<layout>_….
+struct kernel_luma {
+    void (*row)(const uint8_t *row, size_t width, uint8_t *gray);
+    size_t pixel_bytes;
+};
+
+struct kernel_luma kernel_luma_of(const char *name);
+uint8_t kernel_in_range(bool limited, uint32_t gray);

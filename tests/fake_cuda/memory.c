@@ -9,14 +9,14 @@ struct memory memory_blocks[MEMORY_BLOCKS_MAX];
 
 static const char *const kind_names[] = {"none", "device", "pinned", "managed", "registered"};
 
-static size_t round_up(size_t size)
+size_t memory_pages(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
     return (size + page - 1) / page * page;
 }
 
-static void *map_new(size_t size, int protection)
+void *memory_map(size_t size, int protection)
 {
     void *mapping = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -52,12 +52,12 @@ static bool map_block(struct memory *memory)
     case MEMORY_MANAGED:
         return map_twice(memory);
     case MEMORY_PINNED:
-        memory->bytes = memory->cpu = map_new(memory->mapped_bytes, PROT_READ | PROT_WRITE);
+        memory->bytes = memory->cpu = memory_map(memory->mapped_bytes, PROT_READ | PROT_WRITE);
         memory->address = (uintptr_t)memory->cpu;
         return memory->cpu;
     case MEMORY_DEVICE:
-        memory->bytes = map_new(memory->mapped_bytes, PROT_READ | PROT_WRITE);
-        reserved = map_new(memory->mapped_bytes, PROT_NONE);
+        memory->bytes = memory_map(memory->mapped_bytes, PROT_READ | PROT_WRITE);
+        reserved = memory_map(memory->mapped_bytes, PROT_NONE);
         memory->address = (uintptr_t)reserved;
         return memory->bytes && reserved;
     default:
@@ -65,22 +65,21 @@ static bool map_block(struct memory *memory)
     }
 }
 
+// Of registered memory the CPU's view is not ours.
 static void unmap_block(const struct memory *memory)
 {
-    bool ours = memory->kind != MEMORY_REGISTERED;
-
     if (memory->address != (uintptr_t)memory->cpu) {
-        munmap((void *)(uintptr_t)memory->address, memory->mapped_bytes);
+        munmap((void *)(uintptr_t)(memory->address - memory->offset), memory->mapped_bytes);
     }
-    if (ours && memory->bytes != memory->cpu) {
-        munmap(memory->bytes, memory->mapped_bytes);
+    if (memory->bytes != memory->cpu) {
+        munmap(memory->bytes - memory->offset, memory->mapped_bytes);
     }
-    if (ours && memory->cpu) {
+    if (memory->kind != MEMORY_REGISTERED && memory->cpu) {
         munmap(memory->cpu, memory->mapped_bytes);
     }
 }
 
-static struct memory *find_free(void)
+struct memory *memory_find_free(void)
 {
     struct memory *memory = memory_blocks;
 
@@ -100,10 +99,10 @@ static size_t used_bytes(void)
     return used;
 }
 
-static int allocate(enum memory_kind kind, size_t size, struct memory **ret_memory)
+int memory_allocate(enum memory_kind kind, size_t size, struct memory **ret_memory)
 {
-    struct memory memory = {.kind = kind, .size = size, .mapped_bytes = round_up(size)};
-    struct memory *slot = find_free();
+    struct memory memory = {.kind = kind, .size = size, .mapped_bytes = memory_pages(size)};
+    struct memory *slot = memory_find_free();
 
     if (size == 0) {
         return RESULT_INVALID_VALUE;
@@ -127,24 +126,6 @@ struct memory *memory_at(uint64_t address)
     return NULL;
 }
 
-static struct memory *find_host(enum memory_kind kind, const void *address)
-{
-    for (struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        if (m->kind == kind && m->cpu == address) {
-            return m;
-        }
-    }
-    return NULL;
-}
-
-// Whether all pages are there: msync() has nothing to do but to look.
-static bool is_mapped(const void *address, size_t size)
-{
-    size_t offset = (uintptr_t)address % (uintptr_t)sysconf(_SC_PAGESIZE);
-
-    return msync((uint8_t *)address - offset, size + offset, MS_ASYNC) == 0;
-}
-
 static const char *why_not(const struct CUstream_st *stream, const struct memory *memory,
                            uint64_t address, size_t size)
 {
@@ -156,9 +137,6 @@ static const char *why_not(const struct CUstream_st *stream, const struct memory
     }
     if (memory->kind == MEMORY_MANAGED) {
         return memory_forbidden(memory, stream);
-    }
-    if (memory->kind == MEMORY_REGISTERED && !is_mapped(memory->cpu, memory->size)) {
-        return "registered, and unmapped since";
     }
     return memory->kind != MEMORY_DEVICE && !memory->device_mapped ? "not mapped for the device"
                                                                    : NULL;
@@ -208,8 +186,7 @@ void memory_forget(void)
     }
 }
 
-// Waits for all that is queued first, as the driver does: it may use the block.
-static int release(int r, struct memory *memory, int otherwise)
+int memory_release(int r, struct memory *memory, int otherwise)
 {
     if (r != 0 && !call_was_told()) {
         return r;
@@ -228,7 +205,7 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes)
     int r = call_begin(CALL_cuMemAlloc_v2);
     struct memory *memory;
 
-    r = r == 0 ? allocate(MEMORY_DEVICE, bytes, &memory) : r;
+    r = r == 0 ? memory_allocate(MEMORY_DEVICE, bytes, &memory) : r;
     if (r == 0) {
         *address = memory->address;
     }
@@ -243,7 +220,7 @@ int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned flags)
     if (r == 0 && flags != CUDA_ATTACH_GLOBAL && flags != CUDA_ATTACH_HOST) {
         r = RESULT_INVALID_VALUE;
     }
-    r = r == 0 ? allocate(MEMORY_MANAGED, bytes, &memory) : r;
+    r = r == 0 ? memory_allocate(MEMORY_MANAGED, bytes, &memory) : r;
     if (r == 0) {
         memory->asked.attached = memory->applied.attached = flags;
         memory_protect();
@@ -261,96 +238,5 @@ int cuMemFree_v2(uint64_t address)
                    (memory->kind != MEMORY_DEVICE && memory->kind != MEMORY_MANAGED))) {
         memory = NULL;
     }
-    return call_end(release(r, memory, RESULT_INVALID_VALUE));
-}
-
-int cuMemHostAlloc(void **ret_memory, size_t bytes, unsigned flags)
-{
-    int r = call_begin(CALL_cuMemHostAlloc);
-    struct memory *memory;
-
-    r = r == 0 ? allocate(MEMORY_PINNED, bytes, &memory) : r;
-    if (r == 0) {
-        memory->device_mapped = flags & CUDA_HOST_DEVICEMAP;
-        *ret_memory = memory->cpu;
-    }
-    return call_end(r);
-}
-
-int cuMemFreeHost(void *memory)
-{
-    int r = call_begin(CALL_cuMemFreeHost);
-
-    return call_end(release(r, find_host(MEMORY_PINNED, memory), RESULT_INVALID_VALUE));
-}
-
-static bool overlaps_host(const uint8_t *from, size_t bytes)
-{
-    for (const struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        if (m->kind != MEMORY_NONE && m->cpu && from < m->cpu + m->size && m->cpu < from + bytes) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int register_memory(void *from, size_t bytes, unsigned flags)
-{
-    struct memory *memory = find_free();
-    size_t mapped = round_up(bytes + (size_t)sysconf(_SC_PAGESIZE));
-    uint64_t address = (uintptr_t)from;
-
-    if (bytes == 0 || !is_mapped(from, bytes)) {
-        return RESULT_INVALID_VALUE;
-    }
-    if (overlaps_host(from, bytes)) {
-        return RESULT_ALREADY_REGISTERED;
-    }
-    if (device.options.board->own_address) {
-        address = (uintptr_t)map_new(mapped, PROT_NONE);
-    }
-    if (!memory || address == 0) {
-        return RESULT_OUT_OF_MEMORY;
-    }
-    *memory = (struct memory){.kind = MEMORY_REGISTERED,
-                              .address = address,
-                              .bytes = from,
-                              .cpu = from,
-                              .size = bytes,
-                              .mapped_bytes = mapped,
-                              .device_mapped = flags & CUDA_HOST_DEVICEMAP};
-    return 0;
-}
-
-int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags)
-{
-    int r = call_begin(CALL_cuMemHostRegister_v2);
-
-    return call_end(r == 0 ? register_memory(memory, bytes, flags) : r);
-}
-
-int cuMemHostUnregister(void *address)
-{
-    int r = call_begin(CALL_cuMemHostUnregister);
-    struct memory *memory = find_host(MEMORY_REGISTERED, address);
-
-    if (memory && !is_mapped(memory->cpu, memory->size)) {
-        fprintf(stderr, "fake_cuda: registered memory was unmapped before it was unregistered\n");
-    }
-    return call_end(release(r, memory, RESULT_NOT_REGISTERED));
-}
-
-int cuMemHostGetDevicePointer_v2(uint64_t *address, void *memory, unsigned flags)
-{
-    int r = call_begin(CALL_cuMemHostGetDevicePointer_v2);
-
-    for (const struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        const uint8_t *at = memory;
-
-        if (r == 0 && flags == 0 && m->device_mapped && at >= m->cpu && at < m->cpu + m->size) {
-            *address = m->address + (uint64_t)(at - m->cpu);
-            return call_end(0);
-        }
-    }
-    return call_end(r == 0 ? RESULT_INVALID_VALUE : r);
+    return call_end(memory_release(r, memory, RESULT_INVALID_VALUE));
 }

@@ -5,8 +5,9 @@
 //   device      the address is reserved, and not for the CPU to touch
 //   managed     mapped twice; the CPU's view is closed while a kernel may use the block, on boards
 //               where the two may not use it at once
-//   pinned, registered   the CPU's own; on boards with addresses of its own the device has another
-//               address for registered memory, also reserved
+//   pinned      the CPU's own
+//   registered  mapped a second time, as the pages stay the device's when the CPU unmaps them; on
+//               boards with addresses of its own at a reserved one, too
 #pragma once
 
 #include "tests/fake_cuda/stream.h"
@@ -27,6 +28,7 @@ struct memory {
     uint8_t *bytes;   // where the fake finds them
     uint8_t *cpu;     // where the CPU does; NULL: nowhere
     size_t size, mapped_bytes;
+    size_t offset;                      // registered: of the first byte in its page
     bool device_mapped;                 // pinned, registered: has an address on the device
     struct memory_owner asked, applied; // managed: when the attachment was queued; when it was done
     struct CUstream_st *asked_in;       // the stream it was queued in
@@ -44,6 +46,15 @@ struct memory *memory_at(uint64_t address);
 // may not touch them all, which is told on stderr. Without the lock.
 void *memory_touch(const struct CUstream_st *stream, const char *kernel, uint64_t address,
                    size_t size);
+// A new block. CUresult.
+int memory_allocate(enum memory_kind kind, size_t size, struct memory **ret_memory);
+// Ends a block, once all that is queued is done: it may be used. `result` is what call_begin()
+// said, `otherwise` the answer when there is no block. Returns what is to be answered.
+int memory_release(int result, struct memory *memory, int otherwise);
+// A place in the table, NULL: it is full.
+struct memory *memory_find_free(void);
+size_t memory_pages(size_t size);              // rounded up to whole pages
+void *memory_map(size_t size, int protection); // NULL: none left
 // Objects that are left. Tells each.
 unsigned memory_leaks(void);
 void memory_forget(void);

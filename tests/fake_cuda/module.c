@@ -176,6 +176,20 @@ int cuFuncGetAttribute(int *value, int attribute, struct CUfunc_st *function)
     }
 }
 
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, struct CUfunc_st *function,
+                                                int threads, size_t shared_bytes)
+{
+    int r = call_begin(CALL_cuOccupancyMaxActiveBlocksPerMultiprocessor);
+
+    if (r == 0 && (!is_function(function) || threads < 1 || shared_bytes > 0)) {
+        r = RESULT_INVALID_VALUE;
+    }
+    if (r == 0) {
+        *blocks = board_resident_blocks(device.options.board, registers_of(function), threads);
+    }
+    return call_end(r);
+}
+
 // One act, on a launch that is about to be queued.
 static int act(const struct options_kernel *kernel, struct launch *launch)
 {

@@ -136,7 +136,7 @@ static inline bool has_20_units(const struct front *front)
     return front->units >= 20;
 }
 
-static inline bool has_60_units(const struct front *front)
+static inline bool has_40_units(const struct front *front)
 {
-    return front->units >= 60;
+    return front->units >= 40;
 }

@@ -61,6 +61,14 @@ static inline uint64_t fake_gpu_calls(void)
     return calls();
 }
 
+// Group teardown: lets go of what lost GPUs left.
+static inline int fake_gpu_end(void **state)
+{
+    (void)state;
+    fake_gpu_play("");
+    return 0;
+}
+
 // Runs `body` in a process of its own. Returns how that ended, as waitpid() says, with what it
 // wrote to stderr. 10 s at most: an alarm ends it.
 static inline int fake_gpu_run_child(void (*body)(const void *context), const void *context,

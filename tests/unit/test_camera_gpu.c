@@ -7,8 +7,9 @@
 #include <errno.h>
 #include <gst/gst.h>
 
+// Slow and small enough for busy machines and sanitizers to lose nothing.
 #define CAMERA                                                                                     \
-    "cameras = ( { name = \"p\"; source = \"pattern\"; width = 320; height = 240; fps = 60;"       \
+    "cameras = ( { name = \"p\"; source = \"pattern\"; width = 160; height = 120; fps = 20;"       \
     " views = ( { name = \"edges\"; view = \"edges\"; keyframe_s = 10.0; },"                       \
     " { name = \"camera\"; view = \"camera\"; keyframe_s = 10.0; },"                               \
     " { name = \"gray\"; view = \"gray\"; keyframe_s = 10.0; } ); } );"
@@ -91,7 +92,7 @@ static void test_the_gpu_computes_from_memory_that_the_camera_fills(void **state
 
     begin(&front, CAMERA);
     until(&front, is_live);
-    assert_string_equal(front.telemetry.path, "p: pattern NV12 320x240@60 -> registered -> CUDA "
+    assert_string_equal(front.telemetry.path, "p: pattern NV12 160x120@20 -> registered -> CUDA "
                                               "sm_87 -> x264enc, 0 copies a frame");
     assert_string_equal(front.telemetry.backend, "CUDA sm_87");
     assert_string_equal(front.telemetry.gpu, "Board");
@@ -146,7 +147,7 @@ static void test_frames_are_encoded_as_they_are_after_the_gpu_had_them(void **st
     for (uint32_t view = 0; view < 3; view++) {
         watch(&front, view);
     }
-    until(&front, has_60_units);
+    until(&front, has_40_units);
     assert_int_equal(machine.sides_mixed, 0);
     end(&front, 0);
     (void)state;
@@ -274,7 +275,7 @@ static void test_blocks_to_complain_of_are_told_once_and_cost_no_frame(void **st
     until(&front, has_said_that_a_launch_failed);
     link_send_bytes(front.link, LINK_BLOCKS, 0, slow, sizeof slow);
     until(&front, has_said_that_it_is_slow);
-    until(&front, has_60_units);
+    until(&front, has_40_units);
     assert_no_frame_is_lost(&front);
     assert_int_equal(times_said("warning: "), 3);
     end(&front, 0);
@@ -295,7 +296,7 @@ static void test_frames_flow_on_while_the_gpu_is_tried_and_taken(void **state)
     assert_no_frame_is_lost(&front);
     sem_post(&machine.answer);
     until(&front, is_on_gpu);
-    until(&front, has_60_units);
+    until(&front, has_40_units);
     for (unsigned i = 1; i < front.units; i++) {
         int64_t gap_ns = front.lives[i].captured_ns - front.lives[i - 1].captured_ns;
 
@@ -304,7 +305,7 @@ static void test_frames_flow_on_while_the_gpu_is_tried_and_taken(void **state)
         assert_int_equal(front.lives[i].slate, 0);
     }
     print_message("longest gap: %.1f ms\n", (double)longest_ns / NS_PER_MS);
-    assert_true(longest_ns < 250 * NS_PER_MS);
+    assert_true(longest_ns < 500 * NS_PER_MS);
     assert_string_equal(front.telemetry.backend, "CUDA sm_87");
     assert_int_equal(front.telemetry.reconnects, 0);
     end(&front, 0);
@@ -327,7 +328,7 @@ static void test_a_try_that_fails_leaves_the_frames_alone(void **state)
     until(&front, has_10_units);
     link_send_bytes(front.link, LINK_TRY_GPU, 0, "cuda", 4);
     until(&front, has_no_gpu_today);
-    until(&front, has_60_units);
+    until(&front, has_40_units);
     assert_no_frame_is_lost(&front);
     assert_int_equal(times_said("warning: p: backend = \"cuda\": no GPU today, using the CPU\n"),
                      1);

@@ -143,7 +143,7 @@ static void test_tables_show_cameras_errors_and_mounts(void **state)
         "CAMERA  STATE      BACKEND     FPS   FRAMES  DROPPED  PATH\n"
         "front   live       CUDA sm_87  29.5  1000    3        "
         "front: V4L2 MMAP YUYV 1280x720@30 -> registered -> CUDA sm_87 -> x264enc, 1 copy a frame\n"
-        "back    no signal              0.0   0       0        \n"
+        "back    no signal              0.0   0       0\n"
         "front: GPU: Orin, 3 faults since the start\n"
         "back: /dev/video9: No such device\n"
         "\n"

@@ -89,5 +89,5 @@ int main(void)
         cmocka_unit_test(test_result_without_a_text_keeps_its_number),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
 }

@@ -260,5 +260,5 @@ int main(void)
         cmocka_unit_test(test_fault_comes_from_a_file_while_the_process_runs),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
 }

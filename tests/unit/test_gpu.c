@@ -192,5 +192,5 @@ int main(void)
         cmocka_unit_test(test_no_call_that_fails_leaves_anything_behind),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
 }

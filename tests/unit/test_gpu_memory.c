@@ -292,5 +292,5 @@ int main(void)
         cmocka_unit_test(test_no_call_that_fails_crashes_hangs_or_leaks),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
 }

@@ -1,120 +1,306 @@
-// Views where a GPU is: those without a kernel are the CPU's, on the GPU's memory.
-#include "kernels/gpu_memory.h"
-#include "kernels/gpu_stage.h"
-#include "kernels/view.h"
-
-#include "tests/unit/fake_gpu.h"
+#include "tests/unit/gpu_view_bed.h"
 
 #include <errno.h>
+#include <pthread.h>
 
-struct bed {
-    struct gpu *gpu;
-    struct gpu_memory *memory;
-    struct frame *input;
-};
-
-// A step of 100 between the columns 2 and 3, in memory of that kind.
-static void bed_init(struct bed *bed, const char *options, enum config_memory kind)
+static void make_bed(struct gpu_view_bed *bed, const struct gpu_view_case *c)
 {
-    static const uint8_t step[6] = {0, 0, 0, 100, 100, 100};
-    struct frame_layout layout;
-    struct frame_pool *pool;
+    struct error error = {0};
 
-    fake_gpu_play(options);
-    assert_int_equal(gpu_new(NULL, &bed->gpu), 0);
-    assert_int_equal(gpu_memory_new(bed->gpu, kind, NULL, &bed->memory), 0);
-    assert_int_equal(gpu_memory_kind(bed->memory), kind);
-    frame_layout_init(&layout, pixel_format_by_name("GREY"), 6, 1, 1);
-    assert_int_equal(frame_pool_new(&layout, 1, gpu_memory_allocator(bed->memory), &pool), 0);
-    bed->input = frame_pool_take(pool);
-    frame_pool_unref(pool);
-    memcpy(bed->input->data, step, sizeof step);
-}
-
-static void bed_finish(struct bed *bed)
-{
-    frame_unref(bed->input);
-    gpu_memory_free(bed->memory);
-    gpu_free(bed->gpu);
-    assert_int_equal(fake_gpu_leaks(), 0);
-}
-
-static void test_a_view_without_a_kernel_is_computed_by_the_cpu(void **state)
-{
-    static const enum config_memory kinds[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
-                                               CONFIG_MEMORY_MANAGED};
-    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{7, 5}, {7, 5}, {7, 5}};
-    const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150};
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
-        struct frame *output;
-        struct view *view;
-        struct error text;
-        struct bed bed;
-
-        bed_init(&bed, "board=agx-orin", kinds[i]);
-        const struct view_setup setup = {.settings = &settings,
-                                         .input = &bed.input->layout,
-                                         .output = VIEW_OUTPUT_EXACT,
-                                         .allocator = gpu_memory_allocator(bed.memory),
-                                         .gpu = bed.gpu,
-                                         .blocks = blocks};
-        assert_int_equal(view_new(&setup, NULL, &view), 0);
-        assert_string_equal(view_backend(view), "CPU");
-        assert_int_equal(view_run(view, bed.input, NULL, &output), 0);
-        assert_int_equal(output->side, FRAME_SIDE_CPU);
-        assert_memory_equal(frame_plane(output, 0), ((uint8_t[]){0, 0, 255, 0, 0, 0}), 6);
-        assert_int_equal(view_set_blocks(view, blocks, NULL), 0);
-        assert_false(view_take_refusal(view, &text));
-        assert_false(view_take_warning(view, &text));
-        frame_unref(output);
-        view_free(view);
-        bed_finish(&bed);
+    if (gpu_view_bed_init(bed, c, &error) < 0) {
+        fail_msg("%s %s: %s", c->options, c->format, error.text);
     }
 }
 
-static void test_a_view_with_a_kernel_is_the_gpus(void **state)
+static void run(struct gpu_view_bed *bed, uint32_t seed)
 {
-    const struct config_view settings = {.view = CONFIG_VIEW_GRAY};
-    struct view *view;
-    struct bed bed;
+    struct error error = {0};
 
-    (void)state;
-    bed_init(&bed, "board=agx-orin", CONFIG_MEMORY_REGISTERED);
-    const struct view_setup setup = {.settings = &settings,
-                                     .input = &bed.input->layout,
-                                     .allocator = gpu_memory_allocator(bed.memory),
-                                     .gpu = bed.gpu};
-    assert_int_equal(view_new(&setup, NULL, &view), 0);
-    assert_string_equal(view_backend(view), "CUDA sm_87");
-    view_free(view);
-    bed_finish(&bed);
+    if (gpu_view_bed_run(bed, seed, &error) < 0) {
+        fail_msg("%s", error.text);
+    }
 }
 
-static void test_a_stage_without_a_kernel_is_refused(void **state)
+static void test_every_view_of_every_format_is_the_cpus(void **state)
 {
-    const struct config_view settings = {.view = CONFIG_VIEW_CANNY};
-    struct error error = {0};
-    struct gpu_stage stage;
-    struct bed bed;
+    static const enum config_view_kind kinds[] = {CONFIG_VIEW_EDGES, CONFIG_VIEW_GRAY,
+                                                  CONFIG_VIEW_CAMERA};
+    const struct pixel_format *format;
 
     (void)state;
-    bed_init(&bed, "board=agx-orin", CONFIG_MEMORY_REGISTERED);
-    const struct stage_setup setup = {&settings, &bed.input->layout, pixel_format_by_name("NV12")};
-    assert_int_equal(gpu_stage_init(&stage, bed.gpu, &setup, true, &error), -ENOTSUP);
-    assert_string_equal(error.text, "this view has no CUDA kernel");
-    gpu_stage_finish(&stage);
-    bed_finish(&bed);
+    for (size_t f = 0; (format = pixel_format_at(f)); f++) {
+        for (size_t k = 0; k < ARRAY_LENGTH(kinds); k++) {
+            struct gpu_view_case c = {.options = "board=orin-nano",
+                                      .format = format->name,
+                                      .kind = kinds[k],
+                                      .norm = f % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2,
+                                      .gain = f % 3 ? 1 : 1.7,
+                                      .width = 61 + (uint32_t)f,
+                                      .height = 35 + (uint32_t)k};
+            struct gpu_view_bed bed;
+
+            make_bed(&bed, &c);
+            assert_string_equal(view_backend(bed.view), "CUDA sm_87");
+            run(&bed, 1);
+            run(&bed, 2);
+            gpu_view_bed_finish(&bed);
+            assert_int_equal(fake_gpu_leaks(), 0);
+        }
+    }
+}
+
+static void test_every_board_and_memory_gives_the_cpus_edges(void **state)
+{
+    static const char *const boards[] = {"board=xavier", "board=orin-nano", "board=agx-orin",
+                                         "board=thor", "board=h200"};
+
+    (void)state;
+    for (size_t b = 0; b < ARRAY_LENGTH(boards); b++) {
+        for (enum config_memory kind = CONFIG_MEMORY_REGISTERED; kind < CONFIG_MEMORY_HOST;
+             kind++) {
+            struct gpu_view_case c = {.options = boards[b],
+                                      .memory = kind,
+                                      .format = "YUYV",
+                                      .kind = CONFIG_VIEW_EDGES,
+                                      .gain = 1,
+                                      .width = 320,
+                                      .height = 241,
+                                      .output = VIEW_OUTPUT_STREAM};
+            struct gpu_view_bed bed;
+
+            make_bed(&bed, &c);
+            assert_int_equal(gpu_memory_kind(bed.memory), kind);
+            for (uint32_t seed = 0; seed < 4; seed++) {
+                run(&bed, seed);
+            }
+            gpu_view_bed_finish(&bed);
+            assert_int_equal(fake_gpu_leaks(), 0);
+        }
+    }
+}
+
+static const struct gpu_view_case edges = {.options = "board=agx-orin",
+                                           .format = "YUYV",
+                                           .kind = CONFIG_VIEW_EDGES,
+                                           .gain = 1,
+                                           .width = 322,
+                                           .height = 77};
+
+static void test_any_legal_block_gives_the_same_picture(void **state)
+{
+    static const struct config_block blocks[] = {{1, 1},   {1024, 1}, {1, 1024}, {32, 32},
+                                                 {7, 5},   {3, 300},  {0, 0},    {511, 2},
+                                                 {16, 64}, {33, 31}};
+    struct gpu_view_bed bed;
+
+    (void)state;
+    make_bed(&bed, &edges);
+    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
+        struct config_block all[CONFIG_KERNEL_COUNT] = {blocks[i], blocks[i], blocks[i]};
+        struct error error = {0};
+
+        assert_int_equal(view_set_blocks(bed.view, all, &error), 0);
+        run(&bed, (uint32_t)i);
+        assert_false(view_take_refusal(bed.view, &error));
+    }
+    gpu_view_bed_finish(&bed);
+}
+
+static void test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_stays(void **state)
+{
+    // 168 registers, 5376 a warp: 12 warps of 65536, 384 threads.
+    struct gpu_view_case c = edges;
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 16}, {1, 1}, {1, 1}};
+    struct error error = {0};
+    struct gpu_view_bed bed;
+
+    (void)state;
+    c.options = "board=xavier,registers=gradient:168";
+    make_bed(&bed, &c);
+    assert_int_equal(view_set_blocks(bed.view, blocks, &error), -EINVAL);
+    assert_non_null(strstr(error.text, "kernels.gradient.block = [32, 16]"));
+    assert_non_null(strstr(error.text, "384"));
+    run(&bed, 5);
+    blocks[CONFIG_KERNEL_GRADIENT] = (struct config_block){32, 12};
+    assert_int_equal(view_set_blocks(bed.view, blocks, &error), 0);
+    run(&bed, 6);
+    gpu_view_bed_finish(&bed);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
+static void test_launch_that_is_refused_goes_back_to_the_block_before(void **state)
+{
+    struct gpu_view_case c = edges;
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{64, 4}, {64, 4}, {64, 4}};
+    struct error error = {0};
+    struct gpu_view_bed bed;
+
+    (void)state;
+    c.options = "board=orin-nano,refuse=gradient:2";
+    make_bed(&bed, &c);
+    run(&bed, 1);
+    assert_int_equal(view_set_blocks(bed.view, blocks, &error), 0);
+    run(&bed, 2); // the second launch, repeated at once
+    assert_true(view_take_refusal(bed.view, &error));
+    assert_non_null(strstr(error.text, "kernels.gradient.block = [64, 4], back to [32, 8]"));
+    assert_non_null(strstr(error.text, "too many resources requested for launch"));
+    assert_false(view_take_refusal(bed.view, &error));
+    run(&bed, 3);
+    gpu_view_bed_finish(&bed);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
+static void test_block_that_idles_the_gpu_is_warned_about_with_a_better_one(void **state)
+{
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{8, 1}, {8, 1}, {8, 1}};
+    struct error text = {0};
+    struct gpu_view_bed bed;
+
+    (void)state;
+    make_bed(&bed, &edges);
+    assert_false(view_take_warning(bed.view, &text));
+    assert_int_equal(view_set_blocks(bed.view, blocks, &text), 0);
+    assert_true(view_take_warning(bed.view, &text));
+    // 16 blocks of 8 threads of the 1536 that an Orin's multiprocessor has: 8 %.
+    assert_non_null(strstr(text.text, "kernels.gradient.block = [8, 1]: at most 8%"));
+    run(&bed, 1);
+    gpu_view_bed_finish(&bed);
+}
+
+static void test_kernel_that_does_not_end_is_given_up_within_its_second(void **state)
+{
+    struct gpu_view_case c = edges;
+    struct error error = {0};
+    struct gpu_view_bed bed;
+    int64_t begin_ns;
+
+    (void)state;
+    c.options = "board=orin-nano,hang=gradient:2";
+    make_bed(&bed, &c);
+    run(&bed, 1);
+    begin_ns = clock_now_ns();
+    assert_int_equal(gpu_view_bed_run(&bed, 2, &error), -ETIMEDOUT);
+    assert_true(clock_now_ns() - begin_ns < 3 * NS_PER_S / 2);
+    gpu_lose(bed.gpu);
+    gpu_view_bed_finish(&bed);
+}
+
+static void test_illegal_address_is_an_error_of_the_frame(void **state)
+{
+    struct gpu_view_case c = edges;
+    struct error error = {0};
+    struct gpu_view_bed bed;
+
+    (void)state;
+    c.options = "board=h200,illegal=gradient:2";
+    make_bed(&bed, &c);
+    run(&bed, 1);
+    assert_int_equal(gpu_view_bed_run(&bed, 2, &error), -EIO);
+    assert_non_null(strstr(error.text, "an illegal memory access was encountered"));
+    gpu_lose(bed.gpu);
+    gpu_view_bed_finish(&bed);
+}
+
+struct reader {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct frame *frame; // handed over, with its reference
+    bool ending;
+    unsigned read;
+};
+
+// An encoder: reads frames in its own time, while the next are computed.
+static void *read_frames(void *context)
+{
+    struct reader *reader = context;
+    volatile uint8_t sum = 0;
+
+    pthread_mutex_lock(&reader->lock);
+    while (!reader->ending || reader->frame) {
+        struct frame *frame = TAKE(reader->frame);
+
+        if (!frame) {
+            pthread_cond_wait(&reader->changed, &reader->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&reader->lock);
+        for (unsigned pass = 0; pass < 40; pass++) {
+            for (size_t i = 0; i < frame->layout.size; i += 64) {
+                sum = (uint8_t)(sum + frame->data[i]);
+            }
+        }
+        frame_unref(frame);
+        pthread_mutex_lock(&reader->lock);
+        reader->read++;
+    }
+    pthread_mutex_unlock(&reader->lock);
+    return NULL;
+}
+
+static void hand_over(struct reader *reader, struct frame *frame)
+{
+    pthread_mutex_lock(&reader->lock);
+    frame_unref(reader->frame); // the one that was not read in time
+    reader->frame = frame;
+    pthread_cond_signal(&reader->changed);
+    pthread_mutex_unlock(&reader->lock);
+}
+
+// The rule of boards without concurrent access: a touch in the wrong moment would end this program.
+static void test_managed_frames_are_read_while_the_next_are_computed(void **state)
+{
+    struct gpu_view_case c = {.options = "board=orin-nano,slow=gradient:2",
+                              .memory = CONFIG_MEMORY_MANAGED,
+                              .format = "YUYV",
+                              .kind = CONFIG_VIEW_EDGES,
+                              .gain = 1,
+                              .width = 320,
+                              .height = 240};
+    struct reader reader = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    struct error error = {0};
+    struct gpu_view_bed bed;
+    pthread_t thread;
+    unsigned computed = 0;
+
+    (void)state;
+    make_bed(&bed, &c);
+    assert_int_equal(pthread_create(&thread, NULL, read_frames, &reader), 0);
+    for (uint32_t seed = 0; seed < 60; seed++) {
+        struct frame *input = frame_pool_take(bed.pool), *output = NULL;
+        int r;
+
+        gpu_view_draw(input, seed);
+        r = view_run(bed.view, input, &error, &output);
+        assert_true(r == 0 || r == -ENOBUFS);
+        computed += r == 0;
+        frame_unref(input);
+        if (r == 0) {
+            hand_over(&reader, output);
+        }
+    }
+    pthread_mutex_lock(&reader.lock);
+    reader.ending = true;
+    pthread_cond_signal(&reader.changed);
+    pthread_mutex_unlock(&reader.lock);
+    pthread_join(thread, NULL);
+    assert_true(computed > 10 && reader.read > 10);
+    gpu_view_bed_finish(&bed);
+    assert_int_equal(fake_gpu_leaks(), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_view_without_a_kernel_is_computed_by_the_cpu),
-        cmocka_unit_test(test_a_view_with_a_kernel_is_the_gpus),
-        cmocka_unit_test(test_a_stage_without_a_kernel_is_refused),
+        cmocka_unit_test(test_every_view_of_every_format_is_the_cpus),
+        cmocka_unit_test(test_every_board_and_memory_gives_the_cpus_edges),
+        cmocka_unit_test(test_any_legal_block_gives_the_same_picture),
+        cmocka_unit_test(test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_stays),
+        cmocka_unit_test(test_launch_that_is_refused_goes_back_to_the_block_before),
+        cmocka_unit_test(test_block_that_idles_the_gpu_is_warned_about_with_a_better_one),
+        cmocka_unit_test(test_kernel_that_does_not_end_is_given_up_within_its_second),
+        cmocka_unit_test(test_illegal_address_is_an_error_of_the_frame),
+        cmocka_unit_test(test_managed_frames_are_read_while_the_next_are_computed),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
 }

@@ -1,0 +1,233 @@
+"""The whole daemon on the boards' GPUs, played by tests/fake_cuda: edges as OpenCV has them, faults
+that cost nobody a session, block sizes that change between two frames.
+
+The driver ends the camera process, with a line on stderr, when the CPU touches memory that a kernel
+may be using on a board where it must not.
+"""
+
+import signal
+import time
+
+import pytest
+
+import daemon
+import pattern
+from test_frames import assert_consecutive, assert_pictures_match
+
+SIZE = (320, 240)
+SMALL = {"width": SIZE[0], "height": SIZE[1]}
+BOARDS = {"xavier": 72, "orin-nano": 87, "agx-orin": 87, "thor": 110, "h200": 90}
+
+
+@pytest.fixture
+def board(edged, tmp_path):
+    """Starts a daemon on a board: board("thor", [camera, …], "hang=gradient:9", settings=…)."""
+    started = []
+
+    def start(name, cameras, *faults, **extra):
+        options = [f"board={name}", f"trigger={tmp_path / 'trigger'}", *faults]
+        started.append(
+            edged(
+                cameras, program=daemon.FAKE_CUDA / "edged", LD_LIBRARY_PATH=daemon.FAKE_CUDA,
+                EDGED_FAKE_CUDA=",".join(options), **extra,
+            )
+        )
+        return started[-1]
+
+    yield start
+    for server in started:
+        assert "CPU touched" not in server.stderr(), server.stderr()
+        assert "fake_cuda: leaked" not in server.stderr(), server.stderr()
+
+
+@pytest.fixture
+def provoke(tmp_path):
+    """Has a fault done to the next launch, and waits until it was: its moment in ns."""
+
+    def do(fault):
+        trigger = tmp_path / "trigger"
+        (tmp_path / "new").write_text(fault + "\n")
+        (tmp_path / "new").rename(trigger)
+        daemon.wait_for(lambda: not trigger.exists(), 5)
+        return time.monotonic_ns()
+
+    return do
+
+
+def reload(server, **settings):
+    server.settings = {**server.settings, **settings}
+    server.notify.told = ""
+    server.signal(signal.SIGHUP)
+    server.wait_notified(r"^READY=1$")
+
+
+def wait_on_gpu(server, name="front", timeout_s=10):
+    return server.wait_camera(
+        name, lambda c: c["state"] == "live" and c["backend"].startswith("CUDA"), timeout_s
+    )
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_every_board_streams_opencv_edges_without_a_copy(board, watch, name):
+    server = board(name, [daemon.camera(**SMALL)])
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    camera = wait_on_gpu(server)
+    viewer.wait_numbers(2 * pattern.FPS)
+    assert viewer.stop()
+    assert_pictures_match(viewer, "edges", SIZE, least=10)
+    assert camera["backend"] == f"CUDA sm_{BOARDS[name]}"
+    assert f"-> registered -> CUDA sm_{BOARDS[name]} ->" in camera["path"]
+    assert server.camera()["copies_per_frame"] == 0
+    assert server.camera()["process"]["restarts"] == 0
+
+
+@pytest.mark.parametrize("memory", ["pinned", "managed"])
+def test_two_cameras_with_two_views_stream_from_other_kinds_of_memory(board, watch, memory):
+    names, views = ("left", "right"), ("edges", "gray")
+    server = board(
+        "orin-nano", [daemon.camera(name, views=views, **SMALL) for name in names],
+        "slow=gradient:3", settings={"memory": memory},
+    )
+    for name in names:
+        assert f"-> {memory} -> CUDA sm_87 ->" in wait_on_gpu(server, name)["path"]
+    watched = {
+        (name, view): watch(server.url(f"/{name}/{view}"), view=view, size=SIZE, keep_every=10)
+        for name in names for view in views
+    }
+    for viewer in watched.values():
+        viewer.wait_numbers(3 * pattern.FPS)
+    for (_, view), viewer in watched.items():
+        assert viewer.stop()
+        assert_pictures_match(viewer, view, SIZE, least=5)
+    for name in names:
+        assert server.camera(name)["process"]["restarts"] == 0
+
+
+@pytest.mark.parametrize(
+    "fault, reason, cpu_within_s",
+    [
+        # The second that a kernel may take comes first.
+        ("hang=gradient", "the GPU is not done in time", 2.0),
+        ("illegal=gradient", "an illegal memory access was encountered", 1.0),
+    ],
+)
+def test_viewers_stay_when_the_gpu_fails_and_see_it_come_back(
+    board, watch, provoke, fault, reason, cpu_within_s
+):
+    server = board("orin-nano", [daemon.camera(**SMALL)])
+    viewers = [watch(server.url("/front/edges"), size=SIZE) for _ in range(2)]
+    for viewer in viewers:
+        viewer.wait_numbers(pattern.FPS)
+    lost = wait_on_gpu(server)["process"]["pid"]
+    failed_ns = provoke(fault)
+    camera = server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, lost), 5)
+    for viewer in viewers:
+        # Frames of the process before may still be under way; the next one's count from 0.
+        frames = viewer.wait_until(
+            lambda seen: sum(
+                n is not None and t > failed_ns and n < pattern.FPS for n, t in seen
+            ) >= pattern.FPS // 2,
+            10,
+        )
+        resumed_ns = next(t for n, t in frames if n is not None and t > failed_ns and n < 15)
+        assert resumed_ns - failed_ns < cpu_within_s * 1e9
+    assert reason in server.stderr()
+    camera = wait_on_gpu(server)
+    assert camera["gpu_faults"] == 1
+    assert camera["process"]["pid"] != lost
+    back_ns = time.monotonic_ns()
+    for viewer in viewers:
+        viewer.wait_after(back_ns, pattern.FPS)
+        assert viewer.watching
+    assert server.status()["viewers"] == len(viewers)
+
+
+def test_block_sizes_change_between_two_frames(board, watch):
+    server = board("agx-orin", [daemon.camera(**SMALL)])
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    viewer.wait_numbers(pattern.FPS)
+    pid = wait_on_gpu(server)["process"]["pid"]
+    for block in ((64, 4), (1, 1), (128, 2), (7, 9)):
+        reload_blocks(server, gradient=block)
+        viewer.wait_after(time.monotonic_ns(), 15)
+    assert_consecutive(viewer.wait_numbers(1), server)
+    assert viewer.stop()
+    assert_pictures_match(viewer, "edges", SIZE, least=10)
+    assert server.camera()["process"] == {"pid": pid, "restarts": 0}
+    # 16 blocks of one warp that has one thread: 1 % of 1536.
+    assert "kernels.gradient.block = [1, 1]: at most 1% of the GPU's threads" in server.stderr()
+
+
+def reload_blocks(server, **blocks):
+    server.settings = {
+        **server.settings, "kernels": {k: {"block": list(v)} for k, v in blocks.items()}
+    }
+    server.write_config([daemon.camera(**SMALL)])
+    reload(server)
+
+
+def test_block_that_the_kernel_cannot_have_is_named_and_the_old_one_stays(board, watch):
+    # 168 registers a thread leave 384 threads.
+    server = board("xavier", [daemon.camera(**SMALL)], "registers=gradient:168")
+    viewer = watch(server.url("/front/edges"), size=SIZE)
+    viewer.wait_numbers(pattern.FPS)
+    reload_blocks(server, gradient=(32, 16))
+    server.wait_stderr(r"kernels\.gradient\.block = \[32, 16\].*384")
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    assert_consecutive(viewer.wait_numbers(1), server)
+    assert wait_on_gpu(server)["process"]["restarts"] == 0
+
+
+def test_launch_that_is_refused_goes_back_to_the_block_before(board, watch, provoke):
+    server = board("thor", [daemon.camera(**SMALL)])
+    wait_on_gpu(server)
+    reload_blocks(server, gradient=(64, 8))
+    viewer = watch(server.url("/front/edges"), size=SIZE)
+    provoke("refuse=gradient")
+    viewer.wait_numbers(pattern.FPS)
+    server.wait_stderr(r"kernels\.gradient\.block = \[64, 8\], back to \[32, 8\]")
+    assert_consecutive(viewer.wait_numbers(1), server)
+    assert wait_on_gpu(server)["process"]["restarts"] == 0
+
+
+@pytest.mark.parametrize(
+    "fault, reason",
+    [
+        ("fail=cuInit:1+:100", "no CUDA-capable device is detected"),
+        ("fail=cuModuleLoadData:1+:209", "Orin, sm_87.*no kernel image is available"),
+        ("fail=cuDevicePrimaryCtxRetain:1+:2", "out of memory"),
+        ("fail=cuMemHostRegister_v2:1+:2,memory=65536", "out of memory|no memory"),
+        ("fail=cuLaunchKernel:1+:701", "too many resources requested for launch"),
+    ],
+)
+def test_gpu_that_cannot_be_used_leaves_the_cpu_and_a_reason(board, watch, fault, reason):
+    server = board("orin-nano", [daemon.camera(**SMALL)], fault)
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    viewer.wait_numbers(pattern.FPS)
+    server.wait_stderr(f"{reason}.*, using the CPU")
+    camera = server.camera()
+    assert camera["backend"] == "CPU"
+    assert camera["process"]["restarts"] == 0
+    assert camera["gpu_faults"] == 0
+    assert viewer.stop()
+    assert_pictures_match(viewer, "edges", SIZE, least=3)
+
+
+def test_driver_that_lacks_a_function_is_called_too_old(edged, watch):
+    server = edged(
+        [daemon.camera(**SMALL)], program=daemon.FAKE_CUDA / "edged",
+        LD_LIBRARY_PATH=daemon.FAKE_CUDA / "old",
+    )
+    watch(server.url("/front/edges"), size=SIZE).wait_numbers(pattern.FPS)
+    server.wait_stderr(r"has no cuStreamAttachMemAsync: the driver is too old, using the CPU")
+    assert server.camera()["backend"] == "CPU"
+
+
+def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
+    """The memory's self-test hangs: slates for 10 s, then the CPU."""
+    server = board("orin-nano", [daemon.camera(**SMALL)], "hang=gpu_probe:1")
+    viewer = watch(server.url("/front/edges"), size=SIZE)
+    server.wait_stderr(r"the GPU driver did not answer within 10 s, using the CPU", 15)
+    viewer.wait_numbers(pattern.FPS)
+    assert server.camera()["backend"] == "CPU"
+    assert viewer.watching

@@ -1,0 +1,279 @@
+"""`edgectl tune`, `bench` and `process` on the GPU that tests/fake_cuda plays."""
+
+import http.server
+import json
+import os
+import pty
+import signal
+import socketserver
+import subprocess
+import threading
+
+import cv2
+import numpy
+import pytest
+
+import daemon
+
+FOLDER = daemon.BUILD / "tests/fake_cuda"
+BOARDS = ["xavier", "orin-nano", "agx-orin", "thor", "h200"]
+KINDS = ["registered", "pinned", "managed"]
+VIEWS = [{"view": "edges"}, {"name": "l1", "view": "edges", "norm": "l1"}, {"view": "gray"},
+         {"view": "camera"}]
+
+
+def environment(fake):
+    variables = dict(os.environ, LD_LIBRARY_PATH=str(FOLDER), EDGED_FAKE_CUDA=fake)
+    variables.pop("XDG_RUNTIME_DIR", None)
+    return variables
+
+
+def edgectl(*words, fake="board=orin-nano"):
+    """Runs edgectl on the GPU that `fake` describes; what the fake complains of is an error."""
+    command = [str(FOLDER / "edgectl"), *map(str, words)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120,
+                            env=environment(fake))
+    assert not daemon.SANITIZER_REPORT.search(result.stderr), result.stderr
+    if not any(word in fake for word in ("illegal", "hang", "fail")):
+        assert "fake_cuda: " not in result.stderr
+    return result
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Writes a configuration of a small camera: config(kernels={…}) is its path."""
+
+    def write(views=VIEWS, **keys):
+        camera = {"name": "front", "source": "pattern", "format": "YUYV", "width": 64,
+                  "height": 48, "views": views}
+        keys = {"control": {"socket": str(tmp_path / "control.sock")}, "cameras": [camera], **keys}
+        path = tmp_path / "edged.conf"
+        path.write_text("".join(f"{key} = {daemon.libconfig(v)};\n" for key, v in keys.items()))
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_tune_measures_every_view_in_every_kind_of_memory(config, board):
+    result = edgectl("tune", "--config", config(), "--json", fake=f"board={board}")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert (report["camera"], report["format"], report["width"], report["height"]) == (
+        "front", "YUYV", 64, 48)
+    assert [(s["view"], s["memory"]) for s in report["sweeps"]] == [
+        (view, kind) for view in ("edges", "l1", "gray", "camera") for kind in KINDS]
+    for sweep in report["sweeps"]:
+        shapes = [tuple(entry["block"]) for entry in sweep["blocks"]]
+        times = [entry["us"] for entry in sweep["blocks"]]
+        assert 30 <= len(set(shapes)) == len(shapes) <= 62
+        assert all(1 <= x * y <= 1024 for x, y in shapes)
+        assert times == sorted(times) and times[0] > 0
+        assert sweep["best"] == sweep["blocks"][0]["block"]
+        assert tuple(sweep["in_use"]) in shapes
+        assert sweep["frame_us"] > 0 and sweep["memcpy_us"] > 0
+        best = sweep["blocks"][0]
+        assert best["memcpy_share"] == pytest.approx(sweep["memcpy_us"] / best["us"])
+    # YUYV is 2 bytes a pixel; luma alone is written of gray and edges, all of NV12 of camera.
+    assert [s["bytes"] for s in report["sweeps"][::3]] == [
+        64 * 48 * 3, 64 * 48 * 3, 64 * 48 * 3, 64 * 48 * 7 // 2]
+
+
+def test_the_table_marks_the_best_and_the_one_in_use(config):
+    path = config(kernels={"gray": {"block": [17, 3]}})
+    result = edgectl("tune", "--config", path, "--view", "gray", "--quick", "--memory", "pinned")
+    assert result.returncode == 0, result.stderr
+    rows = [line.split() for line in result.stdout.splitlines() if " x " in line]
+    assert len(rows) == 2 * 13  # a dozen and 17 x 3
+    assert rows[0][-1] in ("best", "use")
+    assert [row[-2:] for row in rows if row[:3] == ["17", "x", "3"]] == 2 * [["in", "use"]]
+    assert "registered memory" in result.stdout and "pinned memory" in result.stdout
+
+
+def test_blocks_that_a_kernel_cannot_take_are_left_out(config):
+    result = edgectl("tune", "--config", config(), "--view", "edges", "--json",
+                     fake="board=orin-nano,registers=gradient:200")
+    assert result.returncode == 0, result.stderr
+    for sweep in json.loads(result.stdout)["sweeps"]:
+        # 65536 registers, 200 a thread: 327 threads, whole warps.
+        assert 20 < len(sweep["blocks"])
+        assert max(x * y for x, y in (entry["block"] for entry in sweep["blocks"])) <= 320
+
+
+def test_an_illegal_block_in_the_configuration_is_not_in_use(config):
+    path = config(kernels={"gradient": {"block": [32, 32]}})
+    result = edgectl("tune", "--config", path, "--view", "edges", "--quick", "--json",
+                     fake="board=orin-nano,registers=gradient:200")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["sweeps"][0]["in_use"] == [32, 8]
+
+
+def test_write_says_what_it_did_and_leaves_a_configuration_that_loads(config):
+    path = config()
+    before = path.read_text()
+    result = edgectl("tune", "--config", path, "--view", "gray", "--quick", "--write")
+    assert result.returncode == 0, result.stderr
+    written = path.with_name("kernels.conf").exists()
+    assert ("systemctl reload edged" in result.stderr) == written
+    assert ("nothing is written" in result.stderr) == (not written)
+    assert path.read_text() == before + ('@include "kernels.conf"\n' if written else "")
+    check = subprocess.run([str(daemon.EDGED), "--check", "--config", str(path)])
+    assert check.returncode == 0
+
+
+def test_write_refuses_kernels_of_ones_own_before_it_measures(config):
+    path = config(kernels={"gray": {"block": [64, 2]}})
+    result = edgectl("tune", "--config", path, "--write")
+    assert result.returncode == 1 and result.stdout == ""
+    assert f"{path}:3: the group \"kernels\" stands here" in result.stderr
+
+
+def test_tune_asks_the_running_edged_for_format_and_size(config, tmp_path):
+    status = {"cameras": [{"name": "other", "format": "GREY", "width": 8, "height": 8},
+                          {"name": "front", "format": "UYVY", "width": 640, "height": 360}]}
+
+    class Status(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            assert self.path == "/v1/status"
+            body = json.dumps(status).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def address_string(self):
+            return "edgectl"
+
+        def log_message(self, *_):
+            pass
+
+    path = config()
+    with socketserver.UnixStreamServer(str(tmp_path / "control.sock"), Status) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        asked = edgectl("tune", "--config", path, "--view", "edges", "--quick")
+        told = edgectl("tune", "--config", path, "--view", "edges", "--quick", "--format", "GREY",
+                       "--size", "80x60")
+        status["cameras"][1]["format"] = ""
+        unknown = edgectl("tune", "--config", path, "--view", "edges", "--quick")
+        server.shutdown()
+    assert "camera front: UYVY 640x360 (the running edged)" in asked.stdout
+    assert "camera front: GREY 80x60 (the command line)" in told.stdout
+    assert "YUYV 64x48 (the configuration; the running edged has no picture" in unknown.stdout
+
+
+def test_a_view_that_passes_pictures_on_has_nothing_to_tune(config):
+    result = edgectl("tune", "--config", config(), "--view", "camera", "--format", "NV12")
+    assert result.returncode == 0
+    assert "view camera passes the camera's NV12 on" in result.stderr
+
+
+FAULTS = ["illegal=gradient:5", "hang=gradient:5", "fail=cuLaunchKernel:7:719",
+          "fail=cuEventRecord:9:999", "fail=cuMemcpyDtoDAsync_v2:1:700"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_lost_gpu_ends_tune_and_bench_with_the_reason(config, fault):
+    for command in ("tune", "bench"):
+        result = edgectl(command, "--config", config(), fake=f"board=orin-nano,{fault}")
+        lines = [line for line in result.stderr.splitlines() if line.startswith("edgectl: ")]
+        assert result.returncode == 1
+        assert len(lines) == 1 and "view edges: " in lines[0]
+
+
+def test_an_interrupt_ends_with_what_was_measured(config):
+    """On a terminal, with its bar; --write then writes nothing."""
+    path = config()
+    controller, terminal = pty.openpty()
+    command = [str(FOLDER / "edgectl"), "tune", "--config", str(path), "--view", "gray", "--write"]
+    work = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, text=True,
+                            env=environment("board=orin-nano,slow=gray:5"))
+    os.close(terminal)
+    shown = ""
+    while "10 %" not in shown:
+        shown += os.read(controller, 1024).decode()
+    work.send_signal(signal.SIGINT)
+    output, _ = work.communicate(timeout=30)
+    assert work.returncode == 130
+    assert "[###" in shown and "gray, registered memory" in shown
+    assert "Interrupted" in output and "32 x 8" in output
+    assert not path.with_name("kernels.conf").exists()
+    os.close(controller)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_bench_measures_stages_kernels_and_views(config, board):
+    result = edgectl("bench", "--config", config(), "--runs", "3", "--json", "--size", "64x48",
+                     "--size", "33x17", fake=f"board={board}")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)
+    for size in ((64, 48), (33, 17)):
+        found = [(r["view"], r["what"], r["name"], r["backend"][:4], r["memory"])
+                 for r in rows if (r["width"], r["height"]) == size]
+        assert found[:7] == [
+            ("edges", "stage", "gray", "CPU", "host"),
+            ("edges", "stage", "gradient", "CPU", "host"),
+            ("edges", "stage", "compose", "CPU", "host"),
+            ("edges", "view", "edges", "CPU", "host"),
+            ("edges", "kernel", "gradient", "CUDA", "device"),
+            ("edges", "kernel", "gradient", "CUDA", "registered"),
+            ("edges", "view", "edges", "CUDA", "registered"),
+        ]
+        assert ("camera", "kernel", "convert", "CUDA", "device") in found
+    assert all(r["us"] > 0 and r["memcpy_us"] > 0 and r["bytes"] > 0 for r in rows)
+
+
+@pytest.mark.parametrize("view", ["edges", "gray", "camera"])
+@pytest.mark.parametrize("board", ["xavier", "h200"])
+def test_the_gpu_makes_the_same_picture_as_the_cpu(tmp_path, view, board):
+    picture = numpy.random.default_rng(1).integers(0, 256, (41, 67, 3), dtype=numpy.uint8)
+    assert cv2.imwrite(str(tmp_path / "in.ppm"), picture)
+    for backend in ("cpu", "cuda", "auto"):
+        result = edgectl("process", "--view", view, "--backend", backend, tmp_path / "in.ppm",
+                         tmp_path / f"{backend}.ppm", fake=f"board={board}")
+        assert result.returncode == 0 and result.stderr == ""
+    expected = (tmp_path / "cpu.ppm").read_bytes()
+    assert (tmp_path / "cuda.ppm").read_bytes() == expected
+    assert (tmp_path / "auto.ppm").read_bytes() == expected
+
+
+def test_process_computes_on_the_gpu_when_it_can(tmp_path):
+    """What the fake counted tells."""
+    assert cv2.imwrite(str(tmp_path / "in.pgm"), numpy.zeros((8, 8), numpy.uint8))
+    for backend, launches in (("cpu", False), ("auto", True), ("cuda", True)):
+        report = tmp_path / f"{backend}.txt"
+        result = edgectl("process", "--backend", backend, tmp_path / "in.pgm",
+                         tmp_path / "out.pgm", fake=f"report={report}")
+        assert result.returncode == 0, result.stderr
+        assert ("cuLaunchKernel" in (report.read_text() if report.exists() else "")) == launches
+
+
+PROCESS_FAULTS = ["illegal=gradient:1", "hang=gradient:1", "fail=cuLaunchKernel:3:719",
+                  "fail=cuMemHostGetDevicePointer_v2:3:999", "fail=cuMemHostRegister_v2:2:2"]
+
+
+@pytest.mark.parametrize("fault", PROCESS_FAULTS)
+def test_a_gpu_that_fails_is_replaced_by_the_cpu_unless_it_was_asked_for(tmp_path, fault):
+    picture = numpy.random.default_rng(2).integers(0, 256, (50, 60), dtype=numpy.uint8)
+    assert cv2.imwrite(str(tmp_path / "in.pgm"), picture)
+    edgectl("process", "--backend", "cpu", tmp_path / "in.pgm", tmp_path / "cpu.pgm")
+    auto = edgectl("process", tmp_path / "in.pgm", tmp_path / "auto.pgm", fake=fault)
+    assert auto.returncode == 0
+    assert ", using the CPU\n" in auto.stderr
+    assert (tmp_path / "auto.pgm").read_bytes() == (tmp_path / "cpu.pgm").read_bytes()
+    cuda = edgectl("process", "--backend", "cuda", tmp_path / "in.pgm", tmp_path / "cuda.pgm",
+                   fake=fault)
+    assert cuda.returncode == 1 and "edgectl: " in cuda.stderr
+    assert not (tmp_path / "cuda.pgm").exists()
+
+
+def test_a_clip_is_computed_on_the_gpu_too(tmp_path):
+    """x264 with threads makes other bits every time: hence a measure of likeness."""
+    source = daemon.ROOT / "tests/data/street.mp4"
+    for backend in ("cpu", "cuda"):
+        result = edgectl("process", "--backend", backend, "--set", "bitrate_kbps=20000", source,
+                         tmp_path / f"{backend}.mkv")
+        assert result.returncode == 0, result.stderr
+    clips = [cv2.VideoCapture(str(tmp_path / f"{backend}.mkv")) for backend in ("cpu", "cuda")]
+    for number in range(30):
+        (more, cpu), (_, cuda) = (clip.read() for clip in clips)
+        assert more and cv2.PSNR(cpu, cuda) > 40, f"frame {number}"

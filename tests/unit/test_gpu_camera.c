@@ -1,0 +1,312 @@
+// The real camera process on a driver of which each call fails in turn. Whatever fails: pictures
+// come, from the GPU or the CPU, or the process says that its GPU is lost, upon which the front
+// starts the next; it ends when it is told to, and leaves nothing behind.
+#include "daemon/link/link.h"
+#include "tests/unit/fake_gpu.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define LIVES_AT_ONCE 4
+#define UNITS 3
+#define PATIENCE_NS (20 * NS_PER_S)
+#define END_NS (5 * NS_PER_S)
+
+static const char settings[] =
+    "memory = \"%s\";"
+    "cameras = ( { name = \"p\"; source = \"pattern\"; width = 160; height = 120; fps = 60;"
+    " views = ( { name = \"edges\"; view = \"edges\"; gain = 1.5; },"
+    " { name = \"gray\"; view = \"gray\"; } ); } );";
+
+enum outcome { OUTCOME_GPU, OUTCOME_CPU, OUTCOME_LOST, OUTCOME_BAD };
+
+struct life {
+    uint64_t nth; // the call that fails; 0: none
+    const char *memory;
+    uint64_t calls; // that the driver got, when the process ended by itself
+    struct link *link;
+    pid_t pid;
+    unsigned units;
+    bool lost, fatal;
+    struct link_telemetry telemetry;
+    char report[64], log_path[64], log[16384]; // what it wrote to stderr
+    char problem[256];
+};
+
+struct torture {
+    const char *memory;
+    int result; // CUresult
+    _Atomic uint64_t next;
+    atomic_bool done;
+    atomic_uint counts[OUTCOME_BAD + 1];
+    char problem[20000]; // the first
+    pthread_mutex_t lock;
+};
+
+static void program_path(const char *name, char path[600])
+{
+    char program[512] = {0};
+
+    if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) {
+        *strrchr(program, '/') = '\0';
+        snprintf(path, 600, "%s/../fake_cuda/%s", program, name);
+    }
+}
+
+// With this process's environment, but for the driver and what it does.
+static int spawn_camera(struct life *life, int result, int fd)
+{
+    static const char *const kept[] = {"ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS",
+                                       "TSAN_OPTIONS", "HOME",         "PATH"};
+    char library[700], path[600], options[256], texts[ARRAY_LENGTH(kept)][512];
+    char *environment[ARRAY_LENGTH(kept) + 3] = {library, options};
+    char *arguments[] = {"edged-camera", "--link-fd=3", NULL};
+    posix_spawn_file_actions_t actions;
+    size_t count = 2;
+
+    program_path("", path);
+    snprintf(library, sizeof library, "LD_LIBRARY_PATH=%s", path);
+    snprintf(options, sizeof options, "EDGED_FAKE_CUDA=board=orin-nano,report=%s,fail=*:%llu:%d",
+             life->report, (unsigned long long)(life->nth ? life->nth : UINT32_MAX), result);
+    for (size_t i = 0; i < ARRAY_LENGTH(kept); i++) {
+        if (getenv(kept[i])) {
+            snprintf(texts[i], sizeof texts[i], "%s=%s", kept[i], getenv(kept[i]));
+            environment[count++] = texts[i];
+        }
+    }
+    program_path("edged-camera", path);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fd, 3);
+    posix_spawn_file_actions_addopen(&actions, 2, life->log_path, O_WRONLY | O_TRUNC, 0);
+    int r = posix_spawn(&life->pid, path, &actions, NULL, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    return r;
+}
+
+static int handle(void *context, struct link_message *message)
+{
+    struct life *life = context;
+    struct link_access_unit unit;
+
+    switch (message->header.type) {
+    case LINK_GPU_FAULT:
+        life->lost = true;
+        break;
+    case LINK_FATAL:
+        life->fatal = true;
+        break;
+    case LINK_TELEMETRY:
+        memcpy(&life->telemetry, message->payload, sizeof life->telemetry);
+        break;
+    case LINK_ACCESS_UNIT:
+        memcpy(&unit, message->payload, sizeof unit);
+        life->units += !unit.slate;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static bool is_known(const struct life *life)
+{
+    return life->lost || life->fatal ||
+           (life->units >= UNITS && life->telemetry.state == LINK_CAMERA_LIVE);
+}
+
+// Until the process has said how it goes, or something is wrong.
+static void watch(struct life *life)
+{
+    int64_t end_ns = clock_now_ns() + PATIENCE_NS;
+    int r = 0;
+
+    while (r == 0 && !is_known(life) && clock_now_ns() < end_ns) {
+        struct pollfd readable = {.fd = link_fd(life->link), .events = POLLIN};
+
+        poll(&readable, 1, 100);
+        r = link_receive(life->link, handle, life);
+    }
+    if (!is_known(life)) {
+        snprintf(life->problem, sizeof life->problem, "%s after %u frames, state %u, %.150s",
+                 r < 0 ? "it ended without a word" : "nothing came", life->units,
+                 life->telemetry.state, life->telemetry.error);
+    }
+}
+
+// Waits for the end of a process whose link is closed.
+static int reap(struct life *life)
+{
+    int fd = (int)syscall(SYS_pidfd_open, life->pid, 0), status = -1;
+    struct pollfd ended = {.fd = fd, .events = POLLIN};
+
+    if (poll(&ended, 1, (int)(END_NS / NS_PER_MS)) == 0) {
+        snprintf(life->problem, sizeof life->problem, "it did not end when it was told to");
+        kill(life->pid, SIGABRT);
+    }
+    waitpid(life->pid, &status, 0);
+    close(fd);
+    return status;
+}
+
+static void read_log(struct life *life)
+{
+    FILE *log = fopen(life->log_path, "re"), *report = fopen(life->report, "re");
+    unsigned long long calls = 0;
+
+    if (log) {
+        life->log[fread(life->log, 1, sizeof life->log - 1, log)] = '\0';
+        fclose(log);
+    }
+    if (report) {
+        if (fscanf(report, "calls=%llu", &calls) != 1) {
+            calls = 0;
+        }
+        fclose(report);
+    }
+    life->calls = calls;
+}
+
+static enum outcome judge(struct life *life, int status)
+{
+    static const char *const words[] = {"fake_cuda: ", "Sanitizer", "runtime error"};
+    // Status 1 is the end of a lost GPU's process, which may come after the last word was read.
+    bool ended = WIFEXITED(status) && WEXITSTATUS(status) <= 1 && (status != 0 || !life->lost);
+
+    for (size_t i = 0; i < ARRAY_LENGTH(words) && !life->problem[0]; i++) {
+        if (strstr(life->log, words[i])) {
+            snprintf(life->problem, sizeof life->problem, "it said \"%s\"", words[i]);
+        }
+    }
+    if (!life->problem[0] && !ended) {
+        snprintf(life->problem, sizeof life->problem, "it ended with status 0x%x", status);
+    }
+    if (!life->problem[0] && life->fatal) {
+        snprintf(life->problem, sizeof life->problem, "it gave up");
+    }
+    if (life->problem[0]) {
+        return OUTCOME_BAD;
+    }
+    if (life->lost) {
+        return OUTCOME_LOST;
+    }
+    return strncmp(life->telemetry.backend, "CUDA", 4) == 0 ? OUTCOME_GPU : OUTCOME_CPU;
+}
+
+static enum outcome live(struct life *life, int result)
+{
+    enum outcome outcome = OUTCOME_BAD;
+    char text[sizeof settings + 32];
+    int fds[2];
+
+    snprintf(text, sizeof text, settings, life->memory);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ||
+        link_new(fds[1], 1 << 20, &life->link) < 0 || spawn_camera(life, result, fds[0]) != 0) {
+        snprintf(life->problem, sizeof life->problem, "it could not be started");
+        return outcome;
+    }
+    close(fds[0]);
+    link_send_bytes(life->link, LINK_CONFIGURE, 0, text, strlen(text));
+    link_send_bytes(life->link, LINK_VIEW_START, 0, NULL, 0);
+    link_send_bytes(life->link, LINK_VIEW_START, 1, NULL, 0);
+    watch(life);
+    link_free(life->link);
+    int status = reap(life);
+    read_log(life);
+    return judge(life, status);
+}
+
+static void note_problem(struct torture *torture, const struct life *life)
+{
+    pthread_mutex_lock(&torture->lock);
+    if (!torture->problem[0]) {
+        snprintf(torture->problem, sizeof torture->problem, "call %llu: %s\n%s",
+                 (unsigned long long)life->nth, life->problem, life->log);
+    }
+    pthread_mutex_unlock(&torture->lock);
+}
+
+static void make_file(char path[64])
+{
+    snprintf(path, 64, "/tmp/edged-torture-XXXXXX");
+    close(mkstemp(path));
+}
+
+// The calls one after the other, until one is not reached any more.
+static void *run_lives(void *context)
+{
+    struct torture *torture = context;
+
+    while (!torture->done) {
+        struct life *life = calloc(1, sizeof *life);
+        enum outcome outcome;
+
+        life->nth = torture->next++;
+        life->memory = torture->memory;
+        make_file(life->report);
+        make_file(life->log_path);
+        outcome = live(life, torture->result);
+        torture->counts[outcome]++;
+        if (outcome == OUTCOME_BAD) {
+            note_problem(torture, life);
+        }
+        if (outcome == OUTCOME_BAD || (outcome == OUTCOME_GPU && life->calls < life->nth)) {
+            torture->done = true;
+        }
+        unlink(life->report);
+        unlink(life->log_path);
+        free(life);
+    }
+    return NULL;
+}
+
+static void fail_in_turn(const char *memory, int result)
+{
+    struct torture torture = {
+        .memory = memory, .result = result, .next = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t threads[LIVES_AT_ONCE];
+
+    for (unsigned i = 0; i < LIVES_AT_ONCE; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_lives, &torture), 0);
+    }
+    for (unsigned i = 0; i < LIVES_AT_ONCE; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    print_message("%s memory: %u lives on the GPU, %u on the CPU, %u lost the GPU\n", memory,
+                  torture.counts[OUTCOME_GPU], torture.counts[OUTCOME_CPU],
+                  torture.counts[OUTCOME_LOST]);
+    if (torture.problem[0]) {
+        fail_msg("%s", torture.problem);
+    }
+    assert_true(torture.counts[OUTCOME_GPU] > 0 && torture.counts[OUTCOME_CPU] > 0 &&
+                torture.counts[OUTCOME_LOST] > 0);
+}
+
+static void test_camera_process_with_registered_memory(void **state)
+{
+    (void)state;
+    fail_in_turn("registered", 999);
+}
+
+static void test_camera_process_with_managed_memory(void **state)
+{
+    (void)state;
+    fail_in_turn("managed", 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_camera_process_with_registered_memory),
+        cmocka_unit_test(test_camera_process_with_managed_memory),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+// What of the measured times is worth writing: what is faster by more than the noise, and no more.
+#include "tests/unit/unit.h"
+
+#include "daemon/ctl/tune_report.h"
+
+// One sweep of two shapes: the one in use, and another.
+static struct sweep sweep_of(enum config_kernel kernel, enum config_memory memory, double in_use_us,
+                             double other_us, double path_us)
+{
+    struct sweep sweep = {.kernel = kernel, .memory = memory, .in_use = {32, 8}, .count = 2};
+
+    sweep.shapes[0] = (struct sweep_shape){{128, 1}, {other_us, 1}, 100};
+    sweep.shapes[1] = (struct sweep_shape){{32, 8}, {in_use_us, 1}, 100};
+    sweep.path = (struct summary){path_us, 1};
+    return sweep;
+}
+
+static bool choose(struct sweep *sweeps, size_t count, struct kernels_conf *content)
+{
+    const struct tune_report report = {
+        .memory_in_use = CONFIG_MEMORY_REGISTERED, .sweeps = sweeps, .count = count};
+
+    return tune_report_choose(&report, content);
+}
+
+static void assert_block(struct config_block block, int x, int y)
+{
+    assert_int_equal(block.x, x);
+    assert_int_equal(block.y, y);
+}
+
+static void test_a_faster_block_is_chosen(void **state)
+{
+    struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 15, 40);
+    struct kernels_conf content = {0};
+
+    (void)state;
+    assert_true(choose(&sweep, 1, &content));
+    assert_block(content.blocks[CONFIG_KERNEL_GRAY], 128, 1);
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 0, 0);
+    assert_false(content.sets_memory);
+}
+
+static void test_a_block_within_the_noise_is_not(void **state)
+{
+    struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 19.2, 40);
+    struct kernels_conf content = {.blocks = {[CONFIG_KERNEL_GRADIENT] = {64, 2}}};
+
+    (void)state;
+    assert_false(choose(&sweep, 1, &content));
+    assert_block(content.blocks[CONFIG_KERNEL_GRAY], 0, 0);
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 64, 2);
+}
+
+// 20 + 20 in use, 10 + 40 in the other.
+static void test_views_of_one_kernel_are_added_up(void **state)
+{
+    struct sweep sweeps[] = {
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 40, 40),
+    };
+    struct kernels_conf content = {0};
+
+    (void)state;
+    assert_false(choose(sweeps, 2, &content));
+    sweeps[1].shapes[0].time.median = 22;
+    assert_true(choose(sweeps, 2, &content));
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
+}
+
+static void test_memory_is_chosen_where_whole_frames_are_clearly_faster(void **state)
+{
+    struct sweep sweeps[] = {
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_MANAGED, 20, 30, 39),
+    };
+    struct kernels_conf content = {0};
+
+    (void)state;
+    assert_true(choose(sweeps, 2, &content));
+    assert_false(content.sets_memory);
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
+
+    // Now it is, and its own best block is the one in use.
+    content = (struct kernels_conf){0};
+    sweeps[1].path.median = 30;
+    assert_true(choose(sweeps, 2, &content));
+    assert_true(content.sets_memory);
+    assert_int_equal(content.memory, CONFIG_MEMORY_MANAGED);
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 0, 0);
+}
+
+static void test_memory_set_elsewhere_is_not_chosen(void **state)
+{
+    struct sweep sweeps[] = {
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_MANAGED, 20, 30, 10),
+    };
+    struct kernels_conf content = {.memory_elsewhere = true};
+
+    (void)state;
+    assert_true(choose(sweeps, 2, &content));
+    assert_false(content.sets_memory);
+    assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
+}
+
+// A kind that lacks the times of one view is not compared.
+static void test_memory_of_an_interrupted_sweep_is_not_chosen(void **state)
+{
+    struct sweep sweeps[] = {
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 20, 40),
+        sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_PINNED, 20, 20, 0),
+    };
+    struct kernels_conf content = {0};
+
+    (void)state;
+    assert_false(choose(sweeps, 2, &content));
+    assert_false(choose(NULL, 0, &content));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_faster_block_is_chosen),
+        cmocka_unit_test(test_a_block_within_the_noise_is_not),
+        cmocka_unit_test(test_views_of_one_kernel_are_added_up),
+        cmocka_unit_test(test_memory_is_chosen_where_whole_frames_are_clearly_faster),
+        cmocka_unit_test(test_memory_set_elsewhere_is_not_chosen),
+        cmocka_unit_test(test_memory_of_an_interrupted_sweep_is_not_chosen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
