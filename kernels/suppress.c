@@ -21,14 +21,14 @@ static void add_columns(const uint8_t *restrict top, const uint8_t *restrict mid
 
 // With q = 13573 |gx| / 2^15, which is no integer but for gx = 0: |gy| < q is |gy| <= floor(q), and
 // |gy| > q + 2 |gx| is |gy| > floor(q) + 2 |gx|. Where both gx and gy are 0 it does not matter.
-SIMD_INLINE int16_t direction(int16_t gx, int16_t gy)
+SIMD_INLINE int32_t direction(int16_t gx, int16_t gy)
 {
-    uint16_t x = (uint16_t)(gx < 0 ? -gx : gx), y = (uint16_t)(gy < 0 ? -gy : gy);
-    uint16_t flat = (uint16_t)((uint32_t)x * SUPPRESS_TANGENT >> 16),
-             steep = (uint16_t)(flat + 2 * x);
-    int16_t diagonal = (int16_t)(gx ^ gy) < 0 ? SUPPRESS_RISING : SUPPRESS_FALLING;
+    int16_t x = (int16_t)(gx < 0 ? -gx : gx), y = (int16_t)(gy < 0 ? -gy : gy);
+    int16_t flat = (int16_t)((uint32_t)x * SUPPRESS_TANGENT >> 16), steep = (int16_t)(flat + 2 * x);
+    int16_t above_flat = y > flat, above_steep = y > steep;
+    int16_t opposite = (int16_t)((uint16_t)(gx ^ gy) >> 15);
 
-    return y <= flat ? SUPPRESS_HORIZONTAL : y > steep ? SUPPRESS_VERTICAL : diagonal;
+    return (int16_t)((above_flat ^ above_steep) << 1 | above_steep | (above_flat & opposite));
 }
 
 SIMD_CLONES
@@ -60,18 +60,15 @@ SIMD_INLINE void classify(const int32_t *restrict above, const int32_t *restrict
     for (int x = 0; x < SUPPRESS_BLOCK; x++) {
         int32_t own = row[x], to = own & DIRECTION_MASK;
         int32_t least = own & ~DIRECTION_MASK, most = own | DIRECTION_MASK;
-        int32_t before = to == SUPPRESS_HORIZONTAL ? row[x - 1]
-                         : to == SUPPRESS_VERTICAL ? above[x]
-                         : to == SUPPRESS_FALLING  ? above[x - 1]
-                                                   : above[x + 1];
-        int32_t after = to == SUPPRESS_HORIZONTAL ? row[x + 1]
-                        : to == SUPPRESS_VERTICAL ? below[x]
-                        : to == SUPPRESS_FALLING  ? below[x + 1]
-                                                  : below[x - 1];
-        int32_t rival = to <= SUPPRESS_VERTICAL ? most : least - 1;
-        int32_t kept = (least > before) & (rival >= after) & (own > low);
+        int32_t horizontal = (least > row[x - 1]) & (most >= row[x + 1]);
+        int32_t vertical = (least > above[x]) & (most >= below[x]);
+        int32_t falling = (least > above[x - 1]) & (least > below[x + 1]);
+        int32_t rising = (least > above[x + 1]) & (least > below[x - 1]);
+        int32_t largest = (horizontal & (to == SUPPRESS_HORIZONTAL)) |
+                          (vertical & (to == SUPPRESS_VERTICAL)) |
+                          (falling & (to == SUPPRESS_FALLING)) | (rising & (to == SUPPRESS_RISING));
 
-        classes[x] = (uint8_t)(kept ? (own > high ? CANDIDATE | STRONG : CANDIDATE) : 0);
+        classes[x] = (uint8_t)((largest & (own > low)) | (largest & (own > high)) << 1);
     }
 }
 

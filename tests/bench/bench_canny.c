@@ -34,7 +34,7 @@ static double median_us(int64_t *times, unsigned runs)
 
 static int make_noise(struct error *error, struct frame **ret_frame)
 {
-    int r = picture_frame_new("GREY", 1920, 1080, error, ret_frame);
+    int r = picture_frame_new("GREY", 1920, 1080, frame_allocator_host(), error, ret_frame);
     uint32_t noise = 1;
 
     for (size_t i = 0; r == 0 && i < (*ret_frame)->layout.size; i++) {
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     int r = read_options(argc, argv, &options, &error);
 
     if (r == 0) {
-        r = options.picture ? pnm_read(options.picture, &error, &input)
+        r = options.picture ? pnm_read(options.picture, frame_allocator_host(), &error, &input)
                             : make_noise(&error, &input);
     }
     if (r == 0) {
