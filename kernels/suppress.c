@@ -114,6 +114,7 @@ static bool always(void)
 static const struct suppress_make makes[] = {
 #ifdef __x86_64__
     {"avx512", suppress_has_avx512, suppress_combine_avx512, suppress_compare_avx512},
+    {"avx2", suppress_has_avx2, suppress_combine_avx2, suppress_compare_avx2},
 #endif
     {"plain", always, combine_plain, compare_plain},
 };
