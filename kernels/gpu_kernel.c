@@ -55,6 +55,9 @@ int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, s
         kernel->warned = false;
         return 0;
     }
+    if (same(block, kernel->block)) {
+        return 0;
+    }
     r = gpu_block_check(kernel->gpu, kernel->function, block, error);
     if (r < 0) {
         return error_prefix(error, r, "kernels.%s.block = [%d, %d]", kernel->key, block.x, block.y);

@@ -27,7 +27,7 @@ int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, const char *key,
 
 // Threads a block, from the next launch on; {0, 0}: what is good for the GPU. -EINVAL with the key,
 // the value, what is allowed and the limit in `error`, and the block stays what it was. A legal
-// block that leaves more than half of the GPU idle sets the warning.
+// block that leaves more than half of the GPU idle sets the warning, when it is new.
 int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error);
 
 // Queues the kernel over `width` x `height` pixels in the GPU's stream and returns. `parameters`

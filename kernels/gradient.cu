@@ -16,8 +16,8 @@
 // and a pixel on either side: with 4 rows they come in 1.5 times, the second time out of L1 or L2.
 // Eight rows a thread leave too few threads for 1080p in the GPU's own memory: 1.34 instead of 0.97
 // times a copy on an H200, and gain nothing at 8K. In memory of the host, which GPUs cache badly or
-// not at all, a tile is a column of 16 rows, which come in 1.125 times. Bytes a pixel: input 1 to
-// 4, output 1.
+// not at all, a tile is a column of 16 rows or 32, which come in 1.125 times or less. Bytes a pixel:
+// input 1 to 4, output 1.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
 // addresses and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same

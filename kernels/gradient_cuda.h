@@ -3,10 +3,13 @@
 
 #include "kernels/tile_cuda.h"
 
-// Rows a thread makes: the number the kernel is fastest with in the GPU's own memory, and the one
-// for memory of the host, where the rows above and below a tile are fetched anew.
+// Rows a thread makes: the number the kernel is fastest with in the GPU's own memory, and those for
+// memory of the host, where the rows above and below a tile are fetched anew: pictures of
+// GRADIENT_CUDA_TALL rows and more keep a large GPU busy with fewer threads.
 #define GRADIENT_CUDA_ROWS 4
 #define GRADIENT_CUDA_ROWS_MAPPED 16
+#define GRADIENT_CUDA_ROWS_MAPPED_TALL 32
+#define GRADIENT_CUDA_TALL 1440
 
 struct gradient_cuda {
     uint64_t input;      // device address of plane 0

@@ -48,11 +48,18 @@ static int upload_thresholds(struct gpu_stage *stage, const struct config_view *
                              "copying thresholds", error);
 }
 
+static unsigned rows_of(bool mapped, uint32_t height)
+{
+    if (!mapped) {
+        return GRADIENT_CUDA_ROWS;
+    }
+    return height < GRADIENT_CUDA_TALL ? GRADIENT_CUDA_ROWS_MAPPED : GRADIENT_CUDA_ROWS_MAPPED_TALL;
+}
+
 static int init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
                 bool mapped, struct error *error)
 {
-    struct gpu_tile tile = {TILE_CUDA_PIXELS,
-                            mapped ? GRADIENT_CUDA_ROWS_MAPPED : GRADIENT_CUDA_ROWS};
+    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(mapped, setup->input->height)};
     char name[64];
     int r;
 

@@ -170,7 +170,7 @@ static void add_rows(const struct bench_request *request, const struct work *wor
 static int measure(const struct bench_request *request, struct work *works, size_t count,
                    struct error *error, struct bench_rows *rows)
 {
-    size_t largest = 0;
+    size_t largest = 1;
     _cleanup_(cleanup_free) struct timed *timed = calloc(2 * count, sizeof *timed);
     _cleanup_(cleanup_free) uint8_t *from = NULL, *to = NULL;
     struct progress progress;

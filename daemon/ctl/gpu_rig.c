@@ -45,8 +45,9 @@ static int check(const struct gpu_rig *rig, int result, const char *doing, struc
 // Twice the cache, in a size that machines have.
 static unsigned count_pictures(const struct gpu *gpu, size_t size)
 {
-    size_t count = 2 * (size_t)gpu_info(gpu)->l2_bytes / size + PICTURES_MIN;
-    size_t most = ROOM_BYTES / size;
+    size_t each = size | 4095; // frames take whole pages
+    size_t count = 2 * (size_t)gpu_info(gpu)->l2_bytes / each + PICTURES_MIN;
+    size_t most = ROOM_BYTES / each;
 
     count = count < GPU_RIG_PICTURES_MAX ? count : GPU_RIG_PICTURES_MAX;
     count = count < most ? count : most;

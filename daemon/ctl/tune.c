@@ -34,6 +34,16 @@ static int open_gpu(struct tune *tune, struct error *error)
     return 0;
 }
 
+static bool has_kind(const struct tune *tune, enum config_memory kind)
+{
+    for (size_t i = 0; i < tune->memory_count; i++) {
+        if (gpu_memory_kind(tune->memories[i]) == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // The kinds to try that pass their test.
 static int open_memories(struct tune *tune, struct error *error)
 {
@@ -42,7 +52,7 @@ static int open_memories(struct tune *tune, struct error *error)
         struct error why = {0};
         int r;
 
-        if (kind == gpu_memory_kind(tune->session.memory)) {
+        if (has_kind(tune, kind)) {
             continue;
         }
         r = gpu_memory_new(tune->session.gpu, kind, &why, &tune->others[i]);

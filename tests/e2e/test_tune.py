@@ -81,7 +81,8 @@ def test_tune_measures_every_view_in_every_kind_of_memory(config, board):
 
 def test_the_table_marks_the_best_and_the_one_in_use(config):
     path = config(kernels={"gray": {"block": [17, 3]}})
-    result = edgectl("tune", "--config", path, "--view", "gray", "--quick", "--memory", "pinned")
+    result = edgectl("tune", "--config", path, "--view", "gray", "--quick",
+                     "--memory", "pinned,pinned,registered")
     assert result.returncode == 0, result.stderr
     rows = [line.split() for line in result.stdout.splitlines() if " x " in line]
     assert len(rows) == 2 * 13  # a dozen and 17 x 3
@@ -277,3 +278,14 @@ def test_a_clip_is_computed_on_the_gpu_too(tmp_path):
     for number in range(30):
         (more, cpu), (_, cuda) = (clip.read() for clip in clips)
         assert more and cv2.PSNR(cpu, cuda) > 40, f"frame {number}"
+
+
+def test_a_gpu_that_fails_within_a_clip_costs_no_frame(tmp_path):
+    source = daemon.ROOT / "tests/data/street.mp4"
+    result = edgectl("process", source, tmp_path / "out.mkv", fake="illegal=gradient:20")
+    assert result.returncode == 0, result.stderr
+    assert ", using the CPU\n" in result.stderr
+    before, after = cv2.VideoCapture(str(source)), cv2.VideoCapture(str(tmp_path / "out.mkv"))
+    while before.grab():
+        assert after.grab()
+    assert not after.grab()

@@ -39,8 +39,14 @@ static uint8_t *view_pages(uint8_t *from, size_t size)
         view = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
     if (view != MAP_FAILED) {
+        void *moved;
+
         memcpy(view, from, size);
-        mmap(from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+        moved = mmap(from, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+        if (moved != from) {
+            munmap(view, size);
+            view = MAP_FAILED;
+        }
     }
     if (fd >= 0) {
         close(fd);

@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 
-#define RUNS 41
+#define RUNS 48 // whole bursts
+#define BURST 8
+#define QUEUES 11
 #define QUEUE 64
 #define ALIGN 512
 
@@ -74,25 +76,25 @@ static int time_runs(struct bench *bench, const struct job *job, unsigned first,
     return r;
 }
 
-// A job and a copy in turns, of other frames: what one has read is in the L2.
+// A job and a copy in turns of BURST runs: each finds the L2 as runs of its own leave it.
 static int measure(struct bench *bench, const struct job *job, struct times *ret_job,
                    struct times *ret_copy)
 {
     const struct job copying = {.bytes = job->bytes};
-    double one[2][RUNS], queued[2][RUNS / 4];
+    double one[2][RUNS], queued[2][QUEUES];
     int r = 0;
 
-    for (unsigned i = 0; i < RUNS && r == 0; i++) {
-        r = time_runs(bench, job, 7 * i, 1, &one[0][i]);
-        r = r < 0 ? r : time_runs(bench, &copying, 7 * i + 3, 1, &one[1][i]);
+    for (unsigned i = 0; i < 2 * RUNS && r == 0; i++) {
+        unsigned which = i / BURST % 2, run = i / (2 * BURST) * BURST + i % BURST;
+
+        r = time_runs(bench, which ? &copying : job, 7 * run, 1, &one[which][run]);
     }
-    for (unsigned i = 0; i < RUNS / 4 && r == 0; i++) {
-        r = time_runs(bench, job, 0, QUEUE, &queued[0][i]);
-        r = r < 0 ? r : time_runs(bench, &copying, 0, QUEUE, &queued[1][i]);
+    for (unsigned i = 0; i < 2 * QUEUES && r == 0; i++) {
+        r = time_runs(bench, i % 2 ? &copying : job, 0, QUEUE, &queued[i % 2][i / 2]);
     }
     if (r == 0) {
-        *ret_job = (struct times){bench_median(one[0], RUNS), bench_median(queued[0], RUNS / 4)};
-        *ret_copy = (struct times){bench_median(one[1], RUNS), bench_median(queued[1], RUNS / 4)};
+        *ret_job = (struct times){bench_median(one[0], RUNS), bench_median(queued[0], QUEUES)};
+        *ret_copy = (struct times){bench_median(one[1], RUNS), bench_median(queued[1], QUEUES)};
     }
     return r;
 }
@@ -199,8 +201,9 @@ static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
 
 static int measure_blocks(struct bench *bench, uint32_t width, uint32_t height)
 {
-    static const struct config_block blocks[] = {{128, 1}, {32, 8},  {32, 4},  {64, 4}, {256, 1},
-                                                 {64, 1},  {16, 16}, {32, 16}, {64, 8}, {32, 2}};
+    static const struct config_block blocks[] = {{128, 1}, {32, 8}, {32, 4},  {64, 4},
+                                                 {256, 1}, {64, 1}, {16, 16}, {32, 16},
+                                                 {64, 8},  {32, 2}, {64, 2},  {128, 2}};
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_LENGTH(blocks) && r == 0; i++) {

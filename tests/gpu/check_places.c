@@ -121,7 +121,8 @@ static void check_place(struct check *check, const struct check_case *what, stru
 
 void check_places(struct check *check)
 {
-    static const uint32_t sizes[][2] = {{1, 1}, {3, 7}, {8, 4}, {17, 2}, {67, 35}, {256, 66}};
+    static const uint32_t sizes[][2] = {{1, 1},  {2, 2},  {3, 7},   {8, 4},
+                                        {17, 2}, {30, 5}, {67, 35}, {256, 66}};
     size_t count = CHECK_FORMATS * ARRAY_LENGTH(sizes) * PICTURE_PLACEMENTS;
 
     for (size_t i = 0; i < count; i += check->quick ? 3 : 1) {

@@ -36,7 +36,10 @@ static void counting_release(void *context, void *memory, size_t size)
 
 static struct frame_allocator counting_allocator(struct counting *counting)
 {
-    return (struct frame_allocator){"counting", counting, counting_allocate, counting_release};
+    return (struct frame_allocator){.kind = "counting",
+                                    .context = counting,
+                                    .allocate = counting_allocate,
+                                    .release = counting_release};
 }
 
 static struct frame_layout small_layout(void)

@@ -77,7 +77,9 @@ static int spawn_camera(struct life *life, int result, int fd)
              life->report, (unsigned long long)(life->nth ? life->nth : UINT32_MAX), result);
     for (size_t i = 0; i < ARRAY_LENGTH(kept); i++) {
         if (getenv(kept[i])) {
-            snprintf(texts[i], sizeof texts[i], "%s=%s", kept[i], getenv(kept[i]));
+            // A process that has lost its GPU ends by _exit(), whatever threads it has.
+            snprintf(texts[i], sizeof texts[i], "%s=%s%s", kept[i], getenv(kept[i]),
+                     strcmp(kept[i], "TSAN_OPTIONS") == 0 ? ":report_thread_leaks=0" : "");
             environment[count++] = texts[i];
         }
     }

@@ -234,6 +234,9 @@ static void test_a_small_block_warns_once_with_a_better_one(void **state)
                                    "threads can be busy; [128, 1] would allow 100%");
     assert_false(gpu_kernel_take_warning(*state, &text));
     set(*state, 8, 1);
+    assert_false(gpu_kernel_take_warning(*state, &text));
+    set(*state, 32, 1);
+    set(*state, 8, 1);
     set(*state, 32, 8);
     assert_false(gpu_kernel_take_warning(*state, &text));
     set(*state, 8, 1);

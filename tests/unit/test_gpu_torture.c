@@ -86,6 +86,29 @@ static void test_camera_in_managed_memory(void **state)
     fail_in_turn(CONFIG_VIEW_CAMERA, CONFIG_MEMORY_MANAGED, 719);
 }
 
+static void test_device_with_less_and_less_memory(void **state)
+{
+    struct gpu_view_case c = {.memory = CONFIG_MEMORY_MANAGED,
+                              .format = "YUYV",
+                              .kind = CONFIG_VIEW_EDGES,
+                              .gain = 1,
+                              .width = 64,
+                              .height = 48};
+    unsigned counts[OUTCOME_COUNT] = {0};
+
+    (void)state;
+    for (unsigned pages = 0; pages < 16; pages++) {
+        char options[64];
+
+        snprintf(options, sizeof options, "board=thor,memory=%u", pages * 4096);
+        c.options = options;
+        counts[live(&c)]++;
+    }
+    // No page for the self-test; for it, but not for thresholds and 4 frames; for all.
+    assert_true(counts[OUTCOME_OTHER_MEMORY] > 0 && counts[OUTCOME_REFUSED] > 0);
+    assert_true(counts[OUTCOME_LOST] == 0 && counts[OUTCOME_GPU] > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +116,7 @@ int main(void)
         cmocka_unit_test(test_edges_in_pinned_memory),
         cmocka_unit_test(test_edges_in_managed_memory),
         cmocka_unit_test(test_camera_in_managed_memory),
+        cmocka_unit_test(test_device_with_less_and_less_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, fake_gpu_end);

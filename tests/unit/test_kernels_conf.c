@@ -278,6 +278,27 @@ static void test_a_folder_called_kernels_conf_is_an_error(void **state)
     assert_int_equal(g_rmdir(fixture->conf), 0);
 }
 
+// As somebody whom permissions bind.
+static void test_a_folder_that_may_not_be_written_stays_as_it_is(void **state)
+{
+    struct fixture *fixture = *state;
+    bool root = geteuid() == 0;
+    int r;
+
+    put(fixture->path, CAMERAS);
+    assert_int_equal(g_chmod(fixture->path, 0644), 0);
+    assert_int_equal(g_chmod(fixture->folder, 0555), 0);
+    assert_int_equal(root ? seteuid(65534) : 0, 0);
+    r = write_flat(fixture);
+    assert_int_equal(root ? seteuid(0) : 0, 0);
+    assert_int_equal(g_chmod(fixture->folder, 0755), 0);
+    assert_int_equal(r, -EACCES);
+    assert_non_null(strstr(fixture->error.text, "nothing is changed: "));
+    assert_non_null(strstr(fixture->error.text, "Permission denied"));
+    assert_text(fixture->path, CAMERAS);
+    assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
+}
+
 static void test_a_configuration_that_is_missing_or_invalid_is_an_error(void **state)
 {
     struct fixture *fixture = *state;
@@ -308,6 +329,7 @@ int main(void)
         TEST(test_blocks_written_by_hand_in_kernels_conf_are_replaced),
         TEST(test_a_stranger_called_kernels_conf_stays),
         TEST(test_a_folder_called_kernels_conf_is_an_error),
+        TEST(test_a_folder_that_may_not_be_written_stays_as_it_is),
         TEST(test_a_configuration_that_is_missing_or_invalid_is_an_error),
     };
 
