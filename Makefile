@@ -134,12 +134,12 @@ asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_err
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory BUILD=build/asan SANITIZE=address,undefined check-unit check-golden check-e2e
+	@$(MAKE) --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC= check-unit check-golden check-e2e
 
 # GLib and GStreamer are not instrumented: what happens inside them is left out.
 tsan: export TSAN_OPTIONS = ignore_noninstrumented_modules=1:suppressions=$(CURDIR)/tests/tsan.supp
 tsan: ## check-unit under ThreadSanitizer
-	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread check-unit
+	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread NVCC= check-unit
 
 lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
 	@scripts/setup --group lint
@@ -164,7 +164,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(PACKAGE_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/%.fatbin: %.cu $(BUILD)/flags
+$(BUILD)/%.fatbin: %.cu $(BUILD)/nvcc-flags
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
@@ -180,10 +180,12 @@ $(BUILD)/gpu/%.o: %.c $(BUILD)/flags
 $(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(GPU_HELPERS)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
-# Changes when the flags do (prefix, CI, SANITIZE), so that everything is built again.
-$(BUILD)/flags: FORCE
+# Change when the flags do (prefix, CI, SANITIZE; SMS), so that everything is built again.
+$(BUILD)/flags: text = $(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))
+$(BUILD)/nvcc-flags: text = $(if $(NVCC),$(NVCC) $(NVCC_FLAGS))
+$(BUILD)/flags $(BUILD)/nvcc-flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' | cmp -s - $@ || echo '$(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))' >$@
+	@echo '$(text)' | cmp -s - $@ || echo '$(text)' >$@
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LDLIBS) -lcmocka
