@@ -13,6 +13,7 @@ import pytest
 import daemon
 import pattern
 from test_frames import assert_consecutive, assert_pictures_match
+from test_v4l2 import fake_luma
 
 SIZE = (320, 240)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
@@ -231,3 +232,29 @@ def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
     viewer.wait_numbers(pattern.FPS)
     assert server.camera()["backend"] == "CPU"
     assert viewer.watching
+
+
+@pytest.mark.parametrize("memory", ["registered", "pinned", "managed"])
+def test_frames_of_a_v4l2_camera_reach_gpu_and_encoder_without_a_copy(board, watch, memory):
+    camera = daemon.camera(
+        source="v4l2", device="/dev/video0", views=["gray", "edges", "camera"], **SMALL
+    )
+    server = board(
+        "orin-nano", [camera], settings={"memory": memory}, LD_PRELOAD=daemon.FAKE_V4L2,
+        EDGED_FAKE_V4L2="device=/dev/video0 format=YUYV size=320x240 fps=30",
+    )
+    path = f"V4L2 USERPTR YUYV 320x240@30 -> {memory} -> CUDA sm_87 ->"
+    assert path in wait_on_gpu(server)["path"]
+    viewers = [watch(server.url(f"/front/{view}"), keep_every=1) for view in ("gray", "edges")]
+    for viewer in viewers:
+        viewer.wait_frames(20)
+        assert viewer.stop()
+    seen = [[*v.pictures().values(), *v.unreadable_pictures()][-3:] for v in viewers]
+    # The fake camera's pictures repeat after 220.
+    grays = [fake_luma(number) for number in range(220)]
+    edges = [pattern.limited_range(pattern.sobel_magnitude(gray)) for gray in grays]
+    for pictures, expected in zip(seen, (grays, edges)):
+        assert len(pictures) == 3
+        for picture in pictures:
+            assert max(pattern.psnr_db(picture, frame) for frame in expected) >= 32
+    assert server.camera()["copies_per_frame"] == 0
