@@ -13,7 +13,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = Path(os.environ.get("EDGED_BUILD", ROOT / "build")) / "tests/bench/bench_canny"
-ROUNDS, RUNS = 3, 15
+ROUNDS, RUNS = 5, 9
 THRESHOLDS = [(50, 150), (20, 60)]
 SIZES = {"1080p": (1920, 1080), "4K": (3840, 2160)}
 
