@@ -33,6 +33,7 @@ enum config_view_kind {
     CONFIG_VIEW_GRAY,
     CONFIG_VIEW_EDGES,
     CONFIG_VIEW_BINARY,
+    CONFIG_VIEW_CANNY,
     CONFIG_VIEW_MOTION,
 };
 enum config_operator {
@@ -73,7 +74,8 @@ struct config_view {
     int threshold;
     enum config_morphology morphology; // what is done with white shapes, and how often
     int times;
-    int erode; // how often a mask of motion loses its outermost pixels
+    int erode;        // how often a mask of motion loses its outermost pixels
+    double low, high; // canny: gradient strengths, swapped if low > high
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;

@@ -5,17 +5,6 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#define NAME_LENGTH_MAX 32
-#define BIT(value) (1U << (value))
-
-static bool accepts_name(const char *string)
-{
-    size_t length = strspn(string, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                   "0123456789_-");
-
-    return length >= 1 && length <= NAME_LENGTH_MAX && string[length] == '\0';
-}
-
 static bool accepts_format(const char *string)
 {
     if (strcmp(string, "auto") == 0) {
@@ -43,10 +32,6 @@ static bool accepts_loopback(const char *string)
     return inet_pton(AF_INET6, string, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-static const struct schema_rule name_rule = {
-    accepts_name,
-    "1 to 32 of the characters A-Z a-z 0-9 _ -",
-};
 static const struct schema_rule format_rule = {
     accepts_format,
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "
@@ -79,114 +64,27 @@ static const char *const io_words[] = {
     [CONFIG_V4L2_IO_MMAP] = "mmap",
     NULL,
 };
-static const char *const view_words[] = {
-    [CONFIG_VIEW_CAMERA] = "camera", [CONFIG_VIEW_GRAY] = "gray",     [CONFIG_VIEW_EDGES] = "edges",
-    [CONFIG_VIEW_BINARY] = "binary", [CONFIG_VIEW_MOTION] = "motion", NULL,
-};
-static const char *const operator_words[] = {
-    [CONFIG_OPERATOR_SOBEL] = "sobel",
-    [CONFIG_OPERATOR_SOBEL5] = "sobel5",
-    [CONFIG_OPERATOR_SCHARR] = "scharr",
-    [CONFIG_OPERATOR_PREWITT] = "prewitt",
-    NULL,
-};
-static const int blur_sides[] = {0, 3, 5};
-static const char *const norm_words[] = {[CONFIG_NORM_L2] = "l2", [CONFIG_NORM_L1] = "l1", NULL};
-static const char *const morphology_words[] = {
-    [CONFIG_MORPHOLOGY_NONE] = "none",     [CONFIG_MORPHOLOGY_ERODE] = "erode",
-    [CONFIG_MORPHOLOGY_DILATE] = "dilate", [CONFIG_MORPHOLOGY_OPEN] = "open",
-    [CONFIG_MORPHOLOGY_CLOSE] = "close",   NULL,
-};
-static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
-static const char *const encoder_words[] = {
-    [CONFIG_ENCODER_AUTO] = "auto",
-    [CONFIG_ENCODER_NVV4L2] = "nvv4l2h264enc",
-    [CONFIG_ENCODER_V4L2] = "v4l2h264enc",
-    [CONFIG_ENCODER_X264] = "x264enc",
-    [CONFIG_ENCODER_OPENH264] = "openh264enc",
-    NULL,
-};
-
-#define WITH_GRADIENT (BIT(CONFIG_VIEW_EDGES) | BIT(CONFIG_VIEW_BINARY))
-#define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
-static const struct schema_key view_keys[] = {
-    {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &name_rule,
-     .default_note = "the word of \"view\"",
-     .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
-    {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
-     .help = "What viewers see: the camera's picture, its luma, the strength of its edges, the "
-             "strong edges in white, or the picture with what moves in red."},
-    {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
-     .default_text = "sobel", .used_by = WITH_GRADIENT,
-     .help =
-         "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
-         "at 3x3. Their strengths differ: take gain to match."},
-    {"blur", SCHEMA_INTEGER, VIEW_FIELD(blur), .unit = "pixels", .choices = blur_sides,
-     .maximum = 5, .default_text = "0", .used_by = WITH_GRADIENT,
-     .help = "The side of the square of binomial weights that smooths the picture before its "
-             "gradient is measured; 0 leaves it as it is."},
-    {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
-     .used_by = WITH_GRADIENT,
-     .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},
-    {"gain", SCHEMA_NUMBER, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01, .maximum = 100,
-     .default_text = "1.0", .used_by = WITH_GRADIENT,
-     .help = "Multiplies the edge strength before it is rounded and limited to 255."},
-    {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
-     .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
-     .default_note = "25 with view = \"motion\", else 80",
-     .used_by = BIT(CONFIG_VIEW_BINARY) | BIT(CONFIG_VIEW_MOTION),
-     .help = "Edges at least as strong become white, everything else black; gray that differs by "
-             "more from the frame before has moved. otsu finds the threshold that parts each "
-             "frame best, by Otsu's method; it parts noise, too, where nothing moves."},
-    {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
-     .default_text = "none", .used_by = BIT(CONFIG_VIEW_BINARY),
-     .help = "What becomes of white shapes: erode takes the pixels at their rim, dilate adds one "
-             "more all around; open does both and so drops specks, close does them the other way "
-             "round and so fills holes."},
-    {"times", SCHEMA_INTEGER, VIEW_FIELD(times), .unit = "times", .minimum = 1, .maximum = 8,
-     .default_text = "1", .used_by = BIT(CONFIG_VIEW_BINARY),
-     .help = "How often morphology does it."},
-    {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
-     .default_text = "1", .used_by = BIT(CONFIG_VIEW_MOTION),
-     .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
-    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",
-     .help = "The compression of the stream."},
-    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .words = encoder_words, .default_text = "auto",
-     .help = "The GStreamer encoder; auto takes the first of the list that encodes a trial frame."},
-    {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .unit = "kbit/s", .minimum = 64,
-     .maximum = 100000, .default_text = "4000", .help = "The bit rate the encoder aims at."},
-    {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .unit = "seconds", .minimum = 0.1,
-     .maximum = 10, .default_text = "1.0",
-     .help = "The distance of key frames; a new viewer also gets one at once."},
-};
-const struct schema_group schema_view = {
-    .title = "cameras.views",
-    .help = "One stream of a camera. A view costs nothing while nobody watches it.",
-    .keys = view_keys,
-    .key_count = ARRAY_LENGTH(view_keys),
-    .size = sizeof(struct config_view),
-    .selector = &view_keys[1],
-};
 
 #define CAMERA_FIELD(member) .offset = offsetof(struct config_camera, member)
-#define MAY_BE_V4L2 (BIT(CONFIG_SOURCE_AUTO) | BIT(CONFIG_SOURCE_V4L2))
+#define MAY_BE_V4L2 (SCHEMA_BIT(CONFIG_SOURCE_AUTO) | SCHEMA_BIT(CONFIG_SOURCE_V4L2))
 static const struct schema_key camera_keys[] = {
-    {"name", SCHEMA_STRING, CAMERA_FIELD(name), .rule = &name_rule,
+    {"name", SCHEMA_STRING, CAMERA_FIELD(name), .rule = &schema_name_rule,
      .default_note = "\"camera\" and the place in the list, counted from 0",
      .help = "The first part of the stream's path; unique."},
     {"source", SCHEMA_WORD, CAMERA_FIELD(source), .words = source_words, .default_text = "auto",
      .help = "Where frames come from; auto takes the first V4L2 camera that delivers, else the "
              "moving pattern."},
     {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "",
-     .used_by = BIT(CONFIG_SOURCE_V4L2),
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_V4L2),
      .help = "A V4L2 device, for example \"/dev/video0\" or a link in /dev/v4l/by-path; \"\" takes "
              "the first that works."},
     {"pipeline", SCHEMA_STRING, CAMERA_FIELD(pipeline), .default_text = "",
-     .used_by = BIT(CONFIG_SOURCE_GSTREAMER), .needed_by = BIT(CONFIG_SOURCE_GSTREAMER),
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_GSTREAMER),
+     .needed_by = SCHEMA_BIT(CONFIG_SOURCE_GSTREAMER),
      .help = "A GStreamer launch fragment without a sink, for example \"videotestsrc "
              "is-live=true\"."},
     {"path", SCHEMA_STRING, CAMERA_FIELD(path), .default_text = "",
-     .used_by = BIT(CONFIG_SOURCE_FILE), .needed_by = BIT(CONFIG_SOURCE_FILE),
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_FILE), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_FILE),
      .help = "A clip that GStreamer decodes; it is played at its own rate, again and again."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
      .help = "The pixel format to ask the source for."},
@@ -349,7 +247,7 @@ void schema_print_selected(FILE *file, const struct schema_group *group, unsigne
     const char *separator = "";
 
     for (unsigned i = 0; group->selector->words[i]; i++) {
-        if (bits & BIT(i)) {
+        if (bits & SCHEMA_BIT(i)) {
             fprintf(file, "%s\"%s\"", separator, group->selector->words[i]);
             separator = ", ";
         }
@@ -369,16 +267,6 @@ const char *config_memory_name(enum config_memory memory)
 const char *config_source_name(enum config_source source)
 {
     return source_words[source];
-}
-
-const char *config_view_kind_name(enum config_view_kind kind)
-{
-    return view_words[kind];
-}
-
-const char *config_encoder_name(enum config_encoder encoder)
-{
-    return encoder_words[encoder];
 }
 
 const char *config_kernel_name(enum config_kernel kernel)

@@ -22,6 +22,9 @@ enum schema_type {
     SCHEMA_CONTROLS, // a group of free names: struct config_control as in SCHEMA_LIST
 };
 
+// One value of a selector, in a set of them.
+#define SCHEMA_BIT(value) (1U << (value))
+
 // What a string must look like.
 struct schema_rule {
     bool (*accepts)(const char *string);
@@ -56,6 +59,9 @@ struct schema_group {
     size_t size;                       // bytes of the struct; 0 for plain groups
     const struct schema_key *selector; // the WORD that used_by and needed_by speak of, or NULL
 };
+
+// Of cameras and views: what may stand in a path.
+extern const struct schema_rule schema_name_rule;
 
 extern const struct schema_group schema_root;
 extern const struct schema_group schema_camera;

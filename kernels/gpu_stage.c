@@ -1,5 +1,6 @@
 #include "kernels/gpu_stage.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const struct gpu_stage_ops *const table[] = {
@@ -8,10 +9,23 @@ static const struct gpu_stage_ops *const table[] = {
     [CONFIG_VIEW_CAMERA] = &convert_gpu_ops,
 };
 
+bool gpu_stage_supports(const struct config_view *settings)
+{
+    if (settings->view >= ARRAY_LENGTH(table) || !table[settings->view]) {
+        return false;
+    }
+    return settings->view != CONFIG_VIEW_EDGES ||
+           (settings->operator== CONFIG_OPERATOR_SOBEL && settings->blur == 0);
+}
+
 int gpu_stage_init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
                    bool mapped, struct error *error)
 {
-    *stage = (struct gpu_stage){.ops = table[setup->settings->view]};
+    *stage = (struct gpu_stage){0};
+    if (!gpu_stage_supports(setup->settings)) {
+        return error_set(error, -ENOTSUP, "this view has no CUDA kernel");
+    }
+    stage->ops = table[setup->settings->view];
     return stage->ops->init(stage, gpu, setup, mapped, error);
 }
 

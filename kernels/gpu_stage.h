@@ -39,9 +39,14 @@ struct gpu_stage {
 
 extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops;
 
+// Whether there is a kernel for what the settings want; the CPU computes the other views, with a
+// GPU as well.
+bool gpu_stage_supports(const struct config_view *settings);
+
 // Makes what the settings' view computes of pictures like `input` in the format `output`. `mapped`:
-// they lie in memory of the host, from which every row read twice comes twice. -ENOTSUP (no such
-// conversion), -ENOENT (no such kernel), -ENOMEM, -EIO. End it with gpu_stage_finish().
+// they lie in memory of the host, from which every row read twice comes twice. -ENOTSUP (no kernel
+// for the view, no such conversion), -ENOENT (no such kernel), -ENOMEM, -EIO. End it with
+// gpu_stage_finish().
 int gpu_stage_init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
                    bool mapped, struct error *error);
 // Takes zeroed and half-built ones. Nothing it launched runs any more, or the GPU is lost.

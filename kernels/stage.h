@@ -11,6 +11,7 @@
 #include "capture/frame.h"
 #include "config/config.h"
 #include "kernels/blur.h"
+#include "kernels/canny.h"
 #include "kernels/convert.h"
 #include "kernels/difference.h"
 #include "kernels/gradient.h"
@@ -34,6 +35,7 @@ enum stage_kind {
     STAGE_DILATE,     // larger bright shapes
     STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
+    STAGE_CANNY,      // frame stage: any format to thin edges, in the range of the output
     STAGE_KIND_COUNT,
 };
 
@@ -59,7 +61,8 @@ struct stage_ops {
     // output frame's plane 0.
     void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                     uint32_t width, void *scratch, uint8_t *output);
-    // Frame stage. Writes output rows first..end-1 of every plane; `first` is even.
+    // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
+    // picture is computed gray; `first` is even.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
 };
@@ -78,6 +81,7 @@ struct stage {
         struct difference difference;
         struct mark mark;
         struct morphology morphology;
+        struct canny canny;
     };
 };
 

@@ -113,6 +113,13 @@ static void plan_motion(struct plan *plan, const struct config_view *settings,
     plan_add(plan, STAGE_MARK);
 }
 
+static void plan_canny(struct plan *plan, bool exact)
+{
+    plan->format = exact ? "GREY" : "NV12";
+    plan->computed = true;
+    plan_add(plan, STAGE_CANNY);
+}
+
 static struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
                              enum view_output output)
 {
@@ -130,6 +137,9 @@ static struct plan plan_make(const struct config_view *settings, const struct pi
         break;
     case CONFIG_VIEW_MOTION:
         plan_motion(&plan, settings, input, exact);
+        break;
+    case CONFIG_VIEW_CANNY:
+        plan_canny(&plan, exact);
         break;
     }
     return plan;
@@ -220,7 +230,7 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     const struct frame_layout *input = setup->input;
     struct plan plan = plan_make(setup->settings, input->format, setup->output);
     struct stage_setup stage_setup = {setup->settings, input, pixel_format_by_name(plan.format)};
-    struct gpu *gpu = setup->gpu && view_gpu_supports(setup->settings) ? setup->gpu : NULL;
+    struct gpu *gpu = setup->gpu && gpu_stage_supports(setup->settings) ? setup->gpu : NULL;
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
     int r;
 

@@ -13,8 +13,8 @@ struct view;
 enum view_output {
     VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma
                         // 128
-    VIEW_OUTPUT_EXACT, // GREY for gray, edges and binary, RGB3 for camera and motion: for files, no
-                       // range mapping
+    VIEW_OUTPUT_EXACT,  // RGB3 for camera and motion, GREY for the others: for files, no range
+                        // mapping
 };
 
 // What a view is made for. Everything is copied, what is pointed to by `gpu` and the allocator's

@@ -20,19 +20,6 @@ static enum config_kernel kernel_of(enum config_view_kind kind)
     return table[kind];
 }
 
-bool view_gpu_supports(const struct config_view *settings)
-{
-    switch (settings->view) {
-    case CONFIG_VIEW_CAMERA:
-    case CONFIG_VIEW_GRAY:
-        return true;
-    case CONFIG_VIEW_EDGES:
-        return settings->operator== CONFIG_OPERATOR_SOBEL && settings->blur == 0;
-    default:
-        return false;
-    }
-}
-
 static void cleanup_view_gpu(struct view_gpu **view)
 {
     view_gpu_free(*view);

@@ -6,11 +6,9 @@
 
 struct view_gpu;
 
-// Whether there is a kernel for what the settings want; else the CPU computes it.
-bool view_gpu_supports(const struct config_view *settings);
-
-// For `setup->gpu`, with settings it supports; `output` is the format of the view's pictures.
-// -ENOTSUP (memory no GPU can use, no such conversion), -EINVAL (a block), -ENOENT, -ENOMEM, -EIO.
+// For `setup->gpu`, with settings that gpu_stage_supports(); `output` is the format of the view's
+// pictures. -ENOTSUP (memory no GPU can use, no such conversion), -EINVAL (a block), -ENOENT,
+// -ENOMEM, -EIO.
 int view_gpu_new(const struct view_setup *setup, const struct pixel_format *output,
                  struct error *error, struct view_gpu **ret_view);
 // Takes NULL. Nothing it computed runs any more, or the GPU is lost.

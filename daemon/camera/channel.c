@@ -165,6 +165,19 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
     return r;
 }
 
+// Once for each GPU.
+static void tell_computed_by_cpu(const struct channel *channel, const struct channel_setup *setup)
+{
+    const struct config_view *view = channel->settings;
+
+    if (setup->gpu && setup->gpu != channel->gpu && strcmp(channel_backend(channel), "CPU") == 0) {
+        log_write(LOG_INFO, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "view \"%s\": %s%s has no CUDA kernel yet, the CPU computes it", view->name,
+                  config_view_kind_name(view->view),
+                  view->view == CONFIG_VIEW_EDGES ? " with this operator or blur" : "");
+    }
+}
+
 int channel_prepare(struct channel *channel, const struct channel_setup *setup, struct error *error)
 {
     if (!channel->view || !frame_layout_equal(&channel->input, setup->input) ||
@@ -175,6 +188,7 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup, 
         if (r) {
             return r;
         }
+        tell_computed_by_cpu(channel, setup);
         channel->input = *setup->input;
         channel->gpu = setup->gpu;
         channel->allocator = setup->allocator;

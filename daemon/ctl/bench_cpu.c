@@ -81,7 +81,7 @@ static void work_finish(struct work *work)
 static int work_init_stage(struct work *work, enum stage_kind kind,
                            const struct bench_request *request, struct error *error)
 {
-    bool frame = kind == STAGE_CONVERT;
+    bool frame = kind == STAGE_CONVERT || kind == STAGE_CANNY;
     struct frame_layout gray, input, output;
     struct stage_setup setup = {request->view, &input, pixel_format_by_name("NV12")};
     int r;
@@ -91,7 +91,8 @@ static int work_init_stage(struct work *work, enum stage_kind kind,
     input = frame || kind == STAGE_GRAY ? *request->input : gray;
     frame_layout_init(&output, setup.output, gray.width, gray.height, SUBJECT_STRIDE_ALIGN);
     output = frame ? output : gray;
-    work->bytes = view_bytes(frame ? CONFIG_VIEW_CAMERA : CONFIG_VIEW_GRAY, &input, &output);
+    work->bytes =
+        view_bytes(kind == STAGE_CONVERT ? CONFIG_VIEW_CAMERA : CONFIG_VIEW_GRAY, &input, &output);
     r = stage_init(&work->stage, kind, &setup, error);
     if (r == 0) {
         r = make_frame(&input, error, &work->input);
@@ -124,9 +125,8 @@ static int work_init_view(struct work *work, const struct bench_request *request
     return make_frame(request->input, error, &work->input);
 }
 
-// The stages of a view as kernels/view.c chains them; none of motion, whose stages are of one frame
-// after the other.
-static size_t list_stages(const struct bench_request *request, enum stage_kind *ret_kinds)
+// The row stages of a gray view as kernels/view.c chains them.
+static size_t list_row_stages(const struct bench_request *request, enum stage_kind *ret_kinds)
 {
     const struct config_view *view = request->view;
     bool gradient = view->view == CONFIG_VIEW_EDGES || view->view == CONFIG_VIEW_BINARY;
@@ -148,18 +148,29 @@ static size_t list_stages(const struct bench_request *request, enum stage_kind *
     };
     size_t count = 0;
 
-    if (view->view == CONFIG_VIEW_CAMERA) {
-        ret_kinds[count++] = STAGE_CONVERT;
-    }
-    if (view->view == CONFIG_VIEW_CAMERA || view->view == CONFIG_VIEW_MOTION) {
-        return count;
-    }
     for (size_t i = 0; i < STAGES_MAX; i++) {
         if (stages[i].has) {
             ret_kinds[count++] = stages[i].kind;
         }
     }
     return count;
+}
+
+// None of motion, whose stages are of one frame after the other.
+static size_t list_stages(const struct bench_request *request, enum stage_kind *ret_kinds)
+{
+    switch (request->view->view) {
+    case CONFIG_VIEW_CAMERA:
+        ret_kinds[0] = STAGE_CONVERT;
+        return 1;
+    case CONFIG_VIEW_CANNY:
+        ret_kinds[0] = STAGE_CANNY;
+        return 1;
+    case CONFIG_VIEW_MOTION:
+        return 0;
+    default:
+        return list_row_stages(request, ret_kinds);
+    }
 }
 
 static void add_rows(const struct bench_request *request, const struct work *works,

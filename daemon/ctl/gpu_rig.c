@@ -1,7 +1,5 @@
 #include "daemon/ctl/gpu_rig.h"
 
-#include "kernels/view_gpu.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -125,7 +123,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
     int r;
 
     *rig = (struct gpu_rig){.gpu = gpu, .input = *input};
-    if (!view_gpu_supports(settings) ||
+    if (!gpu_stage_supports(settings) ||
         (settings->view == CONFIG_VIEW_CAMERA && input->format == nv12)) {
         return -EAGAIN;
     }

@@ -15,8 +15,13 @@ BLOCKS = 20
 NUMBER_BITS = 16
 FPS = 30
 # Mean luma of a block above which it is striped, by the view the picture went through. "cvsobel"
-# is the stock filter, whose stripes are white in one column of four.
-THRESHOLDS = {"camera": 77, "gray": 77, "edges": 125, "binary": 125, "cvsobel": 42}
+# is the stock filter, whose stripes are white in one column of four. Canny's detector finds nothing
+# in stripes, whose gradients are all alike, and a white line under blocks without: there it is the
+# share of columns with a white pixel below which a block is striped.
+THRESHOLDS = {
+    "camera": 77, "gray": 77, "edges": 125, "binary": 125, "canny": 0.75, "cvsobel": 42
+}
+CANNY = {"low": 10.0, "high": 30.0}  # so low that the darkest cell has that line above it
 
 
 def _cells(width, height):
@@ -68,13 +73,19 @@ def frame(number, width, height):
     return luma, cb[::2, ::2], cr[::2, ::2]
 
 
-def read_number(luma, view):
-    """The number in a picture's luma plane, or None when its check nibble does not match."""
+def _read_bits(luma, view):
     size = block_size(luma.shape[1])
     inset = size // 4
-    blocks = luma[inset : size - inset, : size * BLOCKS].reshape(-1, BLOCKS, size)
-    means = blocks[:, :, inset : size - inset].mean(axis=(0, 2))
-    bits = means > THRESHOLDS[view]
+    rows = slice(size - 3, size + 3) if view == "canny" else slice(inset, size - inset)
+    blocks = luma[rows, : size * BLOCKS].reshape(-1, BLOCKS, size)[:, :, inset : size - inset]
+    if view == "canny":
+        return (blocks.max(axis=0) > 125).mean(axis=1) < THRESHOLDS[view]
+    return blocks.mean(axis=(0, 2)) > THRESHOLDS[view]
+
+
+def read_number(luma, view):
+    """The number in a picture's luma plane, or None when its check nibble does not match."""
+    bits = _read_bits(luma, view)
     value = int(sum(1 << k for k in range(BLOCKS) if bits[k]))
     number = value & 0xFFFF
     return number if value >> NUMBER_BITS == check_nibble(number) else None
@@ -96,11 +107,16 @@ def sobel_magnitude(luma, gain=1.0, norm="l2"):
 
 
 def expected_luma(view, number, width, height):
-    """What a viewer of `view` (camera, gray, edges or binary) sees of frame `number`, before coding.
+    """What a viewer of `view` sees of frame `number`, before coding: camera, gray, edges, binary, or
+    canny with the keys in CANNY.
 
     Gray is the camera's own luma and keeps its range; only what is computed is mapped.
     """
+    import cv2  # as above
+
     luma = frame(number, width, height)[0]
+    if view == "canny":
+        return limited_range(cv2.Canny(luma, CANNY["low"], CANNY["high"], L2gradient=True))
     if view == "binary":
         return np.where(sobel_magnitude(luma) >= 80, 235, 16).astype(np.uint8)
     return limited_range(sobel_magnitude(luma)) if view == "edges" else luma

@@ -81,9 +81,10 @@ def test_four_viewers_share_one_encoder_and_get_every_frame(edged, watch, second
     assert after["dropped"] == 0
 
 
-@pytest.mark.parametrize("view", ["camera", "gray", "binary"])
+@pytest.mark.parametrize("view", ["camera", "gray", "binary", "canny"])
 def test_other_views_look_like_their_definition(edged, watch, view):
-    server = edged([daemon.camera(views=[view])])
+    keys = pattern.CANNY if view == "canny" else {}
+    server = edged([daemon.camera(views=[{"name": view, "view": view, **keys}])])
     viewer = watch(server.url(f"/front/{view}"), view=view, keep_every=CHECK_EVERY)
     frames = viewer.wait_frames(2 * pattern.FPS)
     viewer.stop()

@@ -28,6 +28,10 @@ def gray(bgr):
     return cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
 
 
+def canny(gray, low, high):
+    return cv2.Canny(gray, low, high, apertureSize=3, L2gradient=True)
+
+
 OPERATORS = ["sobel", "sobel5", "scharr", "prewitt"]
 
 

@@ -275,12 +275,9 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"blur", "4", "blur: got 4, allowed: 0, 3, 5 (pixels)"},
         {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
-        {"low", "50",
-         "low: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
-         "morphology, times, erode, "
-         "codec, "
-         "encoder, "
-         "bitrate_kbps, keyframe_s"},
+        {"radius", "2",
+         "radius: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
+         "morphology, times, erode, low, high, codec, encoder, bitrate_kbps, keyframe_s"},
     };
     struct config_view *view = NULL;
     struct error error = {0};
@@ -341,6 +338,24 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     config_view_free(view);
 }
 
+static void test_thresholds_of_a_canny_view_may_be_fractions_in_any_order(void **state)
+{
+    struct config_view *view = NULL;
+    struct error error = {0};
+
+    (void)state;
+    assert_int_equal(config_view_new("canny", &error, &view), 0);
+    assert_number_equal(view->low, 50);
+    assert_number_equal(view->high, 150);
+    assert_int_equal(config_view_set(view, "low", "200.5", &error), 0);
+    assert_int_equal(config_view_set(view, "high", "0", &error), 0);
+    assert_number_equal(view->low, 200.5);
+    assert_number_equal(view->high, 0);
+    assert_int_equal(config_view_set(view, "low", "-1", &error), -EINVAL);
+    assert_string_equal(error.text, "low: got -1, allowed: a number from 0 to 32767 (gradient)");
+    config_view_free(view);
+}
+
 static void test_unknown_kind_of_view_says_the_known_ones(void **state)
 {
     struct config_view *view = NULL;
@@ -349,9 +364,8 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     (void)state;
     assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
     assert_null(view);
-    assert_string_equal(
-        error.text,
-        "view: got \"sepia\", allowed: \"camera\", \"gray\", \"edges\", \"binary\", \"motion\"");
+    assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
+                                    "\"edges\", \"binary\", \"canny\", \"motion\"");
 }
 
 static void test_names_are_the_words_of_the_file(void **state)
@@ -382,6 +396,7 @@ int main(void)
         cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
         cmocka_unit_test(test_a_threshold_is_good_for_its_view),
         cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
+        cmocka_unit_test(test_thresholds_of_a_canny_view_may_be_fractions_in_any_order),
         cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),
         cmocka_unit_test(test_names_are_the_words_of_the_file),
     };

@@ -1,0 +1,101 @@
+// Views where a GPU is: those without a kernel are the CPU's, on the GPU's memory.
+#include "kernels/gpu_memory.h"
+#include "kernels/gpu_stage.h"
+#include "kernels/view.h"
+
+#include "tests/unit/fake_gpu.h"
+
+#include <errno.h>
+
+struct bed {
+    struct gpu *gpu;
+    struct gpu_memory *memory;
+    struct frame *input;
+};
+
+// A step of 100 between the columns 2 and 3, in memory of that kind.
+static void bed_init(struct bed *bed, const char *options, enum config_memory kind)
+{
+    static const uint8_t step[6] = {0, 0, 0, 100, 100, 100};
+    struct frame_layout layout;
+    struct frame_pool *pool;
+
+    fake_gpu_play(options);
+    assert_int_equal(gpu_new(NULL, &bed->gpu), 0);
+    assert_int_equal(gpu_memory_new(bed->gpu, kind, NULL, &bed->memory), 0);
+    assert_int_equal(gpu_memory_kind(bed->memory), kind);
+    frame_layout_init(&layout, pixel_format_by_name("GREY"), 6, 1, 1);
+    assert_int_equal(frame_pool_new(&layout, 1, gpu_memory_allocator(bed->memory), &pool), 0);
+    bed->input = frame_pool_take(pool);
+    frame_pool_unref(pool);
+    memcpy(bed->input->data, step, sizeof step);
+}
+
+static void bed_finish(struct bed *bed)
+{
+    frame_unref(bed->input);
+    gpu_memory_free(bed->memory);
+    gpu_free(bed->gpu);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
+static void test_a_view_without_a_kernel_is_computed_by_the_cpu(void **state)
+{
+    static const enum config_memory kinds[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
+                                               CONFIG_MEMORY_MANAGED};
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{7, 5, 0}, {7, 5, 0}, {7, 5, 0}};
+    const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        struct frame *output;
+        struct view *view;
+        struct error text;
+        struct bed bed;
+
+        bed_init(&bed, "board=agx-orin", kinds[i]);
+        const struct view_setup setup = {.settings = &settings,
+                                         .input = &bed.input->layout,
+                                         .output = VIEW_OUTPUT_EXACT,
+                                         .allocator = gpu_memory_allocator(bed.memory),
+                                         .gpu = bed.gpu,
+                                         .blocks = blocks};
+        assert_int_equal(view_new(&setup, NULL, &view), 0);
+        assert_string_equal(view_backend(view), "CPU");
+        assert_int_equal(view_run(view, bed.input, NULL, &output), 0);
+        assert_int_equal(output->side, FRAME_SIDE_CPU);
+        assert_memory_equal(frame_plane(output, 0), ((uint8_t[]){0, 0, 255, 0, 0, 0}), 6);
+        assert_int_equal(view_set_blocks(view, blocks, NULL), 0);
+        assert_false(view_take_refusal(view, &text));
+        assert_false(view_take_warning(view, &text));
+        frame_unref(output);
+        view_free(view);
+        bed_finish(&bed);
+    }
+}
+
+static void test_a_stage_without_a_kernel_is_refused(void **state)
+{
+    const struct config_view settings = {.view = CONFIG_VIEW_CANNY};
+    struct error error = {0};
+    struct gpu_stage stage;
+    struct bed bed;
+
+    (void)state;
+    bed_init(&bed, "board=agx-orin", CONFIG_MEMORY_REGISTERED);
+    const struct stage_setup setup = {&settings, &bed.input->layout, pixel_format_by_name("NV12")};
+    assert_int_equal(gpu_stage_init(&stage, bed.gpu, &setup, true, &error), -ENOTSUP);
+    assert_string_equal(error.text, "this view has no CUDA kernel");
+    gpu_stage_finish(&stage);
+    bed_finish(&bed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_view_without_a_kernel_is_computed_by_the_cpu),
+        cmocka_unit_test(test_a_stage_without_a_kernel_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

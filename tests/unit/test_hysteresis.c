@@ -1,0 +1,190 @@
+// Hysteresis against a flood fill that follows its definition pixel by pixel.
+#include "unit.h"
+
+#include "config/base.h"
+#include "kernels/hysteresis.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIDE_MAX 260
+
+enum { NOTHING, WEAK, STRONG, EDGE };
+
+struct picture {
+    int width, height;
+    uint8_t pixels[SIDE_MAX][SIDE_MAX];
+};
+
+static uint32_t random_state = 1;
+
+static uint32_t next_random(uint32_t end)
+{
+    random_state = random_state * 1664525 + 1013904223;
+    return (random_state >> 8) % end;
+}
+
+// Makes edges of what hangs on strong pixels, by a stack of them.
+static void flood(struct picture *picture)
+{
+    static int stack[SIDE_MAX * SIDE_MAX][2];
+    int depth = 0;
+
+    for (int y = 0; y < picture->height; y++) {
+        for (int x = 0; x < picture->width; x++) {
+            if (picture->pixels[y][x] == STRONG) {
+                picture->pixels[y][x] = EDGE;
+                stack[depth][0] = x;
+                stack[depth++][1] = y;
+            }
+        }
+    }
+    while (depth > 0) {
+        int cx = stack[--depth][0], cy = stack[depth][1];
+
+        for (int i = 0; i < 9; i++) {
+            int x = cx + i % 3 - 1, y = cy + i / 3 - 1;
+
+            if (x >= 0 && x < picture->width && y >= 0 && y < picture->height &&
+                (picture->pixels[y][x] == WEAK || picture->pixels[y][x] == STRONG)) {
+                picture->pixels[y][x] = EDGE;
+                stack[depth][0] = x;
+                stack[depth++][1] = y;
+            }
+        }
+    }
+}
+
+static void add_rows(struct hysteresis *hysteresis, const struct picture *picture)
+{
+    size_t bytes = hysteresis_words(hysteresis) * sizeof(uint64_t);
+
+    for (int y = 0; y < picture->height; y++) {
+        uint64_t *candidates = hysteresis_candidates(hysteresis, (uint32_t)y);
+        uint64_t *edges = hysteresis_edges(hysteresis, (uint32_t)y);
+
+        memset(candidates, 0, bytes);
+        memset(edges, 0, bytes);
+        for (int x = 0; x < picture->width; x++) {
+            candidates[x / 64] |= (uint64_t)(picture->pixels[y][x] != NOTHING) << x % 64;
+            edges[x / 64] |= (uint64_t)(picture->pixels[y][x] == STRONG) << x % 64;
+        }
+        hysteresis_add_row(hysteresis, (uint32_t)y);
+    }
+}
+
+// Twice, so that what one picture leaves behind would show in the next.
+static void check(const struct picture *picture)
+{
+    static struct picture expected;
+    struct hysteresis *hysteresis;
+
+    expected = *picture;
+    flood(&expected);
+    assert_int_equal(
+        hysteresis_new((uint32_t)picture->width, (uint32_t)picture->height, &hysteresis), 0);
+    for (int round = 0; round < 2; round++) {
+        add_rows(hysteresis, picture);
+        hysteresis_finish(hysteresis);
+        for (int y = 0; y < picture->height; y++) {
+            const uint64_t *edges = hysteresis_edges(hysteresis, (uint32_t)y);
+
+            for (int x = 0; x < picture->width; x++) {
+                if ((edges[x / 64] >> x % 64 & 1) != (expected.pixels[y][x] == EDGE)) {
+                    fail_msg("%dx%d: pixel %d,%d is wrong", picture->width, picture->height, x, y);
+                }
+            }
+        }
+    }
+    hysteresis_free(hysteresis);
+}
+
+static void test_random_pictures_flood_as_defined(void **state)
+{
+    static struct picture picture;
+
+    (void)state;
+    for (int i = 0; i < 600; i++) {
+        uint32_t density = next_random(101), strong = 1 + next_random(i % 3 ? 2000 : 20);
+
+        picture.width = 1 + (int)next_random(i % 2 ? SIDE_MAX : 5);
+        picture.height = 1 + (int)next_random(i % 5 ? 60 : SIDE_MAX);
+        for (int y = 0; y < picture.height; y++) {
+            for (int x = 0; x < picture.width; x++) {
+                bool candidate = next_random(100) < density;
+
+                picture.pixels[y][x] = (uint8_t)(!candidate            ? NOTHING
+                                                 : next_random(strong) ? WEAK
+                                                                       : STRONG);
+            }
+        }
+        check(&picture);
+    }
+}
+
+// A line of one pixel with gaps of one, wound from the border inwards.
+static int wind(struct picture *picture, int side)
+{
+    static const int steps[4][2] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    int x = 0, y = 0;
+
+    memset(picture->pixels, NOTHING, sizeof picture->pixels);
+    picture->width = picture->height = side;
+    picture->pixels[0][0] = WEAK;
+    for (int run = side - 1, turn = 0; run > 0; turn++) {
+        for (int i = 0; i < run; i++) {
+            x += steps[turn % 4][0];
+            y += steps[turn % 4][1];
+            picture->pixels[y][x] = WEAK;
+        }
+        run -= turn > 0 && turn % 2 == 0 ? 2 : 0;
+    }
+    return y * side + x;
+}
+
+static void test_a_spiral_is_followed_from_either_end(void **state)
+{
+    static struct picture picture;
+
+    (void)state;
+    for (int side = 3; side < SIDE_MAX; side += 17) {
+        int end = wind(&picture, side);
+
+        check(&picture);
+        picture.pixels[end / side][end % side] = STRONG;
+        check(&picture);
+        picture.pixels[end / side][end % side] = WEAK;
+        picture.pixels[0][0] = STRONG;
+        check(&picture);
+    }
+}
+
+static void test_a_full_row_lights_up_from_one_pixel(void **state)
+{
+    static struct picture picture;
+
+    (void)state;
+    picture.width = SIDE_MAX;
+    picture.height = 1;
+    for (int x = 0; x < picture.width; x++) {
+        memset(picture.pixels[0], WEAK, sizeof picture.pixels[0]);
+        picture.pixels[0][x] = STRONG;
+        check(&picture);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_pictures_flood_as_defined),
+        cmocka_unit_test(test_a_spiral_is_followed_from_either_end),
+        cmocka_unit_test(test_a_full_row_lights_up_from_one_pixel),
+    };
+    const char *seed = getenv("EDGED_SEED");
+
+    random_state = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)clock_now_ns();
+    fprintf(stderr, "EDGED_SEED=%u\n", random_state);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
