@@ -166,7 +166,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 $(BUILD)/%.fatbin: %.cu $(BUILD)/nvcc-flags
 	@mkdir -p $(@D)
-	$(call say,NVCC)$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
+	$(if $(NVCC),$(call say,NVCC),@echo '  no nvcc: $(@F) stays empty, edged will compute on the CPU' && )$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: $(FATBINS)
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: private CFLAGS += -Wa,-I$(BUILD)/kernels
