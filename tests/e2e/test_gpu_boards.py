@@ -104,6 +104,26 @@ def test_two_cameras_with_two_views_stream_from_other_kinds_of_memory(board, wat
         assert server.camera(name)["process"]["restarts"] == 0
 
 
+@pytest.mark.parametrize("memory", ["registered", "managed"])
+def test_a_view_without_a_kernel_is_the_cpus_beside_one_of_the_gpu(board, watch, memory):
+    views = ["edges", {"name": "thin", "view": "canny", **pattern.CANNY}]
+    server = board("orin-nano", [daemon.camera(views=views, **SMALL)], settings={"memory": memory})
+    wait_on_gpu(server)
+    line = ' front: view "thin": canny has no CUDA kernel yet, the CPU computes it\n'
+    assert server.stderr().count(line) == 1, server.stderr()
+    assert "no CUDA kernel" not in server.stderr().replace(line, "")
+    watched = {
+        kind: watch(server.url(f"/front/{name}"), view=kind, size=SIZE, keep_every=10)
+        for name, kind in (("edges", "edges"), ("thin", "canny"))
+    }
+    for viewer in watched.values():
+        viewer.wait_numbers(3 * pattern.FPS)
+    for view, viewer in watched.items():
+        assert viewer.stop()
+        assert_pictures_match(viewer, view, SIZE, least=5)
+    assert server.camera()["process"]["restarts"] == 0
+
+
 @pytest.mark.parametrize(
     "fault, reason, cpu_within_s",
     [

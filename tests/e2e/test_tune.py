@@ -252,7 +252,26 @@ def test_bench_measures_stages_kernels_and_views(config, board):
     assert all(r["us"] > 0 and r["memcpy_us"] > 0 and r["bytes"] > 0 for r in rows)
 
 
-@pytest.mark.parametrize("view", ["edges", "gray", "camera"])
+def test_bench_measures_views_without_a_kernel_on_the_cpu_alone(config):
+    views = [{"view": "canny"}, {"view": "binary"}, {"view": "motion"}]
+    result = edgectl("bench", "--config", config(views=views), "--runs", "3", "--json",
+                     "--size", "64x48", fake="board=orin-nano")
+    assert result.returncode == 0, result.stderr
+    found = [(r["what"], r["name"], r["backend"], r["bytes"]) for r in json.loads(result.stdout)]
+    yuyv, gray = 64 * 48 * 2, 64 * 48
+    assert found == [
+        ("stage", "canny", "CPU", yuyv + gray),
+        ("view", "canny", "CPU", yuyv + gray),
+        ("stage", "gray", "CPU", yuyv + gray),
+        ("stage", "gradient", "CPU", 2 * gray),
+        ("stage", "threshold", "CPU", 2 * gray),
+        ("stage", "compose", "CPU", 2 * gray),
+        ("view", "binary", "CPU", yuyv + gray),
+        ("view", "motion", "CPU", yuyv + gray * 3 // 2),
+    ]
+
+
+@pytest.mark.parametrize("view", ["edges", "gray", "camera", "binary", "canny"])
 @pytest.mark.parametrize("board", ["xavier", "h200"])
 def test_the_gpu_makes_the_same_picture_as_the_cpu(tmp_path, view, board):
     picture = numpy.random.default_rng(1).integers(0, 256, (41, 67, 3), dtype=numpy.uint8)

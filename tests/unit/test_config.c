@@ -1,38 +1,8 @@
 // What good configurations become, and back to text.
-#include "config/config.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/config_text.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <string.h>
-
-// Loads text that must be free of problems, warnings included.
-static struct config *parse(const char *text)
-{
-    _cleanup_(cleanup_free) char *problem_text = NULL;
-    struct config *config = NULL;
-    size_t size;
-    FILE *problems = open_memstream(&problem_text, &size);
-
-    assert_non_null(problems);
-    assert_int_equal(config_parse(text, "test.conf", problems, &config), 0);
-    fclose(problems);
-    assert_string_equal(problem_text, "");
-    return config;
-}
-
-static char *format(const struct config *config, size_t camera)
-{
-    char *text = NULL;
-
-    assert_int_equal(config_format(config, camera, &text), 0);
-    return text;
-}
-
-static void assert_number_equal(double got, double wanted)
-{
-    assert_true(got == wanted);
-}
 
 static void test_empty_text_is_one_auto_camera_with_edges(void **state)
 {
@@ -233,141 +203,6 @@ static void test_full_lists_are_allowed(void **state)
     assert_string_equal(config->cameras[63].name, "camera63");
 }
 
-static void test_view_keys_are_set_from_text(void **state)
-{
-    struct config_view *view = NULL;
-    struct error error = {0};
-
-    (void)state;
-    assert_int_equal(config_view_new("edges", &error, &view), 0);
-    assert_string_equal(view->name, "edges");
-    assert_int_equal(config_view_set(view, "gain", "1.5", &error), 0);
-    assert_number_equal(view->gain, 1.5);
-    assert_int_equal(config_view_set(view, "gain", "2", &error), 0);
-    assert_number_equal(view->gain, 2.0);
-    assert_int_equal(config_view_set(view, "norm", "l1", &error), 0);
-    assert_int_equal(view->norm, CONFIG_NORM_L1);
-    assert_int_equal(config_view_set(view, "operator", "prewitt", &error), 0);
-    assert_int_equal(view->operator, CONFIG_OPERATOR_PREWITT);
-    assert_int_equal(config_view_set(view, "blur", "5", &error), 0);
-    assert_int_equal(view->blur, 5);
-    assert_int_equal(config_view_set(view, "blur", "3", &error), 0);
-    assert_int_equal(view->blur, 3);
-    assert_int_equal(config_view_set(view, "name", "7", &error), 0);
-    assert_string_equal(view->name, "7");
-    assert_int_equal(config_view_set(view, "bitrate_kbps", "500", &error), 0);
-    assert_int_equal(view->bitrate_kbps, 500);
-    config_view_free(view);
-}
-
-static void test_refused_view_keys_say_what_is_allowed(void **state)
-{
-    static const struct {
-        const char *key, *value, *message;
-    } refused[] = {
-        {"gain", "-1", "gain: got -1, allowed: a number from 0.01 to 100 (factor)"},
-        {"gain", "nan", "gain: got nan, allowed: a number from 0.01 to 100 (factor)"},
-        {"gain", "1x", "gain: got the string \"1x\", allowed: a number from 0.01 to 100 (factor)"},
-        {"gain", "", "gain: got the string \"\", allowed: a number from 0.01 to 100 (factor)"},
-        {"norm", "l3", "norm: got \"l3\", allowed: \"l2\", \"l1\"; did you mean \"l2\"?"},
-        {"bitrate_kbps", "99999999999999999999",
-         "bitrate_kbps: got the number 1e+20, allowed: an integer from 64 to 100000 (kbit/s)"},
-        {"blur", "4", "blur: got 4, allowed: 0, 3, 5 (pixels)"},
-        {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
-        {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
-        {"radius", "2",
-         "radius: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
-         "morphology, times, erode, low, high, codec, encoder, bitrate_kbps, keyframe_s"},
-    };
-    struct config_view *view = NULL;
-    struct error error = {0};
-
-    (void)state;
-    assert_int_equal(config_view_new("edges", &error, &view), 0);
-    for (size_t i = 0; i < ARRAY_LENGTH(refused); i++) {
-        assert_int_equal(config_view_set(view, refused[i].key, refused[i].value, &error), -EINVAL);
-        assert_string_equal(error.text, refused[i].message);
-        assert_int_equal(config_view_set(view, refused[i].key, refused[i].value, NULL), -EINVAL);
-    }
-    assert_number_equal(view->gain, 1.0);
-    config_view_free(view);
-}
-
-static void test_a_threshold_is_good_for_its_view(void **state)
-{
-    _cleanup_(cleanup_config) struct config *config =
-        parse("cameras = ( { views = ( { view = \"motion\"; }, { view = \"binary\"; },"
-              " { name = \"m\"; view = \"motion\"; threshold = 255; erode = 0; },"
-              " { name = \"o\"; view = \"binary\"; threshold = \"otsu\"; } ); } );");
-    _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
-    _cleanup_(cleanup_config) struct config *again = parse(text);
-    struct config_view *view = NULL;
-    struct error error = {0};
-
-    (void)state;
-    assert_int_equal(config->cameras[0].views[0].threshold, 25);
-    assert_int_equal(config->cameras[0].views[0].erode, 1);
-    assert_int_equal(config->cameras[0].views[1].threshold, 80);
-    assert_int_equal(config->cameras[0].views[2].threshold, 255);
-    assert_int_equal(config->cameras[0].views[2].erode, 0);
-    assert_int_equal(again->cameras[0].views[2].threshold, 255);
-    assert_int_equal(config->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
-    assert_int_equal(again->cameras[0].views[3].threshold, CONFIG_THRESHOLD_OTSU);
-    assert_int_equal(config_view_new("motion", NULL, &view), 0);
-    assert_int_equal(view->threshold, 25);
-    assert_int_equal(config_view_set(view, "threshold", "1", NULL), 0);
-    assert_int_equal(view->threshold, 1);
-    assert_int_equal(config_view_set(view, "threshold", "otsu", NULL), 0);
-    assert_int_equal(view->threshold, CONFIG_THRESHOLD_OTSU);
-    assert_int_equal(config_view_set(view, "threshold", "otzu", &error), -EINVAL);
-    assert_string_equal(error.text, "threshold: got \"otzu\", allowed: an integer from 1 to 255 "
-                                    "(gray levels) or \"otsu\"");
-    config_view_free(view);
-}
-
-static void test_gain_is_refused_for_a_gray_view(void **state)
-{
-    struct config_view *view = NULL;
-    struct error error = {0};
-
-    (void)state;
-    assert_int_equal(config_view_new("gray", &error, &view), 0);
-    assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
-    assert_string_equal(error.text,
-                        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\"");
-    config_view_free(view);
-}
-
-static void test_thresholds_of_a_canny_view_may_be_fractions_in_any_order(void **state)
-{
-    struct config_view *view = NULL;
-    struct error error = {0};
-
-    (void)state;
-    assert_int_equal(config_view_new("canny", &error, &view), 0);
-    assert_number_equal(view->low, 50);
-    assert_number_equal(view->high, 150);
-    assert_int_equal(config_view_set(view, "low", "200.5", &error), 0);
-    assert_int_equal(config_view_set(view, "high", "0", &error), 0);
-    assert_number_equal(view->low, 200.5);
-    assert_number_equal(view->high, 0);
-    assert_int_equal(config_view_set(view, "low", "-1", &error), -EINVAL);
-    assert_string_equal(error.text, "low: got -1, allowed: a number from 0 to 32767 (gradient)");
-    config_view_free(view);
-}
-
-static void test_unknown_kind_of_view_says_the_known_ones(void **state)
-{
-    struct config_view *view = NULL;
-    struct error error = {0};
-
-    (void)state;
-    assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
-    assert_null(view);
-    assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
-                                    "\"edges\", \"binary\", \"canny\", \"motion\"");
-}
-
 static void test_names_are_the_words_of_the_file(void **state)
 {
     (void)state;
@@ -392,12 +227,6 @@ int main(void)
         cmocka_unit_test(test_numbers_are_read_and_written_alike_in_every_locale),
         cmocka_unit_test(test_borders_are_allowed),
         cmocka_unit_test(test_full_lists_are_allowed),
-        cmocka_unit_test(test_view_keys_are_set_from_text),
-        cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
-        cmocka_unit_test(test_a_threshold_is_good_for_its_view),
-        cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
-        cmocka_unit_test(test_thresholds_of_a_canny_view_may_be_fractions_in_any_order),
-        cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),
         cmocka_unit_test(test_names_are_the_words_of_the_file),
     };
 

@@ -76,17 +76,27 @@ static void test_a_view_without_a_kernel_is_computed_by_the_cpu(void **state)
 
 static void test_a_stage_without_a_kernel_is_refused(void **state)
 {
-    const struct config_view settings = {.view = CONFIG_VIEW_CANNY};
-    struct error error = {0};
-    struct gpu_stage stage;
+    static const struct config_view views[] = {
+        {.view = CONFIG_VIEW_CANNY}, {.view = CONFIG_VIEW_BINARY}, {.view = CONFIG_VIEW_MOTION},
+        {
+            .view = CONFIG_VIEW_EDGES,
+            .operator= CONFIG_OPERATOR_PREWITT },
+            {.view = CONFIG_VIEW_EDGES, .blur = 5},
+        };
     struct bed bed;
 
     (void)state;
     bed_init(&bed, "board=agx-orin", CONFIG_MEMORY_REGISTERED);
-    const struct stage_setup setup = {&settings, &bed.input->layout, pixel_format_by_name("NV12")};
-    assert_int_equal(gpu_stage_init(&stage, bed.gpu, &setup, true, &error), -ENOTSUP);
-    assert_string_equal(error.text, "this view has no CUDA kernel");
-    gpu_stage_finish(&stage);
+    for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
+        const struct stage_setup setup = {&views[i], &bed.input->layout,
+                                          pixel_format_by_name("NV12")};
+        struct error error = {0};
+        struct gpu_stage stage;
+
+        assert_int_equal(gpu_stage_init(&stage, bed.gpu, &setup, true, &error), -ENOTSUP);
+        assert_string_equal(error.text, "this view has no CUDA kernel");
+        gpu_stage_finish(&stage);
+    }
     bed_finish(&bed);
 }
 
