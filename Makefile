@@ -126,7 +126,9 @@ bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
 bundle-tests: $(PROGRAMS) $(DAEMON_TESTS) ## the same with what tests/gpu/daemon_check.py drives it by
 	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --output $(BUILD)/bundle-tests.tar.gz
 
-check-bundle: bundle-tests $(FAKES) ## the bundle in an empty root; daemon_check.py without a GPU
+# Of the programs whose kernels the tests' driver plays: there need be no nvcc.
+check-bundle: $(PROGRAMS) $(FAKE_CUDA_PROGRAMS) $(DAEMON_TESTS) $(FAKES) ## a bundle in an empty root; daemon_check.py without a GPU
+	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --programs $(BUILD)/tests/fake_cuda --output $(BUILD)/bundle-check.tar.gz
 	@$(PYTEST) tests/bundle
 
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.

@@ -325,7 +325,7 @@ __device__ __forceinline__ void make_picture(const convert_cuda &p)
 
 #define DEFINE_KERNEL(source, target)                                                              \
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
-        convert_##source##_##target(convert_cuda p)                        \
+        convert_##source##_##target(convert_cuda p)                                                \
     {                                                                                              \
         make_picture<from_##source, to_##target>(p);                                               \
     }

@@ -71,8 +71,7 @@ constexpr range full = FULL, limited = LIMITED;
 } // namespace
 
 #define DEFINE_KERNEL(format, range)                                                               \
-    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
-        gray_##format##_##range(gray_cuda p)                               \
+    extern "C" __global__ void __launch_bounds__(THREADS_MAX) gray_##format##_##range(gray_cuda p) \
     {                                                                                              \
         make_picture<format, range>(p);                                                            \
     }

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build")).resolve()
-TARBALL = BUILD / "bundle-tests.tar.gz"
+TARBALL = BUILD / "bundle-check.tar.gz"
 FOLDER = "some where"
 # A new mount and process namespace: the bundle read-only, no other file, no variable.
 ENTER = """
