@@ -21,12 +21,16 @@ def edgectl(*words, cwd=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=no_gpu)
 
 
+# The stages of each view, then the view: edges, gray, camera, binary, canny, motion.
+BINARY = ["gradient", "threshold", "compose", "binary"]
+LAST = ["canny", "canny", "motion"]
 STAGES = [
-    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera"]),
-    ("NV12", ["gradient", "compose", "edges", "gray", "gray"]),
-    ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera"]),
+    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST]),
+    ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST]),
+    ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera",
+              "gray", *BINARY, *LAST]),
     ("RGB3", ["gray", "gradient", "compose", "edges", "gray", "compose", "gray", "convert",
-              "camera"]),
+              "camera", "gray", *BINARY, *LAST]),
 ]
 
 
