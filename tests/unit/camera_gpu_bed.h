@@ -4,6 +4,7 @@
 
 #include "config/config.h"
 #include "tests/unit/camera_front.h"
+#include "tests/unit/caught_stderr.h"
 #include "tests/unit/played_gpu.h"
 
 #include <errno.h>
@@ -31,28 +32,18 @@ static inline bool has_a_fault(const struct front *front)
     return front->gpu_fault[0] != 0;
 }
 
-// stderr while a test runs, as text.
-static FILE *caught;
-static int stderr_before;
-
 static inline int setup(void **state)
 {
     play_machine();
     front_before_free = NULL;
-    caught = tmpfile();
-    assert_non_null(caught);
-    fflush(stderr);
-    stderr_before = dup(2);
-    assert_int_equal(dup2(fileno(caught), 2), 2);
+    catch_stderr();
     (void)state;
     return 0;
 }
 
 static inline int teardown(void **state)
 {
-    dup2(stderr_before, 2);
-    close(stderr_before);
-    fclose(caught);
+    release_stderr();
     assert_int_equal(machine.frames_out, 0);
     sem_destroy(&machine.answer);
     (void)state;

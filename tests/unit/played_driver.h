@@ -6,6 +6,7 @@
 
 #include "daemon/camera/compute.h"
 #include "kernels/gpu_memory.h"
+#include "tests/unit/caught_stderr.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -109,30 +110,20 @@ const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memo
     return &memory->allocator;
 }
 
-// stderr, caught in a file: what the log said.
-static FILE *caught;
-static int stderr_before;
-
 static inline int setup(void **state)
 {
     memset(&driver, 0, sizeof driver);
     sem_init(&driver.entered, 0, 0);
     sem_init(&driver.answer, 0, 0);
     driver.kind = CONFIG_MEMORY_REGISTERED;
-    caught = tmpfile();
-    assert_non_null(caught);
-    fflush(stderr);
-    stderr_before = dup(2);
-    assert_int_equal(dup2(fileno(caught), 2), 2);
+    catch_stderr();
     (void)state;
     return 0;
 }
 
 static inline int teardown(void **state)
 {
-    dup2(stderr_before, 2);
-    close(stderr_before);
-    fclose(caught);
+    release_stderr();
     sem_destroy(&driver.answer);
     sem_destroy(&driver.entered);
     assert_int_equal(driver.gpus, 0);
