@@ -88,6 +88,24 @@ struct config_control {
     int value;
 };
 
+// A corner of a region, in shares of the picture's width and height, 0..1.
+struct config_point {
+    double x, y;
+};
+
+// A part of the picture in which motion is an event.
+struct config_region {
+    char *name;                   // as for views, unique in its camera
+    struct config_point *polygon; // its corners, 3 and more; none: the mask, or the whole picture
+    size_t polygon_count;
+    char *mask;        // a picture, white where the region is, scaled to the camera's; "": none
+    int threshold;     // gray levels by which a moving pixel differs from the frame before
+    int erode;         // how often what has moved loses the pixels at its rim
+    double start, end; // percent of the region's pixels that move: an event begins, is over
+    double duration_s; // motion for at least so long begins an event
+    double cooldown_s; // stillness for at least so long ends it
+};
+
 struct config_camera {
     char *name; // as for views, unique
     enum config_source source;
@@ -102,6 +120,8 @@ struct config_camera {
     size_t control_count;
     struct config_view *views;
     size_t view_count;
+    struct config_region *regions; // of motion events
+    size_t region_count;
 };
 
 // The CUDA kernels whose launch can be chosen; one group each in the group "kernels".

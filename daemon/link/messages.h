@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define LINK_VIEWS_MAX 16
+#define LINK_REGIONS_MAX 8
 #define LINK_PAYLOAD_MAX (16u << 20)
 
 enum link_type {
@@ -29,6 +30,7 @@ enum link_type {
     LINK_FATAL,       // payload: one sentence; the process ends because no retry can help
     LINK_GPU_FAULT, // payload: one sentence; the GPU is lost to this process, which has closed the
                     // camera and ends: the next one is to begin on the CPU
+    LINK_EVENT,     // payload: link_event; motion in a region began or ended
 };
 
 struct link_header {
@@ -56,6 +58,28 @@ enum link_camera_state {
     LINK_CAMERA_STATE_COUNT,
 };
 
+// Motion in one region of the picture, as it is now.
+struct link_region {
+    char name[40];
+    uint32_t moving;              // an event is under way
+    uint32_t x, y, width, height; // pixels of the camera's picture around what moves; 0: nothing
+    float share;                  // moving pixels of the region's, 0..1
+    uint64_t events;              // begun since this process was started
+};
+
+enum link_event_kind { LINK_EVENT_MOTION_STARTED, LINK_EVENT_MOTION_ENDED };
+
+struct link_event {
+    uint32_t kind;             // enum link_event_kind
+    uint32_t reserved;         // 0
+    uint64_t number;           // of the event in its region and process, from 1 on
+    int64_t started_ns;        // pts of the first moving frame
+    int64_t at_ns;             // pts of the frame that decided
+    float peak_share;          // the largest share of the event so far
+    uint32_t reserved2;        // 0
+    struct link_region region; // at that frame
+};
+
 struct link_telemetry {
     uint32_t state; // enum link_camera_state
     uint32_t width, height;
@@ -76,4 +100,5 @@ struct link_telemetry {
         uint32_t reserved;
         char encoder[24]; // "x264enc"
     } views[LINK_VIEWS_MAX];
+    struct link_region regions[LINK_REGIONS_MAX]; // unused ones have no name
 };
