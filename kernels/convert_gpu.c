@@ -5,25 +5,31 @@
 #include <ctype.h>
 #include <stdio.h>
 
-static int init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
-                bool mapped, struct error *error)
+static unsigned takes(const struct gpu_stage_setup *setup)
 {
-    char name[64];
-    int r = convert_check(setup, error);
+    return setup->first && setup->steps[0].kind == STAGE_CONVERT;
+}
 
-    (void)mapped; // no row is read twice
-    snprintf(name, sizeof name, "convert_%s_%s", setup->input->format->name, setup->output->name);
+static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
+{
+    const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
+    char name[64];
+    int r = convert_check(&conversion, error);
+
+    snprintf(name, sizeof name, "convert_%s_%s", setup->camera->format->name, setup->output->name);
     for (char *c = name; *c; c++) {
         *c = (char)tolower(*c);
     }
     return r < 0 ? r
-                 : gpu_kernel_init(&stage->kernel, gpu, stage->ops->key, name,
-                                   (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
+                 : gpu_stage_add_kernel(stage, CONFIG_KERNEL_CONVERT, name,
+                                        (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS},
+                                        error);
 }
 
-static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
-                  const struct gpu_picture *output, struct error *error)
+static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error)
 {
+    const struct gpu_picture *input = &pictures->camera, *output = &pictures->output;
     struct convert_cuda parameters = {.width = input->width, .height = input->height};
 
     for (unsigned i = 0; i < 3; i++) {
@@ -34,7 +40,9 @@ static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
         parameters.output[i] = output->planes[i].address;
         parameters.output_stride[i] = output->planes[i].stride;
     }
-    return gpu_kernel_launch(&stage->kernel, &parameters, NULL, input->width, input->height, error);
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
+                         input->width, input->height, error);
 }
 
-const struct gpu_stage_ops convert_gpu_ops = {.key = "convert", .init = init, .launch = launch};
+const struct gpu_stage_ops convert_gpu_ops = {
+    .name = "convert", .takes = takes, .init = init, .launch = launch};
