@@ -69,7 +69,7 @@ static const struct schema_key view_keys[] = {
          "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
          "at 3x3. Their strengths differ: take gain to match."},
     {"blur", SCHEMA_INTEGER, VIEW_FIELD(blur), .unit = "pixels", .choices = blur_sides,
-     .maximum = 5, .default_text = "0", .used_by = WITH_GRADIENT,
+     .maximum = 5, .default_text = "0", .used_by = WITH_GRADIENT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "The side of the square of binomial weights that smooths the picture before its "
              "gradient is measured; 0 leaves it as it is."},
     {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",

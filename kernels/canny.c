@@ -1,6 +1,7 @@
 // One pass over the frame: a gray row comes in, the row of gradients above it is done, the row of
 // candidates above that one, and what hysteresis knows at that point. A second pass over the bits
-// finishes the hysteresis, a third writes the picture. Between them lie 2 bits a pixel.
+// finishes the hysteresis, a third writes the rows. Between them lie 2 bits a pixel. So whatever
+// makes the gray rows and whatever takes the edges works on rows in the cache, too.
 //
 // The floor, in vector operations for 32 pixels with AVX-512: 12 to add columns, 34 for gradients
 // and directions; where a block of 64 has a gradient over the low threshold, 44 to compare
@@ -11,7 +12,7 @@
 #include "kernels/canny.h"
 
 #include "kernels/hysteresis.h"
-#include "kernels/stage.h"
+#include "kernels/rows.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,13 +25,11 @@
 
 struct canny_work {
     uint32_t width, height;
-    gray_row *gray; // makes gray rows; NULL: plane 0 is gray as it is
     struct suppress_limits limits;
     const struct suppress_make *make;
-    struct hysteresis *hysteresis; // owned
-    uint8_t *memory;               // owned; of the rows below
-    uint8_t *grays[RING];          // row y at y % RING, as the gradients
-    struct suppress_row rows[RING], outside;
+    struct hysteresis *hysteresis;           // owned
+    uint8_t *memory;                         // owned; of the rows below
+    struct suppress_row rows[RING], outside; // row y at y % RING
     struct suppress_columns columns;
     uint8_t pixels[256][8]; // of 8 bits
 };
@@ -54,16 +53,15 @@ static int make_rows(struct canny_work *work)
 {
     size_t blocks = SUPPRESS_BLOCKS(work->width);
     size_t slot = (LEFT + blocks * SUPPRESS_BLOCK + RIGHT) * sizeof(int32_t) + CACHE_LINE;
-    uint8_t *next = aligned_alloc(CACHE_LINE, (3 * RING + 3) * slot);
+    uint8_t *next = aligned_alloc(CACHE_LINE, (2 * RING + 3) * slot);
 
     if (!next) {
         return -ENOMEM;
     }
-    work->memory = memset(next, 0, (3 * RING + 3) * slot);
-    for (unsigned i = 0; i < RING; i++, next += 3 * slot) {
+    work->memory = memset(next, 0, (2 * RING + 3) * slot);
+    for (unsigned i = 0; i < RING; i++, next += 2 * slot) {
         work->rows[i].gradients = (int32_t *)next + LEFT;
         work->rows[i].peaks = (int32_t *)(next + slot);
-        work->grays[i] = next + 2 * slot;
     }
     work->outside.gradients = (int32_t *)next + LEFT;
     work->columns.sums = (int16_t *)(next + slot) + LEFT;
@@ -71,11 +69,11 @@ static int make_rows(struct canny_work *work)
     return 0;
 }
 
-static void make_pixels(struct canny_work *work, uint8_t flat, uint8_t edge)
+static void make_pixels(struct canny_work *work)
 {
     for (unsigned bits = 0; bits < 256; bits++) {
         for (unsigned x = 0; x < 8; x++) {
-            work->pixels[bits][x] = bits >> x & 1 ? edge : flat;
+            work->pixels[bits][x] = bits >> x & 1 ? 255 : 0;
         }
     }
 }
@@ -83,20 +81,19 @@ static void make_pixels(struct canny_work *work, uint8_t flat, uint8_t edge)
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     const struct frame_layout *input = setup->input;
-    bool limited = strcmp(setup->output->name, "NV12") == 0;
     struct canny_work *work = calloc(1, sizeof *work);
     int r;
 
     if (!work) {
         return error_set(error, -ENOMEM, "no memory for a canny view");
     }
+    stage->looks = true;
     stage->canny.work = work;
     work->width = input->width;
     work->height = input->height;
-    work->gray = input->format->luma_step == 1 ? NULL : gray_row_for(input->format);
     work->limits = canny_limits(setup->options->low, setup->options->high);
     work->make = suppress_make_best();
-    make_pixels(work, limited ? 16 : 0, limited ? 235 : 255);
+    make_pixels(work);
     r = make_rows(work);
     if (r == 0) {
         r = hysteresis_new(work->width, work->height, &work->hysteresis);
@@ -117,22 +114,10 @@ static void finish(struct stage *stage)
     }
 }
 
-// Gray row `y` of the picture, the border replicated. Where rows have to be made, row y + 1 is
-// asked for after row y, and before it is asked for none below.
-static const uint8_t *gray_at(const struct canny_work *work, const struct frame *input, int64_t y)
+// Row `y` of the picture, the border replicated.
+static const uint8_t *gray_at(const struct canny_work *work, struct row_source *source, int64_t y)
 {
-    uint32_t row = (uint32_t)(y < 0 ? 0 : y < work->height ? y : work->height - 1);
-
-    return work->gray ? work->grays[row % RING]
-                      : frame_plane(input, 0) + row * input->layout.planes[0].stride;
-}
-
-static void make_gray(const struct canny_work *work, const struct frame *input, uint32_t y)
-{
-    if (work->gray && y < work->height) {
-        work->gray(frame_plane(input, 0) + y * input->layout.planes[0].stride, work->width,
-                   work->grays[y % RING]);
-    }
+    return row_source_at(source, (uint32_t)(y < 0 ? 0 : y < work->height ? y : work->height - 1));
 }
 
 static const struct suppress_row *row_at(const struct canny_work *work, int64_t y)
@@ -148,14 +133,14 @@ static void add_candidates(const struct canny_work *work, uint32_t y)
     hysteresis_add_row(work->hysteresis, y);
 }
 
-static void find_edges(const struct canny_work *work, const struct frame *input)
+static void look(struct stage *stage, struct row_source *source)
 {
-    make_gray(work, input, 0);
+    const struct canny_work *work = stage->canny.work;
+
     for (uint32_t y = 0; y < work->height; y++) {
-        make_gray(work, input, y + 1);
-        suppress_measure(work->make, gray_at(work, input, (int64_t)y - 1), gray_at(work, input, y),
-                         gray_at(work, input, (int64_t)y + 1), work->width, &work->columns,
-                         row_at(work, y));
+        suppress_measure(work->make, gray_at(work, source, (int64_t)y - 1),
+                         gray_at(work, source, y), gray_at(work, source, (int64_t)y + 1),
+                         work->width, &work->columns, row_at(work, y));
         if (y > 0) {
             add_candidates(work, y - 1);
         }
@@ -168,7 +153,7 @@ static void find_edges(const struct canny_work *work, const struct frame *input)
 static void write_word(const struct canny_work *work, uint64_t edges, size_t width, uint8_t *output)
 {
     if (edges == 0) {
-        memset(output, work->pixels[0][0], width);
+        memset(output, 0, width);
         return;
     }
     for (; width >= 8; width -= 8, output += 8, edges >>= 8) {
@@ -177,30 +162,22 @@ static void write_word(const struct canny_work *work, uint64_t edges, size_t wid
     memcpy(output, work->pixels[edges & 255], width);
 }
 
-static void write_row(const struct canny_work *work, const uint64_t *edges, uint8_t *output)
-{
-    size_t x = 0;
-
-    for (; x + SUPPRESS_BLOCK <= work->width; x += SUPPRESS_BLOCK) {
-        write_word(work, *edges++, SUPPRESS_BLOCK, output + x);
-    }
-    if (x < work->width) {
-        write_word(work, *edges, work->width - x, output + x);
-    }
-}
-
-// What an edge is depends on the whole picture, so all of it is looked at for every slice.
-static void run_frame(const struct stage *stage, const struct frame *input, struct frame *output,
-                      uint32_t first, uint32_t end)
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
 {
     const struct canny_work *work = stage->canny.work;
+    const uint64_t *edges = hysteresis_edges(work->hysteresis, y);
+    size_t x = 0;
 
-    find_edges(work, input);
-    for (uint32_t y = first; y < end; y++) {
-        write_row(work, hysteresis_edges(work->hysteresis, y),
-                  frame_plane(output, 0) + y * output->layout.planes[0].stride);
+    (void)rows;
+    (void)scratch;
+    for (; x + SUPPRESS_BLOCK <= width; x += SUPPRESS_BLOCK) {
+        write_word(work, *edges++, SUPPRESS_BLOCK, output + x);
+    }
+    if (x < width) {
+        write_word(work, *edges, width - x, output + x);
     }
 }
 
 const struct stage_ops canny_ops = {
-    .name = "canny", .init = init, .finish = finish, .run_frame = run_frame};
+    .name = "canny", .init = init, .finish = finish, .look = look, .run_row = run_row};

@@ -12,8 +12,8 @@
 struct stage_ops;
 struct canny_work;
 
-// A frame stage for gray pictures; writes plane 0 alone. It works in memory of its own, so that one
-// thread at a time may run it.
+// A row stage that looks first. It works in memory of its own, so that one thread at a time may
+// look.
 struct canny {
     struct canny_work *work; // owned
 };

@@ -12,22 +12,16 @@
 #define TABLES 4
 
 struct otsu {
-    struct rows *rows; // owned
-    uint8_t *picture;  // owned
+    uint8_t *picture; // owned
     size_t stride;
     uint32_t width, height;
+    const uint8_t *rows; // not owned: row 0 of what was looked at
+    size_t rows_stride;
 };
 
-static void cleanup_otsu(struct otsu **otsu)
+int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu)
 {
-    otsu_free(*otsu);
-}
-
-int otsu_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
-             struct otsu **ret_otsu)
-{
-    _cleanup_(cleanup_otsu) struct otsu *otsu = calloc(1, sizeof *otsu);
-    int r;
+    struct otsu *otsu = calloc(1, sizeof *otsu);
 
     if (!otsu) {
         return -ENOMEM;
@@ -37,19 +31,16 @@ int otsu_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
     otsu->stride = ((size_t)width + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     otsu->picture = aligned_alloc(CACHE_LINE, otsu->stride * height);
     if (!otsu->picture) {
+        free(otsu);
         return -ENOMEM;
     }
-    r = rows_new(stages, count, width, height, &otsu->rows);
-    if (r == 0) {
-        *ret_otsu = TAKE(otsu);
-    }
-    return r;
+    *ret_otsu = otsu;
+    return 0;
 }
 
 void otsu_free(struct otsu *otsu)
 {
     if (otsu) {
-        rows_free(otsu->rows);
         free(otsu->picture);
         free(otsu);
     }
@@ -102,21 +93,29 @@ uint8_t otsu_level(const uint32_t histogram[256])
     return (uint8_t)(best + 1);
 }
 
-uint8_t otsu_run(struct otsu *otsu, const uint8_t *input, size_t input_stride,
-                 const uint8_t **ret_picture, size_t *ret_stride)
+uint8_t otsu_look(struct otsu *otsu, struct row_source *source)
 {
     uint32_t tables[TABLES][256] = {{0}};
 
-    rows_run(otsu->rows, input, input_stride, otsu->picture, otsu->stride, 0, otsu->height);
+    otsu->rows = source->rows ? otsu->picture : source->plane;
+    otsu->rows_stride = source->rows ? otsu->stride : source->stride;
     for (uint32_t y = 0; y < otsu->height; y++) {
-        count_row(otsu->picture + y * otsu->stride, otsu->width, tables);
+        const uint8_t *row = row_source_at(source, y);
+
+        if (source->rows) {
+            memcpy(otsu->picture + y * otsu->stride, row, otsu->width);
+        }
+        count_row(row, otsu->width, tables);
     }
     for (unsigned i = 0; i < 256; i++) {
         for (unsigned k = 1; k < TABLES; k++) {
             tables[0][i] += tables[k][i];
         }
     }
-    *ret_picture = otsu->picture;
-    *ret_stride = otsu->stride;
     return otsu_level(tables[0]);
+}
+
+const uint8_t *otsu_row(const struct otsu *otsu, uint32_t y)
+{
+    return otsu->rows + y * otsu->rows_stride;
 }

@@ -95,14 +95,19 @@ static void plan_gray(struct planning *planning)
     }
 }
 
-static void add_gradient(struct planning *planning)
+static void add_smooth_gray(struct planning *planning)
 {
-    planning->plan.format = planning->exact ? "GREY" : "NV12";
-    planning->plan.computed = true;
     add_gray(planning);
     if (planning->settings->blur != 0) {
         add(planning, STAGE_BLUR);
     }
+}
+
+static void add_gradient(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "GREY" : "NV12";
+    planning->plan.computed = true;
+    add_smooth_gray(planning);
     add(planning, STAGE_GRADIENT);
 }
 
@@ -130,7 +135,7 @@ static void plan_canny(struct planning *planning)
 {
     planning->plan.format = planning->exact ? "GREY" : "NV12";
     planning->plan.computed = true;
-    add_gray(planning);
+    add_smooth_gray(planning);
     add(planning, STAGE_CANNY);
 }
 

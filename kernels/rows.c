@@ -36,8 +36,9 @@ static size_t scratch_bytes(const struct lane *lane, uint32_t width)
     return ops->scratch_bytes ? align_up(ops->scratch_bytes(width)) : 0;
 }
 
-int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
-             struct rows **ret_rows)
+// The last lane keeps `kept` rows; 0: it writes a plane.
+static int make(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
+                uint32_t kept, struct rows **ret_rows)
 {
     struct rows *rows = calloc(1, sizeof *rows);
     size_t size = 0;
@@ -53,7 +54,7 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
         struct lane *lane = &rows->lanes[i];
 
         lane->stage = &stages[i];
-        lane->ring_rows = i + 1 < count ? 2 * stages[i + 1].radius + 1 : 0;
+        lane->ring_rows = i + 1 < count ? 2 * stages[i + 1].radius + 1 : kept;
         lane->ring_stride = align_up(width);
         size += lane->ring_rows * lane->ring_stride + scratch_bytes(lane, width);
     }
@@ -71,6 +72,18 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
     }
     *ret_rows = rows;
     return 0;
+}
+
+int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
+             struct rows **ret_rows)
+{
+    return make(stages, count, width, height, 0, ret_rows);
+}
+
+int rows_new_source(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
+                    struct rows **ret_rows)
+{
+    return make(stages, count, width, height, ROWS_KEPT, ret_rows);
 }
 
 void rows_free(struct rows *rows)
@@ -137,5 +150,34 @@ void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint
     }
     if (first < end) {
         advance(rows, rows->count - 1, end - 1);
+    }
+}
+
+void rows_begin(struct rows *rows, const uint8_t *input, size_t input_stride)
+{
+    rows->input = input;
+    rows->input_stride = input_stride;
+    for (unsigned i = 0; i < rows->count; i++) {
+        rows->lanes[i].next = 0;
+    }
+}
+
+const uint8_t *row_source_at(struct row_source *source, uint32_t y)
+{
+    struct rows *rows = source->rows;
+
+    if (!rows) {
+        return source->plane + y * source->stride;
+    }
+    if (rows->lanes[rows->count - 1].next <= y) {
+        advance(rows, rows->count - 1, y);
+    }
+    return lane_row(&rows->lanes[rows->count - 1], y);
+}
+
+void row_source_rewind(struct row_source *source)
+{
+    if (source->rows) {
+        rows_begin(source->rows, source->rows->input, source->rows->input_stride);
     }
 }

@@ -11,6 +11,11 @@ static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
     [STAGE_CANNY] = &canny_ops,
 };
 
+const char *stage_kind_name(enum stage_kind kind)
+{
+    return table[kind]->name;
+}
+
 int stage_init(struct stage *stage, enum stage_kind kind, const struct stage_setup *setup,
                struct error *error)
 {

@@ -2,10 +2,11 @@
 //
 // A row stage computes one output row from 2 * radius + 1 input rows and nothing else, so the view
 // runner streams rows through a chain of them while they are in the cache, and any slice of rows
-// can be computed by itself. A frame stage sees the whole input frame. All rows are 8 bit; where a
-// stage's row is its input's plane 0 in place, no row is copied.
-// A stage is const while it runs: what changes with every frame changes in begin(), what changes
-// with every row lives in the scratch memory the runner provides, one for each runner.
+// can be computed by itself. Some have to look at all rows of their input before they can make the
+// first of theirs. A frame stage sees the whole input frame. All rows are 8 bit; where a stage's
+// row is its input's plane 0 in place, no row is copied. A stage is const while it runs: what
+// changes with every frame changes in begin(), what changes with every row lives in the scratch
+// memory the runner provides, one for each runner.
 #pragma once
 
 #include "capture/frame.h"
@@ -23,6 +24,7 @@
 #define STAGE_RADIUS_MAX 8
 
 struct stage;
+struct row_source;
 
 enum stage_kind {
     STAGE_GRAY,       // plane 0 of any format to gray rows
@@ -35,7 +37,7 @@ enum stage_kind {
     STAGE_DILATE,     // larger bright shapes
     STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
-    STAGE_CANNY,      // frame stage: any format to thin edges, in the range of the output
+    STAGE_CANNY,      // gray rows to thin edges, 0 and 255
     STAGE_KIND_COUNT,
 };
 
@@ -68,6 +70,10 @@ struct stage_ops {
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
     // one the last stage writes. NULL: nothing to do.
     void (*begin)(struct stage *stage, const struct frame *input, struct frame *output);
+    // Row stage with `looks` set. Called once a frame, after begin() and before its first row, with
+    // the rows that run_row() is not given then; they stay where they are until its last row if
+    // they are those of a plane.
+    void (*look)(struct stage *stage, struct row_source *source);
     // Row stage. rows[0..2 * radius], the middle one at the height `y` of the output row. `width`
     // in pixels, >= 1. Writes exactly `width` bytes of `output`; as the last stage, one row of the
     // output frame's plane 0.
@@ -84,6 +90,7 @@ struct stage {
     // Row stage: rows of input needed above and below, at most STAGE_RADIUS_MAX; the runner
     // replicates the border.
     unsigned radius;
+    bool looks; // set by init: there is no row before look()
     union {
         struct gray gray;
         struct blur blur;
@@ -96,6 +103,9 @@ struct stage {
         struct canny canny;
     };
 };
+
+// "gray", "blur": for status and benchmarks.
+const char *stage_kind_name(enum stage_kind kind);
 
 // Makes a stage of `kind`. Errors of its init. End it with stage_finish().
 int stage_init(struct stage *stage, enum stage_kind kind, const struct stage_setup *setup,

@@ -1,5 +1,6 @@
 #include "kernels/threshold.h"
 
+#include "kernels/otsu.h"
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
@@ -14,17 +15,36 @@ static void threshold_row(const uint8_t *restrict gray, uint8_t level, size_t wi
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    (void)error;
+    const struct frame_layout *input = setup->input;
+    int r = 0;
+
     stage->threshold.level = (uint8_t)setup->options->threshold;
-    return 0;
+    if (setup->options->threshold == CONFIG_THRESHOLD_OTSU) {
+        stage->looks = true;
+        r = otsu_new(input->width, input->height, &stage->threshold.otsu);
+    }
+    return r < 0 ? error_set(error, r, "no memory for the histogram's picture") : 0;
+}
+
+static void finish(struct stage *stage)
+{
+    otsu_free(stage->threshold.otsu);
+}
+
+static void look(struct stage *stage, struct row_source *source)
+{
+    stage->threshold.level = otsu_look(stage->threshold.otsu, source);
 }
 
 static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                     uint32_t width, void *scratch, uint8_t *output)
 {
-    (void)y;
+    const struct threshold *threshold = &stage->threshold;
+
     (void)scratch;
-    threshold_row(rows[0], stage->threshold.level, width, output);
+    threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : rows[0], threshold->level, width,
+                  output);
 }
 
-const struct stage_ops threshold_ops = {.name = "threshold", .init = init, .run_row = run_row};
+const struct stage_ops threshold_ops = {
+    .name = "threshold", .init = init, .finish = finish, .look = look, .run_row = run_row};

@@ -5,10 +5,13 @@
 
 #include <stdint.h>
 
+struct otsu;
 struct stage_ops;
 
 struct threshold {
-    uint8_t level; // with an automatic threshold, of the frame that is computed (otsu.h)
+    uint8_t level;
+    struct otsu *otsu; // owned; finds the level of each frame, for which the stage looks first;
+                       // NULL: it is fixed
 };
 
 extern const struct stage_ops threshold_ops;

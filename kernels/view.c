@@ -1,14 +1,12 @@
-// A view is a plan made once (which stages, in which output) and a run that only computes.
+// A view is a plan made once (which stages, in which output) and a run that only computes: on the
+// CPU a chain of stages, on a GPU a pipeline of launches (view_gpu.c).
 //
 // Gray pictures are row stages over plane 0: the camera's luma in place, or gray rows made from it,
 // then the view's own stages, then the mapping to limited range if the picture is computed. Colour
 // pictures are one frame stage, or nothing at all where the camera delivers what the viewer wants.
-// On a GPU the same plan is one launch (view_gpu.c).
 #include "kernels/view.h"
 
-#include "kernels/otsu.h"
-#include "kernels/plan.h"
-#include "kernels/rows.h"
+#include "kernels/chain.h"
 #include "kernels/view_gpu.h"
 
 #include <errno.h>
@@ -20,13 +18,9 @@
 
 struct view {
     struct frame_layout output;
-    bool passes_through;                 // the output is the input, and nothing below is there
-    struct stage stages[PLAN_STEPS_MAX]; // row stages, or one frame stage
-    unsigned stage_count;
-    unsigned automatic;        // the stage with an automatic threshold; 0: there is none
-    struct otsu *otsu;         // owned; the stages before that one; else NULL
-    struct rows *rows;         // owned; the stages from there on; NULL with a frame stage
-    struct view_gpu *gpu;      // owned; computes instead of stages and rows
+    bool passes_through;       // the output is the input, and nothing below is there
+    struct chain *chain;       // owned
+    struct view_gpu *gpu;      // owned; computes instead of the chain
     struct frame_pool *frames; // owned reference
     char backend[16];
 };
@@ -44,53 +38,6 @@ static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         frame_unref(frames[i]);
     }
-}
-
-// The stage whose threshold each frame decides, behind those of the first pass; 0: there is none.
-static unsigned automatic_stage(const struct plan *plan)
-{
-    int i = plan_find(plan, STAGE_THRESHOLD);
-
-    return i > 0 && plan->steps[i].options.threshold == CONFIG_THRESHOLD_OTSU ? (unsigned)i : 0;
-}
-
-static int make_rows(struct view *view, struct error *error)
-{
-    uint32_t width = view->output.width, height = view->output.height;
-    unsigned first = view->automatic;
-    int r = first > 0 ? otsu_new(view->stages, first, width, height, &view->otsu) : 0;
-
-    if (r == 0) {
-        r = rows_new(view->stages + first, view->stage_count - first, width, height, &view->rows);
-    }
-    return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
-}
-
-static int make_stage(struct view *view, const struct plan_step *step, struct stage_setup *setup,
-                      struct error *error)
-{
-    setup->options = &step->options;
-    return stage_init(&view->stages[view->stage_count++], step->kind, setup, error);
-}
-
-// The row stages, and the rows between them; or the one frame stage: Canny's makes its own gray and
-// range.
-static int make_stages(struct view *view, const struct plan *plan, struct stage_setup *setup,
-                       struct error *error)
-{
-    int canny = plan_find(plan, STAGE_CANNY), r = 0;
-
-    if (canny >= 0) {
-        return make_stage(view, &plan->steps[canny], setup, error);
-    }
-    for (unsigned i = 0; i < plan->count && r == 0; i++) {
-        r = make_stage(view, &plan->steps[i], setup, error);
-    }
-    if (r < 0 || view->stages[0].ops->run_frame) {
-        return r;
-    }
-    view->automatic = automatic_stage(plan);
-    return make_rows(view, error);
 }
 
 static int make_frames(struct view *view, const struct plan *plan, const struct view_setup *setup,
@@ -139,7 +86,7 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
         view->output.range = input->range;
     }
     r = gpu ? view_gpu_new(setup, &plan, error, &view->gpu)
-            : make_stages(view, &plan, &stages, error);
+            : chain_new(plan.steps, plan.count, &stages, error, &view->chain);
     if (r == 0) {
         r = make_frames(view, &plan, setup, error);
     }
@@ -155,26 +102,9 @@ void view_free(struct view *view)
         return;
     }
     view_gpu_free(view->gpu);
-    otsu_free(view->otsu);
-    rows_free(view->rows);
+    chain_free(view->chain);
     frame_pool_unref(view->frames);
-    while (view->stage_count > 0) {
-        stage_finish(&view->stages[--view->stage_count]);
-    }
     free(view);
-}
-
-static void compute_rows(struct view *view, const struct frame *input, struct frame *output)
-{
-    const uint8_t *plane = frame_plane(input, 0);
-    size_t stride = input->layout.planes[0].stride;
-
-    if (view->otsu) {
-        view->stages[view->automatic].threshold.level =
-            otsu_run(view->otsu, plane, stride, &plane, &stride);
-    }
-    rows_run(view->rows, plane, stride, frame_plane(output, 0), output->layout.planes[0].stride, 0,
-             output->layout.height);
 }
 
 static int compute(struct view *view, struct frame *input, struct frame *output,
@@ -183,16 +113,8 @@ static int compute(struct view *view, struct frame *input, struct frame *output,
     if (view->gpu) {
         return view_gpu_run(view->gpu, input, output, error);
     }
-    for (unsigned i = 0; i < view->stage_count; i++) {
-        if (view->stages[i].ops->begin) {
-            view->stages[i].ops->begin(&view->stages[i], input, output);
-        }
-    }
-    if (view->rows) {
-        compute_rows(view, input, output);
-    } else {
-        view->stages[0].ops->run_frame(&view->stages[0], input, output, 0, output->layout.height);
-    }
+    chain_run(view->chain, frame_plane(input, 0), input->layout.planes[0].stride,
+              frame_plane(output, 0), output->layout.planes[0].stride, input, output);
     return 0;
 }
 

@@ -2,16 +2,15 @@
 #include "daemon/ctl/gpu_rig.h"
 #include "daemon/ctl/subject.h"
 #include "daemon/ctl/turns.h"
-#include "kernels/plan.h"
-#include "kernels/rows.h"
+#include "kernels/chain.h"
 
 #include <errno.h>
 #include <string.h>
 
 // One stage or the whole view, and copies beside it.
 struct work {
-    struct stage stage;
-    struct rows *rows;    // owned; NULL: a frame stage, or a view
+    enum stage_kind kind; // of a stage
+    struct chain *chain;  // owned, of that stage alone; NULL: a view
     struct view *view;    // owned; NULL: a stage
     struct frame *input;  // owned reference
     struct frame *output; // owned reference; of a stage
@@ -44,13 +43,10 @@ static int run_work(void *context, struct error *error, double *ret_us)
 
     if (work->view) {
         r = view_run(work->view, work->input, error, &output);
-    } else if (work->rows) {
-        rows_run(work->rows, frame_plane(work->input, 0), work->input->layout.planes[0].stride,
-                 frame_plane(work->output, 0), work->output->layout.planes[0].stride, 0,
-                 work->output->layout.height);
     } else {
-        work->stage.ops->run_frame(&work->stage, work->input, work->output, 0,
-                                   work->output->layout.height);
+        chain_run(work->chain, frame_plane(work->input, 0), work->input->layout.planes[0].stride,
+                  frame_plane(work->output, 0), work->output->layout.planes[0].stride, work->input,
+                  work->output);
     }
     *ret_us = (double)(clock_now_ns() - start) / NS_PER_US;
     return r;
@@ -71,8 +67,7 @@ static int run_copy(void *context, struct error *error, double *ret_us)
 static void work_finish(struct work *work)
 {
     view_free(work->view);
-    rows_free(work->rows);
-    stage_finish(&work->stage);
+    chain_free(work->chain);
     frame_unref(work->input);
     frame_unref(work->output);
 }
@@ -80,9 +75,9 @@ static void work_finish(struct work *work)
 static int work_init_stage(struct work *work, const struct plan_step *step,
                            const struct bench_request *request, struct error *error)
 {
-    bool frame = step->kind == STAGE_CONVERT || step->kind == STAGE_CANNY;
+    bool frame = step->kind == STAGE_CONVERT;
     struct frame_layout gray, input, output;
-    struct stage_setup setup = {&step->options, &input, pixel_format_by_name("NV12")};
+    struct stage_setup setup = {.input = &input, .output = pixel_format_by_name("NV12")};
     int r;
 
     frame_layout_init(&gray, pixel_format_by_name("GREY"), request->input->width,
@@ -92,15 +87,13 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     output = frame ? output : gray;
     work->bytes = view_bytes(step->kind == STAGE_CONVERT ? CONFIG_VIEW_CAMERA : CONFIG_VIEW_GRAY,
                              &input, &output);
-    r = stage_init(&work->stage, step->kind, &setup, error);
+    work->kind = step->kind;
+    r = chain_new(step, 1, &setup, error, &work->chain);
     if (r == 0) {
         r = make_frame(&input, error, &work->input);
     }
     if (r == 0) {
         r = make_frame(&output, error, &work->output);
-    }
-    if (r == 0 && !frame) {
-        r = rows_new(&work->stage, 1, gray.width, gray.height, &work->rows);
     }
     return r;
 }
@@ -124,16 +117,11 @@ static int work_init_view(struct work *work, const struct bench_request *request
     return make_frame(request->input, error, &work->input);
 }
 
-// None of motion, whose stages are of one frame after the other. Canny's makes its own gray.
+// None of motion, whose stages are of one frame after the other.
 static size_t list_stages(const struct bench_request *request, struct plan_step *ret_steps)
 {
     const struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
-    int canny = plan_find(&plan, STAGE_CANNY);
 
-    if (canny >= 0) {
-        ret_steps[0] = plan.steps[canny];
-        return 1;
-    }
     if (plan_find(&plan, STAGE_DIFFERENCE) >= 0) {
         return 0;
     }
@@ -146,7 +134,7 @@ static void add_rows(const struct bench_request *request, const struct work *wor
 {
     for (size_t i = 0; i < count; i++) {
         struct bench_row *row = &rows->rows[rows->count];
-        const char *name = works[i].view ? request->view->name : works[i].stage.ops->name;
+        const char *name = works[i].view ? request->view->name : stage_kind_name(works[i].kind);
 
         if (timed[2 * i].samples.count == 0 || rows->count == BENCH_ROWS_MAX) {
             continue;

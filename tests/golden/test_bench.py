@@ -23,14 +23,14 @@ def edgectl(*words, cwd=None):
 
 # The stages of each view, then the view: edges, gray, camera, binary, canny, motion.
 BINARY = ["gradient", "threshold", "compose", "binary"]
-LAST = ["canny", "canny", "motion"]
+LAST = ["canny", "compose", "canny", "motion"]
 STAGES = [
     ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST]),
     ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST]),
     ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera",
-              "gray", *BINARY, *LAST]),
+              "gray", *BINARY, "gray", *LAST]),
     ("RGB3", ["gray", "gradient", "compose", "edges", "gray", "compose", "gray", "convert",
-              "camera", "gray", *BINARY, *LAST]),
+              "camera", "gray", *BINARY, "gray", *LAST]),
 ]
 
 

@@ -35,6 +35,15 @@ def test_a_colour_picture_is_turned_gray_first(process, tmp_path):
     assert_equal(got, oracle.canny(oracle.gray(bgr), 50, 150))
 
 
+@pytest.mark.parametrize("blur", [3, 5])
+def test_a_blur_before_it_is_opencvs(process, tmp_path, blur):
+    bgr = oracle.picture("chelsea.png")
+    expected = oracle.canny(oracle.blurred(oracle.gray(bgr), blur), 20, 60)
+    got = compute(process, tmp_path, bgr, *options(20, 60), "--set", f"blur={blur}")
+    assert_equal(got, expected)
+    assert (expected != oracle.canny(oracle.gray(bgr), 20, 60)).any()
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: "x".join(map(str, size)))
 def test_noise_of_every_size_gives_the_same_edges(process, tmp_path, size):
     width, height = size
@@ -69,9 +78,10 @@ def test_random_pictures_and_thresholds_equal_opencv(process, tmp_path):
         low, high = map(float, chance.uniform(0, chance.choice([10, 300, 1500]), 2))
         if chance.integers(2):
             low, high = round(low), round(high)
-        print(f"{width}x{height} low={low} high={high}")
-        got = compute(process, tmp_path, image, *options(low, high))
-        assert_equal(got, oracle.canny(image, low, high))
+        blur = int(chance.choice([0, 0, 3, 5]))
+        print(f"{width}x{height} low={low} high={high} blur={blur}")
+        got = compute(process, tmp_path, image, *options(low, high), "--set", f"blur={blur}")
+        assert_equal(got, oracle.canny(oracle.blurred(image, blur), low, high))
 
 
 def test_a_spiral_hangs_on_its_one_strong_end(process, tmp_path):
