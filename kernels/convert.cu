@@ -74,7 +74,20 @@ __device__ __forceinline__ void load_luma(const convert_cuda &p, uint32_t x, uin
 }
 
 struct from_grey {
-    static constexpr int ALIGN = 8, CHROMA_ALIGN = 1;
+    static constexpr int BYTES = 1, ALIGN = 8, CHROMA_ALIGN = 1;
+
+    // Pixel `i` of those loaded, red in the lowest byte.
+    static __device__ __forceinline__ uint32_t rgb_of(const uint32_t (&raw)[WORDS], int i)
+    {
+        return __byte_perm(raw[i / 4], 0, 0x4000 | i % 4 * 0x111);
+    }
+
+    template <bool VECTOR>
+    static __device__ __forceinline__ void load_pixels(const convert_cuda &p, uint32_t x,
+                                                       uint32_t y, uint32_t (&raw)[WORDS])
+    {
+        load_row<VECTOR, ALIGN>(p, 0, x, y, p.height, p.width - x, raw);
+    }
 
     template <bool VECTOR>
     static __device__ __forceinline__ void load(const convert_cuda &p, uint32_t x, uint32_t y,
@@ -205,6 +218,12 @@ template <int STEP, bool BLUE> struct from_rgb {
                20;
     }
 
+    // Pixel `i` of those loaded, red in the lowest byte.
+    static __device__ __forceinline__ uint32_t rgb_of(const uint32_t (&raw)[STEP * WORDS], int i)
+    {
+        return __byte_perm(rgb_pixel<STEP>(raw, i), 0, BLUE ? 0x4012 : 0x4210);
+    }
+
     template <bool VECTOR>
     static __device__ __forceinline__ void load_pixels(const convert_cuda &p, uint32_t x,
                                                        uint32_t y, uint32_t (&raw)[STEP * WORDS])
@@ -286,7 +305,7 @@ struct to_rgb3 {
             source::template load_pixels<VECTOR>(p, x, y + i, raw);
 #pragma unroll
             for (int k = 0; k < PIXELS; k++) {
-                pixels[k] = __byte_perm(rgb_pixel<STEP>(raw, k), 0, 0x4012);
+                pixels[k] = source::rgb_of(raw, k);
             }
 #pragma unroll
             for (int k = 0; k < WORDS; k++) {
