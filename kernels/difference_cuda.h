@@ -7,26 +7,17 @@
 #define DIFFERENCE_CUDA_ROWS 4
 
 struct difference_cuda {
-    uint64_t input;    // device address of plane 0
+    uint64_t input;    // device address of a plane of gray
     uint64_t previous; // gray of the frame before; 0: there was none
     uint64_t current;  // gray of this frame, to be written; as `previous` with `plane_stride`
-    uint64_t output;   // bits: a bit a pixel, 8 of them a byte, the first lowest; else 8 bits each
-    uint64_t copy;     // gray once more; 0: nowhere. Bits of planar input alone
-    uint32_t input_stride, plane_stride, output_stride, copy_stride; // bytes
-    uint32_t width, height;                                          // pixels, 1 and up
-    uint32_t threshold;                                              // 0..255; not for measure
+    uint64_t output;   // a byte a pixel
+    uint32_t input_stride, plane_stride, output_stride; // bytes
+    uint32_t width, height;                             // pixels, 1 and up
+    uint32_t threshold;                                 // 0..255; not for measure
 };
 
-// One kernel for each input layout that makes bits, named difference_<layout>_bits, and of planar
-// input those that make bytes: mask and measure, in full and limited range.
-#define DIFFERENCE_CUDA_BITS(X)                                                                    \
-    X(planar)                                                                                      \
-    X(yuyv)                                                                                        \
-    X(uyvy)                                                                                        \
-    X(rgb3)                                                                                        \
-    X(bgr3)                                                                                        \
-    X(xr24)
-#define DIFFERENCE_CUDA_BYTES(X)                                                                   \
+// One kernel for each result and range, named difference_<result>_<range>.
+#define DIFFERENCE_CUDA_KERNELS(X)                                                                 \
     X(mask, full)                                                                                  \
     X(mask, limited)                                                                               \
     X(measure, full)                                                                               \

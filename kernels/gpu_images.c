@@ -18,6 +18,7 @@ IMAGE(gradient)
 IMAGE(gray)
 IMAGE(gpu_probe)
 IMAGE(mark)
+IMAGE(motion)
 
 const struct gpu_image *gpu_image_at(size_t index)
 {
@@ -28,6 +29,7 @@ const struct gpu_image *gpu_image_at(size_t index)
         {"gray", gpu_image_gray, gpu_image_gray_end},
         {"gpu_probe", gpu_image_gpu_probe, gpu_image_gpu_probe_end},
         {"mark", gpu_image_mark, gpu_image_mark_end},
+        {"motion", gpu_image_motion, gpu_image_motion_end},
     };
 
     return index < sizeof images / sizeof images[0] ? &images[index] : NULL;

@@ -86,8 +86,7 @@ __device__ __forceinline__ void load_bytes_as_bits(const mark_cuda &p, uint32_t 
         } else {
             load_bytes<false, 8>(at, p.width - x, words);
         }
-        rows[i] = (words[0] & 0x01010101) * 0x01020408 >> 24 |
-                  (words[1] & 0x01010101) * 0x01020408 >> 24 << 4;
+        rows[i] = bits_of(words[0]) | bits_of(words[1]) << 4;
     }
 }
 

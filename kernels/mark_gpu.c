@@ -1,11 +1,10 @@
-// A mask into the red channel on the GPU: the camera's picture by convert.cu, or copied by gray.cu
-// where it has the output's format, then mark.cu.
+// A mask of bytes into the red channel on the GPU: the camera's picture by convert.cu, or copied by
+// gray.cu where it has the output's format already, then mark.cu.
 #include "kernels/mark_gpu.h"
 
-#include "kernels/convert_cuda.h"
+#include "kernels/convert_gpu.h"
 #include "kernels/gray_cuda.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,110 +29,23 @@ static struct mark_cuda constants(const struct mark_space *space)
     };
 }
 
-static int add_picture(struct mark_gpu *mark, struct gpu_stage *stage,
-                       const struct gpu_stage_setup *setup, struct error *error)
-{
-    const struct pixel_format *input = setup->camera->format;
-    char name[64];
-
-    mark->picture = stage->kernel_count;
-    mark->copies = strcmp(input->name, setup->output->name) == 0;
-    if (mark->copies) {
-        return gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY, "gray_planar_full",
-                                    (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error);
-    }
-    snprintf(name, sizeof name, "convert_%s_%s", input->name, setup->output->name);
-    for (char *c = name; *c; c++) {
-        *c = (char)tolower(*c);
-    }
-    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_CONVERT, name,
-                                (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
-}
-
 int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
                   const struct gpu_stage_setup *setup, bool bits, struct error *error)
 {
     const struct pixel_format *input = setup->camera->format;
-    const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
     bool rgb = input->luma_step == 0;
     char name[64];
-    int r = convert_init(&(struct convert){0}, &conversion, error);
 
-    if (r == 0) {
-        r = add_picture(mark, stage, setup, error);
-    }
-    if (r < 0) {
-        return r;
-    }
     mark->parameters = constants(
         !rgb && setup->camera->range == FRAME_RANGE_FULL ? &mark_space_full : &mark_space_limited);
     mark->parameters.input_step = input->planes[0].bytes;
     mark->parameters.blue_first = strcmp(input->name, "RGB3") != 0;
-    mark->paint = stage->kernel_count;
+    mark->kernel = stage->kernel_count;
     snprintf(name, sizeof name, "mark_%s_%s",
              setup->output->luma_step == 0 ? "rgb3" : (rgb ? "rgb" : "yuv"),
              bits ? "bits" : "bytes");
     return gpu_stage_add_kernel(stage, CONFIG_KERNEL_MARK, name,
                                 (struct gpu_tile){TILE_CUDA_PIXELS, MARK_CUDA_ROWS}, error);
-}
-
-// Plane `plane` of the camera's picture as it is, its bytes taken for pixels.
-static int copy_plane(const struct mark_gpu *mark, struct gpu_stage *stage,
-                      const struct gpu_pictures *pictures, unsigned plane, struct gpu_chain *chain,
-                      struct error *error)
-{
-    const struct gpu_picture *input = &pictures->camera, *output = &pictures->output;
-    bool chroma = plane == 1, rgb = mark->parameters.input_step == 3;
-    struct gray_cuda parameters = {
-        .input = input->planes[plane].address,
-        .output = output->planes[plane].address,
-        .input_stride = input->planes[plane].stride,
-        .output_stride = output->planes[plane].stride,
-        .width = chroma ? (input->width + 1) / 2 * 2
-                 : rgb  ? 3 * input->width
-                        : input->width,
-        .height = chroma ? (input->height + 1) / 2 : input->height,
-    };
-
-    return gpu_chain_add(chain, &stage->kernels[mark->picture], &parameters, sizeof parameters,
-                         NULL, parameters.width, parameters.height, error);
-}
-
-static int convert(const struct mark_gpu *mark, struct gpu_stage *stage,
-                   const struct gpu_pictures *pictures, struct gpu_chain *chain,
-                   struct error *error)
-{
-    const struct gpu_picture *input = &pictures->camera, *output = &pictures->output;
-    struct convert_cuda parameters = {.width = input->width, .height = input->height};
-
-    for (unsigned i = 0; i < 3; i++) {
-        parameters.input[i] = input->planes[i].address;
-        parameters.input_stride[i] = input->planes[i].stride;
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        parameters.output[i] = output->planes[i].address;
-        parameters.output_stride[i] = output->planes[i].stride;
-    }
-    return gpu_chain_add(chain, &stage->kernels[mark->picture], &parameters, sizeof parameters,
-                         NULL, input->width, input->height, error);
-}
-
-static int make_picture(const struct mark_gpu *mark, struct gpu_stage *stage,
-                        const struct gpu_pictures *pictures, bool luma_done,
-                        struct gpu_chain *chain, struct error *error)
-{
-    int r = 0;
-
-    if (!mark->copies) {
-        return convert(mark, stage, pictures, chain, error);
-    }
-    if (!luma_done) {
-        r = copy_plane(mark, stage, pictures, 0, chain, error);
-    }
-    if (r == 0 && pictures->output.planes[1].address) {
-        r = copy_plane(mark, stage, pictures, 1, chain, error);
-    }
-    return r;
 }
 
 int mark_gpu_launch(const struct mark_gpu *mark, struct gpu_stage *stage,
@@ -142,11 +54,7 @@ int mark_gpu_launch(const struct mark_gpu *mark, struct gpu_stage *stage,
 {
     const struct gpu_picture *input = &pictures->camera, *output = &pictures->output;
     struct mark_cuda parameters = mark->parameters;
-    int r = make_picture(mark, stage, pictures, mask->luma_done, chain, error);
 
-    if (r < 0) {
-        return r;
-    }
     parameters.mask = mask->address;
     parameters.mask_stride = mask->stride;
     parameters.erode = mask->erode;
@@ -158,9 +66,15 @@ int mark_gpu_launch(const struct mark_gpu *mark, struct gpu_stage *stage,
     }
     parameters.width = input->width;
     parameters.height = input->height;
-    return gpu_chain_add(chain, &stage->kernels[mark->paint], &parameters, sizeof parameters, NULL,
+    return gpu_chain_add(chain, &stage->kernels[mark->kernel], &parameters, sizeof parameters, NULL,
                          input->width, input->height, error);
 }
+
+// The stage: kernel 0 makes the picture.
+struct state {
+    bool copies; // the picture is the camera's as it is
+    struct mark_gpu mark;
+};
 
 static unsigned takes(const struct gpu_stage_setup *setup)
 {
@@ -169,9 +83,24 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    stage->state = calloc(1, sizeof(struct mark_gpu));
-    return stage->state ? mark_gpu_init(stage->state, stage, setup, false, error)
-                        : error_set(error, -ENOMEM, "no memory for marks on the GPU");
+    const struct pixel_format *input = setup->camera->format;
+    const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
+    struct state *state = calloc(1, sizeof *state);
+    int r;
+
+    if (!state) {
+        return error_set(error, -ENOMEM, "no memory for marks on the GPU");
+    }
+    stage->state = state;
+    state->copies = strcmp(input->name, setup->output->name) == 0;
+    r = convert_check(&conversion, error);
+    if (r == 0) {
+        r = state->copies
+                ? gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY, "gray_planar_full",
+                                       (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error)
+                : convert_gpu_add_kernel(stage, input, setup->output, error);
+    }
+    return r < 0 ? r : mark_gpu_init(&state->mark, stage, setup, false, error);
 }
 
 static void finish(struct gpu_stage *stage)
@@ -179,13 +108,51 @@ static void finish(struct gpu_stage *stage)
     free(stage->state);
 }
 
+// Plane `plane` of the camera's picture, its bytes taken for pixels.
+static int copy_plane(struct gpu_stage *stage, const struct gpu_pictures *pictures, unsigned plane,
+                      struct gpu_chain *chain, struct error *error)
+{
+    const struct gpu_picture *input = &pictures->camera, *output = &pictures->output;
+    bool nv12 = output->planes[1].address != 0;
+    struct gray_cuda parameters = {
+        .input = input->planes[plane].address,
+        .output = output->planes[plane].address,
+        .input_stride = input->planes[plane].stride,
+        .output_stride = output->planes[plane].stride,
+        .width = plane == 1 ? (input->width + 1) / 2 * 2 : (nv12 ? 1 : 3) * input->width,
+        .height = plane == 1 ? (input->height + 1) / 2 : input->height,
+    };
+
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
+                         parameters.width, parameters.height, error);
+}
+
+static int make_picture(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                        struct gpu_chain *chain, struct error *error)
+{
+    const struct state *state = stage->state;
+    struct convert_cuda parameters = convert_gpu_parameters(&pictures->camera, &pictures->output);
+    int r;
+
+    if (!state->copies) {
+        return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
+                             parameters.width, parameters.height, error);
+    }
+    r = copy_plane(stage, pictures, 0, chain, error);
+    return r < 0 || !pictures->output.planes[1].address
+               ? r
+               : copy_plane(stage, pictures, 1, chain, error);
+}
+
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
+    const struct state *state = stage->state;
     const struct mark_gpu_mask mask = {.address = pictures->input.planes[0].address,
                                        .stride = pictures->input.planes[0].stride};
+    int r = make_picture(stage, pictures, chain, error);
 
-    return mark_gpu_launch(stage->state, stage, pictures, &mask, chain, error);
+    return r < 0 ? r : mark_gpu_launch(&state->mark, stage, pictures, &mask, chain, error);
 }
 
 const struct gpu_stage_ops mark_gpu_ops = {
