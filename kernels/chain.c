@@ -5,17 +5,23 @@
 #include <errno.h>
 #include <string.h>
 
+_Static_assert(ROWS_STAGES_MAX >= PLAN_STEPS_MAX, "a plan's steps may all be rows");
+
 // Steps that run row by row together: all but the last pass end in a look of the stage behind.
 struct pass {
     unsigned first, end;
     struct rows *rows; // owned; NULL: that stage looks at the input itself
 };
 
+struct passes {
+    struct pass list[PLAN_STEPS_MAX];
+    unsigned count;
+};
+
 struct chain {
     struct stage stages[PLAN_STEPS_MAX];
     unsigned count;
-    struct pass passes[PLAN_STEPS_MAX];
-    unsigned pass_count;
+    struct passes whole, rest; // of all steps, and of those from the start on, if that is not 0
     uint32_t width, height;
 };
 
@@ -24,48 +30,10 @@ static void cleanup_chain(struct chain **chain)
     chain_free(*chain);
 }
 
-int chain_new(const struct plan_step *steps, unsigned count, const struct stage_setup *setup,
-              struct error *error, struct chain **ret_chain)
+static void free_passes(struct passes *passes)
 {
-    _cleanup_(cleanup_chain) struct chain *chain = calloc(1, sizeof *chain);
-    int r = 0;
-
-    if (!chain) {
-        return error_set(error, -ENOMEM, "no memory for a view's stages");
-    }
-    chain->width = setup->input->width;
-    chain->height = setup->input->height;
-    while (chain->count < count && r == 0) {
-        const struct plan_step *step = &steps[chain->count];
-        struct stage_setup stage = {&step->options, setup->input, setup->output};
-
-        r = stage_init(&chain->stages[chain->count++], step->kind, &stage, error);
-    }
-    if (r < 0) {
-        return r;
-    }
-    if (chain_set_start(chain, 0) < 0) {
-        return error_set(error, -ENOMEM, "no memory for the rows between stages");
-    }
-    *ret_chain = TAKE(chain);
-    return 0;
-}
-
-static void free_passes(struct pass *passes, unsigned count)
-{
-    while (count > 0) {
-        rows_free(passes[--count].rows);
-    }
-}
-
-void chain_free(struct chain *chain)
-{
-    if (chain) {
-        free_passes(chain->passes, chain->pass_count);
-        while (chain->count > 0) {
-            stage_finish(&chain->stages[--chain->count]);
-        }
-        free(chain);
+    while (passes->count > 0) {
+        rows_free(passes->list[--passes->count].rows);
     }
 }
 
@@ -90,42 +58,88 @@ static int make_pass(const struct chain *chain, struct pass *pass)
                       : rows_new_source(stages, count, chain->width, chain->height, &pass->rows);
 }
 
-int chain_set_start(struct chain *chain, unsigned start)
+// For the stages from `first` on. One that looks begins a pass, so the next to look is behind it.
+static int make_passes(const struct chain *chain, unsigned first, struct passes *ret_passes)
 {
-    struct pass passes[PLAN_STEPS_MAX] = {{0}};
-    unsigned count = 0, at = start;
+    struct passes passes = {.count = 0};
+    unsigned end = first;
     int r = 0;
 
-    if (chain->stages[0].ops->run_frame) {
-        return 0;
-    }
-    // A stage that looks begins a pass, so the next one to look is found behind it.
-    for (bool more = true; more && r == 0; count++) {
-        unsigned end = next_look(chain, count > 0 ? at + 1 : at);
+    do {
+        struct pass *pass = &passes.list[passes.count++];
 
-        passes[count] = (struct pass){.first = at, .end = end};
-        r = make_pass(chain, &passes[count]);
-        at = end;
-        more = end < chain->count;
-    }
+        *pass = (struct pass){.first = end, .end = next_look(chain, end + (passes.count > 1))};
+        end = pass->end;
+        r = make_pass(chain, pass);
+    } while (end < chain->count && r == 0);
     if (r < 0) {
-        free_passes(passes, count);
+        free_passes(&passes);
         return r;
     }
-    free_passes(chain->passes, chain->pass_count);
-    memcpy(chain->passes, passes, sizeof passes);
-    chain->pass_count = count;
+    *ret_passes = passes;
     return 0;
+}
+
+int chain_new(const struct plan_step *steps, unsigned count, const struct stage_setup *setup,
+              struct error *error, struct chain **ret_chain)
+{
+    _cleanup_(cleanup_chain) struct chain *chain = calloc(1, sizeof *chain);
+    int r = 0;
+
+    if (!chain) {
+        return error_set(error, -ENOMEM, "no memory for a view's stages");
+    }
+    chain->width = setup->input->width;
+    chain->height = setup->input->height;
+    while (chain->count < count && r == 0) {
+        const struct plan_step *step = &steps[chain->count];
+        struct stage_setup stage = {&step->options, setup->input, setup->output};
+
+        r = stage_init(&chain->stages[chain->count++], step->kind, &stage, error);
+    }
+    if (r < 0) {
+        return r;
+    }
+    if (!chain->stages[0].ops->run_frame && make_passes(chain, 0, &chain->whole) < 0) {
+        return error_set(error, -ENOMEM, "no memory for the rows between stages");
+    }
+    *ret_chain = TAKE(chain);
+    return 0;
+}
+
+void chain_free(struct chain *chain)
+{
+    if (chain) {
+        free_passes(&chain->whole);
+        free_passes(&chain->rest);
+        while (chain->count > 0) {
+            stage_finish(&chain->stages[--chain->count]);
+        }
+        free(chain);
+    }
+}
+
+int chain_set_start(struct chain *chain, unsigned start)
+{
+    struct passes rest = {.count = 0};
+    int r = start > 0 ? make_passes(chain, start, &rest) : 0;
+
+    if (r == 0) {
+        free_passes(&chain->rest);
+        chain->rest = rest;
+    }
+    return r;
 }
 
 // What has been looked at already is asked for no row.
 static const uint8_t nothing[1];
 
 // All passes but the last: each for the look of the stage behind it.
-static void look(struct chain *chain, const uint8_t *input, size_t input_stride)
+static void look(struct chain *chain, const struct passes *passes, const uint8_t *input,
+                 size_t input_stride)
 {
-    for (unsigned i = 0; i + 1 < chain->pass_count; i++) {
-        const struct pass *pass = &chain->passes[i];
+    for (unsigned i = 0; i + 1 < passes->count; i++) {
+        const struct pass *pass = &passes->list[i];
         struct stage *stage = &chain->stages[pass->end];
         struct row_source source = {pass->rows, i == 0 ? input : nothing, i == 0 ? input_stride : 0,
                                     chain->height};
@@ -140,6 +154,7 @@ static void look(struct chain *chain, const uint8_t *input, size_t input_stride)
 void chain_run(struct chain *chain, const uint8_t *input, size_t input_stride, uint8_t *output,
                size_t output_stride, const struct frame *camera, struct frame *picture)
 {
+    const struct passes *passes = chain->rest.count > 0 ? &chain->rest : &chain->whole;
     struct stage *first = &chain->stages[0];
     const struct pass *last;
 
@@ -147,13 +162,13 @@ void chain_run(struct chain *chain, const uint8_t *input, size_t input_stride, u
         first->ops->run_frame(first, camera, picture, 0, chain->height);
         return;
     }
-    for (unsigned i = chain->passes[0].first; i < chain->count; i++) {
+    for (unsigned i = passes->list[0].first; i < chain->count; i++) {
         if (chain->stages[i].ops->begin) {
             chain->stages[i].ops->begin(&chain->stages[i], camera, picture);
         }
     }
-    look(chain, input, input_stride);
-    last = &chain->passes[chain->pass_count - 1];
-    rows_run(last->rows, chain->pass_count > 1 ? nothing : input,
-             chain->pass_count > 1 ? 0 : input_stride, output, output_stride, 0, chain->height);
+    look(chain, passes, input, input_stride);
+    last = &passes->list[passes->count - 1];
+    rows_run(last->rows, passes->count > 1 ? nothing : input, passes->count > 1 ? 0 : input_stride,
+             output, output_stride, 0, chain->height);
 }

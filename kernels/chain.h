@@ -17,7 +17,7 @@ int chain_new(const struct plan_step *steps, unsigned count, const struct stage_
 void chain_free(struct chain *chain); // takes NULL
 
 // From the next frame on steps before number `start` (below `count`) are left out: the input is
-// what they would make. What stages know of frames before stays. -ENOMEM: as it was.
+// what they would make. What stages know of frames before stays. -ENOMEM, never for 0: as it was.
 int chain_set_start(struct chain *chain, unsigned start);
 
 // One picture. `input` is row 0 of a plane, `output` row 0 of the one that the last step writes,

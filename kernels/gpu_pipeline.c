@@ -2,43 +2,51 @@
 
 #include <errno.h>
 
-// What the stage from step `at` of a plan on is made for.
-static struct gpu_stage_setup setup_at(const struct plan *plan, unsigned at,
-                                       const struct frame_layout *camera)
+// What the stage from step `at` of a part on is made for.
+static struct gpu_stage_setup setup_at(const struct gpu_part *part, unsigned at)
 {
     return (struct gpu_stage_setup){
-        .steps = plan->steps + at,
-        .count = plan->count - at,
-        .camera = camera,
-        .output = pixel_format_by_name(plan->format),
+        .steps = part->plan->steps + at,
+        .count = part->end - at,
+        .camera = part->camera,
+        .output = pixel_format_by_name(part->plan->format),
         .first = at == 0,
     };
 }
 
-bool gpu_pipeline_supports(const struct plan *plan, const struct frame_layout *camera)
+unsigned gpu_pipeline_count(const struct gpu_part *part)
 {
-    unsigned taken = 0;
+    unsigned taken = 0, count = 0;
 
-    for (unsigned at = 0; at < plan->count; at += taken) {
-        struct gpu_stage_setup setup = setup_at(plan, at, camera);
+    for (unsigned at = part->first; at < part->end; at += taken) {
+        struct gpu_stage_setup setup = setup_at(part, at);
 
         if (!gpu_stage_find(&setup, &taken)) {
-            return false;
+            return 0;
         }
+        count++;
     }
-    return true;
+    return count;
 }
 
-int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const struct plan *plan,
-                      const struct frame_layout *camera, bool mapped, struct error *error)
+bool gpu_pipeline_supports(const struct plan *plan, const struct frame_layout *camera)
 {
+    const struct gpu_part whole = {plan, camera, 0, plan->count};
+
+    return plan->count == 0 || gpu_pipeline_count(&whole) > 0;
+}
+
+int gpu_pipeline_init_part(struct gpu_pipeline *pipeline, struct gpu *gpu,
+                           const struct gpu_part *part, bool mapped, struct error *error)
+{
+    const struct frame_layout *camera = part->camera;
     unsigned taken = 0;
     int r;
 
     *pipeline = (struct gpu_pipeline){.gpu = gpu};
     r = gpu_chain_new(gpu, error, &pipeline->chain);
-    for (unsigned at = 0; at < plan->count && r == 0; at += taken) {
-        struct gpu_stage_setup setup = setup_at(plan, at, camera);
+    for (unsigned at = part->first; at < part->end && r == 0; at += taken) {
+        struct gpu_stage_setup setup = setup_at(part, at);
         const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
 
         if (!ops) {
@@ -46,7 +54,7 @@ int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const stru
         }
         setup.gpu = gpu;
         setup.count = taken;
-        setup.last = at + taken == plan->count;
+        setup.last = at + taken == part->plan->count;
         setup.mapped = mapped && (setup.first || setup.last);
         r = gpu_stage_init(&pipeline->stages[pipeline->count], ops, &setup, error);
         if (r == 0 && !setup.last) {
@@ -58,8 +66,19 @@ int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const stru
     return r;
 }
 
+int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const struct plan *plan,
+                      const struct frame_layout *camera, bool mapped, struct error *error)
+{
+    const struct gpu_part whole = {plan, camera, 0, plan->count};
+
+    return gpu_pipeline_init_part(pipeline, gpu, &whole, mapped, error);
+}
+
 void gpu_pipeline_finish(struct gpu_pipeline *pipeline)
 {
+    if (pipeline->gpu && !gpu_is_lost(pipeline->gpu)) {
+        gpu_enter(pipeline->gpu, NULL); // if it cannot be, the context may be current already
+    }
     gpu_chain_free(pipeline->chain);
     for (unsigned i = 0; i < pipeline->count; i++) {
         gpu_stage_finish(&pipeline->stages[i]);
@@ -68,25 +87,32 @@ void gpu_pipeline_finish(struct gpu_pipeline *pipeline)
     *pipeline = (struct gpu_pipeline){0};
 }
 
-int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture *input,
-                        const struct gpu_picture *output, struct error *error)
+int gpu_pipeline_launch_part(struct gpu_pipeline *pipeline, struct gpu_pictures pictures,
+                             struct error *error)
 {
-    struct gpu_pictures pictures = {.camera = *input, .input = *input};
+    const struct gpu_picture output = pictures.output;
     int r = 0;
 
     gpu_chain_begin(pipeline->chain);
     for (unsigned i = 0; i < pipeline->count && r == 0; i++) {
         const struct gpu_plane *plane = &pipeline->planes[i];
 
-        pictures.output = i + 1 == pipeline->count
-                              ? *output
-                              : (struct gpu_picture){
-                                    {{plane->address, plane->stride}}, input->width, input->height};
+        pictures.output = plane->address ? (struct gpu_picture){{{plane->address, plane->stride}},
+                                                                pictures.camera.width,
+                                                                pictures.camera.height}
+                                         : output;
         r = pipeline->stages[i].ops->launch(&pipeline->stages[i], &pictures, pipeline->chain,
                                             error);
         pictures.input = pictures.output;
     }
     return r < 0 ? r : gpu_chain_end(pipeline->chain, error);
+}
+
+int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture *input,
+                        const struct gpu_picture *output, struct error *error)
+{
+    return gpu_pipeline_launch_part(pipeline, (struct gpu_pictures){*input, *input, *output},
+                                    error);
 }
 
 // Every kernel of every stage.

@@ -14,6 +14,16 @@ struct gpu_pipeline {
     struct gpu_chain *chain; // owned
 };
 
+// Steps first..end-1 of a plan, at least one, for pictures of the layout `camera`.
+struct gpu_part {
+    const struct plan *plan;
+    const struct frame_layout *camera;
+    unsigned first, end;
+};
+
+// How many stages do these steps, each of which reads and writes a picture; 0: some step has no
+// kernel.
+unsigned gpu_pipeline_count(const struct gpu_part *part);
 // Whether there are kernels for the whole plan for pictures of the layout `camera`; the CPU
 // computes other views, with a GPU as well.
 bool gpu_pipeline_supports(const struct plan *plan, const struct frame_layout *camera);
@@ -23,6 +33,10 @@ bool gpu_pipeline_supports(const struct plan *plan, const struct frame_layout *c
 // End it with gpu_pipeline_finish() in any case.
 int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const struct plan *plan,
                       const struct frame_layout *camera, bool mapped, struct error *error);
+// The same for a part: from the camera's picture or, behind other steps, from a plane like those of
+// a pipeline; to the view's picture or, before other steps, to its last plane.
+int gpu_pipeline_init_part(struct gpu_pipeline *pipeline, struct gpu *gpu,
+                           const struct gpu_part *part, bool mapped, struct error *error);
 // Takes zeroed and half-built ones. Nothing it launched runs any more, or the GPU is lost.
 void gpu_pipeline_finish(struct gpu_pipeline *pipeline);
 
@@ -31,6 +45,9 @@ void gpu_pipeline_finish(struct gpu_pipeline *pipeline);
 // gpu_chain_add() and gpu_chain_end() say.
 int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture *input,
                         const struct gpu_picture *output, struct error *error);
+// The same for a part. `pictures.output` is not looked at where it ends in a plane.
+int gpu_pipeline_launch_part(struct gpu_pipeline *pipeline, struct gpu_pictures pictures,
+                             struct error *error);
 
 // Block sizes and rows a thread of all kernels (CONFIG_KERNEL_COUNT), from the next launch on.
 // -EINVAL: one is not legal here, and all stay what they were.

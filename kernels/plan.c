@@ -47,6 +47,13 @@ int plan_find(const struct plan *plan, enum stage_kind kind)
     return -1;
 }
 
+unsigned plan_shareable(const struct plan *plan)
+{
+    int memory = plan_find(plan, STAGE_DIFFERENCE);
+
+    return memory >= 0 ? (unsigned)memory : plan->count > 0 ? plan->count - 1 : 0;
+}
+
 // What is being planned.
 struct planning {
     struct plan plan;

@@ -8,7 +8,7 @@
 #include "kernels/stage.h"
 #include "kernels/view.h"
 
-#define PLAN_STEPS_MAX 16
+#define PLAN_STEPS_MAX 32
 
 struct plan_step {
     enum stage_kind kind;
@@ -30,3 +30,6 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
 struct plan_step plan_step(enum stage_kind kind, const struct config_view *settings);
 // The first step of that kind, -1 if there is none.
 int plan_find(const struct plan *plan, enum stage_kind kind);
+// How many of the first steps other views may make as well: all before the first that knows of
+// frames before, but never the last, which writes the view's own picture.
+unsigned plan_shareable(const struct plan *plan);

@@ -7,6 +7,7 @@
 #include "kernels/view.h"
 
 #include "kernels/chain.h"
+#include "kernels/shared.h"
 #include "kernels/view_gpu.h"
 
 #include <errno.h>
@@ -17,12 +18,15 @@
 #define STRIDE_ALIGN 64
 
 struct view {
-    struct frame_layout output;
+    struct plan plan;
+    struct frame_layout input, output;
     bool passes_through;       // the output is the input, and nothing below is there
     struct chain *chain;       // owned
     struct view_gpu *gpu;      // owned; computes instead of the chain
     struct frame_pool *frames; // owned reference
     char backend[16];
+    struct shared *shared; // not owned, NULL: none
+    struct sharer sharer;  // the view as others see it
 };
 
 // Frames of a gray stream never hold anything but gray: their chroma is written here, once.
@@ -40,8 +44,7 @@ static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
     }
 }
 
-static int make_frames(struct view *view, const struct plan *plan, const struct view_setup *setup,
-                       struct error *error)
+static int make_frames(struct view *view, const struct view_setup *setup, struct error *error)
 {
     unsigned count = setup->frames ? setup->frames : FRAMES_DEFAULT;
     int r = frame_pool_new(&view->output, count, setup->allocator, &view->frames);
@@ -50,9 +53,32 @@ static int make_frames(struct view *view, const struct plan *plan, const struct 
         return error_set(error, r, "no memory for %u output frames of %ux%u", count,
                          view->output.width, view->output.height);
     }
-    if (plan->steps[0].kind != STAGE_CONVERT && view->output.format->plane_count > 1) {
+    if (view->plan.steps[0].kind != STAGE_CONVERT && view->output.format->plane_count > 1) {
         write_neutral_chroma(view->frames, count);
     }
+    return 0;
+}
+
+static int set_start(void *context, unsigned start)
+{
+    struct view *view = context;
+
+    return view->gpu ? view_gpu_set_start(view->gpu, start) : chain_set_start(view->chain, start);
+}
+
+static int join(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    view->sharer = (struct sharer){
+        .plan = &view->plan, .camera = &view->input, .set_start = set_start, .context = view};
+    if (view->gpu) {
+        view_gpu_describe(view->gpu, &view->sharer);
+    }
+    int r = shared_join(setup->shared, &view->sharer);
+
+    if (r < 0) {
+        return error_set(error, r, "no memory for one more view of a camera");
+    }
+    view->shared = setup->shared;
     return 0;
 }
 
@@ -64,31 +90,37 @@ static void cleanup_view(struct view **view)
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
 {
     const struct frame_layout *input = setup->input;
-    struct plan plan = plan_make(setup->settings, input->format, setup->output);
-    struct stage_setup stages = {.input = input, .output = pixel_format_by_name(plan.format)};
-    struct gpu *gpu = gpu_pipeline_supports(&plan, input) ? setup->gpu : NULL;
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
+    struct stage_setup stages = {.input = input};
+    struct gpu *gpu;
     int r;
 
     if (!view) {
         return error_set(error, -ENOMEM, "no memory for a view");
     }
+    view->plan = plan_make(setup->settings, input->format, setup->output);
+    view->input = *input;
+    stages.output = pixel_format_by_name(view->plan.format);
+    gpu = gpu_pipeline_supports(&view->plan, input) ? setup->gpu : NULL;
     snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
              gpu ? gpu_info(gpu)->sm : 0);
-    if (plan.count == 0) {
+    if (view->plan.count == 0) {
         view->passes_through = true;
         view->output = *input;
         *ret_view = TAKE(view);
         return 0;
     }
     frame_layout_init(&view->output, stages.output, input->width, input->height, STRIDE_ALIGN);
-    if (stages.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
+    if (stages.output->luma_step != 0 && !view->plan.computed && input->format->luma_step != 0) {
         view->output.range = input->range;
     }
-    r = gpu ? view_gpu_new(setup, &plan, error, &view->gpu)
-            : chain_new(plan.steps, plan.count, &stages, error, &view->chain);
+    r = gpu ? view_gpu_new(setup, &view->plan, error, &view->gpu)
+            : chain_new(view->plan.steps, view->plan.count, &stages, error, &view->chain);
     if (r == 0) {
-        r = make_frames(view, &plan, setup, error);
+        r = make_frames(view, setup, error);
+    }
+    if (r == 0) {
+        r = join(view, setup, error);
     }
     if (r == 0) {
         *ret_view = TAKE(view);
@@ -101,20 +133,34 @@ void view_free(struct view *view)
     if (!view) {
         return;
     }
+    shared_leave(view->shared, &view->sharer);
     view_gpu_free(view->gpu);
     chain_free(view->chain);
     frame_pool_unref(view->frames);
     free(view);
 }
 
+void view_set_active(struct view *view, bool active)
+{
+    shared_set_active(view->shared, &view->sharer, active);
+}
+
 static int compute(struct view *view, struct frame *input, struct frame *output,
                    struct error *error)
 {
+    struct segment *from = view->sharer.from;
+    uint64_t number = from ? shared_frame(view->shared) : 0;
+    const uint8_t *plane = frame_plane(input, 0);
+    size_t stride = input->layout.planes[0].stride;
+
     if (view->gpu) {
-        return view_gpu_run(view->gpu, input, output, error);
+        return view_gpu_run(view->gpu, from, number, input, output, error);
     }
-    chain_run(view->chain, frame_plane(input, 0), input->layout.planes[0].stride,
-              frame_plane(output, 0), output->layout.planes[0].stride, input, output);
+    if (from) {
+        plane = segment_run(from, input, number, &stride);
+    }
+    chain_run(view->chain, plane, stride, frame_plane(output, 0), output->layout.planes[0].stride,
+              input, output);
     return 0;
 }
 
@@ -136,6 +182,7 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
     output->sequence = input->sequence;
     r = compute(view, input, output, error);
     if (r == 0) {
+        shared_note_run(view->shared, &view->sharer);
         *ret_output = TAKE(output);
     }
     return r;
@@ -148,17 +195,21 @@ bool view_passes_through(const struct view *view)
 
 int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
 {
-    return view->gpu ? view_gpu_set_blocks(view->gpu, blocks, error) : 0;
+    if (!view->gpu) {
+        return 0;
+    }
+    shared_renew(view->shared);
+    return view_gpu_set_blocks(view->gpu, blocks, error);
 }
 
 bool view_take_refusal(struct view *view, struct error *ret_why)
 {
-    return view->gpu && view_gpu_take_refusal(view->gpu, ret_why);
+    return view->gpu && view_gpu_take_refusal(view->gpu, view->sharer.from, ret_why);
 }
 
 bool view_take_warning(struct view *view, struct error *ret_text)
 {
-    return view->gpu && view_gpu_take_warning(view->gpu, ret_text);
+    return view->gpu && view_gpu_take_warning(view->gpu, view->sharer.from, ret_text);
 }
 
 const struct frame_layout *view_output_layout(const struct view *view)

@@ -7,6 +7,7 @@
 #include "config/config.h"
 #include "kernels/gpu.h"
 
+struct shared;
 struct view;
 
 // What a view delivers.
@@ -28,6 +29,7 @@ struct view_setup {
     struct gpu *gpu; // computes, on frames whose memory it can use, what it has a kernel for; NULL:
                      // the CPU does
     const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
+    struct shared *shared; // of the camera, outlives the view; NULL: it computes all by itself
 };
 
 // Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, or when a
@@ -36,6 +38,10 @@ struct view_setup {
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view);
 // Takes NULL. Output frames that are still out stay valid.
 void view_free(struct view *view);
+
+// Whether the view shares stages with others from the next shared_begin() on; not at first. It is
+// run at most once a frame, and only between a shared_begin() that saw it active and the next.
+void view_set_active(struct view *view, bool active);
 
 // Computes one picture. `input` must have the view's input layout and is only read. *ret_output is
 // a new reference, with pts, grab time and sequence of the input; it is `input` itself where the

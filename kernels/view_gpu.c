@@ -4,8 +4,14 @@
 #include <string.h>
 
 struct view_gpu {
-    struct gpu *gpu; // not owned
-    struct gpu_pipeline pipeline;
+    struct gpu *gpu;         // not owned
+    const struct plan *plan; // not owned
+    struct frame_layout camera;
+    bool mapped;
+    struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
+    unsigned start; // of the rest
+    struct gpu_pipeline whole;
+    struct gpu_pipeline rest; // of the steps from `start` on, if that is not 0
 };
 
 static void cleanup_view_gpu(struct view_gpu **view)
@@ -29,10 +35,12 @@ int view_gpu_new(const struct view_setup *setup, const struct plan *plan, struct
         return error_set(error, -ENOMEM, "no memory for a view on the GPU");
     }
     view->gpu = setup->gpu;
+    view->plan = plan;
+    view->camera = *setup->input;
+    view->mapped = strcmp(memory, "managed") != 0;
     r = gpu_enter(view->gpu, error);
     if (r == 0) {
-        r = gpu_pipeline_init(&view->pipeline, view->gpu, plan, setup->input,
-                              strcmp(memory, "managed") != 0, error);
+        r = gpu_pipeline_init(&view->whole, view->gpu, plan, setup->input, view->mapped, error);
     }
     if (r == 0 && setup->blocks) {
         r = view_gpu_set_blocks(view, setup->blocks, error);
@@ -43,31 +51,76 @@ int view_gpu_new(const struct view_setup *setup, const struct plan *plan, struct
     return r;
 }
 
+static void drop_rest(struct view_gpu *view)
+{
+    if (view->start > 0) {
+        gpu_pipeline_finish(&view->rest);
+    }
+    view->start = 0;
+}
+
 void view_gpu_free(struct view_gpu *view)
 {
     if (view) {
-        gpu_pipeline_finish(&view->pipeline);
+        drop_rest(view);
+        gpu_pipeline_finish(&view->whole);
         free(view);
     }
 }
 
-int view_gpu_run(struct view_gpu *view, struct frame *input, struct frame *output,
-                 struct error *error)
+void view_gpu_describe(const struct view_gpu *view, struct sharer *sharer)
 {
-    uint64_t from = 0, to = 0;
+    sharer->gpu = view->gpu;
+    sharer->mapped = view->mapped;
+    sharer->blocks = view->blocks;
+}
+
+int view_gpu_set_start(struct view_gpu *view, unsigned start)
+{
+    const struct gpu_part part = {view->plan, &view->camera, start, view->plan->count};
+    int r = start > 0 ? gpu_enter(view->gpu, NULL) : 0;
+
+    drop_rest(view);
+    if (start == 0 || r < 0) {
+        return r;
+    }
+    view->start = start;
+    r = gpu_pipeline_init_part(&view->rest, view->gpu, &part, view->mapped, NULL);
+    if (r == 0) {
+        r = gpu_pipeline_set_blocks(&view->rest, view->blocks, NULL);
+    }
+    if (r < 0) {
+        drop_rest(view);
+    }
+    return r;
+}
+
+static int launch(struct view_gpu *view, struct segment *from, uint64_t number,
+                  struct gpu_pictures pictures, struct error *error)
+{
+    int r = from ? segment_launch(from, &pictures.camera, number, error, &pictures.input) : 0;
+
+    return r < 0 ? r : gpu_pipeline_launch_part(from ? &view->rest : &view->whole, pictures, error);
+}
+
+int view_gpu_run(struct view_gpu *view, struct segment *from, uint64_t number, struct frame *input,
+                 struct frame *output, struct error *error)
+{
+    uint64_t address = 0, to = 0;
     int r = gpu_enter(view->gpu, error);
 
     if (r == 0) {
-        r = frame_to_gpu(input, error, &from);
+        r = frame_to_gpu(input, error, &address);
     }
     if (r == 0) {
         r = frame_to_gpu(output, error, &to);
     }
     if (r == 0) {
-        const struct gpu_picture pictures[] = {gpu_picture_at(&input->layout, from),
-                                               gpu_picture_at(&output->layout, to)};
+        const struct gpu_picture camera = gpu_picture_at(&input->layout, address);
 
-        r = gpu_pipeline_launch(&view->pipeline, &pictures[0], &pictures[1], error);
+        r = launch(view, from, number,
+                   (struct gpu_pictures){camera, camera, gpu_picture_at(&output->layout, to)},
+                   error);
     }
     if (r == 0) {
         r = frame_to_cpu(output, error);
@@ -80,15 +133,32 @@ int view_gpu_set_blocks(struct view_gpu *view, const struct config_block *blocks
 {
     int r = gpu_enter(view->gpu, error);
 
-    return r < 0 ? r : gpu_pipeline_set_blocks(&view->pipeline, blocks, error);
+    if (r == 0) {
+        r = gpu_pipeline_set_blocks(&view->whole, blocks, error);
+    }
+    if (r == 0) {
+        drop_rest(view);
+        memcpy(view->blocks_before, view->blocks, sizeof view->blocks);
+        memcpy(view->blocks, blocks, sizeof view->blocks);
+    }
+    return r;
 }
 
-bool view_gpu_take_refusal(struct view_gpu *view, struct error *ret_why)
+bool view_gpu_take_refusal(struct view_gpu *view, struct segment *from, struct error *ret_why)
 {
-    return gpu_pipeline_take_refusal(&view->pipeline, ret_why);
+    bool refused = gpu_pipeline_take_refusal(&view->whole, ret_why) ||
+                   gpu_pipeline_take_refusal(&view->rest, ret_why) ||
+                   (from && segment_take_refusal(from, ret_why));
+
+    if (refused) {
+        memcpy(view->blocks, view->blocks_before, sizeof view->blocks);
+    }
+    return refused;
 }
 
-bool view_gpu_take_warning(struct view_gpu *view, struct error *ret_text)
+bool view_gpu_take_warning(struct view_gpu *view, struct segment *from, struct error *ret_text)
 {
-    return gpu_pipeline_take_warning(&view->pipeline, ret_text);
+    return gpu_pipeline_take_warning(&view->whole, ret_text) ||
+           gpu_pipeline_take_warning(&view->rest, ret_text) ||
+           (from && segment_take_warning(from, ret_text));
 }

@@ -1,7 +1,7 @@
 // A view's computing on the GPU: its pipeline, and the hand-over of frames on the way in and out.
 #pragma once
 
-#include "kernels/gpu_pipeline.h"
+#include "kernels/shared.h"
 #include "kernels/view.h"
 
 struct view_gpu;
@@ -13,13 +13,19 @@ int view_gpu_new(const struct view_setup *setup, const struct plan *plan, struct
 // Takes NULL. Nothing it computed runs any more, or the GPU is lost.
 void view_gpu_free(struct view_gpu *view);
 
-// Computes `output` from `input`; both are the CPU's before and after. After an error the GPU is
-// lost to this process, and the frames' sides are what they are.
-int view_gpu_run(struct view_gpu *view, struct frame *input, struct frame *output,
-                 struct error *error);
+// As shared.h has it: fills in what the GPU adds to a sharer; leaves out the first steps.
+void view_gpu_describe(const struct view_gpu *view, struct sharer *sharer);
+int view_gpu_set_start(struct view_gpu *view, unsigned start);
 
-// As view_set_blocks(), view_take_refusal() and view_take_warning().
+// Computes `output` from `input`, or from what `from` makes of it (NULL: from `input` itself) for
+// frame `number`; both are the CPU's before and after. After an error the GPU is lost to this
+// process, and the frames' sides are what they are.
+int view_gpu_run(struct view_gpu *view, struct segment *from, uint64_t number, struct frame *input,
+                 struct frame *output, struct error *error);
+
+// As view_set_blocks(), view_take_refusal() and view_take_warning(), of `from`, too. For other
+// blocks the view starts at its first step.
 int view_gpu_set_blocks(struct view_gpu *view, const struct config_block *blocks,
                         struct error *error);
-bool view_gpu_take_refusal(struct view_gpu *view, struct error *ret_why);
-bool view_gpu_take_warning(struct view_gpu *view, struct error *ret_text);
+bool view_gpu_take_refusal(struct view_gpu *view, struct segment *from, struct error *ret_why);
+bool view_gpu_take_warning(struct view_gpu *view, struct segment *from, struct error *ret_text);
