@@ -174,6 +174,7 @@ static void send_telemetry(struct camera *camera)
         telemetry.views[i].dropped = channel_dropped(channel);
         telemetry.views[i].watched = channel_is_watched(channel);
     }
+    channels_count_stages(&camera->channels, &telemetry);
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
 }
 

@@ -18,8 +18,10 @@ struct channel {
     uint32_t index;
     const struct config_view *settings; // the configuration outlives the channel
     const struct channel_environment *environment;
+    struct shared *shared; // not owned
 
     // Lane thread only.
+    bool active;       // watched as this frame began
     struct view *view; // owned, made for the next three
     struct frame_layout input;
     struct gpu *gpu;
@@ -36,7 +38,8 @@ struct channel {
 };
 
 int channel_new(uint32_t index, const struct config_view *settings,
-                const struct channel_environment *environment, struct channel **ret_channel)
+                const struct channel_environment *environment, struct shared *shared,
+                struct channel **ret_channel)
 {
     struct channel *channel = calloc(1, sizeof *channel);
 
@@ -46,6 +49,7 @@ int channel_new(uint32_t index, const struct config_view *settings,
     channel->index = index;
     channel->settings = settings;
     channel->environment = environment;
+    channel->shared = shared;
     *ret_channel = channel;
     return 0;
 }
@@ -153,7 +157,8 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
                               .frames = VIEW_FRAMES,
                               .allocator = setup->allocator,
                               .gpu = setup->gpu,
-                              .blocks = channel->blocks};
+                              .blocks = channel->blocks,
+                              .shared = channel->shared};
     int r = view_new(&view, error, &channel->view);
 
     if (r == -EINVAL && setup->gpu) {
@@ -224,13 +229,19 @@ static int compute(struct channel *channel, struct frame *frame, struct error *e
     return r && r != -ENOBUFS && channel->gpu ? -ENOTRECOVERABLE : r;
 }
 
+void channel_begin(struct channel *channel)
+{
+    channel->active = channel->watched;
+    view_set_active(channel->view, channel->active);
+}
+
 int channel_run(struct channel *channel, struct frame *frame, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *picture = NULL;
     struct link_access_unit life = {
         .captured_ns = frame->pts_ns, .grabbed_ns = frame->grabbed_ns, .sequence = frame->sequence};
 
-    if (!channel->watched) {
+    if (!channel->active) {
         return 0;
     }
     int r = compute(channel, frame, error, &picture);

@@ -8,7 +8,7 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "daemon/link/link.h"
-#include "kernels/gpu.h"
+#include "kernels/shared.h"
 
 #include <stdbool.h>
 
@@ -28,10 +28,11 @@ struct channel_setup {
     const struct frame_allocator *allocator; // of the view's pictures; slates are in host memory
 };
 
-// `index` is the view's number in its camera; `settings` is copied from. The environment outlives
-// the channel.
+// `index` is the view's number in its camera; `settings` is copied from. The environment and what
+// the camera's views share outlive the channel.
 int channel_new(uint32_t index, const struct config_view *settings,
-                const struct channel_environment *environment, struct channel **ret_channel);
+                const struct channel_environment *environment, struct shared *shared,
+                struct channel **ret_channel);
 void channel_free(struct channel *channel); // takes NULL
 
 // Lane thread. Builds the view for `setup` and, when the picture it makes has another size or range
@@ -39,6 +40,9 @@ void channel_free(struct channel *channel); // takes NULL
 // fits already. -ENOSYS: no encoder works; else what view_new() says.
 int channel_prepare(struct channel *channel, const struct channel_setup *setup,
                     struct error *error);
+// Lane thread. Before the first of a camera's channels runs a frame: whether somebody watches
+// counts for all of that frame.
+void channel_begin(struct channel *channel);
 // Lane thread. Computes and encodes one frame when somebody watches. -EPIPE: the encoder failed;
 // -ENOTRECOVERABLE: the GPU did.
 int channel_run(struct channel *channel, struct frame *frame, struct error *error);

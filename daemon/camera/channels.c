@@ -8,13 +8,15 @@
 int channels_init(struct channels *channels, const struct config_camera *settings,
                   const struct channel_environment *environment)
 {
-    int r = 0;
+    int r;
 
     *channels = (struct channels){.camera = settings->name, .settings = settings->views};
+    r = shared_new(&channels->shared);
     while (!r && channels->count < settings->view_count) {
         size_t i = channels->count;
 
-        r = channel_new((uint32_t)i, &settings->views[i], environment, &channels->list[i]);
+        r = channel_new((uint32_t)i, &settings->views[i], environment, channels->shared,
+                        &channels->list[i]);
         channels->count += !r;
     }
     return r;
@@ -26,6 +28,7 @@ void channels_finish(struct channels *channels)
         channels->count--;
         channel_free(TAKE(channels->list[channels->count]));
     }
+    shared_free(TAKE(channels->shared));
 }
 
 static int name_view(const struct channels *channels, size_t index, int code, struct error *error)
@@ -93,8 +96,13 @@ static int run_those(struct channels *channels, bool passing_through, struct fra
 
 int channels_run(struct channels *channels, struct frame *frame, struct error *error)
 {
-    int r = run_those(channels, false, frame, error);
+    int r;
 
+    for (size_t i = 0; i < channels->count; i++) {
+        channel_begin(channels->list[i]);
+    }
+    shared_begin(channels->shared);
+    r = run_those(channels, false, frame, error);
     if (!r) {
         r = run_those(channels, true, frame, error);
     }
@@ -134,5 +142,17 @@ void channels_report(const struct channels *channels, struct report *report)
 {
     for (size_t i = 0; i < channels->count; i++) {
         report_set_encoder(report, i, channel_encoder_name(channels->list[i]));
+    }
+}
+
+void channels_count_stages(const struct channels *channels, struct link_telemetry *telemetry)
+{
+    _Static_assert(STAGE_KIND_COUNT <= LINK_STAGES_MAX, "every kind of stage has its counters");
+
+    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
+        const struct shared_count count = shared_count(channels->shared, kind);
+
+        telemetry->stages[kind].runs = count.runs;
+        telemetry->stages[kind].shared = count.shared;
     }
 }

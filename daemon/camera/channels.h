@@ -12,6 +12,7 @@ struct channels {
     const struct config_view *settings;   // `count` of them
     struct channel *list[LINK_VIEWS_MAX]; // owned; NULL from `count` on
     size_t count;
+    struct shared *shared; // owned; what the views have in common
     // Lane thread only: what has been told about the block sizes.
     struct error told[CHANNELS_TOLD_MAX];
     size_t told_count;
@@ -37,5 +38,7 @@ void channels_run_slate(struct channels *channels, int64_t seconds);
 void channels_set_blocks(struct channels *channels, const struct config_block *blocks);
 
 bool channels_are_watched(const struct channels *channels);
+// Any thread. Fills in how often stages were computed and shared.
+void channels_count_stages(const struct channels *channels, struct link_telemetry *telemetry);
 // The name of each view's encoder.
 void channels_report(const struct channels *channels, struct report *report);

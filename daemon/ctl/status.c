@@ -77,6 +77,24 @@ static void print_remarks(JsonObject *camera)
     }
 }
 
+// How often each stage was computed, and how often that was enough for more than one view.
+static void print_stages(JsonObject *camera)
+{
+    g_autoptr(GList) stages = get_list(camera, "stages");
+    const char *separator = ": stages computed (shared): ";
+
+    for (GList *item = stages; item; item = item->next) {
+        JsonObject *stage = json_node_get_object(item->data);
+
+        printf("%s%s%s %.0f (%.0f)", item == stages ? get_string(camera, "name") : "", separator,
+               get_string(stage, "name"), get_number(stage, "runs"), get_number(stage, "shared"));
+        separator = ", ";
+    }
+    if (stages) {
+        putchar('\n');
+    }
+}
+
 static void print_cameras(JsonObject *status)
 {
     struct table *table = table_new(7);
@@ -103,6 +121,7 @@ static void print_cameras(JsonObject *status)
     table_free(table);
     for (GList *item = cameras; item; item = item->next) {
         print_remarks(json_node_get_object(item->data));
+        print_stages(json_node_get_object(item->data));
     }
 }
 

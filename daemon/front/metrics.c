@@ -3,6 +3,7 @@
 #include "daemon/front/status.h"
 
 #include "config/base.h"
+#include "kernels/stage.h"
 
 #include <glib.h>
 #include <string.h>
@@ -38,6 +39,13 @@ static const struct counter mount_counters[] = {
     {"edged_encoded_total", "Frames the camera process encoded.", MOUNT(encoded)},
     {"edged_encoded_dropped_total", "Frames computed or encoded too late to be sent.",
      MOUNT(dropped)},
+};
+
+// Of each kind of stage: an uint64_t at `offset` in its counters.
+static const struct counter stage_counters[] = {
+    {"edged_stage_runs_total", "Times a stage was computed.", 0},
+    {"edged_stage_shared_total", "Times a view had the result of another view's stage instead.",
+     sizeof(uint64_t)},
 };
 
 static const char *const camera_states[] = {"starting", "live", "no signal", "restarting",
@@ -163,6 +171,25 @@ static void add_cameras(GString *text, const struct snapshot *snapshot)
     }
 }
 
+static void add_stages(GString *text, const struct snapshot *snapshot)
+{
+    for (size_t row = 0; row < ARRAY_LENGTH(stage_counters); row++) {
+        const struct counter *counter = &stage_counters[row];
+
+        begin_metric(text, counter->name, "counter", counter->help);
+        for (size_t i = 0; i < snapshot->camera_count; i++) {
+            for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
+                const char *counts = (const char *)&snapshot->cameras[i].telemetry.stages[kind];
+
+                g_string_append_printf(text, "%s{", counter->name);
+                add_label(text, "camera", snapshot->cameras[i].name);
+                add_label(text, "stage", stage_kind_name(kind));
+                end_sample(text, *(const uint64_t *)(counts + counter->offset));
+            }
+        }
+    }
+}
+
 static void add_mounts(GString *text, const struct snapshot *snapshot)
 {
     begin_metric(text, "edged_mount_viewers", "gauge", "RTSP sessions that play this view.");
@@ -227,6 +254,7 @@ char *status_metrics(const struct snapshot *snapshot)
 
     add_totals(text, snapshot);
     add_cameras(text, snapshot);
+    add_stages(text, snapshot);
     add_mounts(text, snapshot);
     begin_metric(text, "edged_latency_seconds", "histogram",
                  "Time a frame spends in a step; capture_to_rtp is the whole of its way.");

@@ -3,6 +3,7 @@
 #include "daemon/front/status.h"
 
 #include "daemon/json_members.h"
+#include "kernels/stage.h"
 
 static double per_frame(uint64_t count, uint64_t frames)
 {
@@ -26,6 +27,23 @@ static void add_copies(JsonBuilder *builder, const struct link_telemetry *teleme
     }
     json_builder_end_object(builder);
     json_add_number(builder, "copies_per_frame", per_frame(sum, telemetry->frames));
+}
+
+// The stages that were ever needed.
+static void add_stages(JsonBuilder *builder, const struct link_telemetry *telemetry)
+{
+    json_builder_set_member_name(builder, "stages");
+    json_builder_begin_array(builder);
+    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
+        if (telemetry->stages[kind].runs + telemetry->stages[kind].shared > 0) {
+            json_builder_begin_object(builder);
+            json_add_string(builder, "name", stage_kind_name(kind));
+            json_add_integer(builder, "runs", telemetry->stages[kind].runs);
+            json_add_integer(builder, "shared", telemetry->stages[kind].shared);
+            json_builder_end_object(builder);
+        }
+    }
+    json_builder_end_array(builder);
 }
 
 static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camera)
@@ -55,6 +73,7 @@ static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camer
     json_add_integer(builder, "restarts", camera->process_restarts);
     json_builder_end_object(builder);
     add_copies(builder, telemetry);
+    add_stages(builder, telemetry);
     json_builder_end_object(builder);
 }
 

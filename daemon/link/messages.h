@@ -10,6 +10,7 @@
 
 #define LINK_VIEWS_MAX 16
 #define LINK_REGIONS_MAX 8
+#define LINK_STAGES_MAX 24
 #define LINK_PAYLOAD_MAX (16u << 20)
 
 enum link_type {
@@ -101,4 +102,8 @@ struct link_telemetry {
         char encoder[24]; // "x264enc"
     } views[LINK_VIEWS_MAX];
     struct link_region regions[LINK_REGIONS_MAX]; // unused ones have no name
+    struct {
+        uint64_t runs;         // computed
+        uint64_t shared;       // a view had another's instead
+    } stages[LINK_STAGES_MAX]; // by enum stage_kind
 };

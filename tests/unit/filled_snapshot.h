@@ -4,6 +4,7 @@
 
 #include "config/base.h"
 #include "daemon/front/snapshot.h"
+#include "kernels/stage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +35,7 @@ static inline void fill_front_camera(struct snapshot_camera *camera)
              .dropped = 3,
              .corrupted = 1,
              .reconnects = 5,
+             .stages = {[STAGE_GRAY] = {900, 2700}, [STAGE_CANNY] = {450, 0}},
              .copies = {[COPY_MMAP_FALLBACK] = 1000, [COPY_ENCODER_CONVERT] = 250}},
     };
 }

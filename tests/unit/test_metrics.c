@@ -176,6 +176,10 @@ static void test_camera_counters_carry_their_camera(void **state)
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"mmap-fallback\"}", 1000);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"encoder-convert\"}", 250);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"mjpeg-decode\"}", 0);
+    assert_series(state, "edged_stage_runs_total{camera=\"front\",stage=\"gray\"}", 900);
+    assert_series(state, "edged_stage_shared_total{camera=\"front\",stage=\"gray\"}", 2700);
+    assert_series(state, "edged_stage_runs_total{camera=\"front\",stage=\"canny\"}", 450);
+    assert_series(state, "edged_stage_shared_total{camera=\"front\",stage=\"canny\"}", 0);
 }
 
 static void test_a_camera_is_in_exactly_one_state(void **state)

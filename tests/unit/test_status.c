@@ -110,6 +110,23 @@ static void test_copies_are_named_and_summed_per_frame(void **state)
     assert_double(camera, "copies_per_frame", 1.25);
 }
 
+static void test_stages_that_were_needed_show_how_often(void **state)
+{
+    JsonArray *stages = json_object_get_array_member(element_of(state, "cameras", 0), "stages");
+    JsonObject *gray = json_array_get_object_element(stages, 0);
+    JsonObject *canny = json_array_get_object_element(stages, 1);
+
+    assert_int_equal(json_array_get_length(stages), 2);
+    assert_string(gray, "name", "gray");
+    assert_integer(gray, "runs", 900);
+    assert_integer(gray, "shared", 2700);
+    assert_string(canny, "name", "canny");
+    assert_integer(canny, "runs", 450);
+    assert_integer(canny, "shared", 0);
+    stages = json_object_get_array_member(element_of(state, "cameras", 1), "stages");
+    assert_int_equal(json_array_get_length(stages), 0);
+}
+
 static void test_a_camera_without_frames_has_0_copies_a_frame(void **state)
 {
     assert_double(element_of(state, "cameras", 1), "copies_per_frame", 0);
@@ -163,6 +180,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_camera_shows_state_format_and_counters, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_copies_are_named_and_summed_per_frame, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_stages_that_were_needed_show_how_often, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_camera_without_frames_has_0_copies_a_frame, setup,
                                         teardown),
