@@ -42,7 +42,9 @@ int config_view_new(const char *kind, struct error *error, struct config_view **
         r = config_view_set(view, "name", kind, error);
     }
     if (r == 0) {
-        validate_complete_view(view);
+        if (view->view != CONFIG_VIEW_CUSTOM) {
+            validate_complete_view(view); // else with its stages
+        }
         *ret_view = TAKE(view);
     }
     return r;
@@ -102,7 +104,13 @@ int config_view_set(struct config_view *view, const char *key, const char *value
     if (r == -ENOMEM) {
         error_set(error, r, "%s", strerror(ENOMEM));
     }
-    return r < 0 ? error_prefix(error, r, "%s", key) : 0;
+    if (r < 0) {
+        return error_prefix(error, r, "%s", key);
+    }
+    if (found->type == SCHEMA_WORDS) {
+        validate_complete_view(view);
+    }
+    return 0;
 }
 
 static void format_group(FILE *file, const struct schema_group *group, const void *object,

@@ -35,6 +35,7 @@ enum config_view_kind {
     CONFIG_VIEW_BINARY,
     CONFIG_VIEW_CANNY,
     CONFIG_VIEW_MOTION,
+    CONFIG_VIEW_CUSTOM,
 };
 enum config_operator {
     CONFIG_OPERATOR_SOBEL,
@@ -63,6 +64,36 @@ enum config_encoder {
 
 #define CONFIG_THRESHOLD_OTSU (-1)
 
+// The words that a view of one's own is made of: what each takes (one of enum config_picture, or
+// ANY_GRAY) and makes; SAME: a mask of a mask, else gray.
+#define CONFIG_STAGES(X)                                                                           \
+    X(GRAY, "gray", CAMERA, GRAY)                                                                  \
+    X(BLUR3, "blur3", ANY_GRAY, GRAY)                                                              \
+    X(BLUR5, "blur5", ANY_GRAY, GRAY)                                                              \
+    X(SOBEL, "sobel", ANY_GRAY, GRAY)                                                              \
+    X(SOBEL5, "sobel5", ANY_GRAY, GRAY)                                                            \
+    X(SCHARR, "scharr", ANY_GRAY, GRAY)                                                            \
+    X(PREWITT, "prewitt", ANY_GRAY, GRAY)                                                          \
+    X(THRESHOLD, "threshold", ANY_GRAY, MASK)                                                      \
+    X(CANNY, "canny", ANY_GRAY, MASK)                                                              \
+    X(DIFFERENCE, "difference", ANY_GRAY, MASK)                                                    \
+    X(ERODE, "erode", ANY_GRAY, SAME)                                                              \
+    X(DILATE, "dilate", ANY_GRAY, SAME)                                                            \
+    X(OPEN, "open", ANY_GRAY, SAME)                                                                \
+    X(CLOSE, "close", ANY_GRAY, SAME)                                                              \
+    X(MARK, "mark", MASK, COLOUR)
+
+#define CONFIG_STAGE_ENUM(name, word, takes, makes) CONFIG_STAGE_##name,
+enum config_stage { CONFIG_STAGES(CONFIG_STAGE_ENUM) CONFIG_STAGE_COUNT };
+#undef CONFIG_STAGE_ENUM
+
+// A short list of words, by their number.
+#define CONFIG_WORDS_MAX 12
+struct config_words {
+    unsigned list[CONFIG_WORDS_MAX];
+    size_t count;
+};
+
 struct config_view {
     char *name; // mount: /<camera>/<name>; [A-Za-z0-9_-]{1,32}, unique in its camera
     enum config_view_kind view;
@@ -74,8 +105,9 @@ struct config_view {
     int threshold;
     enum config_morphology morphology; // what is done with white shapes, and how often
     int times;
-    int erode;        // how often a mask of motion loses its outermost pixels
-    double low, high; // canny: gradient strengths, swapped if low > high
+    int erode;                  // how often a mask of motion loses its outermost pixels
+    double low, high;           // canny: gradient strengths, swapped if low > high
+    struct config_words stages; // of enum config_stage, in their order; of a custom view alone
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;
@@ -194,6 +226,11 @@ int config_view_set(struct config_view *view, const char *key, const char *value
 // A view with every default, named `kind` ("edges"). -EINVAL with the allowed kinds in `error`.
 int config_view_new(const char *kind, struct error *error, struct config_view **ret_view);
 void config_view_free(struct config_view *view);
+
+// Whether a view compares each frame with the one before.
+bool config_view_remembers(const struct config_view *view);
+// Whether it shows the camera's colours.
+bool config_view_is_colour(const struct config_view *view);
 
 // The word for an enum value in the file ("sobel"), for messages and status.
 const char *config_backend_name(enum config_backend backend);

@@ -88,6 +88,9 @@ static void example_value(FILE *file, const struct schema_key *key, const void *
     case SCHEMA_BLOCK:
         fputs("[32, 8]", file); // an example: the default is no value
         break;
+    case SCHEMA_WORDS:
+        fputs("[\"blur5\", \"scharr\", \"threshold\"]", file); // so is this
+        break;
     default:
         schema_print_value(file, key, object);
     }

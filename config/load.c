@@ -200,6 +200,15 @@ static int read_key(struct problems *problems, const config_setting_t *setting,
     return 0;
 }
 
+// A key that says by itself what is selected does so where nothing else says it.
+static void imply(const config_setting_t *setting, const struct schema_group *group,
+                  const struct schema_key *key, void *object)
+{
+    if (key->implies && !config_setting_get_member(setting, group->selector->name)) {
+        *(unsigned *)((char *)object + group->selector->offset) = key->implies;
+    }
+}
+
 static int read_group(struct problems *problems, const config_setting_t *setting,
                       const struct schema_group *group, void *object)
 {
@@ -210,6 +219,7 @@ static int read_group(struct problems *problems, const config_setting_t *setting
         const struct schema_key *key = schema_find_key(group, config_setting_name(member));
 
         if (key) {
+            imply(setting, group, key, object);
             r = read_key(problems, member, key, object);
         } else {
             refuse_unknown(problems, member, group);

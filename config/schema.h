@@ -16,6 +16,7 @@ enum schema_type {
     SCHEMA_INTEGER,  // int
     SCHEMA_NUMBER,   // double; integers are accepted
     SCHEMA_WORD,     // an enum; words[value]
+    SCHEMA_WORDS,    // a struct config_words of words[value], at least one if it is set
     SCHEMA_BLOCK,    // x and y of a struct config_block; not set: {0, 0}
     SCHEMA_GROUP,    // keys of their own, in the same struct
     SCHEMA_LIST,     // pointer to elements at `offset`, size_t at `count_offset`
@@ -31,6 +32,8 @@ struct schema_rule {
     const char *allowed; // ends the sentence "allowed: …"
 };
 
+struct config_words;
+
 struct schema_key {
     const char *name;
     enum schema_type type;
@@ -40,7 +43,9 @@ struct schema_key {
     const int *choices;      // INTEGER: the only ones allowed, the largest last; NULL: all
     const char *word;        // INTEGER: a word beside numbers, and what it stands for; NULL: none
     int word_value;
-    const char *const *words; // WORD: by enum value, NULL at the end
+    const char *const *words; // WORD, WORDS: by enum value, NULL at the end
+    // WORDS: whether they may stand in this order, with "got …, allowed …: …" in `error`.
+    int (*check)(const struct config_words *words, struct error *error);
     const struct schema_rule *rule;
     const char *default_text;         // as config_view_set() takes it; NULL: `default_note`
     const char *default_note;         // a default that depends, in words
@@ -49,6 +54,7 @@ struct schema_key {
     const struct schema_group *group; // GROUP, LIST: the keys inside
     unsigned used_by;                 // bit set of selector values this key is for; 0: all
     unsigned needed_by;               // the same: must not be empty there
+    unsigned implies;                 // the selector's value where only this key stands; 0: none
 };
 
 struct schema_group {

@@ -5,6 +5,7 @@
 
 #include <glib.h>
 #include <math.h>
+#include <string.h>
 
 #define GOT_LENGTH_MAX 64
 
@@ -55,6 +56,7 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
 {
     const void *value = (const char *)object + key->offset;
     const struct config_block *block = value;
+    const struct config_words *words = value;
     double number;
 
     switch (key->type) {
@@ -75,6 +77,13 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
         break;
     case SCHEMA_WORD:
         schema_print_quoted(file, key->words[*(const unsigned *)value], SIZE_MAX);
+        break;
+    case SCHEMA_WORDS:
+        for (size_t i = 0; i < words->count; i++) {
+            fputs(i ? ", " : "[", file);
+            schema_print_quoted(file, key->words[words->list[i]], SIZE_MAX);
+        }
+        fputs("]", file);
         break;
     case SCHEMA_BLOCK:
         fprintf(file, "[%d, %d]", block->x, block->y);
@@ -132,6 +141,10 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
     case SCHEMA_WORD:
         print_words(file, key);
         break;
+    case SCHEMA_WORDS:
+        fprintf(file, "an array [ … ] of 1 to %d of the words ", CONFIG_WORDS_MAX);
+        print_words(file, key);
+        break;
     case SCHEMA_BLOCK:
         fprintf(file, "[x, y], two integers from %.0f to %.0f, x * y at most %d (threads)",
                 key->minimum, key->maximum, CONFIG_BLOCK_THREADS_MAX);
@@ -152,7 +165,7 @@ static void print_got(FILE *file, const struct schema_value *value, bool with_ty
 
 static void print_elements(FILE *file, const struct schema_value *value)
 {
-    size_t shown = value->count < SCHEMA_ELEMENTS_MAX ? value->count : SCHEMA_ELEMENTS_MAX;
+    size_t shown = value->count < SCHEMA_SHOWN_MAX ? value->count : SCHEMA_SHOWN_MAX;
 
     for (size_t i = 0; i < shown; i++) {
         const struct schema_value *element = &value->elements[i];
@@ -214,15 +227,27 @@ bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
         return kind == SCHEMA_VALUE_GROUP;
     case SCHEMA_LIST:
         return kind == SCHEMA_VALUE_LIST;
+    case SCHEMA_WORDS:
     case SCHEMA_BLOCK:
         return kind == SCHEMA_VALUE_LIST || kind == SCHEMA_VALUE_ARRAY;
     }
     return false;
 }
 
+// What was meant by a word that is near one of those known.
+static void suggest(FILE *file, const struct schema_key *key, const char *word)
+{
+    int near = suggest_nearest(word, key->words, word_count(key), sizeof key->words[0]);
+
+    if (near >= 0 && strcmp(key->words[near], word) != 0) {
+        fprintf(file, "; did you mean \"%s\"?", key->words[near]);
+    }
+}
+
 void schema_print_refusal(FILE *file, const struct schema_key *key,
                           const struct schema_value *value)
 {
+    size_t elements = value->count < SCHEMA_ELEMENTS_MAX ? value->count : SCHEMA_ELEMENTS_MAX;
     bool fits = schema_kind_fits(key, value->kind);
 
     fputs("got ", file);
@@ -235,11 +260,11 @@ void schema_print_refusal(FILE *file, const struct schema_key *key,
     }
     schema_print_allowed(file, key);
     if (fits && key->type == SCHEMA_WORD) {
-        int near =
-            suggest_nearest(value->string, key->words, word_count(key), sizeof key->words[0]);
-
-        if (near >= 0) {
-            fprintf(file, "; did you mean \"%s\"?", key->words[near]);
+        suggest(file, key, value->string);
+    }
+    for (size_t i = 0; fits && key->type == SCHEMA_WORDS && i < elements; i++) {
+        if (value->elements[i].kind == SCHEMA_VALUE_STRING) {
+            suggest(file, key, value->elements[i].string);
         }
     }
 }

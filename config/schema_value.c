@@ -80,6 +80,40 @@ static int assign_block(const struct schema_key *key, void *object,
     return 0;
 }
 
+static int find_word(const struct schema_key *key, const struct schema_value *value)
+{
+    for (int i = 0; value->kind == SCHEMA_VALUE_STRING && key->words[i]; i++) {
+        if (strcmp(key->words[i], value->string) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int assign_words(const struct schema_key *key, void *object,
+                        const struct schema_value *value, struct error *error)
+{
+    struct config_words words = {.count = value->count};
+    int r;
+
+    if (value->count < 1 || value->count > CONFIG_WORDS_MAX) {
+        return refuse(key, value, error);
+    }
+    for (size_t i = 0; i < words.count; i++) {
+        int word = find_word(key, &value->elements[i]);
+
+        if (word < 0) {
+            return refuse(key, value, error);
+        }
+        words.list[i] = (unsigned)word;
+    }
+    r = key->check(&words, error);
+    if (r == 0) {
+        *(struct config_words *)field(key, object) = words;
+    }
+    return r;
+}
+
 static int assign_word_value(const struct schema_key *key, void *object,
                              const struct schema_value *value, struct error *error)
 {
@@ -94,6 +128,7 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
                   struct error *error)
 {
     double number = value->kind == SCHEMA_VALUE_INTEGER ? (double)value->integer : value->number;
+    int word;
 
     if (!schema_kind_fits(key, value->kind)) {
         return refuse(key, value, error);
@@ -121,13 +156,14 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
         *(double *)field(key, object) = number;
         return 0;
     case SCHEMA_WORD:
-        for (unsigned i = 0; key->words[i]; i++) {
-            if (strcmp(key->words[i], value->string) == 0) {
-                *(unsigned *)field(key, object) = i;
-                return 0;
-            }
+        word = find_word(key, value);
+        if (word < 0) {
+            return refuse(key, value, error);
         }
-        return refuse(key, value, error);
+        *(unsigned *)field(key, object) = (unsigned)word;
+        return 0;
+    case SCHEMA_WORDS:
+        return assign_words(key, object, value, error);
     case SCHEMA_BLOCK:
         return assign_block(key, object, value, error);
     case SCHEMA_GROUP:
@@ -160,12 +196,30 @@ static struct schema_value read_text(const struct schema_key *key, const char *t
     return value;
 }
 
+// Words with commas between them.
+static int assign_text_words(const struct schema_key *key, void *object, const char *text,
+                             struct error *error)
+{
+    struct schema_value elements[SCHEMA_ELEMENTS_MAX];
+    struct schema_value value = {.kind = SCHEMA_VALUE_ARRAY, .elements = elements};
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+
+    for (; words[value.count]; value.count++) {
+        if (value.count < SCHEMA_ELEMENTS_MAX) {
+            elements[value.count] = (struct schema_value){.kind = SCHEMA_VALUE_STRING,
+                                                          .string = g_strstrip(words[value.count])};
+        }
+    }
+    return schema_assign(key, object, &value, error);
+}
+
 int schema_assign_text(const struct schema_key *key, void *object, const char *text,
                        struct error *error)
 {
     struct schema_value value = read_text(key, text);
 
-    return schema_assign(key, object, &value, error);
+    return key->type == SCHEMA_WORDS ? assign_text_words(key, object, text, error)
+                                     : schema_assign(key, object, &value, error);
 }
 
 int schema_set_defaults(const struct schema_group *group, void *object)
@@ -190,6 +244,9 @@ bool schema_is_unset(const struct schema_key *key, const void *object)
 {
     if (key->type == SCHEMA_BLOCK) {
         return ((const struct config_block *)((const char *)object + key->offset))->x == 0;
+    }
+    if (key->type == SCHEMA_WORDS) {
+        return ((const struct config_words *)((const char *)object + key->offset))->count == 0;
     }
     if (key->type == SCHEMA_INTEGER && !key->default_text) {
         return *(const int *)((const char *)object + key->offset) == 0;

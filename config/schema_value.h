@@ -13,8 +13,9 @@ enum schema_value_kind {
     SCHEMA_VALUE_ARRAY,
 };
 
-// So many elements of a list or an array are looked at, and shown.
-#define SCHEMA_ELEMENTS_MAX 4
+// So many elements of a list or an array are looked at, and so many shown.
+#define SCHEMA_ELEMENTS_MAX 12
+#define SCHEMA_SHOWN_MAX 4
 
 // What stands in a file, before it is known whether it fits.
 struct schema_value {
@@ -45,8 +46,8 @@ void schema_clear(const struct schema_group *group, void *object);
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count);
 void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count);
 
-// Whether there is no value, so that the key stands in no file: a BLOCK that is not set, an INTEGER
-// of 0 that has no default but a note, a group of nothing else.
+// Whether there is no value, so that the key stands in no file: BLOCK or WORDS that are not set, an
+// INTEGER of 0 that has no default but a note, a group of nothing else.
 bool schema_is_unset(const struct schema_key *key, const void *object);
 
 // Whether a key takes values of that kind at all.

@@ -1,7 +1,7 @@
 // The keys of a view, and what a name in a path may look like.
 #include "config/schema.h"
 
-#include "config/config.h"
+#include "config/stages.h"
 
 #include <string.h>
 
@@ -21,13 +21,10 @@ const struct schema_rule schema_name_rule = {
 };
 
 static const char *const view_words[] = {
-    [CONFIG_VIEW_CAMERA] = "camera",
-    [CONFIG_VIEW_GRAY] = "gray",
-    [CONFIG_VIEW_EDGES] = "edges",
-    [CONFIG_VIEW_BINARY] = "binary",
-    [CONFIG_VIEW_CANNY] = "canny",
-    [CONFIG_VIEW_MOTION] = "motion",
-    NULL,
+    [CONFIG_VIEW_CAMERA] = "camera", [CONFIG_VIEW_GRAY] = "gray",
+    [CONFIG_VIEW_EDGES] = "edges",   [CONFIG_VIEW_BINARY] = "binary",
+    [CONFIG_VIEW_CANNY] = "canny",   [CONFIG_VIEW_MOTION] = "motion",
+    [CONFIG_VIEW_CUSTOM] = "custom", NULL,
 };
 static const char *const operator_words[] = {
     [CONFIG_OPERATOR_SOBEL] = "sobel",
@@ -54,6 +51,7 @@ static const char *const encoder_words[] = {
 };
 
 #define WITH_GRADIENT (SCHEMA_BIT(CONFIG_VIEW_EDGES) | SCHEMA_BIT(CONFIG_VIEW_BINARY))
+#define CUSTOM SCHEMA_BIT(CONFIG_VIEW_CUSTOM)
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
     {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &schema_name_rule,
@@ -61,8 +59,16 @@ static const struct schema_key view_keys[] = {
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
      .help = "What viewers see: the camera's picture, its luma, the strength of its edges, the "
-             "strong edges in white, thin edges as Canny's detector finds them, or the picture "
-             "with what moves in red."},
+             "strong edges in white, thin edges as Canny's detector finds them, the picture with "
+             "what moves in red, or what stages of your own make."},
+    {"stages", SCHEMA_WORDS, VIEW_FIELD(stages), .words = stages_words, .check = stages_check,
+     .default_note = "none", .used_by = CUSTOM, .needed_by = CUSTOM, .implies = CONFIG_VIEW_CUSTOM,
+     .help =
+         "A view of your own, in the order that the stages follow one another; view may be left "
+         "out. The camera's picture is turned gray for the first stage that wants gray; "
+         "threshold, canny and difference make a mask of 0 and 255, which is gray, too; mark "
+         "puts a mask into the red of the camera's picture and ends the view. Options are the "
+         "view's norm, gain, threshold, low, high and times."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
@@ -73,15 +79,15 @@ static const struct schema_key view_keys[] = {
      .help = "The side of the square of binomial weights that smooths the picture before its "
              "gradient is measured; 0 leaves it as it is."},
     {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
-     .used_by = WITH_GRADIENT,
+     .used_by = WITH_GRADIENT | CUSTOM,
      .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},
     {"gain", SCHEMA_NUMBER, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01, .maximum = 100,
-     .default_text = "1.0", .used_by = WITH_GRADIENT,
+     .default_text = "1.0", .used_by = WITH_GRADIENT | CUSTOM,
      .help = "Multiplies the edge strength before it is rounded and limited to 255."},
     {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
      .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
-     .default_note = "25 with view = \"motion\", else 80",
-     .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .default_note = "25 with view = \"motion\" or difference among stages, else 80",
+     .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_MOTION) | CUSTOM,
      .help = "Edges at least as strong become white, everything else black; gray that differs by "
              "more from the frame before has moved. otsu finds the threshold that parts each "
              "frame best, by Otsu's method; it parts noise, too, where nothing moves."},
@@ -91,17 +97,17 @@ static const struct schema_key view_keys[] = {
              "more all around; open does both and so drops specks, close does them the other way "
              "round and so fills holes."},
     {"times", SCHEMA_INTEGER, VIEW_FIELD(times), .unit = "times", .minimum = 1, .maximum = 8,
-     .default_text = "1", .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY),
-     .help = "How often morphology does it."},
+     .default_text = "1", .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
+     .help = "How often morphology, or a stage of your own that erodes or dilates, does it."},
     {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
      .default_text = "1", .used_by = SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
     {"low", SCHEMA_NUMBER, VIEW_FIELD(low), .unit = "gradient", .minimum = 0, .maximum = 32767,
-     .default_text = "50", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .default_text = "50", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY) | CUSTOM,
      .help = "Thin edges with sqrt(gx^2 + gy^2) over this are drawn where they go on from a strong "
              "one; as cv2.Canny has it."},
     {"high", SCHEMA_NUMBER, VIEW_FIELD(high), .unit = "gradient", .minimum = 0, .maximum = 32767,
-     .default_text = "150", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .default_text = "150", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY) | CUSTOM,
      .help = "Thin edges with sqrt(gx^2 + gy^2) over this are strong; if low is higher, the two "
              "change places."},
     {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",

@@ -29,7 +29,7 @@ static int add_camera(struct config *config)
 void validate_complete_view(struct config_view *view)
 {
     if (view->threshold == 0) {
-        view->threshold = view->view == CONFIG_VIEW_MOTION ? 25 : 80;
+        view->threshold = config_view_remembers(view) ? 25 : 80;
     }
 }
 
@@ -85,6 +85,19 @@ static void warn_unused(struct problems *problems, const config_setting_t *setti
     problems_end(problems);
 }
 
+// A key that would have selected something else if nothing had been.
+static void refuse_contradiction(struct problems *problems, const config_setting_t *setting,
+                                 const struct schema_group *group, const struct schema_key *key,
+                                 unsigned selected)
+{
+    const struct schema_key *selector = group->selector;
+
+    problems_error(problems, setting, NULL,
+                   "got %s with %s = \"%s\", allowed: with %s = \"%s\", or without %s", key->name,
+                   selector->name, selector->words[selected], selector->name,
+                   selector->words[key->implies], selector->name);
+}
+
 static void refuse_missing(struct problems *problems, const config_setting_t *setting,
                            const struct schema_group *group, const struct schema_key *key,
                            unsigned selected)
@@ -92,9 +105,20 @@ static void refuse_missing(struct problems *problems, const config_setting_t *se
     const config_setting_t *member = config_setting_get_member(setting, key->name);
 
     problems_error(problems, member ? member : setting, member ? NULL : key->name,
-                   "got %s, allowed: a string that is not empty, needed with %s = \"%s\"",
-                   member ? "\"\"" : "nothing", group->selector->name,
-                   group->selector->words[selected]);
+                   "got %s, allowed: %s that is not empty, needed with %s = \"%s\"",
+                   member ? "\"\"" : "nothing", key->type == SCHEMA_WORDS ? "an array" : "a string",
+                   group->selector->name, group->selector->words[selected]);
+}
+
+// Whether there is no value; one that was refused is told of already.
+static bool is_empty(const config_setting_t *member, const struct schema_key *key,
+                     const void *object)
+{
+    if (key->type == SCHEMA_WORDS) {
+        return !member;
+    }
+    return (!member || config_setting_type(member) == CONFIG_TYPE_STRING) &&
+           **(char *const *)((const char *)object + key->offset) == '\0';
 }
 
 // Keys that the selected source or view needs, and those it does not use.
@@ -106,13 +130,14 @@ static void check_selected(struct problems *problems, const config_setting_t *se
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
         const config_setting_t *member = config_setting_get_member(setting, key->name);
-        bool is_string = !member || config_setting_type(member) == CONFIG_TYPE_STRING;
+        bool idle = member && key->used_by && !(key->used_by & 1U << selected);
 
-        if (member && key->used_by && !(key->used_by & 1U << selected)) {
+        if (idle && key->implies) {
+            refuse_contradiction(problems, member, group, key, selected);
+        } else if (idle) {
             warn_unused(problems, member, group, key, selected);
         }
-        if ((key->needed_by & 1U << selected) && is_string &&
-            **(char *const *)((const char *)object + key->offset) == '\0') {
+        if ((key->needed_by & 1U << selected) && is_empty(member, key, object)) {
             refuse_missing(problems, setting, group, key, selected);
         }
     }

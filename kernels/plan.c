@@ -146,18 +146,94 @@ static void plan_canny(struct planning *planning)
     add(planning, STAGE_CANNY);
 }
 
-static void plan_motion(struct planning *planning)
+static void add_difference(struct planning *planning)
 {
-    planning->plan.format = planning->exact ? "RGB3" : "NV12";
-    add_gray(planning);
     add(planning, STAGE_DIFFERENCE);
     if (planning->settings->threshold == CONFIG_THRESHOLD_OTSU) {
         add(planning, STAGE_THRESHOLD);
     }
+}
+
+static void plan_motion(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+    add_gray(planning);
+    add_difference(planning);
     if (planning->settings->erode > 0) {
         add(planning, STAGE_ERODE);
     }
     add(planning, STAGE_MARK);
+}
+
+// With an option that no key but the stage's own word has.
+static void add_own_blur(struct planning *planning, int side)
+{
+    add(planning, STAGE_BLUR);
+    planning->plan.steps[planning->plan.count - 1].options.blur = side;
+}
+
+static void add_own_gradient(struct planning *planning, enum config_operator operator)
+{
+    struct stage_options *options;
+
+    add(planning, STAGE_GRADIENT);
+    options = &planning->plan.steps[planning->plan.count - 1].options;
+    options->operator= operator;
+}
+
+static void add_stage(struct planning *planning, enum config_stage stage)
+{
+    switch (stage) {
+    case CONFIG_STAGE_BLUR3:
+    case CONFIG_STAGE_BLUR5:
+        add_own_blur(planning, stage == CONFIG_STAGE_BLUR3 ? 3 : 5);
+        break;
+    case CONFIG_STAGE_SOBEL:
+    case CONFIG_STAGE_SOBEL5:
+    case CONFIG_STAGE_SCHARR:
+    case CONFIG_STAGE_PREWITT:
+        add_own_gradient(planning, CONFIG_OPERATOR_SOBEL + (stage - CONFIG_STAGE_SOBEL));
+        break;
+    case CONFIG_STAGE_THRESHOLD:
+        add(planning, STAGE_THRESHOLD);
+        break;
+    case CONFIG_STAGE_CANNY:
+        add(planning, STAGE_CANNY);
+        break;
+    case CONFIG_STAGE_DIFFERENCE:
+        add_difference(planning);
+        break;
+    case CONFIG_STAGE_ERODE:
+    case CONFIG_STAGE_DILATE:
+    case CONFIG_STAGE_OPEN:
+    case CONFIG_STAGE_CLOSE:
+        add_morphology(planning, CONFIG_MORPHOLOGY_ERODE + (stage - CONFIG_STAGE_ERODE));
+        break;
+    case CONFIG_STAGE_MARK:
+        planning->plan.computed = false;
+        planning->plan.format = planning->exact ? "RGB3" : "NV12";
+        add(planning, STAGE_MARK);
+        break;
+    case CONFIG_STAGE_GRAY: // comes first, by itself
+    case CONFIG_STAGE_COUNT:
+        break;
+    }
+}
+
+static void plan_custom(struct planning *planning)
+{
+    const struct config_words *stages = &planning->settings->stages;
+
+    if (stages->count == 1 && stages->list[0] == CONFIG_STAGE_GRAY) {
+        plan_gray(planning);
+        return;
+    }
+    planning->plan.format = planning->exact ? "GREY" : "NV12";
+    planning->plan.computed = true;
+    add_gray(planning);
+    for (size_t i = 0; i < stages->count; i++) {
+        add_stage(planning, (enum config_stage)stages->list[i]);
+    }
 }
 
 struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
@@ -167,6 +243,7 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
         [CONFIG_VIEW_CAMERA] = plan_camera, [CONFIG_VIEW_GRAY] = plan_gray,
         [CONFIG_VIEW_EDGES] = add_gradient, [CONFIG_VIEW_BINARY] = plan_binary,
         [CONFIG_VIEW_CANNY] = plan_canny,   [CONFIG_VIEW_MOTION] = plan_motion,
+        [CONFIG_VIEW_CUSTOM] = plan_custom,
     };
     struct planning planning = {
         .settings = settings, .input = input, .exact = output == VIEW_OUTPUT_EXACT};

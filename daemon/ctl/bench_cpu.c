@@ -85,8 +85,7 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     input = frame || step->kind == STAGE_GRAY ? *request->input : gray;
     frame_layout_init(&output, setup.output, gray.width, gray.height, SUBJECT_STRIDE_ALIGN);
     output = frame ? output : gray;
-    work->bytes = view_bytes(step->kind == STAGE_CONVERT ? CONFIG_VIEW_CAMERA : CONFIG_VIEW_GRAY,
-                             &input, &output);
+    work->bytes = view_bytes(step->kind == STAGE_CONVERT, &input, &output);
     work->kind = step->kind;
     r = chain_new(step, 1, &setup, error, &work->chain);
     if (r == 0) {
@@ -113,7 +112,8 @@ static int work_init_view(struct work *work, const struct bench_request *request
     if (view_passes_through(work->view)) {
         return -EAGAIN;
     }
-    work->bytes = view_bytes(request->view->view, request->input, view_output_layout(work->view));
+    work->bytes = view_bytes(config_view_is_colour(request->view), request->input,
+                             view_output_layout(work->view));
     return make_frame(request->input, error, &work->input);
 }
 

@@ -28,11 +28,8 @@ static size_t plane_bytes(const struct frame_layout *layout, unsigned planes)
     return bytes;
 }
 
-size_t view_bytes(enum config_view_kind kind, const struct frame_layout *input,
-                  const struct frame_layout *output)
+size_t view_bytes(bool all, const struct frame_layout *input, const struct frame_layout *output)
 {
-    bool all = kind == CONFIG_VIEW_CAMERA || kind == CONFIG_VIEW_MOTION;
-
     return plane_bytes(input, all ? input->format->plane_count : 1) +
            plane_bytes(output, all ? output->format->plane_count : 1);
 }
@@ -127,7 +124,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
         return -EAGAIN;
     }
     frame_layout_init(&rig->output, nv12, input->width, input->height, STRIDE_ALIGN);
-    rig->bytes = view_bytes(settings->view, input, &rig->output);
+    rig->bytes = view_bytes(config_view_is_colour(settings), input, &rig->output);
     r = gpu_enter(gpu, error);
     if (r == 0) {
         r = gpu_pipeline_init(&rig->pipeline, gpu, &plan, input, mapped, error);

@@ -12,13 +12,14 @@ static const char usage[] =
     "Usage: edgectl process [OPTION]... INPUT OUTPUT\n"
     "One of the daemon's views of a picture or a clip.\n"
     "\n"
-    "  --view VIEW        camera, gray, edges (the default), binary, canny or motion\n"
+    "  --view VIEW        camera, gray, edges (the default), binary, canny, motion or\n"
+    "                     custom\n"
     "  --set KEY=VALUE    a key of the view as in edged.conf, say gain=1.5; repeatable:\n"
     "                     edges: operator, blur, norm, gain; binary: these, threshold,\n"
     "                     morphology, times; canny: blur, low, high; motion: threshold,\n"
-    "                     erode\n"
+    "                     erode; custom: stages=blur5,scharr,threshold and their keys\n"
     "  --backend BACKEND  auto (the default: the GPU where CUDA works), cpu or cuda\n"
-    "  --previous FILE    the picture before INPUT, for the motion view\n"
+    "  --previous FILE    the picture before INPUT, for motion and difference\n"
     "\n"
     "Pictures: .pgm .ppm (exact), .png .jpg .jpeg. Clips: .mp4 .mkv, and to read also .avi .mov\n"
     ".m4v .webm .ts. A picture makes a picture, a clip a clip.\n";
@@ -68,13 +69,30 @@ static int apply_setting(struct config_view *view, const char *setting, struct e
     return config_view_set(view, key, equals + 1, error);
 }
 
+// Stages make a view of their own, as in the file.
+static const char *view_word(const struct options *options)
+{
+    bool custom = false;
+
+    for (size_t i = 0; i < options->setting_count; i++) {
+        custom = custom || strncmp(options->settings[i], "stages=", strlen("stages=")) == 0;
+    }
+    return options->view ? options->view : custom ? "custom" : "edges";
+}
+
 static int make_settings(const struct options *options, struct error *error,
                          struct config_view **ret_settings)
 {
-    int r = config_view_new(options->view, error, ret_settings);
+    int r = config_view_new(view_word(options), error, ret_settings);
 
     for (size_t i = 0; i < options->setting_count && r == 0; i++) {
         r = apply_setting(*ret_settings, options->settings[i], error);
+    }
+    if (r == 0 && (*ret_settings)->view == CONFIG_VIEW_CUSTOM &&
+        (*ret_settings)->stages.count == 0) {
+        r = error_set(error, -EINVAL,
+                      "--view custom: name its stages, as in --set stages=blur5,"
+                      "scharr,threshold");
     }
     return r;
 }
@@ -97,9 +115,9 @@ static int make_request(const struct options *options, struct process_request *r
     if (r < 0) {
         return r;
     }
-    if (options->previous && (*ret_settings)->view != CONFIG_VIEW_MOTION) {
+    if (options->previous && !config_view_remembers(*ret_settings)) {
         return error_set(error, -EINVAL, "--previous: the %s view looks at one picture only",
-                         options->view);
+                         config_view_kind_name((*ret_settings)->view));
     }
     request->settings = *ret_settings;
     request->previous = options->previous;
@@ -135,7 +153,7 @@ int ctl_process(int argc, char **argv)
         {"set", required_argument, NULL, 's'},  {"previous", required_argument, NULL, 'p'},
         {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
     };
-    struct options options = {.view = "edges", .backend = "auto"};
+    struct options options = {.backend = "auto"};
     int option;
 
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {

@@ -55,14 +55,14 @@ static int check_previous(const struct job *job, struct error *error)
     const struct file_kind *kind = request->previous ? kind_of(request->previous) : NULL;
     bool clip = job->input_kind->medium == MEDIUM_CLIP;
 
-    if (request->settings->view != CONFIG_VIEW_MOTION || (clip && !request->previous)) {
+    if (!config_view_remembers(request->settings) || (clip && !request->previous)) {
         return 0;
     }
     if (!request->previous) {
         return error_set(error, -EINVAL,
-                         "%s: the motion view compares two pictures, name the one before with "
+                         "%s: the %s view compares two pictures, name the one before with "
                          "--previous",
-                         request->input);
+                         request->input, config_view_kind_name(request->settings->view));
     }
     if (clip) {
         return error_set(error, -EINVAL, "--previous: each frame of a clip has one before it");

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #define VIEW_KEYS                                                                                  \
-    "name, view, operator, blur, norm, gain, threshold, morphology, times, erode, low, high, "     \
+    "name, view, stages, operator, blur, norm, gain, threshold, morphology, times, erode, low, "   \
+    "high, "                                                                                       \
     "codec, encoder, bitrate_kbps, keyframe_s"
-#define VIEWS "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\""
+#define VIEWS "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"custom\""
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
     "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts"
@@ -296,7 +297,7 @@ static void test_keys_without_effect_are_warnings(void **state)
           "t.conf:4: warning: cameras[0].controls: no effect with source = \"pattern\", only with "
           "\"auto\", \"v4l2\"\n"
           "t.conf:6: warning: cameras[0].views[0].gain: no effect with view = \"gray\", only with "
-          "\"edges\", \"binary\"\n");
+          "\"edges\", \"binary\", \"custom\"\n");
 }
 
 // `before`, then `count` times the element, "%d" in it its number, with commas between, `after`.

@@ -46,7 +46,7 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"blur", "6", "blur: got 6, allowed: 0, 3, 5 (pixels)"},
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"radius", "2",
-         "radius: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
+         "radius: unknown key, allowed: name, view, stages, operator, blur, norm, gain, threshold, "
          "morphology, times, erode, low, high, codec, encoder, bitrate_kbps, keyframe_s"},
     };
     struct config_view *view = NULL;
@@ -103,8 +103,9 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     (void)state;
     assert_int_equal(config_view_new("gray", &error, &view), 0);
     assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
-    assert_string_equal(error.text,
-                        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\"");
+    assert_string_equal(
+        error.text,
+        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\", \"custom\"");
     config_view_free(view);
 }
 
@@ -135,7 +136,7 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
     assert_null(view);
     assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
-                                    "\"edges\", \"binary\", \"canny\", \"motion\"");
+                                    "\"edges\", \"binary\", \"canny\", \"motion\", \"custom\"");
 }
 
 int main(void)

@@ -1,0 +1,91 @@
+#include "config/stages.h"
+
+#include <errno.h>
+#include <string.h>
+
+// What lies between stages. A camera's picture is turned gray, and a mask is gray, too, where gray
+// is wanted.
+enum picture { CAMERA = 1, GRAY = 2, MASK = 4, COLOUR = 8, SAME = 16 };
+enum { ANY_GRAY = CAMERA | GRAY | MASK };
+
+#define WORD(name, word, takes, makes) [CONFIG_STAGE_##name] = (word),
+const char *const stages_words[] = {CONFIG_STAGES(WORD) NULL};
+
+#define TYPE(name, word, takes, makes) [CONFIG_STAGE_##name] = {takes, makes},
+static const struct {
+    unsigned takes; // a set
+    enum picture makes;
+} types[] = {CONFIG_STAGES(TYPE)};
+
+static enum picture made_of(unsigned stage, enum picture input)
+{
+    enum picture makes = types[stage].makes;
+
+    return makes != SAME ? makes : input == MASK ? MASK : GRAY;
+}
+
+static const char *name_picture(enum picture picture)
+{
+    return picture == CAMERA ? "the camera's picture"
+           : picture == GRAY ? "gray"
+           : picture == MASK ? "a mask"
+                             : "a colour picture";
+}
+
+static int refuse(const struct config_words *stages, size_t index, enum picture input,
+                  struct error *error)
+{
+    const char *word = stages_words[stages->list[index]], *separator = "";
+    char allowed[256] = "";
+
+    for (unsigned stage = 0; stage < CONFIG_STAGE_COUNT; stage++) {
+        size_t length = strlen(allowed);
+
+        if (types[stage].takes & input) {
+            snprintf(allowed + length, sizeof allowed - length, "%s\"%s\"", separator,
+                     stages_words[stage]);
+            separator = ", ";
+        }
+    }
+    if (index == 0) {
+        return error_set(error, -EINVAL, "got \"%s\" first, on %s, allowed there: %s", word,
+                         name_picture(input), allowed);
+    }
+    return error_set(error, -EINVAL, "got \"%s\" after \"%s\", which makes %s, allowed there: %s",
+                     word, stages_words[stages->list[index - 1]], name_picture(input),
+                     *allowed ? allowed : "nothing");
+}
+
+int stages_check(const struct config_words *stages, struct error *error)
+{
+    enum picture picture = CAMERA;
+
+    for (size_t i = 0; i < stages->count; i++) {
+        if (!(types[stages->list[i]].takes & picture)) {
+            return refuse(stages, i, picture, error);
+        }
+        picture = made_of(stages->list[i], picture);
+    }
+    return 0;
+}
+
+bool config_view_remembers(const struct config_view *view)
+{
+    bool remembers = view->view == CONFIG_VIEW_MOTION;
+
+    for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++) {
+        remembers = remembers || view->stages.list[i] == CONFIG_STAGE_DIFFERENCE;
+    }
+    return remembers;
+}
+
+bool config_view_is_colour(const struct config_view *view)
+{
+    enum picture picture = CAMERA;
+
+    for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++) {
+        picture = made_of(view->stages.list[i], picture);
+    }
+    return view->view == CONFIG_VIEW_CAMERA || view->view == CONFIG_VIEW_MOTION ||
+           picture == COLOUR;
+}
