@@ -106,6 +106,57 @@ static void print_cameras(JsonObject *status)
     }
 }
 
+static bool get_boolean(JsonObject *object, const char *name)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && json_node_get_value_type(node) == G_TYPE_BOOLEAN && json_node_get_boolean(node);
+}
+
+static void add_region(struct table *table, JsonObject *camera, JsonObject *region)
+{
+    JsonObject *box = get_object(region, "box");
+    bool moving = get_boolean(region, "moving");
+
+    table_add(table, "%s/%s", get_string(camera, "name"), get_string(region, "name"));
+    table_add(table, moving ? "moving" : "still");
+    table_add(table, "%.1f%%", get_number(region, "share") * 100);
+    table_add(table, "%.0f", get_number(region, "events"));
+    if (box && get_number(box, "width") > 0) {
+        table_add(table, "%.0fx%.0f at %.0f,%.0f", get_number(box, "width"),
+                  get_number(box, "height"), get_number(box, "x"), get_number(box, "y"));
+    } else {
+        table_add(table, "-");
+    }
+}
+
+// Cameras have them only where the configuration says so.
+static void print_regions(JsonObject *status)
+{
+    struct table *table = table_new(5);
+    g_autoptr(GList) cameras = get_list(status, "cameras");
+    static const char *const titles[] = {"REGION", "STATE", "SHARE", "EVENTS", "BOX"};
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
+    for (GList *item = cameras; item; item = item->next) {
+        JsonObject *camera = json_node_get_object(item->data);
+        g_autoptr(GList) regions = get_list(camera, "regions");
+
+        for (GList *region = regions; region; region = region->next) {
+            add_region(table, camera, json_node_get_object(region->data));
+            any = true;
+        }
+    }
+    if (any) {
+        putchar('\n');
+        table_print(table, stdout);
+    }
+    table_free(table);
+}
+
 static void add_percentile(struct table *table, JsonObject *latency, const char *name)
 {
     if (latency && get_number(latency, "count") > 0) {
@@ -152,6 +203,7 @@ static int print_status(const char *text)
     }
     print_summary(json_node_get_object(root));
     print_cameras(json_node_get_object(root));
+    print_regions(json_node_get_object(root));
     print_mounts(json_node_get_object(root));
     return 0;
 }
