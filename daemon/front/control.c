@@ -18,6 +18,7 @@
 #define CONTROL_CONNECTIONS 32u
 #define CONTROL_MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 #define CONTROL_TIMEOUT_S 5u
+#define CONTROL_LAST_RUNS 8u // enough for an event and the end of a reply
 
 struct control {
     control_snapshot *snapshot; // borrowed, with its context
@@ -133,6 +134,7 @@ static gboolean source_dispatch(GSource *base, GSourceFunc callback, void *conte
     unsigned before;
 
     (void)callback, (void)context;
+    g_source_set_ready_time(base, -1);
     do {
         before = count_connections(source->server);
         MHD_run(source->server);
@@ -153,6 +155,13 @@ static GSource *source_new(struct MHD_Daemon *server)
         base, MHD_get_daemon_info(server, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, G_IO_IN);
     g_source_attach(base, NULL);
     return base;
+}
+
+static void on_wake(void *context)
+{
+    const struct control *control = context;
+
+    g_source_set_ready_time(control->source, 0);
 }
 
 // What clients do wrong is theirs to hear, in the reply; here it helps only while debugging.
@@ -183,7 +192,7 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
         free(control);
         return result;
     }
-    control->events = event_stream_new();
+    control->events = event_stream_new(on_wake, control);
     // A server that starts closes the fd in the end; one that does not start leaves it open.
     control->server = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle_request,
@@ -201,20 +210,29 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
     return 0;
 }
 
+// Lets readers of events hear the last of them, as far as their sockets take it; none may be left
+// suspended.
+static void end_connections(struct control *control)
+{
+    event_stream_close(control->events);
+    for (unsigned run = 0; run < CONTROL_LAST_RUNS; run++) {
+        MHD_run(control->server);
+    }
+}
+
 void control_free(struct control *control)
 {
     if (!control) {
         return;
     }
     control_socket_remove(&control->socket);
+    if (control->server) {
+        end_connections(control);
+        MHD_stop_daemon(control->server);
+    }
     if (control->source) {
         g_source_destroy(control->source);
         g_source_unref(control->source);
-    }
-    if (control->server) {
-        event_stream_close(control->events);
-        MHD_run(control->server); // no suspended connection may be left
-        MHD_stop_daemon(control->server);
     }
     event_stream_free(control->events);
     free(control);

@@ -15,6 +15,8 @@ struct event_stream {
     GPtrArray *connections;  // of struct connection, each owned by its response
     guint keep_alive;        // GLib source id; 0: nobody reads
     bool closing;
+    void (*wake)(void *context);
+    void *context;
 };
 
 struct connection {
@@ -28,10 +30,12 @@ struct connection {
     guint hang_up;  // watches for that while suspended; GLib source id
 };
 
-struct event_stream *event_stream_new(void)
+struct event_stream *event_stream_new(void (*wake)(void *context), void *context)
 {
     struct event_stream *stream = g_new0(struct event_stream, 1);
 
+    stream->wake = wake;
+    stream->context = context;
     stream->feed = event_feed_new();
     stream->connections = g_ptr_array_new();
     return stream;
@@ -52,6 +56,7 @@ static void resume(struct connection *connection)
         connection->suspended = false;
         g_clear_handle_id(&connection->hang_up, g_source_remove);
         MHD_resume_connection(connection->connection);
+        connection->stream->wake(connection->stream->context);
     }
 }
 

@@ -13,8 +13,9 @@
 
 struct event_stream;
 
-// Never fails (GLib's allocator ends the process).
-struct event_stream *event_stream_new(void);
+// `wake` is called when MHD_run() has something to do that no socket tells: libmicrohttpd says so
+// only to a loop of its own. Never fails (GLib's allocator ends the process).
+struct event_stream *event_stream_new(void (*wake)(void *context), void *context);
 // After the server has been stopped, so that no reader is left. Takes NULL.
 void event_stream_free(struct event_stream *stream);
 

@@ -13,10 +13,7 @@
 //                 process says so, and hangs as in a driver
 //   gpu-full      has a GPU whose memory is full until it is told to try it, and says that this may
 //                 pass
-//   motion        has the regions "door" and "yard"; SIGUSR1 begins motion in the door, and ends
-//   it;
-//                 SIGUSR2 loses the signal
-//   bad-motion-X  SIGUSR1 sends a motion event with one thing wrong, see motion.h
+//   motion, bad-motion-X  see motion.h
 //
 // Into the file $FAKE_CAMERA_RECORD each process writes a line for what it is told: "PID configure
 // BACKEND BLOCKS", "PID blocks BLOCKS", "PID try-gpu BACKEND"; BLOCKS are "32x8 0x0 0x0", in the
@@ -251,7 +248,7 @@ static gboolean on_motion(gpointer data)
 
     if (is_mode(camera, MOTION_MODE)) {
         toggle_motion(&camera->motion, camera->link);
-    } else {
+    } else if (g_str_has_prefix(camera->mode, BAD_MOTION_MODE)) {
         send_bad_motion(camera->mode, camera->link);
     }
     return G_SOURCE_CONTINUE;
@@ -270,10 +267,10 @@ static void await_signals(struct fake_camera *camera)
 {
     if (is_mode(camera, "gpu")) {
         g_unix_signal_add(SIGUSR1, on_gpu_fault, camera);
-    } else if (strstr(camera->mode, MOTION_MODE)) {
+    } else {
         g_unix_signal_add(SIGUSR1, on_motion, camera);
-        g_unix_signal_add(SIGUSR2, on_loss, camera);
     }
+    g_unix_signal_add(SIGUSR2, on_loss, camera);
 }
 
 static int on_message(void *context, struct link_message *message)

@@ -1,8 +1,13 @@
-// Motion of the fake camera: what it says of its regions, right and wrong.
+// Motion of the fake camera: what it says of its regions, right and wrong, by $FAKE_CAMERA:
+//
+//   motion        has the regions "door" and "yard"; SIGUSR1 begins motion in the door, the next
+//                 ends it; SIGUSR2 loses the signal
+//   bad-motion-X  SIGUSR1 sends an event with X wrong, see send_bad_motion()
 #pragma once
 
 #include "daemon/link/link.h"
 
+#include <glib.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -52,6 +57,21 @@ static inline void toggle_motion(struct fake_motion *motion, struct link *link)
     link_send_bytes(link, LINK_EVENT, 0, &event, sizeof event);
 }
 
+// Telemetry with a region that is wrong.
+static inline void send_bad_telemetry(const char *what, struct link *link)
+{
+    struct link_telemetry telemetry = {.state = LINK_CAMERA_LIVE, .regions[7].name = "door"};
+
+    if (strcmp(what, "telemetry-name") == 0) {
+        strcpy(telemetry.regions[7].name, "../door");
+    } else if (strcmp(what, "telemetry-share") == 0) {
+        telemetry.regions[7].share = 1.5f;
+    } else if (strcmp(what, "telemetry-moving") == 0) {
+        telemetry.regions[7].moving = 2;
+    }
+    link_send_bytes(link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
+}
+
 // An event with one thing wrong, which `mode` names.
 static inline void send_bad_motion(const char *mode, struct link *link)
 {
@@ -80,7 +100,9 @@ static inline void send_bad_motion(const char *mode, struct link *link)
     } else if (strcmp(what, "size") == 0) {
         size--;
     }
-    if (strcmp(what, "regions") == 0) {
+    if (g_str_has_prefix(what, "telemetry")) {
+        send_bad_telemetry(what, link);
+    } else if (strcmp(what, "regions") == 0) {
         for (unsigned i = 0; i <= LINK_REGIONS_MAX; i++) {
             snprintf(event.region.name, sizeof event.region.name, "region%u", i);
             link_send_bytes(link, LINK_EVENT, 0, &event, size);
