@@ -2,10 +2,10 @@
 
 #include "config/base.h"
 #include "daemon/ctl/client.h"
+#include "daemon/ctl/json_get.h"
 #include "daemon/ctl/table.h"
 
 #include <getopt.h>
-#include <json-glib/json-glib.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,38 +16,6 @@ static const char usage[] =
     "\n"
     "  --json         the whole status as JSON; edgectl(1) explains the fields\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
-
-// A field of an edged of another version may be missing: it shows as empty or 0.
-static const char *get_string(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && json_node_get_value_type(node) == G_TYPE_STRING ? json_node_get_string(node)
-                                                                   : "";
-}
-
-static double get_number(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_double(node) : 0;
-}
-
-static JsonObject *get_object(JsonObject *object, const char *name)
-{
-    JsonNode *node = object ? json_object_get_member(object, name) : NULL;
-
-    return node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
-}
-
-// The objects of an array member; the caller g_list_free()s the list.
-static GList *get_list(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && JSON_NODE_HOLDS_ARRAY(node) ? json_array_get_elements(json_node_get_array(node))
-                                               : NULL;
-}
 
 static void print_summary(JsonObject *status)
 {
@@ -104,13 +72,6 @@ static void print_cameras(JsonObject *status)
     for (GList *item = cameras; item; item = item->next) {
         print_remarks(json_node_get_object(item->data));
     }
-}
-
-static bool get_boolean(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && json_node_get_value_type(node) == G_TYPE_BOOLEAN && json_node_get_boolean(node);
 }
 
 static void add_region(struct table *table, JsonObject *camera, JsonObject *region)
