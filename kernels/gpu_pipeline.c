@@ -44,7 +44,9 @@ int gpu_pipeline_init_part(struct gpu_pipeline *pipeline, struct gpu *gpu,
     int r;
 
     *pipeline = (struct gpu_pipeline){.gpu = gpu};
-    r = gpu_chain_new(gpu, error, &pipeline->chain);
+    // Managed memory may be one stream's alone, and a graph's kernels are in none.
+    r = gpu_chain_new(gpu, mapped || gpu_info(gpu)->concurrent_managed_access, error,
+                      &pipeline->chain);
     for (unsigned at = part->first; at < part->end && r == 0; at += taken) {
         struct gpu_stage_setup setup = setup_at(part, at);
         const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
@@ -165,6 +167,9 @@ bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_
 
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text)
 {
+    if (gpu_chain_take_warning(pipeline->chain, ret_text)) {
+        return true;
+    }
     EACH_KERNEL(pipeline, kernel)
     {
         if (gpu_kernel_take_warning(kernel, ret_text)) {

@@ -147,7 +147,7 @@ int view_gpu_set_blocks(struct view_gpu *view, const struct config_block *blocks
 bool view_gpu_take_refusal(struct view_gpu *view, struct segment *from, struct error *ret_why)
 {
     bool refused = gpu_pipeline_take_refusal(&view->whole, ret_why) ||
-                   gpu_pipeline_take_refusal(&view->rest, ret_why) ||
+                   (view->start > 0 && gpu_pipeline_take_refusal(&view->rest, ret_why)) ||
                    (from && segment_take_refusal(from, ret_why));
 
     if (refused) {
@@ -159,6 +159,6 @@ bool view_gpu_take_refusal(struct view_gpu *view, struct segment *from, struct e
 bool view_gpu_take_warning(struct view_gpu *view, struct segment *from, struct error *ret_text)
 {
     return gpu_pipeline_take_warning(&view->whole, ret_text) ||
-           gpu_pipeline_take_warning(&view->rest, ret_text) ||
+           (view->start > 0 && gpu_pipeline_take_warning(&view->rest, ret_text)) ||
            (from && segment_take_warning(from, ret_text));
 }

@@ -37,6 +37,13 @@ static inline void fill_front_camera(struct snapshot_camera *camera)
              .reconnects = 5,
              .stages = {[STAGE_GRAY] = {900, 2700}, [STAGE_CANNY] = {450, 0}},
              .copies = {[COPY_MMAP_FALLBACK] = 1000, [COPY_ENCODER_CONVERT] = 250}},
+        .regions = {{.name = "door",
+                     .moving = true,
+                     .share = 0.1f, // 0.100000001490116…
+                     .box = {8, 16, 64, 48},
+                     .events = 9007199254740992},
+                    {.name = "yard"}},
+        .region_count = 2,
     };
 }
 
