@@ -12,18 +12,26 @@
     extern const unsigned char gpu_image_##name[] __attribute__((visibility("hidden")));           \
     extern const unsigned char gpu_image_##name##_end[] __attribute__((visibility("hidden")));
 
+IMAGE(blur)
 IMAGE(convert)
 IMAGE(gradient)
 IMAGE(gray)
 IMAGE(gpu_probe)
+IMAGE(morphology)
+IMAGE(operator)
+IMAGE(threshold)
 
 const struct gpu_image *gpu_image_at(size_t index)
 {
     static const struct gpu_image images[] = {
+        {"blur", gpu_image_blur, gpu_image_blur_end},
         {"convert", gpu_image_convert, gpu_image_convert_end},
         {"gradient", gpu_image_gradient, gpu_image_gradient_end},
         {"gray", gpu_image_gray, gpu_image_gray_end},
         {"gpu_probe", gpu_image_gpu_probe, gpu_image_gpu_probe_end},
+        {"morphology", gpu_image_morphology, gpu_image_morphology_end},
+        {"operator", gpu_image_operator, gpu_image_operator_end},
+        {"threshold", gpu_image_threshold, gpu_image_threshold_end},
     };
 
     return index < sizeof images / sizeof images[0] ? &images[index] : NULL;

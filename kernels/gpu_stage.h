@@ -81,6 +81,8 @@ unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind ki
 const char *gpu_stage_layout(const struct gpu_stage_setup *setup);
 // For stages. Whether the steps end in limited range.
 bool gpu_stage_limited(const struct gpu_stage_setup *setup);
+// For stages. Four pixels of `gray`, 0..255, as the steps end.
+uint32_t gpu_stage_shade(const struct gpu_stage_setup *setup, uint8_t gray);
 
 // Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);

@@ -21,6 +21,10 @@ struct gpu_view_case {
     double gain;
     uint32_t width, height;
     enum view_output output;
+    enum config_operator operator;
+    int blur, threshold;
+    enum config_morphology morphology;
+    int times;
 };
 
 // Noise with whole-contrast edges in it, the same for the same seed.
@@ -45,7 +49,14 @@ static inline void gpu_view_bed_finish(struct gpu_view_bed *bed)
 static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_view_case *c,
                                      struct error *error)
 {
-    const struct config_view settings = {.view = c->kind, .norm = c->norm, .gain = c->gain};
+    const struct config_view settings = {.view = c->kind,
+                                         .norm = c->norm,
+                                         .gain = c->gain,
+                                         .operator= c->operator,
+                                         .blur = c->blur,
+                                         .threshold = c->threshold,
+                                         .morphology = c->morphology,
+                                         .times = c->times};
     struct view_setup setup = {.settings = &settings,
                                .output = c->output,
                                .frames = 2,
