@@ -22,6 +22,10 @@ struct job {
     size_t bytes; // read and written
 };
 
+struct size {
+    uint32_t width, height;
+};
+
 struct times {
     double one_us, queued_us;
 };
@@ -138,15 +142,14 @@ static size_t bytes_moved(const struct job *job, bool every_plane)
     return bytes;
 }
 
-static int measure_view(struct bench *bench, enum config_view_kind kind, const char *from,
-                        const char *to, uint32_t width, uint32_t height, struct config_block block)
+// Of device memory to device memory: a pipeline and its name, which gets its first block.
+static int measure_settings(struct bench *bench, const struct config_view *settings,
+                            const char *name, const char *from, const char *to,
+                            const struct size *size, struct config_block block)
 {
-    static const char *const names[] = {
-        [CONFIG_VIEW_CAMERA] = "", [CONFIG_VIEW_GRAY] = " gray", [CONFIG_VIEW_EDGES] = " edges"};
-    struct config_view settings = {.view = kind, .norm = CONFIG_NORM_L2, .gain = 1};
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     const struct plan plan =
-        plan_make(&settings, pixel_format_by_name(from),
+        plan_make(settings, pixel_format_by_name(from),
                   strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
     struct gpu_pipeline pipeline;
     struct job job = {.pipeline = &pipeline};
@@ -155,14 +158,14 @@ static int measure_view(struct bench *bench, enum config_view_kind kind, const c
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         blocks[i] = block;
     }
-    frame_layout_init(&job.input, pixel_format_by_name(from), width, height, 1);
-    frame_layout_init(&job.output, pixel_format_by_name(plan.format), width, height, 1);
-    job.bytes = bytes_moved(&job, kind == CONFIG_VIEW_CAMERA);
+    frame_layout_init(&job.input, pixel_format_by_name(from), size->width, size->height, 1);
+    frame_layout_init(&job.output, pixel_format_by_name(plan.format), size->width, size->height, 1);
+    job.bytes = bytes_moved(&job, settings->view == CONFIG_VIEW_CAMERA);
     r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
     r = r < 0 ? r : gpu_pipeline_set_blocks(&pipeline, blocks, NULL);
     if (r == 0) {
         block = pipeline.stages[0].kernels[0].block;
-        snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, names[kind], block.x,
+        snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, name, block.x,
                  block.y);
         r = run_and_print(bench, &job);
     }
@@ -170,17 +173,118 @@ static int measure_view(struct bench *bench, enum config_view_kind kind, const c
     return r;
 }
 
-static int measure_npp(struct bench *bench, uint32_t width, uint32_t height)
+static int measure_view(struct bench *bench, enum config_view_kind kind, const char *from,
+                        const char *to, const struct size *size, struct config_block block)
+{
+    static const char *const names[] = {
+        [CONFIG_VIEW_CAMERA] = "", [CONFIG_VIEW_GRAY] = " gray", [CONFIG_VIEW_EDGES] = " edges"};
+    struct config_view settings = {.view = kind, .norm = CONFIG_NORM_L2, .gain = 1};
+
+    return measure_settings(bench, &settings, names[kind], from, to, size, block);
+}
+
+// One step of a plan alone, gray plane to gray plane.
+static int measure_step(struct bench *bench, enum stage_kind kind,
+                        const struct config_view *settings, const char *name,
+                        const struct size *size)
+{
+    struct frame_layout layout;
+    struct plan_step step = plan_step(kind, settings);
+    struct gpu_stage_setup setup = {.gpu = bench->gpu,
+                                    .steps = &step,
+                                    .count = 1,
+                                    .camera = &layout,
+                                    .output = pixel_format_by_name("GREY")};
+    struct gpu_pipeline pipeline = {.gpu = bench->gpu, .count = 1};
+    struct job job = {.pipeline = &pipeline};
+    const struct gpu_stage_ops *ops;
+    unsigned taken;
+    int r;
+
+    // As planes lie between stages.
+    frame_layout_init(&layout, setup.output, size->width, size->height, 128);
+    job.input = job.output = layout;
+    job.bytes = bytes_moved(&job, false);
+    ops = gpu_stage_find(&setup, &taken);
+    r = ops ? gpu_chain_new(bench->gpu, NULL, &pipeline.chain) : -1;
+    r = r < 0 ? r : gpu_stage_init(&pipeline.stages[0], ops, &setup, NULL);
+    if (r == 0) {
+        snprintf(job.name, sizeof job.name, "%s", name);
+        r = run_and_print(bench, &job);
+    }
+    gpu_pipeline_finish(&pipeline);
+    return r;
+}
+
+// Every operator, and every step alone.
+static int measure_steps(struct bench *bench, const struct size *size)
+{
+    static const struct {
+        const char *name;
+        enum stage_kind kind;
+        struct config_view settings;
+    } steps[] = {
+        {"sobel5", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SOBEL5, .gain = 1}},
+        {"sobel5 gain 0.1", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SOBEL5, .gain = 0.1}},
+        {"scharr", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SCHARR, .gain = 1}},
+        {"scharr gain 0.3", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_SCHARR, .gain = 0.3}},
+        {"prewitt", STAGE_GRADIENT, {.operator= CONFIG_OPERATOR_PREWITT, .gain = 1}},
+        {"blur 3", STAGE_BLUR, {.blur = 3}},
+        {"blur 5", STAGE_BLUR, {.blur = 5}},
+        {"threshold", STAGE_THRESHOLD, {.threshold = 80}},
+        {"threshold otsu", STAGE_THRESHOLD, {.threshold = CONFIG_THRESHOLD_OTSU}},
+        {"erode 1", STAGE_ERODE, {.times = 1}},
+        {"erode 3", STAGE_ERODE, {.times = 3}},
+        {"dilate 5", STAGE_DILATE, {.times = 5}},
+        {"dilate 8", STAGE_DILATE, {.times = 8}},
+    };
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(steps) && r == 0; i++) {
+        r = measure_step(bench, steps[i].kind, &steps[i].settings, steps[i].name, size);
+    }
+    return r;
+}
+
+// Whole views of several kernels, beside a copy of what they read and write at their ends.
+static int measure_chains(struct bench *bench, const struct size *size)
+{
+    static const struct {
+        const char *name;
+        struct config_view settings;
+    } chains[] = {
+        {" binary", {.threshold = 80}}, {" binary otsu", {.threshold = CONFIG_THRESHOLD_OTSU}},
+        {" binary open 1", {.threshold = 80, .morphology = CONFIG_MORPHOLOGY_OPEN, .times = 1}},
+        {" blur 5 binary", {.threshold = 80, .blur = 5}},
+        {" scharr binary",
+         {
+             .threshold = 80,
+             .operator= CONFIG_OPERATOR_SCHARR } },
+        };
+    int r = 0;
+
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(chains) && r == 0; i++) {
+        struct config_view settings = chains[i / 2].settings;
+
+        settings.view = CONFIG_VIEW_BINARY;
+        settings.gain = 1;
+        r = measure_settings(bench, &settings, chains[i / 2].name, i % 2 ? "YUYV" : "NV12", "NV12",
+                             size, (struct config_block){0, 0, 0});
+    }
+    return r;
+}
+
+static int measure_npp(struct bench *bench, const struct size *size)
 {
     struct job job = {.name = "NPP gradient l2 + convert", .npp = true};
 
-    frame_layout_init(&job.input, pixel_format_by_name("GREY"), width, height, 1);
+    frame_layout_init(&job.input, pixel_format_by_name("GREY"), size->width, size->height, 1);
     job.output = job.input;
     job.bytes = 2 * job.input.size;
     return bench->npp ? run_and_print(bench, &job) : 0;
 }
 
-static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
+static int measure_views(struct bench *bench, const struct size *size)
 {
     static const struct {
         enum config_view_kind kind;
@@ -198,16 +302,17 @@ static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_LENGTH(views) && r == 0; i++) {
-        r = measure_view(bench, views[i].kind, views[i].from, views[i].to, width, height,
+        r = measure_view(bench, views[i].kind, views[i].from, views[i].to, size,
                          (struct config_block){0, 0, 0});
         if (i == 0 && r == 0) {
-            r = measure_npp(bench, width, height);
+            r = measure_npp(bench, size);
         }
     }
-    return r;
+    r = r < 0 ? r : measure_chains(bench, size);
+    return r < 0 ? r : measure_steps(bench, size);
 }
 
-static int measure_blocks(struct bench *bench, uint32_t width, uint32_t height)
+static int measure_blocks(struct bench *bench, const struct size *size)
 {
     static const struct config_block blocks[] = {{128, 1, 0}, {32, 8, 0}, {32, 4, 0},  {64, 4, 0},
                                                  {256, 1, 0}, {64, 1, 0}, {16, 16, 0}, {32, 16, 0},
@@ -215,17 +320,15 @@ static int measure_blocks(struct bench *bench, uint32_t width, uint32_t height)
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_LENGTH(blocks) && r == 0; i++) {
-        r = measure_view(bench, CONFIG_VIEW_EDGES, "GREY", "GREY", width, height, blocks[i]);
-        r = r < 0
-                ? r
-                : measure_view(bench, CONFIG_VIEW_EDGES, "YUYV", "NV12", width, height, blocks[i]);
+        r = measure_view(bench, CONFIG_VIEW_EDGES, "GREY", "GREY", size, blocks[i]);
+        r = r < 0 ? r : measure_view(bench, CONFIG_VIEW_EDGES, "YUYV", "NV12", size, blocks[i]);
     }
     return r;
 }
 
 int bench_kernels(struct bench *bench, bool blocks)
 {
-    static const uint32_t sizes[][2] = {{1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}};
+    static const struct size sizes[] = {{1280, 720}, {1920, 1080}, {3840, 2160}, {7680, 4320}};
     char columns[128];
     int r = 0;
 
@@ -233,7 +336,7 @@ int bench_kernels(struct bench *bench, bool blocks)
              "copy us", "ratio", "queued us", "copy us", "ratio");
     bench_begin(bench, "kernels", "The GPU's own memory, beside copies of as many bytes", columns);
     for (size_t i = 0; i < ARRAY_LENGTH(sizes) && r == 0; i++) {
-        r = (blocks ? measure_blocks : measure_views)(bench, sizes[i][0], sizes[i][1]);
+        r = (blocks ? measure_blocks : measure_views)(bench, &sizes[i]);
     }
     bench_end(bench);
     return r;

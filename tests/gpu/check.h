@@ -28,11 +28,12 @@ struct check_case {
     enum view_output output;
 };
 
-// Edges in every norm, range and gain, gray and camera in both ranges.
-#define CHECK_CASES 20
+// Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
+// white with every morphology.
+#define CHECK_CASES 80
 struct check_case check_case_at(size_t index);
 // A few of them in which every kernel appears, exact and streamed; CHECK_FEW of them.
-#define CHECK_FEW 6
+#define CHECK_FEW 14
 struct check_case check_few_at(size_t index);
 
 // Memory of kind number `index`, turning.
