@@ -77,7 +77,7 @@ template <int SIDE> struct binomial {
 #define DEFINE_KERNEL(side)                                                                        \
     extern "C" __global__ void __launch_bounds__(THREADS_MAX) blur_##side(blur_cuda p)             \
     {                                                                                              \
-        make_picture<binomial<side>, binomial<side>, BLUR_CUDA_ROWS, 4>(p, true);                  \
+        make_picture<binomial<side>, binomial<side>, BLUR_CUDA_ROWS>(p, true);                     \
     }
 
 BLUR_CUDA_KERNELS(DEFINE_KERNEL)

@@ -38,7 +38,6 @@ struct gradient_cuda {
     X(xr24)
 
 // The other operators, of gray alone: operator_<scharr|prewitt|sobel5>_<l2|l1>_<full|limited>.
-#define OPERATOR_CUDA_ROWS 4
 #define OPERATOR_CUDA_KERNELS(X)                                                                   \
     X(scharr)                                                                                      \
     X(prewitt)                                                                                     \

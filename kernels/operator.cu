@@ -47,11 +47,11 @@ __device__ __forceinline__ half2 constant(float value)
     return __float2half2_rn(value);
 }
 
-// An operator has its lines, as a filter does, and of one pair of pixels slopes() for gain 1 and
-// exact() for any other.
+// An operator has its lines, as a filter does, how many rows AT_ONCE the registers hold, and of one
+// pair of pixels slopes() for gain 1 and exact() for any other.
 
 struct prewitt {
-    static constexpr int RADIUS = 1;
+    static constexpr int RADIUS = 1, AT_ONCE = 4;
 
     struct line {
         half2 across[PAIRS], along[PAIRS];
@@ -89,7 +89,7 @@ struct prewitt {
 };
 
 struct scharr {
-    static constexpr int RADIUS = 1;
+    static constexpr int RADIUS = 1, AT_ONCE = 4;
 
     struct line {
         pairs pixels;
@@ -145,7 +145,7 @@ struct scharr {
 };
 
 struct sobel5 {
-    static constexpr int RADIUS = 2;
+    static constexpr int RADIUS = 2, AT_ONCE = 2;
     static constexpr int BIAS = 0x3a00;
 
     // 1 3 3 1 across: right of each pixel of the pairs, and [PAIRS] left of the pixel before them.
@@ -260,7 +260,7 @@ template <class op, norm NORM, range RANGE>
 __device__ __forceinline__ void make_operator(const gradient_cuda &p)
 {
     make_picture<magnitude<op, NORM, RANGE, MAGNITUDE>, magnitude<op, NORM, RANGE, SCALED>,
-                 OPERATOR_CUDA_ROWS, 4>(p, p.unity);
+                 op::AT_ONCE>(p, p.unity);
 }
 
 } // namespace

@@ -136,66 +136,55 @@ __device__ __forceinline__ void make_row(const parameters &p, const reader &r, i
     }
 }
 
-// ROWS rows from `y` on, all within the picture, AHEAD input rows on their way before the first is
-// used.
-template <class filter, int ROWS, int AHEAD, class parameters>
-__device__ __forceinline__ void make_tile(const parameters &p, const reader &r, int y)
-{
-    constexpr int MORE = 2 * filter::RADIUS, COUNT = ROWS + MORE;
-    window windows[COUNT];
-    typename filter::line lines[COUNT];
-
-#pragma unroll
-    for (int i = 0; i < COUNT + AHEAD; i++) {
-        if (i < COUNT) {
-            windows[i] = load_vectors(r, y + i - filter::RADIUS);
-        }
-        if (i >= AHEAD) {
-            lines[i - AHEAD] = filter::reduce(pairs_of(windows[i - AHEAD]));
-        }
-        if (i - AHEAD >= MORE) {
-            make_row<filter>(p, r, y + i - AHEAD - MORE, true, lines + i - AHEAD - MORE);
-        }
-    }
-}
-
-// Rows from `y` to `end`, COUNT at a time, none read twice.
+// Rows from `y` to `end`, COUNT at a time, none read twice; all that the first COUNT need are on
+// their way before the first is used.
 template <class filter, int COUNT, class parameters>
 __device__ __forceinline__ void make_column(const parameters &p, const reader &r, int y, int end,
                                             bool vector)
 {
     constexpr int MORE = 2 * filter::RADIUS;
+    window windows[MORE + COUNT];
     typename filter::line lines[MORE + COUNT];
-    auto load = [&](int row) { return vector ? load_vectors(r, row) : load_bytes(r, row); };
+    auto load = [&](int i) {
+        int row = y + i - filter::RADIUS;
 
+        windows[i] = vector ? load_vectors(r, row) : load_bytes(r, row);
+    };
+
+#pragma unroll
+    for (int i = 0; i < MORE + COUNT; i++) {
+        load(i);
+    }
 #pragma unroll
     for (int i = 0; i < MORE; i++) {
-        lines[i] = filter::reduce(pairs_of(load(y + i - filter::RADIUS)));
+        lines[i] = filter::reduce(pairs_of(windows[i]));
     }
 #pragma unroll 1
-    for (; y < end; y += COUNT) {
-        window windows[COUNT];
-
+    for (;;) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            windows[i] = load(y + i + filter::RADIUS);
-        }
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            lines[MORE + i] = filter::reduce(pairs_of(windows[i]));
+            lines[MORE + i] = filter::reduce(pairs_of(windows[MORE + i]));
             if (y + i < end) {
                 make_row<filter>(p, r, y + i, vector, lines + i);
             }
         }
+        y += COUNT;
+        if (y >= end) {
+            return;
+        }
 #pragma unroll
-        for (int i = 0; i < MORE; i++) {
-            lines[i] = lines[COUNT + i];
+        for (int i = 0; i < MORE + COUNT; i++) {
+            if (i < MORE) {
+                lines[i] = lines[COUNT + i];
+            } else {
+                load(i);
+            }
         }
     }
 }
 
-// Any picture: `fast` where nothing asks for `slow`, which takes any gain.
-template <class fast, class slow, int ROWS, int AHEAD, class parameters>
+// Any picture: `fast`, ROWS at a time, where nothing asks for `slow`.
+template <class fast, class slow, int ROWS, class parameters>
 __device__ __forceinline__ void make_picture(const parameters &p, bool plain)
 {
     uint32_t x = tile_x(), y = tile_y(p.rows);
@@ -209,10 +198,8 @@ __device__ __forceinline__ void make_picture(const parameters &p, bool plain)
 
     if (!vector || !plain) {
         make_column<slow, 1>(p, r, y, end, vector);
-    } else if (end - y == ROWS) {
-        make_tile<fast, ROWS, AHEAD>(p, r, y);
     } else {
-        make_column<fast, 2>(p, r, y, end, true);
+        make_column<fast, ROWS>(p, r, y, end, true);
     }
 }
 
