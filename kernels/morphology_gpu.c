@@ -14,7 +14,7 @@ static unsigned takes(const struct gpu_stage_setup *setup)
     unsigned erodes = gpu_stage_match(setup, STAGE_ERODE);
     unsigned dilates = gpu_stage_match(setup, STAGE_DILATE);
 
-    return setup->first ? 0 : erodes + dilates;
+    return setup->first || setup->steps[0].options.shades ? 0 : erodes + dilates;
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)

@@ -60,14 +60,21 @@ struct planning {
     const struct config_view *settings;
     const struct pixel_format *input;
     bool exact;
+    bool mask; // what the steps so far make is 0 and 255 alone
 };
 
 static void add(struct planning *planning, enum stage_kind kind)
 {
     struct plan *plan = &planning->plan;
+    bool shapes = kind == STAGE_ERODE || kind == STAGE_DILATE;
 
     assert(plan->count < PLAN_STEPS_MAX);
-    plan->steps[plan->count++] = plan_step(kind, planning->settings);
+    plan->steps[plan->count] = plan_step(kind, planning->settings);
+    plan->steps[plan->count].options.shades = shapes && !planning->mask;
+    plan->count++;
+    if (!shapes) {
+        planning->mask = kind == STAGE_THRESHOLD || kind == STAGE_CANNY || kind == STAGE_DIFFERENCE;
+    }
 }
 
 static void plan_camera(struct planning *planning)

@@ -1,5 +1,6 @@
-// Plans that begin alike form a tree. A plane lies where it forks: where at least two views have
-// come together and do not all go on together.
+// Plans that begin alike form a tree. On the CPU a plane lies where it forks: where at least two
+// views have come together and do not all go on together. On a GPU it lies wherever there are fewer
+// passes over pictures with it.
 #include "kernels/shared.h"
 
 #include <errno.h>
@@ -148,13 +149,14 @@ static bool pays_on_gpu(const struct shared *shared, const struct sharer *sharer
     return possible && with < without;
 }
 
-// Whether plans fork behind the first `end` steps of this view's, and a plane there pays.
-static bool forks(const struct shared *shared, const struct sharer *sharer, unsigned end)
+// Whether a plane belongs behind the first `end` steps of this view's. The CPU, which does all of
+// them on rows in the cache, gains the more the longer they are what plans have in common.
+static bool pays(const struct shared *shared, const struct sharer *sharer, unsigned end)
 {
     unsigned agreeing = count_agreeing(shared, sharer, end);
 
-    return agreeing >= 2 && count_agreeing(shared, sharer, end + 1) < agreeing &&
-           (!sharer->gpu || pays_on_gpu(shared, sharer, end));
+    return agreeing >= 2 && (sharer->gpu ? pays_on_gpu(shared, sharer, end)
+                                         : count_agreeing(shared, sharer, end + 1) < agreeing);
 }
 
 // All views that agree with this one so far go on from a plane there.
@@ -189,7 +191,7 @@ static void arrange(struct shared *shared)
         for (unsigned i = 0; i < shared->count; i++) {
             const struct sharer *sharer = shared->sharers[i];
 
-            if (sharer->start < end && forks(shared, sharer, end)) {
+            if (sharer->start < end && pays(shared, sharer, end)) {
                 make_segment(shared, sharer, end);
             }
         }

@@ -49,6 +49,7 @@ struct stage_options {
     enum config_norm norm;
     double gain;
     int threshold;    // or CONFIG_THRESHOLD_OTSU
+    bool shades;      // erosion and dilation: of gray, else of 0 and 255 alone
     int times;        // of erosion and dilation
     double low, high; // canny
 };
