@@ -16,6 +16,7 @@ IMAGE(convert)
 IMAGE(gradient)
 IMAGE(gray)
 IMAGE(gpu_probe)
+IMAGE(selftest)
 
 const struct gpu_image *gpu_image_at(size_t index)
 {
@@ -24,6 +25,7 @@ const struct gpu_image *gpu_image_at(size_t index)
         {"gradient", gpu_image_gradient, gpu_image_gradient_end},
         {"gray", gpu_image_gray, gpu_image_gray_end},
         {"gpu_probe", gpu_image_gpu_probe, gpu_image_gpu_probe_end},
+        {"selftest", gpu_image_selftest, gpu_image_selftest_end},
     };
 
     return index < sizeof images / sizeof images[0] ? &images[index] : NULL;

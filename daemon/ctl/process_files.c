@@ -196,6 +196,9 @@ static int process_with(struct job *job, enum config_backend backend, const char
     if (r < 0) {
         return error_prefix(error, r, "--backend %s", config_backend_name(backend));
     }
+    if (job->session.refused == -EBADMSG) {
+        fprintf(stderr, "edgectl: %s, using the CPU\n", error->text);
+    }
     r = job->input_kind->medium == MEDIUM_CLIP
             ? media_process_clip(&job->session, request->settings, request->input,
                                  job->output_kind->element, path, error)

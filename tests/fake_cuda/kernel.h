@@ -15,6 +15,7 @@ struct launch {
     bool illegal;                  // to use an address that no device has
     unsigned slow_ms;              // to take so long before
     bool hang;                     // to take for ever
+    bool wrong;                    // to get a bit of the result wrong
     uint8_t parameters[KERNEL_PARAMETER_BYTES] __attribute__((aligned(16)));
 };
 
@@ -25,7 +26,7 @@ struct kernel_kind {
     int (*run)(const struct launch *launch);
 };
 
-extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert;
+extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_selftest;
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);
