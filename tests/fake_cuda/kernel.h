@@ -26,7 +26,8 @@ struct kernel_kind {
     int (*run)(const struct launch *launch);
 };
 
-extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_selftest;
+extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_difference,
+    kernel_mark, kernel_motion, kernel_selftest;
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);
