@@ -5,8 +5,7 @@
 #include "config/problems.h"
 
 // Gives unnamed cameras and views of `config` their names, views what depends on what they show,
-// cameras without views one view, a
-// configuration without cameras one camera; -ENOMEM.
+// cameras without views one view, a configuration without cameras one camera; -ENOMEM.
 int validate_complete(struct config *config);
 // Gives a view with every other default those that depend on what it shows.
 void validate_complete_view(struct config_view *view);

@@ -8,6 +8,7 @@
 #include "daemon/camera/channels.h"
 #include "daemon/camera/compute.h"
 #include "daemon/camera/report.h"
+#include "daemon/camera/sentry.h"
 
 struct lane;
 
@@ -17,6 +18,7 @@ struct lane_environment {
     struct copies *copies;
     struct report *report;
     struct channels *channels;
+    struct sentry *sentry;
     // Called in the lane thread when the report has news that cannot wait.
     void (*changed)(void *context);
     void *context;

@@ -3,6 +3,7 @@
 #include "config/base.h"
 #include "config/suggest.h"
 #include "daemon/ctl/bench.h"
+#include "daemon/ctl/events.h"
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/process.h"
 #include "daemon/ctl/status.h"
@@ -17,6 +18,7 @@ static const struct command {
 } commands[] = {
     {"status", "what the running edged does", ctl_status},
     {"process", "a view of a picture or a clip", ctl_process},
+    {"events", "the motion events that a recording gives", ctl_events},
     {"bench", "how fast the views are, on the CPU and the GPU", ctl_bench},
     {"tune", "the fastest block sizes for this GPU", ctl_tune},
 };
