@@ -130,46 +130,6 @@ static bool fit(const struct point *points, size_t count, struct light *ret_ligh
     return true;
 }
 
-// How far samples are from what they should be, in levels, a moved one no more than CAP.
-static size_t cost(const uint8_t *previous, const uint8_t *current, size_t count,
-                   const struct bits_limits *limits)
-{
-    size_t sum = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        int below = limits->low[previous[i]] - current[i];
-        int above = current[i] - limits->high[previous[i]];
-        int off = below > above ? below : above;
-
-        sum += (size_t)(off < 0 ? 0 : off > CAP ? CAP : off);
-    }
-    return sum;
-}
-
-// What is still when the light is steady.
-static void fill_steady(struct bits_limits *ret_limits)
-{
-    for (unsigned level = 0; level < 256; level++) {
-        ret_limits->low[level] = ret_limits->high[level] = (uint8_t)level;
-    }
-}
-
-struct light light_estimate(const uint8_t *previous, const uint8_t *current, size_t count)
-{
-    struct light light = {ONE, 0};
-    struct point points[GROUPS];
-    struct bits_limits before, changed;
-    size_t found = find_points(previous, current, count, points);
-
-    if (found == 0 || !fit(points, found, &light) || !light_limits(&light, 0, &changed)) {
-        return (struct light){ONE, 0};
-    }
-    fill_steady(&before);
-    return cost(previous, current, count, &changed) < cost(previous, current, count, &before)
-               ? light
-               : (struct light){ONE, 0};
-}
-
 static uint8_t clamp(int32_t level)
 {
     return (uint8_t)(level < 0 ? 0 : level > 255 ? 255 : level);
@@ -181,6 +141,39 @@ static int32_t predict(const struct light *light, int32_t level)
     int64_t exact = (int64_t)light->gain * level + light->offset;
 
     return clamp((int32_t)((exact + ONE / 2) >> 16));
+}
+
+// How far samples are from what they should be, in levels, a moved one no more than CAP.
+static size_t cost(const uint8_t *previous, const uint8_t *current, size_t count,
+                   const struct light *light)
+{
+    int32_t expected[256];
+    size_t sum = 0;
+
+    for (int32_t level = 0; level < 256; level++) {
+        expected[level] = predict(light, level);
+    }
+    for (size_t i = 0; i < count; i++) {
+        int off = abs(current[i] - expected[previous[i]]);
+
+        sum += (size_t)(off > CAP ? CAP : off);
+    }
+    return sum;
+}
+
+struct light light_estimate(const uint8_t *previous, const uint8_t *current, size_t count)
+{
+    const struct light steady = {ONE, 0};
+    struct light light = steady;
+    struct point points[GROUPS];
+    size_t found = find_points(previous, current, count, points);
+
+    if (found == 0 || !fit(points, found, &light)) {
+        return steady;
+    }
+    return cost(previous, current, count, &light) < cost(previous, current, count, &steady)
+               ? light
+               : steady;
 }
 
 bool light_limits(const struct light *light, unsigned threshold, struct bits_limits *ret_limits)

@@ -14,8 +14,9 @@
 //    of the regression coefficient based on Kendall's tau, JASA 63, 1968), which bears 29 % of
 //    wrong points. A picture of hardly more than one level has no such pairs: there the light
 //    multiplies.
-// 4. It counts only if it explains the frame better than steady light: if the samples are nearer to
-//    it, by the sum of their distances, of 32 levels at most each.
+// 4. It counts only if it explains the frame better than steady light: if the samples, those at the
+//    end of the range among them, are nearer to it, by the sum of their distances, of 32 levels at
+//    most each. So a lamp that is switched on somewhere in the dark is not the light.
 //
 // The function from levels before to levels now of which this is the simplest is the comparametric
 // equation of S. Mann (Comparametric equations with practical applications in quantigraphic image
