@@ -102,6 +102,9 @@ void sentry_see(struct sentry *sentry, const struct frame *frame)
     struct meter_reading readings[LINK_REGIONS_MAX];
     struct link_event event;
 
+    if (sentry->count == 0) {
+        return;
+    }
     if (!sentry->layout.format || !frame_layout_equal(&sentry->layout, &frame->layout)) {
         make_meter(sentry, &frame->layout);
     }
