@@ -158,24 +158,24 @@ void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresh
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    const struct config_view *settings = setup->settings;
+    const struct stage_options *options = setup->options;
     struct gradient *gradient = &stage->gradient;
 
     (void)error;
-    stage->radius = operators[settings->operator].radius;
-    gradient->columns = operators[settings->operator].columns;
-    gradient->gain = settings->gain;
-    if (settings->norm == CONFIG_NORM_L1) {
-        if (settings->gain == 1.0) {
-            gradient->magnitude = magnitude_l1_for(settings->operator);
+    stage->radius = operators[options->operator].radius;
+    gradient->columns = operators[options->operator].columns;
+    gradient->gain = options->gain;
+    if (options->norm == CONFIG_NORM_L1) {
+        if (options->gain == 1.0) {
+            gradient->magnitude = magnitude_l1_for(options->operator);
         } else {
-            gradient->scale_l1 = magnitude_scale_l1_for(settings->operator);
+            gradient->scale_l1 = magnitude_scale_l1_for(options->operator);
         }
-    } else if (settings->gain == 1.0) {
-        gradient->magnitude = magnitude_make_best()->l2[settings->operator];
+    } else if (options->gain == 1.0) {
+        gradient->magnitude = magnitude_make_best()->l2[options->operator];
     } else {
-        gradient->scale_l2 = magnitude_scale_l2_for(settings->operator);
-        gradient_thresholds(settings->norm, settings->gain, gradient->thresholds);
+        gradient->scale_l2 = magnitude_scale_l2_for(options->operator);
+        gradient_thresholds(options->norm, options->gain, gradient->thresholds);
     }
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "daemon/ctl/process.h"
 #include "daemon/ctl/status.h"
 #include "daemon/ctl/tune.h"
+#include "daemon/ctl/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"status", "what the running edged does", ctl_status},
+    {"watch", "motion in regions, as it begins and ends", ctl_watch},
     {"process", "a view of a picture or a clip", ctl_process},
     {"events", "the motion events that a recording gives", ctl_events},
     {"bench", "how fast the views are, on the CPU and the GPU", ctl_bench},
