@@ -103,7 +103,7 @@ static size_t find_points(const uint8_t *previous, const uint8_t *current, size_
 // False when the points are on no line that light could draw.
 static bool fit(const struct point *points, size_t count, struct light *ret_light)
 {
-    int64_t slopes[PAIRS], offsets[GROUPS];
+    int64_t slopes[PAIRS] = {0}, offsets[GROUPS] = {0};
     size_t pairs = 0;
     int64_t gain;
 

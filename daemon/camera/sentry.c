@@ -70,7 +70,7 @@ static void warn_of_empty(const struct sentry *sentry, const struct meter_region
         if (!setups[i].empty && meter_pixels(sentry->meter, i) == 0) {
             log_write(LOG_WARNING, LOG_EVENT_NONE, sentry->camera->name, NULL,
                       "region \"%s\" holds no pixel of pictures of %ux%u, no events of it",
-                      setups[i].settings->name, sentry->layout.width, sentry->layout.height);
+                      sentry->camera->regions[i].name, sentry->layout.width, sentry->layout.height);
         }
     }
 }

@@ -225,8 +225,8 @@ static struct meter_reading measure(const struct picture *now, const struct pict
     return reading;
 }
 
-// Blocks that move over a ground that does not, so that erosion leaves something; the frame shows it
-// in GREY. All is too dark or too bright to tell of the light, which so is steady.
+// Blocks that move over a ground that does not, so that erosion leaves something; the frame shows
+// them in GREY. All is too dark or too bright to tell of the light, which so is steady.
 static void paint(struct picture *picture, struct frame *frame)
 {
     for (size_t i = 0; i < (size_t)picture->width * picture->height; i++) {
