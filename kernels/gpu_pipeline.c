@@ -36,7 +36,9 @@ int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const stru
     int r;
 
     *pipeline = (struct gpu_pipeline){.gpu = gpu};
-    r = gpu_chain_new(gpu, error, &pipeline->chain);
+    // Managed memory may be one stream's alone, and a graph's kernels are in none.
+    r = gpu_chain_new(gpu, mapped || gpu_info(gpu)->concurrent_managed_access, error,
+                      &pipeline->chain);
     for (unsigned at = 0; at < plan->count && r == 0; at += taken) {
         struct gpu_stage_setup setup = setup_at(plan, at, camera);
         const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
@@ -96,13 +98,16 @@ int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture 
              kernel < (pipeline)->stages[i].kernels + (pipeline)->stages[i].kernel_count;          \
              kernel++)
 
-int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
-                            struct error *error)
+// Of kernels in `groups`, a bit each.
+static int set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
+                      unsigned groups, struct error *error)
 {
     EACH_KERNEL(pipeline, kernel)
     {
         struct gpu_kernel probe = *kernel;
-        int r = gpu_kernel_set_block(&probe, blocks[kernel->group], error);
+        int r = groups >> kernel->group & 1
+                    ? gpu_kernel_set_block(&probe, blocks[kernel->group], error)
+                    : 0;
 
         if (r < 0) {
             return r;
@@ -110,9 +115,44 @@ int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_b
     }
     EACH_KERNEL(pipeline, kernel)
     {
-        gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
+        if (groups >> kernel->group & 1) {
+            gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
+        }
     }
     return 0;
+}
+
+int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
+                            struct error *error)
+{
+    return set_blocks(pipeline, blocks, ~0U, error);
+}
+
+int gpu_pipeline_set_block(struct gpu_pipeline *pipeline, enum config_kernel group,
+                           struct config_block block, struct error *error)
+{
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
+
+    blocks[group] = block;
+    return set_blocks(pipeline, blocks, 1U << group, error);
+}
+
+size_t gpu_pipeline_groups(const struct gpu_pipeline *pipeline, enum config_kernel *ret_groups)
+{
+    unsigned seen = 0;
+    size_t count = 0;
+
+    for (unsigned i = 0; i < pipeline->count; i++) {
+        for (unsigned k = 0; k < pipeline->stages[i].kernel_count; k++) {
+            enum config_kernel group = pipeline->stages[i].kernels[k].group;
+
+            if (!(seen >> group & 1)) {
+                ret_groups[count++] = group;
+            }
+            seen |= 1U << group;
+        }
+    }
+    return count;
 }
 
 struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group)
@@ -139,6 +179,9 @@ bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_
 
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text)
 {
+    if (gpu_chain_take_warning(pipeline->chain, ret_text)) {
+        return true;
+    }
     EACH_KERNEL(pipeline, kernel)
     {
         if (gpu_kernel_take_warning(kernel, ret_text)) {
