@@ -30,7 +30,7 @@ static const struct schema_key region_keys[] = {
     {"start", SCHEMA_NUMBER, REGION_FIELD(start), .unit = "percent", .minimum = 0.001,
      .maximum = 100, .default_text = "1.0",
      .help = "An event begins when this share of the region's pixels, or more, moves."},
-    {"end", SCHEMA_NUMBER, REGION_FIELD(end), .unit = "percent", .minimum = 0.001, .maximum = 100,
+    {"end", SCHEMA_NUMBER, REGION_FIELD(end), .unit = "percent", .minimum = 0.0005, .maximum = 100,
      .default_note = "half of start",
      .help = "An event ends when a smaller share moves; at most start."},
     {"duration_s", SCHEMA_NUMBER, REGION_FIELD(duration_s), .unit = "seconds", .minimum = 0,

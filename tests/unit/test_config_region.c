@@ -99,6 +99,17 @@ static void test_regions_come_back_from_their_text(void **state)
     assert_int_equal(region[1].polygon_count, 0);
 }
 
+static void test_half_of_the_least_start_is_an_end(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { regions = ( { start = 0.001; } ); } );");
+    _cleanup_(cleanup_free) char *text = format(config, 0);
+    _cleanup_(cleanup_config) struct config *again = parse(text);
+
+    (void)state;
+    assert_number_equal(again->cameras[0].regions[0].end, 0.0005);
+}
+
 static void test_cameras_without_regions_say_nothing_of_them(void **state)
 {
     _cleanup_(cleanup_config) struct config *config = parse("");
@@ -168,7 +179,7 @@ static void test_other_kinds_of_values_are_refused(void **state)
         "{ start = 0; end = 101; duration_s = -1; cooldown_s = 4000; }", -EINVAL,
         "t:1: error: cameras[0].regions[0].start: got 0, allowed: a number from 0.001 to 100 "
         "(percent)\n"
-        "t:1: error: cameras[0].regions[0].end: got 101, allowed: a number from 0.001 to 100 "
+        "t:1: error: cameras[0].regions[0].end: got 101, allowed: a number from 0.0005 to 100 "
         "(percent)\n"
         "t:1: error: cameras[0].regions[0].duration_s: got -1, allowed: a number from 0 to 60 "
         "(seconds)\n"
@@ -289,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_a_region_has_the_documented_defaults),
         cmocka_unit_test(test_a_polygon_is_read_from_arrays_and_lists_of_any_numbers),
         cmocka_unit_test(test_regions_come_back_from_their_text),
+        cmocka_unit_test(test_half_of_the_least_start_is_an_end),
         cmocka_unit_test(test_cameras_without_regions_say_nothing_of_them),
         cmocka_unit_test(test_corners_that_are_none_are_refused_each),
         cmocka_unit_test(test_too_few_and_too_many_corners_are_refused),
