@@ -1,4 +1,5 @@
-// The lane: the one thread that grabs frames, runs the views and feeds the encoders.
+// The lane: the one thread that grabs frames, runs the views, feeds the encoders and has the sentry
+// watch the regions.
 //
 // It owns the source. While there is none it keeps trying to open one, with back-off, and shows the
 // NO SIGNAL slate to whoever watches. Source and views are made with what the compute decides on,
