@@ -1,5 +1,7 @@
 #include "kernels/rows.h"
 
+#include "kernels/compose.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -8,6 +10,8 @@
 // One stage with what it needs to run, and its newest output rows.
 struct lane {
     const struct stage *stage;
+    void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output); // of its ops
     void *scratch;
     uint8_t *ring;      // ring_rows rows, ring_stride apart; for the last lane the output plane
     size_t ring_stride; // bytes
@@ -36,6 +40,21 @@ static size_t scratch_bytes(const struct lane *lane, uint32_t width)
     return ops->scratch_bytes ? align_up(ops->scratch_bytes(width)) : 0;
 }
 
+// A lane for each stage, but one for both where a stage can compose as well.
+static void choose_lanes(struct rows *rows, const struct stage *stages, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct stage_ops *ops = stages[i].ops;
+        bool composes = i + 1 < count && stages[i + 1].ops == &compose_ops && ops->run_row_limited;
+
+        rows->lanes[rows->count++] = (struct lane){
+            .stage = &stages[i],
+            .run_row = composes ? ops->run_row_limited : ops->run_row,
+        };
+        i += composes;
+    }
+}
+
 int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
              struct rows **ret_rows)
 {
@@ -48,12 +67,11 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
     }
     rows->width = width;
     rows->height = height;
-    rows->count = count;
-    for (unsigned i = 0; i < count; i++) {
+    choose_lanes(rows, stages, count);
+    for (unsigned i = 0; i < rows->count; i++) {
         struct lane *lane = &rows->lanes[i];
 
-        lane->stage = &stages[i];
-        lane->ring_rows = i + 1 < count ? 2 * stages[i + 1].radius + 1 : 0;
+        lane->ring_rows = i + 1 < rows->count ? 2 * lane[1].stage->radius + 1 : 0;
         lane->ring_stride = align_up(width);
         size += lane->ring_rows * lane->ring_stride + scratch_bytes(lane, width);
     }
@@ -63,7 +81,7 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
         return -ENOMEM;
     }
     next = memset(rows->memory, 0, size);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < rows->count; i++) {
         rows->lanes[i].ring = next;
         next += rows->lanes[i].ring_rows * rows->lanes[i].ring_stride;
         rows->lanes[i].scratch = next;
@@ -113,8 +131,8 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
         for (unsigned i = 0; i <= 2 * stage->radius; i++) {
             inputs[i] = input_row(rows, index, (int64_t)lane->next + i - stage->radius);
         }
-        stage->ops->run_row(stage, inputs, lane->next, rows->width, lane->scratch,
-                            lane_row(lane, lane->next));
+        lane->run_row(stage, inputs, lane->next, rows->width, lane->scratch,
+                      lane_row(lane, lane->next));
     }
 }
 

@@ -61,6 +61,10 @@ struct stage_ops {
     // output frame's plane 0.
     void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                     uint32_t width, void *scratch, uint8_t *output);
+    // Row stage. What run_row() and the compose stage after it would write, in one go; a runner
+    // calls it instead of both. NULL: it calls both.
+    void (*run_row_limited)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                            uint32_t width, void *scratch, uint8_t *output);
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
     // picture is computed gray; `first` is even.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
