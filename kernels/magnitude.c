@@ -94,7 +94,7 @@ SIMD_INLINE uint8_t full(int16_t magnitude)
 
 SIMD_INLINE uint8_t limited(int16_t magnitude)
 {
-    return compose_luma(magnitude < 255 ? magnitude : 255);
+    return compose_luma((uint16_t)(magnitude < 255 ? magnitude : 255));
 }
 
 #define DEFINE_ROW(norm, range, operator, gx_at, gy_at)                                            \
