@@ -126,9 +126,17 @@ struct config_camera {
 
 // The CUDA kernels whose launch can be chosen; one group each in the group "kernels".
 enum config_kernel {
-    CONFIG_KERNEL_GRADIENT, // a camera's picture to edges
-    CONFIG_KERNEL_GRAY,     // a camera's picture to gray
-    CONFIG_KERNEL_CONVERT,  // a camera's picture to NV12 or RGB3
+    CONFIG_KERNEL_GRADIENT,   // a camera's picture to edges
+    CONFIG_KERNEL_GRAY,       // a camera's picture to gray
+    CONFIG_KERNEL_CONVERT,    // a camera's picture to NV12 or RGB3
+    CONFIG_KERNEL_BLUR,       // gray to smoother gray
+    CONFIG_KERNEL_THRESHOLD,  // gray to black and white, and the histogram for it
+    CONFIG_KERNEL_MORPHOLOGY, // erosion and dilation
+    CONFIG_KERNEL_CANNY,      // gray to thin edges
+    CONFIG_KERNEL_DIFFERENCE, // two frames to what differs
+    CONFIG_KERNEL_MARK,       // what moved into the camera's picture
+    CONFIG_KERNEL_DIRECTION,  // gray to the hue of its gradient
+    CONFIG_KERNEL_OVERLAY,    // edges into the camera's picture
     CONFIG_KERNEL_COUNT,
 };
 

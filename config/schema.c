@@ -146,57 +146,6 @@ static const struct schema_group control_group = {
     .key_count = ARRAY_LENGTH(control_keys),
 };
 
-#define BLOCK_KEY(kernel)                                                                          \
-    {                                                                                              \
-        "block", SCHEMA_BLOCK, .offset = offsetof(struct config, blocks[kernel]), .minimum = 1,    \
-                               .maximum = CONFIG_BLOCK_THREADS_MAX,                                \
-                               .default_note = "chosen for the GPU",                               \
-                               .help = "Threads a block, x and y."                                 \
-    }
-static const struct schema_key gradient_keys[] = {
-    BLOCK_KEY(CONFIG_KERNEL_GRADIENT),
-    {"rows", SCHEMA_INTEGER, .offset = offsetof(struct config, blocks[CONFIG_KERNEL_GRADIENT].rows),
-     .unit = "rows", .minimum = 0, .maximum = CONFIG_ROWS_MAX,
-     .default_note = "0, chosen for the GPU and its memory",
-     .help = "Rows of the picture that a thread makes: more of them read fewer rows twice, fewer "
-             "keep more threads busy."},
-};
-static const struct schema_key gray_keys[] = {BLOCK_KEY(CONFIG_KERNEL_GRAY)};
-static const struct schema_key convert_keys[] = {BLOCK_KEY(CONFIG_KERNEL_CONVERT)};
-
-#define GRADIENT_HELP "From a camera's picture to its edges: the view \"edges\"."
-#define GRAY_HELP "From a camera's picture to its luma: the view \"gray\"."
-#define CONVERT_HELP "From a camera's format to the encoder's: the view \"camera\"."
-#define KERNEL_GROUP(name, text, list)                                                             \
-    {                                                                                              \
-        .title = "kernels." name, .help = (text), .keys = (list), .key_count = ARRAY_LENGTH(list)  \
-    }
-static const struct schema_group kernel_groups[CONFIG_KERNEL_COUNT] = {
-    [CONFIG_KERNEL_GRADIENT] = KERNEL_GROUP("gradient", GRADIENT_HELP, gradient_keys),
-    [CONFIG_KERNEL_GRAY] = KERNEL_GROUP("gray", GRAY_HELP, gray_keys),
-    [CONFIG_KERNEL_CONVERT] = KERNEL_GROUP("convert", CONVERT_HELP, convert_keys),
-};
-
-#define KERNEL_KEY(kernel, name, text)                                                             \
-    [kernel] = {name, SCHEMA_GROUP, .group = &kernel_groups[kernel], .help = (text)}
-static const struct schema_key kernel_keys[CONFIG_KERNEL_COUNT] = {
-    KERNEL_KEY(CONFIG_KERNEL_GRADIENT, "gradient", GRADIENT_HELP),
-    KERNEL_KEY(CONFIG_KERNEL_GRAY, "gray", GRAY_HELP),
-    KERNEL_KEY(CONFIG_KERNEL_CONVERT, "convert", CONVERT_HELP),
-};
-#define KERNELS_HELP                                                                               \
-    "How the CUDA kernels' work is cut up: block is how many threads, x and y, one processor of "  \
-    "the GPU takes on together. Every choice computes the same picture, at its own speed; "        \
-    "\"edgectl tune\" measures which is best. A reload changes it between two frames, without a "  \
-    "new camera process. A block that the device or the kernel cannot run is refused with a "      \
-    "message, and what was there before stays."
-static const struct schema_group kernels_group = {
-    .title = "kernels",
-    .help = KERNELS_HELP,
-    .keys = kernel_keys,
-    .key_count = ARRAY_LENGTH(kernel_keys),
-};
-
 static const struct schema_key root_keys[] = {
     {"backend", SCHEMA_WORD, .offset = offsetof(struct config, backend), .words = backend_words,
      .default_text = "auto",
@@ -213,7 +162,8 @@ static const struct schema_key root_keys[] = {
              "registered."},
     {"rtsp", SCHEMA_GROUP, .group = &rtsp_group, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &control_group, .help = "The status socket."},
-    {"kernels", SCHEMA_GROUP, .group = &kernels_group, .help = KERNELS_HELP},
+    {"kernels", SCHEMA_GROUP, .group = &schema_kernels,
+     .help = "How the CUDA kernels' work is cut up."},
     {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,
      .maximum = 64, .count_offset = offsetof(struct config, camera_count), .group = &schema_camera,
      .default_note = "one camera \"front\"", .help = "The cameras."},
@@ -267,9 +217,4 @@ const char *config_memory_name(enum config_memory memory)
 const char *config_source_name(enum config_source source)
 {
     return source_words[source];
-}
-
-const char *config_kernel_name(enum config_kernel kernel)
-{
-    return kernel_keys[kernel].name;
 }

@@ -66,6 +66,7 @@ extern const struct schema_rule schema_name_rule;
 extern const struct schema_group schema_root;
 extern const struct schema_group schema_camera;
 extern const struct schema_group schema_view;
+extern const struct schema_group schema_kernels;
 
 // The key of that name, or NULL.
 const struct schema_key *schema_find_key(const struct schema_group *group, const char *name);

@@ -67,7 +67,7 @@ static const struct blur squares[] = {{1, columns_3, row_3}, {2, columns_5, row_
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
-    stage->blur = squares[setup->settings->blur == 5];
+    stage->blur = squares[setup->options->blur == 5];
     stage->radius = stage->blur.radius;
     return 0;
 }

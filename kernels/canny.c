@@ -102,7 +102,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     work->width = input->width;
     work->height = input->height;
     work->gray = input->format->luma_step == 1 ? NULL : gray_row_for(input->format);
-    work->limits = canny_limits(setup->settings->low, setup->settings->high);
+    work->limits = canny_limits(setup->options->low, setup->options->high);
     work->make = suppress_make_best();
     make_pixels(work, limited ? 16 : 0, limited ? 235 : 255);
     r = make_lines(work, &work->lines[0]);

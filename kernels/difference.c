@@ -34,8 +34,8 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     struct difference *difference = &stage->difference;
     size_t size = (size_t)setup->input->width * setup->input->height;
 
-    difference->automatic = setup->settings->threshold == CONFIG_THRESHOLD_OTSU;
-    difference->threshold = (uint8_t)setup->settings->threshold;
+    difference->automatic = setup->options->threshold == CONFIG_THRESHOLD_OTSU;
+    difference->threshold = (uint8_t)setup->options->threshold;
     difference->width = setup->input->width;
     for (unsigned i = 0; i < 2; i++) {
         difference->pictures[i] = malloc(size);

@@ -21,10 +21,11 @@ static struct config_block own_block(const struct gpu_kernel *kernel)
                                              : (struct config_block){128, 1, rows};
 }
 
-int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, const char *key,
+int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
                     const char *function, struct gpu_tile tile, struct error *error)
 {
-    *kernel = (struct gpu_kernel){.gpu = gpu, .key = key, .tile = tile};
+    *kernel = (struct gpu_kernel){
+        .gpu = gpu, .group = group, .key = config_kernel_name(group), .tile = tile};
     kernel->block = kernel->good = own_block(kernel);
     return gpu_kernel(gpu, function, error, &kernel->function);
 }

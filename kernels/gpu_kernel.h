@@ -12,7 +12,8 @@
 struct gpu_kernel {
     struct gpu *gpu; // not owned
     struct CUfunc_st *function;
-    const char *key;           // of its group in the configuration: "gradient"; static
+    enum config_kernel group;  // in the configuration
+    const char *key;           // the group's: "gradient"; static
     struct gpu_tile tile;      // with the rows that are good for the GPU
     bool rows_vary;            // any number of rows will do; set after gpu_kernel_init()
     struct config_block block; // of the next launch, nothing left open
@@ -24,7 +25,7 @@ struct gpu_kernel {
 // Finds `function` and gives it the block that is good for the GPU: 32 by 8 where GPU and CPU share
 // their memory (square blocks read fewer rows twice, which counts where the GPU does not cache
 // them), else 128 by 1. -ENOENT.
-int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, const char *key,
+int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
                     const char *function, struct gpu_tile tile, struct error *error);
 
 // Threads a block and rows a thread, from the next launch on; {0, 0} and 0 rows: what is good for

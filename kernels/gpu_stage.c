@@ -1,46 +1,112 @@
 #include "kernels/gpu_stage.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <string.h>
 
+#define PLANE_ALIGN 128
+
+extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops, motion_gpu_ops,
+    difference_gpu_ops, mark_gpu_ops;
+
 static const struct gpu_stage_ops *const table[] = {
-    [CONFIG_VIEW_EDGES] = &gradient_gpu_ops,
-    [CONFIG_VIEW_GRAY] = &gray_gpu_ops,
-    [CONFIG_VIEW_CAMERA] = &convert_gpu_ops,
+    &gradient_gpu_ops, &gray_gpu_ops,       &convert_gpu_ops,
+    &motion_gpu_ops,   &difference_gpu_ops, &mark_gpu_ops,
 };
 
-bool gpu_stage_supports(const struct config_view *settings)
+const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, unsigned *ret_count)
 {
-    if (settings->view >= ARRAY_LENGTH(table) || !table[settings->view]) {
-        return false;
+    const struct gpu_stage_ops *best = NULL;
+
+    *ret_count = 0;
+    for (size_t i = 0; i < ARRAY_LENGTH(table); i++) {
+        unsigned count = table[i]->takes(setup);
+
+        if (count > *ret_count) {
+            *ret_count = count;
+            best = table[i];
+        }
     }
-    return settings->view != CONFIG_VIEW_EDGES ||
-           (settings->operator== CONFIG_OPERATOR_SOBEL && settings->blur == 0);
+    return best;
 }
 
-int gpu_stage_init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
-                   bool mapped, struct error *error)
+int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
+                   const struct gpu_stage_setup *setup, struct error *error)
 {
-    *stage = (struct gpu_stage){0};
-    if (!gpu_stage_supports(setup->settings)) {
-        return error_set(error, -ENOTSUP, "this view has no CUDA kernel");
-    }
-    stage->ops = table[setup->settings->view];
-    return stage->ops->init(stage, gpu, setup, mapped, error);
+    *stage = (struct gpu_stage){.ops = ops, .gpu = setup->gpu};
+    return ops->init(stage, setup, error);
 }
 
 void gpu_stage_finish(struct gpu_stage *stage)
 {
-    if (stage->ops && stage->ops->finish && !gpu_is_lost(stage->kernel.gpu)) {
-        gpu_enter(stage->kernel.gpu, NULL); // if it cannot be, the context may be current already
+    if (stage->ops && stage->ops->finish) {
+        if (!gpu_is_lost(stage->gpu)) {
+            gpu_enter(stage->gpu, NULL); // if it cannot be, the context may be current already
+        }
         stage->ops->finish(stage);
     }
 }
 
-int gpu_stage_launch(struct gpu_stage *stage, const struct gpu_picture *input,
-                     const struct gpu_picture *output, struct error *error)
+int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, const char *function,
+                         struct gpu_tile tile, struct error *error)
 {
-    return stage->ops->launch(stage, input, output, error);
+    struct gpu_kernel *kernel = &stage->kernels[stage->kernel_count];
+    int r;
+
+    assert(stage->kernel_count < GPU_STAGE_KERNELS_MAX);
+    r = gpu_kernel_init(kernel, stage->gpu, group, function, tile, error);
+    stage->kernel_count += r == 0;
+    return r;
+}
+
+unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind kind)
+{
+    unsigned i = setup->count > 0 && setup->steps[0].kind == STAGE_GRAY && kind != STAGE_GRAY;
+
+    if (i >= setup->count || setup->steps[i].kind != kind) {
+        return 0;
+    }
+    i++;
+    return i + (i < setup->count && setup->steps[i].kind == STAGE_COMPOSE);
+}
+
+bool gpu_stage_limited(const struct gpu_stage_setup *setup)
+{
+    return setup->steps[setup->count - 1].kind == STAGE_COMPOSE;
+}
+
+const char *gpu_stage_layout(const struct gpu_stage_setup *setup)
+{
+    static const struct {
+        const char *format, *layout;
+    } packed[] = {
+        {"YUYV", "yuyv"}, {"UYVY", "uyvy"}, {"RGB3", "rgb3"}, {"BGR3", "bgr3"}, {"XR24", "xr24"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(packed) && setup->first; i++) {
+        if (strcmp(packed[i].format, setup->camera->format->name) == 0) {
+            return packed[i].layout;
+        }
+    }
+    return "planar";
+}
+
+int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,
+                   struct error *error)
+{
+    const struct cuda_driver *driver = gpu_driver(gpu);
+
+    plane->stride = (width + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
+    return cuda_driver_check(driver,
+                             driver->mem_alloc(&plane->address, (size_t)plane->stride * height),
+                             "allocating a plane", error);
+}
+
+void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu)
+{
+    if (plane->address && !gpu_is_lost(gpu)) {
+        gpu_driver(gpu)->mem_free(plane->address);
+    }
+    *plane = (struct gpu_plane){0};
 }
 
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address)
@@ -52,20 +118,4 @@ struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t ad
         picture.planes[i].stride = (uint32_t)layout->planes[i].stride;
     }
     return picture;
-}
-
-const char *gpu_luma_layout(const struct pixel_format *format)
-{
-    static const struct {
-        const char *format, *layout;
-    } packed[] = {
-        {"YUYV", "yuyv"}, {"UYVY", "uyvy"}, {"RGB3", "rgb3"}, {"BGR3", "bgr3"}, {"XR24", "xr24"},
-    };
-
-    for (size_t i = 0; i < ARRAY_LENGTH(packed); i++) {
-        if (strcmp(packed[i].format, format->name) == 0) {
-            return packed[i].layout;
-        }
-    }
-    return "planar";
 }

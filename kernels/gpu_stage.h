@@ -1,12 +1,13 @@
-// What a view computes on the GPU: everything from the camera's picture to its own in one launch.
+// What a view's plan is made of on the GPU: stages that each do one step of it, or several at once.
 //
-// Edges are the kernel "gradient", the gray view "gray", the camera view "convert"; one const table
-// has their operations. Any size, stride, address and block gives the same bits as the CPU's
-// stages. Used by one thread at a time, in which the GPU's context is current.
+// One const table in gpu_stage.c lists them. Any size, stride, address and block gives the same
+// bits as the CPU's stages. Used by one thread at a time, in which the GPU's context is current.
 #pragma once
 
-#include "kernels/gpu_kernel.h"
-#include "kernels/stage.h"
+#include "kernels/gpu_chain.h"
+#include "kernels/plan.h"
+
+#define GPU_STAGE_KERNELS_MAX 4
 
 // A picture that the GPU addresses.
 struct gpu_picture {
@@ -17,50 +18,81 @@ struct gpu_picture {
     uint32_t width, height; // pixels, at least 1
 };
 
+// Device memory for 8 bit pixels.
+struct gpu_plane {
+    uint64_t address; // owned; 0: none
+    uint32_t stride;  // bytes, a multiple of 128
+};
+
 struct gpu_stage;
 
+// What a stage is made for.
+struct gpu_stage_setup {
+    struct gpu *gpu;
+    const struct plan_step *steps;     // of the plan, from the stage's first on
+    unsigned count;                    // of them: to its end for takes(), those taken for init()
+    const struct frame_layout *camera; // the layout of the camera's picture
+    const struct pixel_format *output; // of the view
+    bool first;  // the input is the camera's picture; else a gray plane in device memory
+    bool last;   // the output is the view's picture; else such a plane
+    bool mapped; // pictures lie in memory of the host: what is read twice comes twice
+};
+
+// What a launch works on. Planes between stages are 8 bit, with strides of multiples of 128.
+struct gpu_pictures {
+    struct gpu_picture camera, input, output;
+};
+
 struct gpu_stage_ops {
-    const char *key; // of the kernel's group in the configuration
-    int (*init)(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
-                bool mapped, struct error *error);
-    void (*finish)(struct gpu_stage *stage); // NULL: nothing to do
-    int (*launch)(struct gpu_stage *stage, const struct gpu_picture *input,
-                  const struct gpu_picture *output, struct error *error);
+    const char *name;
+    // How many of the steps ahead the stage does in one go; 0: it cannot begin here.
+    unsigned (*takes)(const struct gpu_stage_setup *setup);
+    // -ENOTSUP (no such conversion), -ENOENT (no such kernel), -ENOMEM, -EIO.
+    int (*init)(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error);
+    // NULL: nothing to do. Releases the state, and its device memory unless the GPU is lost.
+    // Nothing the stage launched runs any more.
+    void (*finish)(struct gpu_stage *stage);
+    // Adds the stage's launches for one picture to the chain.
+    int (*launch)(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error);
 };
 
 struct gpu_stage {
     const struct gpu_stage_ops *ops;
-    struct gpu_kernel kernel;
-    struct {
-        uint64_t thresholds; // owned device memory
-        double gain;
-    } gradient;
+    struct gpu *gpu;
+    struct gpu_kernel kernels[GPU_STAGE_KERNELS_MAX];
+    unsigned kernel_count;
+    void *state; // of the ops, who release it in finish()
 };
 
-extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops;
+// The stage that does the most of the steps ahead, NULL where none can begin; how many in
+// `ret_count`.
+const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup,
+                                           unsigned *ret_count);
 
-// Whether there is a kernel for what the settings want; the CPU computes the other views, with a
-// GPU as well.
-bool gpu_stage_supports(const struct config_view *settings);
-
-// Makes what the settings' view computes of pictures like `input` in the format `output`. `mapped`:
-// they lie in memory of the host, from which every row read twice comes twice. -ENOTSUP (no kernel
-// for the view, no such conversion), -ENOENT (no such kernel), -ENOMEM, -EIO. End it with
-// gpu_stage_finish().
-int gpu_stage_init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
-                   bool mapped, struct error *error);
+// Makes a stage of the steps it takes. Errors of its init. End it with gpu_stage_finish().
+int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
+                   const struct gpu_stage_setup *setup, struct error *error);
 // Takes zeroed and half-built ones. Nothing it launched runs any more, or the GPU is lost.
 void gpu_stage_finish(struct gpu_stage *stage);
 
-// Queues one picture in the GPU's stream and returns. Input and output do not overlap. Fastest with
-// addresses and strides that are multiples of 16. Luma alone is written of gray and edges. What
-// gpu_kernel_launch() says.
-int gpu_stage_launch(struct gpu_stage *stage, const struct gpu_picture *input,
-                     const struct gpu_picture *output, struct error *error);
+// For stages. Adds kernel number `kernel_count`. As gpu_kernel_init().
+int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, const char *function,
+                         struct gpu_tile tile, struct error *error);
+// For stages. How many steps there are to take of an optional STAGE_GRAY, which may be left out
+// where the input is gray already, then `kind`, then an optional STAGE_COMPOSE; 0: not these.
+unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind kind);
+// For stages. The layout of the input as kernels are named after: planar, yuyv, uyvy, rgb3, bgr3,
+// xr24.
+const char *gpu_stage_layout(const struct gpu_stage_setup *setup);
+// For stages. Whether the steps end in limited range.
+bool gpu_stage_limited(const struct gpu_stage_setup *setup);
+
+// Rows of `width` bytes in device memory, not cleared. What CUDA says.
+int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,
+                   struct error *error);
+// Takes zeroed ones. No kernel uses it any more, or the GPU is lost.
+void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu);
 
 // Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);
-
-// The layout of a format's plane 0 as kernels are named after: planar, yuyv, uyvy, rgb3, bgr3,
-// xr24.
-const char *gpu_luma_layout(const struct pixel_format *format);

@@ -188,23 +188,23 @@ void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresh
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    const struct config_view *settings = setup->settings;
+    const struct stage_options *options = setup->options;
     struct gradient *gradient = &stage->gradient;
 
     (void)error;
-    stage->radius = operators[settings->operator].radius;
-    gradient->columns = operators[settings->operator].columns;
-    gradient->gain = settings->gain;
-    if (settings->gain == 1.0) {
+    stage->radius = operators[options->operator].radius;
+    gradient->columns = operators[options->operator].columns;
+    gradient->gain = options->gain;
+    if (options->gain == 1.0) {
         const struct magnitude_make *make = magnitude_make_best();
 
-        gradient->magnitude = make->full[settings->norm][settings->operator];
-        gradient->limited = make->limited[settings->norm][settings->operator];
-    } else if (settings->norm == CONFIG_NORM_L1) {
-        gradient->scale_l1 = magnitude_scale_l1_for(settings->operator);
+        gradient->magnitude = make->full[options->norm][options->operator];
+        gradient->limited = make->limited[options->norm][options->operator];
+    } else if (options->norm == CONFIG_NORM_L1) {
+        gradient->scale_l1 = magnitude_scale_l1_for(options->operator);
     } else {
-        gradient->scale_l2 = magnitude_scale_l2_for(settings->operator);
-        gradient_thresholds(settings->norm, settings->gain, gradient->thresholds);
+        gradient->scale_l2 = magnitude_scale_l2_for(options->operator);
+        gradient_thresholds(options->norm, options->gain, gradient->thresholds);
     }
     return 0;
 }

@@ -2,26 +2,40 @@
 #include "kernels/gpu_stage.h"
 #include "kernels/gradient_cuda.h"
 
+#include <errno.h>
 #include <stdio.h>
 
-static int upload_thresholds(struct gpu_stage *stage, const struct config_view *settings,
+struct gradient_gpu {
+    uint64_t thresholds; // owned device memory
+    double gain;
+};
+
+static unsigned takes(const struct gpu_stage_setup *setup)
+{
+    unsigned count = gpu_stage_match(setup, STAGE_GRADIENT);
+    unsigned gradient = setup->steps[0].kind == STAGE_GRAY;
+
+    return count > 0 && setup->steps[gradient].options.operator== CONFIG_OPERATOR_SOBEL ? count : 0;
+}
+
+static int upload_thresholds(struct gpu_stage *stage, const struct stage_options *options,
                              struct error *error)
 {
-    struct gpu *gpu = stage->kernel.gpu;
-    const struct cuda_driver *driver = gpu_driver(gpu);
+    struct gradient_gpu *state = stage->state;
+    const struct cuda_driver *driver = gpu_driver(stage->gpu);
     uint32_t thresholds[256];
     int r;
 
-    gradient_thresholds(settings->norm, settings->gain, thresholds);
-    r = cuda_driver_check(driver, driver->mem_alloc(&stage->gradient.thresholds, sizeof thresholds),
+    gradient_thresholds(options->norm, options->gain, thresholds);
+    r = cuda_driver_check(driver, driver->mem_alloc(&state->thresholds, sizeof thresholds),
                           "allocating thresholds", error);
     if (r < 0) {
         return r;
     }
     // In the stream's order: a copy outside it may still be under way when a kernel starts.
     return cuda_driver_check(driver,
-                             driver->copy_to_device(stage->gradient.thresholds, thresholds,
-                                                    sizeof thresholds, gpu_stream(gpu)),
+                             driver->copy_to_device(state->thresholds, thresholds,
+                                                    sizeof thresholds, gpu_stream(stage->gpu)),
                              "copying thresholds", error);
 }
 
@@ -33,51 +47,61 @@ static unsigned rows_of(bool mapped, uint32_t height)
     return height < GRADIENT_CUDA_TALL ? GRADIENT_CUDA_ROWS_MAPPED : GRADIENT_CUDA_ROWS_MAPPED_TALL;
 }
 
-static int init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
-                bool mapped, struct error *error)
+static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(mapped, setup->input->height)};
+    const struct stage_options *options = &setup->steps[setup->steps[0].kind == STAGE_GRAY].options;
+    struct gpu_tile tile = {TILE_CUDA_PIXELS,
+                            rows_of(setup->mapped && setup->first, setup->camera->height)};
+    struct gradient_gpu *state = calloc(1, sizeof *state);
     char name[64];
     int r;
 
-    stage->gradient.gain = setup->settings->gain;
-    snprintf(name, sizeof name, "gradient_%s_%s_%s", gpu_luma_layout(setup->input->format),
-             setup->settings->norm == CONFIG_NORM_L2 ? "l2" : "l1",
-             setup->output->plane_count > 1 ? "limited" : "full");
-    r = gpu_kernel_init(&stage->kernel, gpu, stage->ops->key, name, tile, error);
-    stage->kernel.rows_vary = true;
-    return r < 0 ? r : upload_thresholds(stage, setup->settings, error);
+    if (!state) {
+        return error_set(error, -ENOMEM, "no memory for edges on the GPU");
+    }
+    stage->state = state;
+    state->gain = options->gain;
+    snprintf(name, sizeof name, "gradient_%s_%s_%s", gpu_stage_layout(setup),
+             options->norm == CONFIG_NORM_L2 ? "l2" : "l1",
+             gpu_stage_limited(setup) ? "limited" : "full");
+    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRADIENT, name, tile, error);
+    if (r == 0) {
+        stage->kernels[0].rows_vary = true;
+        r = upload_thresholds(stage, options, error);
+    }
+    return r;
 }
 
 static void finish(struct gpu_stage *stage)
 {
-    if (stage->gradient.thresholds) {
-        gpu_driver(stage->kernel.gpu)->mem_free(stage->gradient.thresholds);
+    struct gradient_gpu *state = stage->state;
+
+    if (state && state->thresholds && !gpu_is_lost(stage->gpu)) {
+        gpu_driver(stage->gpu)->mem_free(state->thresholds);
     }
+    free(state);
 }
 
-static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
-                  const struct gpu_picture *output, struct error *error)
+static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error)
 {
+    const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
+    const struct gradient_gpu *state = stage->state;
     struct gradient_cuda parameters = {
         .input = input->planes[0].address,
         .output = output->planes[0].address,
-        .thresholds = stage->gradient.thresholds,
+        .thresholds = state->thresholds,
         .input_stride = input->planes[0].stride,
         .output_stride = output->planes[0].stride,
         .width = input->width,
         .height = input->height,
-        .gain = (float)stage->gradient.gain,
-        .unity = stage->gradient.gain == 1.0,
+        .gain = (float)state->gain,
+        .unity = state->gain == 1.0,
     };
 
-    return gpu_kernel_launch(&stage->kernel, &parameters, &parameters.rows, input->width,
-                             input->height, error);
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
+                         &parameters.rows, input->width, input->height, error);
 }
 
 const struct gpu_stage_ops gradient_gpu_ops = {
-    .key = "gradient",
-    .init = init,
-    .finish = finish,
-    .launch = launch,
-};
+    .name = "gradient", .takes = takes, .init = init, .finish = finish, .launch = launch};

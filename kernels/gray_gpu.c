@@ -4,22 +4,25 @@
 
 #include <stdio.h>
 
-static int init(struct gpu_stage *stage, struct gpu *gpu, const struct stage_setup *setup,
-                bool mapped, struct error *error)
+static unsigned takes(const struct gpu_stage_setup *setup)
 {
-    const struct pixel_format *input = setup->input->format;
-    bool limited = input->luma_step == 0 && setup->output->plane_count > 1;
-    char name[64];
-
-    (void)mapped; // no row is read twice
-    snprintf(name, sizeof name, "gray_%s_%s", gpu_luma_layout(input), limited ? "limited" : "full");
-    return gpu_kernel_init(&stage->kernel, gpu, stage->ops->key, name,
-                           (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error);
+    return setup->first ? gpu_stage_match(setup, STAGE_GRAY) : 0;
 }
 
-static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
-                  const struct gpu_picture *output, struct error *error)
+static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
+    char name[64];
+
+    snprintf(name, sizeof name, "gray_%s_%s", gpu_stage_layout(setup),
+             gpu_stage_limited(setup) ? "limited" : "full");
+    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY, name,
+                                (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error);
+}
+
+static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error)
+{
+    const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
     struct gray_cuda parameters = {
         .input = input->planes[0].address,
         .output = output->planes[0].address,
@@ -29,7 +32,9 @@ static int launch(struct gpu_stage *stage, const struct gpu_picture *input,
         .height = input->height,
     };
 
-    return gpu_kernel_launch(&stage->kernel, &parameters, NULL, input->width, input->height, error);
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
+                         input->width, input->height, error);
 }
 
-const struct gpu_stage_ops gray_gpu_ops = {.key = "gray", .init = init, .launch = launch};
+const struct gpu_stage_ops gray_gpu_ops = {
+    .name = "gray", .takes = takes, .init = init, .launch = launch};

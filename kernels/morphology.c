@@ -41,15 +41,10 @@ static void keep_most(const uint8_t *restrict a, const uint8_t *restrict b, size
     }
 }
 
-static unsigned times_of(const struct config_view *settings)
-{
-    return (unsigned)(settings->view == CONFIG_VIEW_MOTION ? settings->erode : settings->times);
-}
-
 static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
-    stage->radius = times_of(setup->settings);
+    stage->radius = (unsigned)setup->options->times;
     stage->morphology = (struct morphology){keep_least, stage->radius};
     return 0;
 }
@@ -57,7 +52,7 @@ static int init_erode(struct stage *stage, const struct stage_setup *setup, stru
 static int init_dilate(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
-    stage->radius = times_of(setup->settings);
+    stage->radius = (unsigned)setup->options->times;
     stage->morphology = (struct morphology){keep_most, stage->radius};
     return 0;
 }

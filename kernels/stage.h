@@ -41,9 +41,21 @@ enum stage_kind {
     STAGE_KIND_COUNT,
 };
 
+// What a stage is told of its view's settings, in the words of config.h. What its kind has no use
+// for is zero.
+struct stage_options {
+    enum config_operator operator;
+    int blur; // 3 or 5
+    enum config_norm norm;
+    double gain;
+    int threshold;    // or CONFIG_THRESHOLD_OTSU
+    int times;        // of erosion and dilation
+    double low, high; // canny
+};
+
 // What a stage is made for.
 struct stage_setup {
-    const struct config_view *settings;
+    const struct stage_options *options;
     const struct frame_layout *input;  // of the view
     const struct pixel_format *output; // of the view
 };

@@ -15,7 +15,7 @@ static void threshold_row(const uint8_t *restrict gray, uint8_t level, size_t wi
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
-    stage->threshold.level = (uint8_t)setup->settings->threshold;
+    stage->threshold.level = (uint8_t)setup->options->threshold;
     return 0;
 }
 

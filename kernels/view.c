@@ -7,6 +7,7 @@
 #include "kernels/view.h"
 
 #include "kernels/otsu.h"
+#include "kernels/plan.h"
 #include "kernels/rows.h"
 #include "kernels/view_gpu.h"
 
@@ -19,8 +20,8 @@
 
 struct view {
     struct frame_layout output;
-    bool passes_through;                  // the output is the input, and nothing below is there
-    struct stage stages[ROWS_STAGES_MAX]; // row stages, or one frame stage
+    bool passes_through;                 // the output is the input, and nothing below is there
+    struct stage stages[PLAN_STEPS_MAX]; // row stages, or one frame stage
     unsigned stage_count;
     unsigned automatic;        // the stage with an automatic threshold; 0: there is none
     struct otsu *otsu;         // owned; the stages before that one; else NULL
@@ -29,121 +30,6 @@ struct view {
     struct frame_pool *frames; // owned reference
     char backend[16];
 };
-
-// What a view does with a picture, before anything is allocated.
-struct plan {
-    const char *format; // of the output
-    bool computed;      // gray that no camera delivered
-    enum stage_kind stages[ROWS_STAGES_MAX];
-    unsigned count;
-};
-
-static void plan_add(struct plan *plan, enum stage_kind kind)
-{
-    plan->stages[plan->count++] = kind;
-}
-
-static void plan_camera(struct plan *plan, const struct pixel_format *input, bool exact)
-{
-    plan->format = "NV12";
-    if (exact) {
-        plan->format = strcmp(input->name, "GREY") == 0 ? "GREY" : "RGB3";
-    }
-    if (strcmp(plan->format, input->name) != 0) {
-        plan_add(plan, STAGE_CONVERT);
-    }
-}
-
-static void plan_morphology(struct plan *plan, enum config_morphology morphology)
-{
-    if (morphology == CONFIG_MORPHOLOGY_ERODE || morphology == CONFIG_MORPHOLOGY_OPEN) {
-        plan_add(plan, STAGE_ERODE);
-    }
-    if (morphology > CONFIG_MORPHOLOGY_ERODE) {
-        plan_add(plan, STAGE_DILATE);
-    }
-    if (morphology == CONFIG_MORPHOLOGY_CLOSE) {
-        plan_add(plan, STAGE_ERODE);
-    }
-}
-
-static void plan_gray(struct plan *plan, const struct config_view *settings,
-                      const struct pixel_format *input, bool exact)
-{
-    bool edges = settings->view != CONFIG_VIEW_GRAY;
-    bool rgb = input->luma_step == 0, in_place = input->luma_step == 1 && edges;
-
-    plan->format = exact ? "GREY" : "NV12";
-    plan->computed = rgb || edges;
-    if (!edges && exact && strcmp(input->name, "GREY") == 0) {
-        return;
-    }
-    if (!in_place) {
-        plan_add(plan, STAGE_GRAY);
-    }
-    if (edges && settings->blur != 0) {
-        plan_add(plan, STAGE_BLUR);
-    }
-    if (edges) {
-        plan_add(plan, STAGE_GRADIENT);
-    }
-    if (settings->view == CONFIG_VIEW_BINARY) {
-        plan_add(plan, STAGE_THRESHOLD);
-        plan_morphology(plan, settings->morphology);
-    }
-    if (plan->computed && !exact) {
-        plan_add(plan, STAGE_COMPOSE);
-    }
-}
-
-static void plan_motion(struct plan *plan, const struct config_view *settings,
-                        const struct pixel_format *input, bool exact)
-{
-    plan->format = exact ? "RGB3" : "NV12";
-    if (input->luma_step != 1) {
-        plan_add(plan, STAGE_GRAY);
-    }
-    plan_add(plan, STAGE_DIFFERENCE);
-    if (settings->threshold == CONFIG_THRESHOLD_OTSU) {
-        plan_add(plan, STAGE_THRESHOLD);
-    }
-    if (settings->erode > 0) {
-        plan_add(plan, STAGE_ERODE);
-    }
-    plan_add(plan, STAGE_MARK);
-}
-
-static void plan_canny(struct plan *plan, bool exact)
-{
-    plan->format = exact ? "GREY" : "NV12";
-    plan->computed = true;
-    plan_add(plan, STAGE_CANNY);
-}
-
-static struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
-                             enum view_output output)
-{
-    struct plan plan = {0};
-    bool exact = output == VIEW_OUTPUT_EXACT;
-
-    switch (settings->view) {
-    case CONFIG_VIEW_CAMERA:
-        plan_camera(&plan, input, exact);
-        break;
-    case CONFIG_VIEW_GRAY:
-    case CONFIG_VIEW_EDGES:
-    case CONFIG_VIEW_BINARY:
-        plan_gray(&plan, settings, input, exact);
-        break;
-    case CONFIG_VIEW_MOTION:
-        plan_motion(&plan, settings, input, exact);
-        break;
-    case CONFIG_VIEW_CANNY:
-        plan_canny(&plan, exact);
-        break;
-    }
-    return plan;
-}
 
 // Frames of a gray stream never hold anything but gray: their chroma is written here, once.
 static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
@@ -161,14 +47,11 @@ static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
 }
 
 // The stage whose threshold each frame decides, behind those of the first pass; 0: there is none.
-static unsigned automatic_stage(const struct plan *plan, const struct config_view *settings)
+static unsigned automatic_stage(const struct plan *plan)
 {
-    for (unsigned i = 0; i < plan->count; i++) {
-        if (plan->stages[i] == STAGE_THRESHOLD && settings->threshold == CONFIG_THRESHOLD_OTSU) {
-            return i;
-        }
-    }
-    return 0;
+    int i = plan_find(plan, STAGE_THRESHOLD);
+
+    return i > 0 && plan->steps[i].options.threshold == CONFIG_THRESHOLD_OTSU ? (unsigned)i : 0;
 }
 
 static int make_rows(struct view *view, struct error *error)
@@ -183,24 +66,30 @@ static int make_rows(struct view *view, struct error *error)
     return r < 0 ? error_set(error, r, "no memory for the rows between stages") : 0;
 }
 
-// The row stages, and the rows between them; or the one frame stage.
-static int make_stages(struct view *view, const struct plan *plan, const struct stage_setup *setup,
+static int make_stage(struct view *view, const struct plan_step *step, struct stage_setup *setup,
+                      struct error *error)
+{
+    setup->options = &step->options;
+    return stage_init(&view->stages[view->stage_count++], step->kind, setup, error);
+}
+
+// The row stages, and the rows between them; or the one frame stage: Canny's makes its own gray and
+// range.
+static int make_stages(struct view *view, const struct plan *plan, struct stage_setup *setup,
                        struct error *error)
 {
-    int r;
+    int canny = plan_find(plan, STAGE_CANNY), r = 0;
 
-    while (view->stage_count < plan->count) {
-        r = stage_init(&view->stages[view->stage_count], plan->stages[view->stage_count], setup,
-                       error);
-        view->stage_count++;
-        if (r < 0) {
-            return r;
-        }
+    if (canny >= 0) {
+        return make_stage(view, &plan->steps[canny], setup, error);
     }
-    if (view->stages[0].ops->run_frame) {
-        return 0;
+    for (unsigned i = 0; i < plan->count && r == 0; i++) {
+        r = make_stage(view, &plan->steps[i], setup, error);
     }
-    view->automatic = automatic_stage(plan, setup->settings);
+    if (r < 0 || view->stages[0].ops->run_frame) {
+        return r;
+    }
+    view->automatic = automatic_stage(plan);
     return make_rows(view, error);
 }
 
@@ -228,7 +117,7 @@ static int make_frames(struct view *view, const struct plan *plan, const struct 
         return error_set(error, r, "no memory for %u output frames of %ux%u", count,
                          view->output.width, view->output.height);
     }
-    if (plan->stages[0] != STAGE_CONVERT && view->output.format->plane_count > 1) {
+    if (plan->steps[0].kind != STAGE_CONVERT && view->output.format->plane_count > 1) {
         write_neutral_chroma(view->frames, count);
     }
     return 0;
@@ -243,8 +132,8 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
 {
     const struct frame_layout *input = setup->input;
     struct plan plan = plan_make(setup->settings, input->format, setup->output);
-    struct stage_setup stage_setup = {setup->settings, input, pixel_format_by_name(plan.format)};
-    struct gpu *gpu = setup->gpu && gpu_stage_supports(setup->settings) ? setup->gpu : NULL;
+    struct stage_setup stages = {.input = input, .output = pixel_format_by_name(plan.format)};
+    struct gpu *gpu = gpu_pipeline_supports(&plan, input) ? setup->gpu : NULL;
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
     int r;
 
@@ -259,12 +148,12 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
         *ret_view = TAKE(view);
         return 0;
     }
-    frame_layout_init(&view->output, stage_setup.output, input->width, input->height, STRIDE_ALIGN);
-    if (stage_setup.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
+    frame_layout_init(&view->output, stages.output, input->width, input->height, STRIDE_ALIGN);
+    if (stages.output->luma_step != 0 && !plan.computed && input->format->luma_step != 0) {
         view->output.range = input->range;
     }
-    r = gpu ? view_gpu_new(setup, stage_setup.output, error, &view->gpu)
-            : make_stages(view, &plan, &stage_setup, error);
+    r = gpu ? view_gpu_new(setup, &plan, error, &view->gpu)
+            : make_stages(view, &plan, &stages, error);
     if (r == 0 && !gpu) {
         r = set_pool(view, setup->pool, error);
     }

@@ -5,30 +5,17 @@
 
 struct view_gpu {
     struct gpu *gpu; // not owned
-    enum config_kernel kernel;
-    struct gpu_stage stage;
+    struct gpu_pipeline pipeline;
 };
-
-static enum config_kernel kernel_of(enum config_view_kind kind)
-{
-    static const enum config_kernel table[] = {
-        [CONFIG_VIEW_EDGES] = CONFIG_KERNEL_GRADIENT,
-        [CONFIG_VIEW_GRAY] = CONFIG_KERNEL_GRAY,
-        [CONFIG_VIEW_CAMERA] = CONFIG_KERNEL_CONVERT,
-    };
-
-    return table[kind];
-}
 
 static void cleanup_view_gpu(struct view_gpu **view)
 {
     view_gpu_free(*view);
 }
 
-int view_gpu_new(const struct view_setup *setup, const struct pixel_format *output,
-                 struct error *error, struct view_gpu **ret_view)
+int view_gpu_new(const struct view_setup *setup, const struct plan *plan, struct error *error,
+                 struct view_gpu **ret_view)
 {
-    const struct stage_setup stage = {setup->settings, setup->input, output};
     const char *memory = setup->allocator->kind;
     _cleanup_(cleanup_view_gpu) struct view_gpu *view = NULL;
     int r;
@@ -42,10 +29,10 @@ int view_gpu_new(const struct view_setup *setup, const struct pixel_format *outp
         return error_set(error, -ENOMEM, "no memory for a view on the GPU");
     }
     view->gpu = setup->gpu;
-    view->kernel = kernel_of(setup->settings->view);
     r = gpu_enter(view->gpu, error);
     if (r == 0) {
-        r = gpu_stage_init(&view->stage, view->gpu, &stage, strcmp(memory, "managed") != 0, error);
+        r = gpu_pipeline_init(&view->pipeline, view->gpu, plan, setup->input,
+                              strcmp(memory, "managed") != 0, error);
     }
     if (r == 0 && setup->blocks) {
         r = view_gpu_set_blocks(view, setup->blocks, error);
@@ -59,7 +46,7 @@ int view_gpu_new(const struct view_setup *setup, const struct pixel_format *outp
 void view_gpu_free(struct view_gpu *view)
 {
     if (view) {
-        gpu_stage_finish(&view->stage);
+        gpu_pipeline_finish(&view->pipeline);
         free(view);
     }
 }
@@ -80,7 +67,7 @@ int view_gpu_run(struct view_gpu *view, struct frame *input, struct frame *outpu
         const struct gpu_picture pictures[] = {gpu_picture_at(&input->layout, from),
                                                gpu_picture_at(&output->layout, to)};
 
-        r = gpu_stage_launch(&view->stage, &pictures[0], &pictures[1], error);
+        r = gpu_pipeline_launch(&view->pipeline, &pictures[0], &pictures[1], error);
     }
     if (r == 0) {
         r = frame_to_cpu(output, error);
@@ -93,15 +80,15 @@ int view_gpu_set_blocks(struct view_gpu *view, const struct config_block *blocks
 {
     int r = gpu_enter(view->gpu, error);
 
-    return r < 0 ? r : gpu_kernel_set_block(&view->stage.kernel, blocks[view->kernel], error);
+    return r < 0 ? r : gpu_pipeline_set_blocks(&view->pipeline, blocks, error);
 }
 
 bool view_gpu_take_refusal(struct view_gpu *view, struct error *ret_why)
 {
-    return gpu_kernel_take_refusal(&view->stage.kernel, ret_why);
+    return gpu_pipeline_take_refusal(&view->pipeline, ret_why);
 }
 
 bool view_gpu_take_warning(struct view_gpu *view, struct error *ret_text)
 {
-    return gpu_kernel_take_warning(&view->stage.kernel, ret_text);
+    return gpu_pipeline_take_warning(&view->pipeline, ret_text);
 }

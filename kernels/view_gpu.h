@@ -1,16 +1,15 @@
-// A view's computing on the GPU: its stage, and the hand-over of frames on the way in and out.
+// A view's computing on the GPU: its pipeline, and the hand-over of frames on the way in and out.
 #pragma once
 
-#include "kernels/gpu_stage.h"
+#include "kernels/gpu_pipeline.h"
 #include "kernels/view.h"
 
 struct view_gpu;
 
-// For `setup->gpu`, with settings that gpu_stage_supports(); `output` is the format of the view's
-// pictures. -ENOTSUP (memory no GPU can use, no such conversion), -EINVAL (a block), -ENOENT,
-// -ENOMEM, -EIO.
-int view_gpu_new(const struct view_setup *setup, const struct pixel_format *output,
-                 struct error *error, struct view_gpu **ret_view);
+// For `setup->gpu`, with a plan that gpu_pipeline_supports(). -ENOTSUP (memory no GPU can use, no
+// such conversion), -EINVAL (a block), -ENOENT, -ENOMEM, -EIO.
+int view_gpu_new(const struct view_setup *setup, const struct plan *plan, struct error *error,
+                 struct view_gpu **ret_view);
 // Takes NULL. Nothing it computed runs any more, or the GPU is lost.
 void view_gpu_free(struct view_gpu *view);
 

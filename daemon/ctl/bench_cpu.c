@@ -2,12 +2,11 @@
 #include "daemon/ctl/gpu_rig.h"
 #include "daemon/ctl/subject.h"
 #include "daemon/ctl/turns.h"
+#include "kernels/plan.h"
 #include "kernels/rows.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define STAGES_MAX 7
 
 // One stage or the whole view, and copies beside it.
 struct work {
@@ -78,22 +77,22 @@ static void work_finish(struct work *work)
     frame_unref(work->output);
 }
 
-static int work_init_stage(struct work *work, enum stage_kind kind,
+static int work_init_stage(struct work *work, const struct plan_step *step,
                            const struct bench_request *request, struct error *error)
 {
-    bool frame = kind == STAGE_CONVERT || kind == STAGE_CANNY;
+    bool frame = step->kind == STAGE_CONVERT || step->kind == STAGE_CANNY;
     struct frame_layout gray, input, output;
-    struct stage_setup setup = {request->view, &input, pixel_format_by_name("NV12")};
+    struct stage_setup setup = {&step->options, &input, pixel_format_by_name("NV12")};
     int r;
 
     frame_layout_init(&gray, pixel_format_by_name("GREY"), request->input->width,
                       request->input->height, SUBJECT_STRIDE_ALIGN);
-    input = frame || kind == STAGE_GRAY ? *request->input : gray;
+    input = frame || step->kind == STAGE_GRAY ? *request->input : gray;
     frame_layout_init(&output, setup.output, gray.width, gray.height, SUBJECT_STRIDE_ALIGN);
     output = frame ? output : gray;
-    work->bytes =
-        view_bytes(kind == STAGE_CONVERT ? CONFIG_VIEW_CAMERA : CONFIG_VIEW_GRAY, &input, &output);
-    r = stage_init(&work->stage, kind, &setup, error);
+    work->bytes = view_bytes(step->kind == STAGE_CONVERT ? CONFIG_VIEW_CAMERA : CONFIG_VIEW_GRAY,
+                             &input, &output);
+    r = stage_init(&work->stage, step->kind, &setup, error);
     if (r == 0) {
         r = make_frame(&input, error, &work->input);
     }
@@ -125,52 +124,21 @@ static int work_init_view(struct work *work, const struct bench_request *request
     return make_frame(request->input, error, &work->input);
 }
 
-// The row stages of a gray view as kernels/view.c chains them.
-static size_t list_row_stages(const struct bench_request *request, enum stage_kind *ret_kinds)
+// None of motion, whose stages are of one frame after the other. Canny's makes its own gray.
+static size_t list_stages(const struct bench_request *request, struct plan_step *ret_steps)
 {
-    const struct config_view *view = request->view;
-    bool gradient = view->view == CONFIG_VIEW_EDGES || view->view == CONFIG_VIEW_BINARY;
-    bool binary = view->view == CONFIG_VIEW_BINARY;
-    enum config_morphology morphology = view->morphology;
-    bool both = morphology == CONFIG_MORPHOLOGY_OPEN || morphology == CONFIG_MORPHOLOGY_CLOSE;
-    bool rgb = request->input->format->luma_step == 0;
-    const struct {
-        enum stage_kind kind;
-        bool has;
-    } stages[STAGES_MAX] = {
-        {STAGE_GRAY, !gradient || request->input->format->luma_step != 1},
-        {STAGE_BLUR, gradient && view->blur != 0},
-        {STAGE_GRADIENT, gradient},
-        {STAGE_THRESHOLD, binary},
-        {STAGE_ERODE, binary && (morphology == CONFIG_MORPHOLOGY_ERODE || both)},
-        {STAGE_DILATE, binary && (morphology == CONFIG_MORPHOLOGY_DILATE || both)},
-        {STAGE_COMPOSE, gradient || rgb},
-    };
-    size_t count = 0;
+    const struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
+    int canny = plan_find(&plan, STAGE_CANNY);
 
-    for (size_t i = 0; i < STAGES_MAX; i++) {
-        if (stages[i].has) {
-            ret_kinds[count++] = stages[i].kind;
-        }
+    if (canny >= 0) {
+        ret_steps[0] = plan.steps[canny];
+        return 1;
     }
-    return count;
-}
-
-// None of motion, whose stages are of one frame after the other.
-static size_t list_stages(const struct bench_request *request, enum stage_kind *ret_kinds)
-{
-    switch (request->view->view) {
-    case CONFIG_VIEW_CAMERA:
-        ret_kinds[0] = STAGE_CONVERT;
-        return 1;
-    case CONFIG_VIEW_CANNY:
-        ret_kinds[0] = STAGE_CANNY;
-        return 1;
-    case CONFIG_VIEW_MOTION:
+    if (plan_find(&plan, STAGE_DIFFERENCE) >= 0) {
         return 0;
-    default:
-        return list_row_stages(request, ret_kinds);
     }
+    memcpy(ret_steps, plan.steps, plan.count * sizeof plan.steps[0]);
+    return plan.count;
 }
 
 static void add_rows(const struct bench_request *request, const struct work *works,
@@ -230,13 +198,13 @@ static int measure(const struct bench_request *request, struct work *works, size
 
 int bench_cpu(const struct bench_request *request, struct error *error, struct bench_rows *rows)
 {
-    struct work works[STAGES_MAX + 1] = {0};
-    enum stage_kind kinds[STAGES_MAX];
-    size_t count = list_stages(request, kinds);
+    struct work works[PLAN_STEPS_MAX + 1] = {0};
+    struct plan_step steps[PLAN_STEPS_MAX];
+    size_t count = list_stages(request, steps);
     int r = work_init_view(&works[count], request, error);
 
     for (size_t i = 0; i < count && r == 0; i++) {
-        r = work_init_stage(&works[i], kinds[i], request, error);
+        r = work_init_stage(&works[i], &steps[i], request, error);
     }
     if (r == 0) {
         r = measure(request, works, count + 1, error, rows);

@@ -65,17 +65,6 @@ static void whole_finish(struct whole *whole)
     frame_pool_unref(whole->pool);
 }
 
-// The block of the configuration, as the view has it.
-static int set_block(struct gpu_rig *rig, const struct config_block *blocks, struct error *error)
-{
-    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        if (strcmp(config_kernel_name(i), rig->stage.kernel.key) == 0) {
-            return gpu_kernel_set_block(&rig->stage.kernel, blocks[i], error);
-        }
-    }
-    return 0;
-}
-
 static int prepare(struct cuda_bench *bench, struct gpu_session *session,
                    const struct bench_request *request, struct error *error)
 {
@@ -86,10 +75,10 @@ static int prepare(struct cuda_bench *bench, struct gpu_session *session,
                          request->input, error);
     }
     if (r == 0) {
-        r = set_block(&bench->device, request->blocks, error);
+        r = gpu_pipeline_set_blocks(&bench->device.pipeline, request->blocks, error);
     }
     if (r == 0) {
-        r = set_block(&bench->frames, request->blocks, error);
+        r = gpu_pipeline_set_blocks(&bench->frames.pipeline, request->blocks, error);
     }
     return r < 0 ? r : whole_init(&bench->whole, session, request, error);
 }
@@ -131,7 +120,7 @@ static void add_row(struct cuda_bench *bench, const struct bench_request *reques
     };
     snprintf(row->backend, sizeof row->backend, "%s", view_backend(bench->whole.view));
     snprintf(row->name, sizeof row->name, "%s",
-             view ? request->view->name : bench->frames.stage.kernel.key);
+             view ? request->view->name : bench->frames.pipeline.stages[0].ops->name);
     rows->count++;
 }
 

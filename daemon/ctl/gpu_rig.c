@@ -118,20 +118,19 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
                  struct error *error)
 {
     const struct pixel_format *nv12 = pixel_format_by_name("NV12");
-    const struct stage_setup setup = {settings, input, nv12};
+    const struct plan plan = plan_make(settings, input->format, VIEW_OUTPUT_STREAM);
     bool mapped = memory && gpu_memory_kind(memory) != CONFIG_MEMORY_MANAGED;
     int r;
 
     *rig = (struct gpu_rig){.gpu = gpu, .input = *input};
-    if (!gpu_stage_supports(settings) ||
-        (settings->view == CONFIG_VIEW_CAMERA && input->format == nv12)) {
+    if (plan.count == 0 || !gpu_pipeline_supports(&plan, input)) {
         return -EAGAIN;
     }
     frame_layout_init(&rig->output, nv12, input->width, input->height, STRIDE_ALIGN);
     rig->bytes = view_bytes(settings->view, input, &rig->output);
     r = gpu_enter(gpu, error);
     if (r == 0) {
-        r = gpu_stage_init(&rig->stage, gpu, &setup, mapped, error);
+        r = gpu_pipeline_init(&rig->pipeline, gpu, &plan, input, mapped, error);
     }
     if (r == 0) {
         r = check(rig, gpu_driver(gpu)->event_create(&rig->start, 0), "making an event", error);
@@ -171,7 +170,7 @@ void gpu_rig_finish(struct gpu_rig *rig)
     if (rig->start && !gpu_is_lost(rig->gpu)) {
         gpu_driver(rig->gpu)->event_destroy(rig->start);
     }
-    gpu_stage_finish(&rig->stage);
+    gpu_pipeline_finish(&rig->pipeline);
     *rig = (struct gpu_rig){0};
 }
 
@@ -209,7 +208,7 @@ int gpu_rig_time_kernel(struct gpu_rig *rig, struct error *error, double *ret_us
                                  output = gpu_picture_at(&rig->output,
                                                          rig->outputs.addresses[rig->next]);
 
-        r = gpu_stage_launch(&rig->stage, &input, &output, error);
+        r = gpu_pipeline_launch(&rig->pipeline, &input, &output, error);
     }
     return r < 0 ? r : end(rig, error, ret_us);
 }

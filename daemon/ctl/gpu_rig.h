@@ -1,9 +1,9 @@
-// A view's kernel with pictures to run on, in one kind of memory, to be timed by the GPU's own
+// A view's kernels with pictures to run on, in one kind of memory, to be timed by the GPU's own
 // clock. The pictures rotate through more memory than the GPU caches.
 #pragma once
 
 #include "kernels/gpu_memory.h"
-#include "kernels/gpu_stage.h"
+#include "kernels/gpu_pipeline.h"
 
 #define GPU_RIG_PICTURES_MAX 32
 
@@ -16,10 +16,10 @@ struct gpu_rig_pictures {
 
 struct gpu_rig {
     struct gpu *gpu; // not owned
-    struct gpu_stage stage;
+    struct gpu_pipeline pipeline;
     struct CUevent_st *start, *end; // owned
     struct frame_layout input, output;
-    size_t bytes;   // the kernel reads and writes for a picture
+    size_t bytes;   // the view reads and writes for a picture
     unsigned count; // pictures of either kind
     unsigned next;  // of them
     struct gpu_rig_pictures inputs, outputs;
@@ -34,7 +34,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
 // Takes zeroed and half-built ones. After an error of the two below the GPU is lost.
 void gpu_rig_finish(struct gpu_rig *rig);
 
-// Microseconds of the kernel on the next picture; of a copy that reads and writes as many bytes in
+// Microseconds of the kernels on the next picture; of a copy that reads and writes as many bytes in
 // the same memory. What CUDA says; -ETIMEDOUT after 5 s.
 int gpu_rig_time_kernel(struct gpu_rig *rig, struct error *error, double *ret_us);
 int gpu_rig_time_copy(struct gpu_rig *rig, struct error *error, double *ret_us);

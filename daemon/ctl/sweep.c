@@ -20,6 +20,12 @@ struct candidate {
     struct config_block block;
 };
 
+// The kernel that is tuned: the view's first.
+static struct gpu_kernel *kernel_of(const struct gpu_rig *rig)
+{
+    return (struct gpu_kernel *)&rig->pipeline.stages[0].kernels[0];
+}
+
 unsigned sweep_runs(const struct sweep_request *request)
 {
     return request->quick ? RUNS_QUICK : RUNS;
@@ -28,7 +34,7 @@ unsigned sweep_runs(const struct sweep_request *request)
 static int run_shape(void *context, struct error *error, double *ret_us)
 {
     const struct candidate *candidate = context;
-    struct gpu_kernel *kernel = &candidate->rig->stage.kernel;
+    struct gpu_kernel *kernel = kernel_of(candidate->rig);
     struct error refusal;
     int r = gpu_kernel_set_block(kernel, candidate->block, error);
 
@@ -68,16 +74,6 @@ static unsigned occupancy(const struct gpu_kernel *kernel, struct config_block b
     return result == CUDA_SUCCESS && most > 0 ? (unsigned)(100 * blocks * threads / most) : 0;
 }
 
-static enum config_kernel kernel_named(const char *key)
-{
-    enum config_kernel kernel = 0;
-
-    while (kernel + 1 < CONFIG_KERNEL_COUNT && strcmp(config_kernel_name(kernel), key) != 0) {
-        kernel++;
-    }
-    return kernel;
-}
-
 static int compare_shapes(const void *a, const void *b)
 {
     const struct sweep_shape *x = a, *y = b;
@@ -115,7 +111,7 @@ static void collect(struct sweep *sweep, const struct gpu_rig *rig, struct timed
             struct sweep_shape shape = {
                 .block = candidates[i].block,
                 .time = samples_summarize(&timed[i].samples),
-                .occupancy_percent = occupancy(&rig->stage.kernel, candidates[i].block),
+                .occupancy_percent = occupancy(kernel_of(rig), candidates[i].block),
             };
 
             add(sweep, &shape);
@@ -161,7 +157,7 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, con
 static int measure_shapes(const struct sweep_request *request, struct gpu_rig *rig,
                           struct sweep *sweep, struct error *error)
 {
-    const struct gpu_kernel *kernel = &rig->stage.kernel;
+    const struct gpu_kernel *kernel = kernel_of(rig);
     struct config_block shapes[SHAPES_MAX];
     size_t count =
         shapes_list(threads_max(kernel), request->quick, sweep->in_use, kernel->block, shapes);
@@ -181,14 +177,14 @@ static int measure_rows(const struct sweep_request *request, struct gpu_rig *rig
         count++;
     }
     best[count++] = sweep->in_use;
-    count = shapes_list_rows(best, count, (int)rig->stage.kernel.tile.height, shapes);
+    count = shapes_list_rows(best, count, (int)kernel_of(rig)->tile.height, shapes);
     return measure(request, rig, ", rows a thread", shapes, count, sweep, error);
 }
 
 // What edged would use: of the configuration if this GPU takes it, else its own.
 static struct config_block block_in_use(const struct gpu_rig *rig, struct config_block configured)
 {
-    struct gpu_kernel probe = rig->stage.kernel;
+    struct gpu_kernel probe = *kernel_of(rig);
 
     gpu_kernel_set_block(&probe, configured, NULL);
     return probe.block;
@@ -200,7 +196,7 @@ static int measure_all(const struct sweep_request *request, struct gpu_rig *rig,
     const struct sweep_shape *in_use;
     int r = measure_shapes(request, rig, sweep, error);
 
-    if (r == 0 && rig->stage.kernel.rows_vary && !interrupt_seen()) {
+    if (r == 0 && kernel_of(rig)->rows_vary && !interrupt_seen()) {
         r = measure_rows(request, rig, sweep, error);
     }
     in_use = sweep_find(sweep, sweep->in_use);
@@ -214,7 +210,7 @@ int sweep_run(const struct sweep_request *request, struct error *error, struct s
     int r = gpu_rig_init(&rig, request->gpu, request->memory, request->view, request->input, error);
 
     if (r == 0) {
-        enum config_kernel kernel = kernel_named(rig.stage.kernel.key);
+        enum config_kernel kernel = kernel_of(&rig)->group;
 
         *ret_sweep = (struct sweep){
             .view = request->view,

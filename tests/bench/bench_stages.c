@@ -17,7 +17,7 @@
 static const struct {
     const char *name;
     enum stage_kind kind;
-    struct config_view settings;
+    struct stage_options options;
 } jobs[] = {
     {"blur 3", STAGE_BLUR, {.blur = 3}},      {"blur 5", STAGE_BLUR, {.blur = 5}},
     {"erode 1", STAGE_ERODE, {.times = 1}},   {"erode 4", STAGE_ERODE, {.times = 4}},
@@ -61,7 +61,7 @@ static void measure(const char *name, struct rows *rows, unsigned runs)
 
 static int measure_stage(size_t job, unsigned runs)
 {
-    const struct stage_setup setup = {.settings = &jobs[job].settings};
+    const struct stage_setup setup = {.options = &jobs[job].options};
     struct stage stage;
     struct rows *rows;
     int r = stage_init(&stage, jobs[job].kind, &setup, NULL);

@@ -5,6 +5,7 @@
 #include "tests/gpu/bench.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define RUNS 48 // whole bursts
 #define BURST 8
@@ -15,7 +16,7 @@
 // One thing to time, on frame `index` of the rotation.
 struct job {
     char name[48];
-    struct gpu_stage *stage; // NULL: NPP or a copy
+    struct gpu_pipeline *pipeline; // NULL: NPP or a copy
     bool npp;
     struct frame_layout input, output;
     size_t bytes; // read and written
@@ -50,13 +51,13 @@ static int run_kernel(struct bench *bench, const struct job *job, unsigned index
     const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
                                            gpu_picture_at(&job->output, to)};
 
-    return gpu_stage_launch(job->stage, &pictures[0], &pictures[1], NULL);
+    return gpu_pipeline_launch(job->pipeline, &pictures[0], &pictures[1], NULL);
 }
 
 static int run_job(struct bench *bench, const struct job *job, unsigned index)
 {
-    return job->npp || job->stage ? run_kernel(bench, job, index)
-                                  : copy(bench, job->bytes / 2, index);
+    return job->npp || job->pipeline ? run_kernel(bench, job, index)
+                                     : copy(bench, job->bytes / 2, index);
 }
 
 static int time_runs(struct bench *bench, const struct job *job, unsigned first, unsigned count,
@@ -143,23 +144,62 @@ static int measure_view(struct bench *bench, enum config_view_kind kind, const c
     static const char *const names[] = {
         [CONFIG_VIEW_CAMERA] = "", [CONFIG_VIEW_GRAY] = " gray", [CONFIG_VIEW_EDGES] = " edges"};
     struct config_view settings = {.view = kind, .norm = CONFIG_NORM_L2, .gain = 1};
-    struct gpu_stage stage;
-    struct job job = {.stage = &stage};
-    const struct stage_setup setup = {&settings, &job.input, pixel_format_by_name(to)};
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+    const struct plan plan =
+        plan_make(&settings, pixel_format_by_name(from),
+                  strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
+    struct gpu_pipeline pipeline;
+    struct job job = {.pipeline = &pipeline};
+    int r;
+
+    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        blocks[i] = block;
+    }
+    frame_layout_init(&job.input, pixel_format_by_name(from), width, height, 1);
+    frame_layout_init(&job.output, pixel_format_by_name(plan.format), width, height, 1);
+    job.bytes = bytes_moved(&job, kind == CONFIG_VIEW_CAMERA);
+    r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
+    r = r < 0 ? r : gpu_pipeline_set_blocks(&pipeline, blocks, NULL);
+    if (r == 0) {
+        block = pipeline.stages[0].kernels[0].block;
+        snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, names[kind], block.x,
+                 block.y);
+        r = run_and_print(bench, &job);
+    }
+    gpu_pipeline_finish(&pipeline);
+    return r;
+}
+
+// Two frames' gray is read and written beside the pictures. `threshold` 255: nothing moves; 1: all
+// of the noise does.
+static int measure_motion(struct bench *bench, const char *from, int threshold, uint32_t width,
+                          uint32_t height)
+{
+    const struct config_view settings = {
+        .view = CONFIG_VIEW_MOTION, .threshold = threshold, .erode = 1};
+    const struct plan plan = plan_make(&settings, pixel_format_by_name(from), VIEW_OUTPUT_STREAM);
+    struct gpu_pipeline pipeline;
+    struct job job = {.pipeline = &pipeline};
     int r;
 
     frame_layout_init(&job.input, pixel_format_by_name(from), width, height, 1);
-    frame_layout_init(&job.output, setup.output, width, height, 1);
-    job.bytes = bytes_moved(&job, kind == CONFIG_VIEW_CAMERA);
-    r = gpu_stage_init(&stage, bench->gpu, &setup, false, NULL);
-    r = r < 0 ? r : gpu_kernel_set_block(&stage.kernel, block, NULL);
-    if (r == 0) {
-        snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, names[kind],
-                 stage.kernel.block.x, stage.kernel.block.y);
-        r = run_and_print(bench, &job);
-    }
-    gpu_stage_finish(&stage);
+    frame_layout_init(&job.output, pixel_format_by_name(plan.format), width, height, 1);
+    job.bytes = bytes_moved(&job, true) + 2 * (size_t)width * height;
+    snprintf(job.name, sizeof job.name, "%s motion, %s moves", from,
+             threshold == 255 ? "nothing" : "all");
+    r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
+    r = r < 0 ? r : run_and_print(bench, &job);
+    gpu_pipeline_finish(&pipeline);
     return r;
+}
+
+static int measure_motions(struct bench *bench, uint32_t width, uint32_t height)
+{
+    int r = measure_motion(bench, "NV12", 255, width, height);
+
+    r = r < 0 ? r : measure_motion(bench, "NV12", 1, width, height);
+    r = r < 0 ? r : measure_motion(bench, "YUYV", 255, width, height);
+    return r < 0 ? r : measure_motion(bench, "RGB3", 255, width, height);
 }
 
 static int measure_npp(struct bench *bench, uint32_t width, uint32_t height)
@@ -196,7 +236,7 @@ static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
             r = measure_npp(bench, width, height);
         }
     }
-    return r;
+    return r < 0 ? r : measure_motions(bench, width, height);
 }
 
 static int measure_blocks(struct bench *bench, uint32_t width, uint32_t height)

@@ -1,7 +1,7 @@
 // Kernels at places that no view would choose: device memory without a byte to spare, unaligned
 // starts and odd strides on both sides, any number of rows a thread. Nothing but the pixels may be
 // written.
-#include "kernels/gpu_stage.h"
+#include "kernels/gpu_pipeline.h"
 #include "tests/gpu/check.h"
 
 #include <stdio.h>
@@ -61,28 +61,32 @@ static int compute(struct check *check, const struct check_case *what, const str
                    unsigned rows, struct error *error)
 {
     const struct cuda_driver *driver = gpu_driver(check->gpu);
-    const struct stage_setup setup = {&what->settings, &input->layout, target->layout.format};
+    const struct plan plan = plan_make(&what->settings, input->layout.format, what->output);
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct gpu_picture from = gpu_picture_at(&input->layout, address);
     struct gpu_picture to = gpu_picture_at(&target->layout, target->address + MARGIN);
-    struct gpu_stage stage;
-    int r = gpu_stage_init(&stage, check->gpu, &setup, false, error);
+    struct gpu_pipeline pipeline;
+    int r = gpu_pipeline_init(&pipeline, check->gpu, &plan, &input->layout, false, error);
 
     block.rows = (int)rows;
-    r = r < 0 ? r : gpu_kernel_set_block(&stage.kernel, block, error);
+    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        blocks[i] = block;
+    }
+    r = r < 0 ? r : gpu_pipeline_set_blocks(&pipeline, blocks, error);
     if (r == 0 && (driver->copy_to_device(address, input->data, input->layout.size,
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS ||
                    driver->copy_to_device(target->address, target->result, target->size,
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS)) {
         r = error_set(error, -1, "copying to the GPU");
     }
-    r = r < 0 ? r : gpu_stage_launch(&stage, &from, &to, error);
+    r = r < 0 ? r : gpu_pipeline_launch(&pipeline, &from, &to, error);
     r = r < 0 ? r : gpu_wait(check->gpu, clock_now_ns() + 10 * NS_PER_S, error);
     if (r == 0) {
         r = cuda_driver_check(driver,
                               driver->copy_to_host(target->result, target->address, target->size),
                               "copying from the GPU", error);
     }
-    gpu_stage_finish(&stage);
+    gpu_pipeline_finish(&pipeline);
     return r;
 }
 

@@ -8,8 +8,8 @@
 // Blurs a picture of `width` x `height` bytes in place.
 static void blur(int side, uint8_t *picture, uint32_t width, uint32_t height)
 {
-    const struct config_view settings = {.view = CONFIG_VIEW_EDGES, .blur = side};
-    const struct stage_setup setup = {.settings = &settings};
+    const struct stage_options options = {.blur = side};
+    const struct stage_setup setup = {.options = &options};
     uint8_t output[1024];
     struct stage stage;
     struct rows *rows;

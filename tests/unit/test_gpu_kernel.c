@@ -110,7 +110,7 @@ static int setup(void **state)
     fake.driver.error_name = error_name;
     fake.driver.error_string = error_string;
     *state = &kernel;
-    return gpu_kernel_init(&kernel, NULL, "gradient", "gradient_planar_l2_full",
+    return gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
                            (struct gpu_tile){8, 4}, NULL);
 }
 
@@ -145,12 +145,12 @@ static void test_a_launch_covers_the_picture_in_the_gpus_own_block(void **state)
     assert_int_equal(fake.launches[0].grid.y, 270);
     assert_int_equal(fake.launches[0].grid.z, 1);
     fake.info.integrated = true;
-    assert_int_equal(gpu_kernel_init(&integrated, NULL, "gradient", "gradient_planar_l2_full",
+    assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
                                      (struct gpu_tile){8, 4}, NULL),
                      0);
     assert_int_equal(run(&integrated, NULL), 0);
     assert_launched(1, 32, 8);
-    assert_int_equal(gpu_kernel_init(&integrated, NULL, "gradient", "gradient_no",
+    assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT, "gradient_no",
                                      (struct gpu_tile){8, 4}, NULL),
                      -ENOENT);
 }

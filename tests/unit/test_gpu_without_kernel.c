@@ -1,6 +1,6 @@
 // Views where a GPU is: those without a kernel are the CPU's, on the GPU's memory.
 #include "kernels/gpu_memory.h"
-#include "kernels/gpu_stage.h"
+#include "kernels/gpu_pipeline.h"
 #include "kernels/view.h"
 
 #include "tests/unit/fake_gpu.h"
@@ -74,7 +74,7 @@ static void test_a_view_without_a_kernel_is_computed_by_the_cpu(void **state)
     }
 }
 
-static void test_a_stage_without_a_kernel_is_refused(void **state)
+static void test_a_plan_without_a_kernel_is_refused(void **state)
 {
     static const struct config_view views[] = {
         {.view = CONFIG_VIEW_CANNY}, {.view = CONFIG_VIEW_BINARY}, {.view = CONFIG_VIEW_MOTION},
@@ -88,14 +88,16 @@ static void test_a_stage_without_a_kernel_is_refused(void **state)
     (void)state;
     bed_init(&bed, "board=agx-orin", CONFIG_MEMORY_REGISTERED);
     for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
-        const struct stage_setup setup = {&views[i], &bed.input->layout,
-                                          pixel_format_by_name("NV12")};
+        const struct plan plan = plan_make(&views[i], bed.input->layout.format, VIEW_OUTPUT_STREAM);
         struct error error = {0};
-        struct gpu_stage stage;
+        struct gpu_pipeline pipeline;
 
-        assert_int_equal(gpu_stage_init(&stage, bed.gpu, &setup, true, &error), -ENOTSUP);
+        assert_false(gpu_pipeline_supports(&plan, &bed.input->layout));
+        assert_int_equal(
+            gpu_pipeline_init(&pipeline, bed.gpu, &plan, &bed.input->layout, true, &error),
+            -ENOTSUP);
         assert_string_equal(error.text, "this view has no CUDA kernel");
-        gpu_stage_finish(&stage);
+        gpu_pipeline_finish(&pipeline);
     }
     bed_finish(&bed);
 }
@@ -104,7 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_view_without_a_kernel_is_computed_by_the_cpu),
-        cmocka_unit_test(test_a_stage_without_a_kernel_is_refused),
+        cmocka_unit_test(test_a_plan_without_a_kernel_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,8 @@
 static void run(enum stage_kind kind, int times, const char *const rows_in[HEIGHT],
                 const char *const expected[HEIGHT])
 {
-    const struct config_view settings = {.view = CONFIG_VIEW_BINARY, .times = times};
-    const struct stage_setup setup = {.settings = &settings};
+    const struct stage_options options = {.times = times};
+    const struct stage_setup setup = {.options = &options};
     uint8_t picture[HEIGHT][WIDTH], output[HEIGHT][WIDTH];
     struct stage stage;
     struct rows *rows;

@@ -1,0 +1,149 @@
+#include "kernels/gpu_pipeline.h"
+
+#include <errno.h>
+
+// What the stage from step `at` of a plan on is made for.
+static struct gpu_stage_setup setup_at(const struct plan *plan, unsigned at,
+                                       const struct frame_layout *camera)
+{
+    return (struct gpu_stage_setup){
+        .steps = plan->steps + at,
+        .count = plan->count - at,
+        .camera = camera,
+        .output = pixel_format_by_name(plan->format),
+        .first = at == 0,
+    };
+}
+
+bool gpu_pipeline_supports(const struct plan *plan, const struct frame_layout *camera)
+{
+    unsigned taken = 0;
+
+    for (unsigned at = 0; at < plan->count; at += taken) {
+        struct gpu_stage_setup setup = setup_at(plan, at, camera);
+
+        if (!gpu_stage_find(&setup, &taken)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const struct plan *plan,
+                      const struct frame_layout *camera, bool mapped, struct error *error)
+{
+    unsigned taken = 0;
+    int r;
+
+    *pipeline = (struct gpu_pipeline){.gpu = gpu};
+    r = gpu_chain_new(gpu, error, &pipeline->chain);
+    for (unsigned at = 0; at < plan->count && r == 0; at += taken) {
+        struct gpu_stage_setup setup = setup_at(plan, at, camera);
+        const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
+
+        if (!ops) {
+            return error_set(error, -ENOTSUP, "this view has no CUDA kernel");
+        }
+        setup.gpu = gpu;
+        setup.count = taken;
+        setup.last = at + taken == plan->count;
+        setup.mapped = mapped && (setup.first || setup.last);
+        r = gpu_stage_init(&pipeline->stages[pipeline->count], ops, &setup, error);
+        if (r == 0 && !setup.last) {
+            r = gpu_plane_init(&pipeline->planes[pipeline->count], gpu, camera->width,
+                               camera->height, error);
+        }
+        pipeline->count++;
+    }
+    return r;
+}
+
+void gpu_pipeline_finish(struct gpu_pipeline *pipeline)
+{
+    gpu_chain_free(pipeline->chain);
+    for (unsigned i = 0; i < pipeline->count; i++) {
+        gpu_stage_finish(&pipeline->stages[i]);
+        gpu_plane_finish(&pipeline->planes[i], pipeline->gpu);
+    }
+    *pipeline = (struct gpu_pipeline){0};
+}
+
+int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture *input,
+                        const struct gpu_picture *output, struct error *error)
+{
+    struct gpu_pictures pictures = {.camera = *input, .input = *input};
+    int r = 0;
+
+    gpu_chain_begin(pipeline->chain);
+    for (unsigned i = 0; i < pipeline->count && r == 0; i++) {
+        const struct gpu_plane *plane = &pipeline->planes[i];
+
+        pictures.output = i + 1 == pipeline->count
+                              ? *output
+                              : (struct gpu_picture){
+                                    {{plane->address, plane->stride}}, input->width, input->height};
+        r = pipeline->stages[i].ops->launch(&pipeline->stages[i], &pictures, pipeline->chain,
+                                            error);
+        pictures.input = pictures.output;
+    }
+    return r < 0 ? r : gpu_chain_end(pipeline->chain, error);
+}
+
+// Every kernel of every stage.
+#define EACH_KERNEL(pipeline, kernel)                                                              \
+    for (unsigned i = 0; i < (pipeline)->count; i++)                                               \
+        for (struct gpu_kernel *kernel = (pipeline)->stages[i].kernels;                            \
+             kernel < (pipeline)->stages[i].kernels + (pipeline)->stages[i].kernel_count;          \
+             kernel++)
+
+int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
+                            struct error *error)
+{
+    EACH_KERNEL(pipeline, kernel)
+    {
+        struct gpu_kernel probe = *kernel;
+        int r = gpu_kernel_set_block(&probe, blocks[kernel->group], error);
+
+        if (r < 0) {
+            return r;
+        }
+    }
+    EACH_KERNEL(pipeline, kernel)
+    {
+        gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
+    }
+    return 0;
+}
+
+struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group)
+{
+    EACH_KERNEL(pipeline, kernel)
+    {
+        if (kernel->group == group) {
+            return kernel;
+        }
+    }
+    return NULL;
+}
+
+bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_why)
+{
+    EACH_KERNEL(pipeline, kernel)
+    {
+        if (gpu_kernel_take_refusal(kernel, ret_why)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text)
+{
+    EACH_KERNEL(pipeline, kernel)
+    {
+        if (gpu_kernel_take_warning(kernel, ret_text)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,167 @@
+#include "kernels/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct plan_step plan_step(enum stage_kind kind, const struct config_view *settings)
+{
+    struct plan_step step;
+    struct stage_options *options = &step.options;
+
+    memset(&step, 0, sizeof step); // the gaps, too
+    step.kind = kind;
+    switch (kind) {
+    case STAGE_BLUR:
+        options->blur = settings->blur;
+        break;
+    case STAGE_GRADIENT:
+        options->operator= settings->operator;
+        options->norm = settings->norm;
+        options->gain = settings->gain;
+        break;
+    case STAGE_THRESHOLD:
+    case STAGE_DIFFERENCE:
+        options->threshold = settings->threshold;
+        break;
+    case STAGE_ERODE:
+    case STAGE_DILATE:
+        options->times = settings->view == CONFIG_VIEW_MOTION ? settings->erode : settings->times;
+        break;
+    case STAGE_CANNY:
+        options->low = settings->low;
+        options->high = settings->high;
+        break;
+    default:
+        break;
+    }
+    return step;
+}
+
+int plan_find(const struct plan *plan, enum stage_kind kind)
+{
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (plan->steps[i].kind == kind) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+// What is being planned.
+struct planning {
+    struct plan plan;
+    const struct config_view *settings;
+    const struct pixel_format *input;
+    bool exact;
+};
+
+static void add(struct planning *planning, enum stage_kind kind)
+{
+    struct plan *plan = &planning->plan;
+
+    assert(plan->count < PLAN_STEPS_MAX);
+    plan->steps[plan->count++] = plan_step(kind, planning->settings);
+}
+
+static void plan_camera(struct planning *planning)
+{
+    struct plan *plan = &planning->plan;
+
+    plan->format = "NV12";
+    if (planning->exact) {
+        plan->format = strcmp(planning->input->name, "GREY") == 0 ? "GREY" : "RGB3";
+    }
+    if (strcmp(plan->format, planning->input->name) != 0) {
+        add(planning, STAGE_CONVERT);
+    }
+}
+
+// Gray rows, where plane 0 does not hold them as they are.
+static void add_gray(struct planning *planning)
+{
+    if (planning->input->luma_step != 1) {
+        add(planning, STAGE_GRAY);
+    }
+}
+
+static void plan_gray(struct planning *planning)
+{
+    bool exact = planning->exact;
+
+    planning->plan.format = exact ? "GREY" : "NV12";
+    planning->plan.computed = planning->input->luma_step == 0;
+    if (!exact || strcmp(planning->input->name, "GREY") != 0) {
+        add(planning, STAGE_GRAY);
+    }
+}
+
+static void add_gradient(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "GREY" : "NV12";
+    planning->plan.computed = true;
+    add_gray(planning);
+    if (planning->settings->blur != 0) {
+        add(planning, STAGE_BLUR);
+    }
+    add(planning, STAGE_GRADIENT);
+}
+
+static void add_morphology(struct planning *planning, enum config_morphology morphology)
+{
+    if (morphology == CONFIG_MORPHOLOGY_ERODE || morphology == CONFIG_MORPHOLOGY_OPEN) {
+        add(planning, STAGE_ERODE);
+    }
+    if (morphology > CONFIG_MORPHOLOGY_ERODE) {
+        add(planning, STAGE_DILATE);
+    }
+    if (morphology == CONFIG_MORPHOLOGY_CLOSE) {
+        add(planning, STAGE_ERODE);
+    }
+}
+
+static void plan_binary(struct planning *planning)
+{
+    add_gradient(planning);
+    add(planning, STAGE_THRESHOLD);
+    add_morphology(planning, planning->settings->morphology);
+}
+
+static void plan_canny(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "GREY" : "NV12";
+    planning->plan.computed = true;
+    add_gray(planning);
+    add(planning, STAGE_CANNY);
+}
+
+static void plan_motion(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+    add_gray(planning);
+    add(planning, STAGE_DIFFERENCE);
+    if (planning->settings->threshold == CONFIG_THRESHOLD_OTSU) {
+        add(planning, STAGE_THRESHOLD);
+    }
+    if (planning->settings->erode > 0) {
+        add(planning, STAGE_ERODE);
+    }
+    add(planning, STAGE_MARK);
+}
+
+struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
+                      enum view_output output)
+{
+    static void (*const makers[])(struct planning *) = {
+        [CONFIG_VIEW_CAMERA] = plan_camera, [CONFIG_VIEW_GRAY] = plan_gray,
+        [CONFIG_VIEW_EDGES] = add_gradient, [CONFIG_VIEW_BINARY] = plan_binary,
+        [CONFIG_VIEW_CANNY] = plan_canny,   [CONFIG_VIEW_MOTION] = plan_motion,
+    };
+    struct planning planning = {
+        .settings = settings, .input = input, .exact = output == VIEW_OUTPUT_EXACT};
+
+    makers[settings->view](&planning);
+    if (planning.plan.computed && !planning.exact) {
+        add(&planning, STAGE_COMPOSE);
+    }
+    return planning.plan;
+}

@@ -1,0 +1,32 @@
+// A view's plan: which steps turn a camera's picture into its own, before anything is allocated.
+//
+// CPU and GPU make the same plan in their own ways. The first step reads plane 0 of the camera's
+// picture, each of the others what the one before it made: gray, 8 bit, of the same size. Steps are
+// equal where their bytes are: then they make the same of the same.
+#pragma once
+
+#include "kernels/stage.h"
+#include "kernels/view.h"
+
+#define PLAN_STEPS_MAX 16
+
+struct plan_step {
+    enum stage_kind kind;
+    struct stage_options options;
+};
+
+struct plan {
+    const char *format; // of the output
+    bool computed;      // gray that no camera delivered
+    struct plan_step steps[PLAN_STEPS_MAX];
+    unsigned count; // 0: the output is the input
+};
+
+// The plan of the view that `settings` name, for pictures in the format `input`. Gray that is
+// computed for a stream ends in STAGE_COMPOSE.
+struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
+                      enum view_output output);
+// The step `kind` as it stands in the view's settings: what `kind` has no use for is zero.
+struct plan_step plan_step(enum stage_kind kind, const struct config_view *settings);
+// The first step of that kind, -1 if there is none.
+int plan_find(const struct plan *plan, enum stage_kind kind);
