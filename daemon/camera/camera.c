@@ -30,6 +30,7 @@ struct camera {
     struct report report;
     struct channel_environment channel_environment;
     struct compute *compute;
+    struct pool *pool;
     struct channels channels;
     struct lane *lane;
 };
@@ -92,6 +93,18 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
+static int make_pool(struct camera *camera)
+{
+    struct error error = {0};
+    int r = pool_new((unsigned)camera->config->cpu_threads, &error, &camera->pool);
+
+    if (!r && error.text[0]) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+                  "%s, using these", error.text);
+    }
+    return r;
+}
+
 static int build(struct camera *camera, struct error *error)
 {
     int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
@@ -112,9 +125,11 @@ static int build(struct camera *camera, struct error *error)
     if (!r) {
         r = channels_init(&camera->channels, settings, &camera->channel_environment);
     }
+    r = r ? r : make_pool(camera);
     struct lane_environment environment = {
         .settings = settings,
         .compute = camera->compute,
+        .pool = camera->pool,
         .copies = &camera->copies,
         .report = &camera->report,
         .channels = &camera->channels,
@@ -320,6 +335,7 @@ void camera_free(struct camera *camera)
     }
     lane_free(camera->lane);
     channels_finish(&camera->channels);
+    pool_free(camera->pool);
     compute_free(camera->compute);
     link_free(camera->link);
     config_free(camera->config);
