@@ -94,6 +94,7 @@ static void test_a_camera_has_the_threads_it_is_configured_to_have(void **state)
     struct front front;
     char settings[512];
 
+    (void)state;
     snprintf(settings, sizeof settings, "backend = \"cpu\"; cpu_threads = 3; %s", pattern);
     begin(&front, settings);
     link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
