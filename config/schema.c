@@ -165,7 +165,8 @@ static const struct schema_key root_keys[] = {
      .help = "How many threads of each camera share the rows of the views that the CPU computes. "
              "The picture is the same with any number. One is the default: a view is a small load "
              "beside its encoder, which has threads of its own, and each camera has a process of "
-             "its own; more threads make a picture sooner, not more pictures."},
+             "its own. More threads make a picture sooner where processors are idle, not more "
+             "pictures."},
     {"rtsp", SCHEMA_GROUP, .group = &rtsp_group, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &control_group, .help = "The status socket."},
     {"kernels", SCHEMA_GROUP, .group = &schema_kernels,

@@ -3,7 +3,8 @@
 //
 //   bench_view [--runs N] [--threads N] [--stream] [--view VIEW] [--set KEY=VALUE]… [PICTURE.pgm]…
 //
-// --view edges without it, before --set. Without a picture: 1080p of noise. Several of one size take turns, as the frames of a clip.
+// The view is edges unless --view, which stands before --set, names another. Without a picture:
+// 1080p of noise. Several of one size take turns, as the frames of a clip.
 // --stream: into the encoder's NV12, where the view's exact picture is made without.
 // Prints one line: the size; microseconds of the copy, of the view by one thread, and by N; pixels
 // of the last picture's plane 0 that are not 0. Never fails by time.
