@@ -36,7 +36,9 @@ int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const stru
     int r;
 
     *pipeline = (struct gpu_pipeline){.gpu = gpu};
-    r = gpu_chain_new(gpu, error, &pipeline->chain);
+    // Managed memory may be one stream's alone, and a graph's kernels are in none.
+    r = gpu_chain_new(gpu, mapped || gpu_info(gpu)->concurrent_managed_access, error,
+                      &pipeline->chain);
     for (unsigned at = 0; at < plan->count && r == 0; at += taken) {
         struct gpu_stage_setup setup = setup_at(plan, at, camera);
         const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
@@ -139,6 +141,9 @@ bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_
 
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text)
 {
+    if (gpu_chain_take_warning(pipeline->chain, ret_text)) {
+        return true;
+    }
     EACH_KERNEL(pipeline, kernel)
     {
         if (gpu_kernel_take_warning(kernel, ret_text)) {

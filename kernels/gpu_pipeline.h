@@ -39,6 +39,6 @@ int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_b
 // The first kernel of that group, NULL where there is none.
 struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group);
 // True once for each kernel's refusal or warning, as gpu_kernel_take_refusal() and
-// gpu_kernel_take_warning().
+// gpu_kernel_take_warning(), and for the chain's.
 bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_why);
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text);

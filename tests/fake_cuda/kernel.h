@@ -26,7 +26,7 @@ struct kernel_kind {
 };
 
 extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_difference,
-    kernel_mark, kernel_motion;
+    kernel_mark, kernel_motion, kernel_canny, kernel_hysteresis;
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);

@@ -13,15 +13,6 @@
 #define QUEUE 64
 #define ALIGN 512
 
-// One thing to time, on frame `index` of the rotation.
-struct job {
-    char name[48];
-    struct gpu_pipeline *pipeline; // NULL: NPP or a copy
-    bool npp;
-    struct frame_layout input, output;
-    size_t bytes; // read and written
-};
-
 struct times {
     double one_us, queued_us;
 };
@@ -37,7 +28,7 @@ static int copy(struct bench *bench, size_t bytes, unsigned index)
                              "copying", NULL);
 }
 
-static int run_kernel(struct bench *bench, const struct job *job, unsigned index)
+static int run_kernel(struct bench *bench, const struct bench_job *job, unsigned index)
 {
     size_t input = (job->input.size + ALIGN - 1) / ALIGN * ALIGN;
     size_t output = (job->output.size + ALIGN - 1) / ALIGN * ALIGN;
@@ -45,8 +36,7 @@ static int run_kernel(struct bench *bench, const struct job *job, unsigned index
     uint64_t from = bench->input + at * input, to = bench->output + at * output;
 
     if (job->npp) {
-        return npp_magnitude(bench->npp, from, bench->between, to, job->input.width,
-                             job->input.height);
+        return job->npp(bench, from, to, job->input.width, job->input.height);
     }
     const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
                                            gpu_picture_at(&job->output, to)};
@@ -54,14 +44,14 @@ static int run_kernel(struct bench *bench, const struct job *job, unsigned index
     return gpu_pipeline_launch(job->pipeline, &pictures[0], &pictures[1], NULL);
 }
 
-static int run_job(struct bench *bench, const struct job *job, unsigned index)
+static int run_job(struct bench *bench, const struct bench_job *job, unsigned index)
 {
     return job->npp || job->pipeline ? run_kernel(bench, job, index)
                                      : copy(bench, job->bytes / 2, index);
 }
 
-static int time_runs(struct bench *bench, const struct job *job, unsigned first, unsigned count,
-                     double *ret_us)
+static int time_runs(struct bench *bench, const struct bench_job *job, unsigned first,
+                     unsigned count, double *ret_us)
 {
     float ms = 0;
     int r = 0;
@@ -78,10 +68,10 @@ static int time_runs(struct bench *bench, const struct job *job, unsigned first,
 }
 
 // A job and a copy in turns of BURST runs: each finds the L2 as runs of its own leave it.
-static int measure(struct bench *bench, const struct job *job, struct times *ret_job,
+static int measure(struct bench *bench, const struct bench_job *job, struct times *ret_job,
                    struct times *ret_copy)
 {
-    const struct job copying = {.bytes = job->bytes};
+    const struct bench_job copying = {.bytes = job->bytes};
     double one[2][RUNS], queued[2][QUEUES];
     int r = 0;
 
@@ -100,7 +90,7 @@ static int measure(struct bench *bench, const struct job *job, struct times *ret
     return r;
 }
 
-static int run_and_print(struct bench *bench, const struct job *job)
+int bench_run_job(struct bench *bench, const struct bench_job *job)
 {
     struct times times, copying;
     int r = measure(bench, job, &times, &copying);
@@ -125,7 +115,7 @@ static int run_and_print(struct bench *bench, const struct job *job)
 }
 
 // What a view reads and writes of two pictures.
-static size_t bytes_moved(const struct job *job, bool every_plane)
+static size_t bytes_moved(const struct bench_job *job, bool every_plane)
 {
     size_t bytes = 0;
 
@@ -149,7 +139,7 @@ static int measure_view(struct bench *bench, enum config_view_kind kind, const c
         plan_make(&settings, pixel_format_by_name(from),
                   strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
     struct gpu_pipeline pipeline;
-    struct job job = {.pipeline = &pipeline};
+    struct bench_job job = {.pipeline = &pipeline};
     int r;
 
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
@@ -164,7 +154,7 @@ static int measure_view(struct bench *bench, enum config_view_kind kind, const c
         block = pipeline.stages[0].kernels[0].block;
         snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, names[kind], block.x,
                  block.y);
-        r = run_and_print(bench, &job);
+        r = bench_run_job(bench, &job);
     }
     gpu_pipeline_finish(&pipeline);
     return r;
@@ -179,7 +169,7 @@ static int measure_motion(struct bench *bench, const char *from, int threshold, 
         .view = CONFIG_VIEW_MOTION, .threshold = threshold, .erode = 1};
     const struct plan plan = plan_make(&settings, pixel_format_by_name(from), VIEW_OUTPUT_STREAM);
     struct gpu_pipeline pipeline;
-    struct job job = {.pipeline = &pipeline};
+    struct bench_job job = {.pipeline = &pipeline};
     int r;
 
     frame_layout_init(&job.input, pixel_format_by_name(from), width, height, 1);
@@ -188,7 +178,7 @@ static int measure_motion(struct bench *bench, const char *from, int threshold, 
     snprintf(job.name, sizeof job.name, "%s motion, %s moves", from,
              threshold == 255 ? "nothing" : "all");
     r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
-    r = r < 0 ? r : run_and_print(bench, &job);
+    r = r < 0 ? r : bench_run_job(bench, &job);
     gpu_pipeline_finish(&pipeline);
     return r;
 }
@@ -202,14 +192,20 @@ static int measure_motions(struct bench *bench, uint32_t width, uint32_t height)
     return r < 0 ? r : measure_motion(bench, "RGB3", 255, width, height);
 }
 
+static int run_npp(struct bench *bench, uint64_t input, uint64_t output, uint32_t width,
+                   uint32_t height)
+{
+    return npp_magnitude(bench->npp, input, bench->between, output, width, height);
+}
+
 static int measure_npp(struct bench *bench, uint32_t width, uint32_t height)
 {
-    struct job job = {.name = "NPP gradient l2 + convert", .npp = true};
+    struct bench_job job = {.name = "NPP gradient l2 + convert", .npp = run_npp};
 
     frame_layout_init(&job.input, pixel_format_by_name("GREY"), width, height, 1);
     job.output = job.input;
     job.bytes = 2 * job.input.size;
-    return bench->npp ? run_and_print(bench, &job) : 0;
+    return bench->npp ? bench_run_job(bench, &job) : 0;
 }
 
 static int measure_views(struct bench *bench, uint32_t width, uint32_t height)

@@ -17,6 +17,12 @@ struct check_case check_case_at(size_t index)
     static const double gains[] = {1.0, 0.3, 1.5, 7.77};
     struct check_case what = {.output = index % 2 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT};
 
+    if (index >= 20) {
+        what.settings.view = CONFIG_VIEW_CANNY;
+        what.settings.low = index < 22 ? 50 : 300;
+        what.settings.high = index < 22 ? 150 : 700;
+        return what;
+    }
     if (index >= 16) {
         what.settings.view = index < 18 ? CONFIG_VIEW_GRAY : CONFIG_VIEW_CAMERA;
         return what;
@@ -29,7 +35,7 @@ struct check_case check_case_at(size_t index)
 
 struct check_case check_few_at(size_t index)
 {
-    static const size_t few[CHECK_FEW] = {1, 10, 16, 17, 18, 19};
+    static const size_t few[CHECK_FEW] = {1, 10, 16, 17, 18, 19, 21, 22};
 
     return check_case_at(few[index]);
 }
