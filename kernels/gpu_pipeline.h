@@ -6,11 +6,6 @@
 
 #include "kernels/gpu_stage.h"
 
-struct gpu_plane {
-    uint64_t address; // owned device memory; 0: none
-    uint32_t stride;
-};
-
 struct gpu_pipeline {
     struct gpu *gpu; // not owned
     struct gpu_stage stages[PLAN_STEPS_MAX];
@@ -50,6 +45,6 @@ size_t gpu_pipeline_groups(const struct gpu_pipeline *pipeline, enum config_kern
 // The first kernel of that group, NULL where there is none.
 struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group);
 // True once for each kernel's refusal or warning, as gpu_kernel_take_refusal() and
-// gpu_kernel_take_warning().
+// gpu_kernel_take_warning(), and for the chain's.
 bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_why);
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text);

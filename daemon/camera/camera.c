@@ -307,7 +307,8 @@ int camera_run(struct camera *camera)
     // Until it has ended the lane wakes itself, through this pointer, when it gives the GPU up.
     lane_free(camera->lane);
     camera->lane = NULL;
-    if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT) {
+    if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT ||
+        compute_has_lost(camera->compute)) {
         return -ENOTRECOVERABLE;
     }
     return r == -EPIPE ? 0 : r;

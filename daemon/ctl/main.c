@@ -3,10 +3,12 @@
 #include "config/base.h"
 #include "config/suggest.h"
 #include "daemon/ctl/bench.h"
+#include "daemon/ctl/doctor.h"
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/process.h"
 #include "daemon/ctl/status.h"
 #include "daemon/ctl/tune.h"
+#include "daemon/ctl/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +18,10 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"status", "what the running edged does", ctl_status},
+    {"watch", "motion in regions, as it begins and ends", ctl_watch},
     {"process", "a view of a picture or a clip", ctl_process},
     {"bench", "how fast the views are, on the CPU and the GPU", ctl_bench},
+    {"doctor", "whether this machine has what edged needs", ctl_doctor},
     {"tune", "the fastest block sizes for this GPU", ctl_tune},
 };
 

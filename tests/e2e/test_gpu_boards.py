@@ -255,6 +255,22 @@ def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
     assert viewer.watching
 
 
+@pytest.mark.parametrize("fault, reason", [
+    ("wrong=selftest_matrix", 'the GPU computes wrongly: self-test "matrix" gave .*, expected .*'),
+    ("hang=selftest_gray", 'self-test "gray": the GPU is not done in time'),
+])
+def test_gpu_that_computes_wrongly_or_without_end_is_refused(board, watch, fault, reason):
+    server = board("orin-nano", [daemon.camera(**SMALL)], fault)
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    server.wait_stderr(f"front: {reason}, using the CPU")
+    viewer.wait_numbers(pattern.FPS)
+    camera = server.camera()
+    assert camera["backend"] == "CPU" and "self-test" in camera["gpu"]
+    assert camera["process"]["restarts"] == 0
+    assert viewer.stop()
+    assert_pictures_match(viewer, "edges", SIZE, least=3)
+
+
 @pytest.mark.parametrize("memory", ["registered", "pinned", "managed"])
 def test_frames_of_a_v4l2_camera_reach_gpu_and_encoder_without_a_copy(board, watch, memory):
     camera = daemon.camera(

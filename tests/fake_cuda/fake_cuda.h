@@ -14,6 +14,7 @@
 //   hang=KERNEL:N         the Nth launch of kernels whose name begins so never ends
 //   illegal=KERNEL:N      it touches an illegal address: the context is lost (700)
 //   slow=KERNEL:MS        every one takes so long
+//   wrong=KERNEL          every one gets a bit of its result wrong; self-tests only (selftest_*)
 //   trigger=FILE          a file that a running process looks for at each launch: hang=KERNEL,
 //                         illegal=KERNEL or refuse=KERNEL (701, once), done to the next launch that
 //                         it fits, when the file is removed
@@ -28,7 +29,8 @@
 #include <stdint.h>
 
 // For programs that opened the library themselves; found with dlsym().
-// Objects made and not released (contexts, modules, streams, events, memory); tells each on stderr.
+// Objects made and not released (contexts, modules, streams, events, graphs,
+// memory); tells each on stderr.
 unsigned fake_cuda_leaks(void);
 // Calls of all functions since fake_cuda_reset(), counted as for fail=*.
 uint64_t fake_cuda_calls(void);

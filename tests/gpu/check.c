@@ -61,15 +61,20 @@ struct check_case check_case_at(size_t index)
     } else if (index < 48) {
         settings->blur = index % 2 ? 3 : 5;
         settings->operator= index<46 ? CONFIG_OPERATOR_SOBEL : CONFIG_OPERATOR_PREWITT;
-    } else {
+    } else if (index < 80) {
         set_binary(settings, index - 48);
+    } else {
+        settings->view = CONFIG_VIEW_CANNY;
+        settings->low = index < 82 ? 50 : 300;
+        settings->high = index < 82 ? 150 : 700;
     }
     return what;
 }
 
 struct check_case check_few_at(size_t index)
 {
-    static const size_t few[CHECK_FEW] = {1, 10, 16, 17, 18, 19, 20, 29, 36, 44, 45, 50, 55, 79};
+    static const size_t few[CHECK_FEW] = {1,  10, 16, 17, 18, 19, 20, 29,
+                                          36, 44, 45, 50, 55, 79, 81, 82};
 
     return check_case_at(few[index]);
 }

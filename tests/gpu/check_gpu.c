@@ -57,10 +57,14 @@ int main(int argc, char **argv)
     printf("%s, sm_%d\n", gpu_info(check.gpu)->name, gpu_info(check.gpu)->sm);
     ok = open_memories(&check) == 0;
     if (ok) {
+        run_group(&check, "self-tests of the GPU", check_selftests);
         run_group(&check, "views: formats, sizes, placements, memory kinds", check_views);
         run_group(&check, "every format and kernel in every block", check_shapes);
         run_group(&check, "device addresses and strides, nothing else written", check_places);
         run_group(&check, "rows a thread", check_rows);
+        run_group(&check, "200 random sizes, settings, places and blocks", check_random);
+        run_group(&check, "motion, frame after frame", check_motion);
+        run_group(&check, "canny: spirals, curves, thresholds", check_canny);
         run_group(&check, "blocks, memory and conversions refused", check_refused);
     }
     if (ok && !check.quick) {

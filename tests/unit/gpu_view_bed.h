@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/gpu_memory.h"
+#include "kernels/gpu_selftest.h"
 #include "kernels/view.h"
 #include "tests/unit/fake_gpu.h"
 
@@ -10,6 +11,7 @@ struct gpu_view_bed {
     struct gpu_memory *memory;
     struct frame_pool *pool; // of the camera's frames, in the GPU's memory
     struct view *view, *reference;
+    void (*draw)(struct frame *frame, uint32_t seed);
 };
 
 struct gpu_view_case {
@@ -19,8 +21,10 @@ struct gpu_view_case {
     enum config_view_kind kind;
     enum config_norm norm;
     double gain;
+    double low, high;
     uint32_t width, height;
     enum view_output output;
+    void (*draw)(struct frame *frame, uint32_t seed); // NULL: gpu_view_draw()
     enum config_operator operator;
     int blur, threshold;
     enum config_morphology morphology;
@@ -56,7 +60,9 @@ static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_
                                          .blur = c->blur,
                                          .threshold = c->threshold,
                                          .morphology = c->morphology,
-                                         .times = c->times};
+                                         .times = c->times,
+                                         .low = c->low,
+                                         .high = c->high};
     struct view_setup setup = {.settings = &settings,
                                .output = c->output,
                                .frames = 2,
@@ -85,9 +91,10 @@ static inline int gpu_view_bed_init(struct gpu_view_bed *bed, const struct gpu_v
 {
     int r;
 
-    *bed = (struct gpu_view_bed){0};
+    *bed = (struct gpu_view_bed){.draw = c->draw ? c->draw : gpu_view_draw};
     fake_gpu_play(c->options);
     r = gpu_new(error, &bed->gpu);
+    r = r < 0 ? r : gpu_selftest_start(bed->gpu, error);
     r = r < 0 ? r : gpu_memory_new(bed->gpu, c->memory, error, &bed->memory);
     return r < 0 ? r : gpu_view_bed_views(bed, c, error);
 }
@@ -112,7 +119,7 @@ static inline int gpu_view_bed_run(struct gpu_view_bed *bed, uint32_t seed, stru
     struct frame *input = frame_pool_take(bed->pool), *output = NULL, *expected = NULL;
     int r;
 
-    gpu_view_draw(input, seed);
+    bed->draw(input, seed);
     r = view_run(bed->view, input, error, &output);
     if (r == 0) {
         assert_int_equal(view_run(bed->reference, input, error, &expected), 0);
