@@ -13,7 +13,7 @@ struct stage_ops;
 struct canny_work;
 
 // A row stage that looks first. It works in memory of its own, so that one thread at a time may
-// look.
+// look, which shares the work with a pool's.
 struct canny {
     struct canny_work *work; // owned
 };

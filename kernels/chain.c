@@ -1,5 +1,6 @@
 #include "kernels/chain.h"
 
+#include "kernels/pool.h"
 #include "kernels/rows.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ struct chain {
     unsigned count;
     struct passes whole, rest; // of all steps, and of those from the start on, if that is not 0
     uint32_t width, height;
+    struct pool *pool; // not owned; NULL: there is none
 };
 
 static void cleanup_chain(struct chain **chain)
@@ -50,12 +52,14 @@ static int make_pass(const struct chain *chain, struct pass *pass)
 {
     const struct stage *stages = chain->stages + pass->first;
     unsigned count = pass->end - pass->first;
+    int r = 0;
 
     if (pass->end == chain->count) {
-        return rows_new(stages, count, chain->width, chain->height, &pass->rows);
+        r = rows_new(stages, count, chain->width, chain->height, &pass->rows);
+    } else if (count > 0) {
+        r = rows_new_source(stages, count, chain->width, chain->height, &pass->rows);
     }
-    return count == 0 ? 0
-                      : rows_new_source(stages, count, chain->width, chain->height, &pass->rows);
+    return r == 0 && pass->rows ? rows_set_pool(pass->rows, chain->pool) : r;
 }
 
 // For the stages from `first` on. One that looks begins a pass, so the next to look is behind it.
@@ -80,6 +84,18 @@ static int make_passes(const struct chain *chain, unsigned first, struct passes 
     return 0;
 }
 
+static int add_stage(struct chain *chain, enum stage_kind kind, const struct stage_setup *setup,
+                     struct error *error)
+{
+    struct stage *stage = &chain->stages[chain->count++];
+    int r = stage_init(stage, kind, setup, error);
+
+    if (r == 0 && stage->ops->set_pool && stage->ops->set_pool(stage, chain->pool) < 0) {
+        r = error_set(error, -ENOMEM, "no memory for %u threads", pool_threads(chain->pool));
+    }
+    return r;
+}
+
 int chain_new(const struct plan_step *steps, unsigned count, const struct stage_setup *setup,
               struct error *error, struct chain **ret_chain)
 {
@@ -91,11 +107,12 @@ int chain_new(const struct plan_step *steps, unsigned count, const struct stage_
     }
     chain->width = setup->input->width;
     chain->height = setup->input->height;
+    chain->pool = setup->pool;
     while (chain->count < count && r == 0) {
         const struct plan_step *step = &steps[chain->count];
-        struct stage_setup stage = {&step->options, setup->input, setup->output};
+        struct stage_setup stage = {&step->options, setup->input, setup->output, NULL};
 
-        r = stage_init(&chain->stages[chain->count++], step->kind, &stage, error);
+        r = add_stage(chain, step->kind, &stage, error);
     }
     if (r < 0) {
         return r;
@@ -141,12 +158,9 @@ static void look(struct chain *chain, const struct passes *passes, const uint8_t
     for (unsigned i = 0; i + 1 < passes->count; i++) {
         const struct pass *pass = &passes->list[i];
         struct stage *stage = &chain->stages[pass->end];
-        struct row_source source = {pass->rows, i == 0 ? input : nothing, i == 0 ? input_stride : 0,
-                                    chain->height};
+        const struct row_source source = {pass->rows, i == 0 ? input : nothing,
+                                          i == 0 ? input_stride : 0};
 
-        if (pass->rows) {
-            rows_begin(pass->rows, source.plane, source.stride);
-        }
         stage->ops->look(stage, &source);
     }
 }

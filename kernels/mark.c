@@ -150,28 +150,35 @@ static void mark_chroma(const struct mark_space *space, const uint8_t *restrict 
     }
 }
 
+// Most rows hold little that has moved: only what lies between the first pixel of it and the last
+// is looked at, in whole pairs.
 static void paint_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
     size_t width = mark->input->layout.width, pairs = (width + 1) / 2;
     int32_t *green = scratch, *blue = green + pairs;
     uint8_t *chroma = (uint8_t *)(blue + pairs), *luma = plane_row(mark->output, 0, y);
+    const uint8_t *set = memchr(mask, 255, width);
+    size_t pair, first;
 
     mark->convert.row(plane_row(mark->input, 0, y), width, luma);
     if (y % 2 == 0) {
         chroma = plane_row(mark->output, 1, y / 2);
         convert_chroma_row(mark, y / 2, chroma);
-    }
-    if (!memchr(mask, 255, width)) {
-        return;
-    }
-    if (y % 2 == 1) {
+    } else if (set) {
         convert_chroma_row(mark, y / 2, chroma);
     }
-    chroma_terms(mark->space, chroma, pairs, green, blue);
-    if (y % 2 == 0) {
-        mark_chroma(mark->space, mask, pairs, luma, green, blue, chroma);
+    if (!set) {
+        return;
     }
-    mark_luma(mark->space, mask, width, green, blue, luma);
+    pair = (size_t)(set - mask) / 2;
+    first = 2 * pair;
+    width = (size_t)((const uint8_t *)memrchr(set, 255, width - (size_t)(set - mask)) - mask) + 1;
+    pairs = (width + 1) / 2 - pair;
+    chroma_terms(mark->space, chroma + first, pairs, green, blue);
+    if (y % 2 == 0) {
+        mark_chroma(mark->space, mask + first, pairs, luma + first, green, blue, chroma + first);
+    }
+    mark_luma(mark->space, mask + first, width - first, green, blue, luma + first);
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)

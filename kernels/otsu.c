@@ -1,5 +1,6 @@
 #include "kernels/otsu.h"
 
+#include "kernels/pool.h"
 #include "kernels/rows.h"
 
 #include <errno.h>
@@ -11,8 +12,16 @@
 // four neighbours has its own.
 #define TABLES 4
 
+// What one thread has counted.
+struct counts {
+    _Alignas(CACHE_LINE) uint32_t tables[TABLES][256];
+};
+
 struct otsu {
-    uint8_t *picture; // owned
+    struct pool *pool;                      // not owned; NULL: there is none
+    struct counts counts[POOL_THREADS_MAX]; // by thread
+    const struct row_source *source;        // of the look
+    uint8_t *picture;                       // owned
     size_t stride;
     uint32_t width, height;
     const uint8_t *rows; // not owned: row 0 of what was looked at
@@ -21,11 +30,12 @@ struct otsu {
 
 int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu)
 {
-    struct otsu *otsu = calloc(1, sizeof *otsu);
+    struct otsu *otsu = aligned_alloc(CACHE_LINE, sizeof *otsu);
 
     if (!otsu) {
         return -ENOMEM;
     }
+    memset(otsu, 0, sizeof *otsu);
     otsu->width = width;
     otsu->height = height;
     otsu->stride = ((size_t)width + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
@@ -44,6 +54,11 @@ void otsu_free(struct otsu *otsu)
         free(otsu->picture);
         free(otsu);
     }
+}
+
+void otsu_set_pool(struct otsu *otsu, struct pool *pool)
+{
+    otsu->pool = pool;
 }
 
 static void count_row(const uint8_t *row, uint32_t width, uint32_t (*tables)[256])
@@ -93,26 +108,37 @@ uint8_t otsu_level(const uint32_t histogram[256])
     return (uint8_t)(best + 1);
 }
 
-uint8_t otsu_look(struct otsu *otsu, struct row_source *source)
+static void look_at_rows(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
-    uint32_t tables[TABLES][256] = {{0}};
+    struct otsu *otsu = context;
 
-    otsu->rows = source->rows ? otsu->picture : source->plane;
-    otsu->rows_stride = source->rows ? otsu->stride : source->stride;
-    for (uint32_t y = 0; y < otsu->height; y++) {
-        const uint8_t *row = row_source_at(source, y);
+    row_source_begin(otsu->source, worker, first, first, end);
+    for (uint32_t y = first; y < end; y++) {
+        const uint8_t *row = row_source_at(otsu->source, worker, y);
 
-        if (source->rows) {
+        if (otsu->source->rows) {
             memcpy(otsu->picture + y * otsu->stride, row, otsu->width);
         }
-        count_row(row, otsu->width, tables);
+        count_row(row, otsu->width, otsu->counts[worker].tables);
     }
-    for (unsigned i = 0; i < 256; i++) {
-        for (unsigned k = 1; k < TABLES; k++) {
-            tables[0][i] += tables[k][i];
+}
+
+uint8_t otsu_look(struct otsu *otsu, const struct row_source *source)
+{
+    unsigned threads = pool_threads(otsu->pool);
+    uint32_t histogram[256] = {0};
+
+    otsu->source = source;
+    otsu->rows = source->rows ? otsu->picture : source->plane;
+    otsu->rows_stride = source->rows ? otsu->stride : source->stride;
+    memset(otsu->counts, 0, threads * sizeof *otsu->counts);
+    pool_run(otsu->pool, otsu->height, look_at_rows, otsu);
+    for (unsigned i = 0; i < threads * TABLES; i++) {
+        for (unsigned value = 0; value < 256; value++) {
+            histogram[value] += otsu->counts[i / TABLES].tables[i % TABLES][value];
         }
     }
-    return otsu_level(tables[0]);
+    return otsu_level(histogram);
 }
 
 const uint8_t *otsu_row(const struct otsu *otsu, uint32_t y)

@@ -10,15 +10,19 @@
 #include <stdint.h>
 
 struct otsu;
+struct pool;
 struct row_source;
 
 // For pictures of `width` x `height` pixels. -ENOMEM.
 int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu);
 void otsu_free(struct otsu *otsu); // takes NULL
 
+// Looks with the threads of `pool` from now on, which outlives it.
+void otsu_set_pool(struct otsu *otsu, struct pool *pool);
+
 // Takes all rows of `source`, and keeps those that no plane keeps. Returns the level, 1 to 255,
 // from which on pixels are white.
-uint8_t otsu_look(struct otsu *otsu, struct row_source *source);
+uint8_t otsu_look(struct otsu *otsu, const struct row_source *source);
 // Row `y` of what was looked at.
 const uint8_t *otsu_row(const struct otsu *otsu, uint32_t y);
 

@@ -30,10 +30,11 @@ static void cleanup_segment(struct segment **segment)
     segment_free(*segment);
 }
 
-static int make_plane(struct segment *segment)
+static int make_plane(struct segment *segment, struct pool *pool)
 {
     const struct stage_setup setup = {.input = &segment->camera,
-                                      .output = pixel_format_by_name(segment->plan.format)};
+                                      .output = pixel_format_by_name(segment->plan.format),
+                                      .pool = pool};
     int r = chain_new(segment->plan.steps + segment->first, segment->end - segment->first, &setup,
                       NULL, &segment->chain);
 
@@ -78,7 +79,7 @@ int segment_new(const struct segment_setup *setup, struct segment **ret_segment)
     segment->before = setup->before;
     segment->runs = setup->runs;
     segment->gpu = setup->gpu;
-    r = setup->gpu ? make_pipeline(segment, setup) : make_plane(segment);
+    r = setup->gpu ? make_pipeline(segment, setup) : make_plane(segment, setup->pool);
     if (r == 0) {
         *ret_segment = TAKE(segment);
     }

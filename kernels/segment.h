@@ -13,6 +13,7 @@ struct segment_setup {
     unsigned first, end;               // its steps, below the last one of every view
     const struct frame_layout *camera; // copied
     struct segment *before;            // makes what step `first` reads; NULL: the camera does
+    struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
     struct gpu *gpu;                   // computes; NULL: the CPU does
     const struct config_block *blocks; // for the GPU; NULL: what is good for it
     bool mapped;                       // as of gpu_pipeline_init()

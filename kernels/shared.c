@@ -167,6 +167,7 @@ static void make_segment(struct shared *shared, const struct sharer *sharer, uns
                                         .end = end,
                                         .camera = sharer->camera,
                                         .before = sharer->from,
+                                        .pool = sharer->pool,
                                         .gpu = sharer->gpu,
                                         .blocks = sharer->blocks,
                                         .mapped = sharer->mapped,

@@ -15,6 +15,7 @@ struct shared;
 struct sharer {
     const struct plan *plan;
     const struct frame_layout *camera; // of its input
+    struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
     struct gpu *gpu;                   // computes it; NULL: the CPU does
     const struct config_block *blocks; // for the GPU; may be NULL
     bool mapped;                       // as of gpu_pipeline_init()

@@ -31,7 +31,15 @@ static void finish(struct stage *stage)
     otsu_free(stage->threshold.otsu);
 }
 
-static void look(struct stage *stage, struct row_source *source)
+static int set_pool(struct stage *stage, struct pool *pool)
+{
+    if (stage->threshold.otsu) {
+        otsu_set_pool(stage->threshold.otsu, pool);
+    }
+    return 0;
+}
+
+static void look(struct stage *stage, const struct row_source *source)
 {
     stage->threshold.level = otsu_look(stage->threshold.otsu, source);
 }
@@ -47,4 +55,10 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
 }
 
 const struct stage_ops threshold_ops = {
-    .name = "threshold", .init = init, .finish = finish, .look = look, .run_row = run_row};
+    .name = "threshold",
+    .init = init,
+    .finish = finish,
+    .look = look,
+    .run_row = run_row,
+    .set_pool = set_pool,
+};

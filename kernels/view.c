@@ -68,8 +68,11 @@ static int set_start(void *context, unsigned start)
 
 static int join(struct view *view, const struct view_setup *setup, struct error *error)
 {
-    view->sharer = (struct sharer){
-        .plan = &view->plan, .camera = &view->input, .set_start = set_start, .context = view};
+    view->sharer = (struct sharer){.plan = &view->plan,
+                                   .camera = &view->input,
+                                   .pool = setup->pool,
+                                   .set_start = set_start,
+                                   .context = view};
     if (view->gpu) {
         view_gpu_describe(view->gpu, &view->sharer);
     }
@@ -91,7 +94,7 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
 {
     const struct frame_layout *input = setup->input;
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
-    struct stage_setup stages = {.input = input};
+    struct stage_setup stages = {.input = input, .pool = setup->pool};
     struct gpu *gpu;
     int r;
 

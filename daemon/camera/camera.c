@@ -30,6 +30,7 @@ struct camera {
     struct report report;
     struct channel_environment channel_environment;
     struct compute *compute;
+    struct pool *pool;
     struct channels channels;
     struct sentry *sentry;
     struct lane *lane;
@@ -106,6 +107,18 @@ static void tell_event(void *context, const struct link_event *event)
     }
 }
 
+static int make_pool(struct camera *camera)
+{
+    struct error error = {0};
+    int r = pool_new((unsigned)camera->config->cpu_threads, &error, &camera->pool);
+
+    if (!r && error.text[0]) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+                  "%s, using these", error.text);
+    }
+    return r;
+}
+
 static int build(struct camera *camera, struct error *error)
 {
     int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
@@ -127,9 +140,11 @@ static int build(struct camera *camera, struct error *error)
         r = channels_init(&camera->channels, settings, &camera->channel_environment);
     }
     r = r ? r : sentry_new(settings, tell_event, camera, &camera->sentry);
+    r = r ? r : make_pool(camera);
     struct lane_environment environment = {
         .settings = settings,
         .compute = camera->compute,
+        .pool = camera->pool,
         .copies = &camera->copies,
         .report = &camera->report,
         .channels = &camera->channels,
@@ -342,6 +357,7 @@ void camera_free(struct camera *camera)
     lane_free(camera->lane);
     sentry_free(camera->sentry);
     channels_finish(&camera->channels);
+    pool_free(camera->pool);
     compute_free(camera->compute);
     link_free(camera->link);
     config_free(camera->config);

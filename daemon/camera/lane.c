@@ -110,6 +110,7 @@ int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
                                   .fps_numerator = fps_numerator,
                                   .fps_denominator = fps_denominator,
                                   .gpu = lane->means.gpu,
+                                  .pool = lane->environment.pool,
                                   .allocator = lane->means.allocator};
     int r = channels_prepare(lane->environment.channels, &setup, error);
 

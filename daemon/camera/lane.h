@@ -16,6 +16,7 @@ struct lane;
 struct lane_environment {
     const struct config_camera *settings;
     struct compute *compute;
+    struct pool *pool; // of what the CPU computes
     struct copies *copies;
     struct report *report;
     struct channels *channels;

@@ -77,7 +77,8 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
 {
     bool frame = step->kind == STAGE_CONVERT;
     struct frame_layout gray, input, output;
-    struct stage_setup setup = {.input = &input, .output = pixel_format_by_name("NV12")};
+    struct stage_setup setup = {
+        .input = &input, .output = pixel_format_by_name("NV12"), .pool = request->pool};
     int r;
 
     frame_layout_init(&gray, pixel_format_by_name("GREY"), request->input->width,
@@ -103,7 +104,8 @@ static int work_init_view(struct work *work, const struct bench_request *request
     const struct view_setup setup = {.settings = request->view,
                                      .input = request->input,
                                      .frames = 2,
-                                     .allocator = frame_allocator_host()};
+                                     .allocator = frame_allocator_host(),
+                                     .pool = request->pool};
     int r = view_new(&setup, error, &work->view);
 
     if (r < 0) {
@@ -132,6 +134,8 @@ static size_t list_stages(const struct bench_request *request, struct plan_step 
 static void add_rows(const struct bench_request *request, const struct work *works,
                      struct timed *timed, size_t count, struct bench_rows *rows)
 {
+    unsigned threads = pool_threads(request->pool);
+
     for (size_t i = 0; i < count; i++) {
         struct bench_row *row = &rows->rows[rows->count];
         const char *name = works[i].view ? request->view->name : stage_kind_name(works[i].kind);
@@ -140,12 +144,12 @@ static void add_rows(const struct bench_request *request, const struct work *wor
             continue;
         }
         *row = (struct bench_row){.what = works[i].view ? "view" : "stage",
-                                  .backend = "CPU",
                                   .memory = "host",
                                   .bytes = works[i].bytes,
                                   .time = samples_summarize(&timed[2 * i].samples),
                                   .copy = samples_summarize(&timed[2 * i + 1].samples)};
         snprintf(row->name, sizeof row->name, "%s", name);
+        snprintf(row->backend, sizeof row->backend, threads > 1 ? "CPU x%u" : "CPU", threads);
         rows->count++;
     }
 }

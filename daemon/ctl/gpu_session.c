@@ -64,6 +64,7 @@ int gpu_session_view_new(struct gpu_session *session, const struct view_setup *s
     int r;
 
     mine.gpu = session->gpu;
+    mine.pool = session->pool;
     mine.allocator = gpu_session_allocator(session);
     r = view_new(&mine, error, ret_view);
     session->failed |= r < 0 && session->gpu;
