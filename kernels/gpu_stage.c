@@ -5,13 +5,24 @@
 
 #define PLANE_ALIGN 128
 
-extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops, motion_gpu_ops,
-    difference_gpu_ops, mark_gpu_ops, canny_gpu_ops;
+// Every stage, in the order of the alphabet.
+#define STAGES(X)                                                                                  \
+    X(blur)                                                                                        \
+    X(canny)                                                                                       \
+    X(convert)                                                                                     \
+    X(difference)                                                                                  \
+    X(gradient)                                                                                    \
+    X(gray)                                                                                        \
+    X(mark)                                                                                        \
+    X(morphology)                                                                                  \
+    X(motion)                                                                                      \
+    X(threshold)
 
-static const struct gpu_stage_ops *const table[] = {
-    &gradient_gpu_ops,   &gray_gpu_ops, &convert_gpu_ops, &motion_gpu_ops,
-    &difference_gpu_ops, &mark_gpu_ops, &canny_gpu_ops,
-};
+#define DECLARE(stage) extern const struct gpu_stage_ops stage##_gpu_ops;
+STAGES(DECLARE)
+
+#define ADDRESS(stage) &stage##_gpu_ops,
+static const struct gpu_stage_ops *const table[] = {STAGES(ADDRESS)};
 
 const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, unsigned *ret_count)
 {
@@ -72,6 +83,13 @@ unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind ki
 bool gpu_stage_limited(const struct gpu_stage_setup *setup)
 {
     return setup->steps[setup->count - 1].kind == STAGE_COMPOSE;
+}
+
+uint32_t gpu_stage_shade(const struct gpu_stage_setup *setup, uint8_t gray)
+{
+    uint32_t shade = gpu_stage_limited(setup) ? 16 + (219U * gray + 127) / 255 : gray;
+
+    return shade * 0x01010101;
 }
 
 const char *gpu_stage_layout(const struct gpu_stage_setup *setup)

@@ -190,6 +190,12 @@ static int process_picture(struct job *job, const char *path, struct error *erro
     return output ? write_picture(job, output, path, error) : r;
 }
 
+// Whether a GPU that should work does not: more than that there is none, or none for edged.
+static bool is_surprise(int refused)
+{
+    return refused != 0 && refused != -ENODEV && refused != -ENOSYS && refused != -ENOTSUP;
+}
+
 // Into the file `path`, by the GPU or the CPU.
 static int process_with(struct job *job, enum config_backend backend, const char *path,
                         struct error *error)
@@ -201,6 +207,9 @@ static int process_with(struct job *job, enum config_backend backend, const char
         return error_prefix(error, r, "--backend %s", config_backend_name(backend));
     }
     job->session.pool = job->pool;
+    if (is_surprise(job->session.refused)) {
+        fprintf(stderr, "edgectl: %s, using the CPU\n", error->text);
+    }
     r = job->input_kind->medium == MEDIUM_CLIP
             ? media_process_clip(&job->session, request->settings, request->input,
                                  job->output_kind->element, path, error)

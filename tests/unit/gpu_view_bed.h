@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/gpu_memory.h"
+#include "kernels/gpu_selftest.h"
 #include "kernels/view.h"
 #include "tests/unit/fake_gpu.h"
 
@@ -24,6 +25,10 @@ struct gpu_view_case {
     uint32_t width, height;
     enum view_output output;
     void (*draw)(struct frame *frame, uint32_t seed); // NULL: gpu_view_draw()
+    enum config_operator operator;
+    int blur, threshold;
+    enum config_morphology morphology;
+    int times;
 };
 
 // Noise with whole-contrast edges in it, the same for the same seed.
@@ -48,8 +53,16 @@ static inline void gpu_view_bed_finish(struct gpu_view_bed *bed)
 static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_view_case *c,
                                      struct error *error)
 {
-    const struct config_view settings = {
-        .view = c->kind, .norm = c->norm, .gain = c->gain, .low = c->low, .high = c->high};
+    const struct config_view settings = {.view = c->kind,
+                                         .norm = c->norm,
+                                         .gain = c->gain,
+                                         .operator= c->operator,
+                                         .blur = c->blur,
+                                         .threshold = c->threshold,
+                                         .morphology = c->morphology,
+                                         .times = c->times,
+                                         .low = c->low,
+                                         .high = c->high};
     struct view_setup setup = {.settings = &settings,
                                .output = c->output,
                                .frames = 2,
@@ -81,6 +94,7 @@ static inline int gpu_view_bed_init(struct gpu_view_bed *bed, const struct gpu_v
     *bed = (struct gpu_view_bed){.draw = c->draw ? c->draw : gpu_view_draw};
     fake_gpu_play(c->options);
     r = gpu_new(error, &bed->gpu);
+    r = r < 0 ? r : gpu_selftest_start(bed->gpu, error);
     r = r < 0 ? r : gpu_memory_new(bed->gpu, c->memory, error, &bed->memory);
     return r < 0 ? r : gpu_view_bed_views(bed, c, error);
 }
