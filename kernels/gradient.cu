@@ -117,19 +117,21 @@ __device__ __forceinline__ uint32_t results(const gradient_cuda &p, half2 gx, ha
     if (RESULT == MAGNITUDE) {
         return magnitudes<NORM>(gx, gy);
     }
+    auto round = [&](float f, float n) {
+        return round_gain(p.thresholds, f * p.gain, [=] { return (uint32_t)n; });
+    };
+
     if (NORM == L1) {
         half2 sum = __hadd2(__habs2(gx), __habs2(gy));
         float a = __low2float(sum) * unit, b = __high2float(sum) * unit;
 
-        return round_gain(p.thresholds, a * p.gain, a) | round_gain(p.thresholds, b * p.gain, b)
-                                                             << 16;
+        return round(a, a) | round(b, b) << 16;
     }
     float xa = __low2float(gx), xb = __high2float(gx);
     float ya = __low2float(gy), yb = __high2float(gy);
     float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
 
-    return round_gain(p.thresholds, root(a) * unit * p.gain, a * unit * unit) |
-           round_gain(p.thresholds, root(b) * unit * p.gain, b * unit * unit) << 16;
+    return round(root(a) * unit, a * unit * unit) | round(root(b) * unit, b * unit * unit) << 16;
 }
 
 // Row `y` of a tile, from the rows around it.

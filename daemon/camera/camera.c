@@ -94,18 +94,6 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
-static int make_pool(struct camera *camera)
-{
-    struct error error = {0};
-    int r = pool_new((unsigned)camera->config->cpu_threads, &error, &camera->pool);
-
-    if (!r && error.text[0]) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
-                  "%s, using these", error.text);
-    }
-    return r;
-}
-
 // Lane thread. What does not fit on the link any more is in the telemetry all the same.
 static void tell_event(void *context, const struct link_event *event)
 {
@@ -117,6 +105,18 @@ static void tell_event(void *context, const struct link_event *event)
                   "motion in %s %s, which the front has no room to hear of, going on",
                   event->region.name, event->kind == LINK_EVENT_MOTION_STARTED ? "began" : "ended");
     }
+}
+
+static int make_pool(struct camera *camera)
+{
+    struct error error = {0};
+    int r = pool_new((unsigned)camera->config->cpu_threads, &error, &camera->pool);
+
+    if (!r && error.text[0]) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+                  "%s, using these", error.text);
+    }
+    return r;
 }
 
 static int build(struct camera *camera, struct error *error)
@@ -139,8 +139,8 @@ static int build(struct camera *camera, struct error *error)
     if (!r) {
         r = channels_init(&camera->channels, settings, &camera->channel_environment);
     }
-    r = r ? r : make_pool(camera);
     r = r ? r : sentry_new(settings, tell_event, camera, &camera->sentry);
+    r = r ? r : make_pool(camera);
     struct lane_environment environment = {
         .settings = settings,
         .compute = camera->compute,

@@ -206,10 +206,10 @@ static int process_with(struct job *job, enum config_backend backend, const char
     if (r < 0) {
         return error_prefix(error, r, "--backend %s", config_backend_name(backend));
     }
-    job->session.pool = job->pool;
     if (is_surprise(job->session.refused)) {
         fprintf(stderr, "edgectl: %s, using the CPU\n", error->text);
     }
+    job->session.pool = job->pool;
     r = job->input_kind->medium == MEDIUM_CLIP
             ? media_process_clip(&job->session, request->settings, request->input,
                                  job->output_kind->element, path, error)
