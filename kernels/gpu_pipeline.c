@@ -98,13 +98,16 @@ int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture 
              kernel < (pipeline)->stages[i].kernels + (pipeline)->stages[i].kernel_count;          \
              kernel++)
 
-int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
-                            struct error *error)
+// Of kernels in `groups`, a bit each.
+static int set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
+                      unsigned groups, struct error *error)
 {
     EACH_KERNEL(pipeline, kernel)
     {
         struct gpu_kernel probe = *kernel;
-        int r = gpu_kernel_set_block(&probe, blocks[kernel->group], error);
+        int r = groups >> kernel->group & 1
+                    ? gpu_kernel_set_block(&probe, blocks[kernel->group], error)
+                    : 0;
 
         if (r < 0) {
             return r;
@@ -112,9 +115,44 @@ int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_b
     }
     EACH_KERNEL(pipeline, kernel)
     {
-        gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
+        if (groups >> kernel->group & 1) {
+            gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
+        }
     }
     return 0;
+}
+
+int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
+                            struct error *error)
+{
+    return set_blocks(pipeline, blocks, ~0U, error);
+}
+
+int gpu_pipeline_set_block(struct gpu_pipeline *pipeline, enum config_kernel group,
+                           struct config_block block, struct error *error)
+{
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
+
+    blocks[group] = block;
+    return set_blocks(pipeline, blocks, 1U << group, error);
+}
+
+size_t gpu_pipeline_groups(const struct gpu_pipeline *pipeline, enum config_kernel *ret_groups)
+{
+    unsigned seen = 0;
+    size_t count = 0;
+
+    for (unsigned i = 0; i < pipeline->count; i++) {
+        for (unsigned k = 0; k < pipeline->stages[i].kernel_count; k++) {
+            enum config_kernel group = pipeline->stages[i].kernels[k].group;
+
+            if (!(seen >> group & 1)) {
+                ret_groups[count++] = group;
+            }
+            seen |= 1U << group;
+        }
+    }
+    return count;
 }
 
 struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group)

@@ -26,8 +26,10 @@ struct kernel_kind {
     int (*run)(const struct launch *launch);
 };
 
+extern const struct kernel_kind kernel_selftest;
 extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_difference,
-    kernel_mark, kernel_motion, kernel_canny, kernel_hysteresis, kernel_selftest;
+    kernel_mark, kernel_motion, kernel_canny, kernel_hysteresis, kernel_blur, kernel_threshold,
+    kernel_histogram, kernel_morphology;
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);

@@ -29,6 +29,10 @@ struct bench_job {
     size_t bytes; // read and written
 };
 
+struct bench_size {
+    uint32_t width, height; // pixels
+};
+
 int bench_open(struct bench *bench, bool json, struct error *error);
 void bench_close(struct bench *bench); // takes half-opened ones
 
@@ -42,12 +46,22 @@ void bench_next(struct bench *bench);
 
 // Times a job and copies of as many bytes in turns, and prints a line.
 int bench_run_job(struct bench *bench, const struct bench_job *job);
+// What a job reads and writes of its two pictures: plane 0 alone, or every one.
+size_t bench_bytes_moved(const struct bench_job *job, bool every_plane);
+// The pipeline of a view from the format `from` to `to`, `name` in its line.
+int bench_run_view(struct bench *bench, const struct config_view *settings, const char *name,
+                   const char *from, const char *to, const struct bench_size *size,
+                   struct config_block block);
 // Fills the frames that jobs rotate through with noise.
 int bench_fill(struct bench *bench, struct error *error);
 
 // Edges, gray and camera of 720p to 8K beside copies of as many bytes, and NPP. `blocks`: edges in
 // several shapes instead.
 int bench_kernels(struct bench *bench, bool blocks);
+// Of one size: views of several kernels; motion; every operator, and every step alone.
+int bench_chains(struct bench *bench, const struct bench_size *size);
+int bench_motion(struct bench *bench, const struct bench_size *size);
+int bench_steps(struct bench *bench, const struct bench_size *size);
 // One frame from camera memory to memory an encoder reads, by kind of memory and by explicit
 // copies. `rows`: rows a thread and blocks over registered memory instead.
 int bench_path(struct bench *bench, bool rows);

@@ -29,11 +29,12 @@ struct check_case {
     enum view_output output;
 };
 
-// Edges in every norm, range and gain, gray, camera and Canny in both ranges.
-#define CHECK_CASES 24
+// Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
+// white with every morphology; Canny.
+#define CHECK_CASES 84
 struct check_case check_case_at(size_t index);
 // A few of them in which every kernel appears, exact and streamed; CHECK_FEW of them.
-#define CHECK_FEW 8
+#define CHECK_FEW 16
 struct check_case check_few_at(size_t index);
 
 // Memory of kind number `index`, turning.

@@ -25,6 +25,10 @@ struct gpu_view_case {
     uint32_t width, height;
     enum view_output output;
     void (*draw)(struct frame *frame, uint32_t seed); // NULL: gpu_view_draw()
+    enum config_operator operator;
+    int blur, threshold;
+    enum config_morphology morphology;
+    int times;
 };
 
 // Noise with whole-contrast edges in it, the same for the same seed.
@@ -49,8 +53,16 @@ static inline void gpu_view_bed_finish(struct gpu_view_bed *bed)
 static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_view_case *c,
                                      struct error *error)
 {
-    const struct config_view settings = {
-        .view = c->kind, .norm = c->norm, .gain = c->gain, .low = c->low, .high = c->high};
+    const struct config_view settings = {.view = c->kind,
+                                         .norm = c->norm,
+                                         .gain = c->gain,
+                                         .operator= c->operator,
+                                         .blur = c->blur,
+                                         .threshold = c->threshold,
+                                         .morphology = c->morphology,
+                                         .times = c->times,
+                                         .low = c->low,
+                                         .high = c->high};
     struct view_setup setup = {.settings = &settings,
                                .output = c->output,
                                .frames = 2,
