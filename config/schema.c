@@ -109,6 +109,10 @@ static const struct schema_key camera_keys[] = {
     {"views", SCHEMA_LIST, CAMERA_FIELD(views), .minimum = 0, .maximum = 16,
      .count_offset = offsetof(struct config_camera, view_count), .group = &schema_view,
      .default_note = "one view \"edges\"", .help = "The streams made of this camera."},
+    {"regions", SCHEMA_LIST, CAMERA_FIELD(regions), .minimum = 0, .maximum = 8,
+     .count_offset = offsetof(struct config_camera, region_count), .group = &schema_region,
+     .default_note = "none",
+     .help = "Parts of the picture in which motion is an event, watched or not."},
 };
 const struct schema_group schema_camera = {
     .title = "cameras",

@@ -31,6 +31,7 @@ struct camera {
     struct channel_environment channel_environment;
     struct compute *compute;
     struct channels channels;
+    struct sentry *sentry;
     struct lane *lane;
 };
 
@@ -92,6 +93,19 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
+// Lane thread. What does not fit on the link any more is in the telemetry all the same.
+static void tell_event(void *context, const struct link_event *event)
+{
+    struct camera *camera = context;
+    int r = link_send_bytes(camera->link, LINK_EVENT, 0, event, sizeof *event);
+
+    if (r == -ENOBUFS) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+                  "motion in %s %s, which the front has no room to hear of, going on",
+                  event->region.name, event->kind == LINK_EVENT_MOTION_STARTED ? "began" : "ended");
+    }
+}
+
 static int build(struct camera *camera, struct error *error)
 {
     int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
@@ -112,16 +126,21 @@ static int build(struct camera *camera, struct error *error)
     if (!r) {
         r = channels_init(&camera->channels, settings, &camera->channel_environment);
     }
+    r = r ? r : sentry_new(settings, tell_event, camera, &camera->sentry);
     struct lane_environment environment = {
         .settings = settings,
         .compute = camera->compute,
         .copies = &camera->copies,
         .report = &camera->report,
         .channels = &camera->channels,
+        .sentry = camera->sentry,
         .changed = tell_news,
         .context = camera,
     };
     r = r ? r : lane_new(&environment, &camera->lane);
+    if (!r) {
+        report_set_regions(&camera->report, camera->sentry);
+    }
     return r ? error_set(error, r, "out of memory") : 0;
 }
 
@@ -320,6 +339,7 @@ void camera_free(struct camera *camera)
         return;
     }
     lane_free(camera->lane);
+    sentry_free(camera->sentry);
     channels_finish(&camera->channels);
     compute_free(camera->compute);
     link_free(camera->link);

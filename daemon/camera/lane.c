@@ -69,6 +69,8 @@ void lane_close_source(struct lane *lane, bool lost)
     if (lane->source) {
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
+        sentry_reset(lane->environment.sentry, lost);
+        report_set_regions(lane->environment.report, lane->environment.sentry);
     }
     lane->live = false;
 }
@@ -189,6 +191,9 @@ static void grab(struct lane *lane)
     if (run_views(lane, frame)) {
         return;
     }
+    // After the views, which viewers wait for; the frame is on the CPU's side again.
+    sentry_see(lane->environment.sentry, frame);
+    report_set_regions(lane->environment.report, lane->environment.sentry);
     schedule_frame(&lane->schedule, clock_now_ns());
     if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
         describe_path(lane, path, sizeof path);
