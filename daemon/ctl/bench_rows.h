@@ -6,7 +6,7 @@
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/samples.h"
 
-#define BENCH_ROWS_MAX 8 // of one view on one backend
+#define BENCH_ROWS_MAX 24 // of one view on both backends
 
 struct bench_row {
     const char *what;    // "stage", "kernel" or "view"
