@@ -122,13 +122,15 @@ int validate_files(struct problems *problems, const config_setting_t *root, stru
     for (size_t i = 0; cameras && problems->text->is_file && i < config->camera_count; i++) {
         const struct config_camera *camera = &config->cameras[i];
         const config_setting_t *setting = config_setting_get_elem(cameras, (unsigned)i);
-        const config_setting_t *list =
-            config_setting_is_group(setting) ? config_setting_get_member(setting, "regions") : NULL;
+        const config_setting_t *list = setting && config_setting_is_group(setting)
+                                           ? config_setting_get_member(setting, "regions")
+                                           : NULL;
 
         for (size_t j = 0; list && j < camera->region_count && r == 0; j++) {
             const config_setting_t *region = config_setting_get_elem(list, (unsigned)j);
-            const config_setting_t *mask =
-                config_setting_is_group(region) ? config_setting_get_member(region, "mask") : NULL;
+            const config_setting_t *mask = region && config_setting_is_group(region)
+                                               ? config_setting_get_member(region, "mask")
+                                               : NULL;
 
             if (mask && *camera->regions[j].mask) {
                 r = resolve_mask(problems, mask, &camera->regions[j]);

@@ -13,13 +13,13 @@
 // Compare. A thread makes 8 pixels by 4 rows and shares nothing. 2 bytes and 2 instructions a
 // pixel.
 //
-// Histogram. 1 byte a pixel, and an addition in shared memory for every pixel that differs from its
-// neighbours. A warp takes a row, 16 pixels a lane at a time. A block has a table for each of the
-// 32 lanes, value by value beside each other, so that the lanes of a warp never meet in a bank or
-// on an address, whatever the picture. The tables are added up in the global histogram, and the
-// block that is last finds the level and leaves zeros for the next picture. On an H200 the tables
-// fill up in 8 us of 8K noise, the level takes about as long as a chain of 256 times 7 double
-// operations.
+// Histogram. 1 byte a pixel, and an addition in shared memory for each, or for four that are alike.
+// A warp takes a row, 16 pixels a lane at a time. A block has a table for each of the 32 lanes,
+// value by value beside each other, so that the lanes of a warp never meet in a bank or on an
+// address, whatever the picture. The tables are added up in the global histogram, and the block
+// that is last finds the level and leaves zeros for the next picture. The means that lead to it
+// follow from value to value: a chain of 256 times 7 operations on doubles, which one thread does
+// while the GPU waits; all else that the level takes is done for all values at once.
 #include "kernels/threshold_cuda.h"
 #include "kernels/tile.cuh"
 

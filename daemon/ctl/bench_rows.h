@@ -6,7 +6,7 @@
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/samples.h"
 
-#define BENCH_ROWS_MAX 20 // of one view: its stages and, on either backend, the whole
+#define BENCH_ROWS_MAX 24 // of one view: its stages and, on either backend, the whole
 
 struct bench_row {
     const char *what;    // "stage", "kernel" or "view"

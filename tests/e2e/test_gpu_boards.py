@@ -120,13 +120,11 @@ def test_regions_are_watched_by_the_cpu_between_the_gpus_kernels(board, watch, m
 
 
 @pytest.mark.parametrize("memory", ["registered", "managed"])
-def test_a_view_without_a_kernel_is_the_cpus_beside_one_of_the_gpu(board, watch, memory):
+def test_views_of_one_launch_and_of_many_stand_beside_each_other(board, watch, memory):
     views = ["edges", {"name": "thin", "view": "canny", **pattern.CANNY}]
     server = board("orin-nano", [daemon.camera(views=views, **SMALL)], settings={"memory": memory})
     wait_on_gpu(server)
-    line = ' front: view "thin": canny has no CUDA kernel yet, the CPU computes it\n'
-    assert server.stderr().count(line) == 1, server.stderr()
-    assert "no CUDA kernel" not in server.stderr().replace(line, "")
+    assert "no CUDA kernel" not in server.stderr()
     watched = {
         kind: watch(server.url(f"/front/{name}"), view=kind, size=SIZE, keep_every=10)
         for name, kind in (("edges", "edges"), ("thin", "canny"))

@@ -45,6 +45,9 @@ static void fail_in_turn(enum config_view_kind kind, enum config_memory memory, 
                               .gain = 1.5,
                               .low = 300,
                               .high = 700,
+                              .threshold = CONFIG_THRESHOLD_OTSU,
+                              .morphology = CONFIG_MORPHOLOGY_OPEN,
+                              .times = 2,
                               .width = 64,
                               .height = 48};
     unsigned counts[OUTCOME_COUNT] = {0};
@@ -95,6 +98,13 @@ static void test_canny_in_registered_memory(void **state)
     fail_in_turn(CONFIG_VIEW_CANNY, CONFIG_MEMORY_REGISTERED, 999);
 }
 
+// Planes between four kernels, thresholds, and a histogram.
+static void test_binary_in_pinned_memory(void **state)
+{
+    (void)state;
+    fail_in_turn(CONFIG_VIEW_BINARY, CONFIG_MEMORY_PINNED, 2);
+}
+
 static void test_device_with_less_and_less_memory(void **state)
 {
     struct gpu_view_case c = {.memory = CONFIG_MEMORY_MANAGED,
@@ -127,6 +137,7 @@ int main(void)
         cmocka_unit_test(test_edges_in_managed_memory),
         cmocka_unit_test(test_camera_in_managed_memory),
         cmocka_unit_test(test_canny_in_registered_memory),
+        cmocka_unit_test(test_binary_in_pinned_memory),
         cmocka_unit_test(test_device_with_less_and_less_memory),
     };
 

@@ -78,41 +78,12 @@ static void test_a_binary_stream_is_limited_black_and_white(void **state)
     frame_unref(output);
 }
 
-// The GPU is none: whoever touched it would crash.
-static void test_what_the_gpu_has_no_kernel_for_is_computed_by_the_cpu(void **state)
-{
-    static const struct config_view views[] = {
-        {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SCHARR, .gain = 1.0},
-        {.view = CONFIG_VIEW_EDGES, .blur = 3, .gain = 1.0},
-        {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 40},
-        {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
-        struct frame *input = new_frame("GREY", 4, 1, 0), *output;
-        const struct view_setup setup = {.settings = &views[i],
-                                         .input = &input->layout,
-                                         .allocator = frame_allocator_host(),
-                                         .gpu = (struct gpu *)16};
-        struct view *view;
-
-        assert_int_equal(view_new(&setup, NULL, &view), 0);
-        assert_string_equal(view_backend(view), "CPU");
-        assert_int_equal(view_run(view, input, NULL, &output), 0);
-        view_free(view);
-        frame_unref(output);
-        frame_unref(input);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_operator_weighs_the_neighbours_of_a_dot),
         cmocka_unit_test(test_binary_is_white_from_the_threshold_on),
         cmocka_unit_test(test_a_binary_stream_is_limited_black_and_white),
-        cmocka_unit_test(test_what_the_gpu_has_no_kernel_for_is_computed_by_the_cpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
