@@ -51,6 +51,8 @@ enum config_morphology {
     CONFIG_MORPHOLOGY_OPEN,
     CONFIG_MORPHOLOGY_CLOSE,
 };
+// Where Canny's two thresholds come from.
+enum config_thresholds { CONFIG_THRESHOLDS_FIXED, CONFIG_THRESHOLDS_MEDIAN };
 enum config_codec { CONFIG_CODEC_H264 };
 // Which encoder element: auto walks nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc.
 enum config_encoder {
@@ -74,8 +76,9 @@ struct config_view {
     int threshold;
     enum config_morphology morphology; // what is done with white shapes, and how often
     int times;
-    int erode;        // how often a mask of motion loses its outermost pixels
-    double low, high; // canny: gradient strengths, swapped if low > high
+    enum config_thresholds thresholds; // canny: `low` and `high`, or by the median of each frame
+    int erode;                         // how often a mask of motion loses its outermost pixels
+    double low, high;                  // canny: gradient strengths, swapped if low > high
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;

@@ -43,6 +43,11 @@ static const char *const morphology_words[] = {
     [CONFIG_MORPHOLOGY_DILATE] = "dilate", [CONFIG_MORPHOLOGY_OPEN] = "open",
     [CONFIG_MORPHOLOGY_CLOSE] = "close",   NULL,
 };
+static const char *const thresholds_words[] = {
+    [CONFIG_THRESHOLDS_FIXED] = "fixed",
+    [CONFIG_THRESHOLDS_MEDIAN] = "median",
+    NULL,
+};
 static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
 static const char *const encoder_words[] = {
     [CONFIG_ENCODER_AUTO] = "auto",
@@ -96,6 +101,10 @@ static const struct schema_key view_keys[] = {
     {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
      .default_text = "1", .used_by = SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
+    {"thresholds", SCHEMA_WORD, VIEW_FIELD(thresholds), .words = thresholds_words,
+     .default_text = "fixed", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .help = "fixed are low and high; median takes, whatever they say, 0.67 and 1.33 times the "
+             "median of each frame's gray, rounded down."},
     {"low", SCHEMA_NUMBER, VIEW_FIELD(low), .unit = "gradient", .minimum = 0, .maximum = 32767,
      .default_text = "50", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "Thin edges with sqrt(gx^2 + gy^2) over this are drawn where they go on from a strong "

@@ -11,6 +11,7 @@
 #include "kernels/canny.h"
 
 #include "kernels/hysteresis.h"
+#include "kernels/levels.h"
 #include "kernels/stage.h"
 
 #include <errno.h>
@@ -25,7 +26,8 @@
 struct canny_work {
     uint32_t width, height;
     gray_row *gray; // makes gray rows; NULL: plane 0 is gray as it is
-    struct suppress_limits limits;
+    bool by_median;
+    struct suppress_limits limits; // by median: of the frame that is computed
     const struct suppress_make *make;
     struct hysteresis *hysteresis; // owned
     uint8_t *memory;               // owned; of the rows below
@@ -47,6 +49,31 @@ struct suppress_limits canny_limits(double low, double high)
 {
     return low < high ? (struct suppress_limits){limit_of(low), limit_of(high)}
                       : (struct suppress_limits){limit_of(high), limit_of(low)};
+}
+
+// The level of pixel number `index` of all in their order.
+static uint32_t level_at(const uint32_t histogram[256], uint64_t index)
+{
+    uint64_t pixels = histogram[0];
+    uint32_t level = 0;
+
+    while (pixels <= index) {
+        pixels += histogram[++level];
+    }
+    return level;
+}
+
+struct suppress_limits canny_limits_by_median(const uint32_t histogram[256])
+{
+    uint64_t pixels = 0;
+    uint32_t twice, high;
+
+    for (unsigned i = 0; i < 256; i++) {
+        pixels += histogram[i];
+    }
+    twice = level_at(histogram, (pixels - 1) / 2) + level_at(histogram, pixels / 2);
+    high = 133 * twice / 200;
+    return canny_limits(67 * twice / 200, high < 255 ? high : 255);
 }
 
 // Every row gets a slot that is large enough for a row of gradients.
@@ -94,6 +121,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     work->width = input->width;
     work->height = input->height;
     work->gray = input->format->luma_step == 1 ? NULL : gray_row_for(input->format);
+    work->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
     work->limits = canny_limits(setup->options->low, setup->options->high);
     work->make = suppress_make_best();
     make_pixels(work, limited ? 16 : 0, limited ? 235 : 255);
@@ -148,6 +176,18 @@ static void add_candidates(const struct canny_work *work, uint32_t y)
     hysteresis_add_row(work->hysteresis, y);
 }
 
+// Gray that has to be made is made twice: here, and row by row where it is used.
+static void measure_median(struct canny_work *work, const struct frame *input)
+{
+    struct levels levels = {0};
+
+    for (uint32_t y = 0; y < work->height; y++) {
+        make_gray(work, input, y);
+        levels_add_row(&levels, gray_at(work, input, y), work->width);
+    }
+    work->limits = canny_limits_by_median(levels_sum(&levels));
+}
+
 static void find_edges(const struct canny_work *work, const struct frame *input)
 {
     make_gray(work, input, 0);
@@ -193,8 +233,11 @@ static void write_row(const struct canny_work *work, const uint64_t *edges, uint
 static void run_frame(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end)
 {
-    const struct canny_work *work = stage->canny.work;
+    struct canny_work *work = stage->canny.work;
 
+    if (work->by_median) {
+        measure_median(work, input);
+    }
     find_edges(work, input);
     for (uint32_t y = first; y < end; y++) {
         write_row(work, hysteresis_edges(work->hysteresis, y),

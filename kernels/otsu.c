@@ -1,5 +1,6 @@
 #include "kernels/otsu.h"
 
+#include "kernels/levels.h"
 #include "kernels/rows.h"
 
 #include <errno.h>
@@ -7,9 +8,6 @@
 #include <string.h>
 
 #define CACHE_LINE 64
-// Neighbours are often alike, and a counter cannot be added to before it was written: every one of
-// four neighbours has its own.
-#define TABLES 4
 
 struct otsu {
     struct rows *rows; // owned
@@ -55,20 +53,6 @@ void otsu_free(struct otsu *otsu)
     }
 }
 
-static void count_row(const uint8_t *row, uint32_t width, uint32_t (*tables)[256])
-{
-    uint32_t x = 0;
-
-    for (; x + TABLES <= width; x += TABLES) {
-        for (unsigned i = 0; i < TABLES; i++) {
-            tables[i][row[x + i]]++;
-        }
-    }
-    for (; x < width; x++) {
-        tables[0][row[x]]++;
-    }
-}
-
 uint8_t otsu_level(const uint32_t histogram[256])
 {
     double scale, mean = 0, below_mean = 0, below = 0, largest = 0;
@@ -105,18 +89,13 @@ uint8_t otsu_level(const uint32_t histogram[256])
 uint8_t otsu_run(struct otsu *otsu, const uint8_t *input, size_t input_stride,
                  const uint8_t **ret_picture, size_t *ret_stride)
 {
-    uint32_t tables[TABLES][256] = {{0}};
+    struct levels levels = {0};
 
     rows_run(otsu->rows, input, input_stride, otsu->picture, otsu->stride, 0, otsu->height);
     for (uint32_t y = 0; y < otsu->height; y++) {
-        count_row(otsu->picture + y * otsu->stride, otsu->width, tables);
-    }
-    for (unsigned i = 0; i < 256; i++) {
-        for (unsigned k = 1; k < TABLES; k++) {
-            tables[0][i] += tables[k][i];
-        }
+        levels_add_row(&levels, otsu->picture + y * otsu->stride, otsu->width);
     }
     *ret_picture = otsu->picture;
     *ret_stride = otsu->stride;
-    return otsu_level(tables[0]);
+    return otsu_level(levels_sum(&levels));
 }

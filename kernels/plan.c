@@ -28,8 +28,11 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
         options->times = settings->view == CONFIG_VIEW_MOTION ? settings->erode : settings->times;
         break;
     case STAGE_CANNY:
-        options->low = settings->low;
-        options->high = settings->high;
+        options->thresholds = settings->thresholds;
+        if (settings->thresholds == CONFIG_THRESHOLDS_FIXED) {
+            options->low = settings->low;
+            options->high = settings->high;
+        }
         break;
     default:
         break;

@@ -46,9 +46,10 @@ struct stage_options {
     int blur; // 3 or 5
     enum config_norm norm;
     double gain;
-    int threshold;    // or CONFIG_THRESHOLD_OTSU
-    int times;        // of erosion and dilation
-    double low, high; // canny
+    int threshold;                     // or CONFIG_THRESHOLD_OTSU
+    int times;                         // of erosion and dilation
+    enum config_thresholds thresholds; // canny
+    double low, high;                  // canny with fixed ones
 };
 
 // What a stage is made for.

@@ -32,6 +32,12 @@ def canny(gray, low, high):
     return cv2.Canny(gray, low, high, apertureSize=3, L2gradient=True)
 
 
+def canny_by_median(gray):
+    """auto_canny() with sigma = 0.33, but exact: numbers with halves, hundredths rounded down."""
+    twice = int(2 * np.median(gray))
+    return canny(gray, 67 * twice // 200, min(255, 133 * twice // 200))
+
+
 OPERATORS = ["sobel", "sobel5", "scharr", "prewitt"]
 
 
