@@ -35,6 +35,7 @@ enum config_view_kind {
     CONFIG_VIEW_BINARY,
     CONFIG_VIEW_CANNY,
     CONFIG_VIEW_MOTION,
+    CONFIG_VIEW_OVERLAY,
 };
 enum config_operator {
     CONFIG_OPERATOR_SOBEL,
@@ -72,8 +73,10 @@ struct config_view {
     int blur; // 0, 3 or 5: the side of the square that smooths first
     enum config_norm norm;
     double gain; // factor on the magnitude before rounding
-    // 1..255 gray levels, of edges (binary) or of a difference (motion), or CONFIG_THRESHOLD_OTSU
+    // 1..255 gray levels, of edges (binary, overlay) or of a difference (motion), or
+    // CONFIG_THRESHOLD_OTSU
     int threshold;
+    char *colour;                      // of an overlay's edges: "#rrggbb"
     enum config_morphology morphology; // what is done with white shapes, and how often
     int times;
     enum config_thresholds thresholds; // canny: `low` and `high`, or by the median of each frame
@@ -197,6 +200,10 @@ int config_view_set(struct config_view *view, const char *key, const char *value
 // A view with every default, named `kind` ("edges"). -EINVAL with the allowed kinds in `error`.
 int config_view_new(const char *kind, struct error *error, struct config_view **ret_view);
 void config_view_free(struct config_view *view);
+
+// Red, green and blue of a colour as a view has it, "#rrggbb" in hexadecimal digits. -EINVAL, and
+// black, if it is not one.
+int config_colour_parse(const char *colour, uint8_t ret_rgb[3]);
 
 // The word for an enum value in the file ("sobel"), for messages and status.
 const char *config_backend_name(enum config_backend backend);

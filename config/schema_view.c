@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define NAME_LENGTH_MAX 32
@@ -20,14 +21,35 @@ const struct schema_rule schema_name_rule = {
     "1 to 32 of the characters A-Z a-z 0-9 _ -",
 };
 
+int config_colour_parse(const char *colour, uint8_t ret_rgb[3])
+{
+    bool valid = strlen(colour) == 7 && colour[0] == '#' &&
+                 strspn(colour + 1, "0123456789abcdefABCDEF") == 6;
+    unsigned long bits = valid ? strtoul(colour + 1, NULL, 16) : 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        ret_rgb[i] = (uint8_t)(bits >> (16 - 8 * i));
+    }
+    return valid ? 0 : -EINVAL;
+}
+
+static bool accepts_colour(const char *string)
+{
+    uint8_t rgb[3];
+
+    return config_colour_parse(string, rgb) == 0;
+}
+
+static const struct schema_rule colour_rule = {
+    accepts_colour,
+    "\"#rrggbb\", red, green and blue in two hexadecimal digits each",
+};
+
 static const char *const view_words[] = {
-    [CONFIG_VIEW_CAMERA] = "camera",
-    [CONFIG_VIEW_GRAY] = "gray",
-    [CONFIG_VIEW_EDGES] = "edges",
-    [CONFIG_VIEW_BINARY] = "binary",
-    [CONFIG_VIEW_CANNY] = "canny",
-    [CONFIG_VIEW_MOTION] = "motion",
-    NULL,
+    [CONFIG_VIEW_CAMERA] = "camera",   [CONFIG_VIEW_GRAY] = "gray",
+    [CONFIG_VIEW_EDGES] = "edges",     [CONFIG_VIEW_BINARY] = "binary",
+    [CONFIG_VIEW_CANNY] = "canny",     [CONFIG_VIEW_MOTION] = "motion",
+    [CONFIG_VIEW_OVERLAY] = "overlay", NULL,
 };
 static const char *const operator_words[] = {
     [CONFIG_OPERATOR_SOBEL] = "sobel",
@@ -58,7 +80,8 @@ static const char *const encoder_words[] = {
     NULL,
 };
 
-#define WITH_GRADIENT (SCHEMA_BIT(CONFIG_VIEW_EDGES) | SCHEMA_BIT(CONFIG_VIEW_BINARY))
+#define WITH_THRESHOLD (SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY))
+#define WITH_GRADIENT (SCHEMA_BIT(CONFIG_VIEW_EDGES) | WITH_THRESHOLD)
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
     {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &schema_name_rule,
@@ -66,8 +89,8 @@ static const struct schema_key view_keys[] = {
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
      .help = "What viewers see: the camera's picture, its luma, the strength of its edges, the "
-             "strong edges in white, thin edges as Canny's detector finds them, or the picture "
-             "with what moves in red."},
+             "strong edges in white, thin edges as Canny's detector finds them, the picture with "
+             "what moves in red, or with its strong edges in a colour."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
@@ -86,10 +109,14 @@ static const struct schema_key view_keys[] = {
     {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
      .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
      .default_note = "25 with view = \"motion\", else 80",
-     .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_MOTION),
-     .help = "Edges at least as strong become white, everything else black; gray that differs by "
+     .used_by = WITH_THRESHOLD | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .help = "Edges at least as strong become white, everything else black; or they are drawn in "
+             "the overlay's colour; gray that differs by "
              "more from the frame before has moved. otsu finds the threshold that parts each "
              "frame best, by Otsu's method; it parts noise, too, where nothing moves."},
+    {"colour", SCHEMA_STRING, VIEW_FIELD(colour), .rule = &colour_rule, .default_text = "#00ff00",
+     .used_by = SCHEMA_BIT(CONFIG_VIEW_OVERLAY),
+     .help = "What edges are drawn in, as the web writes colours: red, green and blue."},
     {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
      .default_text = "none", .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY),
      .help = "What becomes of white shapes: erode takes the pixels at their rim, dilate adds one "

@@ -27,6 +27,9 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
     case STAGE_DILATE:
         options->times = settings->view == CONFIG_VIEW_MOTION ? settings->erode : settings->times;
         break;
+    case STAGE_OVERLAY:
+        config_colour_parse(settings->colour, options->colour);
+        break;
     case STAGE_CANNY:
         options->thresholds = settings->thresholds;
         if (settings->thresholds == CONFIG_THRESHOLDS_FIXED) {
@@ -129,6 +132,15 @@ static void plan_binary(struct planning *planning)
     add_morphology(planning, planning->settings->morphology);
 }
 
+static void plan_overlay(struct planning *planning)
+{
+    add_gradient(planning);
+    add(planning, STAGE_THRESHOLD);
+    add(planning, STAGE_OVERLAY);
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+    planning->plan.computed = false;
+}
+
 static void plan_canny(struct planning *planning)
 {
     planning->plan.format = planning->exact ? "GREY" : "NV12";
@@ -155,9 +167,10 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
                       enum view_output output)
 {
     static void (*const makers[])(struct planning *) = {
-        [CONFIG_VIEW_CAMERA] = plan_camera, [CONFIG_VIEW_GRAY] = plan_gray,
-        [CONFIG_VIEW_EDGES] = add_gradient, [CONFIG_VIEW_BINARY] = plan_binary,
-        [CONFIG_VIEW_CANNY] = plan_canny,   [CONFIG_VIEW_MOTION] = plan_motion,
+        [CONFIG_VIEW_CAMERA] = plan_camera,   [CONFIG_VIEW_GRAY] = plan_gray,
+        [CONFIG_VIEW_EDGES] = add_gradient,   [CONFIG_VIEW_BINARY] = plan_binary,
+        [CONFIG_VIEW_CANNY] = plan_canny,     [CONFIG_VIEW_MOTION] = plan_motion,
+        [CONFIG_VIEW_OVERLAY] = plan_overlay,
     };
     struct planning planning = {
         .settings = settings, .input = input, .exact = output == VIEW_OUTPUT_EXACT};

@@ -18,6 +18,7 @@
 #include "kernels/gray.h"
 #include "kernels/mark.h"
 #include "kernels/morphology.h"
+#include "kernels/overlay.h"
 #include "kernels/threshold.h"
 
 #define STAGE_RADIUS_MAX 8
@@ -34,6 +35,7 @@ enum stage_kind {
     STAGE_ERODE,      // smaller bright shapes
     STAGE_DILATE,     // larger bright shapes
     STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
+    STAGE_OVERLAY,    // a mask's rows to those of the camera's picture with the mask in a colour
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
     STAGE_CANNY,      // frame stage: any format to thin edges, in the range of the output
     STAGE_KIND_COUNT,
@@ -48,6 +50,7 @@ struct stage_options {
     double gain;
     int threshold;                     // or CONFIG_THRESHOLD_OTSU
     int times;                         // of erosion and dilation
+    uint8_t colour[3];                 // of an overlay: red, green, blue
     enum config_thresholds thresholds; // canny
     double low, high;                  // canny with fixed ones
 };
@@ -93,6 +96,7 @@ struct stage {
         struct convert convert;
         struct difference difference;
         struct mark mark;
+        struct overlay overlay;
         struct morphology morphology;
         struct canny canny;
     };

@@ -124,7 +124,8 @@ static int work_init_view(struct work *work, const struct bench_request *request
     return make_frame(request->input, error, &work->input);
 }
 
-// None of motion, whose stages are of one frame after the other. Canny's makes its own gray.
+// None of motion, whose stages are of one frame after the other. Canny's makes its own gray. A last
+// stage that paints on the camera's picture cannot do without it.
 static size_t list_stages(const struct bench_request *request, struct plan_step *ret_steps)
 {
     const struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
@@ -138,7 +139,7 @@ static size_t list_stages(const struct bench_request *request, struct plan_step 
         return 0;
     }
     memcpy(ret_steps, plan.steps, plan.count * sizeof plan.steps[0]);
-    return plan.count;
+    return plan.count - (plan_find(&plan, STAGE_OVERLAY) >= 0);
 }
 
 static void add_rows(const struct bench_request *request, const struct work *works,

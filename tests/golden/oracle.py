@@ -94,3 +94,12 @@ def motion(previous, bgr, threshold, erode):
     out = bgr.copy() if bgr.ndim == 3 else cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR)
     out[:, :, 2] = np.maximum(out[:, :, 2], mask)
     return out
+
+
+def overlay(bgr, threshold, colour, **options):
+    """BGR or gray; the picture with its strong edges in `colour`, (R, G, B), as BGR."""
+    is_gray = bgr.ndim == 2
+    strong = binary(edges(bgr if is_gray else gray(bgr), **options), threshold) > 0
+    out = cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR) if is_gray else bgr.copy()
+    out[strong] = colour[::-1]
+    return out

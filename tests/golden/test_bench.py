@@ -21,16 +21,17 @@ def edgectl(*words, cwd=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=no_gpu)
 
 
-# The stages of each view, then the view: edges, gray, camera, binary, canny, motion.
+# The stages of each view, then the view: edges, gray, camera, binary, canny, motion, overlay.
 BINARY = ["gradient", "threshold", "compose", "binary"]
 LAST = ["canny", "canny", "motion"]
+OVERLAY = ["gradient", "threshold", "overlay"]
 STAGES = [
-    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST]),
-    ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST]),
+    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST, *OVERLAY]),
+    ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST, *OVERLAY]),
     ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera",
-              "gray", *BINARY, *LAST]),
+              "gray", *BINARY, *LAST, "gray", *OVERLAY]),
     ("RGB3", ["gray", "gradient", "compose", "edges", "gray", "compose", "gray", "convert",
-              "camera", "gray", *BINARY, *LAST]),
+              "camera", "gray", *BINARY, *LAST, "gray", *OVERLAY]),
 ]
 
 

@@ -47,7 +47,8 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"radius", "2",
          "radius: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
-         "morphology, times, erode, low, high, codec, encoder, bitrate_kbps, keyframe_s"},
+         "colour, morphology, times, erode, thresholds, low, high, codec, encoder, bitrate_kbps, "
+         "keyframe_s"},
     };
     struct config_view *view = NULL;
     struct error error = {0};
@@ -95,6 +96,28 @@ static void test_a_threshold_is_good_for_its_view(void **state)
     config_view_free(view);
 }
 
+static void test_a_colour_is_read_as_the_web_writes_it(void **state)
+{
+    static const char *const wrong[] = {"green", "", "#00ff0", "#00ff000", "#00ff0g", "000ff00"};
+    static const uint8_t expected[] = {0x12, 0xab, 0xff};
+    struct config_view *view = NULL;
+    struct error error = {0};
+    uint8_t rgb[3];
+
+    (void)state;
+    assert_int_equal(config_view_new("overlay", NULL, &view), 0);
+    assert_string_equal(view->colour, "#00ff00");
+    assert_int_equal(view->threshold, 80);
+    assert_int_equal(config_view_set(view, "colour", "#12aBFf", NULL), 0);
+    assert_int_equal(config_colour_parse(view->colour, rgb), 0);
+    assert_memory_equal(rgb, expected, 3);
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_int_equal(config_view_set(view, "colour", wrong[i], &error), -EINVAL);
+        assert_non_null(strstr(error.text, "allowed: \"#rrggbb\", red, green and blue"));
+    }
+    config_view_free(view);
+}
+
 static void test_gain_is_refused_for_a_gray_view(void **state)
 {
     struct config_view *view = NULL;
@@ -104,7 +127,8 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     assert_int_equal(config_view_new("gray", &error, &view), 0);
     assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
     assert_string_equal(error.text,
-                        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\"");
+                        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\", "
+                        "\"overlay\"");
     config_view_free(view);
 }
 
@@ -135,7 +159,8 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
     assert_null(view);
     assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
-                                    "\"edges\", \"binary\", \"canny\", \"motion\"");
+                                    "\"edges\", \"binary\", \"canny\", \"motion\", "
+                                    "\"overlay\"");
 }
 
 int main(void)
@@ -144,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_view_keys_are_set_from_text),
         cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
         cmocka_unit_test(test_a_threshold_is_good_for_its_view),
+        cmocka_unit_test(test_a_colour_is_read_as_the_web_writes_it),
         cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
         cmocka_unit_test(test_thresholds_of_a_canny_view_may_be_fractions_in_any_order),
         cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),
