@@ -25,4 +25,5 @@ struct convert_cuda {
     X(bgr3, nv12)                                                                                  \
     X(xr24, nv12)                                                                                  \
     X(bgr3, rgb3)                                                                                  \
-    X(xr24, rgb3)
+    X(xr24, rgb3)                                                                                  \
+    X(grey, rgb3)

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#define PLANE_ALIGN 128
-
 // What the stage from step `at` of a plan on is made for.
 static struct gpu_stage_setup setup_at(const struct plan *plan, unsigned at,
                                        const struct frame_layout *camera)
@@ -31,17 +29,6 @@ bool gpu_pipeline_supports(const struct plan *plan, const struct frame_layout *c
     return true;
 }
 
-static int make_plane(struct gpu_pipeline *pipeline, struct gpu_plane *plane,
-                      const struct frame_layout *camera, struct error *error)
-{
-    const struct cuda_driver *driver = gpu_driver(pipeline->gpu);
-
-    plane->stride = (camera->width + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
-    return cuda_driver_check(
-        driver, driver->mem_alloc(&plane->address, (size_t)plane->stride * camera->height),
-        "allocating a plane", error);
-}
-
 int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const struct plan *plan,
                       const struct frame_layout *camera, bool mapped, struct error *error)
 {
@@ -63,7 +50,8 @@ int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const stru
         setup.mapped = mapped && (setup.first || setup.last);
         r = gpu_stage_init(&pipeline->stages[pipeline->count], ops, &setup, error);
         if (r == 0 && !setup.last) {
-            r = make_plane(pipeline, &pipeline->planes[pipeline->count], camera, error);
+            r = gpu_plane_init(&pipeline->planes[pipeline->count], gpu, camera->width,
+                               camera->height, error);
         }
         pipeline->count++;
     }
@@ -75,9 +63,7 @@ void gpu_pipeline_finish(struct gpu_pipeline *pipeline)
     gpu_chain_free(pipeline->chain);
     for (unsigned i = 0; i < pipeline->count; i++) {
         gpu_stage_finish(&pipeline->stages[i]);
-        if (pipeline->planes[i].address && !gpu_is_lost(pipeline->gpu)) {
-            gpu_driver(pipeline->gpu)->mem_free(pipeline->planes[i].address);
-        }
+        gpu_plane_finish(&pipeline->planes[i], pipeline->gpu);
     }
     *pipeline = (struct gpu_pipeline){0};
 }

@@ -6,11 +6,6 @@
 
 #include "kernels/gpu_stage.h"
 
-struct gpu_plane {
-    uint64_t address; // owned device memory; 0: none
-    uint32_t stride;
-};
-
 struct gpu_pipeline {
     struct gpu *gpu; // not owned
     struct gpu_stage stages[PLAN_STEPS_MAX];

@@ -3,12 +3,14 @@
 #include <assert.h>
 #include <string.h>
 
-extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops;
+#define PLANE_ALIGN 128
+
+extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops, motion_gpu_ops,
+    difference_gpu_ops, mark_gpu_ops;
 
 static const struct gpu_stage_ops *const table[] = {
-    &gradient_gpu_ops,
-    &gray_gpu_ops,
-    &convert_gpu_ops,
+    &gradient_gpu_ops, &gray_gpu_ops,       &convert_gpu_ops,
+    &motion_gpu_ops,   &difference_gpu_ops, &mark_gpu_ops,
 };
 
 const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, unsigned *ret_count)
@@ -86,6 +88,25 @@ const char *gpu_stage_layout(const struct gpu_stage_setup *setup)
         }
     }
     return "planar";
+}
+
+int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,
+                   struct error *error)
+{
+    const struct cuda_driver *driver = gpu_driver(gpu);
+
+    plane->stride = (width + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
+    return cuda_driver_check(driver,
+                             driver->mem_alloc(&plane->address, (size_t)plane->stride * height),
+                             "allocating a plane", error);
+}
+
+void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu)
+{
+    if (plane->address && !gpu_is_lost(gpu)) {
+        gpu_driver(gpu)->mem_free(plane->address);
+    }
+    *plane = (struct gpu_plane){0};
 }
 
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address)

@@ -18,6 +18,12 @@ struct gpu_picture {
     uint32_t width, height; // pixels, at least 1
 };
 
+// Device memory for 8 bit pixels.
+struct gpu_plane {
+    uint64_t address; // owned; 0: none
+    uint32_t stride;  // bytes, a multiple of 128
+};
+
 struct gpu_stage;
 
 // What a stage is made for.
@@ -81,6 +87,12 @@ unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind ki
 const char *gpu_stage_layout(const struct gpu_stage_setup *setup);
 // For stages. Whether the steps end in limited range.
 bool gpu_stage_limited(const struct gpu_stage_setup *setup);
+
+// Rows of `width` bytes in device memory, not cleared. What CUDA says.
+int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,
+                   struct error *error);
+// Takes zeroed ones. No kernel uses it any more, or the GPU is lost.
+void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu);
 
 // Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);

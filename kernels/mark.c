@@ -45,17 +45,9 @@ static void mark_rgb(const struct mark *mark, const uint8_t *mask, uint32_t y, v
     }
 }
 
-// YUV to green and blue, and those with a red of 255 to YUV: factors in 20 bits.
-struct mark_space {
-    int32_t black, luma, u_green, v_green, u_blue;
-    struct {
-        int32_t constant, green, blue;
-    } y, u, v;
-};
-
 #define HALF (1 << 19)
 
-static const struct mark_space limited = {
+const struct mark_space mark_space_limited = {
     16,
     1220542,
     -409993,
@@ -65,7 +57,7 @@ static const struct mark_space limited = {
     .u = {-155188 * 255 + (128 << 20) + HALF, -305135, 460324},
     .v = {460324 * 255 + (128 << 20) + HALF, -385875, -74448},
 };
-static const struct mark_space full = {
+const struct mark_space mark_space_full = {
     0,
     1048576,
     -360853,
@@ -171,7 +163,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     struct mark *mark = &stage->mark;
     const struct frame_layout *input = setup->input;
 
-    mark->space = input->range == FRAME_RANGE_FULL ? &full : &limited;
+    mark->space = input->range == FRAME_RANGE_FULL ? &mark_space_full : &mark_space_limited;
     mark->rows = setup->output->luma_step == 0   ? mark_rgb3
                  : input->format->luma_step == 0 ? mark_rgb
                                                  : mark_yuv;

@@ -23,7 +23,16 @@
 #include "capture/frame.h"
 
 struct mark;
-struct mark_space;
+
+// YUV to green and blue, and those with a red of 255 to YUV: factors in 20 bits.
+struct mark_space {
+    int32_t black, luma, u_green, v_green, u_blue;
+    struct {
+        int32_t constant, green, blue;
+    } y, u, v;
+};
+
+extern const struct mark_space mark_space_limited, mark_space_full;
 
 // Row `y` of the output frame, from the input frame and the mask's row.
 typedef void mark_rows(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch);

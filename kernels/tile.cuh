@@ -102,6 +102,12 @@ __device__ __forceinline__ void store_words(uint8_t *__restrict__ to, const uint
     }
 }
 
+// A bit for each byte of a word, the first lowest; bytes are 0 or 255.
+__device__ __forceinline__ uint32_t bits_of(uint32_t bytes)
+{
+    return (bytes & 0x01010101) * 0x01020408 >> 24;
+}
+
 // Four pixels of 0..255 from their lanes, as they are or as 16 + (219 m + 127) / 255, for which
 // compose.c has the form without a division.
 template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t even, uint32_t odd)

@@ -25,7 +25,8 @@ struct kernel_kind {
     int (*run)(const struct launch *launch);
 };
 
-extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert;
+extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_difference,
+    kernel_mark, kernel_motion;
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);

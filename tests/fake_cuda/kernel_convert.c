@@ -1,11 +1,13 @@
-// convert.cu: the CPU's stage, on frames whose planes lie where the device has them.
+// convert.cu and motion.cu: the CPU's stage, on frames whose planes lie where the device has them.
 #include "kernels/convert_cuda.h"
+#include "kernels/motion_cuda.h"
 
 #include "kernels/stage.h"
 #include "tests/fake_cuda/kernel.h"
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // A format by its name in lower case, up to '_' or the end.
@@ -45,17 +47,17 @@ static bool place(const struct launch *launch, const struct pixel_format *format
     return legal;
 }
 
-static int run(const struct launch *launch)
+static int convert(const struct launch *launch, const struct pixel_format *from,
+                   const struct pixel_format *to)
 {
     const struct convert_cuda *p = (const void *)launch->parameters;
-    const char *from = strchr(launch->name, '_') + 1, *to = strchr(from, '_') + 1;
     struct frame input, output;
-    struct stage_setup setup = {.input = &input.layout, .output = format_of(to)};
+    struct stage_setup setup = {.input = &input.layout, .output = to};
     struct stage stage;
     struct error error;
 
-    if (!place(launch, format_of(from), p->input, p->input_stride, &input) ||
-        !place(launch, setup.output, p->output, p->output_stride, &output)) {
+    if (!place(launch, from, p->input, p->input_stride, &input) ||
+        !place(launch, to, p->output, p->output_stride, &output)) {
         return RESULT_ILLEGAL_ADDRESS;
     }
     if (!kernel_covers(launch, TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS, p->width, p->height)) {
@@ -70,7 +72,56 @@ static int run(const struct launch *launch)
     return 0;
 }
 
+static int run(const struct launch *launch)
+{
+    const char *from = strchr(launch->name, '_') + 1, *to = strchr(from, '_') + 1;
+
+    return convert(launch, format_of(from), format_of(to));
+}
+
 #define NAME(from, to) "convert_" #from "_" #to,
 static const char *const names[] = {CONVERT_CUDA_KERNELS(NAME) NULL};
 
 const struct kernel_kind kernel_convert = {names, {sizeof(struct convert_cuda)}, run};
+
+static void compare_row(const struct motion_cuda *p, const uint8_t *gray, const uint8_t *previous,
+                        uint8_t *bits)
+{
+    for (uint32_t x = 0; x < p->picture.width; x++) {
+        bool moved = previous && (uint32_t)abs(gray[x] - previous[x]) > p->threshold;
+
+        bits[x / 8] = x % 8 == 0 ? 0xff : bits[x / 8];
+        bits[x / 8] = (uint8_t)(bits[x / 8] & ~(!moved << x % 8));
+    }
+}
+
+static int run_motion(const struct launch *launch)
+{
+    const struct motion_cuda *p = (const void *)launch->parameters;
+    const struct pixel_format *format = format_of(strchr(launch->name, '_') + 1);
+    uint32_t width = p->picture.width, height = p->picture.height;
+    uint8_t *current = kernel_touch_rows(launch, p->current, p->plane_stride, width, height);
+    uint8_t *bits = kernel_touch_rows(launch, p->output, p->output_stride, (width + 7) / 8, height);
+    const uint8_t *previous =
+        p->previous ? kernel_touch_rows(launch, p->previous, p->plane_stride, width, height) : NULL;
+    struct frame input;
+    int r = convert(launch, format, pixel_format_by_name("NV12"));
+
+    if (r != 0 || !current || !bits || (p->previous && !previous) ||
+        !place(launch, format, p->picture.input, p->picture.input_stride, &input)) {
+        return RESULT_ILLEGAL_ADDRESS;
+    }
+    for (size_t y = 0; y < height; y++) {
+        uint8_t *gray = current + y * p->plane_stride;
+
+        gray_row_for(format)(frame_plane(&input, 0) + y * p->picture.input_stride[0], width, gray);
+        compare_row(p, gray, previous ? previous + y * p->plane_stride : NULL,
+                    bits + y * p->output_stride);
+    }
+    return 0;
+}
+
+#define MOTION_NAME(format) "motion_" #format,
+static const char *const motion_names[] = {MOTION_CUDA_KERNELS(MOTION_NAME) NULL};
+
+const struct kernel_kind kernel_motion = {motion_names, {sizeof(struct motion_cuda)}, run_motion};

@@ -170,6 +170,38 @@ static int measure_view(struct bench *bench, enum config_view_kind kind, const c
     return r;
 }
 
+// Two frames' gray is read and written beside the pictures. `threshold` 255: nothing moves; 1: all
+// of the noise does.
+static int measure_motion(struct bench *bench, const char *from, int threshold, uint32_t width,
+                          uint32_t height)
+{
+    const struct config_view settings = {
+        .view = CONFIG_VIEW_MOTION, .threshold = threshold, .erode = 1};
+    const struct plan plan = plan_make(&settings, pixel_format_by_name(from), VIEW_OUTPUT_STREAM);
+    struct gpu_pipeline pipeline;
+    struct job job = {.pipeline = &pipeline};
+    int r;
+
+    frame_layout_init(&job.input, pixel_format_by_name(from), width, height, 1);
+    frame_layout_init(&job.output, pixel_format_by_name(plan.format), width, height, 1);
+    job.bytes = bytes_moved(&job, true) + 2 * (size_t)width * height;
+    snprintf(job.name, sizeof job.name, "%s motion, %s moves", from,
+             threshold == 255 ? "nothing" : "all");
+    r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
+    r = r < 0 ? r : run_and_print(bench, &job);
+    gpu_pipeline_finish(&pipeline);
+    return r;
+}
+
+static int measure_motions(struct bench *bench, uint32_t width, uint32_t height)
+{
+    int r = measure_motion(bench, "NV12", 255, width, height);
+
+    r = r < 0 ? r : measure_motion(bench, "NV12", 1, width, height);
+    r = r < 0 ? r : measure_motion(bench, "YUYV", 255, width, height);
+    return r < 0 ? r : measure_motion(bench, "RGB3", 255, width, height);
+}
+
 static int measure_npp(struct bench *bench, uint32_t width, uint32_t height)
 {
     struct job job = {.name = "NPP gradient l2 + convert", .npp = true};
@@ -204,7 +236,7 @@ static int measure_views(struct bench *bench, uint32_t width, uint32_t height)
             r = measure_npp(bench, width, height);
         }
     }
-    return r;
+    return r < 0 ? r : measure_motions(bench, width, height);
 }
 
 static int measure_blocks(struct bench *bench, uint32_t width, uint32_t height)

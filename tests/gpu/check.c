@@ -42,9 +42,10 @@ const struct frame_allocator *check_allocator(const struct check *check, size_t 
 void check_count(struct check *check, bool same, const struct check_case *what,
                  const struct frame_layout *input, const char *detail)
 {
-    static const char *const names[] = {[CONFIG_VIEW_CAMERA] = "camera",
-                                        [CONFIG_VIEW_GRAY] = "gray",
-                                        [CONFIG_VIEW_EDGES] = "edges"};
+    static const char *const names[] = {
+        [CONFIG_VIEW_CAMERA] = "camera", [CONFIG_VIEW_GRAY] = "gray",
+        [CONFIG_VIEW_EDGES] = "edges",   [CONFIG_VIEW_BINARY] = "binary",
+        [CONFIG_VIEW_CANNY] = "canny",   [CONFIG_VIEW_MOTION] = "motion"};
 
     check->compared++;
     check->different += !same;
