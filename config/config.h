@@ -36,6 +36,7 @@ enum config_view_kind {
     CONFIG_VIEW_CANNY,
     CONFIG_VIEW_MOTION,
     CONFIG_VIEW_OVERLAY,
+    CONFIG_VIEW_DIRECTION,
 };
 enum config_operator {
     CONFIG_OPERATOR_SOBEL,

@@ -46,10 +46,15 @@ static const struct schema_rule colour_rule = {
 };
 
 static const char *const view_words[] = {
-    [CONFIG_VIEW_CAMERA] = "camera",   [CONFIG_VIEW_GRAY] = "gray",
-    [CONFIG_VIEW_EDGES] = "edges",     [CONFIG_VIEW_BINARY] = "binary",
-    [CONFIG_VIEW_CANNY] = "canny",     [CONFIG_VIEW_MOTION] = "motion",
-    [CONFIG_VIEW_OVERLAY] = "overlay", NULL,
+    [CONFIG_VIEW_CAMERA] = "camera",
+    [CONFIG_VIEW_GRAY] = "gray",
+    [CONFIG_VIEW_EDGES] = "edges",
+    [CONFIG_VIEW_BINARY] = "binary",
+    [CONFIG_VIEW_CANNY] = "canny",
+    [CONFIG_VIEW_MOTION] = "motion",
+    [CONFIG_VIEW_OVERLAY] = "overlay",
+    [CONFIG_VIEW_DIRECTION] = "direction",
+    NULL,
 };
 static const char *const operator_words[] = {
     [CONFIG_OPERATOR_SOBEL] = "sobel",
@@ -81,7 +86,8 @@ static const char *const encoder_words[] = {
 };
 
 #define WITH_THRESHOLD (SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY))
-#define WITH_GRADIENT (SCHEMA_BIT(CONFIG_VIEW_EDGES) | WITH_THRESHOLD)
+#define WITH_GRADIENT                                                                              \
+    (SCHEMA_BIT(CONFIG_VIEW_EDGES) | SCHEMA_BIT(CONFIG_VIEW_DIRECTION) | WITH_THRESHOLD)
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
     {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &schema_name_rule,
@@ -90,7 +96,8 @@ static const struct schema_key view_keys[] = {
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
      .help = "What viewers see: the camera's picture, its luma, the strength of its edges, the "
              "strong edges in white, thin edges as Canny's detector finds them, the picture with "
-             "what moves in red, or with its strong edges in a colour."},
+             "what moves in red, with its strong edges in a colour, or the direction in which gray "
+             "gets brighter as a hue."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =

@@ -17,7 +17,7 @@ static size_t row_elements(uint32_t width)
     return LEFT + (((size_t)width + 63) & ~(size_t)63) + MAGNITUDE_PADDING;
 }
 
-static size_t scratch_bytes(uint32_t width)
+size_t gradient_scratch_bytes(uint32_t width)
 {
     return row_elements(width) * (sizeof(uint32_t) + 2 * sizeof(int16_t) + 1);
 }
@@ -101,16 +101,15 @@ static void settle(const struct magnitude_guess *guess, const uint32_t *threshol
     }
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+struct magnitude_columns gradient_measure(const struct gradient *gradient,
+                                          const uint8_t *const *rows, uint32_t width, void *scratch,
+                                          uint8_t *output)
 {
-    const struct gradient *gradient = &stage->gradient;
     size_t elements = row_elements(width);
     uint32_t *squares = scratch;
     int16_t *sums = (int16_t *)(squares + elements) + LEFT, *differences = sums + elements;
     struct magnitude_guess guess = {squares, output, (uint8_t *)(differences - LEFT + elements)};
 
-    (void)y;
     gradient->columns(rows, width, sums, differences);
     replicate_border(sums, width);
     replicate_border(differences, width);
@@ -122,6 +121,14 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
         gradient->scale_l2(sums, differences, width, (float)gradient->gain, guess);
         settle(&guess, gradient->thresholds, width);
     }
+    return (struct magnitude_columns){sums, differences};
+}
+
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)y;
+    gradient_measure(&stage->gradient, rows, width, scratch, output);
 }
 
 uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n)
@@ -156,13 +163,13 @@ void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresh
     }
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+unsigned gradient_radius(enum config_operator operator)
 {
-    const struct stage_options *options = setup->options;
-    struct gradient *gradient = &stage->gradient;
+    return operators[operator].radius;
+}
 
-    (void)error;
-    stage->radius = operators[options->operator].radius;
+void gradient_set(struct gradient *gradient, const struct stage_options *options)
+{
     gradient->columns = operators[options->operator].columns;
     gradient->gain = options->gain;
     if (options->norm == CONFIG_NORM_L1) {
@@ -177,12 +184,19 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
         gradient->scale_l2 = magnitude_scale_l2_for(options->operator);
         gradient_thresholds(options->norm, options->gain, gradient->thresholds);
     }
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->radius = gradient_radius(setup->options->operator);
+    gradient_set(&stage->gradient, setup->options);
     return 0;
 }
 
 const struct stage_ops gradient_ops = {
     .name = "gradient",
     .init = init,
-    .scratch_bytes = scratch_bytes,
+    .scratch_bytes = gradient_scratch_bytes,
     .run_row = run_row,
 };

@@ -15,6 +15,7 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
         options->blur = settings->blur;
         break;
     case STAGE_GRADIENT:
+    case STAGE_DIRECTION:
         options->operator= settings->operator;
         options->norm = settings->norm;
         options->gain = settings->gain;
@@ -141,6 +142,17 @@ static void plan_overlay(struct planning *planning)
     planning->plan.computed = false;
 }
 
+static void plan_direction(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+    planning->plan.computed = true;
+    add_gray(planning);
+    if (planning->settings->blur != 0) {
+        add(planning, STAGE_BLUR);
+    }
+    add(planning, STAGE_DIRECTION);
+}
+
 static void plan_canny(struct planning *planning)
 {
     planning->plan.format = planning->exact ? "GREY" : "NV12";
@@ -170,13 +182,13 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
         [CONFIG_VIEW_CAMERA] = plan_camera,   [CONFIG_VIEW_GRAY] = plan_gray,
         [CONFIG_VIEW_EDGES] = add_gradient,   [CONFIG_VIEW_BINARY] = plan_binary,
         [CONFIG_VIEW_CANNY] = plan_canny,     [CONFIG_VIEW_MOTION] = plan_motion,
-        [CONFIG_VIEW_OVERLAY] = plan_overlay,
+        [CONFIG_VIEW_OVERLAY] = plan_overlay, [CONFIG_VIEW_DIRECTION] = plan_direction,
     };
     struct planning planning = {
         .settings = settings, .input = input, .exact = output == VIEW_OUTPUT_EXACT};
 
     makers[settings->view](&planning);
-    if (planning.plan.computed && !planning.exact) {
+    if (planning.plan.computed && !planning.exact && settings->view != CONFIG_VIEW_DIRECTION) {
         add(&planning, STAGE_COMPOSE);
     }
     return planning.plan;

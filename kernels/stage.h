@@ -14,6 +14,7 @@
 #include "kernels/canny.h"
 #include "kernels/convert.h"
 #include "kernels/difference.h"
+#include "kernels/direction.h"
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
 #include "kernels/mark.h"
@@ -36,6 +37,7 @@ enum stage_kind {
     STAGE_DILATE,     // larger bright shapes
     STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
     STAGE_OVERLAY,    // a mask's rows to those of the camera's picture with the mask in a colour
+    STAGE_DIRECTION,  // gray rows to the hue of their gradient's direction
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
     STAGE_CANNY,      // frame stage: any format to thin edges, in the range of the output
     STAGE_KIND_COUNT,
@@ -97,6 +99,7 @@ struct stage {
         struct difference difference;
         struct mark mark;
         struct overlay overlay;
+        struct direction direction;
         struct morphology morphology;
         struct canny canny;
     };

@@ -125,7 +125,7 @@ static int work_init_view(struct work *work, const struct bench_request *request
 }
 
 // None of motion, whose stages are of one frame after the other. Canny's makes its own gray. A last
-// stage that paints on the camera's picture cannot do without it.
+// stage that writes colour cannot do without the view's own pictures.
 static size_t list_stages(const struct bench_request *request, struct plan_step *ret_steps)
 {
     const struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
@@ -139,7 +139,8 @@ static size_t list_stages(const struct bench_request *request, struct plan_step 
         return 0;
     }
     memcpy(ret_steps, plan.steps, plan.count * sizeof plan.steps[0]);
-    return plan.count - (plan_find(&plan, STAGE_OVERLAY) >= 0);
+    return plan.count -
+           (plan_find(&plan, STAGE_OVERLAY) >= 0 || plan_find(&plan, STAGE_DIRECTION) >= 0);
 }
 
 static void add_rows(const struct bench_request *request, const struct work *works,

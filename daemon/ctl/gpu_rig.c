@@ -34,8 +34,10 @@ size_t view_bytes(enum config_view_kind kind, const struct frame_layout *input,
     bool all =
         kind == CONFIG_VIEW_CAMERA || kind == CONFIG_VIEW_MOTION || kind == CONFIG_VIEW_OVERLAY;
 
+    bool colour = all || kind == CONFIG_VIEW_DIRECTION;
+
     return plane_bytes(input, all ? input->format->plane_count : 1) +
-           plane_bytes(output, all ? output->format->plane_count : 1);
+           plane_bytes(output, colour ? output->format->plane_count : 1);
 }
 
 static int check(const struct gpu_rig *rig, int result, const char *doing, struct error *error)

@@ -103,3 +103,23 @@ def overlay(bgr, threshold, colour, **options):
     out = cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR) if is_gray else bgr.copy()
     out[strong] = colour[::-1]
     return out
+
+
+def hue(gx, gy):
+    """The hue of a direction, 0..1535: its tangent in 64ths, halves up, then the exact angle."""
+    low, high = np.minimum(np.abs(gx), np.abs(gy)), np.maximum(np.abs(gx), np.abs(gy))
+    step = (128 * low + high) // (2 * np.maximum(high, 1))
+    steep = np.abs(gy) > np.abs(gx)
+    x, y = np.where(steep, step, 64), np.where(steep, 64, step)
+    angle = np.arctan2(np.where(gy < 0, -y, y), np.where(gx < 0, -x, x))
+    return np.rint(1536 * angle / (2 * np.pi)).astype(int) % 1536
+
+
+def direction(gray, **options):
+    """The gradient's direction as the hue and its magnitude as the value of HSV, BGR."""
+    operator, smooth = options.get("operator", "sobel"), blurred(gray, options.get("blur", 0))
+    gx, gy = (derivative(smooth, operator, *axis).astype(int) for axis in ((1, 0), (0, 1)))
+    angle, magnitude = hue(gx, gy), edges(gray, **options).astype(int)
+    full = [256 - abs(angle - 1024) + 256, 256 - abs(angle - 512) + 256, abs(angle - 768) - 256]
+    return np.dstack([magnitude * np.clip(channel, 0, 256) + 128 >> 8
+                      for channel in full]).astype(np.uint8)

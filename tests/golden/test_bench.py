@@ -21,17 +21,19 @@ def edgectl(*words, cwd=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=no_gpu)
 
 
-# The stages of each view, then the view: edges, gray, camera, binary, canny, motion, overlay.
+# The stages of each view, then the view: edges, gray, camera, binary, canny, motion, overlay,
+# direction.
 BINARY = ["gradient", "threshold", "compose", "binary"]
 LAST = ["canny", "canny", "motion"]
 OVERLAY = ["gradient", "threshold", "overlay"]
+COLOUR = [*OVERLAY, "direction"]
 STAGES = [
-    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST, *OVERLAY]),
-    ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST, *OVERLAY]),
+    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST, *COLOUR]),
+    ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST, *COLOUR]),
     ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera",
-              "gray", *BINARY, *LAST, "gray", *OVERLAY]),
+              "gray", *BINARY, *LAST, "gray", *OVERLAY, "gray", "direction"]),
     ("RGB3", ["gray", "gradient", "compose", "edges", "gray", "compose", "gray", "convert",
-              "camera", "gray", *BINARY, *LAST, "gray", *OVERLAY]),
+              "camera", "gray", *BINARY, *LAST, "gray", *OVERLAY, "gray", "direction"]),
 ]
 
 

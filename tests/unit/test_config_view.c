@@ -128,7 +128,7 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
     assert_string_equal(error.text,
                         "gain: no effect with view = \"gray\", only with \"edges\", \"binary\", "
-                        "\"overlay\"");
+                        "\"overlay\", \"direction\"");
     config_view_free(view);
 }
 
@@ -160,7 +160,7 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     assert_null(view);
     assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
                                     "\"edges\", \"binary\", \"canny\", \"motion\", "
-                                    "\"overlay\"");
+                                    "\"overlay\", \"direction\"");
 }
 
 int main(void)
