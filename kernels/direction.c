@@ -59,19 +59,27 @@ const struct direction_colours *direction_colours(void)
     return &colours;
 }
 
-// A quotient of floats is rounded once, by less than 2^-18 of a step here; the quarter keeps it
-// that far from the next integer on both sides, for whatever gradient.
+SIMD_INLINE int32_t size_of(int32_t slope)
+{
+    return slope < 0 ? -slope : slope;
+}
+
+// A quotient of floats is rounded once, by less than 2^-18 of a step here; the quarter of a step's
+// divisor keeps it that far from the next integer on both sides, for whatever gradient. Without
+// branches, which the vectorizer does not take.
 SIMD_CLONES
 static void find_directions(const int16_t *restrict gx, const int16_t *restrict gy, size_t width,
                             uint16_t *restrict directions)
 {
     for (size_t i = 0; i < width; i++) {
-        int32_t across = gx[i] < 0 ? -gx[i] : gx[i], along = gy[i] < 0 ? -gy[i] : gy[i];
+        int32_t across = size_of(gx[i]), along = size_of(gy[i]);
         int32_t low = across < along ? across : along, high = across < along ? along : across;
-        float most = (float)(high > 0 ? high : 1);
-        int32_t step = (int32_t)(((float)(4 * DIRECTION_STEPS * low + 2 * high + 1)) / (4 * most));
+        int32_t step = (int32_t)((float)(4 * DIRECTION_STEPS * low + 2 * high + 1) /
+                                 (float)(4 * (high + (high == 0))));
+        uint32_t steep = (uint32_t)(across - along) >> 31;
 
-        directions[i] = (uint16_t)(8 * step + 4 * (along > across) + 2 * (gy[i] < 0) + (gx[i] < 0));
+        directions[i] = (uint16_t)(8U * (uint32_t)step + 4 * steep + ((uint32_t)gy[i] >> 31) * 2 +
+                                   ((uint32_t)gx[i] >> 31));
     }
 }
 

@@ -28,7 +28,8 @@ LAST = ["canny", "canny", "motion"]
 OVERLAY = ["gradient", "threshold", "overlay"]
 COLOUR = [*OVERLAY, "direction"]
 STAGES = [
-    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST, *COLOUR]),
+    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST,
+              *COLOUR]),
     ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST, *COLOUR]),
     ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera",
               "gray", *BINARY, *LAST, "gray", *OVERLAY, "gray", "direction"]),

@@ -1,4 +1,4 @@
-"""The direction view equals numpy's arctan2 in hues and values, bit for bit, and OpenCV's angles."""
+"""The direction view equals numpy's arctan2 in hue and value, bit for bit, and OpenCV's angles."""
 
 import os
 import random
