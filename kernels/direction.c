@@ -8,21 +8,19 @@
 #include <string.h>
 
 #define HUES 1536
+#define STEPS DIRECTION_STEPS
 
 unsigned direction_of(int gx, int gy)
 {
-    int across = abs(gx), along = abs(gy);
-    int low = across < along ? across : along, high = across < along ? along : across;
-    int step = high > 0 ? (2 * DIRECTION_STEPS * low + high) / (2 * high) : 0;
+    int sum = abs(gx) + abs(gy), least = sum > 0 ? sum : 1;
 
-    return 8 * (unsigned)step + 4 * (along > across) + 2 * (gy < 0) + (gx < 0);
+    return (unsigned)((2 * STEPS * gy + (2 * STEPS + 1) * least) / (2 * least)) + 256 * (gx < 0);
 }
 
 static int hue_of(unsigned direction)
 {
-    double step = direction / 8, x = direction & 4 ? step : DIRECTION_STEPS;
-    double y = direction & 4 ? DIRECTION_STEPS : step;
-    double angle = atan2(direction & 2 ? -y : y, direction & 1 ? -x : x);
+    int y = (int)(direction % 256) - STEPS, x = STEPS - abs(y);
+    double angle = atan2(y, direction < 256 ? x : -x);
 
     return ((int)lrint(HUES / (2 * M_PI) * angle) + HUES) % HUES;
 }
@@ -64,22 +62,20 @@ SIMD_INLINE int32_t size_of(int32_t slope)
     return slope < 0 ? -slope : slope;
 }
 
-// A quotient of floats is rounded once, by less than 2^-18 of a step here; the quarter of a step's
-// divisor keeps it that far from the next integer on both sides, for whatever gradient. Without
-// branches, which the vectorizer does not take.
+// Halves go up, so those of negative steps towards 0. A quotient of floats is rounded once, by at
+// most 2^-18; the quarter of a step's divisor keeps it 2^-17 from the next integer on both sides,
+// for whatever gradient. Without branches, which the vectorizer does not take.
 SIMD_CLONES
 static void find_directions(const int16_t *restrict gx, const int16_t *restrict gy, size_t width,
                             uint16_t *restrict directions)
 {
     for (size_t i = 0; i < width; i++) {
-        int32_t across = size_of(gx[i]), along = size_of(gy[i]);
-        int32_t low = across < along ? across : along, high = across < along ? along : across;
-        int32_t step = (int32_t)((float)(4 * DIRECTION_STEPS * low + 2 * high + 1) /
-                                 (float)(4 * (high + (high == 0))));
-        uint32_t steep = (uint32_t)(across - along) >> 31;
+        int32_t along = size_of(gy[i]), sum = size_of(gx[i]) + along, least = sum + (sum == 0);
+        int32_t sign = gy[i] >> 15 | 1;
+        int32_t step =
+            (int32_t)((float)(4 * STEPS * along + 2 * least + sign) / (float)(4 * least));
 
-        directions[i] = (uint16_t)(8U * (uint32_t)step + 4 * steep + ((uint32_t)gy[i] >> 31) * 2 +
-                                   ((uint32_t)gx[i] >> 31));
+        directions[i] = (uint16_t)(sign * step + STEPS + (gx[i] >> 15 & 256));
     }
 }
 

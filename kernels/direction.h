@@ -5,16 +5,17 @@
 // The direction is the angle of (gx, gy): 0 where it gets brighter to the right, 90 degrees where
 // it gets brighter downwards. In integers:
 //
-//   low = min(|gx|, |gy|)    high = max(|gx|, |gy|)
-//   step = (128 low + high) / (2 high), which is 64 low / high rounded half up; 0 if high = 0
-//   angle = atan2(+-step, +-64) if |gy| <= |gx|, else atan2(+-64, +-step), in the signs of gx, gy
+//   s = max(|gx| + |gy|, 1)    step = floor(126 gy / s + 1/2)
+//   angle = atan2(step, +-(126 - |step|)), the sign that of gx
 //   hue = round(1536 angle / 360 degrees) modulo 1536
 //
-// so 520 directions, whose hue is at most 0.57 degrees off the exact angle. The hue's colour at
-// full strength, red, green and blue in 256ths, is HSV's (A. R. Smith, "Color gamut transform
-// pairs", 1978): red at 0, yellow at 256, green at 512, cyan at 768, blue at 1024, magenta at 1280,
-// with straight lines in between. Of a colour w and its YUV by convert.h's factors,
-// l = (269484 w_red + 528482 w_green + 102760 w_blue + 2048) >> 12 and so on:
+// so 504 directions, whose hue is at most 0.58 degrees off the exact angle. (gx, gy) / s is a point
+// of the square with corners on the axes: its side is cut into steps, which takes a division and no
+// comparison of gx with gy. The hue's colour at full strength, red, green and blue in 256ths, is
+// HSV's (A. R. Smith, "Color gamut transform pairs", 1978): red at 0, yellow at 256, green at 512,
+// cyan at 768, blue at 1024, magenta at 1280, with straight lines in between. Of a colour w and its
+// YUV by convert.h's factors, l = (269484 w_red + 528482 w_green + 102760 w_blue + 2048) >> 12 and
+// so on:
 //
 // - To RGB3: (m w + 128) >> 8 of each.
 // - To NV12, limited range: Y = (m l_y + (16 << 16) + (1 << 15)) >> 16 and U, V with 128 for 16, of
@@ -23,9 +24,9 @@
 
 #include "kernels/gradient.h"
 
-// Directions are numbered 8 step + 4 (|gy| > |gx|) + 2 (gy < 0) + (gx < 0).
-#define DIRECTION_STEPS 64
-#define DIRECTION_COUNT (8 * (DIRECTION_STEPS + 1))
+// Directions are numbered step + 126 + 256 (gx < 0); the numbers that are left are none.
+#define DIRECTION_STEPS 126
+#define DIRECTION_COUNT 512
 
 struct frame;
 

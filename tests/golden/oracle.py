@@ -106,12 +106,11 @@ def overlay(bgr, threshold, colour, **options):
 
 
 def hue(gx, gy):
-    """The hue of a direction, 0..1535: its tangent in 64ths, halves up, then the exact angle."""
-    low, high = np.minimum(np.abs(gx), np.abs(gy)), np.maximum(np.abs(gx), np.abs(gy))
-    step = (128 * low + high) // (2 * np.maximum(high, 1))
-    steep = np.abs(gy) > np.abs(gx)
-    x, y = np.where(steep, step, 64), np.where(steep, 64, step)
-    angle = np.arctan2(np.where(gy < 0, -y, y), np.where(gx < 0, -x, x))
+    """The hue of a direction, 0..1535: the side of a square in 126ths, then the exact angle."""
+    total = np.maximum(np.abs(gx) + np.abs(gy), 1)
+    step = (252 * gy + total) // (2 * total)
+    rest = 126 - np.abs(step)
+    angle = np.arctan2(step, np.where(gx < 0, -rest, rest))
     return np.rint(1536 * angle / (2 * np.pi)).astype(int) % 1536
 
 

