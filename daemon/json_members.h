@@ -2,6 +2,7 @@
 #pragma once
 
 #include <json-glib/json-glib.h>
+#include <math.h>
 
 static inline void json_add_string(JsonBuilder *builder, const char *name, const char *value)
 {
@@ -22,4 +23,10 @@ static inline void json_add_number(JsonBuilder *builder, const char *name, doubl
 {
     json_builder_set_member_name(builder, name);
     json_builder_add_double_value(builder, value);
+}
+
+// To six digits after the point: a share that was a float, seconds.
+static inline void json_add_rounded(JsonBuilder *builder, const char *name, double value)
+{
+    json_add_number(builder, name, round(value * 1e6) / 1e6);
 }

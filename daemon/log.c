@@ -25,6 +25,8 @@ static const char *const message_ids[LOG_EVENT_COUNT] = {
     [LOG_EVENT_CAMERA_STATE] = "d246ad3716ab463c9fd0d8e99ab3988b",
     [LOG_EVENT_CAMERA_PROCESS] = "56557658ef044da4919a82506ec29a98",
     [LOG_EVENT_VIEWER] = "82ebc04fd2274ef8a0da21e832f89f22",
+    [LOG_EVENT_MOTION_STARTED] = "46820a6b72f64345add212fd1b5c3727",
+    [LOG_EVENT_MOTION_ENDED] = "b73060563b314ac080d4318b30856d9e",
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -72,29 +74,49 @@ static void replace_control_characters(char *text)
     }
 }
 
-static int write_journal(int priority, enum log_event event, const char *camera, const char *state,
-                         const char *text)
-{
-    char fields[6][2304];
-    struct iovec pieces[ARRAY_LENGTH(fields)];
-    int count = 0;
+// What one message says, beside its text.
+struct record {
+    int priority;
+    enum log_event event;
+    const char *camera, *state; // may be NULL
+    const struct log_field *fields;
+    size_t field_count;
+};
 
-    snprintf(fields[count++], sizeof fields[0], "MESSAGE=%s", text);
-    snprintf(fields[count++], sizeof fields[0], "PRIORITY=%d", priority);
-    snprintf(fields[count++], sizeof fields[0], "SYSLOG_IDENTIFIER=%s", atomic_load(&program));
-    if (message_ids[event]) {
-        snprintf(fields[count++], sizeof fields[0], "MESSAGE_ID=%s", message_ids[event]);
+// Fields of a journal entry on their way.
+struct entry {
+    char fields[6 + LOG_FIELDS_MAX][2304];
+    int count;
+};
+
+static void add_field(struct entry *entry, const char *name, const char *value)
+{
+    if (value && entry->count < (int)ARRAY_LENGTH(entry->fields)) {
+        snprintf(entry->fields[entry->count++], sizeof entry->fields[0], "%s=%.2200s", name, value);
     }
-    if (camera) {
-        snprintf(fields[count++], sizeof fields[0], "EDGED_CAMERA=%s", camera);
+}
+
+static int write_journal(const struct record *record, const char *text)
+{
+    struct entry entry;
+    struct iovec pieces[ARRAY_LENGTH(entry.fields)];
+    char priority[12];
+
+    entry.count = 0;
+    snprintf(priority, sizeof priority, "%d", record->priority);
+    add_field(&entry, "MESSAGE", text);
+    add_field(&entry, "PRIORITY", priority);
+    add_field(&entry, "SYSLOG_IDENTIFIER", atomic_load(&program));
+    add_field(&entry, "MESSAGE_ID", message_ids[record->event]);
+    add_field(&entry, "EDGED_CAMERA", record->camera);
+    add_field(&entry, "EDGED_STATE", record->state);
+    for (size_t i = 0; i < record->field_count; i++) {
+        add_field(&entry, record->fields[i].name, record->fields[i].value);
     }
-    if (state) {
-        snprintf(fields[count++], sizeof fields[0], "EDGED_STATE=%s", state);
+    for (int i = 0; i < entry.count; i++) {
+        pieces[i] = (struct iovec){.iov_base = entry.fields[i], .iov_len = strlen(entry.fields[i])};
     }
-    for (int i = 0; i < count; i++) {
-        pieces[i] = (struct iovec){.iov_base = fields[i], .iov_len = strlen(fields[i])};
-    }
-    return sd_journal_sendv(pieces, count);
+    return sd_journal_sendv(pieces, entry.count);
 }
 
 static void write_line(int priority, const char *text)
@@ -112,26 +134,45 @@ static void write_line(int priority, const char *text)
     } while (written < 0 && errno == EINTR);
 }
 
-void log_write(int priority, enum log_event event, const char *camera, const char *state,
-               const char *format, ...)
+__attribute__((format(printf, 2, 0))) static void
+write_record(const struct record *record, const char *format, va_list arguments)
 {
     char text[2048];
     int used = 0, saved_errno = errno;
-    va_list arguments;
 
     pthread_once(&once, choose_output);
-    if (priority == LOG_DEBUG && !debug) {
+    if (record->priority == LOG_DEBUG && !debug) {
         return;
     }
-    if (camera) {
-        used = snprintf(text, 256, "%.128s: ", camera);
+    if (record->camera) {
+        used = snprintf(text, 256, "%.128s: ", record->camera);
     }
-    va_start(arguments, format);
     vsnprintf(text + used, sizeof text - used, format, arguments);
-    va_end(arguments);
     replace_control_characters(text);
-    if (!to_journal || write_journal(priority, event, camera, state, text) < 0) {
-        write_line(priority, text);
+    if (!to_journal || write_journal(record, text) < 0) {
+        write_line(record->priority, text);
     }
     errno = saved_errno;
+}
+
+void log_write(int priority, enum log_event event, const char *camera, const char *state,
+               const char *format, ...)
+{
+    const struct record record = {priority, event, camera, state, NULL, 0};
+    va_list arguments;
+
+    va_start(arguments, format);
+    write_record(&record, format, arguments);
+    va_end(arguments);
+}
+
+void log_write_fields(int priority, enum log_event event, const char *camera, const char *state,
+                      const struct log_field *fields, size_t count, const char *format, ...)
+{
+    const struct record record = {priority, event, camera, state, fields, count};
+    va_list arguments;
+
+    va_start(arguments, format);
+    write_record(&record, format, arguments);
+    va_end(arguments);
 }

@@ -5,6 +5,7 @@
 // for one failure, at the place that decides what happens next, and it ends in what happens next.
 #pragma once
 
+#include <stddef.h>
 #include <syslog.h>
 
 // Kinds of event, each with its own MESSAGE_ID (daemon/log.c, documented in edged(8)).
@@ -16,6 +17,8 @@ enum log_event {
     LOG_EVENT_CAMERA_STATE,   // a camera changed state
     LOG_EVENT_CAMERA_PROCESS, // a camera process ended or was started again
     LOG_EVENT_VIEWER,         // a viewer came or went
+    LOG_EVENT_MOTION_STARTED, // something moves in a region
+    LOG_EVENT_MOTION_ENDED,
     LOG_EVENT_COUNT,
 };
 
@@ -32,6 +35,18 @@ const char *log_event_id(enum log_event event);
 // cut. Thread-safe, never fails, keeps errno.
 void log_write(int priority, enum log_event event, const char *camera, const char *state,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+// One more field of a journal entry; a terminal does not show it.
+struct log_field {
+    const char *name;  // "EDGED_REGION"; see systemd.journal-fields(7) for what a name may be
+    const char *value; // cut beyond 2 KiB
+};
+
+// The same with up to LOG_FIELDS_MAX more fields for the journal; more are left out.
+#define LOG_FIELDS_MAX 8
+void log_write_fields(int priority, enum log_event event, const char *camera, const char *state,
+                      const struct log_field *fields, size_t count, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
 
 #define log_error(...) log_write(LOG_ERR, LOG_EVENT_NONE, NULL, NULL, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, LOG_EVENT_NONE, NULL, NULL, __VA_ARGS__)

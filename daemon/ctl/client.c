@@ -9,6 +9,7 @@
 #include <sys/un.h>
 
 #define TIMEOUT_S 5
+#define FOLLOW_TIMEOUT_S 45
 #define REPLY_MAX_BYTES ((size_t)16 << 20)
 
 static int connect_error(const char *path, int code, struct error *error)
@@ -26,10 +27,19 @@ static int connect_error(const char *path, int code, struct error *error)
     }
 }
 
+static int set_timeout(int fd, int seconds)
+{
+    struct timeval timeout = {.tv_sec = seconds};
+
+    return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0 ||
+                   setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0
+               ? -errno
+               : 0;
+}
+
 static int connect_path(const char *path, struct error *error)
 {
     _cleanup_(cleanup_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct timeval timeout = {.tv_sec = TIMEOUT_S};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     if (strlen(path) >= sizeof address.sun_path) {
@@ -37,8 +47,7 @@ static int connect_path(const char *path, struct error *error)
                          sizeof address.sun_path - 1);
     }
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) < 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0) {
+    if (fd < 0 || set_timeout(fd, TIMEOUT_S) < 0) {
         return error_set(error, -errno, "cannot make a unix socket: %s", strerror(errno));
     }
     if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
@@ -51,8 +60,7 @@ static int connect_path(const char *path, struct error *error)
 static int io_error(const char *path, struct error *error)
 {
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        return error_set(error, -ETIMEDOUT, "%s: edged does not answer within %d s", path,
-                         TIMEOUT_S);
+        return error_set(error, -ETIMEDOUT, "%s: edged does not answer", path);
     }
     return error_set(error, -errno, "%s: %s", path, strerror(errno));
 }
@@ -112,21 +120,35 @@ static const char *find_body(const char *reply, const char *path, struct error *
     return body;
 }
 
-int client_get(const char *path, const char *page, struct error *error, char **ret_body)
+// A connection that has sent its request.
+static int send_request(const char *path, const char *page, struct error *error)
 {
-    _cleanup_(cleanup_close) int fd = -1;
-    _cleanup_(cleanup_free) char *reply = NULL;
-    char request[256];
-    const char *body;
-    int length, result;
+    _cleanup_(cleanup_close) int fd = connect_path(path, error);
+    char request[512];
+    int length;
 
-    fd = connect_path(path, error);
     if (fd < 0) {
-        return fd;
+        return TAKE_FD(fd);
     }
     length = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: edged\r\n\r\n", page);
+    if (length >= (int)sizeof request) {
+        return error_set(error, -EINVAL, "the request is too long");
+    }
     if (send(fd, request, length, MSG_NOSIGNAL) != length) {
         return io_error(path, error);
+    }
+    return TAKE_FD(fd);
+}
+
+int client_get(const char *path, const char *page, struct error *error, char **ret_body)
+{
+    _cleanup_(cleanup_close) int fd = send_request(path, page, error);
+    _cleanup_(cleanup_free) char *reply = NULL;
+    const char *body;
+    int result;
+
+    if (fd < 0) {
+        return TAKE_FD(fd);
     }
     result = read_reply(fd, path, error, &reply);
     if (!reply) {
@@ -138,6 +160,60 @@ int client_get(const char *path, const char *page, struct error *error, char **r
     }
     *ret_body = strdup(body);
     return *ret_body ? 0 : error_set(error, -ENOMEM, "out of memory");
+}
+
+// Reads the head of a reply, which has to be a "200". Otherwise the reply is read to its end, for
+// its sentence.
+static int read_head(FILE *file, const char *path, struct error *error)
+{
+    _cleanup_(cleanup_free) char *line = NULL, *body = NULL;
+    size_t size = 0, body_size = 0;
+    unsigned status = 0;
+
+    if (getline(&line, &size, file) < 0 || sscanf(line, "HTTP/1.%*1[01] %3u", &status) != 1) {
+        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?",
+                         path);
+    }
+    while (strcmp(line, "\r\n") != 0) {
+        if (getline(&line, &size, file) < 0) {
+            return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
+        }
+    }
+    if (status != 200) {
+        return error_set(error, -EPROTO, "%s: edged answers with status %u: %.300s", path, status,
+                         getline(&body, &body_size, file) > 0 ? body : "");
+    }
+    return 0;
+}
+
+int client_follow(const char *path, const char *page, client_line *line, void *context,
+                  struct error *error)
+{
+    int fd = send_request(path, page, error);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size = 0;
+
+    if (fd < 0) {
+        return fd;
+    }
+    if (!file) {
+        close(fd);
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    int r = read_head(file, path, error);
+    if (r == 0) {
+        r = set_timeout(fd, FOLLOW_TIMEOUT_S);
+    }
+    while (r >= 0 && getline(&text, &size, file) > 0) {
+        text[strcspn(text, "\r\n")] = 0;
+        r = line(context, text);
+    }
+    if (r >= 0 && ferror(file)) {
+        r = io_error(path, error);
+    }
+    fclose(file);
+    return r;
 }
 
 int client_find_socket(const char *configured, struct error *error, char **ret_path)

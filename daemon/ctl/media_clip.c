@@ -2,6 +2,7 @@
 // the view in between. So one bus tells how it ended, and stopping the pipeline unblocks both.
 #include "daemon/ctl/media.h"
 #include "daemon/ctl/media_bus.h"
+#include "daemon/ctl/progress.h"
 #include "kernels/view.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct clip {
     GstVideoInfo info;        // of the decoded frames
     GstClockTime end;         // of the last frame
     GstClockTime duration;    // as the container says; NONE when it does not
+    struct progress progress; // in milliseconds of a duration that is known
     struct error error;       // why the appsink's thread gave up
 };
 
@@ -136,6 +138,9 @@ static int clip_run(struct clip *clip, GstBuffer *buffer)
         clip->end = GST_BUFFER_PTS(buffer);
         clip->end += GST_BUFFER_DURATION_IS_VALID(buffer) ? GST_BUFFER_DURATION(buffer) : 0;
     }
+    if (clip->progress.steps > 0) {
+        progress_reach(&clip->progress, (size_t)(clip->end / GST_MSECOND));
+    }
     return gst_app_src_push_buffer(clip->source, copy_out(output, buffer)) == GST_FLOW_OK
                ? 0
                : error_set(&clip->error, -EIO, "the encoder took no more frames");
@@ -156,6 +161,8 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
         r = clip_open(clip, gst_sample_get_caps(sample));
         if (gst_element_query_duration(GST_ELEMENT(sink), GST_FORMAT_TIME, &duration)) {
             clip->duration = (GstClockTime)duration;
+            progress_start(&clip->progress, clip->settings->name,
+                           (size_t)(clip->duration / GST_MSECOND) + 1);
         }
     }
     if (r == 0) {
@@ -245,7 +252,10 @@ int media_process_clip(struct gpu_session *session, const struct config_view *se
                        const char *input, const char *muxer, const char *output,
                        struct error *error)
 {
-    struct clip clip = {.session = session, .settings = settings, .duration = GST_CLOCK_TIME_NONE};
+    struct clip clip = {.session = session,
+                        .settings = settings,
+                        .duration = GST_CLOCK_TIME_NONE,
+                        .progress = {.what = settings->name, .percent = -1}};
     GstElement *pipeline = NULL;
     int r = make_pipeline(&clip, input, muxer, output, error, &pipeline);
 
@@ -257,6 +267,7 @@ int media_process_clip(struct gpu_session *session, const struct config_view *se
     if (r == 0) {
         r = check_end(&clip, input, error);
     }
+    progress_end(&clip.progress);
     clip_finish(&clip);
     return r;
 }

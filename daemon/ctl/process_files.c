@@ -26,6 +26,10 @@ static const struct file_kind {
     {".webm", MEDIUM_CLIP, NULL},         {".ts", MEDIUM_CLIP, NULL},
 };
 
+// What else GStreamer may be able to read, to become a picture or a clip.
+static const struct file_kind other_picture = {"", MEDIUM_PICTURE, NULL};
+static const struct file_kind other_clip = {"", MEDIUM_CLIP, NULL};
+
 struct job {
     const struct process_request *request;
     const struct file_kind *input_kind, *output_kind;
@@ -63,9 +67,8 @@ static int check_previous(const struct job *job, struct error *error)
     if (clip) {
         return error_set(error, -EINVAL, "--previous: each frame of a clip has one before it");
     }
-    if (!kind || kind->medium == MEDIUM_CLIP) {
-        return error_set(error, -EINVAL,
-                         "--previous %s: no picture, allowed are .pgm .ppm .png .jpg .jpeg",
+    if (kind && kind->medium == MEDIUM_CLIP) {
+        return error_set(error, -EINVAL, "--previous %s: a clip, allowed is a picture",
                          request->previous);
     }
     return 0;
@@ -78,18 +81,15 @@ static int check_files(struct job *job, struct error *error)
 
     job->input_kind = kind_of(job->request->input);
     job->output_kind = kind_of(job->request->output);
-    if (!job->input_kind) {
-        return error_set(error, -EINVAL,
-                         "%s: unknown kind of file, allowed are .pgm .ppm .png .jpg .jpeg and the "
-                         "clips .mp4 .mkv .avi .mov .m4v .webm .ts",
-                         job->request->input);
-    }
     if (!job->output_kind ||
         (job->output_kind->medium == MEDIUM_CLIP && !job->output_kind->element)) {
         return error_set(error, -EINVAL,
                          "%s: cannot write this kind of file, allowed are .pgm .ppm .png .jpg "
                          ".jpeg and the clips .mp4 .mkv",
                          job->request->output);
+    }
+    if (!job->input_kind) {
+        job->input_kind = job->output_kind->medium == MEDIUM_CLIP ? &other_clip : &other_picture;
     }
     if ((job->input_kind->medium == MEDIUM_CLIP) != (job->output_kind->medium == MEDIUM_CLIP)) {
         return error_set(error, -EINVAL,
@@ -137,7 +137,9 @@ static int read_picture(const struct job *job, const char *path, struct error *e
 {
     const struct frame_allocator *allocator = gpu_session_allocator(&job->session);
 
-    return kind_of(path)->medium == MEDIUM_PNM
+    const struct file_kind *kind = kind_of(path);
+
+    return kind && kind->medium == MEDIUM_PNM
                ? pnm_read(path, allocator, error, ret_frame)
                : media_read_picture(path, allocator, error, ret_frame);
 }

@@ -15,9 +15,17 @@ void progress_start(struct progress *progress, const char *what, size_t steps)
 
 void progress_step(struct progress *progress)
 {
-    int percent = (int)(100 * ++progress->done / progress->steps);
-    int cells = percent * BAR_CELLS / 100;
+    progress_reach(progress, progress->done + 1);
+}
 
+void progress_reach(struct progress *progress, size_t done)
+{
+    int percent;
+    int cells;
+
+    progress->done = done < progress->steps ? done : progress->steps;
+    percent = (int)(100 * progress->done / progress->steps);
+    cells = percent * BAR_CELLS / 100;
     if (percent == progress->percent || !isatty(STDERR_FILENO)) {
         return;
     }

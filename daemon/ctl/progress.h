@@ -13,6 +13,8 @@ struct progress {
 // Draws on stderr when that is a terminal.
 void progress_start(struct progress *progress, const char *what, size_t steps);
 void progress_step(struct progress *progress);
+// So many of the steps are done; more than there are count as all.
+void progress_reach(struct progress *progress, size_t done);
 // Takes the bar away.
 void progress_end(struct progress *progress);
 

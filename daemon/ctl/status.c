@@ -2,10 +2,10 @@
 
 #include "config/base.h"
 #include "daemon/ctl/client.h"
+#include "daemon/ctl/json_get.h"
 #include "daemon/ctl/table.h"
 
 #include <getopt.h>
-#include <json-glib/json-glib.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,38 +16,6 @@ static const char usage[] =
     "\n"
     "  --json         the whole status as JSON; edgectl(1) explains the fields\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
-
-// A field of an edged of another version may be missing: it shows as empty or 0.
-static const char *get_string(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && json_node_get_value_type(node) == G_TYPE_STRING ? json_node_get_string(node)
-                                                                   : "";
-}
-
-static double get_number(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && JSON_NODE_HOLDS_VALUE(node) ? json_node_get_double(node) : 0;
-}
-
-static JsonObject *get_object(JsonObject *object, const char *name)
-{
-    JsonNode *node = object ? json_object_get_member(object, name) : NULL;
-
-    return node && JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
-}
-
-// The objects of an array member; the caller g_list_free()s the list.
-static GList *get_list(JsonObject *object, const char *name)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && JSON_NODE_HOLDS_ARRAY(node) ? json_array_get_elements(json_node_get_array(node))
-                                               : NULL;
-}
 
 static void print_summary(JsonObject *status)
 {
@@ -106,6 +74,50 @@ static void print_cameras(JsonObject *status)
     }
 }
 
+static void add_region(struct table *table, JsonObject *camera, JsonObject *region)
+{
+    JsonObject *box = get_object(region, "box");
+    bool moving = get_boolean(region, "moving");
+
+    table_add(table, "%s/%s", get_string(camera, "name"), get_string(region, "name"));
+    table_add(table, moving ? "moving" : "still");
+    table_add(table, "%.1f%%", get_number(region, "share") * 100);
+    table_add(table, "%.0f", get_number(region, "events"));
+    if (box && get_number(box, "width") > 0) {
+        table_add(table, "%.0fx%.0f at %.0f,%.0f", get_number(box, "width"),
+                  get_number(box, "height"), get_number(box, "x"), get_number(box, "y"));
+    } else {
+        table_add(table, "-");
+    }
+}
+
+// Cameras have them only where the configuration says so.
+static void print_regions(JsonObject *status)
+{
+    struct table *table = table_new(5);
+    g_autoptr(GList) cameras = get_list(status, "cameras");
+    static const char *const titles[] = {"REGION", "STATE", "SHARE", "EVENTS", "BOX"};
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
+    for (GList *item = cameras; item; item = item->next) {
+        JsonObject *camera = json_node_get_object(item->data);
+        g_autoptr(GList) regions = get_list(camera, "regions");
+
+        for (GList *region = regions; region; region = region->next) {
+            add_region(table, camera, json_node_get_object(region->data));
+            any = true;
+        }
+    }
+    if (any) {
+        putchar('\n');
+        table_print(table, stdout);
+    }
+    table_free(table);
+}
+
 static void add_percentile(struct table *table, JsonObject *latency, const char *name)
 {
     if (latency && get_number(latency, "count") > 0) {
@@ -152,6 +164,7 @@ static int print_status(const char *text)
     }
     print_summary(json_node_get_object(root));
     print_cameras(json_node_get_object(root));
+    print_regions(json_node_get_object(root));
     print_mounts(json_node_get_object(root));
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "daemon/front/camera_link.h"
 
+#include "config/schema.h"
 #include "daemon/link/link.h"
 
 #include <errno.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 
 #define CAMERA_LINK_QUEUE_BYTES (1u << 20)
+#define EVENTS_MAX (UINT64_C(1) << 53) // what JSON carries exactly
+#define AHEAD_MAX_NS (10 * NS_PER_S)   // of now, for a frame's time
 
 struct camera_link {
     struct link *link; // owned
@@ -34,6 +37,38 @@ static int handle_hello(struct camera_link *link, const struct link_message *mes
                            version);
 }
 
+// What is shown as a name, counted and measured may be no nonsense.
+static bool is_region(const struct link_region *region)
+{
+    return memchr(region->name, 0, sizeof region->name) && schema_name_rule.accepts(region->name) &&
+           region->share >= 0 && region->share <= 1 && region->moving <= 1 &&
+           region->events <= EVENTS_MAX;
+}
+
+static bool is_event(const struct link_event *event)
+{
+    return event->kind <= LINK_EVENT_MOTION_ENDED && is_region(&event->region) &&
+           event->number > 0 && event->number <= EVENTS_MAX && event->peak_share >= 0 &&
+           event->peak_share <= 1 && event->started_ns >= 0 && event->at_ns >= event->started_ns &&
+           event->at_ns <= clock_now_ns() + AHEAD_MAX_NS;
+}
+
+static int handle_event(struct camera_link *link, const struct link_message *message)
+{
+    struct link_event event;
+
+    if (message->header.size != sizeof event) {
+        return reject(link, "motion", message->header.size);
+    }
+    memcpy(&event, message->payload, sizeof event);
+    if (!is_event(&event)) {
+        return reject(link, "motion", message->header.size);
+    }
+    return link->events->motion(link->context, &event) == 0
+               ? 0
+               : error_set(&link->error, -EPROTO, "has more than %d regions", LINK_REGIONS_MAX);
+}
+
 static int handle_telemetry(struct camera_link *link, const struct link_message *message)
 {
     struct link_telemetry telemetry;
@@ -50,6 +85,11 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
     telemetry.error[sizeof telemetry.error - 1] = 0;
     telemetry.backend[sizeof telemetry.backend - 1] = 0;
     telemetry.gpu[sizeof telemetry.gpu - 1] = 0;
+    for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
+        if (telemetry.regions[i].name[0] && !is_region(&telemetry.regions[i])) {
+            return reject(link, "telemetry", message->header.size);
+        }
+    }
     for (size_t i = 0; i < link->stream_count; i++) {
         telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
         stream_set_view_counters(link->streams[i], telemetry.views[i].encoded,
@@ -91,6 +131,8 @@ static int on_message(void *context, struct link_message *message)
     case LINK_SLATE:
     case LINK_ACCESS_UNIT:
         return handle_video(link, message);
+    case LINK_EVENT:
+        return handle_event(link, message);
     case LINK_FATAL:
         link->events->fatal(link->context, (const char *)message->payload);
         return 0;

@@ -14,6 +14,8 @@ struct camera_link;
 // Called on the main loop.
 struct camera_link_events {
     void (*telemetry)(void *context, const struct link_telemetry *telemetry);
+    // Motion began or ended. Returns 0, or -ENOSPC for a region too many.
+    int (*motion)(void *context, const struct link_event *event);
     void (*slate)(void *context); // one more was taken by a stream
     void (*fatal)(void *context, const char *sentence);
     // The last call: the other end is gone (-EPIPE), does not speak the protocol (-EPROTO,

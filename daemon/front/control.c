@@ -3,31 +3,28 @@
 // from bind to unlink; libmicrohttpd closes the fd.
 #include "daemon/front/control.h"
 
+#include "daemon/front/control_reply.h"
 #include "daemon/front/control_socket.h"
+#include "daemon/front/event_stream.h"
 #include "daemon/front/status.h"
 #include "daemon/log.h"
 
 #include <errno.h>
 #include <glib.h>
-#include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
 
-// Handlers return int before 0.9.71.
-#if MHD_VERSION >= 0x00097100
-#define CONTROL_RESULT enum MHD_Result
-#else
-#define CONTROL_RESULT int
-#endif
-
+#define EVENTS_PATH "/v1/events"
 #define CONTROL_CONNECTIONS 32u
 #define CONTROL_MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 #define CONTROL_TIMEOUT_S 5u
+#define CONTROL_LAST_RUNS 8u // enough for an event and the end of a reply
 
 struct control {
     control_snapshot *snapshot; // borrowed, with its context
     void *context;
     struct control_socket socket;
+    struct event_stream *events; // owned
     struct MHD_Daemon *server;
     GSource *source;
 };
@@ -42,7 +39,8 @@ static char *index_text(const struct snapshot *snapshot)
 {
     (void)snapshot;
     return g_strdup("edged " EDGED_VERSION "\n"
-                    "/v1/status  JSON: cameras, mounts, latency\n"
+                    "/v1/status  JSON: cameras, mounts, latency\n" EVENTS_PATH
+                    "  motion in regions, as it begins and ends (server-sent events)\n"
                     "/metrics    the same for Prometheus\n");
 }
 
@@ -56,28 +54,6 @@ static const struct page {
     {"/", "text/plain; charset=utf-8", false, index_text},
 };
 
-// Takes over `text`.
-static CONTROL_RESULT respond(struct MHD_Connection *connection, unsigned status,
-                              const char *content_type, char *text)
-{
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer_with_free_callback(strlen(text), text, g_free);
-    CONTROL_RESULT result;
-
-    if (!response) {
-        g_free(text);
-        return MHD_NO; // closes the connection
-    }
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    }
-    result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response); // the connection holds its own reference
-    return result;
-}
-
 static CONTROL_RESULT respond_page(struct control *control, struct MHD_Connection *connection,
                                    const struct page *page)
 {
@@ -86,11 +62,10 @@ static CONTROL_RESULT respond_page(struct control *control, struct MHD_Connectio
     if (page->wants_snapshot) {
         snapshot = control->snapshot(control->context);
         if (!snapshot) {
-            return respond(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "application/json",
-                           g_strdup("{\"error\": \"out of memory\"}\n"));
+            return control_refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
         }
     }
-    return respond(connection, MHD_HTTP_OK, page->content_type, page->text(snapshot));
+    return control_reply(connection, MHD_HTTP_OK, page->content_type, page->text(snapshot));
 }
 
 // Called once with the headers, then with each piece of a body, then at the end of the request. An
@@ -100,26 +75,29 @@ static CONTROL_RESULT handle_request(void *context, struct MHD_Connection *conne
                                      const char *upload_data, size_t *upload_data_size,
                                      void **request)
 {
+    struct control *control = context;
     bool at_headers = !*request;
 
     (void)version, (void)upload_data;
     *request = context;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-        return respond(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "application/json",
-                       g_strdup("{\"error\": \"no such method; allowed are GET and HEAD\"}\n"));
+        return control_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+                              "no such method; allowed are GET and HEAD");
     }
     if (at_headers || *upload_data_size > 0) {
         *upload_data_size = 0; // a GET's body means nothing
         return MHD_YES;
     }
+    if (strcmp(url, EVENTS_PATH) == 0) {
+        return event_stream_answer(control->events, connection);
+    }
     for (size_t i = 0; i < ARRAY_LENGTH(pages); i++) {
         if (strcmp(url, pages[i].path) == 0) {
-            return respond_page(context, connection, &pages[i]);
+            return respond_page(control, connection, &pages[i]);
         }
     }
-    return respond(connection, MHD_HTTP_NOT_FOUND, "application/json",
-                   g_strdup("{\"error\": \"no such page; allowed are /, /v1/status and "
-                            "/metrics\"}\n"));
+    return control_refuse(connection, MHD_HTTP_NOT_FOUND,
+                          "no such page; allowed are /, /v1/status, /v1/events and /metrics");
 }
 
 static gboolean source_prepare(GSource *base, int *ret_timeout_ms)
@@ -156,6 +134,7 @@ static gboolean source_dispatch(GSource *base, GSourceFunc callback, void *conte
     unsigned before;
 
     (void)callback, (void)context;
+    g_source_set_ready_time(base, -1);
     do {
         before = count_connections(source->server);
         MHD_run(source->server);
@@ -176,6 +155,13 @@ static GSource *source_new(struct MHD_Daemon *server)
         base, MHD_get_daemon_info(server, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, G_IO_IN);
     g_source_attach(base, NULL);
     return base;
+}
+
+static void on_wake(void *context)
+{
+    const struct control *control = context;
+
+    g_source_set_ready_time(control->source, 0);
 }
 
 // What clients do wrong is theirs to hear, in the reply; here it helps only while debugging.
@@ -206,12 +192,14 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
         free(control);
         return result;
     }
+    control->events = event_stream_new(on_wake, control);
     // A server that starts closes the fd in the end; one that does not start leaves it open.
     control->server = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle_request, control,
-        MHD_OPTION_EXTERNAL_LOGGER, log_server, NULL, MHD_OPTION_LISTEN_SOCKET, control->socket.fd,
-        MHD_OPTION_CONNECTION_LIMIT, CONTROL_CONNECTIONS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        CONTROL_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, CONTROL_TIMEOUT_S, MHD_OPTION_END);
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle_request,
+        control, MHD_OPTION_EXTERNAL_LOGGER, log_server, NULL, MHD_OPTION_LISTEN_SOCKET,
+        control->socket.fd, MHD_OPTION_CONNECTION_LIMIT, CONTROL_CONNECTIONS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONTROL_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        CONTROL_TIMEOUT_S, MHD_OPTION_END);
     if (!control->server) {
         close(control->socket.fd);
         control_free(control);
@@ -222,18 +210,35 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
     return 0;
 }
 
+// Lets readers of events hear the last of them, as far as their sockets take it; none may be left
+// suspended.
+static void end_connections(struct control *control)
+{
+    event_stream_close(control->events);
+    for (unsigned run = 0; run < CONTROL_LAST_RUNS; run++) {
+        MHD_run(control->server);
+    }
+}
+
 void control_free(struct control *control)
 {
     if (!control) {
         return;
     }
     control_socket_remove(&control->socket);
+    if (control->server) {
+        end_connections(control);
+        MHD_stop_daemon(control->server);
+    }
     if (control->source) {
         g_source_destroy(control->source);
         g_source_unref(control->source);
     }
-    if (control->server) {
-        MHD_stop_daemon(control->server);
-    }
+    event_stream_free(control->events);
     free(control);
+}
+
+void control_publish(struct control *control, const struct motion_event *event)
+{
+    event_stream_publish(control->events, event);
 }

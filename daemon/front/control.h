@@ -20,5 +20,7 @@ int control_socket_path(const char *configured, struct error *error, char **ret_
 // one is -EADDRINUSE) in the default main context.
 int control_new(const char *path, control_snapshot *snapshot, void *context, struct error *error,
                 struct control **ret_control);
-// Removes the socket. Takes NULL.
+// Tells an event to those who follow /v1/events.
+void control_publish(struct control *control, const struct motion_event *event);
+// Removes the socket and ends all connections. Takes NULL.
 void control_free(struct control *control);

@@ -40,6 +40,14 @@ static struct snapshot *make_snapshot(void *context)
     return front_status_snapshot(front->cameras, front->server, clock_now_ns() - front->started_ns);
 }
 
+static void on_motion(void *context, const struct motion_event *event)
+{
+    const struct front *front = context;
+
+    motion_log(event);
+    control_publish(front->control, event);
+}
+
 static void log_mounts(const struct front *front)
 {
     const char *url = rtsp_server_url(front->server);
@@ -145,6 +153,7 @@ static int make_camera(struct front *front, const struct config *config, size_t 
         .server = front->server,
         .program = front->program,
         .changed = on_camera_changed,
+        .motion = on_motion,
         .context = front,
     };
     struct front_camera *camera = take_camera(before, config->cameras[index].name);
@@ -366,8 +375,8 @@ void front_free(struct front *front)
         return;
     }
     remove_sources(front);
+    g_ptr_array_unref(front->cameras); // tells of motion that ends with it
     control_free(front->control);
-    g_ptr_array_unref(front->cameras);
     rtsp_server_free(front->server);
     free(front->program);
     config_free(front->config);

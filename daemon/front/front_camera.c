@@ -134,6 +134,7 @@ static struct supervisor_settings describe_process(const struct front_camera *ca
         .streams = streams,
         .stream_count = camera->view_count,
         .changed = camera->environment.changed,
+        .motion = camera->environment.motion,
         .context = camera->environment.context,
     };
 }

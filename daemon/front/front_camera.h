@@ -13,7 +13,8 @@ struct front_camera_environment {
     struct rtsp_server *server;     // borrowed; outlives the camera
     const char *program;            // of camera processes; borrowed
     void (*changed)(void *context); // readiness or state may have changed
-    void *context;
+    regions_event *motion;          // of the camera's events
+    void *context;                  // of both
 };
 
 // Makes camera number `index` of `config` and its mounts; its process is not started yet.

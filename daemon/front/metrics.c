@@ -163,6 +163,58 @@ static void add_cameras(GString *text, const struct snapshot *snapshot)
     }
 }
 
+static void begin_region_sample(GString *text, const char *name,
+                                const struct snapshot_camera *camera,
+                                const struct snapshot_region *region)
+{
+    g_string_append_printf(text, "%s{", name);
+    add_label(text, "camera", camera->name);
+    add_label(text, "region", region->name);
+}
+
+static void add_region_moving(GString *text, const struct snapshot_region *region)
+{
+    end_sample(text, region->moving);
+}
+
+static void add_region_share(GString *text, const struct snapshot_region *region)
+{
+    g_string_append(text, "} ");
+    add_double(text, "%.6f", region->share);
+    g_string_append_c(text, '\n');
+}
+
+static void add_region_events(GString *text, const struct snapshot_region *region)
+{
+    end_sample(text, region->events);
+}
+
+static void add_regions(GString *text, const struct snapshot *snapshot)
+{
+    static const struct {
+        const char *name, *type, *help;
+        void (*add)(GString *text, const struct snapshot_region *region); // the rest of a sample
+    } metrics[] = {
+        {"edged_region_moving", "gauge", "1 while motion in the region is an event, else 0.",
+         add_region_moving},
+        {"edged_region_share", "gauge", "Moving pixels of the region's, 0 to 1.", add_region_share},
+        {"edged_region_events_total", "counter", "Motion events that began in the region.",
+         add_region_events},
+    };
+
+    for (size_t row = 0; row < ARRAY_LENGTH(metrics); row++) {
+        begin_metric(text, metrics[row].name, metrics[row].type, metrics[row].help);
+        for (size_t i = 0; i < snapshot->camera_count; i++) {
+            const struct snapshot_camera *camera = &snapshot->cameras[i];
+
+            for (size_t j = 0; j < camera->region_count; j++) {
+                begin_region_sample(text, metrics[row].name, camera, &camera->regions[j]);
+                metrics[row].add(text, &camera->regions[j]);
+            }
+        }
+    }
+}
+
 static void add_mounts(GString *text, const struct snapshot *snapshot)
 {
     begin_metric(text, "edged_mount_viewers", "gauge", "RTSP sessions that play this view.");
@@ -227,6 +279,7 @@ char *status_metrics(const struct snapshot *snapshot)
 
     add_totals(text, snapshot);
     add_cameras(text, snapshot);
+    add_regions(text, snapshot);
     add_mounts(text, snapshot);
     begin_metric(text, "edged_latency_seconds", "histogram",
                  "Time a frame spends in a step; capture_to_rtp is the whole of its way.");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "daemon/front/histogram.h"
+#include "daemon/front/motion.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>
@@ -33,6 +34,14 @@ struct snapshot_mount {
     struct histogram latency[LATENCY_STEP_COUNT];
 };
 
+struct snapshot_region {
+    char name[40];
+    bool moving;
+    double share;          // moving pixels of the region's, 0..1
+    struct motion_box box; // around them
+    uint64_t events;       // begun since edged was started
+};
+
 struct snapshot_camera {
     char name[40];
     char state[16]; // "starting", "live", "no signal", "restarting", "failed"
@@ -42,6 +51,8 @@ struct snapshot_camera {
     uint64_t process_restarts;
     uint64_t gpu_faults;             // times the GPU failed and the CPU went on
     struct link_telemetry telemetry; // the newest
+    struct snapshot_region regions[LINK_REGIONS_MAX];
+    size_t region_count;
 };
 
 struct snapshot {

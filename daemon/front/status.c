@@ -28,6 +28,18 @@ static void add_copies(JsonBuilder *builder, const struct link_telemetry *teleme
     json_add_number(builder, "copies_per_frame", per_frame(sum, telemetry->frames));
 }
 
+static void add_region(JsonBuilder *builder, const struct snapshot_region *region)
+{
+    json_builder_begin_object(builder);
+    json_add_string(builder, "name", region->name);
+    json_builder_set_member_name(builder, "moving");
+    json_builder_add_boolean_value(builder, region->moving);
+    json_add_rounded(builder, "share", region->share);
+    motion_add_box(builder, &region->box);
+    json_add_integer(builder, "events", (int64_t)region->events);
+    json_builder_end_object(builder);
+}
+
 static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camera)
 {
     const struct link_telemetry *telemetry = &camera->telemetry;
@@ -55,6 +67,12 @@ static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camer
     json_add_integer(builder, "restarts", camera->process_restarts);
     json_builder_end_object(builder);
     add_copies(builder, telemetry);
+    json_builder_set_member_name(builder, "regions");
+    json_builder_begin_array(builder);
+    for (size_t i = 0; i < camera->region_count; i++) {
+        add_region(builder, &camera->regions[i]);
+    }
+    json_builder_end_array(builder);
     json_builder_end_object(builder);
 }
 

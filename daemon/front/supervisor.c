@@ -23,6 +23,8 @@ static void close_link(struct supervisor *supervisor)
 {
     camera_link_free(supervisor->link);
     supervisor->link = NULL;
+    regions_process_ended(&supervisor->regions,
+                          supervisor->stopping ? MOTION_STOPPING : MOTION_PROCESS_ENDED);
     for (size_t i = 0; i < supervisor->stream_count; i++) {
         stream_interrupt(supervisor->streams[i]);
     }
@@ -75,7 +77,15 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     supervisor->error.text[0] = 0;
     set_timer(supervisor, SILENCE_MS, on_silence);
     supervisor_gpu_note(supervisor);
+    regions_take_telemetry(&supervisor->regions, telemetry);
     supervisor->changed(supervisor->changed_context);
+}
+
+static int on_motion(void *context, const struct link_event *event)
+{
+    struct supervisor *supervisor = context;
+
+    return regions_take_event(&supervisor->regions, event);
 }
 
 static void on_slate(void *context)
@@ -148,6 +158,7 @@ static void on_link_ended(void *context, int reason, const char *sentence)
 
 static const struct camera_link_events link_events = {
     .telemetry = on_telemetry,
+    .motion = on_motion,
     .slate = on_slate,
     .fatal = on_fatal,
     .ended = on_link_ended,
@@ -270,6 +281,7 @@ int supervisor_new(const struct supervisor_settings *settings, struct supervisor
         supervisor_free(supervisor);
         return r;
     }
+    regions_init(&supervisor->regions, settings->name, settings->motion, settings->context);
     *ret_supervisor = supervisor;
     return 0;
 }
@@ -281,6 +293,7 @@ void supervisor_free(struct supervisor *supervisor)
     }
     g_clear_handle_id(&supervisor->timer, g_source_remove);
     supervisor_gpu_forget(supervisor);
+    regions_reconfigure(&supervisor->regions);
     camera_link_free(supervisor->link);
     if (supervisor->pid) {
         abandon_process(supervisor);
@@ -295,6 +308,7 @@ int supervisor_reconfigure(struct supervisor *supervisor,
     if (settings->stream_count > LINK_VIEWS_MAX) {
         return -EINVAL;
     }
+    regions_reconfigure(&supervisor->regions);
     if (supervisor->link) {
         end_process(supervisor, STOP_MS);
     }

@@ -6,10 +6,14 @@
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
 // process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s; so
-// is one that could not have the GPU for a reason that may pass. Main loop only.
+// is one that could not have the GPU for a reason that may pass.
+//
+// Motion under way when a process loses its signal or ends gets its end from here (regions.h).
+// Main loop only.
 #pragma once
 
 #include "config/config.h"
+#include "daemon/front/regions.h"
 #include "daemon/front/snapshot.h"
 #include "daemon/front/stream.h"
 
@@ -30,7 +34,9 @@ struct supervisor_settings {
     size_t stream_count; // up to LINK_VIEWS_MAX
     // Called after every message that may settle the camera and when a process ended.
     void (*changed)(void *context);
-    void *context;
+    // Called for each motion event of the camera, ends made up by the front included. May be NULL.
+    regions_event *motion;
+    void *context; // of both
 };
 
 // 0, -ENOMEM, or -EINVAL for more than LINK_VIEWS_MAX streams. Nothing is started yet.

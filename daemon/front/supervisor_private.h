@@ -37,6 +37,7 @@ struct supervisor {
     struct backoff backoff;
     uint64_t restarts, gpu_faults;
     struct link_telemetry telemetry; // the newest
+    struct regions regions;
 
     struct gpu_retry gpu;
     bool gpu_lost;          // the process that is there said so

@@ -42,6 +42,7 @@ void supervisor_describe(const struct supervisor *supervisor, struct snapshot_ca
     camera->process_restarts = supervisor->restarts;
     camera->gpu_faults = supervisor->gpu_faults;
     camera->telemetry = supervisor->telemetry;
+    regions_describe(&supervisor->regions, camera);
     if (supervisor->gpu_error.text[0]) {
         snprintf(camera->telemetry.gpu, sizeof camera->telemetry.gpu, "%.255s",
                  supervisor->gpu_error.text);

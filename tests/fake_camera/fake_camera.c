@@ -13,6 +13,7 @@
 //                 process says so, and hangs as in a driver
 //   gpu-full      has a GPU whose memory is full until it is told to try it, and says that this may
 //                 pass
+//   motion, bad-motion-X  see motion.h
 //
 // Into the file $FAKE_CAMERA_RECORD each process writes a line for what it is told: "PID configure
 // BACKEND BLOCKS", "PID blocks BLOCKS", "PID try-gpu BACKEND"; BLOCKS are "32x8 0x0 0x0", in the
@@ -20,6 +21,7 @@
 
 #include "config/config.h"
 #include "daemon/link/link.h"
+#include "tests/fake_camera/motion.h"
 
 #include <errno.h>
 #include <glib-unix.h>
@@ -52,6 +54,8 @@ struct fake_camera {
         lock; // guards the flags of the views, set on the main loop, read by the encoder
     bool watched[LINK_VIEWS_MAX], began[LINK_VIEWS_MAX];
     uint64_t sequence;
+    struct fake_motion motion;
+    bool lost; // the signal
 };
 
 static bool is_mode(const struct fake_camera *camera, const char *mode)
@@ -123,7 +127,7 @@ static void send_slates(struct fake_camera *camera)
 static gboolean send_telemetry(gpointer data)
 {
     struct fake_camera *camera = data;
-    bool lost = is_mode(camera, "no-signal");
+    bool lost = camera->lost || is_mode(camera, "no-signal");
     struct link_telemetry telemetry = {
         .state = lost ? LINK_CAMERA_NO_SIGNAL : LINK_CAMERA_LIVE,
         .width = 320,
@@ -140,6 +144,9 @@ static gboolean send_telemetry(gpointer data)
     strcpy(telemetry.backend, camera->backend);
     strcpy(telemetry.gpu, strcmp(camera->backend, "CPU") == 0 ? "not used" : "Fake GPU");
     telemetry.gpu_may_return = is_mode(camera, "gpu-full") && strcmp(camera->backend, "CPU") == 0;
+    if (is_mode(camera, MOTION_MODE)) {
+        fill_regions(&camera->motion, &telemetry);
+    }
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
     return G_SOURCE_CONTINUE;
 }
@@ -233,6 +240,37 @@ static gboolean on_gpu_fault(gpointer data)
     link_send_bytes(camera->link, LINK_GPU_FAULT, 0, sentence, strlen(sentence));
     poll(NULL, 0, -1); // until SIGKILL
     return G_SOURCE_REMOVE;
+}
+
+static gboolean on_motion(gpointer data)
+{
+    struct fake_camera *camera = data;
+
+    if (is_mode(camera, MOTION_MODE)) {
+        toggle_motion(&camera->motion, camera->link);
+    } else if (g_str_has_prefix(camera->mode, BAD_MOTION_MODE)) {
+        send_bad_motion(camera->mode, camera->link);
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_loss(gpointer data)
+{
+    struct fake_camera *camera = data;
+
+    camera->lost = true;
+    send_telemetry(camera);
+    return G_SOURCE_CONTINUE;
+}
+
+static void await_signals(struct fake_camera *camera)
+{
+    if (is_mode(camera, "gpu")) {
+        g_unix_signal_add(SIGUSR1, on_gpu_fault, camera);
+    } else {
+        g_unix_signal_add(SIGUSR1, on_motion, camera);
+    }
+    g_unix_signal_add(SIGUSR2, on_loss, camera);
 }
 
 static int on_message(void *context, struct link_message *message)
@@ -346,9 +384,7 @@ int main(int argc, char **argv)
     if (link_new(3, QUEUE_BYTES, &camera.link) < 0) {
         return 1;
     }
-    if (is_mode(&camera, "gpu")) {
-        g_unix_signal_add(SIGUSR1, on_gpu_fault, &camera);
-    }
+    await_signals(&camera);
     wait_for_configuration(&camera);
     introduce(&camera);
     start_video(&camera);

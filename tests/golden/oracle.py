@@ -8,7 +8,8 @@ import numpy as np
 DATA = Path(__file__).resolve().parents[1] / "data"
 PAIRS = [("street.mp4:0", "street.mp4:1"), ("street.mp4:100", "street.mp4:103"),
          ("astronaut.png", "coffee.png")]
-PICTURES = ["astronaut.png", "chelsea.png", "coffee.png", "street.mp4:0", "street.mp4:100"]
+PICTURES = ["astronaut.png", "chelsea.png", "coffee.png", "street.mp4:0", "street.mp4:33",
+            "street.mp4:66", "street.mp4:100", "street.mp4:118"]
 
 
 def picture(name):
@@ -22,6 +23,16 @@ def picture(name):
             _, image = clip.read()
     assert image is not None and image.std() > 10
     return image
+
+
+def street():
+    """Every frame of the street clip, BGR."""
+    clip = cv2.VideoCapture(str(DATA / "street.mp4"))
+    while True:
+        more, image = clip.read()
+        if not more:
+            return
+        yield image
 
 
 def gray(bgr):

@@ -1,6 +1,9 @@
 """Every wrong use of `edgectl process` gets a sentence, its status, and leaves no file behind."""
 
+import contextlib
 import os
+import pty
+import shutil
 import signal
 import subprocess
 
@@ -32,6 +35,7 @@ def files(tmp_path):
         "header.ppm": b"P6\n12",
         "text.png": b"This is no picture. " * 100,
         "text.mp4": b"This is no clip. " * 100,
+        "text.odd": b"This is neither. " * 100,
     }
     for name, content in bad.items():
         (tmp_path / name).write_bytes(content)
@@ -61,7 +65,8 @@ WRONG = [
     ("good.pgm", "out.mp4", "a picture makes a picture and a clip makes a clip"),
     ("good.pgm", "out.gif", "allowed are .pgm .ppm .png"),
     ("good.pgm", "out.avi", "cannot write this kind of file"),
-    ("good.gif", "out.pgm", "unknown kind of file, allowed are .pgm"),
+    ("text.odd", "out.pgm", "text.odd: "),
+    ("text.odd", "out.mp4", "text.odd: "),
     ("good.pgm", "out", "cannot write this kind of file"),
 ]
 
@@ -109,6 +114,39 @@ def test_comments_in_a_header_are_skipped(process, tmp_path):
     (tmp_path / "in.pgm").write_bytes(b"P5 # one\n# two\n2 #three\n 1\n255\n\x10\x20")
     assert process("--view", "gray", tmp_path / "in.pgm", tmp_path / "out.pgm").returncode == 0
     assert (tmp_path / "out.pgm").read_bytes() == b"P5\n2 1\n255\n\x10\x20"
+
+
+def test_a_picture_is_known_by_its_content(process, tmp_path):
+    shutil.copy(oracle.DATA / "chelsea.png", tmp_path / "picture.odd")
+    result = process(tmp_path / "picture.odd", tmp_path / "out.pgm")
+    assert result.returncode == 0, result.stderr
+    expected = oracle.edges(oracle.gray(oracle.picture("chelsea.png")))
+    assert (cv2.imread(str(tmp_path / "out.pgm"), cv2.IMREAD_UNCHANGED) == expected).all()
+
+
+def test_a_clip_of_any_kind_becomes_another(process, tmp_path):
+    make = ("videotestsrc num-buffers=20 ! video/x-raw,width=320,height=240 ! theoraenc ! oggmux "
+            f"! filesink location={tmp_path}/clip.ogv")
+    subprocess.run(["gst-launch-1.0", "-q", *make.split()], check=True, timeout=60)
+    result = process(tmp_path / "clip.ogv", tmp_path / "out.mkv")
+    assert result.returncode == 0, result.stderr
+    assert cv2.VideoCapture(str(tmp_path / "out.mkv")).read()[1].shape == (240, 320, 3)
+
+
+def test_a_terminal_sees_how_far_a_clip_is(tmp_path):
+    command = [str(programs.EDGECTL), "process", str(oracle.DATA / "street.mp4"),
+               str(tmp_path / "out.mp4")]
+    terminal, end = pty.openpty()
+    work = subprocess.Popen(command, stderr=end)
+    os.close(end)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal's end
+        while more := os.read(terminal, 4096):
+            shown += more
+    assert work.wait(timeout=60) == 0
+    percents = [int(part.split()[-1]) for part in shown.split(b"%")[:-1]]
+    assert len(percents) > 20 and percents == sorted(percents) and percents[-1] >= 99
+    assert shown.endswith(b"\r\x1b[K")
 
 
 @pytest.mark.parametrize("suffix", ["mp4", "mkv"])

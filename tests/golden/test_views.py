@@ -89,7 +89,7 @@ def test_random_binary_pictures_equal_opencv(process, tmp_path):
     seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
     print(f"EDGED_SEED={seed}")  # shown when the test fails
     chance = np.random.default_rng(seed)
-    for _ in range(40):
+    for _ in range(200):
         height, width = chance.integers(1, 100, 2)
         image = chance.integers(0, chance.integers(2, 257), (height, width)).astype(np.uint8)
         threshold, times = int(chance.integers(1, 256)), int(chance.integers(1, 9))
@@ -127,7 +127,7 @@ def test_random_pictures_equal_opencv(process, tmp_path):
     seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
     print(f"EDGED_SEED={seed}")  # shown when the test fails
     chance = np.random.default_rng(seed)
-    for _ in range(40):
+    for _ in range(200):
         height, width = chance.integers(1, 300, 2)
         spread = chance.integers(1, 257)
         image = chance.integers(0, spread, (height, width, 3)).astype(np.uint8)

@@ -10,6 +10,7 @@
 #define CHECK_FORMATS 11
 #define CHECK_BLOCKS 24
 #define CHECK_KINDS 3
+#define CHECK_VIEW_KINDS (CONFIG_VIEW_MOTION + 1)
 
 struct check {
     struct gpu *gpu;
@@ -59,5 +60,6 @@ void check_shapes(struct check *check);  // every format and kernel in every blo
 void check_large(struct check *check);   // 720p to 8K, and rows past the grid's limit
 void check_places(struct check *check);  // input and output at awkward device addresses
 void check_rows(struct check *check);    // rows a thread
+void check_random(struct check *check);  // everything drawn at random
 void check_motion(struct check *check);  // motion, frame after frame
 void check_refused(struct check *check); // blocks, memory and conversions that cannot be

@@ -35,6 +35,13 @@ static inline void fill_front_camera(struct snapshot_camera *camera)
              .corrupted = 1,
              .reconnects = 5,
              .copies = {[COPY_MMAP_FALLBACK] = 1000, [COPY_ENCODER_CONVERT] = 250}},
+        .regions = {{.name = "door",
+                     .moving = true,
+                     .share = 0.1f, // 0.100000001490116…
+                     .box = {8, 16, 64, 48},
+                     .events = 9007199254740992},
+                    {.name = "yard"}},
+        .region_count = 2,
     };
 }
 

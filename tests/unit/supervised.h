@@ -23,6 +23,8 @@ struct fixture {
     GstElement *source;
     struct supervisor *supervisor;
     unsigned changes;
+    struct motion_event motion[16]; // as told
+    size_t motion_count;
 };
 
 static inline void on_changed(void *context)
@@ -30,6 +32,14 @@ static inline void on_changed(void *context)
     struct fixture *fixture = context;
 
     fixture->changes++;
+}
+
+static inline void on_motion(void *context, const struct motion_event *event)
+{
+    struct fixture *fixture = context;
+
+    assert_in_range(fixture->motion_count, 0, ARRAY_LENGTH(fixture->motion) - 1);
+    fixture->motion[fixture->motion_count++] = *event;
 }
 
 static inline gboolean on_tick(gpointer data)
@@ -49,6 +59,7 @@ static inline struct supervisor_settings make_settings(struct fixture *fixture)
         .streams = &fixture->stream,
         .stream_count = 1,
         .changed = on_changed,
+        .motion = on_motion,
         .context = fixture,
     };
 }

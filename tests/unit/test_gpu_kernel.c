@@ -145,8 +145,8 @@ static void test_a_launch_covers_the_picture_in_the_gpus_own_block(void **state)
     assert_int_equal(fake.launches[0].grid.y, 270);
     assert_int_equal(fake.launches[0].grid.z, 1);
     fake.info.integrated = true;
-    assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
-                                     (struct gpu_tile){8, 4}, NULL),
+    assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT,
+                                     "gradient_planar_l2_full", (struct gpu_tile){8, 4}, NULL),
                      0);
     assert_int_equal(run(&integrated, NULL), 0);
     assert_launched(1, 32, 8);

@@ -178,6 +178,16 @@ static void test_camera_counters_carry_their_camera(void **state)
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"mjpeg-decode\"}", 0);
 }
 
+static void test_regions_carry_camera_and_region(void **state)
+{
+    assert_series(state, "edged_region_moving{camera=\"front\",region=\"door\"}", 1);
+    assert_series(state, "edged_region_moving{camera=\"front\",region=\"yard\"}", 0);
+    assert_series(state, "edged_region_share{camera=\"front\",region=\"door\"}", 0.1);
+    assert_series(state, "edged_region_events_total{camera=\"front\",region=\"door\"}",
+                  9007199254740992);
+    assert_series(state, "edged_region_events_total{camera=\"front\",region=\"yard\"}", 0);
+}
+
 static void test_a_camera_is_in_exactly_one_state(void **state)
 {
     assert_series(state, "edged_camera_state{camera=\"front\",state=\"live\"}", 1);
@@ -238,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_camera_counters_carry_their_camera, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_regions_carry_camera_and_region, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_camera_is_in_exactly_one_state, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_backend_is_told_of_cameras_where_it_is_known,
                                         setup, teardown),

@@ -94,6 +94,28 @@ static void test_a_camera_shows_state_format_and_counters(void **state)
     assert_integer(process, "restarts", 2);
 }
 
+static void test_a_region_shows_whether_where_and_how_much_moves(void **state)
+{
+    JsonObject *camera = element_of(state, "cameras", 0);
+    JsonArray *regions = json_object_get_array_member(camera, "regions");
+    JsonObject *door = json_array_get_object_element(regions, 0);
+    JsonObject *yard = json_array_get_object_element(regions, 1);
+    JsonObject *box = json_object_get_object_member(door, "box");
+
+    assert_int_equal(json_array_get_length(regions), 2);
+    assert_string(door, "name", "door");
+    assert_true(json_object_get_boolean_member(door, "moving"));
+    assert_double(door, "share", 0.1);
+    assert_integer(door, "events", 9007199254740992);
+    assert_integer(box, "x", 8);
+    assert_integer(box, "y", 16);
+    assert_integer(box, "width", 64);
+    assert_integer(box, "height", 48);
+    assert_false(json_object_get_boolean_member(yard, "moving"));
+    camera = element_of(state, "cameras", 1);
+    assert_int_equal(json_array_get_length(json_object_get_array_member(camera, "regions")), 0);
+}
+
 static void test_copies_are_named_and_summed_per_frame(void **state)
 {
     JsonObject *camera = element_of(state, "cameras", 0);
@@ -161,6 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_totals_are_at_the_top, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_camera_shows_state_format_and_counters, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_region_shows_whether_where_and_how_much_moves, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_copies_are_named_and_summed_per_frame, setup,
                                         teardown),

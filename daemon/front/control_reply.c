@@ -1,0 +1,37 @@
+#include "daemon/front/control_reply.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define RETRY_AFTER_S "5"
+
+CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
+                             const char *content_type, char *text)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer_with_free_callback(strlen(text), text, g_free);
+    CONTROL_RESULT result;
+
+    if (!response) {
+        g_free(text);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    }
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
+    }
+    result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response); // the connection holds its own reference
+    return result;
+}
+
+CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
+                              const char *sentence)
+{
+    return control_reply(connection, status, "application/json",
+                         g_strdup_printf("{\"error\": \"%s\"}\n", sentence));
+}

@@ -1,0 +1,19 @@
+// Replies of the control server, as libmicrohttpd wants them.
+#pragma once
+
+#include <microhttpd.h>
+
+// Handlers return int before 0.9.71.
+#if MHD_VERSION >= 0x00097100
+#define CONTROL_RESULT enum MHD_Result
+#else
+#define CONTROL_RESULT int
+#endif
+
+// Replies with `text`, which it takes over and g_free()s. Returns what a handler is to return;
+// MHD_NO, which closes the connection, when there is no memory.
+CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
+                             const char *content_type, char *text);
+// Replies {"error": `sentence`}; `sentence` is a literal without quotes.
+CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
+                              const char *sentence);

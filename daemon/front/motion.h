@@ -1,0 +1,52 @@
+// Motion in a region began or ended, as the front tells it: to the journal and to those who follow
+// /v1/events.
+#pragma once
+
+#include <json-glib/json-glib.h>
+#include <stdint.h>
+
+enum motion_kind {
+    MOTION_STARTED,
+    MOTION_ENDED,
+    MOTION_KIND_COUNT,
+};
+
+// Why it ended. All but the first are the front's doing, so that nobody waits for an end that no
+// camera process will tell.
+enum motion_reason {
+    MOTION_STILL,         // nothing moves any more
+    MOTION_NO_SIGNAL,     // the camera has no picture
+    MOTION_PROCESS_ENDED, // the camera process is gone, or is ended for hanging
+    MOTION_LOST,          // it ended without that being told: the front had not read for long
+    MOTION_RECONFIGURED,  // the camera has other settings now, or was removed
+    MOTION_STOPPING,      // edged ends
+    MOTION_REASON_COUNT,
+};
+
+// Pixels of the camera's picture; all 0: nothing.
+struct motion_box {
+    uint32_t x, y, width, height;
+};
+
+struct motion_event {
+    enum motion_kind kind;
+    enum motion_reason reason; // of an end
+    char camera[40], region[40];
+    uint64_t number;    // of the event in its region, from 1 on, since edged was started
+    int64_t started_ns; // CLOCK_MONOTONIC: pts of the first moving frame
+    int64_t at_ns;      // CLOCK_MONOTONIC: pts of the frame that decided, or when the front did
+    int64_t wall_ns;    // at_ns by the clock of day, since 1970
+    double share;       // moving pixels of the region's, 0..1, at at_ns
+    double peak;        // the largest share up to then
+    struct motion_box box;
+};
+
+const char *motion_kind_name(enum motion_kind kind);       // "motion_started", "motion_ended"
+const char *motion_reason_name(enum motion_reason reason); // "still", "no-signal", …
+
+// One JSON object on one line, without a line end; documented in edged(8). The caller g_free()s it.
+char *motion_json(const struct motion_event *event);
+// Adds the member "box" to the object that `builder` is in.
+void motion_add_box(JsonBuilder *builder, const struct motion_box *box);
+// One message with its fields.
+void motion_log(const struct motion_event *event);

@@ -1,0 +1,250 @@
+"""Motion events from a camera process to those who listen: curl on the control socket, edgectl, the
+log and the metrics."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+import daemon
+
+FAKE_CAMERA = daemon.BUILD / "tests/fake_camera/fake_camera"
+KEEP_ALIVE_S = 15
+
+
+@pytest.fixture
+def moving(edged):
+    """An edged whose camera process begins and ends motion in its region "door" on SIGUSR1."""
+    server = edged([daemon.camera()], EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+    return server
+
+
+class Listener:
+    """A program that prints lines, each kept as it comes."""
+
+    def __init__(self, command):
+        self.lines = []
+        self.process = subprocess.Popen(
+            [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, env=daemon.environment(TZ="UTC"),
+        )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def wait(self, expression, timeout_s=10):
+        """The first line that matches."""
+
+        def look():
+            return next((line for line in list(self.lines) if re.search(expression, line)), None)
+
+        return daemon.wait_for(look, timeout_s, lambda: "\n".join(self.lines))
+
+    def events(self):
+        return [json.loads(x.removeprefix("data: ")) for x in self.lines if x.startswith("data: ")]
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def listen():
+    listeners = []
+
+    def start(*command):
+        listeners.append(Listener(command))
+        return listeners[-1]
+
+    yield start
+    for listener in listeners:
+        listener.stop()
+
+
+def curl(server, listen, *options, query=""):
+    return listen(
+        "curl", "-sSN", "--unix-socket", server.socket, *options, f"http://edged/v1/events{query}"
+    )
+
+
+def toggle(server):
+    os.kill(server.camera()["process"]["pid"], signal.SIGUSR1)
+
+
+def is_moving(camera):
+    return camera["regions"][0]["moving"]
+
+
+def test_curl_hears_motion_begin_and_end(moving, listen):
+    listener = curl(moving, listen)
+    listener.wait("^id: ")
+    begin = time.time_ns()
+    toggle(moving)
+    listener.wait("^event: motion_started$")
+    toggle(moving)
+    listener.wait("^event: motion_ended$")
+    listener.wait('"motion_ended"')
+    started, ended = listener.events()
+    assert started["camera"] == ended["camera"] == "front"
+    assert started["region"] == ended["region"] == "door"
+    assert started["number"] == ended["number"] == 1
+    assert started["box"] == {"x": 8, "y": 16, "width": 64, "height": 48}
+    assert (started["share"], started["peak"]) == (0.25, 0.5)
+    assert begin <= started["time_ns"] <= ended["time_ns"] <= time.time_ns()
+    assert ended["reason"] == "still"
+    # The fake camera says that it saw the motion half a second before it told of it.
+    took_s = (ended["time_ns"] - started["time_ns"]) / 1e9 + 0.5
+    assert ended["duration_s"] == pytest.approx(took_s, abs=0.01)
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(started["time_ns"] // 10**9))
+    assert re.fullmatch(re.escape(seconds) + r"\.\d{6}Z", started["time"])
+
+
+def test_status_and_metrics_show_the_regions(moving):
+    toggle(moving)
+    door, yard = moving.wait_camera("front", is_moving)["regions"]
+    assert (door["name"], yard["name"]) == ("door", "yard")
+    assert door["events"] == 1
+    assert not yard["moving"]
+    metrics = moving.http_get("/metrics")
+    assert 'edged_region_moving{camera="front",region="door"} 1\n' in metrics
+    assert 'edged_region_moving{camera="front",region="yard"} 0\n' in metrics
+    shown = subprocess.run(
+        [daemon.EDGECTL, "status", "--socket", moving.socket], capture_output=True, text=True,
+        timeout=10, check=True, env=daemon.environment(),
+    ).stdout
+    assert re.search(r"^front/door +moving +25\.0% +1 +64x48 at 8,16$", shown, re.M)
+
+
+def test_an_end_follows_when_the_camera_process_dies_and_counters_do_not_go_back(moving, listen):
+    listener = curl(moving, listen)
+    listener.wait("^id: ")
+    toggle(moving)
+    listener.wait("motion_started")
+    victim = moving.camera()["process"]["pid"]
+    os.kill(victim, signal.SIGKILL)
+    listener.wait('"reason":"process-ended"')
+    moving.wait_camera(
+        "front", lambda c: c["state"] == "live" and c["process"]["pid"] not in (0, victim)
+    )
+    counter = 'edged_region_events_total{camera="front",region="door"}'
+    assert f"{counter} 1\n" in moving.http_get("/metrics")
+    toggle(moving)
+    listener.wait('"number":2,')
+    assert f"{counter} 2\n" in moving.http_get("/metrics")
+    moving.wait_stderr(r"front: motion in door ended after .*because the camera process ended")
+
+
+def test_a_listener_hears_of_a_lost_signal_and_of_the_end_of_edged(moving, listen):
+    listener = curl(moving, listen)
+    listener.wait("^id: ")
+    toggle(moving)
+    listener.wait("motion_started")
+    os.kill(moving.camera()["process"]["pid"], signal.SIGUSR2)
+    listener.wait('"reason":"no-signal"')
+    toggle(moving)  # ends what the front has ended
+    toggle(moving)
+    listener.wait('"number":2,')
+    moving.stop()
+    assert listener.process.wait(5) == 0  # curl saw the end of the reply, not of the connection
+    listener.wait('"number":2,.*"reason":"stopping"')
+    assert len(listener.events()) == 4
+
+
+def test_who_comes_back_with_the_last_id_misses_nothing(moving, listen):
+    first = curl(moving, listen)
+    first.wait("^id: ")
+    toggle(moving)
+    first.wait('"motion_started"')
+    first.stop()
+    last = [line for line in first.lines if line.startswith("id: ")][-1].removeprefix("id: ")
+    toggle(moving)
+    toggle(moving)
+    moving.wait_camera("front", lambda c: c["regions"][0]["events"] == 2)
+    second = curl(moving, listen, "-H", f"Last-Event-ID: {last}")
+    second.wait('"number":2,')
+    assert [(e["event"], e["number"]) for e in second.events()] == [
+        ("motion_ended", 1), ("motion_started", 2)
+    ]
+    fresh = curl(moving, listen)
+    fresh.wait('"motion_started"')
+    assert [(e["event"], e["number"]) for e in fresh.events()] == [("motion_started", 2)]
+
+
+def test_filters_keep_other_regions_away(moving, listen):
+    door = curl(moving, listen, query="?camera=front&region=door")
+    yard = curl(moving, listen, query="?region=yard")
+    for listener in (door, yard):
+        listener.wait("^id: ")
+    toggle(moving)
+    door.wait("motion_started")
+    assert not yard.events()
+
+
+def test_a_silent_stream_shows_signs_of_life(moving, listen):
+    listener = curl(moving, listen)
+    listener.wait("^: ", KEEP_ALIVE_S + 2)
+
+
+def test_of_a_hundred_readers_16_are_served_and_the_others_told_to_come_later(moving, listen):
+    readers = [curl(moving, listen, "-w", "%{http_code}") for _ in range(100)]
+
+    def split():
+        refused = [reader for reader in readers if reader.process.poll() == 0]
+        served = [reader for reader in readers if reader not in refused and reader.lines]
+        return (refused, served) if len(refused) == 84 and len(served) == 16 else None
+
+    refused, served = daemon.wait_for(split, 30)
+    for reader in refused:
+        reader.wait("^503$")
+        assert '"error"' in reader.lines[0]
+    toggle(moving)
+    for reader in served:
+        reader.wait('"motion_started"')
+    assert moving.camera()["state"] == "live"
+
+
+def test_edgectl_watch_prints_a_line_an_event(moving, listen):
+    watch = listen(daemon.EDGECTL, "watch", "--socket", moving.socket)
+    machine = listen(
+        daemon.EDGECTL, "watch", "--json", "--camera", "front", "--region", "door", "--socket",
+        moving.socket,
+    )
+    toggle(moving)  # those who come later hear of it, too
+    line = watch.wait("began")
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  front/door  motion began, 25\.0%, 64x48 at 8,16", line
+    )
+    toggle(moving)
+    line = watch.wait("ended")
+    assert re.search(r"  front/door  motion ended after \d+\.\d s, at most 50\.0%$", line)
+    machine.wait('"motion_ended"')
+    assert [json.loads(x)["event"] for x in machine.lines] == ["motion_started", "motion_ended"]
+    moving.stop()
+    assert watch.process.wait(5) == 0
+    watch.wait("edgectl: edged ended the stream")
+
+
+def test_edgectl_watch_says_what_is_wrong(tmp_path):
+    def call(*arguments):
+        return subprocess.run(
+            [daemon.EDGECTL, "watch", *arguments], capture_output=True, text=True, timeout=10,
+            check=False, env=daemon.environment(),
+        )
+
+    nobody = call("--socket", tmp_path / "none.sock")
+    assert nobody.returncode == 1
+    assert "no edged listens" in nobody.stderr
+    assert call("--jsn").returncode == 2
+    assert '"front"' in call("front").stderr
+    assert "--region NAME" in call("--help").stdout

@@ -1,0 +1,150 @@
+// Views on the GPU against the CPU's, with everything drawn at random: what is looked at, its
+// settings, size, place, memory and blocks. EDGED_SEED repeats a run.
+#include "tests/gpu/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SETS 200
+#define SIDE_MAX 700
+#define FRAMES 2
+
+static uint64_t state;
+
+// Uniform in 0..count - 1, by splitmix64.
+static uint32_t draw(uint32_t count)
+{
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return (uint32_t)((z ^ z >> 31) >> 32) % count;
+}
+
+static struct config_view draw_settings(void)
+{
+    static const int blurs[] = {0, 0, 3, 5};
+    static const double gains[] = {1.0, 1.0, 0.25, 0.0833, 3.7};
+
+    return (struct config_view){
+        .view = (enum config_view_kind)draw(CHECK_VIEW_KINDS),
+        .operator=(enum config_operator) draw(CONFIG_OPERATOR_COUNT),
+        .blur = blurs[draw(ARRAY_LENGTH(blurs))],
+        .norm = (enum config_norm)draw(2),
+        .gain = gains[draw(ARRAY_LENGTH(gains))],
+        .threshold = draw(4) == 0 ? CONFIG_THRESHOLD_OTSU : 1 + (int)draw(255),
+        .morphology = (enum config_morphology)draw(5),
+        .times = 1 + (int)draw(8),
+        .erode = (int)draw(9),
+        .low = draw(400),
+        .high = draw(800),
+    };
+}
+
+struct drawn {
+    struct check_case what;
+    const char *format;
+    uint32_t width, height;
+    size_t placement, memory;
+    uint32_t seed;
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+};
+
+static struct drawn draw_set(void)
+{
+    struct drawn set = {
+        .what = {draw_settings(), draw(2) ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT},
+        .format = check_formats[draw(CHECK_FORMATS)],
+        .width = 1 + draw(draw(3) ? SIDE_MAX : 12),
+        .height = 1 + draw(draw(3) ? SIDE_MAX : 12),
+        .placement = draw(PICTURE_PLACEMENTS),
+        .memory = draw(CHECK_KINDS),
+        .seed = draw(UINT32_MAX),
+    };
+
+    for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        set.blocks[i] = check_blocks[draw(CHECK_BLOCKS)];
+        set.blocks[i].rows = (int)draw(20);
+    }
+    return set;
+}
+
+// Some of the second frame is the first's.
+static void draw_frame(struct frame *frame, const struct drawn *set, unsigned number)
+{
+    picture_draw(frame, set->seed);
+    for (size_t i = 0; number > 0 && i < frame->layout.size; i++) {
+        frame->data[i] = (uint8_t)(frame->data[i] + (i / 57 % 3 == 0 ? i / 57 % 64 : 0));
+    }
+}
+
+static void compare(struct check *check, const struct drawn *set, struct picture *pictures,
+                    struct view *view, struct view *reference)
+{
+    for (unsigned i = 0; i < FRAMES; i++) {
+        struct frame *output = NULL, *expected = NULL;
+        struct error error = {0};
+
+        draw_frame(pictures[0].frame, set, i);
+        picture_copy(pictures[1].frame, pictures[0].frame);
+        if (view_run(reference, pictures[0].frame, &error, &expected) < 0 ||
+            view_run(view, pictures[1].frame, &error, &output) < 0) {
+            check_failed(check, "a random view", &error);
+        } else {
+            check_frames(check, output, expected, &set->what, &pictures[0].frame->layout, "random");
+        }
+        frame_unref(output);
+        frame_unref(expected);
+    }
+}
+
+static void check_set(struct check *check, const struct drawn *set)
+{
+    const struct frame_allocator *allocator = check_allocator(check, set->memory);
+    struct view_setup setup = {.settings = &set->what.settings,
+                               .output = set->what.output,
+                               .frames = 1,
+                               .allocator = frame_allocator_host()};
+    struct view *view = NULL, *reference = NULL;
+    struct picture pictures[2] = {0};
+    struct error error = {0};
+    int r =
+        picture_init(&pictures[0], set->format, set->width, set->height, 0, frame_allocator_host());
+
+    r = r < 0 ? r
+              : picture_init(&pictures[1], set->format, set->width, set->height, set->placement,
+                             allocator);
+    setup.input = r < 0 ? NULL : &pictures[0].frame->layout;
+    // What the CPU cannot make (YUV to RGB) is no view at all.
+    if (r == 0 && view_new(&setup, &error, &reference) == 0) {
+        setup.input = &pictures[1].frame->layout;
+        setup.allocator = allocator;
+        setup.gpu = check->gpu;
+        setup.blocks = set->blocks;
+        r = view_new(&setup, &error, &view);
+        if (r < 0 || (!view_passes_through(view) && strncmp(view_backend(view), "CUDA", 4) != 0)) {
+            check_count(check, false, &set->what, &pictures[0].frame->layout, "not on the GPU");
+        } else {
+            compare(check, set, pictures, view, reference);
+        }
+    }
+    view_free(view);
+    view_free(reference);
+    picture_finish(&pictures[1]);
+    picture_finish(&pictures[0]);
+}
+
+void check_random(struct check *check)
+{
+    const char *seed = getenv("EDGED_SEED");
+    unsigned long compared = check->compared;
+
+    state = seed ? strtoull(seed, NULL, 10) : (uint64_t)clock_now_ns();
+    printf("EDGED_SEED=%llu\n", (unsigned long long)state);
+    while (check->compared - compared < (check->quick ? 20 : FRAMES * SETS)) {
+        struct drawn set = draw_set();
+
+        check_set(check, &set);
+    }
+}

@@ -1,0 +1,257 @@
+// The feed of motion events: what a reader hears, by what it has heard before.
+#include "tests/unit/unit.h"
+
+#include "daemon/front/event_feed.h"
+
+#include "config/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int setup(void **state)
+{
+    *state = event_feed_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    event_feed_free(*state);
+    return 0;
+}
+
+static void add(struct event_feed *feed, const char *camera, const char *region,
+                enum motion_kind kind, uint64_t number)
+{
+    struct motion_event event = {.kind = kind, .number = number};
+
+    snprintf(event.camera, sizeof event.camera, "%s", camera);
+    snprintf(event.region, sizeof event.region, "%s", region);
+    event_feed_add(feed, &event);
+}
+
+// Events `first` to `last` of front/door, each over at once.
+static void add_pairs(struct event_feed *feed, uint64_t first, uint64_t last)
+{
+    for (uint64_t number = first; number <= last; number++) {
+        add(feed, "front", "door", MOTION_STARTED, number);
+        add(feed, "front", "door", MOTION_ENDED, number);
+    }
+}
+
+// All that a reader hears who comes now; what follows the head.
+struct heard {
+    GString *head, *rest;
+    unsigned events;
+    int result;
+};
+
+static struct heard hear(const struct event_feed *feed, const char *last_id, const char *camera,
+                         const char *region)
+{
+    struct heard heard = {g_string_new(NULL), g_string_new(NULL), 0, 0};
+    struct event_reader reader;
+
+    event_feed_open(feed, last_id, camera, region, &reader, heard.head);
+    while ((heard.result = event_feed_read(feed, &reader, heard.rest)) > 0) {
+        heard.events++;
+    }
+    event_reader_finish(&reader);
+    return heard;
+}
+
+static void finish(struct heard *heard)
+{
+    g_string_free(heard->head, TRUE);
+    g_string_free(heard->rest, TRUE);
+}
+
+// The last id in `text`; the caller g_free()s it.
+static char *last_id(const GString *text)
+{
+    const char *id = g_strrstr(text->str, "id: ");
+
+    assert_non_null(id);
+    return g_strndup(id + 4, strcspn(id + 4, "\n"));
+}
+
+// The id as of the run of `id`, with another count.
+static char *other_id(const char *id, const char *count)
+{
+    return g_strdup_printf("%.8s-%s", id, count);
+}
+
+static unsigned count(const GString *text, const char *what)
+{
+    unsigned found = 0;
+
+    for (const char *at = text->str; (at = strstr(at, what)); at++) {
+        found++;
+    }
+    return found;
+}
+
+static void test_an_event_is_id_name_and_one_line_of_data(void **state)
+{
+    struct event_reader reader;
+    GString *text = g_string_new(NULL);
+
+    event_feed_open(*state, NULL, NULL, NULL, &reader, text);
+    assert_int_equal(event_feed_read(*state, &reader, text), 0);
+    g_string_truncate(text, 0);
+    add(*state, "front", "door", MOTION_STARTED, 3);
+    assert_int_equal(event_feed_read(*state, &reader, text), 1);
+    g_auto(GStrv) lines = g_strsplit(text->str, "\n", -1);
+    assert_int_equal(g_strv_length(lines), 5); // the last two are empty
+    assert_true(g_regex_match_simple("^id: [0-9a-f]{8}-1$", lines[0], 0, 0));
+    assert_string_equal(lines[1], "event: motion_started");
+    assert_true(
+        g_str_has_prefix(lines[2], "data: {\"event\":\"motion_started\",\"camera\":\"front\""));
+    assert_string_equal(lines[3], "");
+    assert_string_equal(lines[4], "");
+    assert_int_equal(event_feed_read(*state, &reader, text), 0);
+    event_reader_finish(&reader);
+    g_string_free(text, TRUE);
+}
+
+static void test_who_comes_first_hears_what_is_under_way_and_nothing_of_before(void **state)
+{
+    add_pairs(*state, 1, 3);
+    add(*state, "front", "yard", MOTION_STARTED, 1);
+    add(*state, "back", "door", MOTION_STARTED, 9);
+    add(*state, "back", "door", MOTION_ENDED, 9);
+    struct heard heard = hear(*state, NULL, NULL, NULL);
+
+    assert_true(g_str_has_prefix(heard.head->str, "retry: 2000\nid: "));
+    assert_int_equal(count(heard.head, "id: "), 1);
+    assert_int_equal(count(heard.head, "event: motion_started\n"), 1);
+    assert_int_equal(count(heard.head, "\"region\":\"yard\""), 1);
+    assert_int_equal(count(heard.head, "event: motion_ended\n"), 0);
+    assert_int_equal(heard.events, 0);
+    finish(&heard);
+}
+
+static void test_who_comes_back_hears_what_came_between_once(void **state)
+{
+    add(*state, "front", "yard", MOTION_STARTED, 1);
+    struct heard before = hear(*state, NULL, NULL, NULL);
+    g_autofree char *id = last_id(before.head);
+
+    add_pairs(*state, 1, 2);
+    struct heard after = hear(*state, id, NULL, NULL);
+    assert_int_equal(count(after.head, "event:"), 0); // the yard's start is known
+    assert_int_equal(after.events, 4);
+    assert_int_equal(count(after.rest, "\"number\":1"), 2);
+    assert_int_equal(count(after.rest, "\"number\":2"), 2);
+    g_autofree char *newest = last_id(after.rest);
+    struct heard again = hear(*state, newest, NULL, NULL);
+    assert_int_equal(again.events, 0);
+    finish(&before);
+    finish(&after);
+    finish(&again);
+}
+
+static void test_256_events_are_kept_for_who_was_away_for_longer(void **state)
+{
+    struct heard before = hear(*state, NULL, NULL, NULL);
+    g_autofree char *id = last_id(before.head);
+
+    add(*state, "front", "yard", MOTION_STARTED, 1);
+    add_pairs(*state, 1, 128);
+    struct heard after = hear(*state, id, NULL, NULL);
+    assert_int_equal(after.events, 256);
+    assert_int_equal(count(after.rest, "\"number\":1,"), 2);
+    // Its start is no longer kept, but it is under way.
+    assert_int_equal(count(after.head, "\"region\":\"yard\""), 1);
+    g_autofree char *exact = other_id(id, "1");
+    struct heard rest = hear(*state, exact, NULL, NULL);
+    assert_int_equal(rest.events, 256);
+    assert_int_equal(count(rest.head, "event:"), 0);
+    finish(&before);
+    finish(&after);
+    finish(&rest);
+}
+
+static void test_an_id_of_another_run_or_of_nobody_is_answered_with_all_that_is_kept(void **state)
+{
+    static const char *const counts[] = {
+        "999", "-1", "1x", "", "18446744073709551615", "99999999999999999999999",
+    };
+    struct heard first = hear(*state, NULL, NULL, NULL);
+    g_autofree char *id = last_id(first.head);
+
+    add_pairs(*state, 1, 2);
+    for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
+        g_autofree char *bad = other_id(id, counts[i]);
+        struct heard heard = hear(*state, bad, NULL, NULL);
+
+        assert_int_equal(heard.events, 4);
+        finish(&heard);
+    }
+    g_autofree char *other = g_strdup(id);
+    other[0] = other[0] == '0' ? '1' : '0';
+    struct heard heard = hear(*state, other, NULL, NULL);
+    assert_int_equal(heard.events, 4);
+    finish(&heard);
+    finish(&first);
+}
+
+static void test_filters_leave_only_what_is_asked_for(void **state)
+{
+    struct heard first = hear(*state, NULL, NULL, NULL);
+    g_autofree char *id = last_id(first.head);
+
+    add(*state, "front", "door", MOTION_STARTED, 1);
+    add(*state, "front", "yard", MOTION_STARTED, 1);
+    add(*state, "back", "door", MOTION_STARTED, 1);
+    struct heard camera = hear(*state, id, "front", NULL), region = hear(*state, id, NULL, "door"),
+                 both = hear(*state, id, "back", "door"), none = hear(*state, id, "back", "yard"),
+                 fresh = hear(*state, NULL, "back", NULL);
+    assert_int_equal(camera.events, 2);
+    assert_int_equal(region.events, 2);
+    assert_int_equal(both.events, 1);
+    assert_int_equal(count(both.rest, "\"camera\":\"back\",\"region\":\"door\""), 1);
+    assert_int_equal(none.events, 0);
+    assert_int_equal(count(fresh.head, "event:"), 1);
+    struct heard *all[] = {&first, &camera, &region, &both, &none, &fresh};
+    for (size_t i = 0; i < ARRAY_LENGTH(all); i++) {
+        finish(all[i]);
+    }
+}
+
+static void test_who_lags_by_more_than_is_kept_is_told_so(void **state)
+{
+    struct event_reader reader;
+    GString *text = g_string_new(NULL);
+
+    event_feed_open(*state, NULL, NULL, NULL, &reader, text);
+    add_pairs(*state, 1, 128);
+    assert_int_equal(event_feed_read(*state, &reader, text), 1);
+    add_pairs(*state, 129, 129);
+    assert_int_equal(event_feed_read(*state, &reader, text), -ENOBUFS);
+    event_reader_finish(&reader);
+    g_string_free(text, TRUE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_an_event_is_id_name_and_one_line_of_data, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            test_who_comes_first_hears_what_is_under_way_and_nothing_of_before, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_comes_back_hears_what_came_between_once, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_256_events_are_kept_for_who_was_away_for_longer, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            test_an_id_of_another_run_or_of_nobody_is_answered_with_all_that_is_kept, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(test_filters_leave_only_what_is_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_lags_by_more_than_is_kept_is_told_so, setup,
+                                        teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

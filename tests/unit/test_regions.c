@@ -1,0 +1,297 @@
+// What a camera's processes say of its regions, and the pairs of events and sums made from it.
+#include "tests/unit/unit.h"
+
+#include "daemon/front/regions.h"
+
+#include "config/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND NS_PER_S
+
+struct fixture {
+    struct regions regions;
+    struct motion_event told[16];
+    size_t count;
+};
+
+static void take(void *context, const struct motion_event *event)
+{
+    struct fixture *fixture = context;
+
+    assert_in_range(fixture->count, 0, ARRAY_LENGTH(fixture->told) - 1);
+    fixture->told[fixture->count++] = *event;
+}
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+
+    regions_init(&fixture->regions, "front", take, fixture);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+// Event `number` in `name`, from second 10 on; an end 4 s after it.
+static int say(struct fixture *fixture, enum link_event_kind kind, const char *name,
+               uint64_t number)
+{
+    bool started = kind == LINK_EVENT_MOTION_STARTED;
+    struct link_event event = {.kind = kind,
+                               .number = number,
+                               .started_ns = 10 * SECOND,
+                               .at_ns = (started ? 11 : 14) * SECOND,
+                               .peak_share = started ? 0.25f : 0.5f,
+                               .region = {.moving = started,
+                                          .share = started ? 0.25f : 0,
+                                          .events = number,
+                                          .x = 1,
+                                          .y = 2,
+                                          .width = 3,
+                                          .height = 4}};
+
+    snprintf(event.region.name, sizeof event.region.name, "%s", name);
+    return regions_take_event(&fixture->regions, &event);
+}
+
+static void say_started(struct fixture *fixture, const char *name, uint64_t number)
+{
+    assert_int_equal(say(fixture, LINK_EVENT_MOTION_STARTED, name, number), 0);
+}
+
+static void say_ended(struct fixture *fixture, const char *name, uint64_t number)
+{
+    assert_int_equal(say(fixture, LINK_EVENT_MOTION_ENDED, name, number), 0);
+}
+
+static void say_telemetry(struct fixture *fixture, enum link_camera_state camera, const char *name,
+                          bool moving, uint64_t events)
+{
+    struct link_telemetry telemetry = {.state = camera};
+    struct link_region *region = &telemetry.regions[0];
+
+    snprintf(region->name, sizeof region->name, "%s", name);
+    region->moving = moving;
+    region->share = moving ? 0.75f : 0;
+    region->events = events;
+    regions_take_telemetry(&fixture->regions, &telemetry);
+}
+
+static void assert_told(const struct fixture *fixture, size_t index, enum motion_kind kind,
+                        uint64_t number)
+{
+    assert_true(index < fixture->count);
+    assert_string_equal(motion_kind_name(fixture->told[index].kind), motion_kind_name(kind));
+    assert_int_equal(fixture->told[index].number, number);
+    assert_string_equal(fixture->told[index].camera, "front");
+}
+
+static void assert_ended(const struct fixture *fixture, size_t index, uint64_t number,
+                         enum motion_reason reason)
+{
+    assert_told(fixture, index, MOTION_ENDED, number);
+    assert_string_equal(motion_reason_name(fixture->told[index].reason),
+                        motion_reason_name(reason));
+}
+
+static struct snapshot_region describe(const struct fixture *fixture, size_t expected)
+{
+    struct snapshot_camera camera = {0};
+
+    regions_describe(&fixture->regions, &camera);
+    assert_int_equal(camera.region_count, expected);
+    return camera.regions[0];
+}
+
+static void test_an_event_is_told_as_the_process_says_it(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct motion_event *told = fixture->told;
+
+    say_started(fixture, "door", 1);
+    assert_true(describe(fixture, 1).moving);
+    say_ended(fixture, "door", 1);
+    assert_int_equal(fixture->count, 2);
+    assert_told(fixture, 0, MOTION_STARTED, 1);
+    assert_string_equal(told[0].region, "door");
+    assert_int_equal(told[0].started_ns, 10 * SECOND);
+    assert_int_equal(told[0].at_ns, 11 * SECOND);
+    assert_float_equal(told[0].share, 0.25, 0);
+    assert_float_equal(told[0].peak, 0.25, 0);
+    assert_int_equal(told[0].box.x, 1);
+    assert_int_equal(told[0].box.y, 2);
+    assert_int_equal(told[0].box.width, 3);
+    assert_int_equal(told[0].box.height, 4);
+    assert_ended(fixture, 1, 1, MOTION_STILL);
+    assert_int_equal(told[1].started_ns, 10 * SECOND);
+    assert_int_equal(told[1].at_ns, 14 * SECOND);
+    assert_float_equal(told[1].peak, 0.5, 0);
+    assert_false(describe(fixture, 1).moving);
+    assert_int_equal(describe(fixture, 1).events, 1);
+}
+
+static void test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame(void **state)
+{
+    struct fixture *fixture = *state;
+    struct link_event event = {.number = 1, .region.name = "door"};
+    struct timespec now;
+
+    event.started_ns = event.at_ns = clock_now_ns() - 5 * SECOND;
+    assert_int_equal(regions_take_event(&fixture->regions, &event), 0);
+    clock_gettime(CLOCK_REALTIME, &now);
+    assert_in_range(now.tv_sec * SECOND + now.tv_nsec - fixture->told[0].wall_ns, 5 * SECOND,
+                    6 * SECOND);
+}
+
+static void test_a_lost_signal_ends_what_moves_once(void **state)
+{
+    struct fixture *fixture = *state;
+
+    say_started(fixture, "door", 1);
+    say_telemetry(fixture, LINK_CAMERA_NO_SIGNAL, "door", true, 1);
+    say_telemetry(fixture, LINK_CAMERA_NO_SIGNAL, "door", true, 1);
+    say_ended(fixture, "door",
+              1); // late, or the process ends it itself when there are frames again
+    assert_int_equal(fixture->count, 2);
+    assert_ended(fixture, 1, 1, MOTION_NO_SIGNAL);
+    assert_float_equal(describe(fixture, 1).share, 0, 0);
+    say_started(fixture, "door", 2);
+    assert_told(fixture, 2, MOTION_STARTED, 2);
+}
+
+static void test_the_end_of_a_process_ends_what_moves_and_numbers_go_on(void **state)
+{
+    struct fixture *fixture = *state;
+
+    say_started(fixture, "door", 7);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", true, 7);
+    regions_process_ended(&fixture->regions, MOTION_PROCESS_ENDED);
+    assert_ended(fixture, 1, 7, MOTION_PROCESS_ENDED);
+    assert_true(fixture->told[1].at_ns >= fixture->told[1].started_ns);
+    assert_int_equal(describe(fixture, 1).events, 7);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 0);
+    assert_int_equal(describe(fixture, 1).events, 7);
+    say_started(fixture, "door", 1);
+    assert_told(fixture, 2, MOTION_STARTED, 8);
+    assert_int_equal(describe(fixture, 1).events, 8);
+    regions_process_ended(&fixture->regions, MOTION_STOPPING);
+    assert_ended(fixture, 3, 8, MOTION_STOPPING);
+}
+
+static void test_an_end_brings_its_lost_start_along(void **state)
+{
+    struct fixture *fixture = *state;
+
+    say_ended(fixture, "door", 1);
+    assert_int_equal(fixture->count, 2);
+    assert_told(fixture, 0, MOTION_STARTED, 1);
+    assert_ended(fixture, 1, 1, MOTION_STILL);
+}
+
+static void test_a_start_ends_the_event_whose_end_was_lost(void **state)
+{
+    struct fixture *fixture = *state;
+
+    say_started(fixture, "door", 1);
+    say_started(fixture, "door", 1); // the same again is no news
+    say_started(fixture, "door", 2);
+    assert_int_equal(fixture->count, 3);
+    assert_ended(fixture, 1, 1, MOTION_LOST);
+    assert_told(fixture, 2, MOTION_STARTED, 2);
+    say_ended(fixture, "door", 1); // not the one that is under way
+    assert_int_equal(fixture->count, 3);
+}
+
+static void test_telemetry_that_denies_an_event_twice_ends_it(void **state)
+{
+    struct fixture *fixture = *state;
+
+    say_started(fixture, "door", 1);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 0); // older than the event
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 1);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", true, 1);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 1);
+    assert_int_equal(fixture->count, 1);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "door", false, 1);
+    assert_ended(fixture, 1, 1, MOTION_LOST);
+}
+
+static void test_telemetry_shows_shares_and_regions_without_events(void **state)
+{
+    struct fixture *fixture = *state;
+
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "yard", false, 3);
+    assert_string_equal(describe(fixture, 1).name, "yard");
+    assert_int_equal(describe(fixture, 1).events, 3); // also those whose messages were lost
+    assert_false(describe(fixture, 1).moving);
+    say_started(fixture, "yard", 4);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "yard", true, 4);
+    assert_float_equal(describe(fixture, 1).share, 0.75, 0);
+    regions_process_ended(&fixture->regions, MOTION_PROCESS_ENDED);
+    assert_float_equal(fixture->told[1].peak, 0.75, 0);
+}
+
+static void test_another_configuration_ends_hides_and_remembers(void **state)
+{
+    struct fixture *fixture = *state;
+
+    say_started(fixture, "door", 5);
+    regions_reconfigure(&fixture->regions);
+    assert_ended(fixture, 1, 5, MOTION_RECONFIGURED);
+    describe(fixture, 0);
+    say_telemetry(fixture, LINK_CAMERA_STARTING, "door", false, 0);
+    assert_int_equal(describe(fixture, 1).events, 5);
+}
+
+static void test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old(void **state)
+{
+    struct fixture *fixture = *state;
+    char name[16];
+
+    for (unsigned i = 0; i < 8; i++) {
+        snprintf(name, sizeof name, "region%u", i);
+        say_started(fixture, name, 1);
+    }
+    assert_int_equal(say(fixture, LINK_EVENT_MOTION_STARTED, "ninth", 1), -ENOSPC);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "ninth", false, 0);
+    describe(fixture, 8);
+    regions_reconfigure(&fixture->regions);
+    assert_int_equal(fixture->count, 16);
+    say_telemetry(fixture, LINK_CAMERA_LIVE, "ninth", false, 0);
+    assert_string_equal(describe(fixture, 1).name, "ninth");
+    assert_int_equal(describe(fixture, 1).events, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_an_event_is_told_as_the_process_says_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_lost_signal_ends_what_moves_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_end_of_a_process_ends_what_moves_and_numbers_go_on,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_an_end_brings_its_lost_start_along, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_start_ends_the_event_whose_end_was_lost, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_telemetry_that_denies_an_event_twice_ends_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_telemetry_shows_shares_and_regions_without_events,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_configuration_ends_hides_and_remembers, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
