@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define IMAGES_MAX 8
+#define IMAGES_MAX 16
 
 struct gpu {
     struct cuda_driver driver;

@@ -14,22 +14,26 @@
 
 IMAGE(convert)
 IMAGE(difference)
+IMAGE(direction)
 IMAGE(gradient)
 IMAGE(gray)
 IMAGE(gpu_probe)
 IMAGE(mark)
 IMAGE(motion)
+IMAGE(overlay)
 
 const struct gpu_image *gpu_image_at(size_t index)
 {
     static const struct gpu_image images[] = {
         {"convert", gpu_image_convert, gpu_image_convert_end},
         {"difference", gpu_image_difference, gpu_image_difference_end},
+        {"direction", gpu_image_direction, gpu_image_direction_end},
         {"gradient", gpu_image_gradient, gpu_image_gradient_end},
         {"gray", gpu_image_gray, gpu_image_gray_end},
         {"gpu_probe", gpu_image_gpu_probe, gpu_image_gpu_probe_end},
         {"mark", gpu_image_mark, gpu_image_mark_end},
         {"motion", gpu_image_motion, gpu_image_motion_end},
+        {"overlay", gpu_image_overlay, gpu_image_overlay_end},
     };
 
     return index < sizeof images / sizeof images[0] ? &images[index] : NULL;

@@ -6,11 +6,11 @@
 #define PLANE_ALIGN 128
 
 extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops, motion_gpu_ops,
-    difference_gpu_ops, mark_gpu_ops;
+    difference_gpu_ops, mark_gpu_ops, overlay_gpu_ops, direction_gpu_ops;
 
 static const struct gpu_stage_ops *const table[] = {
-    &gradient_gpu_ops, &gray_gpu_ops,       &convert_gpu_ops,
-    &motion_gpu_ops,   &difference_gpu_ops, &mark_gpu_ops,
+    &gradient_gpu_ops,   &gray_gpu_ops, &convert_gpu_ops, &motion_gpu_ops,
+    &difference_gpu_ops, &mark_gpu_ops, &overlay_gpu_ops, &direction_gpu_ops,
 };
 
 const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, unsigned *ret_count)

@@ -26,7 +26,7 @@ struct kernel_kind {
 };
 
 extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_difference,
-    kernel_mark, kernel_motion;
+    kernel_mark, kernel_motion, kernel_overlay, kernel_direction;
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);
@@ -48,3 +48,11 @@ struct kernel_luma {
 
 struct kernel_luma kernel_luma_of(const char *name);
 uint8_t kernel_in_range(bool limited, uint32_t gray);
+
+struct pixel_format;
+
+// A format by its name in lower case, up to '_' or the end.
+const struct pixel_format *kernel_format_of(const char *name);
+// A launch whose parameters begin with a struct convert_cuda: what convert.cu makes of the picture.
+int kernel_convert_picture(const struct launch *launch, const struct pixel_format *from,
+                           const struct pixel_format *to);
