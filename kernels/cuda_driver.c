@@ -38,7 +38,10 @@ int cuda_driver_init(struct cuda_driver *driver, struct error *error)
     if (r == 0) {                                                                                  \
         r = find(driver, #symbol, &driver->name, error);                                           \
     }
-    CUDA_DRIVER_FUNCTIONS(FIND)
+    CUDA_DRIVER_NEEDED(FIND)
+#undef FIND
+#define FIND(name, symbol, parameters) *(void **)&driver->name = dlsym(driver->library, #symbol);
+    CUDA_DRIVER_OPTIONAL(FIND)
 #undef FIND
     if (r < 0) {
         cuda_driver_finish(driver);

@@ -15,6 +15,9 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUgraphExec_st;
 
 #define CUDA_SUCCESS 0
 #define CUDA_ERROR_NOT_READY 600
@@ -42,7 +45,17 @@ enum { CUDA_STREAM_NON_BLOCKING = 1 };
 enum { CUDA_HOST_DEVICEMAP = 2 }; // of cuMemHostRegister and cuMemHostAlloc
 enum { CUDA_ATTACH_GLOBAL = 1, CUDA_ATTACH_HOST = 2, CUDA_ATTACH_SINGLE = 4 };
 
-#define CUDA_DRIVER_FUNCTIONS(X)                                                                   \
+// CUDA_KERNEL_NODE_PARAMS as CUDA 11 has it, which the symbols without a version keep taking.
+struct cuda_kernel_node {
+    struct CUfunc_st *function;
+    unsigned grid_x, grid_y, grid_z;
+    unsigned block_x, block_y, block_z;
+    unsigned shared_bytes;
+    void **parameters;
+    void **extra;
+};
+
+#define CUDA_DRIVER_NEEDED(X)                                                                      \
     X(init, cuInit, (unsigned flags))                                                              \
     X(driver_version, cuDriverGetVersion, (int *version))                                          \
     X(error_name, cuGetErrorName, (int result, const char **name))                                 \
@@ -90,6 +103,24 @@ enum { CUDA_ATTACH_GLOBAL = 1, CUDA_ATTACH_HOST = 2, CUDA_ATTACH_SINGLE = 4 };
     X(copy_async, cuMemcpyDtoDAsync_v2,                                                            \
       (uint64_t to, uint64_t from, size_t bytes, struct CUstream_st * stream))
 
+// What edged does without where it is missing: then the member is NULL.
+#define CUDA_DRIVER_OPTIONAL(X)                                                                    \
+    X(graph_create, cuGraphCreate, (struct CUgraph_st * *graph, unsigned flags))                   \
+    X(graph_destroy, cuGraphDestroy, (struct CUgraph_st * graph))                                  \
+    X(graph_add_kernel, cuGraphAddKernelNode,                                                      \
+      (struct CUgraphNode_st * *node, struct CUgraph_st * graph,                                   \
+       struct CUgraphNode_st *const *after, size_t after_count,                                    \
+       const struct cuda_kernel_node *kernel))                                                     \
+    X(graph_instantiate, cuGraphInstantiateWithFlags,                                              \
+      (struct CUgraphExec_st * *exec, struct CUgraph_st * graph, unsigned long long flags))        \
+    X(graph_set_kernel, cuGraphExecKernelNodeSetParams,                                            \
+      (struct CUgraphExec_st * exec, struct CUgraphNode_st * node,                                 \
+       const struct cuda_kernel_node *kernel))                                                     \
+    X(graph_launch, cuGraphLaunch, (struct CUgraphExec_st * exec, struct CUstream_st * stream))    \
+    X(graph_exec_destroy, cuGraphExecDestroy, (struct CUgraphExec_st * exec))
+
+#define CUDA_DRIVER_FUNCTIONS(X) CUDA_DRIVER_NEEDED(X) CUDA_DRIVER_OPTIONAL(X)
+
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator and its list of parameters
 #define CUDA_DRIVER_MEMBER(name, symbol, parameters) int(*name) parameters;
 struct cuda_driver {
@@ -98,8 +129,8 @@ struct cuda_driver {
 };
 #undef CUDA_DRIVER_MEMBER
 
-// Opens the library and finds every function. -ENODEV: no libcuda.so.1; -ENOSYS: it lacks a
-// function, named in `error`. End it with cuda_driver_finish().
+// Opens the library and finds its functions. -ENODEV: no libcuda.so.1; -ENOSYS: it lacks one that
+// is needed, named in `error`. End it with cuda_driver_finish().
 int cuda_driver_init(struct cuda_driver *driver, struct error *error);
 // Takes zeroed and half-built drivers.
 void cuda_driver_finish(struct cuda_driver *driver);

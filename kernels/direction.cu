@@ -138,29 +138,6 @@ struct to_rgb3 {
     }
 };
 
-// The magnitudes of a pair in 16 bit lanes.
-template <norm NORM, result RESULT>
-__device__ __forceinline__ uint32_t measure(const direction_cuda &p, half2 gx, half2 gy, half2 sum)
-{
-    const float unit = 16777216.0f; // 2^24
-
-    if (RESULT == MAGNITUDE) {
-        return magnitudes<NORM>(gx, gy);
-    }
-    if (NORM == L1) {
-        float a = __low2float(sum) * unit, b = __high2float(sum) * unit;
-
-        return round_gain(p.thresholds, a * p.gain, a) | round_gain(p.thresholds, b * p.gain, b)
-                                                             << 16;
-    }
-    float xa = __low2float(gx), xb = __high2float(gx);
-    float ya = __low2float(gy), yb = __high2float(gy);
-    float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
-
-    return round_gain(p.thresholds, root(a) * unit * p.gain, a * unit * unit) |
-           round_gain(p.thresholds, root(b) * unit * p.gain, b * unit * unit) << 16;
-}
-
 // Eight pixels of a row, from the rows around it.
 template <norm NORM, result RESULT>
 __device__ __forceinline__ octet make_octet(const direction_cuda &p, const slopes &above,
@@ -172,7 +149,8 @@ __device__ __forceinline__ octet make_octet(const direction_cuda &p, const slope
     for (int k = 0; k < 2 * WORDS; k++) {
         half2 gx = gradient_x(above, middle, below, k), gy = gradient_y(above, below, k);
         half2 sum = __hadd2(__habs2(gx), __habs2(gy));
-        uint32_t lanes = measure<NORM, RESULT>(p, gx, gy, sum);
+        uint32_t lanes = RESULT == MAGNITUDE ? magnitudes<NORM>(gx, gy)
+                                             : scaled<NORM>(p.thresholds, p.gain, gx, gy);
         int first = k / 2 * 4 + k % 2;
 
         o.magnitude[first] = lanes & 0xffff;
@@ -188,10 +166,9 @@ template <class format, class target, norm NORM, result RESULT, bool VECTOR, int
 __device__ __forceinline__ void make_column(const direction_cuda &p, const uint32_t *table,
                                             uint32_t x, uint32_t y)
 {
-    const gray_source source = {p.input, p.input_stride, p.width, p.height};
     uint32_t end = y + min(p.rows, p.height - y);
-    slopes above = slopes_of(load_strip<format, VECTOR>(source, x, y > 0 ? y - 1 : 0));
-    slopes middle = slopes_of(load_strip<format, VECTOR>(source, x, y));
+    slopes above = slopes_of(load_strip<format, VECTOR>(p, x, y > 0 ? y - 1 : 0));
+    slopes middle = slopes_of(load_strip<format, VECTOR>(p, x, y));
 
 #pragma unroll 1
     for (; y < end; y += COUNT) {
@@ -199,7 +176,7 @@ __device__ __forceinline__ void make_column(const direction_cuda &p, const uint3
 
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            strips[i] = load_strip<format, VECTOR>(source, x, y + i + 1);
+            strips[i] = load_strip<format, VECTOR>(p, x, y + i + 1);
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {

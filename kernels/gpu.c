@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define IMAGES_MAX 16
+#define IMAGES_MAX 32
 
 struct gpu {
     struct cuda_driver driver;

@@ -102,16 +102,26 @@ static bool is_refusal(int result)
     }
 }
 
-static int launch_block(const struct gpu_kernel *kernel, void *parameters, uint32_t *rows,
-                        uint32_t width, uint32_t height)
+bool gpu_kernel_arrange(const struct gpu_kernel *kernel, uint32_t *rows, uint32_t width,
+                        uint32_t height, struct gpu_grid *ret_grid)
 {
     struct config_block block = kernel->block;
     struct gpu_tile tile = {kernel->tile.width, (unsigned)block.rows};
-    struct gpu_grid grid = gpu_grid_over(width, height, tile, block);
 
     if (rows) {
         *rows = tile.height;
     }
+    *ret_grid = gpu_grid_over(width, height, tile, block);
+    return same(block, kernel->good);
+}
+
+static int launch_block(const struct gpu_kernel *kernel, void *parameters, uint32_t *rows,
+                        uint32_t width, uint32_t height)
+{
+    struct config_block block = kernel->block;
+    struct gpu_grid grid;
+
+    gpu_kernel_arrange(kernel, rows, width, height, &grid);
     return gpu_driver(kernel->gpu)
         ->launch(kernel->function, grid.x, grid.y, grid.z, (unsigned)block.x, (unsigned)block.y, 1,
                  0, gpu_stream(kernel->gpu), (void *[]){parameters}, NULL);

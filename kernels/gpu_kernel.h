@@ -40,6 +40,11 @@ int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, s
 int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *rows, uint32_t width,
                       uint32_t height, struct error *error);
 
+// The grid of the next launch, and the rows as above. False: its block was not taken by a launch
+// yet.
+bool gpu_kernel_arrange(const struct gpu_kernel *kernel, uint32_t *rows, uint32_t width,
+                        uint32_t height, struct gpu_grid *ret_grid);
+
 // True once after a launch that was refused in a new block; `ret_why` gets key, value, reason and
 // what stays.
 bool gpu_kernel_take_refusal(struct gpu_kernel *kernel, struct error *ret_why);

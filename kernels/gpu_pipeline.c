@@ -4,7 +4,7 @@
 
 // What the stage from step `at` of a plan on is made for.
 static struct gpu_stage_setup setup_at(const struct plan *plan, unsigned at,
-                                       const struct frame_layout *camera)
+                                       const struct frame_layout *camera, bool mapped)
 {
     return (struct gpu_stage_setup){
         .steps = plan->steps + at,
@@ -12,6 +12,7 @@ static struct gpu_stage_setup setup_at(const struct plan *plan, unsigned at,
         .camera = camera,
         .output = pixel_format_by_name(plan->format),
         .first = at == 0,
+        .mapped = mapped,
     };
 }
 
@@ -20,7 +21,7 @@ bool gpu_pipeline_supports(const struct plan *plan, const struct frame_layout *c
     unsigned taken = 0;
 
     for (unsigned at = 0; at < plan->count; at += taken) {
-        struct gpu_stage_setup setup = setup_at(plan, at, camera);
+        struct gpu_stage_setup setup = setup_at(plan, at, camera, false);
 
         if (!gpu_stage_find(&setup, &taken)) {
             return false;
@@ -36,9 +37,11 @@ int gpu_pipeline_init(struct gpu_pipeline *pipeline, struct gpu *gpu, const stru
     int r;
 
     *pipeline = (struct gpu_pipeline){.gpu = gpu};
-    r = gpu_chain_new(gpu, error, &pipeline->chain);
+    // Managed memory may be one stream's alone, and a graph's kernels are in none.
+    r = gpu_chain_new(gpu, mapped || gpu_info(gpu)->concurrent_managed_access, error,
+                      &pipeline->chain);
     for (unsigned at = 0; at < plan->count && r == 0; at += taken) {
-        struct gpu_stage_setup setup = setup_at(plan, at, camera);
+        struct gpu_stage_setup setup = setup_at(plan, at, camera, mapped);
         const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
 
         if (!ops) {
@@ -96,13 +99,16 @@ int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture 
              kernel < (pipeline)->stages[i].kernels + (pipeline)->stages[i].kernel_count;          \
              kernel++)
 
-int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
-                            struct error *error)
+// Of kernels in `groups`, a bit each.
+static int set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
+                      unsigned groups, struct error *error)
 {
     EACH_KERNEL(pipeline, kernel)
     {
         struct gpu_kernel probe = *kernel;
-        int r = gpu_kernel_set_block(&probe, blocks[kernel->group], error);
+        int r = groups >> kernel->group & 1
+                    ? gpu_kernel_set_block(&probe, blocks[kernel->group], error)
+                    : 0;
 
         if (r < 0) {
             return r;
@@ -110,9 +116,44 @@ int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_b
     }
     EACH_KERNEL(pipeline, kernel)
     {
-        gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
+        if (groups >> kernel->group & 1) {
+            gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
+        }
     }
     return 0;
+}
+
+int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
+                            struct error *error)
+{
+    return set_blocks(pipeline, blocks, ~0U, error);
+}
+
+int gpu_pipeline_set_block(struct gpu_pipeline *pipeline, enum config_kernel group,
+                           struct config_block block, struct error *error)
+{
+    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
+
+    blocks[group] = block;
+    return set_blocks(pipeline, blocks, 1U << group, error);
+}
+
+size_t gpu_pipeline_groups(const struct gpu_pipeline *pipeline, enum config_kernel *ret_groups)
+{
+    unsigned seen = 0;
+    size_t count = 0;
+
+    for (unsigned i = 0; i < pipeline->count; i++) {
+        for (unsigned k = 0; k < pipeline->stages[i].kernel_count; k++) {
+            enum config_kernel group = pipeline->stages[i].kernels[k].group;
+
+            if (!(seen >> group & 1)) {
+                ret_groups[count++] = group;
+            }
+            seen |= 1U << group;
+        }
+    }
+    return count;
 }
 
 struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group)
@@ -139,6 +180,9 @@ bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_
 
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text)
 {
+    if (gpu_chain_take_warning(pipeline->chain, ret_text)) {
+        return true;
+    }
     EACH_KERNEL(pipeline, kernel)
     {
         if (gpu_kernel_take_warning(kernel, ret_text)) {

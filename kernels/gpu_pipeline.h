@@ -36,9 +36,15 @@ int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture 
 // -EINVAL: one is not legal here, and all stay what they were.
 int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
                             struct error *error);
+// The same of one group's kernels alone.
+int gpu_pipeline_set_block(struct gpu_pipeline *pipeline, enum config_kernel group,
+                           struct config_block block, struct error *error);
+// The groups of the kernels (room for CONFIG_KERNEL_COUNT), each once in the order of their
+// launches, and how many there are.
+size_t gpu_pipeline_groups(const struct gpu_pipeline *pipeline, enum config_kernel *ret_groups);
 // The first kernel of that group, NULL where there is none.
 struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group);
 // True once for each kernel's refusal or warning, as gpu_kernel_take_refusal() and
-// gpu_kernel_take_warning().
+// gpu_kernel_take_warning(), and for the chain's.
 bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_why);
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text);

@@ -6,11 +6,13 @@
 #define PLANE_ALIGN 128
 
 extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops, motion_gpu_ops,
-    difference_gpu_ops, mark_gpu_ops, overlay_gpu_ops, direction_gpu_ops;
+    difference_gpu_ops, mark_gpu_ops, canny_gpu_ops, blur_gpu_ops, threshold_gpu_ops,
+    morphology_gpu_ops, overlay_gpu_ops, direction_gpu_ops;
 
 static const struct gpu_stage_ops *const table[] = {
-    &gradient_gpu_ops,   &gray_gpu_ops, &convert_gpu_ops, &motion_gpu_ops,
-    &difference_gpu_ops, &mark_gpu_ops, &overlay_gpu_ops, &direction_gpu_ops,
+    &gradient_gpu_ops,   &gray_gpu_ops,       &convert_gpu_ops, &motion_gpu_ops,
+    &difference_gpu_ops, &mark_gpu_ops,       &canny_gpu_ops,   &blur_gpu_ops,
+    &threshold_gpu_ops,  &morphology_gpu_ops, &overlay_gpu_ops, &direction_gpu_ops,
 };
 
 const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, unsigned *ret_count)
@@ -72,6 +74,13 @@ unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind ki
 bool gpu_stage_limited(const struct gpu_stage_setup *setup)
 {
     return setup->steps[setup->count - 1].kind == STAGE_COMPOSE;
+}
+
+uint32_t gpu_stage_shade(const struct gpu_stage_setup *setup, uint8_t gray)
+{
+    uint32_t shade = gpu_stage_limited(setup) ? 16 + (219U * gray + 127) / 255 : gray;
+
+    return shade * 0x01010101;
 }
 
 const char *gpu_stage_layout(const struct gpu_stage_setup *setup)

@@ -87,6 +87,8 @@ unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind ki
 const char *gpu_stage_layout(const struct gpu_stage_setup *setup);
 // For stages. Whether the steps end in limited range.
 bool gpu_stage_limited(const struct gpu_stage_setup *setup);
+// For stages. Four pixels of `gray`, 0..255, as the steps end.
+uint32_t gpu_stage_shade(const struct gpu_stage_setup *setup, uint8_t gray);
 
 // Rows of `width` bytes in device memory, not cleared. What CUDA says.
 int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,

@@ -5,7 +5,11 @@
 //   limited: 16 + (219 m + 127) / 255             gray of RGB: (9798 R + 19235 G + 3735 B + 16384)
 //   >> 15
 //
-// with the border replicated, bit for bit what gray.c, gradient.c and compose.c compute.
+//   binary: white where m >= threshold, else black: where n, below the root, reaches the least n
+//   that does
+//
+// with the border replicated, bit for bit what gray.c, gradient.c, threshold.c and compose.c
+// compute.
 //
 // Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv,
 // uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride`
@@ -23,194 +27,49 @@
 // addresses and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same
 // arithmetic.
 //
-// Arithmetic. A byte with a zero byte above it is, read as a half, the denormal number v * 2^-24,
-// and every integer up to 2048 in that unit is exact. So two pixels share an instruction, sums need
-// no bias and no conversion, sign and absolute value are one bit, and rounding a float scaled by
-// 2^-24 to half rounds it to an integer. The two pixels of a pair lie two apart, a word of four
-// bytes being `even` (0, 2) and `odd` (1, 3). The square root is approximate (2^-22): the nearest
-// tie of the square root of an integer is 5e-4 off at 255. About 16 instructions a pixel, one of
-// them on the special function unit.
+// Arithmetic. Halves of two pixels, as magnitude.cuh has it: nothing exceeds 1020, or 2040 where gx
+// and gy are added. The square root is approximate (2^-22): the nearest tie of the square root of
+// an integer is 5e-4 off at 255. About 16 instructions a pixel, one of them on the special function
+// unit; 15 and none for black and white. A float holds n = gx² + gy² < 2^21 exactly.
 #include "kernels/gradient_cuda.h"
-#include "kernels/gray.cuh"
-
-#include <cuda_fp16.h>
+#include "kernels/sobel.cuh"
 
 namespace {
 
 constexpr int ROWS = GRADIENT_CUDA_ROWS;
 
-enum norm { L2, L1 };
-enum gain { UNITY, ANY };
-
-// Two pixels as halves, and back.
-__device__ __forceinline__ half2 pair(uint32_t bits)
-{
-    return *reinterpret_cast<half2 *>(&bits);
-}
-
-__device__ __forceinline__ uint32_t bits(half2 pair)
-{
-    return *reinterpret_cast<uint32_t *>(&pair);
-}
-
-// The smaller of each, none being negative. Halves are ordered as their bits are, for GPUs on which
-// toolkits before 11.8 have no __hmin2().
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-__device__ __forceinline__ half2 smaller(half2 a, half2 b)
-{
-    return pair(__vminu2(bits(a), bits(b)));
-}
-#else
-__device__ __forceinline__ half2 smaller(half2 a, half2 b)
-{
-    return __hmin2(a, b);
-}
-#endif
-
-// Eight gray pixels and the neighbour on either side, at the border the pixel itself.
-struct strip {
-    uint32_t words[WORDS], left, right;
-};
-
-// The strip at `x` of row `y`; rows below the picture are its last row.
-template <class format, bool VECTOR>
-__device__ __forceinline__ strip load_strip(const gradient_cuda &p, uint32_t x, uint32_t y)
-{
-    const uint8_t *__restrict__ row =
-        reinterpret_cast<const uint8_t *>(p.input) + (size_t)min(y, p.height - 1) * p.input_stride;
-    const uint8_t *from = row + (size_t)x * format::BYTES;
-    uint32_t last = p.width - 1 - x; // pixel of the row, counted from x
-    strip s;
-
-    load_gray<format, VECTOR>(row, x, p.width, s.words);
-    if constexpr (VECTOR) {
-        // Addresses are chosen, not values: a branch here would keep rows from overlapping.
-        s.left = format::beside(x > 0 ? from - format::BYTES : from);
-        s.right = format::beside(from + (size_t)min(last, PIXELS) * format::BYTES);
-    } else {
-        s.left = format::luma(x > 0 ? from - format::BYTES : from);
-        s.right = format::luma(from + (size_t)min(last, PIXELS) * format::BYTES);
-#pragma unroll
-        for (int i = 1; i < PIXELS; i++) {
-            if (i > last) {
-                s.words[i / 4] |= s.right << i % 4 * 8;
-            }
-        }
-    }
-    return s;
-}
-
-// One input row's share of gx, right - left, and of gy, left + 2 middle + right. Pairs even, odd,
-// even, … of the words.
-struct slopes {
-    half2 across[2 * WORDS], along[2 * WORDS];
-};
-
-__device__ __forceinline__ slopes slopes_of(const strip &s)
-{
-    const half2 two = __float2half2_rn(2.0f);
-    uint32_t even[WORDS], odd[WORDS];
-    slopes r;
-
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        even[i] = s.words[i] & 0x00ff00ff;
-        odd[i] = __byte_perm(s.words[i], 0, 0x4341);
-    }
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        half2 before = pair(i > 0 ? __byte_perm(odd[i > 0 ? i - 1 : 0], odd[i], 0x5432)
-                                  : __byte_perm(s.left, odd[0], 0x5410));
-        half2 after = pair(__byte_perm(
-            even[i], i + 1 < WORDS ? even[i + 1 < WORDS ? i + 1 : 0] : s.right, 0x5432));
-        half2 e = pair(even[i]), o = pair(odd[i]);
-
-        r.across[2 * i] = __hsub2(o, before);
-        r.across[2 * i + 1] = __hsub2(after, e);
-        r.along[2 * i] = __hadd2(__hfma2(e, two, before), o);
-        r.along[2 * i + 1] = __hadd2(__hfma2(o, two, e), after);
-    }
-    return r;
-}
-
-__device__ __forceinline__ float root(float n)
-{
-    float r;
-
-    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(n));
-    return r;
-}
-
-// The result for one pixel whose magnitude is `f` and whose n is exact, near a rounding tie where
-// the approximation must not decide.
-__device__ __forceinline__ uint32_t settle(const uint32_t *__restrict__ thresholds, float f,
-                                           uint32_t n)
-{
-    uint32_t below = (uint32_t)f;
-
-    return below >= 255 ? 255 : below + (n >= __ldg(thresholds + below + 1));
-}
-
-// Any gain. `n` in units of one, `f` = gain * magnitude.
-__device__ __forceinline__ uint32_t round_gain(const gradient_cuda &p, float f, float n)
-{
-    float rounded = rintf(f);
-
-    if (fabsf(f - rounded) > 0.4995f) {
-        return settle(reinterpret_cast<const uint32_t *>(p.thresholds), f, (uint32_t)n);
-    }
-    return (uint32_t)fminf(rounded, 255.0f);
-}
-
 // Two results of 0..255 in 16 bit lanes.
-template <norm NORM, gain GAIN>
-__device__ __forceinline__ uint32_t magnitudes(const gradient_cuda &p, half2 gx, half2 gy)
+template <norm NORM, result RESULT>
+__device__ __forceinline__ uint32_t results(const gradient_cuda &p, half2 gx, half2 gy)
 {
-    const half2 most = pair(0x00ff00ff);
-    const float unit = 16777216.0f; // 2^24
-
-    if (NORM == L1) {
-        half2 sum = __hadd2(__habs2(gx), __habs2(gy));
-
-        if (GAIN == ANY) {
-            float a = __low2float(sum) * unit, b = __high2float(sum) * unit;
-
-            return round_gain(p, a * p.gain, a) | round_gain(p, b * p.gain, b) << 16;
-        }
-        return bits(smaller(sum, most));
+    if (RESULT == BINARY) {
+        return NORM == L1 ? reached_l1(gx, gy, p.least) : reached_l2(gx, gy, p.least);
     }
-    float xa = __low2float(gx), xb = __high2float(gx);
-    float ya = __low2float(gy), yb = __high2float(gy);
-    float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
-
-    if (GAIN == ANY) {
-        return round_gain(p, root(a) * unit * p.gain, a * unit * unit) |
-               round_gain(p, root(b) * unit * p.gain, b * unit * unit) << 16;
-    }
-    return bits(smaller(__floats2half2_rn(root(a), root(b)), most));
+    return RESULT == MAGNITUDE ? magnitudes<NORM>(gx, gy)
+                               : scaled<NORM>(p.thresholds, p.gain, gx, gy);
 }
 
 // Row `y` of a tile, from the rows around it.
-template <norm NORM, range RANGE, gain GAIN>
+template <norm NORM, range RANGE, result RESULT>
 __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uint32_t y,
                                          bool vector, const slopes &above, const slopes &middle,
                                          const slopes &below)
 {
-    const half2 two = __float2half2_rn(2.0f);
     uint8_t *__restrict__ to =
         reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + x;
     uint32_t lanes[2 * WORDS], words[WORDS];
 
 #pragma unroll
     for (int k = 0; k < 2 * WORDS; k++) {
-        half2 gx = __hadd2(__hfma2(middle.across[k], two, above.across[k]), below.across[k]);
-        half2 gy = __hsub2(below.along[k], above.along[k]);
-
-        lanes[k] = magnitudes<NORM, GAIN>(p, gx, gy);
+        lanes[k] = results<NORM, RESULT>(p, gradient_x(above, middle, below, k),
+                                         gradient_y(above, below, k));
     }
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {
         words[k] = in_range<RANGE>(lanes[2 * k], lanes[2 * k + 1]);
+        if (RESULT == BINARY) {
+            words[k] = (words[k] & p.white) | (~words[k] & p.black);
+        }
     }
     if (vector) {
         store_words<true>(to, words, PIXELS);
@@ -222,7 +81,7 @@ __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uin
 // ROWS rows from (x, y) on, all within the picture, AHEAD input rows on their way before the first
 // is used: of RGB all of them, of others half, while the arithmetic hides the rest (8K on an
 // H200: 28.3 us for gray and 46.5 for RGB3, the other way round 30.3 and 48).
-template <class format, norm NORM, range RANGE>
+template <class format, norm NORM, range RANGE, result RESULT>
 __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
     constexpr int AHEAD = format::BYTES <= 2 ? 3 : ROWS + 2;
@@ -245,12 +104,12 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
             load(i + AHEAD);
         }
         s[i + 2] = slopes_of(strips[i + 2]);
-        make_row<NORM, RANGE, UNITY>(p, x, y + i, true, s[i], s[i + 1], s[i + 2]);
+        make_row<NORM, RANGE, RESULT>(p, x, y + i, true, s[i], s[i + 1], s[i + 2]);
     }
 }
 
 // Any number of rows, COUNT at a time, none read twice.
-template <class format, norm NORM, range RANGE, gain GAIN, int COUNT>
+template <class format, norm NORM, range RANGE, result RESULT, int COUNT>
 __device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y,
                                             bool vector)
 {
@@ -274,7 +133,7 @@ __device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, 
             slopes below = slopes_of(strips[i]);
 
             if (y + i < end) {
-                make_row<NORM, RANGE, GAIN>(p, x, y + i, vector, above, middle, below);
+                make_row<NORM, RANGE, RESULT>(p, x, y + i, vector, above, middle, below);
             }
             above = middle;
             middle = below;
@@ -282,7 +141,8 @@ __device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, 
     }
 }
 
-template <class format, norm NORM, range RANGE>
+// RESULT: of a gain of 1, or black and white.
+template <class format, norm NORM, range RANGE, result RESULT>
 __device__ __forceinline__ void make_picture(const gradient_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(p.rows);
@@ -293,27 +153,29 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
         return;
     }
     vectors &= x + PIXELS <= p.width;
-    if (!vectors || !p.unity) {
-        make_column<format, NORM, RANGE, ANY, 1>(p, x, y, vectors);
+    if (!vectors || (RESULT == MAGNITUDE && !p.unity)) {
+        make_column<format, NORM, RANGE, RESULT == BINARY ? BINARY : SCALED, 1>(p, x, y, vectors);
     } else if (p.rows == ROWS && y + ROWS <= p.height) {
-        make_tile<format, NORM, RANGE>(p, x, y);
+        make_tile<format, NORM, RANGE, RESULT>(p, x, y);
     } else {
-        make_column<format, NORM, RANGE, UNITY, ROWS>(p, x, y, true);
+        make_column<format, NORM, RANGE, RESULT, ROWS>(p, x, y, true);
     }
 }
 
 } // namespace
 
-#define DEFINE_KERNEL(format, lower, NORM, suffix, RANGE)                                          \
+#define DEFINE_KERNEL(format, lower, NORM, suffix, RANGE, RESULT)                                  \
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
         gradient_##format##_##lower##_##suffix(gradient_cuda p)                                    \
     {                                                                                              \
-        make_picture<format, NORM, RANGE>(p);                                                      \
+        make_picture<format, NORM, RANGE, RESULT>(p);                                              \
     }
 #define DEFINE_KERNELS(format)                                                                     \
-    DEFINE_KERNEL(format, l2, L2, full, FULL)                                                      \
-    DEFINE_KERNEL(format, l2, L2, limited, LIMITED)                                                \
-    DEFINE_KERNEL(format, l1, L1, full, FULL)                                                      \
-    DEFINE_KERNEL(format, l1, L1, limited, LIMITED)
+    DEFINE_KERNEL(format, l2, L2, full, FULL, MAGNITUDE)                                           \
+    DEFINE_KERNEL(format, l2, L2, limited, LIMITED, MAGNITUDE)                                     \
+    DEFINE_KERNEL(format, l2, L2, binary, FULL, BINARY)                                            \
+    DEFINE_KERNEL(format, l1, L1, full, FULL, MAGNITUDE)                                           \
+    DEFINE_KERNEL(format, l1, L1, limited, LIMITED, MAGNITUDE)                                     \
+    DEFINE_KERNEL(format, l1, L1, binary, FULL, BINARY)
 
 GRADIENT_CUDA_KERNELS(DEFINE_KERNELS)

@@ -1,4 +1,5 @@
-// What gradient.cu and the C code that launches it agree on: parameters, kernel names, geometry.
+// What gradient.cu, operator.cu and the C code that launches it agree on: parameters, kernel names,
+// geometry.
 #pragma once
 
 #include "kernels/tile_cuda.h"
@@ -22,10 +23,12 @@ struct gradient_cuda {
     float gain;
     uint32_t unity; // gain is 1: the thresholds may go unread
     uint32_t rows;  // a thread makes, 1 and up; the grid is made for it
+    // Of the binary kernels: the smallest n that is white, and four pixels of either.
+    uint32_t least, white, black;
 };
 
 // One kernel for each input layout, norm and range, named
-// gradient_<planar|yuyv|uyvy|rgb3|bgr3|xr24>_<l2|l1>_<full|limited>.
+// gradient_<planar|yuyv|uyvy|rgb3|bgr3|xr24>_<l2|l1>_<full|limited|binary>.
 #define GRADIENT_CUDA_KERNELS(X)                                                                   \
     X(planar)                                                                                      \
     X(yuyv)                                                                                        \
@@ -33,3 +36,9 @@ struct gradient_cuda {
     X(rgb3)                                                                                        \
     X(bgr3)                                                                                        \
     X(xr24)
+
+// The other operators, of gray alone: operator_<scharr|prewitt|sobel5>_<l2|l1>_<full|limited>.
+#define OPERATOR_CUDA_KERNELS(X)                                                                   \
+    X(scharr)                                                                                      \
+    X(prewitt)                                                                                     \
+    X(sobel5)

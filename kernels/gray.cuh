@@ -9,8 +9,12 @@
 
 namespace {
 
-// Input layouts: BYTES a pixel; VECTOR_BYTES the alignment load() wants; luma() of one pixel, and
-// beside() of one next to pixels that load() takes; load() of PIXELS of them as WORDS words.
+// The largest power of two up to 16 that divides BYTES: what vectors of so many are aligned to.
+template <int BYTES> constexpr int vector_bytes = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4;
+
+// Input layouts: BYTES a pixel; VECTOR_BYTES the alignment load() wants for PIXELS of them; luma()
+// of one pixel, and beside() of one next to pixels that load() takes; load() of 4 N pixels as N
+// words, from a multiple of vector_bytes<4 N BYTES>.
 struct planar {
     static constexpr int BYTES = 1, VECTOR_BYTES = 8;
 
@@ -24,10 +28,11 @@ struct planar {
         return luma(pixel);
     }
 
+    template <int N>
     static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
-                                                uint32_t (&words)[WORDS])
+                                                uint32_t (&words)[N])
     {
-        load_words<VECTOR_BYTES>(from, words);
+        load_words<vector_bytes<4 * N>>(from, words);
     }
 };
 
@@ -44,14 +49,15 @@ template <int OFFSET> struct packed {
         return luma(pixel);
     }
 
+    template <int N>
     static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
-                                                uint32_t (&words)[WORDS])
+                                                uint32_t (&words)[N])
     {
-        uint32_t raw[2 * WORDS];
+        uint32_t raw[2 * N];
 
-        load_words<VECTOR_BYTES>(from, raw);
+        load_words<vector_bytes<8 * N>>(from, raw);
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) {
+        for (int i = 0; i < N; i++) {
             words[i] = __byte_perm(raw[2 * i], raw[2 * i + 1], OFFSET ? 0x7531 : 0x6420);
         }
     }
@@ -87,14 +93,15 @@ template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
                          : luma(pixel);
     }
 
+    template <int N>
     static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
-                                                uint32_t (&words)[WORDS])
+                                                uint32_t (&words)[N])
     {
-        uint32_t raw[STEP * WORDS], sums[4];
+        uint32_t raw[STEP * N], sums[4];
 
-        load_words<VECTOR_BYTES>(from, raw);
+        load_words<vector_bytes<4 * N * STEP>>(from, raw);
 #pragma unroll
-        for (int i = 0; i < PIXELS; i++) {
+        for (int i = 0; i < 4 * N; i++) {
             sums[i % 4] = weigh(rgb_pixel<STEP>(raw, i));
             if (i % 4 == 3) {
                 words[i / 4] = __byte_perm(__byte_perm(sums[0], sums[1], 0x0062),
@@ -110,10 +117,10 @@ using rgb3 = rgb<3, 19596, 7470>;
 using bgr3 = rgb<3, 7470, 19596>;
 using xr24 = rgb<4, 7470, 19596>;
 
-// Gray of the PIXELS pixels from `x` on; those past the picture are 0.
-template <class format, bool VECTOR>
+// Gray of the 4 N pixels from `x` on; those past the picture are 0.
+template <class format, bool VECTOR, int N>
 __device__ __forceinline__ void load_gray(const uint8_t *__restrict__ row, uint32_t x,
-                                          uint32_t width, uint32_t (&words)[WORDS])
+                                          uint32_t width, uint32_t (&words)[N])
 {
     const uint8_t *from = row + (size_t)x * format::BYTES;
 
@@ -122,7 +129,7 @@ __device__ __forceinline__ void load_gray(const uint8_t *__restrict__ row, uint3
     } else {
         // Word by word: all bytes on their way at once would not fit the registers.
 #pragma unroll
-        for (int i = 0; i < WORDS; i++) {
+        for (int i = 0; i < N; i++) {
             words[i] = 0;
 #pragma unroll 1
             for (uint32_t k = 0; k < 4 && x + 4 * i + k < width; k++) {

@@ -21,9 +21,10 @@ struct strip {
     uint32_t words[WORDS], left, right;
 };
 
-// The strip at `x` of row `y`; rows below the picture are its last row.
-template <class format, bool VECTOR>
-__device__ __forceinline__ strip load_strip(const gray_source &p, uint32_t x, uint32_t y)
+// The strip at `x` of row `y`; rows below the picture are its last row. Parameters as those of
+// gray_source.
+template <class format, bool VECTOR, class parameters>
+__device__ __forceinline__ strip load_strip(const parameters &p, uint32_t x, uint32_t y)
 {
     const uint8_t *__restrict__ row =
         reinterpret_cast<const uint8_t *>(p.input) + (size_t)min(y, p.height - 1) * p.input_stride;
@@ -93,6 +94,27 @@ __device__ __forceinline__ half2 gradient_x(const slopes &above, const slopes &m
 __device__ __forceinline__ half2 gradient_y(const slopes &above, const slopes &below, int k)
 {
     return __hsub2(below.along[k], above.along[k]);
+}
+
+// Two magnitudes of any gain, 0..255 in 16 bit lanes; the 256 thresholds of gain and norm settle
+// ties.
+template <norm NORM>
+__device__ __forceinline__ uint32_t scaled(uint64_t thresholds, float gain, half2 gx, half2 gy)
+{
+    const float unit = 16777216.0f; // 2^24
+
+    if (NORM == L1) {
+        half2 sum = __hadd2(__habs2(gx), __habs2(gy));
+        float a = __low2float(sum) * unit, b = __high2float(sum) * unit;
+
+        return round_gain(thresholds, a * gain, a) | round_gain(thresholds, b * gain, b) << 16;
+    }
+    float xa = __low2float(gx), xb = __high2float(gx);
+    float ya = __low2float(gy), yb = __high2float(gy);
+    float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
+
+    return round_gain(thresholds, root(a) * unit * gain, a * unit * unit) |
+           round_gain(thresholds, root(b) * unit * gain, b * unit * unit) << 16;
 }
 
 } // namespace

@@ -100,6 +100,18 @@ static int measure(struct cuda_bench *bench, const struct bench_request *request
     return r;
 }
 
+// The kernels of a view by their groups in the configuration: "gradient+morphology".
+static void name_kernels(const struct gpu_pipeline *pipeline, char *ret_name, size_t size)
+{
+    enum config_kernel groups[CONFIG_KERNEL_COUNT];
+    size_t count = gpu_pipeline_groups(pipeline, groups), length = 0;
+
+    for (size_t i = 0; i < count && length < size; i++) {
+        length += (size_t)snprintf(ret_name + length, size - length, "%s%s", i > 0 ? "+" : "",
+                                   config_kernel_name(groups[i]));
+    }
+}
+
 static void add_row(struct cuda_bench *bench, const struct bench_request *request, int work,
                     int copy, struct bench_rows *rows)
 {
@@ -119,8 +131,11 @@ static void add_row(struct cuda_bench *bench, const struct bench_request *reques
         .copy = samples_summarize(&bench->timed[copy].samples),
     };
     snprintf(row->backend, sizeof row->backend, "%s", view_backend(bench->whole.view));
-    snprintf(row->name, sizeof row->name, "%s",
-             view ? request->view->name : bench->frames.pipeline.stages[0].ops->name);
+    if (view) {
+        snprintf(row->name, sizeof row->name, "%s", request->view->name);
+    } else {
+        name_kernels(&bench->frames.pipeline, row->name, sizeof row->name);
+    }
     rows->count++;
 }
 

@@ -10,7 +10,7 @@
 
 struct bench_row {
     const char *what;    // "stage", "kernel" or "view"
-    char name[40];       // of the stage, the kernel in the configuration, the view
+    char name[64];       // of the stage, the kernels in the configuration, the view
     char backend[16];    // "CPU", "CUDA sm_87"
     const char *memory;  // "host", "device", "registered", …; static
     size_t bytes;        // read and written for a picture

@@ -17,13 +17,14 @@ _Static_assert((BEST + 1) * SHAPES_ROWS_MAX <= SHAPES_MAX, "the turns have room 
 // A shape in the turns. The last of them is the copy.
 struct candidate {
     struct gpu_rig *rig;
+    enum config_kernel kernel;
     struct config_block block;
 };
 
-// The kernel that is tuned: the view's first.
-static struct gpu_kernel *kernel_of(const struct gpu_rig *rig)
+// The first of the kernels that are tuned together.
+static struct gpu_kernel *kernel_of(struct gpu_rig *rig, enum config_kernel kernel)
 {
-    return (struct gpu_kernel *)&rig->pipeline.stages[0].kernels[0];
+    return gpu_pipeline_kernel(&rig->pipeline, kernel);
 }
 
 unsigned sweep_runs(const struct sweep_request *request)
@@ -34,9 +35,9 @@ unsigned sweep_runs(const struct sweep_request *request)
 static int run_shape(void *context, struct error *error, double *ret_us)
 {
     const struct candidate *candidate = context;
-    struct gpu_kernel *kernel = kernel_of(candidate->rig);
+    struct gpu_pipeline *pipeline = &candidate->rig->pipeline;
     struct error refusal;
-    int r = gpu_kernel_set_block(kernel, candidate->block, error);
+    int r = gpu_pipeline_set_block(pipeline, candidate->kernel, candidate->block, error);
 
     if (r == -EINVAL) {
         return -EAGAIN;
@@ -44,7 +45,7 @@ static int run_shape(void *context, struct error *error, double *ret_us)
     if (r == 0) {
         r = gpu_rig_time_kernel(candidate->rig, error, ret_us);
     }
-    return r == 0 && gpu_kernel_take_refusal(kernel, &refusal) ? -EAGAIN : r;
+    return r == 0 && gpu_pipeline_take_refusal(pipeline, &refusal) ? -EAGAIN : r;
 }
 
 static int run_copy(void *context, struct error *error, double *ret_us)
@@ -103,7 +104,7 @@ static void add(struct sweep *sweep, const struct sweep_shape *shape)
     sweep->count += i == sweep->count;
 }
 
-static void collect(struct sweep *sweep, const struct gpu_rig *rig, struct timed *timed,
+static void collect(struct sweep *sweep, struct gpu_rig *rig, struct timed *timed,
                     const struct candidate *candidates, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -111,7 +112,7 @@ static void collect(struct sweep *sweep, const struct gpu_rig *rig, struct timed
             struct sweep_shape shape = {
                 .block = candidates[i].block,
                 .time = samples_summarize(&timed[i].samples),
-                .occupancy_percent = occupancy(kernel_of(rig), candidates[i].block),
+                .occupancy_percent = occupancy(kernel_of(rig, sweep->kernel), candidates[i].block),
             };
 
             add(sweep, &shape);
@@ -139,12 +140,13 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, con
         return error_set(error, -ENOMEM, "out of memory");
     }
     for (size_t i = 0; i <= count; i++) {
-        candidates[i] = (struct candidate){rig, i < count ? shapes[i] : sweep->in_use};
+        candidates[i] =
+            (struct candidate){rig, sweep->kernel, i < count ? shapes[i] : sweep->in_use};
         timed[i].run = i < count ? run_shape : run_copy;
         timed[i].context = &candidates[i];
     }
-    snprintf(title, sizeof title, "%s, %s memory%s", request->view->name,
-             config_memory_name(sweep->memory), what);
+    snprintf(title, sizeof title, "%s, %s memory, %s%s", request->view->name,
+             config_memory_name(sweep->memory), config_kernel_name(sweep->kernel), what);
     progress_start(&progress, title, (runs + 1) * (count + 1));
     r = turns_take(timed, count + 1, runs, &progress, error);
     progress_end(&progress);
@@ -157,7 +159,7 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, con
 static int measure_shapes(const struct sweep_request *request, struct gpu_rig *rig,
                           struct sweep *sweep, struct error *error)
 {
-    const struct gpu_kernel *kernel = kernel_of(rig);
+    const struct gpu_kernel *kernel = kernel_of(rig, sweep->kernel);
     struct config_block shapes[SHAPES_MAX];
     size_t count =
         shapes_list(threads_max(kernel), request->quick, sweep->in_use, kernel->block, shapes);
@@ -177,17 +179,16 @@ static int measure_rows(const struct sweep_request *request, struct gpu_rig *rig
         count++;
     }
     best[count++] = sweep->in_use;
-    count = shapes_list_rows(best, count, (int)kernel_of(rig)->tile.height, shapes);
+    count = shapes_list_rows(best, count, (int)kernel_of(rig, sweep->kernel)->tile.height, shapes);
     return measure(request, rig, ", rows a thread", shapes, count, sweep, error);
 }
 
-// What edged would use: of the configuration if this GPU takes it, else its own.
-static struct config_block block_in_use(const struct gpu_rig *rig, struct config_block configured)
+// As edged would run them: what the configuration says if this GPU takes it, else its own.
+static void use_configured(struct gpu_rig *rig, const struct config_block *blocks)
 {
-    struct gpu_kernel probe = *kernel_of(rig);
-
-    gpu_kernel_set_block(&probe, configured, NULL);
-    return probe.block;
+    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        gpu_pipeline_set_block(&rig->pipeline, i, blocks[i], NULL);
+    }
 }
 
 static int measure_all(const struct sweep_request *request, struct gpu_rig *rig,
@@ -196,7 +197,7 @@ static int measure_all(const struct sweep_request *request, struct gpu_rig *rig,
     const struct sweep_shape *in_use;
     int r = measure_shapes(request, rig, sweep, error);
 
-    if (r == 0 && kernel_of(rig)->rows_vary && !interrupt_seen()) {
+    if (r == 0 && kernel_of(rig, sweep->kernel)->rows_vary && !interrupt_seen()) {
         r = measure_rows(request, rig, sweep, error);
     }
     in_use = sweep_find(sweep, sweep->in_use);
@@ -204,22 +205,38 @@ static int measure_all(const struct sweep_request *request, struct gpu_rig *rig,
     return r;
 }
 
-int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweep)
+static int sweep_kernels(const struct sweep_request *request, struct gpu_rig *rig,
+                         struct error *error, struct sweep *sweeps, size_t *ret_count)
+{
+    enum config_kernel kernels[CONFIG_KERNEL_COUNT];
+    size_t count = gpu_pipeline_groups(&rig->pipeline, kernels);
+    int r = 0;
+
+    for (size_t i = 0; i < count && r == 0 && !interrupt_seen(); i++) {
+        use_configured(rig, request->blocks);
+        sweeps[i] = (struct sweep){
+            .view = request->view,
+            .kernel = kernels[i],
+            .further = i > 0,
+            .memory = gpu_memory_kind(request->memory),
+            .bytes = rig->bytes,
+            .in_use = kernel_of(rig, kernels[i])->block,
+        };
+        r = measure_all(request, rig, &sweeps[i], error);
+        *ret_count += r == 0 && sweeps[i].count > 0;
+    }
+    return r;
+}
+
+int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweeps,
+              size_t *ret_count)
 {
     struct gpu_rig rig;
     int r = gpu_rig_init(&rig, request->gpu, request->memory, request->view, request->input, error);
 
+    *ret_count = 0;
     if (r == 0) {
-        enum config_kernel kernel = kernel_of(&rig)->group;
-
-        *ret_sweep = (struct sweep){
-            .view = request->view,
-            .kernel = kernel,
-            .memory = gpu_memory_kind(request->memory),
-            .bytes = rig.bytes,
-            .in_use = block_in_use(&rig, request->blocks[kernel]),
-        };
-        r = measure_all(request, &rig, ret_sweep, error);
+        r = sweep_kernels(request, &rig, error, ret_sweeps, ret_count);
         if (r < 0 && r != -ENOMEM) {
             gpu_lose(request->gpu);
         }

@@ -1,5 +1,5 @@
-// One view's kernel in many block shapes, the best of them with other rows a thread, in one kind of
-// memory.
+// One of a view's kernels in many block shapes, the best of them with other rows a thread, in one
+// kind of memory. Its other kernels run as configured, and what is timed is all of them.
 #pragma once
 
 #include "daemon/ctl/gpu_session.h"
@@ -8,13 +8,14 @@
 
 struct sweep_shape {
     struct config_block block;  // with its rows a thread
-    struct summary time;        // microseconds of the kernel on one picture
+    struct summary time;        // microseconds of the view's kernels on one picture
     unsigned occupancy_percent; // of a multiprocessor's threads that can be busy; 0: not known
 };
 
 struct sweep {
     const struct config_view *view; // not owned
     enum config_kernel kernel;
+    bool further; // the view has a kernel before: whole frames count once
     enum config_memory memory;
     size_t bytes;        // read and written for a picture
     struct summary copy; // of a copy that reads and writes as many bytes in this memory
@@ -36,14 +37,16 @@ struct sweep_request {
 
 // How often each is measured, after once to warm up.
 unsigned sweep_runs(const struct sweep_request *request);
-// Measures; with a bar on a terminal. Interrupted (interrupt_seen()) it has what there is, maybe
-// nothing. -EAGAIN: the view computes nothing, or not on a GPU; -ENOTSUP, -ENOMEM; what CUDA says:
-// the GPU is lost.
-int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweep);
+// Measures each kernel of the view in its turn, with a bar on a terminal: a sweep each in
+// `ret_sweeps` (room for CONFIG_KERNEL_COUNT), how many in *ret_count. Interrupted
+// (interrupt_seen()) it has what there is, maybe none. -EAGAIN: the view computes nothing, or not
+// on a GPU; -ENOTSUP, -ENOMEM; what CUDA says: the GPU is lost.
+int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweeps,
+              size_t *ret_count);
 // The shape in `sweep` that is `block` with its rows, NULL if there is none.
 const struct sweep_shape *sweep_find(const struct sweep *sweep, struct config_block block);
 
-// Puts a whole frame's time, CPU to CPU, into `path` of `count` sweeps of one view, taken in turns;
-// `memories` are theirs.
+// Puts a whole frame's time, CPU to CPU, with the best shapes of all kernels, into `path` of
+// `count` sweeps of one view, those in `memory_count` kinds of memory taken in turns.
 int sweep_time_paths(struct sweep *sweeps, size_t count, const struct gpu_memory *const *memories,
-                     const struct sweep_request *request, struct error *error);
+                     size_t memory_count, const struct sweep_request *request, struct error *error);

@@ -4,6 +4,7 @@
 #include "daemon/ctl/turns.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define MEMORIES_MAX 4
 
@@ -25,10 +26,10 @@ static int run_path(void *context, struct error *error, double *ret_us)
     return r;
 }
 
-static int path_init(struct path *path, const struct sweep *sweep, const struct gpu_memory *memory,
-                     const struct sweep_request *request, struct error *error)
+static int path_init(struct path *path, const struct config_block *blocks,
+                     const struct gpu_memory *memory, const struct sweep_request *request,
+                     struct error *error)
 {
-    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
     const struct view_setup setup = {.settings = request->view,
                                      .input = request->input,
                                      .frames = 2,
@@ -37,7 +38,6 @@ static int path_init(struct path *path, const struct sweep *sweep, const struct 
                                      .blocks = blocks};
     int r;
 
-    blocks[sweep->kernel] = sweep->shapes[0].block;
     r = frame_pool_new(request->input, 1, setup.allocator, &path->pool);
     if (r < 0) {
         return error_set(error, r, "no memory for a picture");
@@ -54,31 +54,56 @@ static void path_finish(struct path *path)
     frame_pool_unref(path->pool);
 }
 
+// The best blocks of those sweeps that are in this memory.
+static void best_blocks(const struct sweep *sweeps, size_t count, const struct gpu_memory *memory,
+                        struct config_block ret_blocks[CONFIG_KERNEL_COUNT])
+{
+    memset(ret_blocks, 0, CONFIG_KERNEL_COUNT * sizeof *ret_blocks);
+    for (size_t i = 0; i < count; i++) {
+        if (sweeps[i].memory == gpu_memory_kind(memory)) {
+            ret_blocks[sweeps[i].kernel] = sweeps[i].shapes[0].block;
+        }
+    }
+}
+
+static void set_path(struct sweep *sweeps, size_t count, const struct gpu_memory *memory,
+                     struct summary path)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (sweeps[i].memory == gpu_memory_kind(memory)) {
+            sweeps[i].path = path;
+        }
+    }
+}
+
 int sweep_time_paths(struct sweep *sweeps, size_t count, const struct gpu_memory *const *memories,
-                     const struct sweep_request *request, struct error *error)
+                     size_t memory_count, const struct sweep_request *request, struct error *error)
 {
     struct path paths[MEMORIES_MAX] = {0};
     _cleanup_(cleanup_free) struct timed *timed = calloc(MEMORIES_MAX, sizeof *timed);
     struct progress progress;
     int r = timed ? 0 : error_set(error, -ENOMEM, "out of memory");
 
-    for (size_t i = 0; i < count && r == 0; i++) {
+    for (size_t i = 0; i < memory_count && r == 0; i++) {
+        struct config_block blocks[CONFIG_KERNEL_COUNT];
+
         timed[i] = (struct timed){.run = run_path, .context = &paths[i]};
-        r = path_init(&paths[i], &sweeps[i], memories[i], request, error);
+        best_blocks(sweeps, count, memories[i], blocks);
+        r = path_init(&paths[i], blocks, memories[i], request, error);
     }
     if (r == 0) {
         unsigned runs = 3 * sweep_runs(request);
 
-        progress_start(&progress, "whole frames", (runs + 1) * count);
-        r = turns_take(timed, count, runs, &progress, error);
+        progress_start(&progress, "whole frames", (runs + 1) * memory_count);
+        r = turns_take(timed, memory_count, runs, &progress, error);
         progress_end(&progress);
         if (r < 0) {
             gpu_lose(request->gpu);
         }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < memory_count; i++) {
         if (r == 0) {
-            sweeps[i].path = samples_summarize(&timed[i].samples);
+            set_path(sweeps, count, memories[i], samples_summarize(&timed[i].samples));
         }
         path_finish(&paths[i]);
     }

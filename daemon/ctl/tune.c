@@ -73,7 +73,7 @@ static int tune_view(struct tune *tune, const struct config_view *view, struct e
 {
     struct tune_report *report = &tune->report;
     struct sweep *sweeps = &report->sweeps[report->count];
-    size_t done = 0;
+    size_t done = 0, count;
     struct sweep_request request = {
         .gpu = tune->session.gpu,
         .view = view,
@@ -85,8 +85,8 @@ static int tune_view(struct tune *tune, const struct config_view *view, struct e
 
     for (size_t i = 0; i < tune->memory_count && r == 0 && !interrupt_seen(); i++) {
         request.memory = tune->memories[i];
-        r = sweep_run(&request, error, &sweeps[i]);
-        done += r == 0 && sweeps[i].count > 0;
+        r = sweep_run(&request, error, sweeps + done, &count);
+        done += count;
     }
     if (r == -EAGAIN) {
         fprintf(stderr,
@@ -99,12 +99,15 @@ static int tune_view(struct tune *tune, const struct config_view *view, struct e
         return error_prefix(error, r, "view %s", view->name);
     }
     report->count += done;
-    return interrupt_seen() ? 0 : sweep_time_paths(sweeps, done, tune->memories, &request, error);
+    return interrupt_seen() ? 0
+                            : sweep_time_paths(sweeps, done, tune->memories, tune->memory_count,
+                                               &request, error);
 }
 
 static int measure(struct tune *tune, struct error *error)
 {
-    size_t room = tune->subject.view_count * ARRAY_LENGTH(tune->memories);
+    size_t room =
+        tune->subject.view_count * ARRAY_LENGTH(tune->memories) * (size_t)CONFIG_KERNEL_COUNT;
     int r = open_gpu(tune, error);
 
     if (r == 0) {

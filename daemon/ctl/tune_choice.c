@@ -17,7 +17,7 @@ static bool sum_paths(const struct tune_report *report, enum config_memory memor
     for (size_t i = 0; i < report->count; i++) {
         const struct sweep *sweep = &report->sweeps[i];
 
-        if (sweep->memory == memory) {
+        if (sweep->memory == memory && !sweep->further) {
             if (sweep->path.median <= 0) {
                 return false;
             }

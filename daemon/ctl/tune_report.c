@@ -80,7 +80,7 @@ static void print_paths(const struct tune_report *report)
     for (size_t i = 0; i < report->count; i++) {
         const struct sweep *sweep = &report->sweeps[i];
 
-        if (sweep->path.median > 0) {
+        if (sweep->path.median > 0 && !sweep->further) {
             table_add(table, "%s", sweep->view->name);
             table_add(table, "%s%s", config_memory_name(sweep->memory),
                       sweep->memory == report->memory_in_use ? " (in use)" : "");

@@ -9,7 +9,7 @@ struct tune_report {
     const struct subject *subject;
     struct gpu_info gpu;
     enum config_memory memory_in_use;
-    struct sweep *sweeps; // by view, then by kind of memory
+    struct sweep *sweeps; // by view, then by kind of memory, then by kernel
     size_t count;
     bool interrupted;
 };

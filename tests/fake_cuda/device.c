@@ -1,6 +1,7 @@
 #include "tests/fake_cuda/device.h"
 
 #include "tests/fake_cuda/fake_cuda.h"
+#include "tests/fake_cuda/graph.h"
 #include "tests/fake_cuda/memory.h"
 #include "tests/fake_cuda/module.h"
 #include "tests/fake_cuda/stream.h"
@@ -229,7 +230,7 @@ unsigned fake_cuda_leaks(void)
     if (device.retained > 0) {
         fprintf(stderr, "fake_cuda: leaked: the context, retained %u times\n", device.retained);
     }
-    leaks = device.retained + memory_leaks() + modules_leaks() + streams_leaks();
+    leaks = device.retained + memory_leaks() + modules_leaks() + streams_leaks() + graphs_leaks();
     pthread_mutex_unlock(&device.lock);
     return leaks;
 }
@@ -248,6 +249,7 @@ void fake_cuda_reset(void)
 {
     streams_abandon();
     pthread_mutex_lock(&device.lock);
+    graphs_forget();
     modules_forget();
     memory_forget();
     device.initialized = false;

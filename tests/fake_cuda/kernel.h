@@ -26,7 +26,8 @@ struct kernel_kind {
 };
 
 extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_difference,
-    kernel_mark, kernel_motion, kernel_overlay, kernel_direction;
+    kernel_mark, kernel_motion, kernel_canny, kernel_hysteresis, kernel_blur, kernel_threshold,
+    kernel_histogram, kernel_morphology, kernel_overlay, kernel_direction;
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);

@@ -20,10 +20,6 @@ struct CUmod_st {
     unsigned count;
 };
 
-struct geometry {
-    unsigned grid[3], block[3];
-};
-
 static struct CUmod_st *modules;
 
 static struct CUmod_st **find_module(const struct CUmod_st *module)
@@ -303,8 +299,19 @@ static int run_kernel(struct CUstream_st *stream, void *payload)
     return kernel_find(launch->name)->run(launch);
 }
 
-static int queue_launch(struct CUfunc_st *function, const struct geometry *geometry,
-                        struct CUstream_st *stream, void **parameters)
+int module_prepare(const struct CUfunc_st *function, const struct geometry *geometry,
+                   void *const *parameters, uint8_t ret_parameters[KERNEL_PARAMETER_BYTES])
+{
+    int r = is_function(function) ? check_geometry(function, geometry) : RESULT_INVALID_HANDLE;
+
+    if (r == 0) {
+        copy_parameters(function->kind, parameters, ret_parameters);
+    }
+    return r;
+}
+
+int module_launch(const struct CUfunc_st *function, const struct geometry *geometry,
+                  const uint8_t parameters[KERNEL_PARAMETER_BYTES], struct CUstream_st *stream)
 {
     struct launch launch = {
         .stream = stream,
@@ -318,7 +325,7 @@ static int queue_launch(struct CUfunc_st *function, const struct geometry *geome
     if (r != 0) {
         return r;
     }
-    copy_parameters(function->kind, parameters, launch.parameters);
+    memcpy(launch.parameters, parameters, KERNEL_PARAMETER_BYTES);
     return stream_queue(stream, run_kernel, &launch, sizeof launch, function->name);
 }
 
@@ -327,15 +334,16 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
                    struct CUstream_st *handle, void **parameters, void **extra)
 {
     const struct geometry geometry = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}};
+    uint8_t packed[KERNEL_PARAMETER_BYTES] = {0};
     int r = call_begin(CALL_cuLaunchKernel);
     struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
 
-    if (r == 0 && (!stream || !is_function(function))) {
+    if (r == 0 && !stream) {
         r = RESULT_INVALID_HANDLE;
     } else if (r == 0 && (shared_bytes > 0 || extra)) {
         r = RESULT_INVALID_VALUE; // no kernel of edged's has any
     } else if (r == 0) {
-        r = check_geometry(function, &geometry);
+        r = module_prepare(function, &geometry, parameters, packed);
     }
-    return call_end(r == 0 ? queue_launch(function, &geometry, stream, parameters) : r);
+    return call_end(r == 0 ? module_launch(function, &geometry, packed, stream) : r);
 }

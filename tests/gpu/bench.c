@@ -5,7 +5,7 @@
 
 #define CHUNK ((size_t)16 << 20)
 
-static int fill(struct bench *bench, struct error *error)
+int bench_fill(struct bench *bench, struct error *error)
 {
     _cleanup_(cleanup_free) uint8_t *noise = malloc(CHUNK);
     uint32_t state = 1;
@@ -42,7 +42,7 @@ int bench_open(struct bench *bench, bool json, struct error *error)
         bench->driver->event_create(&bench->end, 0)) {
         return error_set(error, -ENOMEM, "no memory on the GPU");
     }
-    return fill(bench, error);
+    return bench_fill(bench, error);
 }
 
 void bench_close(struct bench *bench)

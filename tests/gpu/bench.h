@@ -13,8 +13,24 @@ struct bench {
     const struct cuda_driver *driver;
     uint64_t input, output, between; // device memory
     struct CUevent_st *start, *end;
-    struct npp *npp;  // NULL: not installed
-    bool json, first; // first result of a list
+    struct npp *npp;     // NULL: not installed
+    const char *picture; // path of a PGM, NULL: none
+    bool json, first;    // first result of a list
+};
+
+// One thing to time, on a frame of the rotation.
+struct bench_job {
+    char name[48];
+    struct gpu_pipeline *pipeline; // NULL: NPP or a copy
+    // Of NPP; NULL: a pipeline or a copy. From and to device addresses without gaps between rows.
+    int (*npp)(struct bench *bench, uint64_t input, uint64_t output, uint32_t width,
+               uint32_t height);
+    struct frame_layout input, output;
+    size_t bytes; // read and written
+};
+
+struct bench_size {
+    uint32_t width, height; // pixels
 };
 
 int bench_open(struct bench *bench, bool json, struct error *error);
@@ -28,9 +44,27 @@ void bench_end(struct bench *bench);
 // Between results of a list.
 void bench_next(struct bench *bench);
 
+// Times a job and copies of as many bytes in turns, and prints a line.
+int bench_run_job(struct bench *bench, const struct bench_job *job);
+// What a job reads and writes of its two pictures: plane 0 alone, or every one.
+size_t bench_bytes_moved(const struct bench_job *job, bool every_plane);
+// The pipeline of a view from the format `from` to `to`, `name` in its line.
+int bench_run_view(struct bench *bench, const struct config_view *settings, const char *name,
+                   const char *from, const char *to, const struct bench_size *size,
+                   struct config_block block);
+// Fills the frames that jobs rotate through with noise.
+int bench_fill(struct bench *bench, struct error *error);
+
 // Edges, gray and camera of 720p to 8K beside copies of as many bytes, and NPP. `blocks`: edges in
 // several shapes instead.
 int bench_kernels(struct bench *bench, bool blocks);
+// Of one size: views of several kernels; motion; every operator, and every step alone.
+int bench_chains(struct bench *bench, const struct bench_size *size);
+int bench_motion(struct bench *bench, const struct bench_size *size);
+int bench_steps(struct bench *bench, const struct bench_size *size);
 // One frame from camera memory to memory an encoder reads, by kind of memory and by explicit
 // copies. `rows`: rows a thread and blocks over registered memory instead.
 int bench_path(struct bench *bench, bool rows);
+// Canny of noise, discs, a spiral and the bench's picture in 1080p to 8K beside copies of as many
+// bytes, and NPP.
+int bench_canny(struct bench *bench);

@@ -1,8 +1,9 @@
 // The GPU's speed: kernels beside copies and NPP, and a frame's whole path by kind of memory.
 //
-//   bench_gpu [--json] [--blocks | --rows] [kernels | path]
+//   bench_gpu [--json] [--blocks | --rows] [--picture FILE.pgm] [kernels | path | canny]
 //
-// --blocks: edges in several block shapes; --rows: the path with several numbers of rows a thread.
+// --picture: a real one for Canny; --blocks: edges in several block shapes; --rows: the path with
+// several numbers of rows a thread.
 #include "tests/gpu/bench.h"
 
 #include <stdio.h>
@@ -18,9 +19,20 @@ static bool has_word(int argc, char **argv, const char *word)
     return false;
 }
 
+static const char *value_of(int argc, char **argv, const char *word)
+{
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], word) == 0) {
+            return argv[i + 1];
+        }
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     bool kernels = has_word(argc, argv, "kernels"), path = has_word(argc, argv, "path");
+    bool canny = has_word(argc, argv, "canny");
     bool blocks = has_word(argc, argv, "--blocks"), rows = has_word(argc, argv, "--rows");
     struct bench bench;
     struct error error = {0};
@@ -33,10 +45,14 @@ int main(int argc, char **argv)
     }
     printf(bench.json ? "{\"gpu\": \"%s\", \"sm\": %d, \"npp\": %s" : "%s, sm_%d, NPP here: %s\n",
            gpu_info(bench.gpu)->name, gpu_info(bench.gpu)->sm, bench.npp ? "true" : "false");
-    if (kernels || blocks || (!path && !rows)) {
+    bench.picture = value_of(argc, argv, "--picture");
+    if (kernels || blocks || (!path && !rows && !canny)) {
         r = bench_kernels(&bench, blocks);
     }
-    if (r == 0 && (path || rows || (!kernels && !blocks))) {
+    if (r == 0 && (canny || (!path && !rows && !kernels && !blocks))) {
+        r = bench_canny(&bench);
+    }
+    if (r == 0 && (path || rows || (!kernels && !blocks && !canny))) {
         r = bench_path(&bench, rows);
     }
     printf(bench.json ? "}\n" : "");

@@ -12,24 +12,69 @@ const struct config_block check_blocks[CHECK_BLOCKS] = {
     {128, 1, 0}, {1, 128, 0}, {128, 8, 0},  {256, 4, 0},  {512, 2, 0}, {31, 33, 0},
     {5, 200, 0}, {200, 5, 0}, {33, 3, 0},   {96, 2, 0},   {16, 64, 0}, {2, 512, 0}};
 
+static const double gains[] = {1.0, 0.3, 1.5, 7.77};
+
+// Edges: 8 an operator, of a gain of 1 and another each.
+static void set_operator(struct config_view *settings, size_t index)
+{
+    static const double others[] = {0.05, 0.25, 3.1};
+
+    settings->operator=(enum config_operator)(CONFIG_OPERATOR_SOBEL5 + index / 8);
+    settings->norm = index / 2 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
+    settings->gain = index / 4 % 2 ? others[index / 8] : 1;
+}
+
+// Black and white: thresholds without a morphology, then each of those n times, n = 1 to 8, of an
+// automatic threshold and of a fixed one.
+static void set_binary(struct config_view *settings, size_t index)
+{
+    static const int thresholds[] = {1, 60, 255, CONFIG_THRESHOLD_OTSU};
+
+    settings->view = CONFIG_VIEW_BINARY;
+    settings->threshold = thresholds[index / 2 % 4];
+    settings->norm = index / 8 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
+    settings->gain = index < 8 ? 1 : gains[index / 2 % 4];
+    settings->operator= index<16 ? CONFIG_OPERATOR_SOBEL
+                                 : (enum config_operator)(index % CONFIG_OPERATOR_COUNT);
+    if (index >= 16) {
+        settings->threshold = index < 24 ? CONFIG_THRESHOLD_OTSU : 60;
+        settings->morphology =
+            (enum config_morphology)(CONFIG_MORPHOLOGY_ERODE + (index - 16) / 2 % 4);
+        settings->times = 1 + (int)(index - 16) / 2;
+    }
+}
+
 struct check_case check_case_at(size_t index)
 {
-    static const double gains[] = {1.0, 0.3, 1.5, 7.77};
     struct check_case what = {.output = index % 2 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT};
+    struct config_view *settings = &what.settings;
 
-    if (index >= 16) {
-        what.settings.view = index < 18 ? CONFIG_VIEW_GRAY : CONFIG_VIEW_CAMERA;
-        return what;
+    settings->view = CONFIG_VIEW_EDGES;
+    settings->gain = 1;
+    if (index < 16) {
+        settings->norm = index / 2 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
+        settings->gain = gains[index / 4];
+    } else if (index < 20) {
+        settings->view = index < 18 ? CONFIG_VIEW_GRAY : CONFIG_VIEW_CAMERA;
+    } else if (index < 44) {
+        set_operator(settings, index - 20);
+    } else if (index < 48) {
+        settings->blur = index % 2 ? 3 : 5;
+        settings->operator= index<46 ? CONFIG_OPERATOR_SOBEL : CONFIG_OPERATOR_PREWITT;
+    } else if (index < 80) {
+        set_binary(settings, index - 48);
+    } else {
+        settings->view = CONFIG_VIEW_CANNY;
+        settings->low = index < 82 ? 50 : 300;
+        settings->high = index < 82 ? 150 : 700;
     }
-    what.settings.view = CONFIG_VIEW_EDGES;
-    what.settings.norm = index / 2 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
-    what.settings.gain = gains[index / 4];
     return what;
 }
 
 struct check_case check_few_at(size_t index)
 {
-    static const size_t few[CHECK_FEW] = {1, 10, 16, 17, 18, 19};
+    static const size_t few[CHECK_FEW] = {1,  10, 16, 17, 18, 19, 20, 29,
+                                          36, 44, 45, 50, 55, 79, 81, 82};
 
     return check_case_at(few[index]);
 }
@@ -39,21 +84,31 @@ const struct frame_allocator *check_allocator(const struct check *check, size_t 
     return gpu_memory_allocator(check->memories[index % check->memory_count]);
 }
 
+// What was asked for, as keys of the configuration.
+static void describe(const struct check_case *what, char *text, size_t size)
+{
+    static const char *const kinds[] = {"camera", "gray", "edges", "binary", "canny", "motion"};
+    static const char *const operators[] = {"sobel", "sobel5", "scharr", "prewitt"};
+    const struct config_view *view = &what->settings;
+
+    snprintf(text, size, "%s, %s %s gain %g, blur %d, threshold %d, morphology %d times %d, %s",
+             kinds[view->view], operators[view->operator],
+             view->norm == CONFIG_NORM_L2 ? "l2" : "l1", view->gain, view->blur, view->threshold,
+             (int)view->morphology, view->times,
+             what->output == VIEW_OUTPUT_STREAM ? "stream" : "exact");
+}
+
 void check_count(struct check *check, bool same, const struct check_case *what,
                  const struct frame_layout *input, const char *detail)
 {
-    static const char *const names[] = {
-        [CONFIG_VIEW_CAMERA] = "camera", [CONFIG_VIEW_GRAY] = "gray",
-        [CONFIG_VIEW_EDGES] = "edges",   [CONFIG_VIEW_BINARY] = "binary",
-        [CONFIG_VIEW_CANNY] = "canny",   [CONFIG_VIEW_MOTION] = "motion"};
+    char text[160];
 
     check->compared++;
     check->different += !same;
     if (!same && check->different <= 20) {
-        fprintf(stderr, "%s %ux%u to %s, %s gain %g, %s: %s\n", input->format->name, input->width,
-                input->height, names[what->settings.view],
-                what->settings.norm == CONFIG_NORM_L2 ? "l2" : "l1", what->settings.gain,
-                what->output == VIEW_OUTPUT_STREAM ? "stream" : "exact", detail);
+        describe(what, text, sizeof text);
+        fprintf(stderr, "%s %ux%u to %s: %s\n", input->format->name, input->width, input->height,
+                text, detail);
     }
 }
 

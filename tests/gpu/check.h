@@ -10,7 +10,7 @@
 #define CHECK_FORMATS 11
 #define CHECK_BLOCKS 24
 #define CHECK_KINDS 3
-#define CHECK_VIEW_KINDS (CONFIG_VIEW_MOTION + 1)
+#define CHECK_VIEW_KINDS (CONFIG_VIEW_DIRECTION + 1)
 
 struct check {
     struct gpu *gpu;
@@ -29,11 +29,12 @@ struct check_case {
     enum view_output output;
 };
 
-// Edges in every norm, range and gain, gray and camera in both ranges.
-#define CHECK_CASES 20
+// Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
+// white with every morphology; Canny.
+#define CHECK_CASES 84
 struct check_case check_case_at(size_t index);
 // A few of them in which every kernel appears, exact and streamed; CHECK_FEW of them.
-#define CHECK_FEW 6
+#define CHECK_FEW 16
 struct check_case check_few_at(size_t index);
 
 // Memory of kind number `index`, turning.
@@ -62,4 +63,5 @@ void check_places(struct check *check);  // input and output at awkward device a
 void check_rows(struct check *check);    // rows a thread
 void check_random(struct check *check);  // everything drawn at random
 void check_motion(struct check *check);  // motion, frame after frame
+void check_canny(struct check *check);   // edges that hang together far, every threshold
 void check_refused(struct check *check); // blocks, memory and conversions that cannot be

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #define MASK_3X3 200
+#define FILTER_SOBEL 0
 #define NORM_L2 2
 #define BORDER_REPLICATE 2
 
@@ -29,6 +30,11 @@ struct npp {
                     struct npp_point offset, void *x, int x_step, void *y, int y_step,
                     void *magnitude, int magnitude_step, void *angle, int angle_step,
                     struct npp_point roi, int mask, int norm, int border, struct npp_stream stream);
+    int (*canny_bytes)(struct npp_point size, int *bytes);
+    int (*canny)(const void *input, int input_step, struct npp_point size, struct npp_point offset,
+                 void *output, int output_step, struct npp_point roi, int filter, int mask,
+                 int16_t low, int16_t high, int norm, int border, void *work,
+                 struct npp_stream stream);
     int (*convert)(const void *input, int input_step, void *output, int output_step,
                    struct npp_point roi, struct npp_stream stream);
 };
@@ -61,6 +67,10 @@ struct npp *npp_open(const struct gpu *gpu)
         *(void **)&npp->gradient =
             dlsym(npp->filters, "nppiGradientVectorSobelBorder_8u16s_C1R_Ctx");
         *(void **)&npp->convert = dlsym(npp->conversions, "nppiConvert_16s8u_C1R_Ctx");
+    }
+    if (npp->filters) {
+        *(void **)&npp->canny_bytes = dlsym(npp->filters, "nppiFilterCannyBorderGetBufferSize");
+        *(void **)&npp->canny = dlsym(npp->filters, "nppiFilterCannyBorder_8u_C1R_Ctx");
     }
     if (!npp->gradient || !npp->convert) {
         npp_close(npp);
@@ -105,4 +115,27 @@ int npp_magnitude(const struct npp *npp, uint64_t input, uint64_t between, uint6
         status = npp->convert(middle, 2 * step, (void *)(uintptr_t)output, step, size, npp->stream);
     }
     return status == 0 ? 0 : -EIO;
+}
+
+size_t npp_canny_bytes(const struct npp *npp, uint32_t width, uint32_t height)
+{
+    int bytes = 0;
+
+    if (npp->canny && npp->canny_bytes) {
+        npp->canny_bytes((struct npp_point){(int)width, (int)height}, &bytes);
+    }
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+int npp_canny(const struct npp *npp, uint64_t input, uint64_t work, uint64_t output, uint32_t width,
+              uint32_t height, int low, int high)
+{
+    struct npp_point size = {(int)width, (int)height}, origin = {0, 0};
+    int step = (int)width;
+
+    return npp->canny((const void *)(uintptr_t)input, step, size, origin, (void *)(uintptr_t)output,
+                      step, size, FILTER_SOBEL, MASK_3X3, (int16_t)low, (int16_t)high, NORM_L2,
+                      BORDER_REPLICATE, (void *)(uintptr_t)work, npp->stream) == 0
+               ? 0
+               : -EIO;
 }

@@ -22,5 +22,10 @@ void picture_finish(struct picture *picture); // takes zeroed ones
 // Noise of full contrast in some stripes, of two values or soft ramps in others; the same pixels
 // for the same seed and size at every placement.
 void picture_draw(struct frame *frame, uint32_t seed);
+// Plane 0 alone, as gray. A weak line of a pixel wound around the picture in rings `pitch` pixels
+// apart, with one strong dot at its outer end, or at its inner one if `seed` is odd.
+void picture_draw_spiral(struct frame *frame, uint32_t pitch, uint32_t seed);
+// Plane 0 alone, as gray. Discs of all sizes with soft rims over a slope, and a little noise.
+void picture_draw_discs(struct frame *frame, uint32_t seed);
 // The pixels of `from`, which has the same format and size.
 void picture_copy(struct frame *to, const struct frame *from);

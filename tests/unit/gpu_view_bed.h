@@ -10,6 +10,7 @@ struct gpu_view_bed {
     struct gpu_memory *memory;
     struct frame_pool *pool; // of the camera's frames, in the GPU's memory
     struct view *view, *reference;
+    void (*draw)(struct frame *frame, uint32_t seed);
 };
 
 struct gpu_view_case {
@@ -19,8 +20,14 @@ struct gpu_view_case {
     enum config_view_kind kind;
     enum config_norm norm;
     double gain;
+    double low, high;
     uint32_t width, height;
     enum view_output output;
+    void (*draw)(struct frame *frame, uint32_t seed); // NULL: gpu_view_draw()
+    enum config_operator operator;
+    int blur, threshold;
+    enum config_morphology morphology;
+    int times;
 };
 
 // Noise with whole-contrast edges in it, the same for the same seed.
@@ -45,7 +52,16 @@ static inline void gpu_view_bed_finish(struct gpu_view_bed *bed)
 static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_view_case *c,
                                      struct error *error)
 {
-    const struct config_view settings = {.view = c->kind, .norm = c->norm, .gain = c->gain};
+    const struct config_view settings = {.view = c->kind,
+                                         .norm = c->norm,
+                                         .gain = c->gain,
+                                         .operator= c->operator,
+                                         .blur = c->blur,
+                                         .threshold = c->threshold,
+                                         .morphology = c->morphology,
+                                         .times = c->times,
+                                         .low = c->low,
+                                         .high = c->high};
     struct view_setup setup = {.settings = &settings,
                                .output = c->output,
                                .frames = 2,
@@ -74,7 +90,7 @@ static inline int gpu_view_bed_init(struct gpu_view_bed *bed, const struct gpu_v
 {
     int r;
 
-    *bed = (struct gpu_view_bed){0};
+    *bed = (struct gpu_view_bed){.draw = c->draw ? c->draw : gpu_view_draw};
     fake_gpu_play(c->options);
     r = gpu_new(error, &bed->gpu);
     r = r < 0 ? r : gpu_memory_new(bed->gpu, c->memory, error, &bed->memory);
@@ -101,7 +117,7 @@ static inline int gpu_view_bed_run(struct gpu_view_bed *bed, uint32_t seed, stru
     struct frame *input = frame_pool_take(bed->pool), *output = NULL, *expected = NULL;
     int r;
 
-    gpu_view_draw(input, seed);
+    bed->draw(input, seed);
     r = view_run(bed->view, input, error, &output);
     if (r == 0) {
         assert_int_equal(view_run(bed->reference, input, error, &expected), 0);

@@ -8,6 +8,7 @@ struct colour_case {
     struct config_view settings;
     enum frame_range range;
     enum view_output output;
+    enum config_memory memory; // managed: in one launch
     uint32_t width, height;
 };
 
@@ -34,12 +35,12 @@ static void make_views(struct gpu_view_bed *bed, const struct colour_case *c)
 
 static void compare(const struct colour_case *c)
 {
-    struct gpu_view_bed bed = {0};
+    struct gpu_view_bed bed = {.draw = gpu_view_draw};
     struct error error = {0};
 
     fake_gpu_play("board=orin-nano");
     assert_int_equal(gpu_new(NULL, &bed.gpu), 0);
-    assert_int_equal(gpu_memory_new(bed.gpu, CONFIG_MEMORY_AUTO, NULL, &bed.memory), 0);
+    assert_int_equal(gpu_memory_new(bed.gpu, c->memory, NULL, &bed.memory), 0);
     make_views(&bed, c);
     if (gpu_view_bed_run(&bed, c->width * 31 + c->height, &error) < 0) {
         fail_msg("%s", error.text);
@@ -79,6 +80,7 @@ static void test_colours_of_every_format_are_the_cpus(void **state)
                                                   .threshold = 130,
                                                   .colour = (char *)"#80ff10"},
                                      .range = i < 2 ? FRAME_RANGE_LIMITED : FRAME_RANGE_FULL,
+                                     .memory = i % 3 ? CONFIG_MEMORY_MANAGED : CONFIG_MEMORY_AUTO,
                                      .width = 93 + (uint32_t)f,
                                      .height = 40 + i});
         }
@@ -100,23 +102,24 @@ static void test_colours_of_any_size_are_the_cpus(void **state)
     }
 }
 
-static void test_directions_of_every_operator_are_the_cpus(void **state)
+static void test_colours_of_every_operator_blur_and_threshold_are_the_cpus(void **state)
 {
     static const char *const formats[] = {"GREY", "YUYV", "BGR3"};
+    static const int blurs[] = {0, 3, 5, 0, 0}, thresholds[] = {60, CONFIG_THRESHOLD_OTSU};
+    static const double gains[] = {1, 0.0312};
 
     (void)state;
-    for (size_t i = 0; i < 4 * CONFIG_OPERATOR_COUNT * ARRAY_LENGTH(formats); i++) {
-        const struct colour_case c = {
-            .format = formats[i % 3],
-            .settings = {.view = CONFIG_VIEW_DIRECTION,
-                         .operator=(enum config_operator)(i / 3 % CONFIG_OPERATOR_COUNT),
-                         .norm = i / 12 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2,
-                         .gain = i / 24 ? 1 : 0.0312},
-            .output = i % 5 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT,
-            .width = 70 + (uint32_t)i % 9,
-            .height = 33 + (uint32_t)i % 4};
-
-        compare(&c);
+    for (unsigned i = 0; i < 60; i++) {
+        compare_outputs((struct colour_case){
+            .format = formats[i % ARRAY_LENGTH(formats)],
+            .settings = {.operator=(enum config_operator)(i % CONFIG_OPERATOR_COUNT),
+                         .norm = i / 7 % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2,
+                         .gain = gains[i / 3 % 2],
+                         .blur = blurs[i % ARRAY_LENGTH(blurs)],
+                         .threshold = thresholds[i / 4 % 2],
+                         .colour = (char *)"#ff0080"},
+            .width = 70 + i % 9,
+            .height = 33 + i % 4});
     }
 }
 
@@ -125,7 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_colours_of_every_format_are_the_cpus),
         cmocka_unit_test(test_colours_of_any_size_are_the_cpus),
-        cmocka_unit_test(test_directions_of_every_operator_are_the_cpus),
+        cmocka_unit_test(test_colours_of_every_operator_blur_and_threshold_are_the_cpus),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

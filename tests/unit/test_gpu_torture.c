@@ -43,6 +43,8 @@ static void fail_in_turn(enum config_view_kind kind, enum config_memory memory, 
                               .format = "YUYV",
                               .kind = kind,
                               .gain = 1.5,
+                              .low = 300,
+                              .high = 700,
                               .width = 64,
                               .height = 48};
     unsigned counts[OUTCOME_COUNT] = {0};
@@ -86,6 +88,13 @@ static void test_camera_in_managed_memory(void **state)
     fail_in_turn(CONFIG_VIEW_CAMERA, CONFIG_MEMORY_MANAGED, 719);
 }
 
+// Each of its pictures is several launches: the first launches them, the others replay a graph.
+static void test_canny_in_registered_memory(void **state)
+{
+    (void)state;
+    fail_in_turn(CONFIG_VIEW_CANNY, CONFIG_MEMORY_REGISTERED, 999);
+}
+
 static void test_device_with_less_and_less_memory(void **state)
 {
     struct gpu_view_case c = {.memory = CONFIG_MEMORY_MANAGED,
@@ -116,6 +125,7 @@ int main(void)
         cmocka_unit_test(test_edges_in_pinned_memory),
         cmocka_unit_test(test_edges_in_managed_memory),
         cmocka_unit_test(test_camera_in_managed_memory),
+        cmocka_unit_test(test_canny_in_registered_memory),
         cmocka_unit_test(test_device_with_less_and_less_memory),
     };
 

@@ -1,0 +1,177 @@
+// Canny on the GPU: canny.cu makes marks of the picture, hysteresis.cu a picture of the marks.
+#include "kernels/canny.h"
+#include "kernels/canny_cuda.h"
+#include "kernels/gpu_stage.h"
+#include "kernels/hysteresis_cuda.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#define ALIGN 256
+#define KERNELS 3
+// Threads a multiprocessor is busy with.
+#define THREADS 1024
+
+struct canny_gpu {
+    uint64_t memory; // owned device memory of all that lies between the kernels
+    struct CUfunc_st *functions[KERNELS];
+    struct canny_cuda_limits limits;
+    struct hysteresis_cuda hysteresis; // all but the output
+};
+
+static unsigned takes(const struct gpu_stage_setup *setup)
+{
+    return gpu_stage_match(setup, STAGE_CANNY);
+}
+
+static struct canny_cuda_limits limits_of(const struct stage_options *options)
+{
+    struct suppress_limits limits = canny_limits(options->low, options->high);
+    uint32_t quiet = (uint32_t)sqrt(limits.low / 2.0);
+
+    return (struct canny_cuda_limits){(uint32_t)limits.low, (uint32_t)limits.high, quiet};
+}
+
+// Few enough that all multiprocessors have work, as many as go into that: the rows above and below
+// are read and computed again.
+static unsigned rows_for(const struct gpu_stage_setup *setup)
+{
+    uint64_t pixels = (uint64_t)setup->camera->width * setup->camera->height;
+    uint64_t threads = (uint64_t)gpu_info(setup->gpu)->multiprocessors * THREADS + 1;
+    uint64_t steps = pixels / CANNY_CUDA_PIXELS / CANNY_CUDA_STEP / threads;
+
+    return CANNY_CUDA_STEP * (unsigned)(steps < 1 ? 1 : steps > 4 ? 4 : steps);
+}
+
+static uint64_t take_memory(size_t *size, size_t bytes)
+{
+    uint64_t at = *size;
+
+    *size += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return at;
+}
+
+static int make_memory(struct gpu_stage *stage, const struct frame_layout *camera,
+                       struct error *error)
+{
+    const struct cuda_driver *driver = gpu_driver(stage->gpu);
+    struct canny_gpu *state = stage->state;
+    struct hysteresis_cuda *h = &state->hysteresis;
+    size_t size = 0, tiles;
+    int r;
+
+    h->width = camera->width;
+    h->height = camera->height;
+    h->tiles_x = (camera->width + HYSTERESIS_CUDA_TILE - 1) / HYSTERESIS_CUDA_TILE;
+    h->tiles_y = (camera->height + HYSTERESIS_CUDA_TILE - 1) / HYSTERESIS_CUDA_TILE;
+    h->tile_stride =
+        (h->tiles_x + HYSTERESIS_CUDA_TILES - 1) / HYSTERESIS_CUDA_TILES * HYSTERESIS_CUDA_TILES;
+    h->marks_stride = h->tile_stride * HYSTERESIS_CUDA_TILE / CANNY_CUDA_PIXELS;
+    tiles = (size_t)h->tiles_x * h->tiles_y;
+    h->marks = take_memory(&size, (size_t)h->marks_stride * h->height);
+    h->edges = take_memory(&size, sizeof(uint32_t) * h->tile_stride * h->height);
+    h->borders = take_memory(&size, sizeof(struct hysteresis_cuda_border) * tiles);
+    h->parents = take_memory(&size, sizeof(uint32_t) * HYSTERESIS_CUDA_PLACES * (tiles + 1));
+    r = cuda_driver_check(driver, driver->mem_alloc(&state->memory, size),
+                          "allocating what lies between Canny's kernels", error);
+    if (r == 0) {
+        h->marks += state->memory;
+        h->edges += state->memory;
+        h->borders += state->memory;
+        h->parents += state->memory;
+    }
+    return r;
+}
+
+static int find_functions(struct gpu_stage *stage, struct error *error)
+{
+#define NAME(step) "hysteresis_" #step,
+    static const char *const names[KERNELS] = {HYSTERESIS_CUDA_KERNELS(NAME)};
+#undef NAME
+    struct canny_gpu *state = stage->state;
+    int r = 0;
+
+    for (size_t i = 0; i < KERNELS && r == 0; i++) {
+        r = gpu_kernel(stage->gpu, names[i], error, &state->functions[i]);
+    }
+    return r;
+}
+
+static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
+{
+    const struct stage_options *options = &setup->steps[setup->steps[0].kind == STAGE_GRAY].options;
+    struct canny_gpu *state = calloc(1, sizeof *state);
+    char name[64];
+    int r;
+
+    if (!state) {
+        return error_set(error, -ENOMEM, "no memory for Canny on the GPU");
+    }
+    stage->state = state;
+    state->limits = limits_of(options);
+    state->hysteresis.flat = gpu_stage_limited(setup) ? 16 : 0;
+    state->hysteresis.edge = gpu_stage_limited(setup) ? 235 : 255;
+    snprintf(name, sizeof name, "canny_%s", gpu_stage_layout(setup));
+    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_CANNY, name,
+                             (struct gpu_tile){CANNY_CUDA_PIXELS, rows_for(setup)}, error);
+    if (r == 0) {
+        stage->kernels[0].rows_vary = true;
+        r = find_functions(stage, error);
+    }
+    return r < 0 ? r : make_memory(stage, setup->camera, error);
+}
+
+static void finish(struct gpu_stage *stage)
+{
+    struct canny_gpu *state = stage->state;
+
+    if (state && state->memory && !gpu_is_lost(stage->gpu)) {
+        gpu_driver(stage->gpu)->mem_free(state->memory);
+    }
+    free(state);
+}
+
+static int add_marks(struct gpu_stage *stage, const struct gpu_picture *input,
+                     struct gpu_chain *chain, struct error *error)
+{
+    const struct canny_gpu *state = stage->state;
+    struct canny_cuda parameters = {
+        .input = input->planes[0].address,
+        .marks = state->hysteresis.marks,
+        .input_stride = input->planes[0].stride,
+        .marks_stride = state->hysteresis.marks_stride,
+        .width = input->width,
+        .height = input->height,
+        .limits = state->limits,
+    };
+
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
+                         &parameters.rows, input->width, input->height, error);
+}
+
+static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error)
+{
+    const struct canny_gpu *state = stage->state;
+    struct hysteresis_cuda parameters = state->hysteresis;
+    unsigned columns = parameters.tile_stride / HYSTERESIS_CUDA_TILES;
+    unsigned tiles = parameters.tiles_x * parameters.tiles_y;
+    const struct gpu_grid grids[KERNELS] = {
+        {columns, parameters.tiles_y, 1},
+        {(tiles + HYSTERESIS_CUDA_TILES - 1) / HYSTERESIS_CUDA_TILES, 1, 1},
+        {columns, parameters.tiles_y, 1},
+    };
+    int r = add_marks(stage, &pictures->input, chain, error);
+
+    parameters.output = pictures->output.planes[0].address;
+    parameters.output_stride = pictures->output.planes[0].stride;
+    for (size_t i = 0; i < KERNELS && r == 0; i++) {
+        r = gpu_chain_add_fixed(chain, state->functions[i], grids[i], HYSTERESIS_CUDA_THREADS,
+                                &parameters, sizeof parameters, error);
+    }
+    return r;
+}
+
+const struct gpu_stage_ops canny_gpu_ops = {
+    .name = "canny", .takes = takes, .init = init, .finish = finish, .launch = launch};

@@ -1,0 +1,188 @@
+// Time of Canny by what is in the picture, on which the time of its second half depends.
+#include "tests/gpu/bench.h"
+#include "tests/gpu/pictures.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOW 50
+#define HIGH 150
+#define SPIRAL_PITCH 5
+
+static uint64_t npp_work; // device memory
+
+// Frames in the rotation are without gaps, at multiples of this.
+#define FRAME_ALIGN 512
+
+static int run_npp(struct bench *bench, uint64_t input, uint64_t output, uint32_t width,
+                   uint32_t height)
+{
+    return npp_canny(bench->npp, input, npp_work, output, width, height, LOW, HIGH);
+}
+
+static int measure_npp(struct bench *bench, struct bench_job *job)
+{
+    size_t bytes =
+        bench->npp ? npp_canny_bytes(bench->npp, job->input.width, job->input.height) : 0;
+    int r = 0;
+
+    if (bytes > 0 && bench->driver->mem_alloc(&npp_work, bytes) == CUDA_SUCCESS) {
+        job->pipeline = NULL;
+        job->npp = run_npp;
+        r = bench_run_job(bench, job);
+        bench->driver->mem_free(npp_work);
+    }
+    return r;
+}
+
+// What lies in the frames now.
+static int measure(struct bench *bench, const char *what, uint32_t width, uint32_t height)
+{
+    const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = LOW, .high = HIGH};
+    const struct plan plan = plan_make(&settings, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
+    struct gpu_pipeline pipeline;
+    struct bench_job job = {.pipeline = &pipeline, .bytes = 2 * (size_t)width * height};
+    int r;
+
+    frame_layout_init(&job.input, pixel_format_by_name("GREY"), width, height, 1);
+    job.output = job.input;
+    snprintf(job.name, sizeof job.name, "GREY canny, %s", what);
+    r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
+    r = r < 0 ? r : bench_run_job(bench, &job);
+    gpu_pipeline_finish(&pipeline);
+    snprintf(job.name, sizeof job.name, "NPP canny, %s", what);
+    return r < 0 ? r : measure_npp(bench, &job);
+}
+
+// A frame's pixels into every frame of the rotation.
+static int upload(struct bench *bench, const struct frame *frame)
+{
+    size_t size = (frame->layout.size + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
+    int r = 0;
+
+    for (size_t at = 0; at + size <= BENCH_ROOM && r == 0; at += size) {
+        r = cuda_driver_check(bench->driver,
+                              bench->driver->copy_to_device(bench->input + at, frame->data,
+                                                            frame->layout.size,
+                                                            gpu_stream(bench->gpu)),
+                              "copying to the GPU", NULL);
+        r = r < 0 ? r : gpu_wait(bench->gpu, clock_now_ns() + 10 * NS_PER_S, NULL);
+    }
+    return r;
+}
+
+// `step` / 2^16 of the way from one pixel to the next, and so for the rows.
+static uint8_t between(const uint8_t *row, const uint8_t *below, uint32_t x, uint32_t next,
+                       uint32_t across, uint32_t down)
+{
+    uint64_t above_value = (uint64_t)row[x] * (65536 - across) + (uint64_t)row[next] * across;
+    uint64_t below_value = (uint64_t)below[x] * (65536 - across) + (uint64_t)below[next] * across;
+
+    return (uint8_t)((above_value * (65536 - down) + below_value * down + (1ULL << 31)) >> 32);
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static void scale(const uint8_t *from, uint32_t from_width, uint32_t from_height,
+                  struct frame *frame)
+{
+    uint32_t width = frame->layout.width, height = frame->layout.height;
+
+    for (uint32_t y = 0; y < height; y++) {
+        uint64_t at_y = ((uint64_t)y << 16) * (from_height - 1) / height;
+        uint32_t top = (uint32_t)(at_y >> 16), bottom = smaller(top + 1, from_height - 1);
+        uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
+
+        for (uint32_t x = 0; x < width; x++) {
+            uint64_t at_x = ((uint64_t)x << 16) * (from_width - 1) / width;
+            uint32_t left = (uint32_t)(at_x >> 16);
+
+            row[x] = between(from + (size_t)top * from_width, from + (size_t)bottom * from_width,
+                             left, smaller(left + 1, from_width - 1), at_x & 0xffff, at_y & 0xffff);
+        }
+    }
+}
+
+// A PGM without comments, scaled to the frame.
+static int draw_file(struct frame *frame, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    _cleanup_(cleanup_free) uint8_t *pixels = NULL;
+    unsigned width = 0, height = 0;
+    int r = -EINVAL;
+
+    if (file && fscanf(file, "P5 %u %u 255", &width, &height) == 2 && fgetc(file) != EOF &&
+        width > 0 && height > 0) {
+        pixels = malloc((size_t)width * height);
+        if (pixels && fread(pixels, width, height, file) == height) {
+            scale(pixels, width, height, frame);
+            r = 0;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    if (r < 0) {
+        fprintf(stderr, "bench_gpu: %s is no 8 bit PGM\n", path);
+    }
+    return r;
+}
+
+static int draw(struct bench *bench, struct frame *frame, const char *what)
+{
+    if (strcmp(what, "picture") == 0) {
+        return draw_file(frame, bench->picture);
+    }
+    if (strcmp(what, "spiral") == 0) {
+        picture_draw_spiral(frame, SPIRAL_PITCH, 0);
+    } else {
+        picture_draw_discs(frame, 1);
+    }
+    return 0;
+}
+
+static int measure_drawn(struct bench *bench, const char *what, uint32_t width, uint32_t height)
+{
+    struct picture picture;
+    struct frame_layout layout;
+    int r;
+
+    frame_layout_init(&layout, pixel_format_by_name("GREY"), width, height, 1);
+    r = frame_pool_new(&layout, 1, frame_allocator_host(), &picture.pool);
+    if (r < 0) {
+        return r;
+    }
+    picture.frame = frame_pool_take(picture.pool);
+    r = draw(bench, picture.frame, what);
+    r = r < 0 ? r : upload(bench, picture.frame);
+    picture_finish(&picture);
+    return r < 0 ? r : measure(bench, what, width, height);
+}
+
+int bench_canny(struct bench *bench)
+{
+    static const uint32_t sizes[][2] = {{1920, 1080}, {3840, 2160}, {7680, 4320}};
+    char columns[128];
+    int r = 0;
+
+    snprintf(columns, sizeof columns, "%-32s %9s %9s %9s %7s %9s %9s %7s", "", "size", "one us",
+             "copy us", "ratio", "queued us", "copy us", "ratio");
+    bench_begin(bench, "canny", "Canny, beside copies of as many bytes", columns);
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes) && r == 0; i++) {
+        uint32_t width = sizes[i][0], height = sizes[i][1];
+
+        r = bench_fill(bench, NULL);
+        r = r < 0 ? r : measure(bench, "noise", width, height);
+        r = r < 0 ? r : measure_drawn(bench, "discs", width, height);
+        r = r < 0 ? r : measure_drawn(bench, "spiral", width, height);
+        if (bench->picture) {
+            r = r < 0 ? r : measure_drawn(bench, "picture", width, height);
+        }
+    }
+    bench_end(bench);
+    return r;
+}
