@@ -37,6 +37,7 @@ enum config_view_kind {
     CONFIG_VIEW_MOTION,
     CONFIG_VIEW_OVERLAY,
     CONFIG_VIEW_DIRECTION,
+    CONFIG_VIEW_SPLIT,
 };
 enum config_operator {
     CONFIG_OPERATOR_SOBEL,
@@ -66,6 +67,8 @@ enum config_encoder {
 };
 
 #define CONFIG_THRESHOLD_OTSU (-1)
+// Pixels that encoders take in a row, so a split of two pictures may have.
+#define CONFIG_SPLIT_WIDTH_MAX 4096
 
 struct config_view {
     char *name; // mount: /<camera>/<name>; [A-Za-z0-9_-]{1,32}, unique in its camera
@@ -83,6 +86,9 @@ struct config_view {
     enum config_thresholds thresholds; // canny: `low` and `high`, or by the median of each frame
     int erode;                         // how often a mask of motion loses its outermost pixels
     double low, high;                  // canny: gradient strengths, swapped if low > high
+    char *left, *right; // split: names of other views of the camera, or words of kinds
+    // Those views, in the same list; NULL where it is a kind of view, with the split's own keys.
+    const struct config_view *left_view, *right_view;
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;
@@ -205,6 +211,14 @@ void config_view_free(struct config_view *view);
 // Red, green and blue of a colour as a view has it, "#rrggbb" in hexadecimal digits. -EINVAL, and
 // black, if it is not one.
 int config_colour_parse(const char *colour, uint8_t ret_rgb[3]);
+
+// What one side of a split shows, 0 the left one: its strings are those of `split` or the view it
+// names. -ENOENT, with what is allowed, if it is none.
+int config_split_side(const struct config_view *split, unsigned side, struct config_view *ret_side,
+                      struct error *error);
+
+// The threshold of a kind of view that says none.
+int config_threshold_default(enum config_view_kind kind);
 
 // The word for an enum value in the file ("sobel"), for messages and status.
 const char *config_backend_name(enum config_backend backend);

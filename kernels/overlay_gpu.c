@@ -14,7 +14,8 @@ static bool is_whole(const struct gpu_stage_setup *setup)
     unsigned at = setup->steps[0].kind == STAGE_GRAY;
     const struct plan_step *steps = setup->steps + at;
 
-    return setup->first && !setup->mapped && setup->count == at + 3 && steps[0].kind == STAGE_GRADIENT &&
+    return setup->first && !setup->mapped && setup->count == at + 3 &&
+           steps[0].kind == STAGE_GRADIENT &&
            steps[0]
                .options.
                operator== CONFIG_OPERATOR_SOBEL && steps[1]

@@ -175,6 +175,12 @@ static void plan_motion(struct planning *planning)
     add(planning, STAGE_MARK);
 }
 
+// Each side has a plan of its own (split.h).
+static void plan_split(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+}
+
 struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
                       enum view_output output)
 {
@@ -183,6 +189,7 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
         [CONFIG_VIEW_EDGES] = add_gradient,   [CONFIG_VIEW_BINARY] = plan_binary,
         [CONFIG_VIEW_CANNY] = plan_canny,     [CONFIG_VIEW_MOTION] = plan_motion,
         [CONFIG_VIEW_OVERLAY] = plan_overlay, [CONFIG_VIEW_DIRECTION] = plan_direction,
+        [CONFIG_VIEW_SPLIT] = plan_split,
     };
     struct planning planning = {
         .settings = settings, .input = input, .exact = output == VIEW_OUTPUT_EXACT};

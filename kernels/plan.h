@@ -19,7 +19,7 @@ struct plan {
     const char *format; // of the output
     bool computed;      // gray or colour that no camera delivered: limited range
     struct plan_step steps[PLAN_STEPS_MAX];
-    unsigned count; // 0: the output is the input
+    unsigned count; // 0: the output is the input, or a split
 };
 
 // The plan of the view that `settings` name, for pictures in the format `input`. Gray that is

@@ -9,6 +9,7 @@
 #include "kernels/otsu.h"
 #include "kernels/plan.h"
 #include "kernels/rows.h"
+#include "kernels/split.h"
 #include "kernels/view_gpu.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ struct view {
     struct otsu *otsu;         // owned; the stages before that one; else NULL
     struct rows *rows;         // owned; the stages from there on; NULL with a frame stage
     struct view_gpu *gpu;      // owned; computes instead of stages and rows
+    struct split *split;       // owned; two views that compute instead
     struct frame_pool *frames; // owned reference
     char backend[16];
 };
@@ -103,7 +105,8 @@ static int make_frames(struct view *view, const struct plan *plan, const struct 
         return error_set(error, r, "no memory for %u output frames of %ux%u", count,
                          view->output.width, view->output.height);
     }
-    if (plan->steps[0].kind != STAGE_CONVERT && view->output.format->plane_count > 1) {
+    if (plan->count > 0 && plan->steps[0].kind != STAGE_CONVERT &&
+        view->output.format->plane_count > 1) {
         write_neutral_chroma(view->frames, count);
     }
     return 0;
@@ -112,6 +115,21 @@ static int make_frames(struct view *view, const struct plan *plan, const struct 
 static void cleanup_view(struct view **view)
 {
     view_free(*view);
+}
+
+static int make_split(struct view *view, const struct plan *plan, const struct view_setup *setup,
+                      struct error *error)
+{
+    int r = split_new(setup, error, &view->split, &view->output);
+
+    if (r == 0) {
+        const struct view *left = split_side(view->split, 0), *right = split_side(view->split, 1);
+
+        snprintf(view->backend, sizeof view->backend, "%s",
+                 view_backend(left->passes_through ? right : left));
+        r = make_frames(view, plan, setup, error);
+    }
+    return r;
 }
 
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
@@ -128,6 +146,13 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     }
     snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
              gpu ? gpu_info(gpu)->sm : 0);
+    if (setup->settings->view == CONFIG_VIEW_SPLIT) {
+        r = make_split(view, &plan, setup, error);
+        if (r == 0) {
+            *ret_view = TAKE(view);
+        }
+        return r;
+    }
     if (plan.count == 0) {
         view->passes_through = true;
         view->output = *input;
@@ -154,6 +179,7 @@ void view_free(struct view *view)
     if (!view) {
         return;
     }
+    split_free(view->split);
     view_gpu_free(view->gpu);
     otsu_free(view->otsu);
     rows_free(view->rows);
@@ -180,6 +206,9 @@ static void compute_rows(struct view *view, const struct frame *input, struct fr
 static int compute(struct view *view, struct frame *input, struct frame *output,
                    struct error *error)
 {
+    if (view->split) {
+        return split_run(view->split, input, output, error);
+    }
     if (view->gpu) {
         return view_gpu_run(view->gpu, input, output, error);
     }
@@ -226,16 +255,29 @@ bool view_passes_through(const struct view *view)
 
 int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
 {
-    return view->gpu ? view_gpu_set_blocks(view->gpu, blocks, error) : 0;
+    int r = view->gpu ? view_gpu_set_blocks(view->gpu, blocks, error) : 0;
+
+    for (unsigned i = 0; i < 2 && view->split && r == 0; i++) {
+        r = view_set_blocks(split_side(view->split, i), blocks, error);
+    }
+    return r;
 }
 
 bool view_take_refusal(struct view *view, struct error *ret_why)
 {
+    if (view->split) {
+        return view_take_refusal(split_side(view->split, 0), ret_why) ||
+               view_take_refusal(split_side(view->split, 1), ret_why);
+    }
     return view->gpu && view_gpu_take_refusal(view->gpu, ret_why);
 }
 
 bool view_take_warning(struct view *view, struct error *ret_text)
 {
+    if (view->split) {
+        return view_take_warning(split_side(view->split, 0), ret_text) ||
+               view_take_warning(split_side(view->split, 1), ret_text);
+    }
     return view->gpu && view_gpu_take_warning(view->gpu, ret_text);
 }
 

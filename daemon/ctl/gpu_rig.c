@@ -31,8 +31,8 @@ static size_t plane_bytes(const struct frame_layout *layout, unsigned planes)
 size_t view_bytes(enum config_view_kind kind, const struct frame_layout *input,
                   const struct frame_layout *output)
 {
-    bool all =
-        kind == CONFIG_VIEW_CAMERA || kind == CONFIG_VIEW_MOTION || kind == CONFIG_VIEW_OVERLAY;
+    bool all = kind == CONFIG_VIEW_CAMERA || kind == CONFIG_VIEW_MOTION ||
+               kind == CONFIG_VIEW_OVERLAY || kind == CONFIG_VIEW_SPLIT;
 
     bool colour = all || kind == CONFIG_VIEW_DIRECTION;
 

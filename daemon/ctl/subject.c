@@ -18,7 +18,7 @@ static int load(struct subject *subject, const struct subject_request *request)
                                     "{ view = \"gray\"; }, { view = \"camera\"; }, "
                                     "{ view = \"binary\"; }, { view = \"canny\"; }, "
                                     "{ view = \"motion\"; }, { view = \"overlay\"; }, "
-                                    "{ view = \"direction\"; } ); } );";
+                                    "{ view = \"direction\"; }, { view = \"split\"; } ); } );";
 
     return request->config_path ? config_load(request->config_path, stderr, &subject->config)
                                 : config_parse(request->all_kinds ? all_kinds : "",

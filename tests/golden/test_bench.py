@@ -22,19 +22,19 @@ def edgectl(*words, cwd=None):
 
 
 # The stages of each view, then the view: edges, gray, camera, binary, canny, motion, overlay,
-# direction.
+# direction, split.
 BINARY = ["gradient", "threshold", "compose", "binary"]
 LAST = ["canny", "canny", "motion"]
 OVERLAY = ["gradient", "threshold", "overlay"]
-COLOUR = [*OVERLAY, "direction"]
+COLOUR = [*OVERLAY, "direction", "split"]
 STAGES = [
     ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST,
               *COLOUR]),
     ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST, *COLOUR]),
     ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera",
-              "gray", *BINARY, *LAST, "gray", *OVERLAY, "gray", "direction"]),
+              "gray", *BINARY, *LAST, "gray", *OVERLAY, "gray", "direction", "split"]),
     ("RGB3", ["gray", "gradient", "compose", "edges", "gray", "compose", "gray", "convert",
-              "camera", "gray", *BINARY, *LAST, "gray", *OVERLAY, "gray", "direction"]),
+              "camera", "gray", *BINARY, *LAST, "gray", *OVERLAY, "gray", "direction", "split"]),
 ]
 
 

@@ -47,8 +47,8 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"radius", "2",
          "radius: unknown key, allowed: name, view, operator, blur, norm, gain, threshold, "
-         "colour, morphology, times, erode, thresholds, low, high, codec, encoder, bitrate_kbps, "
-         "keyframe_s"},
+         "colour, morphology, times, erode, thresholds, low, high, left, right, codec, encoder, "
+         "bitrate_kbps, keyframe_s"},
     };
     struct config_view *view = NULL;
     struct error error = {0};
@@ -118,6 +118,33 @@ static void test_a_colour_is_read_as_the_web_writes_it(void **state)
     config_view_free(view);
 }
 
+static void test_a_split_shows_views_by_name_before_kinds(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { views = ( { view = \"split\"; left = \"mine\"; right = \"motion\"; },"
+              " { name = \"mine\"; view = \"canny\"; low = 7; },"
+              " { name = \"both\"; view = \"split\"; left = \"gray\"; threshold = 9; },"
+              " { name = \"edges\"; view = \"gray\"; } ); } );");
+    _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
+    _cleanup_(cleanup_config) struct config *again = parse(text);
+    const struct config_view *views = again->cameras[0].views;
+    struct config_view side;
+
+    (void)state;
+    assert_int_equal(config_split_side(&views[0], 0, &side, NULL), 0);
+    assert_int_equal(side.view, CONFIG_VIEW_CANNY);
+    assert_number_equal(side.low, 7);
+    assert_int_equal(config_split_side(&views[0], 1, &side, NULL), 0);
+    assert_int_equal(side.view, CONFIG_VIEW_MOTION);
+    assert_int_equal(side.threshold, 25);
+    assert_int_equal(config_split_side(&views[2], 0, &side, NULL), 0);
+    assert_int_equal(side.view, CONFIG_VIEW_GRAY);
+    assert_int_equal(side.threshold, 9);
+    assert_int_equal(config_split_side(&views[2], 1, &side, NULL), 0);
+    assert_string_equal(side.name, "edges");
+    assert_int_equal(side.view, CONFIG_VIEW_GRAY);
+}
+
 static void test_gain_is_refused_for_a_gray_view(void **state)
 {
     struct config_view *view = NULL;
@@ -128,7 +155,7 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
     assert_string_equal(error.text,
                         "gain: no effect with view = \"gray\", only with \"edges\", \"binary\", "
-                        "\"overlay\", \"direction\"");
+                        "\"overlay\", \"direction\", \"split\"");
     config_view_free(view);
 }
 
@@ -160,7 +187,7 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     assert_null(view);
     assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
                                     "\"edges\", \"binary\", \"canny\", \"motion\", "
-                                    "\"overlay\", \"direction\"");
+                                    "\"overlay\", \"direction\", \"split\"");
 }
 
 int main(void)
@@ -170,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
         cmocka_unit_test(test_a_threshold_is_good_for_its_view),
         cmocka_unit_test(test_a_colour_is_read_as_the_web_writes_it),
+        cmocka_unit_test(test_a_split_shows_views_by_name_before_kinds),
         cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
         cmocka_unit_test(test_thresholds_of_a_canny_view_may_be_fractions_in_any_order),
         cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),
