@@ -68,14 +68,17 @@ NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
 FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_pool.c \
-                 capture/pixel_format.c config/base.c config/schema.c config/schema_kernels.c config/schema_view.c)
+                 capture/pixel_format.c config/base.c $(addprefix config/schema,.c _kernels.c _region.c _view.c))
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
+
+# edged's rows in the tutorials' table.
+TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: check-gpu bench-gpu bundle bundle-tests check-bundle
+.PHONY: check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle
 .PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -99,7 +102,7 @@ check: setup ## unit, golden and end-to-end tests
 check-unit: $(UNIT_TESTS) $(FAKES) $(GPU_PROGRAMS) ## every module by itself
 	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
 
-check-golden: $(PROGRAMS) ## results on real pictures, bit for bit against OpenCV
+check-golden: $(PROGRAMS) $(TUTORIALS) ## results on real pictures, bit for bit against OpenCV
 	@$(PYTEST) tests/golden
 
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
@@ -113,6 +116,9 @@ check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camer
 bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeline
 	@set -e; for bench in $(BENCHES); do $$bench; done
 	@set -e; for bench in $(wildcard tests/bench/bench_*.py); do EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B $$bench; done
+
+bench-tutorials: $(TUTORIALS) ## the tutorials' table; Numba from PyPI into build/, or NUMBA_WHEELS=DIR
+	@EDGED_BUILD=$(abspath $(BUILD)) NUMBA_WHEELS='$(NUMBA_WHEELS)' $(PYTHON) -B tests/bench/tutorials/bench_tutorials.py $(BENCH)
 
 check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit against the CPU (gcc, make, nvcc)
 	$(BUILD)/gpu/tests/gpu/check_gpu
@@ -174,12 +180,17 @@ $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: $(FATBINS)
 $(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: private CFLAGS += -Wa,-I$(BUILD)/kernels
 
 $(BUILD)/gpu/kernels/%.o: OPTIMIZE = -O3
+# Its level is the same on every machine: no product and sum in one rounding, which arm64 would have.
+$(BUILD)/kernels/otsu.o $(BUILD)/gpu/kernels/otsu.o: private CFLAGS += -ffp-contract=off
 
 $(BUILD)/gpu/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(GPU_HELPERS)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
+
+$(TUTORIALS): %: %.o $(GPU_OBJECTS)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
 # Change when the flags do (prefix, CI, SANITIZE; SMS), so that everything is built again.
@@ -250,4 +261,4 @@ help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
 -include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d %.so.1.d,$(FAKES:=.d)) \
-         $(FAKE_CUDA_OBJECTS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)
+         $(FAKE_CUDA_OBJECTS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

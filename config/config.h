@@ -170,6 +170,7 @@ struct config_block {
 struct config {
     enum config_backend backend;
     enum config_memory memory;
+    int cpu_threads; // that a camera's views share on the CPU, 1..16
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct {
         char *address;

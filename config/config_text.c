@@ -278,6 +278,7 @@ int config_text_read(struct config_text *target, const char *path)
     if (r < 0) {
         return report_fatal(target, path, r);
     }
+    target->is_file = true;
     return add_main(target, path, text, length);
 }
 

@@ -7,6 +7,7 @@
 #include "config/base.h"
 #include "config/config_scan.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -18,6 +19,7 @@ struct config_line {
 struct config_text {
     char *text; // ends in NUL
     size_t length, capacity;
+    bool is_file;              // read from disk
     struct config_line *lines; // lines[0] is the first line of `text`
     size_t line_count, line_capacity;
     char **files;

@@ -7,8 +7,8 @@
 
 #define COMMENT_COLUMNS 88
 
-static void example_group(FILE *file, const struct schema_group *group, const void *object,
-                          int indent);
+static int example_group(FILE *file, const struct schema_group *group, const void *object,
+                         int indent);
 
 // The allowed values, the default and who uses the key, as sentences.
 static void print_facts(FILE *file, const struct schema_group *group, const struct schema_key *key)
@@ -67,77 +67,131 @@ static void print_comment(FILE *file, int indent, const char *text)
     }
 }
 
-static void example_value(FILE *file, const struct schema_key *key, const void *object, int indent)
+// What a key without a value could be.
+static const char *example_of(const struct schema_key *key)
+{
+    switch (key->type) {
+    case SCHEMA_BLOCK:
+        return "[32, 8]";
+    case SCHEMA_POINTS:
+        return "( [0.25, 0.5], [0.75, 0.5], [0.75, 1.0], [0.25, 1.0] )";
+    case SCHEMA_NUMBER:
+        return "0.5";
+    default:
+        return "\"door\"";
+    }
+}
+
+// One element of a list: the first, or one with every default where there is none.
+static int example_element(FILE *file, const struct schema_key *key, const void *object, int indent)
 {
     size_t count;
+    const char *elements = schema_get_list(key, object, &count);
+    _cleanup_(cleanup_free) void *element = count ? NULL : calloc(1, key->group->size);
+    int r = 0;
+
+    if (count > 0) {
+        return example_group(file, key->group, elements, indent);
+    }
+    r = element ? schema_set_defaults(key->group, element) : -ENOMEM;
+    if (r == 0) {
+        r = example_group(file, key->group, element, indent);
+    }
+    if (element) {
+        schema_clear(key->group, element);
+    }
+    return r;
+}
+
+static int example_value(FILE *file, const struct schema_key *key, const void *object, int indent)
+{
+    int r = 0;
 
     switch (key->type) {
     case SCHEMA_GROUP:
         fputs("{\n", file);
-        example_group(file, key->group, object, indent + 2);
+        r = example_group(file, key->group, object, indent + 2);
         fprintf(file, "%*s}", indent, "");
         break;
     case SCHEMA_LIST:
         fprintf(file, "(\n%*s{\n", indent + 2, "");
-        example_group(file, key->group, schema_get_list(key, object, &count), indent + 4);
+        r = example_element(file, key, object, indent + 4);
         fprintf(file, "%*s}\n%*s)", indent + 2, "", indent, "");
         break;
     case SCHEMA_CONTROLS:
         fputs("{ }", file);
         break;
-    case SCHEMA_BLOCK:
-        fputs("[32, 8]", file); // an example: the default is no value
+    case SCHEMA_INTEGER:
+        schema_print_value(file, key, object);
         break;
     default:
-        schema_print_value(file, key, object);
+        if (schema_is_unset(key, object)) {
+            fputs(example_of(key), file);
+        } else {
+            schema_print_value(file, key, object);
+        }
     }
+    return r;
 }
 
-static void example_key(FILE *file, const struct schema_group *group, const struct schema_key *key,
-                        const void *object, int indent)
+static int example_key(FILE *file, const struct schema_group *group, const struct schema_key *key,
+                       const void *object, int indent)
 {
     bool idle = key->used_by && !(key->used_by & 1U << schema_selected(group, object));
     _cleanup_(cleanup_free) char *text = key->type == SCHEMA_GROUP ? NULL : facts(group, key);
+    int r;
 
     print_comment(file, indent, key->help);
     if (text) {
         print_comment(file, indent, text);
     }
     fprintf(file, "%*s%s%s = ", indent, "", idle ? "# " : "", key->name);
-    example_value(file, key, object, indent);
+    r = example_value(file, key, object, indent);
     fputs(";\n", file);
+    return r;
 }
 
-// Every key of the group as it stands in `object`; those without effect there commented out.
-static void example_group(FILE *file, const struct schema_group *group, const void *object,
-                          int indent)
-{
-    for (size_t i = 0; i < group->key_count; i++) {
-        fputs(i ? "\n" : "", file);
-        example_key(file, group, &group->keys[i], object, indent);
-    }
-}
-
-// A key at the top that has no value, commented out as a whole.
-static int example_unset(FILE *file, const struct schema_key *key, const void *object)
+// A key that has no value, commented out as a whole.
+static int example_unset(FILE *file, const struct schema_group *group, const struct schema_key *key,
+                         const void *object, int indent)
 {
     _cleanup_(cleanup_free) char *text = NULL;
     size_t size;
     FILE *stream = open_memstream(&text, &size);
+    int r;
 
     if (!stream) {
         return -ENOMEM;
     }
-    example_key(stream, &schema_root, key, object, 0);
+    r = example_key(stream, group, key, object, 0);
     if (ferror(stream) | fclose(stream)) {
         return -ENOMEM;
     }
     for (char *rest = text, *line = strsep(&rest, "\n"); rest; line = strsep(&rest, "\n")) {
         const char *mark = *line == '#' ? "" : *line ? "# " : "#";
 
-        fprintf(file, "%s%s\n", mark, line);
+        fprintf(file, "%*s%s%s\n", indent, "", mark, line);
     }
-    return 0;
+    return r;
+}
+
+// Every key of the group as it stands in `object`; those without effect there, and groups and lists
+// without a value, commented out.
+static int example_group(FILE *file, const struct schema_group *group, const void *object,
+                         int indent)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < group->key_count && r == 0; i++) {
+        const struct schema_key *key = &group->keys[i];
+        bool is_whole = indent == 0 || key->type == SCHEMA_LIST;
+
+        fputs(i ? "\n" : "", file);
+        r = is_whole && schema_is_unset(key, object)
+                ? example_unset(file, group, key, object, indent)
+                : example_key(file, group, key, object, indent);
+    }
+    return r;
 }
 
 int config_write_example(FILE *file)
@@ -154,16 +208,7 @@ int config_write_example(FILE *file)
         "# @include \"FILE\" at the start of a line takes in another file, relative to this one.\n"
         "\n",
         file);
-    for (size_t i = 0; i < schema_root.key_count && r == 0; i++) {
-        const struct schema_key *key = &schema_root.keys[i];
-
-        fputs(i ? "\n" : "", file);
-        if (schema_is_unset(key, config)) {
-            r = example_unset(file, key, config);
-        } else {
-            example_key(file, &schema_root, key, config, 0);
-        }
-    }
+    r = example_group(file, &schema_root, config, 0);
     return r == 0 && ferror(file) ? -EIO : r;
 }
 

@@ -172,6 +172,27 @@ static int read_scalar(struct problems *problems, const config_setting_t *settin
     return r;
 }
 
+static int read_points(struct problems *problems, const config_setting_t *setting,
+                       const struct schema_key *key, void *object)
+{
+    static const struct schema_key point_key = {.type = SCHEMA_POINT, .maximum = 1};
+    size_t count = (size_t)config_setting_length(setting);
+    char *elements;
+    int r;
+
+    if ((double)count < key->minimum || (double)count > key->maximum) {
+        problems_error(problems, setting, NULL, "got %zu corners, allowed: %.0f to %.0f", count,
+                       key->minimum, key->maximum);
+        return 0;
+    }
+    r = allocate_list(key, object, count, sizeof(struct config_point), &elements);
+    for (size_t i = 0; i < count && r == 0; i++) {
+        r = read_scalar(problems, config_setting_get_elem(setting, (unsigned)i), &point_key,
+                        (struct config_point *)elements + i);
+    }
+    return r;
+}
+
 static int read_key(struct problems *problems, const config_setting_t *setting,
                     const struct schema_key *key, void *object)
 {
@@ -191,6 +212,11 @@ static int read_key(struct problems *problems, const config_setting_t *setting,
     case SCHEMA_LIST:
         if (config_setting_is_list(setting)) {
             return read_list(problems, setting, key, object);
+        }
+        break;
+    case SCHEMA_POINTS:
+        if (config_setting_is_list(setting)) {
+            return read_points(problems, setting, key, object);
         }
         break;
     default:
@@ -250,6 +276,9 @@ static int read_tree(struct problems *problems, const config_setting_t *root,
     }
     if (r == 0) {
         r = validate_complete(config);
+    }
+    if (r == 0) {
+        r = validate_files(problems, root, config);
     }
     if (r < 0) {
         return r;

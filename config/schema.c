@@ -109,6 +109,10 @@ static const struct schema_key camera_keys[] = {
     {"views", SCHEMA_LIST, CAMERA_FIELD(views), .minimum = 0, .maximum = 16,
      .count_offset = offsetof(struct config_camera, view_count), .group = &schema_view,
      .default_note = "one view \"edges\"", .help = "The streams made of this camera."},
+    {"regions", SCHEMA_LIST, CAMERA_FIELD(regions), .minimum = 0, .maximum = 8,
+     .count_offset = offsetof(struct config_camera, region_count), .group = &schema_region,
+     .default_note = "none",
+     .help = "Parts of the picture in which motion is an event, watched or not."},
 };
 const struct schema_group schema_camera = {
     .title = "cameras",
@@ -160,6 +164,13 @@ static const struct schema_key root_keys[] = {
              "caches and the driver moves; host is plain memory, with which the CPU computes. A "
              "kind that fails its test at the start is replaced by the next; auto begins with "
              "registered."},
+    {"cpu_threads", SCHEMA_INTEGER, .offset = offsetof(struct config, cpu_threads),
+     .unit = "threads", .minimum = 1, .maximum = 16, .default_text = "1",
+     .help = "How many threads of each camera share the rows of the views that the CPU computes. "
+             "The picture is the same with any number. One is the default: a view is a small load "
+             "beside its encoder, which has threads of its own, and each camera has a process of "
+             "its own. More threads make a picture sooner where processors are idle, not more "
+             "pictures."},
     {"rtsp", SCHEMA_GROUP, .group = &rtsp_group, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &control_group, .help = "The status socket."},
     {"kernels", SCHEMA_GROUP, .group = &schema_kernels,

@@ -20,6 +20,8 @@ enum schema_type {
     SCHEMA_GROUP,    // keys of their own, in the same struct
     SCHEMA_LIST,     // pointer to elements at `offset`, size_t at `count_offset`
     SCHEMA_CONTROLS, // a group of free names: struct config_control as in SCHEMA_LIST
+    SCHEMA_POINT,    // struct config_point
+    SCHEMA_POINTS,   // a list of [x, y] in 0..1: struct config_point as in SCHEMA_LIST; or none
 };
 
 // One value of a selector, in a set of them.
@@ -36,7 +38,8 @@ struct schema_key {
     enum schema_type type;
     bool even;               // INTEGER: no odd ones
     const char *unit;        // "pixels"; NULL: none
-    double minimum, maximum; // INTEGER, NUMBER, each of a BLOCK, the elements of a LIST, included
+    double minimum, maximum; // INTEGER, NUMBER, each of a BLOCK or POINT, elements of a LIST
+                             // or POINTS, included
     const int *choices;      // INTEGER: the only ones allowed, the largest last; NULL: all
     const char *word;        // INTEGER: a word beside numbers, and what it stands for; NULL: none
     int word_value;
@@ -66,6 +69,7 @@ extern const struct schema_rule schema_name_rule;
 extern const struct schema_group schema_root;
 extern const struct schema_group schema_camera;
 extern const struct schema_group schema_view;
+extern const struct schema_group schema_region;
 extern const struct schema_group schema_kernels;
 
 // The key of that name, or NULL.

@@ -51,11 +51,39 @@ void schema_print_number(FILE *file, double number)
     fputs(text, file);
 }
 
+// A number that is none of an integer to libconfig, which wants one kind in an array.
+static void print_fraction(FILE *file, double number)
+{
+    schema_print_number(file, number);
+    fputs(number == floor(number) ? ".0" : "", file);
+}
+
+static void print_point(FILE *file, const struct config_point *point)
+{
+    fputc('[', file);
+    print_fraction(file, point->x);
+    fputs(", ", file);
+    print_fraction(file, point->y);
+    fputc(']', file);
+}
+
+static void print_points(FILE *file, const struct schema_key *key, const void *object)
+{
+    size_t count;
+    const struct config_point *points = (void *)schema_get_list(key, object, &count);
+
+    fputc('(', file);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ", " : "", file);
+        print_point(file, &points[i]);
+    }
+    fputc(')', file);
+}
+
 void schema_print_value(FILE *file, const struct schema_key *key, const void *object)
 {
     const void *value = (const char *)object + key->offset;
     const struct config_block *block = value;
-    double number;
 
     switch (key->type) {
     case SCHEMA_STRING:
@@ -69,15 +97,19 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
         }
         break;
     case SCHEMA_NUMBER:
-        number = *(const double *)value;
-        schema_print_number(file, number);
-        fputs(number == floor(number) ? ".0" : "", file);
+        print_fraction(file, *(const double *)value);
         break;
     case SCHEMA_WORD:
         schema_print_quoted(file, key->words[*(const unsigned *)value], SIZE_MAX);
         break;
     case SCHEMA_BLOCK:
         fprintf(file, "[%d, %d]", block->x, block->y);
+        break;
+    case SCHEMA_POINT:
+        print_point(file, value);
+        break;
+    case SCHEMA_POINTS:
+        print_points(file, key, object);
         break;
     case SCHEMA_GROUP:
     case SCHEMA_LIST:
@@ -144,6 +176,14 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
         break;
     case SCHEMA_CONTROLS:
         fputs("a group { name = value; … } of integers and booleans", file);
+        break;
+    case SCHEMA_POINT:
+        fputs("[x, y], two numbers from 0.0 to 1.0 (shares of the picture's width and height)",
+              file);
+        break;
+    case SCHEMA_POINTS:
+        fprintf(file, "a list ( [x, y], … ) of %.0f to %.0f corners, x and y from 0.0 to 1.0",
+                key->minimum, key->maximum);
         break;
     }
 }
@@ -213,8 +253,10 @@ bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
     case SCHEMA_CONTROLS:
         return kind == SCHEMA_VALUE_GROUP;
     case SCHEMA_LIST:
+    case SCHEMA_POINTS:
         return kind == SCHEMA_VALUE_LIST;
     case SCHEMA_BLOCK:
+    case SCHEMA_POINT:
         return kind == SCHEMA_VALUE_LIST || kind == SCHEMA_VALUE_ARRAY;
     }
     return false;

@@ -40,6 +40,11 @@ static int assign_string(char **target, const char *string)
     return 0;
 }
 
+static double number_of(const struct schema_value *value)
+{
+    return value->kind == SCHEMA_VALUE_INTEGER ? (double)value->integer : value->number;
+}
+
 static bool in_range(const struct schema_key *key, double number)
 {
     return number >= key->minimum && number <= key->maximum;
@@ -80,6 +85,30 @@ static int assign_block(const struct schema_key *key, void *object,
     return 0;
 }
 
+static int assign_point(const struct schema_key *key, void *object,
+                        const struct schema_value *value, struct error *error)
+{
+    double coordinates[2];
+
+    if (value->count != 2) {
+        return refuse(key, value, error);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const struct schema_value *element = &value->elements[i];
+
+        if (element->kind != SCHEMA_VALUE_INTEGER && element->kind != SCHEMA_VALUE_NUMBER) {
+            return refuse(key, value, error);
+        }
+        coordinates[i] = number_of(element);
+        if (!in_range(key, coordinates[i])) {
+            return refuse(key, value, error);
+        }
+    }
+    *(struct config_point *)field(key, object) =
+        (struct config_point){coordinates[0], coordinates[1]};
+    return 0;
+}
+
 static int assign_word_value(const struct schema_key *key, void *object,
                              const struct schema_value *value, struct error *error)
 {
@@ -93,7 +122,7 @@ static int assign_word_value(const struct schema_key *key, void *object,
 int schema_assign(const struct schema_key *key, void *object, const struct schema_value *value,
                   struct error *error)
 {
-    double number = value->kind == SCHEMA_VALUE_INTEGER ? (double)value->integer : value->number;
+    double number = number_of(value);
 
     if (!schema_kind_fits(key, value->kind)) {
         return refuse(key, value, error);
@@ -130,9 +159,12 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
         return refuse(key, value, error);
     case SCHEMA_BLOCK:
         return assign_block(key, object, value, error);
+    case SCHEMA_POINT:
+        return assign_point(key, object, value, error);
     case SCHEMA_GROUP:
     case SCHEMA_LIST:
     case SCHEMA_CONTROLS:
+    case SCHEMA_POINTS:
         break;
     }
     return refuse(key, value, error);
@@ -191,6 +223,15 @@ bool schema_is_unset(const struct schema_key *key, const void *object)
     if (key->type == SCHEMA_BLOCK) {
         return ((const struct config_block *)((const char *)object + key->offset))->x == 0;
     }
+    if (key->type == SCHEMA_LIST || key->type == SCHEMA_POINTS) {
+        return *(const size_t *)((const char *)object + key->count_offset) == 0;
+    }
+    if (key->type == SCHEMA_STRING) {
+        return !*(char *const *)((const char *)object + key->offset);
+    }
+    if (key->type == SCHEMA_NUMBER && !key->default_text) {
+        return *(const double *)((const char *)object + key->offset) == 0;
+    }
     if (key->type == SCHEMA_INTEGER && !key->default_text) {
         return *(const int *)((const char *)object + key->offset) == 0;
     }
@@ -203,6 +244,11 @@ bool schema_is_unset(const struct schema_key *key, const void *object)
         }
     }
     return true;
+}
+
+bool schema_is_list(const struct schema_key *key)
+{
+    return key->type == SCHEMA_LIST || key->type == SCHEMA_CONTROLS || key->type == SCHEMA_POINTS;
 }
 
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count)
@@ -228,7 +274,7 @@ static void clear_list(const struct schema_key *key, void *object)
     for (size_t i = 0; i < count; i++) {
         if (key->type == SCHEMA_CONTROLS) {
             free(((struct config_control *)elements)[i].name);
-        } else {
+        } else if (key->type == SCHEMA_LIST) {
             schema_clear(key->group, elements + i * key->group->size);
         }
     }
@@ -242,7 +288,7 @@ void schema_clear(const struct schema_group *group, void *object)
 
         if (key->type == SCHEMA_GROUP) {
             schema_clear(key->group, object);
-        } else if (key->type == SCHEMA_LIST || key->type == SCHEMA_CONTROLS) {
+        } else if (schema_is_list(key)) {
             clear_list(key, object);
         } else if (key->type == SCHEMA_STRING) {
             free(*(char **)field(key, object));

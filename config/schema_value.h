@@ -40,13 +40,15 @@ int schema_set_defaults(const struct schema_group *group, void *object);
 // objects.
 void schema_clear(const struct schema_group *group, void *object);
 
-// The elements of a LIST or CONTROLS key in `object`, owned by it, and back. Elements are `size` of
-// the key's group, or struct config_control, bytes apart.
+// Whether a key has elements: LIST, CONTROLS, POINTS.
+bool schema_is_list(const struct schema_key *key);
+// The elements of such a key in `object`, owned by it, and back. Elements are `size` of the key's
+// group, or struct config_control or config_point, bytes apart.
 char *schema_get_list(const struct schema_key *key, const void *object, size_t *ret_count);
 void schema_set_list(const struct schema_key *key, void *object, void *elements, size_t count);
 
 // Whether there is no value, so that the key stands in no file: a BLOCK that is not set, an INTEGER
-// of 0 that has no default but a note, a group of nothing else.
+// or NUMBER of 0 that has no default but a note, no elements, no string, a group of nothing else.
 bool schema_is_unset(const struct schema_key *key, const void *object);
 
 // Whether a key takes values of that kind at all.

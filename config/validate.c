@@ -82,7 +82,7 @@ static int complete_camera(struct config_camera *camera, size_t index)
         }
     }
     find_sides(camera);
-    return 0;
+    return validate_complete_regions(camera);
 }
 
 int validate_complete(struct config *config)
@@ -149,7 +149,7 @@ static bool is_named(const config_setting_t *list, size_t index, const char *nam
     const config_setting_t *setting = config_setting_get_elem(list, (unsigned)index);
     const char *given;
 
-    if (!config_setting_is_group(setting)) {
+    if (!setting || !config_setting_is_group(setting)) {
         return false;
     }
     if (config_setting_get_member(setting, "name")) {
@@ -192,6 +192,24 @@ static void check_split(struct problems *problems, const config_setting_t *setti
     }
 }
 
+void validate_check_names(struct problems *problems, const config_setting_t *list, const char *what,
+                          const void *elements, size_t count, size_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *name = *(char *const *)((const char *)elements + i * size);
+
+        for (size_t j = 0; j < i; j++) {
+            const char *other = *(char *const *)((const char *)elements + j * size);
+
+            if (strcmp(name, other) == 0 && is_named(list, i, name) && is_named(list, j, other)) {
+                refuse_duplicate(problems, config_setting_get_elem(list, (unsigned)i), name, what,
+                                 j);
+                break;
+            }
+        }
+    }
+}
+
 static void check_views(struct problems *problems, const config_setting_t *camera_setting,
                         const struct config_camera *camera)
 {
@@ -200,21 +218,16 @@ static void check_views(struct problems *problems, const config_setting_t *camer
     for (size_t i = 0; list && i < camera->view_count; i++) {
         const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);
 
-        if (!setting || !config_setting_is_group(setting)) {
-            continue;
-        }
-        check_selected(problems, setting, &schema_view, &camera->views[i]);
-        if (camera->views[i].view == CONFIG_VIEW_SPLIT) {
-            check_split(problems, setting, camera, &camera->views[i]);
-        }
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(camera->views[i].name, camera->views[j].name) == 0 &&
-                is_named(list, i, camera->views[i].name) &&
-                is_named(list, j, camera->views[j].name)) {
-                refuse_duplicate(problems, setting, camera->views[i].name, "views", j);
-                break;
+        if (setting && config_setting_is_group(setting)) {
+            check_selected(problems, setting, &schema_view, &camera->views[i]);
+            if (camera->views[i].view == CONFIG_VIEW_SPLIT) {
+                check_split(problems, setting, camera, &camera->views[i]);
             }
         }
+    }
+    if (list) {
+        validate_check_names(problems, list, "views", camera->views, camera->view_count,
+                             sizeof *camera->views);
     }
 }
 
@@ -226,18 +239,14 @@ void validate_check(struct problems *problems, const config_setting_t *root,
     for (size_t i = 0; list && i < config->camera_count; i++) {
         const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);
 
-        if (!setting || !config_setting_is_group(setting)) {
-            continue;
+        if (setting && config_setting_is_group(setting)) {
+            check_selected(problems, setting, &schema_camera, &config->cameras[i]);
+            check_views(problems, setting, &config->cameras[i]);
+            validate_check_regions(problems, setting, &config->cameras[i]);
         }
-        check_selected(problems, setting, &schema_camera, &config->cameras[i]);
-        check_views(problems, setting, &config->cameras[i]);
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(config->cameras[i].name, config->cameras[j].name) == 0 &&
-                is_named(list, i, config->cameras[i].name) &&
-                is_named(list, j, config->cameras[j].name)) {
-                refuse_duplicate(problems, setting, config->cameras[i].name, "cameras", j);
-                break;
-            }
-        }
+    }
+    if (list) {
+        validate_check_names(problems, list, "cameras", config->cameras, config->camera_count,
+                             sizeof *config->cameras);
     }
 }

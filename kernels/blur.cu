@@ -30,6 +30,7 @@ __device__ __forceinline__ uint32_t upper_bytes(uint32_t even, uint32_t odd)
 
 template <int SIDE> struct binomial {
     static constexpr int RADIUS = SIDE / 2;
+    static constexpr bool SHARES = true;
 
     struct line {
         uint32_t sums[PAIRS];

@@ -19,7 +19,7 @@ struct stage_ops;
 struct canny_work;
 
 // A frame stage for gray pictures; writes plane 0 alone. It works in memory of its own, so that one
-// thread at a time may run it.
+// thread at a time may run it, which shares the work with a pool's.
 struct canny {
     struct canny_work *work; // owned
 };

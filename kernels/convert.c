@@ -1,5 +1,6 @@
 #include "kernels/convert.h"
 
+#include "kernels/pool.h"
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
@@ -273,20 +274,47 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return convert_init(&stage->convert, setup, error);
 }
 
-static void run_frame(const struct stage *stage, const struct frame *input, struct frame *output,
-                      uint32_t first, uint32_t end)
-{
-    const struct convert *convert = &stage->convert;
-    size_t pairs = output->layout.planes[1].width_bytes / 2;
+struct job {
+    const struct convert *convert;
+    const struct frame *input;
+    struct frame *output;
+    uint32_t first; // row of the picture that is row 0 of the job
+};
 
-    for (uint32_t y = first; y < end; y++) {
-        convert->row(plane_row(input, 0, y), input->layout.width,
-                     frame_plane(output, 0) + y * output->layout.planes[0].stride);
+static void convert_rows(void *context, unsigned worker, uint32_t first, uint32_t end)
+{
+    const struct job *job = context;
+    const struct convert *convert = job->convert;
+    const struct frame_layout *output = &job->output->layout;
+
+    (void)worker;
+    for (uint32_t y = job->first + first; y < job->first + end; y++) {
+        convert->row(plane_row(job->input, 0, y), output->width,
+                     frame_plane(job->output, 0) + y * output->planes[0].stride);
         if (convert->chroma && y % 2 == 0) {
-            convert->chroma(input, y / 2, pairs,
-                            frame_plane(output, 1) + y / 2 * output->layout.planes[1].stride);
+            convert->chroma(job->input, y / 2, output->planes[1].width_bytes / 2,
+                            frame_plane(job->output, 1) + y / 2 * output->planes[1].stride);
         }
     }
 }
 
-const struct stage_ops convert_ops = {.name = "convert", .init = init, .run_frame = run_frame};
+static void run_frame(const struct stage *stage, const struct frame *input, struct frame *output,
+                      uint32_t first, uint32_t end)
+{
+    struct job job = {&stage->convert, input, output, first};
+
+    pool_run(stage->convert.pool, end - first, convert_rows, &job);
+}
+
+static int set_pool(struct stage *stage, struct pool *pool)
+{
+    stage->convert.pool = pool;
+    return 0;
+}
+
+const struct stage_ops convert_ops = {
+    .name = "convert",
+    .init = init,
+    .run_frame = run_frame,
+    .set_pool = set_pool,
+};

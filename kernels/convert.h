@@ -19,6 +19,7 @@
 
 struct error;
 struct frame;
+struct pool;
 struct stage_ops;
 struct stage_setup;
 
@@ -31,6 +32,7 @@ typedef void convert_chroma(const struct frame *input, uint32_t y, size_t pairs,
 struct convert {
     convert_row *row;
     convert_chroma *chroma; // NULL for RGB3
+    struct pool *pool;      // not owned; of the frame stage; NULL: there is none
 };
 
 // The functions for pictures like the setup's input in its output format. -ENOTSUP: no such

@@ -62,22 +62,32 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
     difference->frames += difference->frames < 2;
 }
 
+static uint8_t *row_of(const struct difference *difference, unsigned picture, uint32_t y)
+{
+    return difference->pictures[picture] + (size_t)y * difference->width;
+}
+
+static void keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                     uint32_t width)
+{
+    const struct difference *difference = &stage->difference;
+
+    memcpy(row_of(difference, difference->current, y), rows[0], width);
+}
+
 static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                     uint32_t width, void *scratch, uint8_t *output)
 {
     const struct difference *difference = &stage->difference;
-    size_t offset = (size_t)y * difference->width;
-    uint8_t *current = difference->pictures[difference->current] + offset;
-    const uint8_t *previous = difference->pictures[difference->current ^ 1] + offset;
+    const uint8_t *previous = row_of(difference, difference->current ^ 1, y);
 
     (void)scratch;
-    memcpy(current, rows[0], width);
     if (difference->frames < 2) {
         memset(output, 0, width);
     } else if (difference->automatic) {
-        measure_row(current, previous, width, output);
+        measure_row(rows[0], previous, width, output);
     } else {
-        differ_row(current, previous, difference->threshold, width, output);
+        differ_row(rows[0], previous, difference->threshold, width, output);
     }
 }
 
@@ -86,5 +96,6 @@ const struct stage_ops difference_ops = {
     .init = init,
     .finish = finish,
     .begin = begin,
+    .keep_row = keep_row,
     .run_row = run_row,
 };

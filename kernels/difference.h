@@ -2,7 +2,7 @@
 // threshold, else 0: |gray - previous gray| > threshold. The first frame has none before it and
 // differs nowhere. With an automatic threshold, |gray - previous gray| itself.
 //
-// The stage keeps the gray rows it is shown in a picture of its own, and compares with those of the
+// The stage keeps the gray rows of a frame in a picture of its own, and compares with those of the
 // frame before in a second one; so a row may be computed twice, and slices in any order.
 #pragma once
 

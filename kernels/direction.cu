@@ -287,7 +287,7 @@ __device__ __forceinline__ void make_any(const direction_cuda &p, const columns 
     uint32_t n = p.l1 ? (uint32_t)sum : (uint32_t)(gx * gx + gy * gy);
     float magnitude = p.l1 ? (float)n : root((float)n);
 
-    o.magnitude[i] = round_gain(p.thresholds, p.gain * magnitude, n);
+    o.magnitude[i] = round_gain(p.thresholds, p.gain * magnitude, [=] { return n; });
     o.direction[i] = (int32_t)((uint32_t)(252 * gy + 253 * least) / (uint32_t)(2 * least)) -
                      (gx < 0 ? (int32_t)HALF_TABLE : 0);
 }

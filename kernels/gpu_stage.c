@@ -5,15 +5,26 @@
 
 #define PLANE_ALIGN 128
 
-extern const struct gpu_stage_ops gradient_gpu_ops, gray_gpu_ops, convert_gpu_ops, motion_gpu_ops,
-    difference_gpu_ops, mark_gpu_ops, canny_gpu_ops, blur_gpu_ops, threshold_gpu_ops,
-    morphology_gpu_ops, overlay_gpu_ops, direction_gpu_ops;
+// Every stage, in the order of the alphabet.
+#define STAGES(X)                                                                                  \
+    X(blur)                                                                                        \
+    X(canny)                                                                                       \
+    X(convert)                                                                                     \
+    X(difference)                                                                                  \
+    X(direction)                                                                                   \
+    X(gradient)                                                                                    \
+    X(gray)                                                                                        \
+    X(mark)                                                                                        \
+    X(morphology)                                                                                  \
+    X(motion)                                                                                      \
+    X(overlay)                                                                                     \
+    X(threshold)
 
-static const struct gpu_stage_ops *const table[] = {
-    &gradient_gpu_ops,   &gray_gpu_ops,       &convert_gpu_ops, &motion_gpu_ops,
-    &difference_gpu_ops, &mark_gpu_ops,       &canny_gpu_ops,   &blur_gpu_ops,
-    &threshold_gpu_ops,  &morphology_gpu_ops, &overlay_gpu_ops, &direction_gpu_ops,
-};
+#define DECLARE(stage) extern const struct gpu_stage_ops stage##_gpu_ops;
+STAGES(DECLARE)
+
+#define ADDRESS(stage) &stage##_gpu_ops,
+static const struct gpu_stage_ops *const table[] = {STAGES(ADDRESS)};
 
 const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, unsigned *ret_count)
 {

@@ -3,6 +3,7 @@
 // read where they are, without padding.
 #include "kernels/gradient.h"
 
+#include "kernels/compose.h"
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
@@ -101,27 +102,41 @@ static void settle(const struct magnitude_guess *guess, const uint32_t *threshol
     }
 }
 
-struct magnitude_columns gradient_measure(const struct gradient *gradient,
-                                          const uint8_t *const *rows, uint32_t width, void *scratch,
-                                          uint8_t *output)
+// The rows that lie in the scratch memory.
+struct row {
+    int16_t *sums, *differences;
+    struct magnitude_guess guess;
+};
+
+static struct row measure_columns(const struct gradient *gradient, const uint8_t *const *rows,
+                                  uint32_t width, void *scratch, uint8_t *output)
 {
     size_t elements = row_elements(width);
     uint32_t *squares = scratch;
     int16_t *sums = (int16_t *)(squares + elements) + LEFT, *differences = sums + elements;
-    struct magnitude_guess guess = {squares, output, (uint8_t *)(differences - LEFT + elements)};
 
     gradient->columns(rows, width, sums, differences);
     replicate_border(sums, width);
     replicate_border(differences, width);
+    return (struct row){
+        sums, differences, {squares, output, (uint8_t *)(differences - LEFT + elements)}};
+}
+
+struct magnitude_columns gradient_measure(const struct gradient *gradient,
+                                          const uint8_t *const *rows, uint32_t width, void *scratch,
+                                          uint8_t *output)
+{
+    struct row row = measure_columns(gradient, rows, width, scratch, output);
+
     if (gradient->magnitude) {
-        gradient->magnitude(sums, differences, width, output);
+        gradient->magnitude(row.sums, row.differences, width, output);
     } else if (gradient->scale_l1) {
-        gradient->scale_l1(sums, differences, width, gradient->gain, output);
+        gradient->scale_l1(row.sums, row.differences, width, gradient->gain, output);
     } else {
-        gradient->scale_l2(sums, differences, width, (float)gradient->gain, guess);
-        settle(&guess, gradient->thresholds, width);
+        gradient->scale_l2(row.sums, row.differences, width, (float)gradient->gain, row.guess);
+        settle(&row.guess, gradient->thresholds, width);
     }
-    return (struct magnitude_columns){sums, differences};
+    return (struct magnitude_columns){row.sums, row.differences};
 }
 
 static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -129,6 +144,21 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
 {
     (void)y;
     gradient_measure(&stage->gradient, rows, width, scratch, output);
+}
+
+static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                            uint32_t width, void *scratch, uint8_t *output)
+{
+    const struct gradient *gradient = &stage->gradient;
+
+    if (gradient->limited) {
+        struct row row = measure_columns(gradient, rows, width, scratch, output);
+
+        gradient->limited(row.sums, row.differences, width, output);
+    } else {
+        run_row(stage, rows, y, width, scratch, output);
+        compose_in_place(output, width);
+    }
 }
 
 uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n)
@@ -172,14 +202,13 @@ void gradient_set(struct gradient *gradient, const struct stage_options *options
 {
     gradient->columns = operators[options->operator].columns;
     gradient->gain = options->gain;
-    if (options->norm == CONFIG_NORM_L1) {
-        if (options->gain == 1.0) {
-            gradient->magnitude = magnitude_l1_for(options->operator);
-        } else {
-            gradient->scale_l1 = magnitude_scale_l1_for(options->operator);
-        }
-    } else if (options->gain == 1.0) {
-        gradient->magnitude = magnitude_make_best()->l2[options->operator];
+    if (options->gain == 1.0) {
+        const struct magnitude_make *make = magnitude_make_best();
+
+        gradient->magnitude = make->full[options->norm][options->operator];
+        gradient->limited = make->limited[options->norm][options->operator];
+    } else if (options->norm == CONFIG_NORM_L1) {
+        gradient->scale_l1 = magnitude_scale_l1_for(options->operator);
     } else {
         gradient->scale_l2 = magnitude_scale_l2_for(options->operator);
         gradient_thresholds(options->norm, options->gain, gradient->thresholds);
@@ -199,4 +228,5 @@ const struct stage_ops gradient_ops = {
     .init = init,
     .scratch_bytes = gradient_scratch_bytes,
     .run_row = run_row,
+    .run_row_limited = run_row_limited,
 };

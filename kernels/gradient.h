@@ -30,6 +30,7 @@ struct gradient {
     gradient_columns *columns;
     // One of them, by gain and norm.
     magnitude_row *magnitude;     // gain 1
+    magnitude_row *limited;       // gain 1: the same as limited range luma
     magnitude_scale_l1 *scale_l1; // any other
     magnitude_scale_l2 *scale_l2; // any other; leaves doubts, which the thresholds settle
     double gain;

@@ -37,6 +37,9 @@ struct gradient_cuda {
     X(bgr3)                                                                                        \
     X(xr24)
 
+// Rows a thread makes of sobel5, whose first row takes five, where there are threads enough.
+#define OPERATOR_CUDA_ROWS_TALL 8
+
 // The other operators, of gray alone: operator_<scharr|prewitt|sobel5>_<l2|l1>_<full|limited>.
 #define OPERATOR_CUDA_KERNELS(X)                                                                   \
     X(scharr)                                                                                      \

@@ -67,20 +67,21 @@ static int upload_thresholds(struct gpu_stage *stage, const uint32_t *thresholds
         "copying thresholds", error);
 }
 
-static unsigned rows_of(bool mapped, uint32_t height)
+static unsigned rows_of(const struct gpu_stage_setup *setup, enum config_operator operator)
 {
-    if (!mapped) {
-        return GRADIENT_CUDA_ROWS;
+    bool tall = setup->camera->height >= GRADIENT_CUDA_TALL;
+
+    if (setup->mapped && setup->first) {
+        return tall ? GRADIENT_CUDA_ROWS_MAPPED_TALL : GRADIENT_CUDA_ROWS_MAPPED;
     }
-    return height < GRADIENT_CUDA_TALL ? GRADIENT_CUDA_ROWS_MAPPED : GRADIENT_CUDA_ROWS_MAPPED_TALL;
+    return tall && operator== CONFIG_OPERATOR_SOBEL5 ? OPERATOR_CUDA_ROWS_TALL : GRADIENT_CUDA_ROWS;
 }
 
 static int add_kernel(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
                       struct error *error)
 {
     const struct stage_options *options = &setup->steps[gradient_at(setup)].options;
-    struct gpu_tile tile = {TILE_CUDA_PIXELS,
-                            rows_of(setup->mapped && setup->first, setup->camera->height)};
+    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(setup, options->operator)};
     const char *operator= operators[options->operator];
     const char *range = gpu_stage_limited(setup) ? "limited" : "full";
     char name[64];

@@ -14,6 +14,7 @@ struct hysteresis {
     uint64_t *candidates, *edges; // owned
     uint32_t *list;               // owned; words whose neighbours may have to change
     uint8_t *listed;              // owned; whether a word is in the list
+    uint8_t *seams;               // owned; whether a row has not been told of the one above
     size_t list_length;
 };
 
@@ -33,7 +34,9 @@ int hysteresis_new(uint32_t width, uint32_t height, struct hysteresis **ret_hyst
     hysteresis->edges = calloc(total, sizeof *hysteresis->edges);
     hysteresis->list = calloc(total, sizeof *hysteresis->list);
     hysteresis->listed = calloc(total, sizeof *hysteresis->listed);
-    if (!hysteresis->candidates || !hysteresis->edges || !hysteresis->list || !hysteresis->listed) {
+    hysteresis->seams = calloc(height, sizeof *hysteresis->seams);
+    if (!hysteresis->candidates || !hysteresis->edges || !hysteresis->list || !hysteresis->listed ||
+        !hysteresis->seams) {
         hysteresis_free(hysteresis);
         return -ENOMEM;
     }
@@ -48,6 +51,7 @@ void hysteresis_free(struct hysteresis *hysteresis)
         free(hysteresis->edges);
         free(hysteresis->list);
         free(hysteresis->listed);
+        free(hysteresis->seams);
         free(hysteresis);
     }
 }
@@ -93,12 +97,15 @@ static inline uint64_t touched(const uint64_t *word)
            word[1] << (WORD_BITS - 1);
 }
 
-void hysteresis_add_row(struct hysteresis *hysteresis, uint32_t y)
+// The row above the first one of a band may be in the making: the row of zeros above the picture
+// stands in for it.
+void hysteresis_add_row(struct hysteresis *hysteresis, uint32_t first, uint32_t y)
 {
     const uint64_t *candidates = hysteresis_candidates(hysteresis, y);
     uint64_t *edges = hysteresis_edges(hysteresis, y);
-    const uint64_t *above = edges - hysteresis->stride;
+    const uint64_t *above = y > first ? edges - hysteresis->stride : hysteresis->edges + 1;
 
+    hysteresis->seams[y] = y == first && y > 0;
     for (size_t i = 0; i < hysteresis->words; i++) {
         uint64_t open = candidates[i];
 
@@ -155,8 +162,18 @@ static void update(struct hysteresis *hysteresis, size_t at)
     }
 }
 
+static void close_seams(struct hysteresis *hysteresis)
+{
+    for (uint32_t y = 1; y < hysteresis->height; y++) {
+        for (size_t i = 0; hysteresis->seams[y] && i < hysteresis->words; i++) {
+            update(hysteresis, row_start(hysteresis, y) + i);
+        }
+    }
+}
+
 void hysteresis_finish(struct hysteresis *hysteresis)
 {
+    close_seams(hysteresis);
     sweep_up(hysteresis);
     while (hysteresis->list_length > 0) {
         size_t at = hysteresis->list[--hysteresis->list_length];

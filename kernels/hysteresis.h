@@ -1,6 +1,9 @@
 // Hysteresis: which candidates are edges, because they are strong or hang together with a strong
 // one through their 8 neighbours.
 //
+// The sweep down may be done in bands of rows, by several threads; the seams between them are
+// looked at when all rows are in.
+//
 // Pictures are bits, 64 pixels a word, pixel x of a row in bit x % 64 of word x / 64. What a word
 // knows spreads over its runs of candidates by an addition, whose carry runs along them, and by six
 // shifts the other way. One sweep down, done while the rows come in, and one sweep up leave little:
@@ -22,10 +25,11 @@ void hysteresis_free(struct hysteresis *hysteresis); // takes NULL
 size_t hysteresis_words(const struct hysteresis *hysteresis);
 
 // Row `y` to be filled in: all candidates, and the strong ones among them; bits past the width are
-// 0. Then hysteresis_add_row(), from row 0 on.
+// 0. Then hysteresis_add_row(), from the first row of a band on. Bands may be done in any order and
+// at the same time; `first` is the same for all rows of one.
 uint64_t *hysteresis_candidates(struct hysteresis *hysteresis, uint32_t y);
 uint64_t *hysteresis_edges(struct hysteresis *hysteresis, uint32_t y);
-void hysteresis_add_row(struct hysteresis *hysteresis, uint32_t y);
+void hysteresis_add_row(struct hysteresis *hysteresis, uint32_t first, uint32_t y);
 
 // After the last row: hysteresis_edges() are now the edges.
 void hysteresis_finish(struct hysteresis *hysteresis);

@@ -1,5 +1,6 @@
 #include "kernels/magnitude.h"
 
+#include "kernels/compose.h"
 #include "kernels/magnitude_x86.h"
 #include "kernels/simd.h"
 
@@ -58,11 +59,6 @@ SIMD_INLINE int32_t square_sum(int16_t gx, int16_t gy)
     return gx * gx + gy * gy;
 }
 
-SIMD_INLINE int16_t sum(int16_t gx, int16_t gy)
-{
-    return (int16_t)((gx < 0 ? -gx : gx) + (gy < 0 ? -gy : gy));
-}
-
 // The integer nearest to a number from 0 to 255.
 SIMD_INLINE uint8_t near(float magnitude, float half)
 {
@@ -81,35 +77,48 @@ SIMD_INLINE uint8_t round_exactly(double magnitude)
 
 // An integer n comes no closer to a rounding tie than 1.9e-6 of its root below 256, so with gain 1
 // the root rounds exactly, and the test tries them all.
+SIMD_INLINE int16_t l2(int16_t gx, int16_t gy)
+{
+    return (int16_t)(int32_t)(root(square_sum(gx, gy)) + 0.5f);
+}
+
+SIMD_INLINE int16_t l1(int16_t gx, int16_t gy)
+{
+    return (int16_t)((gx < 0 ? -gx : gx) + (gy < 0 ? -gy : gy));
+}
+
+SIMD_INLINE uint8_t full(int16_t magnitude)
+{
+    return (uint8_t)(magnitude < 255 ? magnitude : 255);
+}
+
+SIMD_INLINE uint8_t limited(int16_t magnitude)
+{
+    return compose_luma((uint16_t)(magnitude < 255 ? magnitude : 255));
+}
+
+#define DEFINE_ROW(norm, range, operator, gx_at, gy_at)                                            \
+    SIMD_CLONES                                                                                    \
+    static void norm##_##range##_##operator(const int16_t *restrict s, const int16_t *restrict d,  \
+                                            size_t width, uint8_t *restrict output)                \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++) {                                                       \
+            output[x] = range(norm(gx_at(s + x), gy_at(d + x)));                                   \
+        }                                                                                          \
+    }
+
 #define DEFINE_ROWS(operator, gx_at, gy_at)                                                        \
-    SIMD_CLONES                                                                                    \
-    static void l2_##operator(const int16_t *restrict s, const int16_t *restrict d, size_t width,  \
-                              uint8_t *restrict output)                                            \
-    {                                                                                              \
-        for (size_t x = 0; x < width; x++) {                                                       \
-            int32_t magnitude = (int32_t)(root(square_sum(gx_at(s + x), gy_at(d + x))) + 0.5f);    \
-                                                                                                   \
-            output[x] = (uint8_t)(magnitude < 255 ? magnitude : 255);                              \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    SIMD_CLONES                                                                                    \
-    static void l1_##operator(const int16_t *restrict s, const int16_t *restrict d, size_t width,  \
-                              uint8_t *restrict output)                                            \
-    {                                                                                              \
-        for (size_t x = 0; x < width; x++) {                                                       \
-            int16_t magnitude = sum(gx_at(s + x), gy_at(d + x));                                   \
-                                                                                                   \
-            output[x] = (uint8_t)(magnitude < 255 ? magnitude : 255);                              \
-        }                                                                                          \
-    }                                                                                              \
+    DEFINE_ROW(l2, full, operator, gx_at, gy_at)                                                   \
+    DEFINE_ROW(l2, limited, operator, gx_at, gy_at)                                                \
+    DEFINE_ROW(l1, full, operator, gx_at, gy_at)                                                   \
+    DEFINE_ROW(l1, limited, operator, gx_at, gy_at)                                                \
                                                                                                    \
     SIMD_CLONES                                                                                    \
     static void scale_l1_##operator(const int16_t *restrict s, const int16_t *restrict d,          \
                                     size_t width, double gain, uint8_t *restrict output)           \
     {                                                                                              \
         for (size_t x = 0; x < width; x++) {                                                       \
-            output[x] = round_exactly(gain * sum(gx_at(s + x), gy_at(d + x)));                     \
+            output[x] = round_exactly(gain * l1(gx_at(s + x), gy_at(d + x)));                      \
         }                                                                                          \
     }                                                                                              \
                                                                                                    \
@@ -142,13 +151,13 @@ DEFINE_ROWS(prewitt, gx_3, gy_prewitt)
         [CONFIG_OPERATOR_SCHARR] = prefix##scharr##suffix,                                         \
         [CONFIG_OPERATOR_PREWITT] = prefix##prewitt##suffix,                                       \
     }
-
-magnitude_row *magnitude_l1_for(enum config_operator operator)
-{
-    static magnitude_row *const table[CONFIG_OPERATOR_COUNT] = EACH_OPERATOR(l1_, );
-
-    return table[operator];
-}
+#define EACH_NORM(prefix, range, suffix)                                                           \
+    {                                                                                              \
+        [CONFIG_NORM_L2] = EACH_OPERATOR(prefix##l2_##range##_, suffix),                           \
+        [CONFIG_NORM_L1] = EACH_OPERATOR(prefix##l1_##range##_, suffix),                           \
+    }
+#define EACH_RANGE(prefix, suffix)                                                                 \
+    EACH_NORM(prefix, full, suffix), EACH_NORM(prefix, limited, suffix)
 
 magnitude_scale_l1 *magnitude_scale_l1_for(enum config_operator operator)
 {
@@ -194,10 +203,10 @@ static bool always(void)
 
 static const struct magnitude_make makes[] = {
 #ifdef __x86_64__
-    {"avx512", magnitude_has_avx512, EACH_OPERATOR(magnitude_, _avx512)},
-    {"avx2", magnitude_has_avx2, EACH_OPERATOR(magnitude_, _avx2)},
+    {"avx512", magnitude_has_avx512, EACH_RANGE(magnitude_, _avx512)},
+    {"avx2", magnitude_has_avx2, EACH_RANGE(magnitude_, _avx2)},
 #endif
-    {"plain", always, EACH_OPERATOR(l2_, )},
+    {"plain", always, EACH_RANGE(, )},
 };
 
 const struct magnitude_make *magnitude_make_at(size_t index)

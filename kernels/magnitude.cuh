@@ -58,15 +58,14 @@ __device__ __forceinline__ uint32_t settle(const uint32_t *__restrict__ threshol
     return below >= 255 ? 255 : below + (n >= __ldg(thresholds + below + 1));
 }
 
-// min(255, rint(f)) of a gain times a magnitude; `n` without its fraction is what the 256
-// thresholds are of.
+// min(255, rint(f)) of a gain times a magnitude; `exact` yields what the 256 thresholds are of.
 template <class number>
-__device__ __forceinline__ uint32_t round_gain(uint64_t thresholds, float f, number n)
+__device__ __forceinline__ uint32_t round_gain(uint64_t thresholds, float f, number exact)
 {
     float rounded = rintf(f);
 
     if (fabsf(f - rounded) > 0.4995f) {
-        return settle(reinterpret_cast<const uint32_t *>(thresholds), f, (uint32_t)n);
+        return settle(reinterpret_cast<const uint32_t *>(thresholds), f, exact());
     }
     return (uint32_t)fminf(rounded, 255.0f);
 }

@@ -1,8 +1,9 @@
 // The gradient's inner loops: columns already reduced to sums and differences, to magnitudes.
 //
-// min(255, round(sqrt(gx² + gy²))) comes in several makes that agree for every gx and gy: plain C,
-// and AVX2 and AVX-512 where the compiler's own code for the plain loop is half as fast. Everything
-// else is plain C alone, the compiler does well.
+// With gain 1, min(255, round(sqrt(gx² + gy²))) and min(255, |gx| + |gy|), as they are or mapped to
+// limited range luma on the way (compose.h), come in several makes that agree for every gx and gy:
+// plain C, and AVX2 and AVX-512 where the compiler's own code for the plain loop is half as fast.
+// Everything else is plain C alone, the compiler does well.
 #pragma once
 
 #include "config/config.h"
@@ -55,15 +56,15 @@ struct magnitude_columns {
 struct magnitude_make {
     const char *name; // "avx512"
     bool (*supported)(void);
-    magnitude_row *l2[CONFIG_OPERATOR_COUNT];
+    // By norm and operator: 0..255, and their limited range luma.
+    magnitude_row *full[2][CONFIG_OPERATOR_COUNT];
+    magnitude_row *limited[2][CONFIG_OPERATOR_COUNT];
 };
 
 // Entry `index`, best first, NULL past the last; the last one runs everywhere.
 const struct magnitude_make *magnitude_make_at(size_t index);
 // The best make this CPU supports.
 const struct magnitude_make *magnitude_make_best(void);
-// min(255, |gx| + |gy|).
-magnitude_row *magnitude_l1_for(enum config_operator operator);
 magnitude_scale_l1 *magnitude_scale_l1_for(enum config_operator operator);
 magnitude_scale_l2 *magnitude_scale_l2_for(enum config_operator operator);
 magnitude_slopes *magnitude_slopes_for(enum config_operator operator);

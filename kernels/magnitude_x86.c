@@ -14,6 +14,8 @@
 #ifdef __x86_64__
 #include "kernels/magnitude_x86.h"
 
+#include "kernels/compose.h"
+
 #include <immintrin.h>
 #include <string.h>
 
@@ -90,8 +92,8 @@ AVX2 static inline __m256i root_avx2(__m256i n)
     return _mm256_and_si256(_mm256_castps_si256(sum), _mm256_set1_epi32(0xffff));
 }
 
-// Magnitudes of 16 pixels in 16 bit lanes.
-AVX2 static inline __m256i magnitudes_avx2(__m256i gx, __m256i gy)
+// Magnitudes of 16 pixels in 16 bit lanes, at most 24480.
+AVX2 static inline __m256i l2_avx2(__m256i gx, __m256i gy)
 {
     __m256i low = _mm256_unpacklo_epi16(gx, gy), high = _mm256_unpackhi_epi16(gx, gy);
 
@@ -99,12 +101,30 @@ AVX2 static inline __m256i magnitudes_avx2(__m256i gx, __m256i gy)
                                root_avx2(_mm256_madd_epi16(high, high)));
 }
 
-// The first `left` of 32 pixels.
-AVX2 static inline void store_avx2(__m256i first, __m256i second, size_t left, uint8_t *output)
+AVX2 static inline __m256i l1_avx2(__m256i gx, __m256i gy)
 {
-    __m256i block =
-        _mm256_permute4x64_epi64(_mm256_packus_epi16(first, second), _MM_SHUFFLE(3, 1, 2, 0));
+    return _mm256_add_epi16(_mm256_abs_epi16(gx), _mm256_abs_epi16(gy));
+}
 
+// 32 magnitudes in bytes.
+AVX2 static inline __m256i full_avx2(__m256i first, __m256i second)
+{
+    return _mm256_permute4x64_epi64(_mm256_packus_epi16(first, second), _MM_SHUFFLE(3, 1, 2, 0));
+}
+
+AVX2 static inline __m256i limited_avx2(__m256i first, __m256i second)
+{
+    const __m256i factor = _mm256_set1_epi16(COMPOSE_FACTOR);
+    __m256i lumas =
+        full_avx2(_mm256_mulhrs_epi16(first, factor), _mm256_mulhrs_epi16(second, factor));
+
+    return _mm256_add_epi8(_mm256_min_epu8(lumas, _mm256_set1_epi8((char)COMPOSE_REACH)),
+                           _mm256_set1_epi8(COMPOSE_BLACK));
+}
+
+// The first `left` of 32 pixels.
+AVX2 static inline void store_avx2(__m256i block, size_t left, uint8_t *output)
+{
     if (left >= 32) {
         _mm256_storeu_si256((__m256i *)output, block);
     } else {
@@ -112,21 +132,18 @@ AVX2 static inline void store_avx2(__m256i first, __m256i second, size_t left, u
     }
 }
 
-#define DEFINE_ROW_AVX2(operator, gx_at, gy_at)                                                    \
-    AVX2 void magnitude_##operator##_avx2(const int16_t *restrict s, const int16_t *restrict d,    \
-                                          size_t width, uint8_t *restrict output)                  \
+#define DEFINE_ROW_AVX2(norm, range, operator, gx_at, gy_at)                                       \
+    AVX2 void magnitude_##norm##_##range##_##operator##_avx2(                                      \
+        const int16_t *restrict s, const int16_t *restrict d, size_t width,                        \
+        uint8_t *restrict output)                                                                  \
     {                                                                                              \
         for (size_t x = 0; x < width; x += 32) {                                                   \
-            store_avx2(magnitudes_avx2(gx_at(s + x), gy_at(d + x)),                                \
-                       magnitudes_avx2(gx_at(s + x + 16), gy_at(d + x + 16)), width - x,           \
-                       output + x);                                                                \
+            __m256i first = norm##_avx2(gx_at(s + x), gy_at(d + x));                               \
+            __m256i second = norm##_avx2(gx_at(s + x + 16), gy_at(d + x + 16));                    \
+                                                                                                   \
+            store_avx2(range##_avx2(first, second), width - x, output + x);                        \
         }                                                                                          \
     }
-
-DEFINE_ROW_AVX2(sobel, gx_3_avx2, gy_sobel_avx2)
-DEFINE_ROW_AVX2(sobel5, gx_5_avx2, gy_sobel5_avx2)
-DEFINE_ROW_AVX2(scharr, gx_3_avx2, gy_scharr_avx2)
-DEFINE_ROW_AVX2(prewitt, gx_3_avx2, gy_prewitt_avx2)
 
 DEFINE_OPERATORS(avx512, __m512i, _mm512_loadu_si512, _mm512_add_epi16, _mm512_sub_epi16,
                  _mm512_mullo_epi16, _mm512_set1_epi16)
@@ -142,8 +159,8 @@ AVX512 static inline __m512i root_avx512(__m512i n)
     return _mm512_and_si512(_mm512_castps_si512(sum), _mm512_set1_epi32(0xffff));
 }
 
-// Magnitudes of 32 pixels in 16 bit lanes.
-AVX512 static inline __m512i magnitudes_avx512(__m512i gx, __m512i gy)
+// Magnitudes of 32 pixels in 16 bit lanes, at most 24480.
+AVX512 static inline __m512i l2_avx512(__m512i gx, __m512i gy)
 {
     __m512i low = _mm512_unpacklo_epi16(gx, gy), high = _mm512_unpackhi_epi16(gx, gy);
 
@@ -151,30 +168,58 @@ AVX512 static inline __m512i magnitudes_avx512(__m512i gx, __m512i gy)
                                root_avx512(_mm512_madd_epi16(high, high)));
 }
 
-// The first `left` of 64 pixels.
-AVX512 static inline void store_avx512(__m512i first, __m512i second, size_t left, uint8_t *output)
+AVX512 static inline __m512i l1_avx512(__m512i gx, __m512i gy)
 {
-    const __m512i order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
-    __mmask64 mask = left >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << left) - 1;
-
-    _mm512_mask_storeu_epi8(output, mask,
-                            _mm512_permutexvar_epi64(order, _mm512_packus_epi16(first, second)));
+    return _mm512_add_epi16(_mm512_abs_epi16(gx), _mm512_abs_epi16(gy));
 }
 
-#define DEFINE_ROW_AVX512(operator, gx_at, gy_at)                                                  \
-    AVX512 void magnitude_##operator##_avx512(const int16_t *restrict s,                           \
-                                              const int16_t *restrict d, size_t width,             \
-                                              uint8_t *restrict output)                            \
+// 64 magnitudes in bytes.
+AVX512 static inline __m512i full_avx512(__m512i first, __m512i second)
+{
+    const __m512i order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
+
+    return _mm512_permutexvar_epi64(order, _mm512_packus_epi16(first, second));
+}
+
+AVX512 static inline __m512i limited_avx512(__m512i first, __m512i second)
+{
+    const __m512i factor = _mm512_set1_epi16(COMPOSE_FACTOR);
+    __m512i lumas =
+        full_avx512(_mm512_mulhrs_epi16(first, factor), _mm512_mulhrs_epi16(second, factor));
+
+    return _mm512_add_epi8(_mm512_min_epu8(lumas, _mm512_set1_epi8((char)COMPOSE_REACH)),
+                           _mm512_set1_epi8(COMPOSE_BLACK));
+}
+
+// The first `left` of 64 pixels.
+AVX512 static inline void store_avx512(__m512i block, size_t left, uint8_t *output)
+{
+    _mm512_mask_storeu_epi8(output, left >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << left) - 1, block);
+}
+
+#define DEFINE_ROW_AVX512(norm, range, operator, gx_at, gy_at)                                     \
+    AVX512 void magnitude_##norm##_##range##_##operator##_avx512(                                  \
+        const int16_t *restrict s, const int16_t *restrict d, size_t width,                        \
+        uint8_t *restrict output)                                                                  \
     {                                                                                              \
         for (size_t x = 0; x < width; x += 64) {                                                   \
-            store_avx512(magnitudes_avx512(gx_at(s + x), gy_at(d + x)),                            \
-                         magnitudes_avx512(gx_at(s + x + 32), gy_at(d + x + 32)), width - x,       \
-                         output + x);                                                              \
+            __m512i first = norm##_avx512(gx_at(s + x), gy_at(d + x));                             \
+            __m512i second = norm##_avx512(gx_at(s + x + 32), gy_at(d + x + 32));                  \
+                                                                                                   \
+            store_avx512(range##_avx512(first, second), width - x, output + x);                    \
         }                                                                                          \
     }
 
-DEFINE_ROW_AVX512(sobel, gx_3_avx512, gy_sobel_avx512)
-DEFINE_ROW_AVX512(sobel5, gx_5_avx512, gy_sobel5_avx512)
-DEFINE_ROW_AVX512(scharr, gx_3_avx512, gy_scharr_avx512)
-DEFINE_ROW_AVX512(prewitt, gx_3_avx512, gy_prewitt_avx512)
+#define DEFINE_ROWS(define, operator, gx_at, gy_at)                                                \
+    define(l2, full, operator, gx_at, gy_at) define(l2, limited, operator, gx_at, gy_at)           \
+        define(l1, full, operator, gx_at, gy_at) define(l1, limited, operator, gx_at, gy_at)
+
+DEFINE_ROWS(DEFINE_ROW_AVX2, sobel, gx_3_avx2, gy_sobel_avx2)
+DEFINE_ROWS(DEFINE_ROW_AVX2, sobel5, gx_5_avx2, gy_sobel5_avx2)
+DEFINE_ROWS(DEFINE_ROW_AVX2, scharr, gx_3_avx2, gy_scharr_avx2)
+DEFINE_ROWS(DEFINE_ROW_AVX2, prewitt, gx_3_avx2, gy_prewitt_avx2)
+DEFINE_ROWS(DEFINE_ROW_AVX512, sobel, gx_3_avx512, gy_sobel_avx512)
+DEFINE_ROWS(DEFINE_ROW_AVX512, sobel5, gx_5_avx512, gy_sobel5_avx512)
+DEFINE_ROWS(DEFINE_ROW_AVX512, scharr, gx_3_avx512, gy_scharr_avx512)
+DEFINE_ROWS(DEFINE_ROW_AVX512, prewitt, gx_3_avx512, gy_prewitt_avx512)
 #endif

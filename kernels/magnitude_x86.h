@@ -5,7 +5,15 @@
 
 bool magnitude_has_avx2(void);   // AVX2 and FMA
 bool magnitude_has_avx512(void); // AVX-512 F and BW
-magnitude_row magnitude_sobel_avx2, magnitude_sobel_avx512;
-magnitude_row magnitude_sobel5_avx2, magnitude_sobel5_avx512;
-magnitude_row magnitude_scharr_avx2, magnitude_scharr_avx512;
-magnitude_row magnitude_prewitt_avx2, magnitude_prewitt_avx512;
+
+#define MAGNITUDE_X86_ROWS(operator, make)                                                         \
+    magnitude_row magnitude_l2_full_##operator##_##make, magnitude_l2_limited_##operator##_##make; \
+    magnitude_row magnitude_l1_full_##operator##_##make, magnitude_l1_limited_##operator##_##make
+#define MAGNITUDE_X86_OPERATORS(make)                                                              \
+    MAGNITUDE_X86_ROWS(sobel, make);                                                               \
+    MAGNITUDE_X86_ROWS(sobel5, make);                                                              \
+    MAGNITUDE_X86_ROWS(scharr, make);                                                              \
+    MAGNITUDE_X86_ROWS(prewitt, make)
+
+MAGNITUDE_X86_OPERATORS(avx2);
+MAGNITUDE_X86_OPERATORS(avx512);

@@ -138,24 +138,31 @@ static void mark_chroma(const struct mark_space *space, const uint8_t *restrict 
     }
 }
 
+// Most rows hold little that has moved: only what lies between the first pixel of it and the last
+// is looked at, in whole pairs.
 static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
     size_t width = mark->line.width, pairs = (width + 1) / 2;
     int32_t *green = scratch, *blue = green + pairs;
     uint8_t *chroma = (uint8_t *)(blue + pairs), *luma = paint_row(&mark->paint, y);
-    bool moved = memchr(mask, 255, width);
+    const uint8_t *set = memchr(mask, 255, width);
+    size_t pair, first;
 
-    if (moved || y % 2 == 0) {
+    if (set || y % 2 == 0) {
         chroma = paint_chroma(&mark->paint, y, chroma);
     }
-    if (!moved) {
+    if (!set) {
         return;
     }
-    chroma_terms(mark->space, chroma, pairs, green, blue);
+    pair = (size_t)(set - mask) / 2;
+    first = 2 * pair;
+    width = (size_t)((const uint8_t *)memrchr(set, 255, width - (size_t)(set - mask)) - mask) + 1;
+    pairs = (width + 1) / 2 - pair;
+    chroma_terms(mark->space, chroma + first, pairs, green, blue);
     if (y % 2 == 0) {
-        mark_chroma(mark->space, mask, pairs, luma, green, blue, chroma);
+        mark_chroma(mark->space, mask + first, pairs, luma + first, green, blue, chroma + first);
     }
-    mark_luma(mark->space, mask, width, green, blue, luma);
+    mark_luma(mark->space, mask + first, width - first, green, blue, luma + first);
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)

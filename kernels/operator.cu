@@ -29,17 +29,19 @@
 //   below left. |P| <= 12240. The bits of P + 0x3a00 are those of a half: 0.75 + P * 2^-11 while
 //   |P| < 512, and as halves are ordered as their bits, no less than that far off otherwise; so
 //   max(|gx|, |gy|) >= max(|P|, |Q|) is 512 or more where one of them is inexact.
-// Any other gain goes by integers, which are exact: n is at most 2 * 12240².
+// With any other gain gx and gy are floats, which hold them exactly; where the root of their
+// squares comes near a rounding tie, n is computed by integers: it is at most 2 * 12240².
 #include "kernels/gradient_cuda.h"
 #include "kernels/magnitude.cuh"
 #include "kernels/stencil.cuh"
 
 namespace {
 
-// A half of up to 2048 units as a number.
-__device__ __forceinline__ int integer(half2 pair, int lane)
+constexpr float UNIT = 16777216.0f; // 2^24
+
+__device__ __forceinline__ float lane_of(half2 pair, int lane)
 {
-    return (int)((lane ? __high2float(pair) : __low2float(pair)) * 16777216.0f);
+    return lane ? __high2float(pair) : __low2float(pair);
 }
 
 __device__ __forceinline__ half2 constant(float value)
@@ -52,6 +54,7 @@ __device__ __forceinline__ half2 constant(float value)
 
 struct prewitt {
     static constexpr int RADIUS = 1, AT_ONCE = 4;
+    static constexpr bool SHARES = false;
 
     struct line {
         half2 across[PAIRS], along[PAIRS];
@@ -78,18 +81,20 @@ struct prewitt {
         gy = __hsub2(l[2].along[k], l[0].along[k]);
     }
 
-    static __device__ __forceinline__ void exact(const line *l, int k, int lane, int &gx, int &gy)
+    static __device__ __forceinline__ void exact(const line *l, int k, int lane, float &gx,
+                                                 float &gy)
     {
         half2 x, y;
 
         slopes(l, k, x, y);
-        gx = integer(x, lane);
-        gy = integer(y, lane);
+        gx = lane_of(x, lane) * UNIT;
+        gy = lane_of(y, lane) * UNIT;
     }
 };
 
 struct scharr {
     static constexpr int RADIUS = 1, AT_ONCE = 4;
+    static constexpr bool SHARES = false;
 
     struct line {
         pairs pixels;
@@ -134,18 +139,20 @@ struct scharr {
         gy = __hfma2(y[1], constant(10), __hmul2(y[0], constant(3)));
     }
 
-    static __device__ __forceinline__ void exact(const line *l, int k, int lane, int &gx, int &gy)
+    static __device__ __forceinline__ void exact(const line *l, int k, int lane, float &gx,
+                                                 float &gy)
     {
         half2 x[2], y[2];
 
         parts(l, k, x, y);
-        gx = 3 * integer(x[0], lane) + 10 * integer(x[1], lane);
-        gy = 3 * integer(y[0], lane) + 10 * integer(y[1], lane);
+        gx = lane_of(x[0], lane) * (3 * UNIT) + lane_of(x[1], lane) * (10 * UNIT);
+        gy = lane_of(y[0], lane) * (3 * UNIT) + lane_of(y[1], lane) * (10 * UNIT);
     }
 };
 
 struct sobel5 {
     static constexpr int RADIUS = 2, AT_ONCE = 2;
+    static constexpr bool SHARES = true;
     static constexpr int BIAS = 0x3a00;
 
     // 1 3 3 1 across: right of each pixel of the pairs, and [PAIRS] left of the pixel before them.
@@ -207,10 +214,13 @@ struct sobel5 {
         gy = __hsub2(a, b);
     }
 
-    static __device__ __forceinline__ void exact(const line *l, int k, int lane, int &gx, int &gy)
+    static __device__ __forceinline__ void exact(const line *l, int k, int lane, float &gx,
+                                                 float &gy)
     {
-        int a = (int)(falling(l, k) >> 16 * lane & 0xffff) - BIAS;
-        int b = (int)(rising(l, k) >> 16 * lane & 0xffff) - BIAS;
+        // The bits of 2^23 + BIAS + P.
+        const uint32_t pick = lane ? 0x5432 : 0x5410;
+        float a = __uint_as_float(__byte_perm(falling(l, k), 0x4b00, pick)) - (8388608.0f + BIAS);
+        float b = __uint_as_float(__byte_perm(rising(l, k), 0x4b00, pick)) - (8388608.0f + BIAS);
 
         gx = a + b;
         gy = a - b;
@@ -224,13 +234,16 @@ template <class op, norm NORM, range RANGE, result RESULT> struct magnitude : op
     static __device__ __forceinline__ uint32_t scale(const gradient_cuda &p, const line *l, int k,
                                                      int lane)
     {
-        int gx, gy;
+        float gx, gy;
 
         op::exact(l, k, lane, gx, gy);
-        uint32_t n = NORM == L1 ? abs(gx) + abs(gy) : gx * gx + gy * gy;
-        float f = NORM == L1 ? (float)n : root((float)n);
+        if (NORM == L1) {
+            float n = fabsf(gx) + fabsf(gy);
 
-        return round_gain(p.thresholds, f * p.gain, n);
+            return round_gain(p.thresholds, n * p.gain, [=] { return (uint32_t)n; });
+        }
+        return round_gain(p.thresholds, root(gx * gx + gy * gy) * p.gain,
+                          [=] { return (uint32_t)((int)gx * (int)gx + (int)gy * (int)gy); });
     }
 
     static __device__ __forceinline__ void make(const gradient_cuda &p, const line *l,

@@ -9,12 +9,15 @@
 #include "kernels/stage.h"
 
 struct otsu;
+struct pool;
 
 // For `count` row stages over pictures of `width` x `height` pixels; they are not owned and outlive
 // the result. -ENOMEM.
 int otsu_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
              struct otsu **ret_otsu);
 void otsu_free(struct otsu *otsu); // takes NULL
+// As rows_set_pool().
+int otsu_set_pool(struct otsu *otsu, struct pool *pool);
 
 // Computes the picture from the plane the first stage reads (stride in bytes). Returns the level, 1
 // to 255, from which on pixels are white; *ret_picture is the picture, owned by `otsu`, with rows

@@ -1,5 +1,8 @@
 #include "kernels/rows.h"
 
+#include "kernels/compose.h"
+#include "kernels/pool.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -8,6 +11,8 @@
 // One stage with what it needs to run, and its newest output rows.
 struct lane {
     const struct stage *stage;
+    void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output); // of its ops
     void *scratch;
     uint8_t *ring;      // ring_rows rows, ring_stride apart; for the last lane the output plane
     size_t ring_stride; // bytes
@@ -19,9 +24,24 @@ struct rows {
     uint32_t width, height;
     const uint8_t *input;
     size_t input_stride;
+    uint32_t first, end; // of the slice
     unsigned count;
     struct lane lanes[ROWS_STAGES_MAX];
     uint8_t *memory; // owned; all rings and scratch areas
+
+    // What the other threads of the pool compute with.
+    const struct stage *stages;
+    unsigned stage_count;
+    struct pool *pool;                         // not owned; NULL: there is none
+    struct rows *others[POOL_THREADS_MAX - 1]; // owned; NULL beyond the pool's threads
+};
+
+// What a picture is computed from and into.
+struct planes {
+    const uint8_t *input;
+    size_t input_stride;
+    uint8_t *output;
+    size_t output_stride;
 };
 
 static size_t align_up(size_t bytes)
@@ -36,6 +56,21 @@ static size_t scratch_bytes(const struct lane *lane, uint32_t width)
     return ops->scratch_bytes ? align_up(ops->scratch_bytes(width)) : 0;
 }
 
+// A lane for each stage, but one for both where a stage can compose as well.
+static void choose_lanes(struct rows *rows, const struct stage *stages, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct stage_ops *ops = stages[i].ops;
+        bool composes = i + 1 < count && stages[i + 1].ops == &compose_ops && ops->run_row_limited;
+
+        rows->lanes[rows->count++] = (struct lane){
+            .stage = &stages[i],
+            .run_row = composes ? ops->run_row_limited : ops->run_row,
+        };
+        i += composes;
+    }
+}
+
 int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
              struct rows **ret_rows)
 {
@@ -48,12 +83,13 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
     }
     rows->width = width;
     rows->height = height;
-    rows->count = count;
-    for (unsigned i = 0; i < count; i++) {
+    rows->stages = stages;
+    rows->stage_count = count;
+    choose_lanes(rows, stages, count);
+    for (unsigned i = 0; i < rows->count; i++) {
         struct lane *lane = &rows->lanes[i];
 
-        lane->stage = &stages[i];
-        lane->ring_rows = i + 1 < count ? 2 * stages[i + 1].radius + 1 : 0;
+        lane->ring_rows = i + 1 < rows->count ? 2 * lane[1].stage->radius + 1 : 0;
         lane->ring_stride = align_up(width);
         size += lane->ring_rows * lane->ring_stride + scratch_bytes(lane, width);
     }
@@ -63,7 +99,7 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
         return -ENOMEM;
     }
     next = memset(rows->memory, 0, size);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < rows->count; i++) {
         rows->lanes[i].ring = next;
         next += rows->lanes[i].ring_rows * rows->lanes[i].ring_stride;
         rows->lanes[i].scratch = next;
@@ -76,9 +112,26 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
 void rows_free(struct rows *rows)
 {
     if (rows) {
+        for (unsigned i = 0; i < ARRAY_LENGTH(rows->others); i++) {
+            rows_free(rows->others[i]);
+        }
         free(rows->memory);
         free(rows);
     }
+}
+
+int rows_set_pool(struct rows *rows, struct pool *pool)
+{
+    rows->pool = pool;
+    for (unsigned i = 1; i < pool_threads(pool); i++) {
+        int r = rows_new(rows->stages, rows->stage_count, rows->width, rows->height,
+                         &rows->others[i - 1]);
+
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
 }
 
 static uint8_t *lane_row(const struct lane *lane, uint32_t y)
@@ -113,21 +166,25 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
         for (unsigned i = 0; i <= 2 * stage->radius; i++) {
             inputs[i] = input_row(rows, index, (int64_t)lane->next + i - stage->radius);
         }
-        stage->ops->run_row(stage, inputs, lane->next, rows->width, lane->scratch,
-                            lane_row(lane, lane->next));
+        if (stage->ops->keep_row && lane->next >= rows->first && lane->next < rows->end) {
+            stage->ops->keep_row(stage, inputs, lane->next, rows->width);
+        }
+        lane->run_row(stage, inputs, lane->next, rows->width, lane->scratch,
+                      lane_row(lane, lane->next));
     }
 }
 
-void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint8_t *output,
-              size_t output_stride, uint32_t first, uint32_t end)
+static void run_slice(struct rows *rows, const struct planes *planes, uint32_t first, uint32_t end)
 {
     struct lane *last = &rows->lanes[rows->count - 1];
     uint32_t start = first;
 
-    rows->input = input;
-    rows->input_stride = input_stride;
-    last->ring = output;
-    last->ring_stride = output_stride;
+    rows->input = planes->input;
+    rows->input_stride = planes->input_stride;
+    rows->first = first;
+    rows->end = end;
+    last->ring = planes->output;
+    last->ring_stride = planes->output_stride;
     last->ring_rows = rows->height;
     for (unsigned i = rows->count; i-- > 0;) {
         uint32_t radius = rows->lanes[i].stage->radius;
@@ -135,7 +192,30 @@ void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint
         rows->lanes[i].next = start;
         start = start > radius ? start - radius : 0;
     }
+    advance(rows, rows->count - 1, end - 1);
+}
+
+struct job {
+    struct rows *rows;
+    const struct planes *planes;
+    uint32_t first; // row of the picture that is row 0 of the job
+};
+
+static void run_task(void *context, unsigned worker, uint32_t first, uint32_t end)
+{
+    const struct job *job = context;
+    struct rows *rows = worker == 0 ? job->rows : job->rows->others[worker - 1];
+
+    run_slice(rows, job->planes, job->first + first, job->first + end);
+}
+
+void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint8_t *output,
+              size_t output_stride, uint32_t first, uint32_t end)
+{
+    const struct planes planes = {input, input_stride, output, output_stride};
+    struct job job = {rows, &planes, first};
+
     if (first < end) {
-        advance(rows, rows->count - 1, end - 1);
+        pool_run(rows->pool, end - first, run_task, &job);
     }
 }

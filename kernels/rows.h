@@ -1,14 +1,16 @@
 // The row runner: streams the rows of a plane through a chain of row stages.
 //
 // Every stage but the last keeps the few rows its successor looks at in a ring, so a frame is one
-// pass from the input plane to the output plane and nothing but these rings lies in between. A
-// runner computes one slice of rows at a time, independent of all others; one runner per thread.
+// pass from the input plane to the output plane and nothing but these rings lies in between. Slices
+// of rows are independent of each other: with a pool, several are computed at once, each thread
+// with rings of its own. A row near a border is then computed on both sides of it.
 #pragma once
 
 #include "kernels/stage.h"
 
 #define ROWS_STAGES_MAX 8
 
+struct pool;
 struct rows;
 
 // For `count` (1..ROWS_STAGES_MAX) row stages over pictures of `width` x `height` pixels. The
@@ -17,7 +19,11 @@ int rows_new(const struct stage *stages, unsigned count, uint32_t width, uint32_
              struct rows **ret_rows);
 void rows_free(struct rows *rows); // takes NULL
 
-// Computes output rows first..end-1. `input` is row 0 of the plane the first stage reads, `output`
-// row 0 of the one the last stage writes; strides in bytes.
+// Computes with the threads of `pool` from now on, which outlives the runner; NULL: with the
+// caller's alone. -ENOMEM. Only once.
+int rows_set_pool(struct rows *rows, struct pool *pool);
+
+// Computes output rows first..end-1; by one caller at a time. `input` is row 0 of the plane the
+// first stage reads, `output` row 0 of the one the last stage writes; strides in bytes.
 void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint8_t *output,
               size_t output_stride, uint32_t first, uint32_t end);

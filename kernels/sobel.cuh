@@ -102,19 +102,21 @@ template <norm NORM>
 __device__ __forceinline__ uint32_t scaled(uint64_t thresholds, float gain, half2 gx, half2 gy)
 {
     const float unit = 16777216.0f; // 2^24
+    auto round = [=](float f, float n) {
+        return round_gain(thresholds, f * gain, [=] { return (uint32_t)n; });
+    };
 
     if (NORM == L1) {
         half2 sum = __hadd2(__habs2(gx), __habs2(gy));
         float a = __low2float(sum) * unit, b = __high2float(sum) * unit;
 
-        return round_gain(thresholds, a * gain, a) | round_gain(thresholds, b * gain, b) << 16;
+        return round(a, a) | round(b, b) << 16;
     }
     float xa = __low2float(gx), xb = __high2float(gx);
     float ya = __low2float(gy), yb = __high2float(gy);
     float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
 
-    return round_gain(thresholds, root(a) * unit * gain, a * unit * unit) |
-           round_gain(thresholds, root(b) * unit * gain, b * unit * unit) << 16;
+    return round(root(a) * unit, a * unit * unit) | round(root(b) * unit, b * unit * unit) << 16;
 }
 
 } // namespace

@@ -5,7 +5,8 @@
 // can be computed by itself. A frame stage sees the whole input frame. All rows are 8 bit; where a
 // stage's row is its input's plane 0 in place, no row is copied.
 // A stage is const while it runs: what changes with every frame changes in begin(), what changes
-// with every row lives in the scratch memory the runner provides, one for each runner.
+// with every row lives in the scratch memory the runner provides, one for each thread. Several
+// threads may compute rows of one picture, and the same row, too.
 #pragma once
 
 #include "capture/frame.h"
@@ -24,6 +25,7 @@
 
 #define STAGE_RADIUS_MAX 8
 
+struct pool;
 struct stage;
 
 enum stage_kind {
@@ -79,10 +81,21 @@ struct stage_ops {
     // output frame's plane 0.
     void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                     uint32_t width, void *scratch, uint8_t *output);
+    // Row stage. For what a stage keeps of its input: called once for each row of a frame, before
+    // run_row() for this row, which need not see it. NULL: nothing to do.
+    void (*keep_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                     uint32_t width);
+    // Row stage. What run_row() and the compose stage after it would write, in one go; a runner
+    // calls it instead of both. NULL: it calls both.
+    void (*run_row_limited)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                            uint32_t width, void *scratch, uint8_t *output);
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
-    // picture is computed gray; `first` is even.
+    // picture is computed gray; `first` is even. One thread at a time calls it.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
+    // Frame stage. Shares the work with the threads of `pool` from now on, which outlives the
+    // stage; called once at most. -ENOMEM. NULL: nothing to do.
+    int (*set_pool)(struct stage *stage, struct pool *pool);
 };
 
 struct stage {

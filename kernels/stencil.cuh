@@ -18,7 +18,8 @@ struct window {
 // within the picture or at its border, and all addresses are multiples of 8; else single bytes.
 struct reader {
     const uint8_t *input; // column `x` of row 0
-    uint32_t stride, height;
+    uint32_t stride;
+    int last_row;
     uint32_t x, left_of; // pixels of the row left of `x`
     uint32_t right_of;   // and from `x` on, at least 1
     bool vector;
@@ -33,7 +34,7 @@ __device__ __forceinline__ reader make_reader(const parameters &p, uint32_t x)
 
     r.input = reinterpret_cast<const uint8_t *>(p.input) + x;
     r.stride = p.input_stride;
-    r.height = p.height;
+    r.last_row = (int)p.height - 1;
     r.x = x;
     r.right_of = p.width - x;
     r.vector = aligned(p.input | p.input_stride, PIXELS) &&
@@ -49,7 +50,9 @@ __device__ __forceinline__ reader make_reader(const parameters &p, uint32_t x)
 // Row `y`, or the nearest there is.
 __device__ __forceinline__ const uint8_t *row_at(const reader &r, int y)
 {
-    return r.input + (size_t)min(max(y, 0), (int)r.height - 1) * r.stride;
+    uint32_t row = (uint32_t)min(max(y, 0), r.last_row);
+
+    return r.input + (size_t)row * r.stride;
 }
 
 __device__ __forceinline__ window load_vectors(const reader &r, int y)
@@ -118,17 +121,24 @@ __device__ __forceinline__ constexpr int first_of(int pair)
 }
 
 // A filter has a RADIUS of at most 4; a `line`, what it keeps of an input row, made by reduce() of
-// its pairs; and make(), eight pixels in WORDS words from 2 * RADIUS + 1 lines.
+// its pairs; and make(), eight pixels in WORDS words from 2 * RADIUS + 1 lines. Where rows have
+// sums in common it SHARES: then no branch parts them.
 
 template <class filter, class parameters>
 __device__ __forceinline__ void make_row(const parameters &p, const reader &r, int y, bool vector,
-                                         const typename filter::line *lines)
+                                         bool wanted, const typename filter::line *lines)
 {
     uint8_t *__restrict__ to =
         reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + r.x;
     uint32_t words[WORDS];
 
+    if (!filter::SHARES && !wanted) {
+        return;
+    }
     filter::make(p, lines, words);
+    if (!wanted) {
+        return;
+    }
     if (vector) {
         store_words<true>(to, words, PIXELS);
     } else {
@@ -164,9 +174,7 @@ __device__ __forceinline__ void make_column(const parameters &p, const reader &r
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             lines[MORE + i] = filter::reduce(pairs_of(windows[MORE + i]));
-            if (y + i < end) {
-                make_row<filter>(p, r, y + i, vector, lines + i);
-            }
+            make_row<filter>(p, r, y + i, vector, y + i < end, lines + i);
         }
         y += COUNT;
         if (y >= end) {

@@ -95,6 +95,20 @@ static int make_stages(struct view *view, const struct plan *plan, struct stage_
     return make_rows(view, error);
 }
 
+static int set_pool(struct view *view, struct pool *pool, struct error *error)
+{
+    const struct stage_ops *ops = view->stages[0].ops;
+    int r = ops->set_pool ? ops->set_pool(&view->stages[0], pool) : 0;
+
+    if (r == 0 && view->otsu) {
+        r = otsu_set_pool(view->otsu, pool);
+    }
+    if (r == 0 && view->rows) {
+        r = rows_set_pool(view->rows, pool);
+    }
+    return r < 0 ? error_set(error, r, "no memory for %u threads", pool_threads(pool)) : 0;
+}
+
 static int make_frames(struct view *view, const struct plan *plan, const struct view_setup *setup,
                        struct error *error)
 {
@@ -165,6 +179,9 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     }
     r = gpu ? view_gpu_new(setup, &plan, error, &view->gpu)
             : make_stages(view, &plan, &stages, error);
+    if (r == 0 && !gpu) {
+        r = set_pool(view, setup->pool, error);
+    }
     if (r == 0) {
         r = make_frames(view, &plan, setup, error);
     }

@@ -6,6 +6,7 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "kernels/gpu.h"
+#include "kernels/pool.h"
 
 struct view;
 
@@ -27,6 +28,8 @@ struct view_setup {
     const struct frame_allocator *allocator; // of the output frames
     struct gpu *gpu; // computes, on frames whose memory it can use, what it has a kernel for; NULL:
                      // the CPU does
+    struct pool *pool; // shares the rows of what the CPU computes, outlives the view; NULL: the
+                       // caller's thread alone
     const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
 };
 

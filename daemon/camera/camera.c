@@ -30,7 +30,9 @@ struct camera {
     struct report report;
     struct channel_environment channel_environment;
     struct compute *compute;
+    struct pool *pool;
     struct channels channels;
+    struct sentry *sentry;
     struct lane *lane;
 };
 
@@ -92,6 +94,31 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
+// Lane thread. What does not fit on the link any more is in the telemetry all the same.
+static void tell_event(void *context, const struct link_event *event)
+{
+    struct camera *camera = context;
+    int r = link_send_bytes(camera->link, LINK_EVENT, 0, event, sizeof *event);
+
+    if (r == -ENOBUFS) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+                  "motion in %s %s, which the front has no room to hear of, going on",
+                  event->region.name, event->kind == LINK_EVENT_MOTION_STARTED ? "began" : "ended");
+    }
+}
+
+static int make_pool(struct camera *camera)
+{
+    struct error error = {0};
+    int r = pool_new((unsigned)camera->config->cpu_threads, &error, &camera->pool);
+
+    if (!r && error.text[0]) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+                  "%s, using these", error.text);
+    }
+    return r;
+}
+
 static int build(struct camera *camera, struct error *error)
 {
     int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
@@ -112,16 +139,23 @@ static int build(struct camera *camera, struct error *error)
     if (!r) {
         r = channels_init(&camera->channels, settings, &camera->channel_environment);
     }
+    r = r ? r : sentry_new(settings, tell_event, camera, &camera->sentry);
+    r = r ? r : make_pool(camera);
     struct lane_environment environment = {
         .settings = settings,
         .compute = camera->compute,
+        .pool = camera->pool,
         .copies = &camera->copies,
         .report = &camera->report,
         .channels = &camera->channels,
+        .sentry = camera->sentry,
         .changed = tell_news,
         .context = camera,
     };
     r = r ? r : lane_new(&environment, &camera->lane);
+    if (!r) {
+        report_set_regions(&camera->report, camera->sentry);
+    }
     return r ? error_set(error, r, "out of memory") : 0;
 }
 
@@ -307,7 +341,8 @@ int camera_run(struct camera *camera)
     // Until it has ended the lane wakes itself, through this pointer, when it gives the GPU up.
     lane_free(camera->lane);
     camera->lane = NULL;
-    if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT) {
+    if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT ||
+        compute_has_lost(camera->compute)) {
         return -ENOTRECOVERABLE;
     }
     return r == -EPIPE ? 0 : r;
@@ -319,7 +354,9 @@ void camera_free(struct camera *camera)
         return;
     }
     lane_free(camera->lane);
+    sentry_free(camera->sentry);
     channels_finish(&camera->channels);
+    pool_free(camera->pool);
     compute_free(camera->compute);
     link_free(camera->link);
     config_free(camera->config);

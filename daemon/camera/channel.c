@@ -153,6 +153,7 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
                               .frames = VIEW_FRAMES,
                               .allocator = setup->allocator,
                               .gpu = setup->gpu,
+                              .pool = setup->pool,
                               .blocks = channel->blocks};
     int r = view_new(&view, error, &channel->view);
 

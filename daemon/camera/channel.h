@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "daemon/link/link.h"
 #include "kernels/gpu.h"
+#include "kernels/pool.h"
 
 #include <stdbool.h>
 
@@ -25,6 +26,7 @@ struct channel_setup {
     const struct frame_layout *input;
     unsigned fps_numerator, fps_denominator;
     struct gpu *gpu;                         // NULL: the CPU
+    struct pool *pool;                       // of what the CPU computes; outlives the channel
     const struct frame_allocator *allocator; // of the view's pictures; slates are in host memory
 };
 

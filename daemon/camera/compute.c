@@ -4,6 +4,7 @@
 
 #include "daemon/camera/compute.h"
 
+#include "daemon/camera/compute_gpu.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -71,30 +72,6 @@ static void tell_changed(struct compute *compute)
     compute->settings.changed(compute->settings.context);
 }
 
-// How loud it is that the CPU computes: an auto that finds no driver is how most machines are.
-static int priority_of(enum config_backend backend, int code)
-{
-    if (backend == CONFIG_BACKEND_CUDA) {
-        return LOG_WARNING;
-    }
-    return backend == CONFIG_BACKEND_CPU || code == -ENODEV || !code ? LOG_INFO : LOG_NOTICE;
-}
-
-// Memory is freed, a slow driver answers at last; one that is not there or too old stays so.
-static bool may_pass(int code)
-{
-    switch (code) {
-    case 0:
-    case -ENODEV:
-    case -ENOSYS:
-    case -ENOTSUP:
-    case -EINVAL:
-        return false;
-    default:
-        return true;
-    }
-}
-
 // With the lock held. A reason that has been told, and still stands in the way when the GPU is
 // tried, is no news.
 static bool is_news(const struct compute *compute, const char *reason)
@@ -112,7 +89,7 @@ static bool set_cpu(struct compute *compute, int code, const char *reason)
 
     compute->decided = true;
     compute->on_gpu = false;
-    compute->may_return = may_pass(code);
+    compute->may_return = compute_gpu_may_return(code);
     compute->expected = false;
     snprintf(compute->backend_text, sizeof compute->backend_text, "CPU");
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
@@ -126,7 +103,7 @@ static void tell_cpu(const struct compute *compute, enum config_backend backend,
     enum config_memory memory = compute->settings.memory;
     bool wished = memory != CONFIG_MEMORY_AUTO && memory != CONFIG_MEMORY_HOST;
 
-    log_write(priority_of(backend, code), LOG_EVENT_NONE, compute->settings.camera, NULL,
+    log_write(compute_gpu_priority(backend, code), LOG_EVENT_NONE, compute->settings.camera, NULL,
               "%s%s, using the CPU%s%s%s",
               backend == CONFIG_BACKEND_CUDA ? "backend = \"cuda\": " : "", reason,
               wished ? " and host memory instead of \"" : "",
@@ -208,20 +185,12 @@ static bool take_gpu(struct compute *compute, struct gpu *gpu, struct gpu_memory
     return counts;
 }
 
-static int find_gpu(const struct compute *compute, struct error *error, struct error *passed_over,
-                    struct gpu **ret_gpu, struct gpu_memory **ret_memory)
+// So that it is not tried again.
+static void keep_lost(struct compute *compute, struct gpu *gpu)
 {
-    int r = gpu_new(error, ret_gpu);
-
-    if (!r) {
-        r = gpu_memory_new(*ret_gpu, compute->settings.memory, passed_over, ret_memory);
-        *error = *passed_over;
-    }
-    if (!r && gpu_memory_kind(*ret_memory) == CONFIG_MEMORY_HOST) {
-        r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory",
-                         gpu_info(*ret_gpu)->name);
-    }
-    return r;
+    pthread_mutex_lock(&compute->lock);
+    compute->gpu = gpu;
+    pthread_mutex_unlock(&compute->lock);
 }
 
 static void *open_gpu(void *context)
@@ -230,8 +199,12 @@ static void *open_gpu(void *context)
     struct gpu *gpu = NULL;
     struct gpu_memory *memory = NULL;
     struct error error = {0}, passed_over = {0};
-    int r = find_gpu(compute, &error, &passed_over, &gpu, &memory);
+    int r = compute_gpu_find(compute->settings.memory, &error, &passed_over, &gpu, &memory);
 
+    if (r && gpu && gpu_is_lost(gpu)) {
+        r = -ENOTRECOVERABLE;
+        keep_lost(compute, TAKE(gpu));
+    }
     if (r) {
         use_cpu(compute, true, r, error.text);
     }
@@ -349,6 +322,14 @@ void compute_lose(struct compute *compute, const char *reason)
     compute->backend_text[0] = 0;
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
     pthread_mutex_unlock(&compute->lock);
+}
+
+bool compute_has_lost(struct compute *compute)
+{
+    pthread_mutex_lock(&compute->lock);
+    bool lost = compute->gpu && gpu_is_lost(compute->gpu);
+    pthread_mutex_unlock(&compute->lock);
+    return lost;
 }
 
 void compute_set_blocks(struct compute *compute, const struct config_block *blocks)

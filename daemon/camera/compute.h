@@ -58,6 +58,9 @@ void compute_give_up(struct compute *compute, const char *reason);
 void compute_rule_out(struct compute *compute, const char *reason);
 // The GPU is lost to this process, as `reason` says: nothing calls the driver any more.
 void compute_lose(struct compute *compute, const char *reason);
+// Whether it is, by that or by a self-test without end when it was opened: the process ends without
+// the driver's handlers.
+bool compute_has_lost(struct compute *compute);
 
 // Block sizes (CONFIG_KERNEL_COUNT) for compute_take_blocks(). Any thread.
 void compute_set_blocks(struct compute *compute, const struct config_block *blocks);

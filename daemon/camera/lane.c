@@ -69,6 +69,8 @@ void lane_close_source(struct lane *lane, bool lost)
     if (lane->source) {
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
+        sentry_reset(lane->environment.sentry, lost);
+        report_set_regions(lane->environment.report, lane->environment.sentry);
     }
     lane->live = false;
 }
@@ -108,6 +110,7 @@ int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
                                   .fps_numerator = fps_numerator,
                                   .fps_denominator = fps_denominator,
                                   .gpu = lane->means.gpu,
+                                  .pool = lane->environment.pool,
                                   .allocator = lane->means.allocator};
     int r = channels_prepare(lane->environment.channels, &setup, error);
 
@@ -189,6 +192,9 @@ static void grab(struct lane *lane)
     if (run_views(lane, frame)) {
         return;
     }
+    // After the views, which viewers wait for; the frame is on the CPU's side again.
+    sentry_see(lane->environment.sentry, frame);
+    report_set_regions(lane->environment.report, lane->environment.sentry);
     schedule_frame(&lane->schedule, clock_now_ns());
     if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
         describe_path(lane, path, sizeof path);

@@ -1,4 +1,5 @@
-// The lane: the one thread that grabs frames, runs the views and feeds the encoders.
+// The lane: the one thread that grabs frames, runs the views, feeds the encoders and has the sentry
+// watch the regions.
 //
 // It owns the source. While there is none it keeps trying to open one, with back-off, and shows the
 // NO SIGNAL slate to whoever watches. Source and views are made with what the compute decides on,
@@ -8,15 +9,18 @@
 #include "daemon/camera/channels.h"
 #include "daemon/camera/compute.h"
 #include "daemon/camera/report.h"
+#include "daemon/camera/sentry.h"
 
 struct lane;
 
 struct lane_environment {
     const struct config_camera *settings;
     struct compute *compute;
+    struct pool *pool; // of what the CPU computes
     struct copies *copies;
     struct report *report;
     struct channels *channels;
+    struct sentry *sentry;
     // Called in the lane thread when the report has news that cannot wait.
     void (*changed)(void *context);
     void *context;

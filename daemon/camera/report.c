@@ -99,6 +99,17 @@ void report_set_path(struct report *report, const struct source_mode *mode, cons
     pthread_mutex_unlock(&report->lock);
 }
 
+void report_set_regions(struct report *report, const struct sentry *sentry)
+{
+    const struct link_region *region;
+
+    pthread_mutex_lock(&report->lock);
+    for (size_t i = 0; (region = sentry_region(sentry, i)); i++) {
+        report->telemetry.regions[i] = *region;
+    }
+    pthread_mutex_unlock(&report->lock);
+}
+
 void report_set_encoder(struct report *report, size_t view, const char *name)
 {
     pthread_mutex_lock(&report->lock);

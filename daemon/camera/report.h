@@ -4,6 +4,7 @@
 #pragma once
 
 #include "capture/source.h"
+#include "daemon/camera/sentry.h"
 #include "daemon/link/messages.h"
 
 #include <pthread.h>
@@ -39,6 +40,8 @@ bool report_source_frame(struct report *report, const struct source *source, int
 void report_source_closed(struct report *report, const struct source *source, bool lost);
 // The memory path line and what it is made of.
 void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
+// How the regions are now.
+void report_set_regions(struct report *report, const struct sentry *sentry);
 void report_set_encoder(struct report *report, size_t view, const char *name);
 
 void report_get(struct report *report, struct link_telemetry *ret_telemetry);

@@ -3,6 +3,7 @@
 #include "daemon/ctl/bench_report.h"
 #include "daemon/ctl/bench_rows.h"
 #include "daemon/ctl/subject.h"
+#include "daemon/ctl/threads.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -21,6 +22,8 @@ static const char usage[] =
     "  --size WxH         pictures of this size; repeatable\n"
     "  --format FOURCC    pictures of this format, as in edged.conf\n"
     "  --runs N           times each is measured, 1 to 1000; 101 without it\n"
+    "  --threads N        threads that the CPU computes with, 1 to 16; cpu_threads of the\n"
+    "                     configuration without it\n"
     "  --backend BACKEND  cpu, cuda, or auto (the default): both, if a GPU works\n"
     "  --json             the result as JSON; edgectl(1) explains the keys\n";
 
@@ -30,6 +33,7 @@ struct options {
     size_t size_count;
     enum config_backend backend;
     int runs;
+    int threads; // 0: the configuration's
     bool json;
 };
 
@@ -63,6 +67,10 @@ static int take_option(struct options *options, int option)
         return number_parse(optarg, 1, SAMPLES_MAX, &options->runs) < 0
                    ? refuse("runs", "1 to 1000")
                    : 0;
+    case 't':
+        return number_parse(optarg, 1, POOL_THREADS_MAX, &options->threads) < 0
+                   ? refuse("threads", "1 to 16")
+                   : 0;
     case 'b':
         return backend_parse(optarg, &options->backend) < 0 ? refuse("backend", "auto, cpu, cuda")
                                                             : 0;
@@ -77,12 +85,13 @@ static int take_option(struct options *options, int option)
 
 static int bench_view(const struct options *options, const struct subject *subject,
                       const struct config_view *view, struct gpu_session *session,
-                      struct error *error, struct bench_rows *rows)
+                      struct pool *pool, struct error *error, struct bench_rows *rows)
 {
     const struct bench_request request = {
         .view = view,
         .input = &subject->input,
         .blocks = subject->config->blocks,
+        .pool = pool,
         .runs = (unsigned)options->runs,
     };
     int r = options->backend == CONFIG_BACKEND_CUDA ? 0 : bench_cpu(&request, error, rows);
@@ -99,18 +108,25 @@ static int bench_size(const struct options *options, struct picture_size size,
 {
     struct subject_request request = options->request;
     struct subject subject;
+    struct pool *pool = NULL;
     int r;
 
     request.size = size;
     r = subject_init(&subject, &request, error);
+    if (r == 0) {
+        int threads = options->threads ? options->threads : subject.config->cpu_threads;
+
+        r = threads_start((unsigned)threads, error, &pool);
+    }
     for (size_t i = 0; i < subject.view_count && r == 0 && !interrupt_seen(); i++) {
         struct bench_rows rows = {0};
 
-        r = bench_view(options, &subject, subject.views[i], session, error, &rows);
+        r = bench_view(options, &subject, subject.views[i], session, pool, error, &rows);
         if (r == 0) {
             bench_report_add(report, &subject, subject.views[i], &rows);
         }
     }
+    pool_free(pool);
     subject_finish(&subject);
     return r;
 }
@@ -143,15 +159,11 @@ static int run(const struct options *options, struct error *error)
 int ctl_bench(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"camera", required_argument, NULL, 'n'},
-        {"size", required_argument, NULL, 's'},
-        {"format", required_argument, NULL, 'f'},
-        {"runs", required_argument, NULL, 'r'},
-        {"backend", required_argument, NULL, 'b'},
-        {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"config", required_argument, NULL, 'c'},  {"camera", required_argument, NULL, 'n'},
+        {"size", required_argument, NULL, 's'},    {"format", required_argument, NULL, 'f'},
+        {"runs", required_argument, NULL, 'r'},    {"threads", required_argument, NULL, 't'},
+        {"backend", required_argument, NULL, 'b'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
     struct options options = {.runs = 101, .request = {.all_kinds = true}};
     struct error error = {0};

@@ -77,6 +77,16 @@ static void work_finish(struct work *work)
     frame_unref(work->output);
 }
 
+static int share_work(struct work *work, struct pool *pool)
+{
+    const struct stage_ops *ops = work->stage.ops;
+
+    if (work->rows) {
+        return rows_set_pool(work->rows, pool);
+    }
+    return ops->set_pool ? ops->set_pool(&work->stage, pool) : 0;
+}
+
 static int work_init_stage(struct work *work, const struct plan_step *step,
                            const struct bench_request *request, struct error *error)
 {
@@ -102,7 +112,7 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     if (r == 0 && !frame) {
         r = rows_new(&work->stage, 1, gray.width, gray.height, &work->rows);
     }
-    return r;
+    return r < 0 ? r : share_work(work, request->pool);
 }
 
 static int work_init_view(struct work *work, const struct bench_request *request,
@@ -111,7 +121,8 @@ static int work_init_view(struct work *work, const struct bench_request *request
     const struct view_setup setup = {.settings = request->view,
                                      .input = request->input,
                                      .frames = 2,
-                                     .allocator = frame_allocator_host()};
+                                     .allocator = frame_allocator_host(),
+                                     .pool = request->pool};
     int r = view_new(&setup, error, &work->view);
 
     if (r < 0) {
@@ -146,6 +157,8 @@ static size_t list_stages(const struct bench_request *request, struct plan_step 
 static void add_rows(const struct bench_request *request, const struct work *works,
                      struct timed *timed, size_t count, struct bench_rows *rows)
 {
+    unsigned threads = pool_threads(request->pool);
+
     for (size_t i = 0; i < count; i++) {
         struct bench_row *row = &rows->rows[rows->count];
         const char *name = works[i].view ? request->view->name : works[i].stage.ops->name;
@@ -154,12 +167,12 @@ static void add_rows(const struct bench_request *request, const struct work *wor
             continue;
         }
         *row = (struct bench_row){.what = works[i].view ? "view" : "stage",
-                                  .backend = "CPU",
                                   .memory = "host",
                                   .bytes = works[i].bytes,
                                   .time = samples_summarize(&timed[2 * i].samples),
                                   .copy = samples_summarize(&timed[2 * i + 1].samples)};
         snprintf(row->name, sizeof row->name, "%s", name);
+        snprintf(row->backend, sizeof row->backend, threads > 1 ? "CPU x%u" : "CPU", threads);
         rows->count++;
     }
 }

@@ -6,12 +6,12 @@
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/samples.h"
 
-#define BENCH_ROWS_MAX 8 // of one view on one backend
+#define BENCH_ROWS_MAX 24 // of one view: its stages and, on either backend, the whole
 
 struct bench_row {
     const char *what;    // "stage", "kernel" or "view"
     char name[64];       // of the stage, the kernels in the configuration, the view
-    char backend[16];    // "CPU", "CUDA sm_87"
+    char backend[16];    // "CPU", "CPU x4" with so many threads, "CUDA sm_87"
     const char *memory;  // "host", "device", "registered", …; static
     size_t bytes;        // read and written for a picture
     struct summary time; // microseconds
@@ -27,6 +27,7 @@ struct bench_request {
     const struct config_view *view;
     const struct frame_layout *input;
     const struct config_block *blocks; // CONFIG_KERNEL_COUNT
+    struct pool *pool;                 // of what the CPU computes; NULL: one thread
     unsigned runs;                     // 1..SAMPLES_MAX
 };
 

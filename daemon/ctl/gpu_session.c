@@ -1,5 +1,7 @@
 #include "daemon/ctl/gpu_session.h"
 
+#include "kernels/gpu_selftest.h"
+
 #include <errno.h>
 
 static bool was_lost;
@@ -9,6 +11,10 @@ static int open_gpu(struct gpu_session *session, enum config_memory memory, stru
     struct error passed_over = {0};
     int r = gpu_new(why, &session->gpu);
 
+    if (r == 0) {
+        r = gpu_selftest_start(session->gpu, why);
+        was_lost |= gpu_is_lost(session->gpu);
+    }
     if (r == 0) {
         r = gpu_memory_new(session->gpu, memory, &passed_over, &session->memory);
     }
@@ -31,6 +37,7 @@ int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
             return 0;
         }
         gpu_session_close(session);
+        session->refused = r;
         if (wanted == CONFIG_BACKEND_CUDA) {
             return r;
         }
@@ -57,6 +64,7 @@ int gpu_session_view_new(struct gpu_session *session, const struct view_setup *s
     int r;
 
     mine.gpu = session->gpu;
+    mine.pool = session->pool;
     mine.allocator = gpu_session_allocator(session);
     r = view_new(&mine, error, ret_view);
     session->failed |= r < 0 && session->gpu;

@@ -8,19 +8,23 @@
 struct gpu_session {
     struct gpu *gpu;           // owned; NULL: the CPU computes
     struct gpu_memory *memory; // owned; of frames, "host" without a GPU
+    struct pool *pool;         // not owned; of views that the CPU computes; NULL: one thread
     bool failed;               // the GPU did not do what it was asked to
+    int refused;               // the errno why a GPU that was looked for is not used, or 0
 };
 
-// Opens what `wanted` asks for. cpu: no GPU. auto: the GPU and the first kind from `memory` on that
-// passes its test, or no GPU with the reason in `why`. cuda: the same, but no GPU is an error.
-// -ENODEV, -ENOSYS, -ENOTSUP (no kernels, or memory that no GPU uses), -ENOMEM, -EIO.
+// Opens what `wanted` asks for. cpu: no GPU. auto: the GPU, if it passes its self-tests, and the
+// first kind from `memory` on that passes its test, or no GPU with the reason in `why`. cuda: the
+// same, but no GPU is an error. -ENODEV, -ENOSYS, -ENOTSUP (no kernels, or memory that no GPU
+// uses), -EBADMSG (it computes wrongly), -ENOMEM, -ETIMEDOUT, -EIO.
 int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
                      enum config_memory memory, struct error *why);
 // Takes zeroed ones. All frames and views made with it are gone.
 void gpu_session_close(struct gpu_session *session);
 
 const struct frame_allocator *gpu_session_allocator(const struct gpu_session *session);
-// view_new() with the session's GPU and memory for those of `setup`; an error marks the session.
+// view_new() with the session's GPU, memory and pool for those of `setup`; an error marks the
+// session.
 int gpu_session_view_new(struct gpu_session *session, const struct view_setup *setup,
                          struct error *error, struct view **ret_view);
 // view_run() of such a view; an error of the GPU marks the session, whose GPU is then lost.

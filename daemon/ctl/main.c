@@ -3,6 +3,8 @@
 #include "config/base.h"
 #include "config/suggest.h"
 #include "daemon/ctl/bench.h"
+#include "daemon/ctl/doctor.h"
+#include "daemon/ctl/events.h"
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/process.h"
 #include "daemon/ctl/status.h"
@@ -19,7 +21,9 @@ static const struct command {
     {"status", "what the running edged does", ctl_status},
     {"watch", "motion in regions, as it begins and ends", ctl_watch},
     {"process", "a view of a picture or a clip", ctl_process},
+    {"events", "the motion events that a recording gives", ctl_events},
     {"bench", "how fast the views are, on the CPU and the GPU", ctl_bench},
+    {"doctor", "whether this machine has what edged needs", ctl_doctor},
     {"tune", "the fastest block sizes for this GPU", ctl_tune},
 };
 

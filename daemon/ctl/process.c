@@ -3,6 +3,7 @@
 #include "config/config.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/process_files.h"
+#include "kernels/pool.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -20,6 +21,7 @@ static const char usage[] =
     "                     erode; overlay: those of edges, threshold, colour;\n"
     "                     split: left, right (kinds of views), and theirs\n"
     "  --backend BACKEND  auto (the default: the GPU where CUDA works), cpu or cuda\n"
+    "  --threads N        threads that the CPU computes with, 1 (the default) to 16\n"
     "  --previous FILE    the picture before INPUT, for the motion view\n"
     "\n"
     "Pictures: .pgm .ppm (exact), .png .jpg .jpeg. Clips: .mp4 .mkv, and to read also .avi .mov\n"
@@ -30,6 +32,7 @@ struct options {
     const char *view, *backend, *previous;
     const char *settings[32];
     size_t setting_count;
+    int threads;
 };
 
 // 0, or the exit status to leave with; `option` as getopt_long() gave it.
@@ -44,6 +47,12 @@ static int take_option(struct options *options, int option)
         return 0;
     case 'p':
         options->previous = optarg;
+        return 0;
+    case 't':
+        if (number_parse(optarg, 1, POOL_THREADS_MAX, &options->threads) < 0) {
+            fprintf(stderr, "edgectl: --threads %s: allowed are 1 to 16\n", optarg);
+            return 2;
+        }
         return 0;
     case 's':
         if (options->setting_count == ARRAY_LENGTH(options->settings)) {
@@ -105,6 +114,7 @@ static int make_request(const struct options *options, struct process_request *r
     }
     request->settings = *ret_settings;
     request->previous = options->previous;
+    request->threads = (unsigned)options->threads;
     return 0;
 }
 
@@ -133,11 +143,15 @@ static int run(const struct options *options, const char *input, const char *out
 int ctl_process(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"view", required_argument, NULL, 'v'}, {"backend", required_argument, NULL, 'b'},
-        {"set", required_argument, NULL, 's'},  {"previous", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+        {"view", required_argument, NULL, 'v'},
+        {"backend", required_argument, NULL, 'b'},
+        {"set", required_argument, NULL, 's'},
+        {"previous", required_argument, NULL, 'p'},
+        {"threads", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
-    struct options options = {.view = "edges", .backend = "auto"};
+    struct options options = {.view = "edges", .backend = "auto", .threads = 1};
     int option;
 
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {

@@ -5,6 +5,7 @@
 #include "daemon/ctl/media.h"
 #include "daemon/ctl/output_file.h"
 #include "daemon/ctl/pnm.h"
+#include "daemon/ctl/threads.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct job {
     const struct process_request *request;
     const struct file_kind *input_kind, *output_kind;
     struct gpu_session session;
+    struct pool *pool; // owned
 };
 
 static const struct file_kind *kind_of(const char *path)
@@ -188,6 +190,12 @@ static int process_picture(struct job *job, const char *path, struct error *erro
     return output ? write_picture(job, output, path, error) : r;
 }
 
+// Whether a GPU that should work does not: more than that there is none, or none for edged.
+static bool is_surprise(int refused)
+{
+    return refused != 0 && refused != -ENODEV && refused != -ENOSYS && refused != -ENOTSUP;
+}
+
 // Into the file `path`, by the GPU or the CPU.
 static int process_with(struct job *job, enum config_backend backend, const char *path,
                         struct error *error)
@@ -198,6 +206,10 @@ static int process_with(struct job *job, enum config_backend backend, const char
     if (r < 0) {
         return error_prefix(error, r, "--backend %s", config_backend_name(backend));
     }
+    if (is_surprise(job->session.refused)) {
+        fprintf(stderr, "edgectl: %s, using the CPU\n", error->text);
+    }
+    job->session.pool = job->pool;
     r = job->input_kind->medium == MEDIUM_CLIP
             ? media_process_clip(&job->session, request->settings, request->input,
                                  job->output_kind->element, path, error)
@@ -239,7 +251,11 @@ int process_files(const struct process_request *request, struct error *error)
     if (r < 0) {
         return r;
     }
-    r = process(&job, temporary, error);
+    r = threads_start(request->threads, error, &job.pool);
+    if (r == 0) {
+        r = process(&job, temporary, error);
+    }
+    pool_free(job.pool);
     if (r == 0) {
         r = output_file_publish(temporary, request->output, error);
     }

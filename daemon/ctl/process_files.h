@@ -6,6 +6,7 @@
 struct process_request {
     const struct config_view *settings;
     enum config_backend backend; // auto: the GPU where CUDA works, else the CPU
+    unsigned threads;            // that the CPU computes with, 1..POOL_THREADS_MAX
     const char *input, *output;  // paths; the extension tells the kind of file
     const char *previous;        // the picture before `input`, for the motion view; else NULL
 };

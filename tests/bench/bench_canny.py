@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCH = Path(os.environ.get("EDGED_BUILD", ROOT / "build")) / "tests/bench/bench_canny"
+BENCH = Path(os.environ.get("EDGED_BUILD", ROOT / "build")) / "tests/bench/bench_view"
 ROUNDS, RUNS = 5, 9
 THRESHOLDS = [(50, 150), (20, 60)]
 SIZES = {"1080p": (1920, 1080), "4K": (3840, 2160)}
@@ -45,9 +45,10 @@ def opencv_us(picture, low, high):
 
 
 def edged_us(path, low, high):
-    command = [BENCH, "--runs", str(3 * RUNS), "--set", f"low={low}", "--set", f"high={high}", path]
+    command = [BENCH, "--runs", str(3 * RUNS), "--view", "canny"]
+    command += ["--set", f"low={low}", "--set", f"high={high}", path]
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    return float(words[1]), float(words[2]), int(words[3])
+    return float(words[1]), float(words[2]), int(words[4])
 
 
 def main():

@@ -33,7 +33,7 @@ def libconfig(value):
     if isinstance(value, dict):
         return "{ " + " ".join(f"{key} = {libconfig(v)};" for key, v in value.items()) + " }"
     if isinstance(value, (list, tuple)):
-        opening, closing = "()" if any(isinstance(v, dict) for v in value) else "[]"
+        opening, closing = "()" if any(isinstance(v, (dict, list)) for v in value) else "[]"
         return opening + ", ".join(libconfig(v) for v in value) + closing
     return json.dumps(str(value))
 

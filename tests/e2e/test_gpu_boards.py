@@ -105,6 +105,21 @@ def test_two_cameras_with_two_views_stream_from_other_kinds_of_memory(board, wat
 
 
 @pytest.mark.parametrize("memory", ["registered", "managed"])
+def test_regions_are_watched_by_the_cpu_between_the_gpus_kernels(board, watch, memory):
+    regions = [{"name": "all", "erode": 0, "start": 0.1, "duration_s": 0.2}]
+    server = board("orin-nano", [daemon.camera(regions=regions, **SMALL)],
+                   settings={"memory": memory})
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    wait_on_gpu(server)
+    viewer.wait_numbers(2 * pattern.FPS)
+    region, = server.wait_camera("front", lambda c: c["regions"][0]["moving"])["regions"]
+    assert region["share"] > 0.001
+    assert viewer.stop()
+    assert_pictures_match(viewer, "edges", SIZE, least=10)
+    assert server.camera()["process"]["restarts"] == 0
+
+
+@pytest.mark.parametrize("memory", ["registered", "managed"])
 def test_a_view_without_a_kernel_is_the_cpus_beside_one_of_the_gpu(board, watch, memory):
     views = ["edges", {"name": "thin", "view": "canny", **pattern.CANNY}]
     server = board("orin-nano", [daemon.camera(views=views, **SMALL)], settings={"memory": memory})
@@ -253,6 +268,22 @@ def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
     viewer.wait_numbers(pattern.FPS)
     assert server.camera()["backend"] == "CPU"
     assert viewer.watching
+
+
+@pytest.mark.parametrize("fault, reason", [
+    ("wrong=selftest_matrix", 'the GPU computes wrongly: self-test "matrix" gave .*, expected .*'),
+    ("hang=selftest_gray", 'self-test "gray": the GPU is not done in time'),
+])
+def test_gpu_that_computes_wrongly_or_without_end_is_refused(board, watch, fault, reason):
+    server = board("orin-nano", [daemon.camera(**SMALL)], fault)
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    server.wait_stderr(f"front: {reason}, using the CPU")
+    viewer.wait_numbers(pattern.FPS)
+    camera = server.camera()
+    assert camera["backend"] == "CPU" and "self-test" in camera["gpu"]
+    assert camera["process"]["restarts"] == 0
+    assert viewer.stop()
+    assert_pictures_match(viewer, "edges", SIZE, least=3)
 
 
 @pytest.mark.parametrize("memory", ["registered", "pinned", "managed"])

@@ -229,7 +229,8 @@ def test_a_view_that_passes_pictures_on_has_nothing_to_tune(config):
     assert "view camera passes the camera's NV12 on" in result.stderr
 
 
-FAULTS = ["illegal=gradient:5", "hang=gradient:5", "fail=cuLaunchKernel:7:719",
+# The first 6 launches are the GPU's self-tests.
+FAULTS = ["illegal=gradient:5", "hang=gradient:5", "fail=cuLaunchKernel:13:719",
           "fail=cuEventRecord:9:999", "fail=cuMemcpyDtoDAsync_v2:1:700"]
 
 
@@ -284,10 +285,10 @@ def test_bench_measures_stages_kernels_and_views(config, board):
     assert all(r["us"] > 0 and r["memcpy_us"] > 0 and r["bytes"] > 0 for r in rows)
 
 
-def test_bench_measures_views_without_a_kernel_on_the_cpu_alone(config):
+def test_bench_measures_on_the_cpu_alone_where_told_to(config):
     views = [{"view": "canny"}, {"view": "motion"}]
     result = edgectl("bench", "--config", config(views=views), "--runs", "3", "--json",
-                     "--size", "64x48", fake="board=orin-nano")
+                     "--size", "64x48", "--backend", "cpu")
     assert result.returncode == 0, result.stderr
     found = [(r["what"], r["name"], r["backend"], r["bytes"]) for r in json.loads(result.stdout)]
     yuyv, gray = 64 * 48 * 2, 64 * 48
@@ -323,7 +324,7 @@ def test_process_computes_on_the_gpu_when_it_can(tmp_path):
         assert ("cuLaunchKernel" in (report.read_text() if report.exists() else "")) == launches
 
 
-PROCESS_FAULTS = ["illegal=gradient:1", "hang=gradient:1", "fail=cuLaunchKernel:3:719",
+PROCESS_FAULTS = ["illegal=gradient:1", "hang=gradient:1", "fail=cuLaunchKernel:9:719",
                   "fail=cuMemHostGetDevicePointer_v2:3:999", "fail=cuMemHostRegister_v2:2:2"]
 
 
@@ -340,6 +341,31 @@ def test_a_gpu_that_fails_is_replaced_by_the_cpu_unless_it_was_asked_for(tmp_pat
                    fake=fault)
     assert cuda.returncode == 1 and "edgectl: " in cuda.stderr
     assert not (tmp_path / "cuda.pgm").exists()
+
+
+REFUSED = {
+    "wrong=selftest_lucas": 'the GPU computes wrongly: self-test "lucas" gave L(40) = 228826126, '
+                            'expected 228826127',
+    "hang=selftest_pi": 'self-test "pi": the GPU is not done in time',
+    "fail=cuInit:1:999": "starting CUDA: unknown error (CUDA_ERROR_UNKNOWN, 999)",
+}
+
+
+@pytest.mark.parametrize("fault, reason", REFUSED.items())
+def test_a_gpu_that_is_refused_is_named_and_replaced_by_the_cpu(config, tmp_path, fault, reason):
+    picture = numpy.random.default_rng(2).integers(0, 256, (50, 60), dtype=numpy.uint8)
+    assert cv2.imwrite(str(tmp_path / "in.pgm"), picture)
+    edgectl("process", "--backend", "cpu", tmp_path / "in.pgm", tmp_path / "cpu.pgm")
+    auto = edgectl("process", tmp_path / "in.pgm", tmp_path / "auto.pgm", fake=fault)
+    assert auto.returncode == 0 and f"edgectl: {reason}, using the CPU\n" in auto.stderr
+    assert (tmp_path / "auto.pgm").read_bytes() == (tmp_path / "cpu.pgm").read_bytes()
+    cuda = edgectl("process", "--backend", "cuda", tmp_path / "in.pgm", tmp_path / "cuda.pgm",
+                   fake=fault)
+    assert cuda.returncode == 1 and f"edgectl: --backend cuda: {reason}\n" in cuda.stderr
+    tune = edgectl("tune", "--config", config(), fake=fault)
+    assert tune.returncode == 1 and f"edgectl: tune needs a GPU: {reason}\n" in tune.stderr
+    bench = edgectl("bench", "--config", config(), "--runs", "1", fake=fault)
+    assert bench.returncode == 0 and f"edgectl: the CPU alone: {reason}\n" in bench.stderr
 
 
 def test_a_clip_is_computed_on_the_gpu_too(tmp_path):

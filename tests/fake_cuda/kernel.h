@@ -15,6 +15,7 @@ struct launch {
     bool illegal;                  // to use an address that no device has
     unsigned slow_ms;              // to take so long before
     bool hang;                     // to take for ever
+    bool wrong;                    // to get a bit of the result wrong
     uint8_t parameters[KERNEL_PARAMETER_BYTES] __attribute__((aligned(16)));
 };
 
@@ -25,9 +26,26 @@ struct kernel_kind {
     int (*run)(const struct launch *launch);
 };
 
-extern const struct kernel_kind kernel_gradient, kernel_gray, kernel_convert, kernel_difference,
-    kernel_mark, kernel_motion, kernel_canny, kernel_hysteresis, kernel_blur, kernel_threshold,
-    kernel_histogram, kernel_morphology, kernel_overlay, kernel_direction;
+// The kinds in files of their own, in the order of the alphabet.
+#define KERNEL_KINDS(X)                                                                            \
+    X(blur)                                                                                        \
+    X(canny)                                                                                       \
+    X(convert)                                                                                     \
+    X(difference)                                                                                  \
+    X(direction)                                                                                   \
+    X(gradient)                                                                                    \
+    X(gray)                                                                                        \
+    X(histogram)                                                                                   \
+    X(hysteresis)                                                                                  \
+    X(mark)                                                                                        \
+    X(morphology)                                                                                  \
+    X(motion)                                                                                      \
+    X(overlay)                                                                                     \
+    X(selftest)                                                                                    \
+    X(threshold)
+
+#define KERNEL_KIND_DECLARE(kind) extern const struct kernel_kind kernel_##kind;
+KERNEL_KINDS(KERNEL_KIND_DECLARE)
 
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);

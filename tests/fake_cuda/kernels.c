@@ -74,13 +74,11 @@ static int run_probe(const struct launch *launch)
 static const char *const probe_names[] = {"gpu_probe", NULL};
 static const struct kernel_kind kernel_probe = {probe_names, {8, 8, 4}, run_probe};
 
+#define ADDRESS(kind) &kernel_##kind,
+
 const struct kernel_kind *kernel_find(const char *name)
 {
-    static const struct kernel_kind *const kinds[] = {
-        &kernel_probe,      &kernel_gradient, &kernel_gray,      &kernel_convert,
-        &kernel_difference, &kernel_mark,     &kernel_motion,    &kernel_canny,
-        &kernel_hysteresis, &kernel_blur,     &kernel_threshold, &kernel_histogram,
-        &kernel_morphology, &kernel_overlay,  &kernel_direction};
+    static const struct kernel_kind *const kinds[] = {&kernel_probe, KERNEL_KINDS(ADDRESS)};
 
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         for (const char *const *known = kinds[i]->names; *known; known++) {

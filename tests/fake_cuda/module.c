@@ -201,6 +201,9 @@ static int act(const struct options_kernel *kernel, struct launch *launch)
         break;
     case ACT_REFUSE:
         return RESULT_OUT_OF_RESOURCES;
+    case ACT_WRONG:
+        launch->wrong = true;
+        break;
     case ACT_REGISTERS:
         break;
     }
@@ -213,7 +216,8 @@ static int act_on(const struct CUfunc_st *function, struct launch *launch)
 
     for (unsigned i = 0; i < device.options.kernel_count; i++) {
         struct options_kernel *kernel = &device.options.kernels[i];
-        bool every = kernel->act == ACT_SLOW || kernel->act == ACT_REGISTERS;
+        bool every =
+            kernel->act == ACT_SLOW || kernel->act == ACT_REGISTERS || kernel->act == ACT_WRONG;
 
         if (fits(kernel, function) && (++kernel->seen == kernel->value || every)) {
             r = r == 0 ? act(kernel, launch) : r;

@@ -59,7 +59,7 @@ bool options_read_kernel(const char *key, const char *value, struct options_kern
         enum options_act act;
     } acts[] = {
         {"hang", ACT_HANG},     {"illegal", ACT_ILLEGAL},     {"slow", ACT_SLOW},
-        {"refuse", ACT_REFUSE}, {"registers", ACT_REGISTERS},
+        {"refuse", ACT_REFUSE}, {"registers", ACT_REGISTERS}, {"wrong", ACT_WRONG},
     };
 
     for (size_t i = 0; i < ARRAY_LENGTH(acts); i++) {

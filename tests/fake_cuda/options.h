@@ -17,7 +17,7 @@ struct options_fail {
     int result;
 };
 
-enum options_act { ACT_HANG, ACT_ILLEGAL, ACT_SLOW, ACT_REFUSE, ACT_REGISTERS };
+enum options_act { ACT_HANG, ACT_ILLEGAL, ACT_SLOW, ACT_REFUSE, ACT_REGISTERS, ACT_WRONG };
 
 // Something about the kernels whose name begins with `prefix`.
 struct options_kernel {

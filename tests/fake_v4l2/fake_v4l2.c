@@ -64,8 +64,12 @@ static void forget_camera(int fd)
 static int open_camera(const char *spec)
 {
     struct fake_camera *camera = cameras;
-    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    int fd;
 
+    if (strstr(spec, "kind=denied")) {
+        return fake_refuse(EACCES);
+    }
+    fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     forget_camera(fd);
     while (camera < cameras + CAMERAS && camera->in_use) {
         camera++;

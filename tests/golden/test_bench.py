@@ -74,6 +74,17 @@ def test_the_table_has_a_row_a_stage(tmp_path):
         ["stage", "gradient", "CPU"], ["stage", "compose", "CPU"], ["view", "mine", "CPU"]]
 
 
+def test_threads_are_those_asked_for_or_the_configurations(tmp_path):
+    config = tmp_path / "edged.conf"
+    config.write_text('cpu_threads = 3; cameras = ( { source = "pattern"; format = "GREY"; '
+                      'width = 64; height = 480; views = ( { view = "canny"; } ); } );')
+    words = ["bench", "--config", config, "--runs", "3", "--backend", "cpu", "--json"]
+    for more, backend in (([], "CPU x3"), (["--threads", "2"], "CPU x2"), (["--threads", 1], "CPU")):
+        result = edgectl(*words, *more)
+        assert result.returncode == 0 and result.stderr == ""
+        assert {row["backend"] for row in json.loads(result.stdout)} == {backend}
+
+
 USAGE = [
     (["bench", "x"], 2, 'bench takes no argument "x"'),
     (["bench", "--bad"], 2, "Usage: edgectl bench"),
@@ -82,6 +93,8 @@ USAGE = [
     (["bench", "--size", "-1x9"], 2, "--size -1x9: allowed are"),
     (["bench", "--size", "64x48x2"], 2, "--size 64x48x2: allowed are"),
     (["bench", "--size", "16385x1"], 2, "--size 16385x1: allowed are"),
+    (["bench", "--threads", "0"], 2, "--threads 0: allowed are 1 to 16"),
+    (["bench", "--threads", "x"], 2, "--threads x: allowed are 1 to 16"),
     (["bench", "--runs", "0"], 2, "--runs 0: allowed are 1 to 1000"),
     (["bench", "--runs", "1001"], 2, "--runs 1001: allowed are 1 to 1000"),
     (["bench", "--runs", "9999999999999"], 2, "allowed are 1 to 1000"),

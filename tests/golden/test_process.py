@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 import cv2
+import numpy as np
 import pytest
 
 import oracle
@@ -90,6 +91,8 @@ USAGE = [
     (["--set", "gain", "good.pgm", "out.pgm"], 2, "expected KEY=VALUE"),
     (["--backend", "gpu", "good.pgm", "out.pgm"], 2, "allowed are auto, cpu, cuda"),
     (["--backend", "cuda", "good.pgm", "out.pgm"], 1, "--backend cuda: "),
+    (["--threads", "0", "good.pgm", "out.pgm"], 2, "--threads 0: allowed are 1 to 16"),
+    (["--threads", "17", "good.pgm", "out.pgm"], 2, "--threads 17: allowed are 1 to 16"),
     (["--previous", "good.ppm", "good.pgm", "out.pgm"], 2, "looks at one picture only"),
     (["--view", "camera", "good.ppm", "out.pgm"], 1, "does not fit a .pgm"),
 ]
@@ -114,6 +117,19 @@ def test_comments_in_a_header_are_skipped(process, tmp_path):
     (tmp_path / "in.pgm").write_bytes(b"P5 # one\n# two\n2 #three\n 1\n255\n\x10\x20")
     assert process("--view", "gray", tmp_path / "in.pgm", tmp_path / "out.pgm").returncode == 0
     assert (tmp_path / "out.pgm").read_bytes() == b"P5\n2 1\n255\n\x10\x20"
+
+
+@pytest.mark.parametrize("view", ["edges", "binary", "canny"])
+def test_threads_make_the_same_picture(process, tmp_path, view):
+    picture = np.random.default_rng(7).integers(0, 256, (333, 257), dtype=np.uint8)
+    cv2.imwrite(str(tmp_path / "in.pgm"), cv2.GaussianBlur(picture, (9, 9), 0))
+    for threads in (1, 2, 5):
+        made = process("--view", view, "--threads", threads, tmp_path / "in.pgm",
+                       tmp_path / f"{threads}.pgm")
+        assert made.returncode == 0, made.stderr
+    one = (tmp_path / "1.pgm").read_bytes()
+    assert (tmp_path / "2.pgm").read_bytes() == one
+    assert (tmp_path / "5.pgm").read_bytes() == one
 
 
 def test_a_picture_is_known_by_its_content(process, tmp_path):

@@ -56,12 +56,13 @@ void check_frames(struct check *check, const struct frame *output, const struct 
 void check_failed(struct check *check, const char *doing, const struct error *error);
 
 // The groups. Each prints its line.
-void check_views(struct check *check);   // formats, sizes, placements, cases, kinds of memory
-void check_shapes(struct check *check);  // every format and kernel in every block
-void check_large(struct check *check);   // 720p to 8K, and rows past the grid's limit
-void check_places(struct check *check);  // input and output at awkward device addresses
-void check_rows(struct check *check);    // rows a thread
-void check_random(struct check *check);  // everything drawn at random
-void check_motion(struct check *check);  // motion, frame after frame
-void check_canny(struct check *check);   // edges that hang together far, every threshold
-void check_refused(struct check *check); // blocks, memory and conversions that cannot be
+void check_selftests(struct check *check); // the GPU's own, small and in full
+void check_views(struct check *check);     // formats, sizes, placements, cases, kinds of memory
+void check_shapes(struct check *check);    // every format and kernel in every block
+void check_large(struct check *check);     // 720p to 8K, and rows past the grid's limit
+void check_places(struct check *check);    // input and output at awkward device addresses
+void check_rows(struct check *check);      // rows a thread
+void check_random(struct check *check);    // everything drawn at random
+void check_motion(struct check *check);    // motion, frame after frame
+void check_canny(struct check *check);     // edges that hang together far, every threshold
+void check_refused(struct check *check);   // blocks, memory and conversions that cannot be

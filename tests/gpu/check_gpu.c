@@ -57,6 +57,7 @@ int main(int argc, char **argv)
     printf("%s, sm_%d\n", gpu_info(check.gpu)->name, gpu_info(check.gpu)->sm);
     ok = open_memories(&check) == 0;
     if (ok) {
+        run_group(&check, "self-tests of the GPU", check_selftests);
         run_group(&check, "views: formats, sizes, placements, memory kinds", check_views);
         run_group(&check, "every format and kernel in every block", check_shapes);
         run_group(&check, "device addresses and strides, nothing else written", check_places);

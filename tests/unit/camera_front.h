@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #define UNITS_MAX 400
+#define EVENTS_MAX 16
 
 struct process {
     int fd; // the camera's end
@@ -32,6 +33,8 @@ struct front {
     unsigned slates, telemetries, units;
     struct link_access_unit lives[UNITS_MAX];
     uint32_t views[UNITS_MAX]; // which view a unit is of
+    struct link_event events[EVENTS_MAX];
+    unsigned event_count;
 };
 
 // Called between camera_run() and camera_free(), in the process's thread. May be NULL.
@@ -99,6 +102,11 @@ static int handle(void *context, struct link_message *message)
         assert_true(front->units < UNITS_MAX);
         front->views[front->units] = message->header.view;
         memcpy(&front->lives[front->units++], message->payload, sizeof front->lives[0]);
+        break;
+    case LINK_EVENT:
+        assert_int_equal(message->header.size, sizeof front->events[0]);
+        assert_true(front->event_count < EVENTS_MAX);
+        memcpy(&front->events[front->event_count++], message->payload, sizeof front->events[0]);
         break;
     default:
         fail_msg("message of type %u", message->header.type);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/gpu_memory.h"
+#include "kernels/gpu_selftest.h"
 #include "kernels/view.h"
 #include "tests/unit/fake_gpu.h"
 
@@ -93,6 +94,7 @@ static inline int gpu_view_bed_init(struct gpu_view_bed *bed, const struct gpu_v
     *bed = (struct gpu_view_bed){.draw = c->draw ? c->draw : gpu_view_draw};
     fake_gpu_play(c->options);
     r = gpu_new(error, &bed->gpu);
+    r = r < 0 ? r : gpu_selftest_start(bed->gpu, error);
     r = r < 0 ? r : gpu_memory_new(bed->gpu, c->memory, error, &bed->memory);
     return r < 0 ? r : gpu_view_bed_views(bed, c, error);
 }

@@ -6,6 +6,7 @@
 
 #include "daemon/camera/compute.h"
 #include "kernels/gpu_memory.h"
+#include "kernels/gpu_selftest.h"
 #include "tests/unit/caught_stderr.h"
 
 #include <errno.h>
@@ -26,9 +27,9 @@ struct gpu_memory {
 
 // How the driver behaves, and what became of what it gave.
 static struct {
-    int open_result;
-    const char *open_error;
-    bool hangs; // until `answer` is posted
+    int open_result, selftest_result;
+    const char *open_error; // of either
+    bool hangs;             // until `answer` is posted
     sem_t entered, answer;
     enum config_memory kind; // the one that passes its test
     const char *passed_over;
@@ -72,6 +73,14 @@ void gpu_lose(struct gpu *gpu)
 bool gpu_is_lost(const struct gpu *gpu)
 {
     return gpu->lost;
+}
+
+int gpu_selftest_start(struct gpu *gpu, struct error *error)
+{
+    gpu->lost = driver.selftest_result == -ETIMEDOUT;
+    return driver.selftest_result
+               ? error_set(error, driver.selftest_result, "%s", driver.open_error)
+               : 0;
 }
 
 const struct gpu_info *gpu_info(const struct gpu *gpu)

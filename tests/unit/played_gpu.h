@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/gpu_memory.h"
+#include "kernels/gpu_selftest.h"
 #include "kernels/view.h"
 
 #include <errno.h>
@@ -61,6 +62,13 @@ int gpu_new(struct error *error, struct gpu **ret_gpu)
     }
     *ret_gpu = calloc(1, sizeof **ret_gpu);
     (*ret_gpu)->info = (struct gpu_info){.name = "Board", .sm = 87};
+    return 0;
+}
+
+int gpu_selftest_start(struct gpu *gpu, struct error *error)
+{
+    (void)gpu;
+    (void)error;
     return 0;
 }
 

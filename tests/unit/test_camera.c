@@ -3,6 +3,7 @@
 #include "config/config.h"
 #include "tests/unit/camera_front.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <gst/gst.h>
 
@@ -62,6 +63,47 @@ static void test_a_view_is_encoded_only_while_it_is_watched(void **state)
     assert_int_equal(front.telemetry.views[0].encoded, encoded);
     end(&front, 0);
     (void)state;
+}
+
+// Threads of this process with such a name.
+static unsigned count_threads(const char *name)
+{
+    char path[300], line[32] = "";
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *task;
+    unsigned count = 0;
+
+    while ((task = readdir(tasks))) {
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *file = fopen(path, "r");
+
+        if (file && fgets(line, sizeof line, file)) {
+            line[strcspn(line, "\n")] = 0;
+            count += strcmp(line, name) == 0;
+        }
+        if (file) {
+            fclose(file);
+        }
+    }
+    closedir(tasks);
+    return count;
+}
+
+static void test_a_camera_has_the_threads_it_is_configured_to_have(void **state)
+{
+    struct front front;
+    char settings[512];
+
+    (void)state;
+    snprintf(settings, sizeof settings, "backend = \"cpu\"; cpu_threads = 3; %s", pattern);
+    begin(&front, settings);
+    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
+    until(&front, has_20_units);
+    assert_int_equal(count_threads("rows 1"), 1);
+    assert_int_equal(count_threads("rows 2"), 1);
+    assert_int_equal(count_threads("rows 3"), 0);
+    end(&front, 0);
+    assert_int_equal(count_threads("rows 1"), 0);
 }
 
 static void test_telemetry_tells_the_memory_path(void **state)
@@ -249,6 +291,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_view_is_encoded_only_while_it_is_watched),
+        cmocka_unit_test(test_a_camera_has_the_threads_it_is_configured_to_have),
         cmocka_unit_test(test_telemetry_tells_the_memory_path),
         cmocka_unit_test(test_a_key_frame_comes_when_it_is_wanted),
         cmocka_unit_test(test_other_blocks_cost_no_frame),

@@ -88,6 +88,24 @@ static void test_a_gpu_without_memory_to_share_is_no_use(void **state)
     (void)state;
 }
 
+static void test_a_gpu_that_computes_wrongly_is_refused_for_good(void **state)
+{
+    driver.selftest_result = -EBADMSG;
+    driver.open_error = "the GPU computes wrongly: self-test \"lucas\" gave L(40) = 1";
+    struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    struct link_telemetry telemetry;
+
+    assert_computes_on_cpu(compute, "the GPU computes wrongly: self-test \"lucas\" gave L(40) = 1");
+    assert_log(
+        "edged: warning: front: the GPU computes wrongly: self-test \"lucas\" gave L(40) = 1, "
+        "using the CPU\n");
+    assert_false(compute_has_lost(compute));
+    compute_describe(compute, &telemetry);
+    assert_false(telemetry.gpu_may_return);
+    compute_free(compute);
+    (void)state;
+}
+
 static void test_blocks_are_taken_once_the_newest_first_of_all(void **state)
 {
     static const struct config_block other[CONFIG_KERNEL_COUNT] = {{64, 4, 0}},
@@ -153,6 +171,7 @@ int main(void)
         TEST(test_host_memory_means_the_cpu),
         TEST(test_a_kind_of_memory_passed_over_is_told_with_the_one_used),
         TEST(test_a_gpu_without_memory_to_share_is_no_use),
+        TEST(test_a_gpu_that_computes_wrongly_is_refused_for_good),
         TEST(test_blocks_are_taken_once_the_newest_first_of_all),
         TEST(test_blocks_set_in_another_thread_are_never_torn),
     };

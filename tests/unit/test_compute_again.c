@@ -123,6 +123,24 @@ static void test_a_lost_gpu_is_named_and_not_tried_again(void **state)
     (void)state;
 }
 
+static void test_a_gpu_that_ends_no_self_test_is_left_alone(void **state)
+{
+    struct link_telemetry telemetry;
+
+    driver.selftest_result = -ETIMEDOUT;
+    driver.open_error = "self-test \"pi\": the GPU is not done in time";
+    struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
+    assert_computes_on_cpu(compute, "self-test \"pi\": the GPU is not done in time");
+    assert_true(compute_has_lost(compute));
+    compute_describe(compute, &telemetry);
+    assert_false(telemetry.gpu_may_return);
+    compute_try(compute, CONFIG_BACKEND_AUTO);
+    settle(compute);
+    assert_int_equal(driver.opened, 1);
+    compute_free(compute);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +150,7 @@ int main(void)
         TEST(test_a_try_that_fails_is_told_once_for_each_reason),
         TEST(test_a_gpu_given_up_is_kept_and_can_be_tried_again),
         TEST(test_a_lost_gpu_is_named_and_not_tried_again),
+        TEST(test_a_gpu_that_ends_no_self_test_is_left_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@ static void test_empty_text_is_one_auto_camera_with_edges(void **state)
     (void)state;
     assert_int_equal(config->backend, CONFIG_BACKEND_AUTO);
     assert_int_equal(config->memory, CONFIG_MEMORY_AUTO);
+    assert_int_equal(config->cpu_threads, 1);
     assert_string_equal(config->rtsp.address, "127.0.0.1");
     assert_int_equal(config->rtsp.port, 8554);
     assert_string_equal(config->control.socket, "");
@@ -38,7 +39,7 @@ static void test_empty_text_is_one_auto_camera_with_edges(void **state)
 }
 
 static const char two_cameras[] =
-    "backend = \"cpu\";  memory = \"host\";\n"
+    "backend = \"cpu\";  memory = \"host\";  cpu_threads = 4;\n"
     "rtsp = { address = \"::1\"; port = 0; };\n"
     "control = { socket = \"/run/a \\\"quoted\\\" one\\n.sock\"; };\n"
     "cameras = ( {\n"
@@ -60,6 +61,7 @@ static void test_cameras_and_views_come_as_written(void **state)
     (void)state;
     assert_int_equal(config->backend, CONFIG_BACKEND_CPU);
     assert_int_equal(config->memory, CONFIG_MEMORY_HOST);
+    assert_int_equal(config->cpu_threads, 4);
     assert_int_equal(config->rtsp.port, 0);
     assert_string_equal(config->control.socket, "/run/a \"quoted\" one\n.sock");
     assert_int_equal(config->camera_count, 3);

@@ -79,25 +79,47 @@ static void test_edged_conf_loads_without_problems_as_the_defaults(void **state)
     assert_string_equal(loaded_text, default_text);
 }
 
-// Keys without a value are there as comments; without the marks they are good examples.
-static void test_the_commented_kernels_are_a_good_example(void **state)
+// Keys without a value are there as comments; without the marks they are good examples. The text
+// from `begin` to `end`, both lines at `indent`, uncommented.
+static char *uncomment(const char *begin_line, const char *end_line)
 {
     _cleanup_(cleanup_free) char *document = read_to_text("config/edged.conf");
+    char *begin = strstr(document, begin_line);
+    char *end = begin ? strstr(begin, end_line) : NULL;
+    size_t indent = strspn(begin_line + 1, " ");
+
+    assert_non_null(end);
+    end[strlen(end_line)] = '\0';
+    for (char *mark = begin; mark; mark = strchr(mark + 1, '\n')) {
+        mark[1 + indent] = ' ';
+    }
+    return strdup(begin);
+}
+
+static void test_the_commented_kernels_are_a_good_example(void **state)
+{
+    _cleanup_(cleanup_free) char *text = uncomment("\n# kernels = {", "\n# };");
     _cleanup_(cleanup_config) struct config *config = NULL;
-    char *begin = strstr(document, "\n# kernels = {");
-    char *end = begin ? strstr(begin, "\n# };") : NULL;
 
     (void)state;
-    assert_non_null(end);
-    end[strlen("\n# };")] = '\0';
-    for (char *mark = begin; mark; mark = strstr(mark, "\n#")) {
-        mark[1] = ' ';
-    }
-    assert_int_equal(config_parse(begin, "example", stderr, &config), 0);
+    assert_int_equal(config_parse(text, "example", stderr, &config), 0);
     for (int i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         assert_int_equal(config->blocks[i].x, 32);
         assert_int_equal(config->blocks[i].y, 8);
     }
+}
+
+static void test_the_commented_regions_are_a_good_example(void **state)
+{
+    _cleanup_(cleanup_free) char *regions = uncomment("\n    # regions = (", "\n    # );");
+    _cleanup_(cleanup_free) char *text = NULL;
+    _cleanup_(cleanup_config) struct config *config = NULL;
+
+    (void)state;
+    assert_true(asprintf(&text, "cameras = ( { %s } );", regions) > 0);
+    assert_int_equal(config_parse(text, "example", stderr, &config), 0);
+    assert_int_equal(config->cameras[0].region_count, 1);
+    assert_int_equal(config->cameras[0].regions[0].polygon_count, 4);
 }
 
 int main(void)
@@ -107,6 +129,7 @@ int main(void)
         cmocka_unit_test(test_man_page_is_what_the_schema_says),
         cmocka_unit_test(test_edged_conf_loads_without_problems_as_the_defaults),
         cmocka_unit_test(test_the_commented_kernels_are_a_good_example),
+        cmocka_unit_test(test_the_commented_regions_are_a_good_example),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

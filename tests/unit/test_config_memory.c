@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,10 +97,12 @@ static int fail_asprintf(char **text, const char *format, size_t number)
 #include "config/schema_value.c"
 #include "config/suggest.c"
 #include "config/validate.c"
+#include "config/validate_region.c"
 
 static const char good[] = "control = { socket = \"s\"; };\n"
                            "cameras = ( { controls = { zoom = 1; }; views = ( { }, { name = \"b\"; "
-                           "} ); }, { source = \"file\"; path = \"p\"; } );\n";
+                           "} ); regions = ( { polygon = ( [0, 0], [1, 0], [1, 1] ); }, { mask = "
+                           "\"m\"; } ); }, { source = \"file\"; path = \"p\"; } );\n";
 static const char bad[] =
     "cameras = ( { widht = 1; fps = 0; source = \"fiel\"; name = \"a b\"; } );\n"
     "kernels = { gray = { block = [0, 8]; }; };\n";

@@ -50,6 +50,8 @@ static void check_each(const struct expectation *expectations, size_t count)
 static void test_values_outside_the_borders_are_refused(void **state)
 {
     static const struct expectation outside[] = {
+        {"cpu_threads = 0;", "cpu_threads: got 0, allowed: an integer from 1 to 16 (threads)"},
+        {"cpu_threads = 17;", "cpu_threads: got 17, allowed: an integer from 1 to 16 (threads)"},
         {"rtsp = { port = -1; };",
          "rtsp.port: got -1, allowed: an integer from 0 to 65535 (TCP port)"},
         {"rtsp = { port = 65536; };",
@@ -134,7 +136,7 @@ static void test_unknown_keys_get_the_nearest_or_all(void **state)
          "cameras[0].views[0].palette: unknown key, allowed: " VIEW_KEYS},
         {"an_unknown_key_longer_than_any_word_worth_comparing = 1;",
          "an_unknown_key_longer_than_any_word_worth_comparing: unknown key, allowed: backend, "
-         "memory, rtsp, control, kernels, cameras"},
+         "memory, cpu_threads, rtsp, control, kernels, cameras"},
     };
 
     (void)state;

@@ -113,7 +113,8 @@ static void test_device_with_less_and_less_memory(void **state)
         c.options = options;
         counts[live(&c)]++;
     }
-    // No page for the self-test; for it, but not for thresholds and 4 frames; for all.
+    // No page for the self-tests; for them, but not for that of memory; for that, but not for
+    // thresholds and 4 frames; for all.
     assert_true(counts[OUTCOME_OTHER_MEMORY] > 0 && counts[OUTCOME_REFUSED] > 0);
     assert_true(counts[OUTCOME_LOST] == 0 && counts[OUTCOME_GPU] > 0);
 }

@@ -1,4 +1,5 @@
-// Views where a GPU is: those without a kernel are the CPU's, on the GPU's memory.
+// Views beside a GPU that does not compute them: they are the CPU's, on the GPU's memory. Plans
+// that no kernel begins, goes on with or ends.
 #include "kernels/gpu_memory.h"
 #include "kernels/gpu_pipeline.h"
 #include "kernels/view.h"
@@ -39,12 +40,14 @@ static void bed_finish(struct bed *bed)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_a_view_without_a_kernel_is_computed_by_the_cpu(void **state)
+static void test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given(void **state)
 {
     static const enum config_memory kinds[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
                                                CONFIG_MEMORY_MANAGED};
     const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{7, 5, 0}, {7, 5, 0}, {7, 5, 0}};
-    const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150};
+    // A median of 50: edges over 33 that hang together with one over 66.
+    const struct config_view settings = {.view = CONFIG_VIEW_CANNY,
+                                         .thresholds = CONFIG_THRESHOLDS_MEDIAN};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
@@ -76,15 +79,19 @@ static void test_a_view_without_a_kernel_is_computed_by_the_cpu(void **state)
 
 static void test_a_plan_without_a_kernel_is_refused(void **state)
 {
-    static const struct config_view views[] = {{.view = CONFIG_VIEW_CANNY},
-                                               {.view = CONFIG_VIEW_MOTION},
-                                               {.view = CONFIG_VIEW_MOTION, .threshold = -1}};
+    // Nothing makes limited range of smoothed gray, shapes of a camera's picture, or range alone.
+    static const enum stage_kind kinds[][2] = {
+        {STAGE_BLUR, STAGE_COMPOSE}, {STAGE_ERODE, STAGE_GRADIENT}, {STAGE_COMPOSE, STAGE_BLUR}};
+    const struct config_view settings = {.view = CONFIG_VIEW_BINARY, .blur = 3, .times = 1};
     struct bed bed;
 
     (void)state;
     bed_init(&bed, "board=agx-orin", CONFIG_MEMORY_REGISTERED);
-    for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
-        const struct plan plan = plan_make(&views[i], bed.input->layout.format, VIEW_OUTPUT_STREAM);
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        const struct plan plan = {
+            .format = "NV12",
+            .steps = {plan_step(kinds[i][0], &settings), plan_step(kinds[i][1], &settings)},
+            .count = 2};
         struct error error = {0};
         struct gpu_pipeline pipeline;
 
@@ -101,7 +108,7 @@ static void test_a_plan_without_a_kernel_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_view_without_a_kernel_is_computed_by_the_cpu),
+        cmocka_unit_test(test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given),
         cmocka_unit_test(test_a_plan_without_a_kernel_is_refused),
     };
 

@@ -57,11 +57,13 @@ static void flood(struct picture *picture)
     }
 }
 
-static void add_rows(struct hysteresis *hysteresis, const struct picture *picture)
+// Rows first..end-1, a band.
+static void add_band(struct hysteresis *hysteresis, const struct picture *picture, int first,
+                     int end)
 {
     size_t bytes = hysteresis_words(hysteresis) * sizeof(uint64_t);
 
-    for (int y = 0; y < picture->height; y++) {
+    for (int y = first; y < end; y++) {
         uint64_t *candidates = hysteresis_candidates(hysteresis, (uint32_t)y);
         uint64_t *edges = hysteresis_edges(hysteresis, (uint32_t)y);
 
@@ -71,22 +73,34 @@ static void add_rows(struct hysteresis *hysteresis, const struct picture *pictur
             candidates[x / 64] |= (uint64_t)(picture->pixels[y][x] != NOTHING) << x % 64;
             edges[x / 64] |= (uint64_t)(picture->pixels[y][x] == STRONG) << x % 64;
         }
-        hysteresis_add_row(hysteresis, (uint32_t)y);
+        hysteresis_add_row(hysteresis, (uint32_t)first, (uint32_t)y);
     }
 }
 
-// Twice, so that what one picture leaves behind would show in the next.
+// In bands of `rows` rows, the last ones first.
+static void add_rows(struct hysteresis *hysteresis, const struct picture *picture, int rows)
+{
+    for (int first = (picture->height - 1) / rows * rows; first >= 0; first -= rows) {
+        int end = first + rows;
+
+        add_band(hysteresis, picture, first, end < picture->height ? end : picture->height);
+    }
+}
+
+// Several times, so that what one picture leaves behind would show in the next: in one band, in
+// bands of some rows, of one.
 static void check(const struct picture *picture)
 {
     static struct picture expected;
+    const int bands[] = {picture->height, (picture->height + 2) / 3, 5, 1};
     struct hysteresis *hysteresis;
 
     expected = *picture;
     flood(&expected);
     assert_int_equal(
         hysteresis_new((uint32_t)picture->width, (uint32_t)picture->height, &hysteresis), 0);
-    for (int round = 0; round < 2; round++) {
-        add_rows(hysteresis, picture);
+    for (size_t round = 0; round < ARRAY_LENGTH(bands); round++) {
+        add_rows(hysteresis, picture, bands[round]);
         hysteresis_finish(hysteresis);
         for (int y = 0; y < picture->height; y++) {
             const uint64_t *edges = hysteresis_edges(hysteresis, (uint32_t)y);

@@ -69,6 +69,12 @@ static bool is_rounded_root(int r, int n)
     return r == 255 ? n > 255 * 255 - 255 : r * r - r < n && n <= r * r + r;
 }
 
+// The definition of limited range (compose.h).
+static int luma_of(int magnitude)
+{
+    return 16 + (219 * magnitude + 127) / 255;
+}
+
 // Every gradient whose result is below 255, and a grid of those beyond.
 static int next_gx(int gx)
 {
@@ -79,16 +85,20 @@ static void check_make(const struct magnitude_make *make, enum config_operator o
 {
     int reach = reaches[operator];
     struct row row = {0};
-    uint8_t output[WIDTH];
+    uint8_t output[WIDTH], lumas[WIDTH];
 
     for (int gx = -reach; gx <= reach; gx = next_gx(gx)) {
         int step = abs(gx) <= 260 || operator== CONFIG_OPERATOR_SOBEL ? WIDTH : 7 * WIDTH;
 
         for (int gy = -reach; gy <= reach; gy += step) {
             fill_row(&row, operator, gx, gy);
-            make->l2[operator](row.sums + LEFT, row.differences + LEFT, WIDTH, output);
+            make->full[CONFIG_NORM_L2][operator](row.sums + LEFT, row.differences + LEFT, WIDTH,
+                                                 output);
+            make->limited[CONFIG_NORM_L2][operator](row.sums + LEFT, row.differences + LEFT, WIDTH,
+                                                    lumas);
             for (int x = 0; x < WIDTH && gy + x <= reach; x++) {
-                if (!is_rounded_root(output[x], gx * gx + (gy + x) * (gy + x))) {
+                if (!is_rounded_root(output[x], gx * gx + (gy + x) * (gy + x)) ||
+                    lumas[x] != luma_of(output[x])) {
                     fail_msg("%s %d: gx %d gy %d gives %d", make->name, operator, gx, gy + x,
                              output[x]);
                 }
@@ -109,10 +119,31 @@ static void test_every_make_rounds_every_root_exactly(void **state)
     }
 }
 
+static void check_sums(const struct row *row, enum config_operator operator, int gx, int gy)
+{
+    const int16_t *s = row->sums + LEFT, *d = row->differences + LEFT;
+    const struct magnitude_make *make;
+    uint8_t output[WIDTH], lumas[WIDTH];
+
+    for (size_t i = 0; (make = magnitude_make_at(i)); i++) {
+        if (!make->supported()) {
+            continue;
+        }
+        make->full[CONFIG_NORM_L1][operator](s, d, WIDTH, output);
+        make->limited[CONFIG_NORM_L1][operator](s, d, WIDTH, lumas);
+        for (int x = 0; x < WIDTH && gy + x <= reaches[operator]; x++) {
+            int sum = abs(gx) + abs(gy + x);
+
+            assert_int_equal(output[x], sum < 255 ? sum : 255);
+            assert_int_equal(lumas[x], luma_of(output[x]));
+        }
+    }
+}
+
 static void test_l1_is_the_clamped_sum_for_every_gradient(void **state)
 {
     struct row row = {0};
-    uint8_t output[WIDTH], scaled[WIDTH];
+    uint8_t scaled[WIDTH];
 
     (void)state;
     for (int o = 0; o < CONFIG_OPERATOR_COUNT; o++) {
@@ -121,13 +152,12 @@ static void test_l1_is_the_clamped_sum_for_every_gradient(void **state)
         for (int gx = -reaches[o]; gx <= reaches[o]; gx = next_gx(gx)) {
             for (int gy = -reaches[o]; gy <= reaches[o]; gy += WIDTH) {
                 fill_row(&row, operator, gx, gy);
-                magnitude_l1_for(operator)(row.sums + LEFT, row.differences + LEFT, WIDTH, output);
+                check_sums(&row, operator, gx, gy);
                 magnitude_scale_l1_for(operator)(row.sums + LEFT, row.differences + LEFT, WIDTH,
                                                  0.0625, scaled);
                 for (int x = 0; x < WIDTH && gy + x <= reaches[o]; x++) {
                     int sum = abs(gx) + abs(gy + x);
 
-                    assert_int_equal(output[x], sum < 255 ? sum : 255);
                     // Sixteenths; the odd multiples of a half round to even.
                     sum = (sum + 7 + (sum >> 4 & 1)) >> 4;
                     assert_int_equal(scaled[x], sum < 255 ? sum : 255);
@@ -168,6 +198,24 @@ static void test_what_float_does_not_doubt_is_right(void **state)
     assert_true(doubtful < certain / 200);
 }
 
+// With gx = 3 and gy = x the magnitudes of an L2 norm are roots of 9 + x², of L1 3 + x.
+static void check_width(magnitude_row *write, const struct row *row, size_t width,
+                        enum config_norm norm, bool limited)
+{
+    uint8_t output[WIDTH + MAGNITUDE_PADDING];
+
+    memset(output, 0xa5, sizeof output);
+    write(row->sums + LEFT, row->differences + LEFT, width, output);
+    for (size_t x = 0; x < width; x++) {
+        int right = norm == CONFIG_NORM_L1 ? 3 + (int)x : (int)rint(sqrt(9 + (double)(x * x)));
+
+        assert_int_equal(output[x], limited ? luma_of(right) : right);
+    }
+    for (size_t x = width; x < sizeof output; x++) {
+        assert_int_equal(output[x], 0xa5);
+    }
+}
+
 static void test_every_width_writes_its_bytes_and_no_more(void **state)
 {
     const struct magnitude_make *make;
@@ -177,16 +225,10 @@ static void test_every_width_writes_its_bytes_and_no_more(void **state)
     for (size_t i = 0; (make = magnitude_make_at(i)); i++) {
         for (size_t width = 1; width <= WIDTH && make->supported(); width++) {
             for (int o = 0; o < CONFIG_OPERATOR_COUNT; o++) {
-                uint8_t output[WIDTH + MAGNITUDE_PADDING];
-
                 fill_row(&row, (enum config_operator)o, 3, 0);
-                memset(output, 0xa5, sizeof output);
-                make->l2[o](row.sums + LEFT, row.differences + LEFT, width, output);
-                for (size_t x = 0; x < width; x++) {
-                    assert_true(is_rounded_root(output[x], 9 + (int)(x * x)));
-                }
-                for (size_t x = width; x < sizeof output; x++) {
-                    assert_int_equal(output[x], 0xa5);
+                for (int norm = CONFIG_NORM_L2; norm <= CONFIG_NORM_L1; norm++) {
+                    check_width(make->full[norm][o], &row, width, (enum config_norm)norm, false);
+                    check_width(make->limited[norm][o], &row, width, (enum config_norm)norm, true);
                 }
             }
         }

@@ -121,12 +121,85 @@ static void test_nothing_between_the_rows_is_written(void **state)
     assert_int_equal(output[3][0], 3 + 2 * 4 + 3 * 4);
 }
 
+static unsigned kept[HEIGHT];
+
+static void keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                     uint32_t width)
+{
+    (void)rows;
+    (void)width;
+    kept[y] += stage->radius; // which is 1
+}
+
+static const struct stage_ops keep = {.name = "keep", .run_row = weigh_rows, .keep_row = keep_row};
+
+static void test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed(void **state)
+{
+    const struct stage stages[] = {{.ops = &keep, .radius = 1}, {.ops = &weigh, .radius = 3}};
+    uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
+    struct rows *rows;
+
+    (void)state;
+    assert_int_equal(rows_new(stages, 2, WIDTH, HEIGHT, &rows), 0);
+    for (uint32_t size = 1; size <= HEIGHT; size++) {
+        memset(kept, 0, sizeof kept);
+        for (uint32_t first = 0; first < HEIGHT; first += size) {
+            rows_run(rows, picture[0], WIDTH, output[0], WIDTH, first,
+                     first + size < HEIGHT ? first + size : HEIGHT);
+        }
+        for (uint32_t y = 0; y < HEIGHT; y++) {
+            assert_int_equal(kept[y], 1);
+        }
+    }
+    rows_free(rows);
+}
+
+static void shift_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                      uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)stage;
+    (void)y;
+    (void)scratch;
+    for (uint32_t x = 0; x < width; x++) {
+        output[x] = (uint8_t)(rows[0][x] + 100);
+    }
+}
+
+static void test_a_stage_that_composes_stands_for_two(void **state)
+{
+    // What composes itself here adds 100, what does not is mapped: 16 + 219 m / 255.
+    const struct stage_ops composing = {
+        .name = "both", .run_row = weigh_rows, .run_row_limited = shift_row};
+    struct stage stages[] = {{.ops = &composing}, {0}};
+    uint8_t picture[1][WIDTH] = {{0, 1, 85, 170, 255}}, output[1][WIDTH];
+    struct rows *rows;
+
+    (void)state;
+    assert_int_equal(stage_init(&stages[1], STAGE_COMPOSE, &(struct stage_setup){0}, NULL), 0);
+    assert_int_equal(rows_new(stages, 2, WIDTH, 1, &rows), 0);
+    rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 1);
+    rows_free(rows);
+    assert_memory_equal(output[0], ((uint8_t[]){100, 101, 185, 14, 99}), WIDTH);
+    stages[0].ops = &weigh;
+    assert_int_equal(rows_new(stages, 2, WIDTH, 1, &rows), 0);
+    rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 1);
+    rows_free(rows);
+    assert_memory_equal(output[0], ((uint8_t[]){16, 17, 89, 162, 235}), WIDTH);
+    stages[0].ops = &composing;
+    assert_int_equal(rows_new(stages, 1, WIDTH, 1, &rows), 0);
+    rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 1);
+    rows_free(rows);
+    assert_memory_equal(output[0], picture[0], WIDTH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_chain_equals_its_stages_one_after_the_other),
         cmocka_unit_test(test_slices_in_any_order_equal_the_whole),
         cmocka_unit_test(test_nothing_between_the_rows_is_written),
+        cmocka_unit_test(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed),
+        cmocka_unit_test(test_a_stage_that_composes_stands_for_two),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

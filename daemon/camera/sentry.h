@@ -1,0 +1,30 @@
+// The sentry: watches the regions of a camera. Every frame is measured, and what moves becomes
+// events.
+//
+// Masks are read when frames of a new layout come, which is when a camera is opened. A mask that
+// cannot be read then leaves its region without events until the next time.
+#pragma once
+
+#include "capture/frame.h"
+#include "config/config.h"
+#include "daemon/link/messages.h"
+
+struct sentry;
+
+// Called for each event, in the thread that shows the sentry frames.
+typedef void sentry_event(void *context, const struct link_event *event);
+
+// For the regions of `camera`, which outlives them. -ENOMEM.
+int sentry_new(const struct config_camera *camera, sentry_event *event, void *context,
+               struct sentry **ret_sentry);
+void sentry_free(struct sentry *sentry); // takes NULL
+
+// A frame, on the CPU's side; only read. Errors are logged: they cost events, not frames.
+void sentry_see(struct sentry *sentry, const struct frame *frame);
+// The next frame is compared with none before it: the camera was opened again. `lost`: because it
+// failed. Then nothing moves until there are frames, and events under way are over without being
+// told: that the signal is lost has been.
+void sentry_reset(struct sentry *sentry, bool lost);
+
+// How region `index` is now; NULL: there are no more.
+const struct link_region *sentry_region(const struct sentry *sentry, size_t index);

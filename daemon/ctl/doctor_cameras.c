@@ -1,0 +1,189 @@
+// The V4L2 devices of this machine, and whether each camera of the configuration has its source.
+#include "capture/v4l2_candidates.h"
+#include "daemon/ctl/doctor_checks.h"
+
+#include <errno.h>
+#include <gst/gst.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEVICES 64
+
+// Devices that deliver pictures, and that could not be looked at.
+struct devices {
+    unsigned usable, denied;
+};
+
+static void describe_mode(const struct v4l2_candidate *mode, char *text, size_t size)
+{
+    const struct v4l2_fract *interval = &mode->interval;
+    double fps = interval->numerator ? (double)interval->denominator / interval->numerator : 0;
+
+    snprintf(text, size, "%c%c%c%c %ux%u", mode->fourcc & 127, mode->fourcc >> 8 & 127,
+             mode->fourcc >> 16 & 127, mode->fourcc >> 24 & 127, mode->width, mode->height);
+    if (fps > 0) {
+        snprintf(text + strlen(text), size - strlen(text), "@%g", fps);
+    }
+}
+
+// What the device would deliver for `wish`; as it is, or converted by libv4l2.
+static int find_mode(const char *path, const struct config_camera *wish, struct error *error,
+                     struct v4l2_candidate *ret_mode)
+{
+    char offered[128] = "";
+
+    for (int converting = 0; converting < 2; converting++) {
+        struct v4l2_candidates candidates = {0};
+        struct v4l2_device device;
+        int r = v4l2_device_open(path, converting, error, &device);
+
+        if (r < 0) {
+            return r;
+        }
+        v4l2_candidates_find(&device, wish, &candidates);
+        v4l2_device_close(&device);
+        if (candidates.count > 0) {
+            *ret_mode = candidates.list[0];
+            return 0;
+        }
+        if (!converting) {
+            memcpy(offered, candidates.offered, sizeof offered);
+        }
+    }
+    return error_set(error, -ENOTSUP, "%s delivers %s, not format = \"%s\"", path, offered,
+                     wish->format);
+}
+
+static void check_device(struct doctor *doctor, const char *path, const struct config_camera *wish,
+                         struct devices *devices)
+{
+    struct v4l2_candidate mode;
+    struct error error = {0};
+    char text[64];
+    int r = find_mode(path, wish, &error, &mode);
+
+    if (r == 0) {
+        describe_mode(&mode, text, sizeof text);
+        doctor_say(doctor, DOCTOR_OK, path, "opens, would deliver %s", text);
+        devices->usable++;
+    } else if (r == -EACCES) {
+        doctor_say(doctor, DOCTOR_WARNING, path, "%s (`usermod -aG video USER`, and log in again)",
+                   error.text);
+        devices->denied++;
+    } else if (r != -EINVAL && r != -ENOENT) { // not there, or no camera: metadata, outputs
+        doctor_say(doctor, DOCTOR_WARNING, path, "%s", error.text);
+    }
+}
+
+static struct devices check_devices(struct doctor *doctor)
+{
+    struct devices devices = {0};
+    struct config_camera wish = doctor->config->cameras[0];
+
+    wish.format = (char *)"auto";
+    for (int i = 0; i < DEVICES; i++) {
+        char path[32];
+
+        snprintf(path, sizeof path, "/dev/video%d", i);
+        check_device(doctor, path, &wish, &devices);
+    }
+    return devices;
+}
+
+static void check_any_device(struct doctor *doctor, const struct config_camera *camera,
+                             const char *subject, struct devices devices)
+{
+    if (devices.usable > 0) {
+        doctor_say(doctor, DOCTOR_OK, subject, "takes the first device that works");
+    } else if (devices.denied > 0) {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "no device may be opened: add the user to group video");
+    } else if (camera->source == CONFIG_SOURCE_AUTO) {
+        doctor_say(doctor, DOCTOR_INFO, subject,
+                   "no camera found: a moving pattern until one is plugged in");
+    } else {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "no camera found: plug one in, or set source = \"auto\"");
+    }
+}
+
+static void check_v4l2(struct doctor *doctor, const struct config_camera *camera,
+                       const char *subject, struct devices devices)
+{
+    struct v4l2_candidate mode;
+    struct error error = {0};
+    char text[64];
+
+    if (!camera->device[0] || camera->source == CONFIG_SOURCE_AUTO) {
+        check_any_device(doctor, camera, subject, devices);
+    } else if (find_mode(camera->device, camera, &error, &mode) < 0) {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "%s; `v4l2-ctl --list-devices` shows what there is for device", error.text);
+    } else {
+        describe_mode(&mode, text, sizeof text);
+        doctor_say(doctor, DOCTOR_OK, subject, "%s, %s", camera->device, text);
+    }
+}
+
+static void check_file(struct doctor *doctor, const struct config_camera *camera,
+                       const char *subject)
+{
+    if (access(camera->path, R_OK) < 0) {
+        doctor_say(doctor, DOCTOR_FAILED, subject, "%s: %s; set path", camera->path,
+                   strerror(errno));
+    } else {
+        doctor_say(doctor, DOCTOR_OK, subject, "%s can be read", camera->path);
+    }
+}
+
+// Whether GStreamer has the elements of the pipeline, which is not started.
+static void check_pipeline(struct doctor *doctor, const struct config_camera *camera,
+                           const char *subject)
+{
+    GError *failure = NULL;
+    GstElement *pipeline =
+        gst_parse_launch_full(camera->pipeline, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &failure);
+
+    if (failure) {
+        doctor_say(doctor, DOCTOR_FAILED, subject,
+                   "pipeline: %s; install what is missing, or correct it", failure->message);
+    } else {
+        doctor_say(doctor, DOCTOR_OK, subject, "GStreamer has the elements of its pipeline");
+    }
+    g_clear_error(&failure);
+    if (pipeline) {
+        gst_object_unref(gst_object_ref_sink(pipeline));
+    }
+}
+
+static void check_camera(struct doctor *doctor, const struct config_camera *camera,
+                         struct devices devices)
+{
+    char subject[64];
+
+    snprintf(subject, sizeof subject, "camera %s", camera->name);
+    switch (camera->source) {
+    case CONFIG_SOURCE_AUTO:
+    case CONFIG_SOURCE_V4L2:
+        check_v4l2(doctor, camera, subject, devices);
+        break;
+    case CONFIG_SOURCE_GSTREAMER:
+        check_pipeline(doctor, camera, subject);
+        break;
+    case CONFIG_SOURCE_FILE:
+        check_file(doctor, camera, subject);
+        break;
+    case CONFIG_SOURCE_PATTERN:
+        doctor_say(doctor, DOCTOR_OK, subject, "the moving pattern");
+        break;
+    }
+}
+
+void doctor_check_cameras(struct doctor *doctor)
+{
+    struct devices devices = check_devices(doctor);
+
+    for (size_t i = 0; i < doctor->config->camera_count; i++) {
+        check_camera(doctor, &doctor->config->cameras[i], devices);
+    }
+}

@@ -1,0 +1,44 @@
+// What the checks of `edgectl doctor` share: what they look at, and how they say what they found.
+//
+// A check says one line for each thing it looked at. Only a failure is one that keeps edged from
+// doing what the configuration asks for; it ends in what to do about it, as a warning does.
+#pragma once
+
+#include "config/config.h"
+
+#include <stdbool.h>
+
+enum doctor_verdict {
+    DOCTOR_OK,
+    DOCTOR_INFO,    // not there, and not needed
+    DOCTOR_WARNING, // edged works, in another way than it could
+    DOCTOR_FAILED,
+};
+
+struct doctor_report;
+
+struct doctor {
+    const char *config_path;      // borrowed; NULL: built-in defaults
+    struct config *config;        // owned; the built-in defaults where the file cannot be used
+    struct doctor_report *report; // owned
+    bool has_gpu;                 // one that computes was found
+};
+
+// One line about `subject` ("encoder x264enc"), of printf's format.
+void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *subject,
+                const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+// A report prints its lines as they come, or at the end as JSON.
+struct doctor_report *doctor_report_new(bool json);
+// Prints what is left to print. Returns whether no check failed. Frees it.
+bool doctor_report_end(struct doctor_report *report);
+
+// The checks.
+void doctor_check_configuration(struct doctor *doctor); // loads it: the first
+void doctor_check_service(struct doctor *doctor);       // what systemd says of edged.service
+void doctor_check_control(struct doctor *doctor);       // whether edged runs and answers
+void doctor_check_rtsp(struct doctor *doctor);          // elements, address and port
+void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self-tests, memory
+void doctor_check_memory(struct doctor *doctor);        // free, and that may be locked
+void doctor_check_encoders(struct doctor *doctor);      // a trial encode each
+void doctor_check_cameras(struct doctor *doctor);       // those of the configuration, and devices

@@ -1,0 +1,11 @@
+// A clip's frames, decoded one after the other as fast as that goes, through a camera's regions.
+#pragma once
+
+#include "config/config.h"
+
+#include <stdio.h>
+
+// Writes one JSON object a line to `output`: for each event, and with `frames` also for each frame
+// and region. -ENODATA: no video in it; -EIO with GStreamer's words; -ENOMEM.
+int events_read_clip(const struct config_camera *camera, const char *path, bool frames,
+                     FILE *output, struct error *error);

@@ -1,0 +1,199 @@
+// One job at a time: it is open from when the caller publishes it to when somebody finds no slice
+// left. Threads enter an open job only, and the caller returns when the last one has left; so what
+// a job is made of never changes under anybody.
+#include "kernels/pool.h"
+
+#include "config/base.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+// More of them wait less for the slowest thread, but rows at their borders are computed twice.
+#define SLICES_A_THREAD 4
+// Fewer rows are not worth a slice.
+#define SLICE_ROWS_MIN 16
+
+struct worker {
+    struct pool *pool;
+    pthread_t thread;
+    unsigned number; // from 1 on
+};
+
+struct job {
+    pool_task *task;
+    void *context;
+    uint32_t rows, slice_rows, slices;
+};
+
+struct pool {
+    unsigned threads; // const once the pool is made
+    struct worker workers[POOL_THREADS_MAX - 1];
+    struct job job;        // changes only while nobody is inside
+    _Atomic uint32_t next; // slice of the job
+
+    pthread_mutex_t lock; // guards all below
+    pthread_cond_t wake;  // `open` or `stopping` has become true
+    pthread_cond_t done;  // `inside` has become 0
+    bool open, stopping;
+    unsigned inside; // threads that work on the job, without the caller
+};
+
+static void take_slices(struct pool *pool, unsigned worker)
+{
+    const struct job *job = &pool->job;
+    uint32_t slice;
+
+    while ((slice = atomic_fetch_add(&pool->next, 1)) < job->slices) {
+        uint32_t first = slice * job->slice_rows, end = first + job->slice_rows;
+
+        job->task(job->context, worker, first, end < job->rows ? end : job->rows);
+    }
+}
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    struct pool *pool = worker->pool;
+
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        while (!pool->open && !pool->stopping) {
+            pthread_cond_wait(&pool->wake, &pool->lock);
+        }
+        if (pool->stopping) {
+            break;
+        }
+        pool->inside++;
+        pthread_mutex_unlock(&pool->lock);
+        take_slices(pool, worker->number);
+        pthread_mutex_lock(&pool->lock);
+        pool->open = false;
+        if (--pool->inside == 0) {
+            pthread_cond_signal(&pool->done);
+        }
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+static int start_worker(struct pool *pool, unsigned number)
+{
+    struct worker *worker = &pool->workers[number - 1];
+    char name[16];
+    int r;
+
+    *worker = (struct worker){.pool = pool, .number = number};
+    r = -pthread_create(&worker->thread, NULL, work, worker);
+    if (r == 0) {
+        snprintf(name, sizeof name, "rows %u", number);
+        pthread_setname_np(worker->thread, name);
+    }
+    return r;
+}
+
+// The threads inherit that all signals are blocked: those are for the threads that wait for them.
+static void start_workers(struct pool *pool, unsigned threads, struct error *error)
+{
+    sigset_t all, before;
+    int r = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool->threads < threads && r == 0) {
+        r = start_worker(pool, pool->threads);
+        pool->threads += r == 0;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r < 0) {
+        error_set(error, r, "only %u of %u threads for rows could be started: %s", pool->threads,
+                  threads, strerror(-r));
+    }
+}
+
+int pool_new(unsigned threads, struct error *error, struct pool **ret_pool)
+{
+    struct pool *pool = calloc(1, sizeof *pool);
+
+    if (!pool) {
+        return error_set(error, -ENOMEM, "no memory for the threads for rows");
+    }
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->threads = 1;
+    start_workers(pool, threads < POOL_THREADS_MAX ? threads : POOL_THREADS_MAX, error);
+    *ret_pool = pool;
+    return 0;
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool) {
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->stopping = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (unsigned i = 1; i < pool->threads; i++) {
+        pthread_join(pool->workers[i - 1].thread, NULL);
+    }
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+unsigned pool_threads(const struct pool *pool)
+{
+    return pool ? pool->threads : 1;
+}
+
+// An even number, so that slices begin at whole rows of chroma.
+static uint32_t slice_rows(const struct pool *pool, uint32_t rows)
+{
+    uint32_t slices = pool->threads * SLICES_A_THREAD, share = (rows + slices - 1) / slices;
+
+    return ((share < SLICE_ROWS_MIN ? SLICE_ROWS_MIN : share) + 1) & ~UINT32_C(1);
+}
+
+static void publish(struct pool *pool, const struct job *job)
+{
+    pool->job = *job;
+    atomic_store(&pool->next, 0);
+    pthread_mutex_lock(&pool->lock);
+    pool->open = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void wait_for_others(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->open = false;
+    while (pool->inside > 0) {
+        pthread_cond_wait(&pool->done, &pool->lock);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_run(struct pool *pool, uint32_t rows, pool_task *task, void *context)
+{
+    struct job job = {.task = task, .context = context, .rows = rows};
+
+    if (pool_threads(pool) > 1) {
+        job.slice_rows = slice_rows(pool, rows);
+        job.slices = (rows + job.slice_rows - 1) / job.slice_rows;
+    }
+    if (job.slices > 1) {
+        publish(pool, &job);
+        take_slices(pool, 0);
+        wait_for_others(pool);
+    } else if (rows > 0) {
+        task(context, 0, 0, rows);
+    }
+}

@@ -1,0 +1,238 @@
+// Time of a view of gray pictures by one thread, and by several, beside a memcpy of the picture in
+// the same run, medians.
+//
+//   bench_view [--runs N] [--threads N] [--stream] [--view VIEW] [--set KEY=VALUE]… [PICTURE.pgm]…
+//
+// The view is edges unless --view, which stands before --set, names another. Without a picture:
+// 1080p of noise. Several of one size take turns, as the frames of a clip.
+// --stream: into the encoder's NV12, where the view's exact picture is made without.
+// Prints one line: the size; microseconds of the copy, of the view by one thread, and by N; pixels
+// of the last picture's plane 0 that are not 0. Never fails by time.
+#include "daemon/ctl/pnm.h"
+#include "kernels/view.h"
+#include "tests/bench/bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RUNS_MAX 2000
+#define PICTURES_MAX 8
+
+struct options {
+    unsigned runs, threads;
+    enum view_output output;
+    const char *pictures[PICTURES_MAX];
+    unsigned picture_count;
+    struct config_view *view;
+};
+
+// The same view twice: by one thread, and by all of a pool.
+struct bench {
+    struct frame *inputs[PICTURES_MAX];
+    unsigned input_count;
+    uint8_t *copy;
+    struct pool *pool;
+    struct view *one, *shared;
+};
+
+static int make_noise(struct error *error, struct frame **ret_frame)
+{
+    int r = picture_frame_new("GREY", 1920, 1080, frame_allocator_host(), error, ret_frame);
+    uint32_t noise = 1;
+
+    for (size_t i = 0; r == 0 && i < (*ret_frame)->layout.size; i++) {
+        noise = noise * 1664525 + 1013904223;
+        (*ret_frame)->data[i] = (uint8_t)(noise >> 24);
+    }
+    return r;
+}
+
+static size_t count_set(const struct frame *frame)
+{
+    size_t count = 0;
+
+    for (uint32_t y = 0; y < frame->layout.height; y++) {
+        const uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
+
+        for (uint32_t x = 0; x < frame->layout.width; x++) {
+            count += row[x] != 0;
+        }
+    }
+    return count;
+}
+
+static int read_inputs(const struct options *options, struct bench *bench, struct error *error)
+{
+    unsigned count = options->picture_count;
+    int r = count == 0 ? make_noise(error, &bench->inputs[0]) : 0;
+
+    for (unsigned i = 0; i < count && r == 0; i++) {
+        r = pnm_read(options->pictures[i], frame_allocator_host(), error, &bench->inputs[i]);
+        if (r == 0 && !frame_layout_equal(&bench->inputs[0]->layout, &bench->inputs[i]->layout)) {
+            r = error_set(error, -EINVAL, "%s has another size", options->pictures[i]);
+        }
+    }
+    bench->input_count = count ? count : 1;
+    return r;
+}
+
+static int bench_init(struct bench *bench, const struct options *options, struct error *error)
+{
+    int r = read_inputs(options, bench, error);
+    struct view_setup setup = {.settings = options->view,
+                               .output = options->output,
+                               .frames = 2,
+                               .allocator = frame_allocator_host()};
+
+    if (r == 0) {
+        setup.input = &bench->inputs[0]->layout;
+        bench->copy = calloc(1, setup.input->size);
+        r = bench->copy ? pool_new(options->threads, error, &bench->pool) : -ENOMEM;
+    }
+    if (r == 0) {
+        r = view_new(&setup, error, &bench->one);
+    }
+    setup.pool = bench->pool;
+    return r < 0 ? r : view_new(&setup, error, &bench->shared);
+}
+
+static void bench_finish(struct bench *bench)
+{
+    view_free(bench->one);
+    view_free(bench->shared);
+    pool_free(bench->pool);
+    free(bench->copy);
+    for (unsigned i = 0; i < PICTURES_MAX; i++) {
+        frame_unref(bench->inputs[i]);
+    }
+}
+
+static int time_view(struct view *view, struct frame *input, struct error *error, int64_t *ret_ns,
+                     struct frame **output)
+{
+    int64_t start = clock_now_ns();
+    int r;
+
+    frame_unref(TAKE(*output));
+    r = view_run(view, input, error, output);
+    *ret_ns = clock_now_ns() - start;
+    return r;
+}
+
+// Copies and views take turns, so that all see the same machine.
+static int measure(const struct options *options, struct bench *bench, struct error *error)
+{
+    static int64_t copies[RUNS_MAX], ones[RUNS_MAX], shared[RUNS_MAX];
+    struct frame *output = NULL, *shared_output = NULL;
+    const struct frame_layout *layout = &bench->inputs[0]->layout;
+    int r = 0;
+
+    for (unsigned i = 0; i < options->runs && r == 0; i++) {
+        struct frame *input = bench->inputs[i % bench->input_count];
+        int64_t start = clock_now_ns();
+
+        memcpy(bench->copy, input->data, layout->size);
+        __asm__ volatile("" : : "r"(bench->copy) : "memory"); // somebody reads the copy
+        copies[i] = clock_now_ns() - start;
+        r = time_view(bench->one, input, error, &ones[i], &output);
+        if (r == 0 && options->threads > 1) {
+            r = time_view(bench->shared, input, error, &shared[i], &shared_output);
+        }
+    }
+    if (r == 0) {
+        double one_us = median_us(ones, options->runs);
+
+        printf("%ux%u %.1f %.1f %.1f %zu\n", layout->width, layout->height,
+               median_us(copies, options->runs), one_us,
+               options->threads > 1 ? median_us(shared, options->runs) : one_us, count_set(output));
+    }
+    frame_unref(output);
+    frame_unref(shared_output);
+    return r;
+}
+
+static int apply_setting(struct config_view *view, char *setting, struct error *error)
+{
+    char *value = strchr(setting, '=');
+
+    if (!value) {
+        return error_set(error, -EINVAL, "--set %s: expected KEY=VALUE", setting);
+    }
+    *value++ = '\0';
+    return config_view_set(view, setting, value, error);
+}
+
+// Options that take a value, and pictures.
+static int read_option(struct options *options, char **words, int *at, struct error *error)
+{
+    const char *word = words[*at];
+
+    if (strncmp(word, "--", 2) != 0) {
+        if (options->picture_count == PICTURES_MAX) {
+            return error_set(error, -EINVAL, "8 pictures at most");
+        }
+        options->pictures[options->picture_count++] = word;
+        return 0;
+    }
+    if (!words[*at + 1]) {
+        return error_set(error, -EINVAL, "%s: expected a value", word);
+    }
+    char *value = words[++*at];
+
+    if (strcmp(word, "--set") == 0) {
+        return apply_setting(options->view, value, error);
+    }
+    if (strcmp(word, "--runs") == 0) {
+        options->runs = (unsigned)strtoul(value, NULL, 10);
+    } else if (strcmp(word, "--threads") == 0) {
+        options->threads = (unsigned)strtoul(value, NULL, 10);
+    } else if (strcmp(word, "--view") == 0) {
+        config_view_free(TAKE(options->view));
+        return config_view_new(value, error, &options->view);
+    } else {
+        return error_set(error, -EINVAL, "%s: unknown", word);
+    }
+    return 0;
+}
+
+static int read_options(int argc, char **argv, struct options *options, struct error *error)
+{
+    int r = config_view_new("edges", error, &options->view);
+
+    for (int i = 1; i < argc && r == 0; i++) {
+        if (strcmp(argv[i], "--stream") == 0) {
+            options->output = VIEW_OUTPUT_STREAM;
+        } else {
+            r = read_option(options, argv, &i, error);
+        }
+    }
+    if (r == 0 && (options->runs < 1 || options->runs > RUNS_MAX)) {
+        r = error_set(error, -EINVAL, "--runs takes 1 to %d", RUNS_MAX);
+    }
+    if (r == 0 && (options->threads < 1 || options->threads > POOL_THREADS_MAX)) {
+        r = error_set(error, -EINVAL, "--threads takes 1 to %d", POOL_THREADS_MAX);
+    }
+    return r;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.runs = 101, .threads = 1, .output = VIEW_OUTPUT_EXACT};
+    struct bench bench = {0};
+    struct error error = {0};
+    int r = read_options(argc, argv, &options, &error);
+
+    if (r == 0) {
+        r = bench_init(&bench, &options, &error);
+    }
+    if (r == 0) {
+        r = measure(&options, &bench, &error);
+    }
+    if (r < 0) {
+        fprintf(stderr, "bench_view: %s\n", error.text);
+    }
+    bench_finish(&bench);
+    config_view_free(options.view);
+    return r < 0;
+}

@@ -1,0 +1,74 @@
+"""A system bus of its own, on which something answers as systemd does for edged.service."""
+
+import subprocess
+import threading
+
+from gi.repository import Gio, GLib
+
+NAME = "org.freedesktop.systemd1"
+UNIT = "/org/freedesktop/systemd1/unit/edged_2eservice"
+INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
+<node>
+  <interface name="org.freedesktop.systemd1.Manager">
+    <method name="LoadUnit"><arg type="s" direction="in"/><arg type="o" direction="out"/></method>
+  </interface>
+  <interface name="org.freedesktop.systemd1.Unit">
+    <property name="LoadState" type="s" access="read"/>
+    <property name="ActiveState" type="s" access="read"/>
+    <property name="UnitFileState" type="s" access="read"/>
+  </interface>
+  <interface name="org.freedesktop.systemd1.Service">
+    <property name="Result" type="s" access="read"/>
+  </interface>
+</node>""").interfaces
+
+
+class SystemBus:
+    """`states`: the properties of edged.service, changed at any time. `address`: of the bus."""
+
+    def __init__(self):
+        self.states = {}
+        self.process = subprocess.Popen(
+            ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address"],
+            stdout=subprocess.PIPE, text=True,
+        )
+        self.address = self.process.stdout.readline().strip()
+        self.context = GLib.MainContext.new()
+        self.loop = GLib.MainLoop.new(self.context, False)
+        ready = threading.Event()
+        self.thread = threading.Thread(target=self._serve, args=(ready,))
+        self.thread.start()
+        assert ready.wait(5)
+
+    def _serve(self, ready):
+        self.context.push_thread_default()
+        connection = Gio.DBusConnection.new_for_address_sync(
+            self.address,
+            Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT
+            | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION, None, None,
+        )
+        for interface in INTERFACES:
+            path = "/org/freedesktop/systemd1" if "Manager" in interface.name else UNIT
+            connection.register_object(path, interface, self._call, self._get, None)
+        connection.call_sync(
+            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+            GLib.Variant("(su)", (NAME, 0)), None, Gio.DBusCallFlags.NONE, -1, None,
+        )
+        ready.set()
+        self.loop.run()
+        connection.close_sync(None)
+        self.context.pop_thread_default()
+
+    def _call(self, _connection, _sender, _path, _interface, _method, parameters, invocation):
+        assert parameters.unpack() == ("edged.service",)
+        invocation.return_value(GLib.Variant("(o)", (UNIT,)))
+
+    def _get(self, _connection, _sender, _path, _interface, name):
+        return GLib.Variant("s", self.states[name])
+
+    def close(self):
+        self.loop.quit()
+        self.thread.join()
+        self.process.terminate()
+        self.process.wait()
+        self.process.stdout.close()

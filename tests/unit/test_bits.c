@@ -1,0 +1,133 @@
+// Rows of bits against the definitions, pixel by pixel, and by hand.
+#include "unit.h"
+
+#include "kernels/bits.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIXELS 320
+
+static bool bit(const uint64_t *bits, size_t x)
+{
+    return bits[x / 64] >> x % 64 & 1;
+}
+
+// A row drawn by hand: '#' is set.
+static void draw(const char *drawing, uint64_t *bits)
+{
+    memset(bits, 0, bits_words(strlen(drawing)) * sizeof *bits);
+    for (size_t x = 0; drawing[x]; x++) {
+        bits[x / 64] |= (uint64_t)(drawing[x] == '#') << x % 64;
+    }
+}
+
+static void assert_drawn(const uint64_t *bits, const char *drawing)
+{
+    for (size_t x = 0; drawing[x]; x++) {
+        assert_int_equal(bit(bits, x), drawing[x] == '#');
+    }
+}
+
+static void fill(uint8_t *bytes, unsigned seed, unsigned spread)
+{
+    srand(seed);
+    for (size_t x = 0; x < PIXELS; x++) {
+        bytes[x] = (uint8_t)((unsigned)rand() % spread);
+    }
+}
+
+static void test_pixels_differ_by_more_than_the_threshold(void **state)
+{
+    static const unsigned spreads[] = {2, 30, 256};
+    uint8_t gray[PIXELS], previous[PIXELS];
+    uint64_t bits[PIXELS / 64];
+
+    (void)state;
+    for (unsigned i = 0; i < 60; i++) {
+        uint8_t threshold = (uint8_t)(i * 5);
+
+        fill(gray, i, spreads[i % 3]);
+        fill(previous, i + 100, spreads[i % 3]);
+        bits_differ(gray, previous, threshold, PIXELS / 64, bits);
+        for (size_t x = 0; x < PIXELS; x++) {
+            assert_int_equal(bit(bits, x), abs(gray[x] - previous[x]) > threshold);
+        }
+    }
+}
+
+static void test_pixels_leave_their_span(void **state)
+{
+    uint8_t gray[PIXELS], previous[PIXELS];
+    uint64_t bits[PIXELS / 64];
+    struct bits_limits limits;
+
+    (void)state;
+    for (unsigned level = 0; level < 256; level++) {
+        limits.low[level] = (uint8_t)(level / 2);
+        limits.high[level] = (uint8_t)(level / 2 + 100);
+    }
+    fill(gray, 1, 256);
+    fill(previous, 2, 256);
+    bits_leave(gray, previous, &limits, PIXELS / 64, bits);
+    for (size_t x = 0; x < PIXELS; x++) {
+        assert_int_equal(bit(bits, x),
+                         gray[x] < previous[x] / 2 || gray[x] > previous[x] / 2 + 100);
+    }
+}
+
+// Rows of exactly one word, of less, and over the seam of two.
+static void test_erosion_takes_the_ends_but_not_at_the_border(void **state)
+{
+    uint64_t bits[2];
+
+    (void)state;
+    draw("####..#..###.#####", bits);
+    bits_erode_row(bits, 18, 1);
+    assert_drawn(bits, "###.......#...####");
+    bits_erode_row(bits, 18, 1);
+    assert_drawn(bits, "##.............###");
+
+    draw("...................................................................#####...", bits);
+    bits_erode_row(bits, 75, 2);
+    assert_drawn(bits,
+                 ".....................................................................#.....");
+    draw("##############################################################.#################", bits);
+    bits_erode_row(bits, 80, 1);
+    assert_drawn(
+        bits, "#############################################################...################");
+    draw("...............................................................#", bits);
+    bits_erode_row(bits, 64, 8);
+    assert_drawn(bits, "................................................................");
+    draw("################################################################", bits);
+    bits_erode_row(bits, 64, 8);
+    assert_drawn(bits, "################################################################");
+}
+
+static void test_what_moves_in_the_mask_is_counted(void **state)
+{
+    uint64_t bits[2], mask[2], columns[2] = {0};
+
+    (void)state;
+    draw("##.#............................................................###.....", bits);
+    draw(".###............................................................#.#.....", mask);
+    assert_int_equal(bits_count(bits, mask, 2, columns), 4);
+    draw("..#.....................................................................", bits);
+    assert_int_equal(bits_count(bits, mask, 2, columns), 1);
+    assert_drawn(columns,
+                 ".###............................................................#.#.....");
+    assert_int_equal(bits_count(bits, mask, 0, columns), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pixels_differ_by_more_than_the_threshold),
+        cmocka_unit_test(test_pixels_leave_their_span),
+        cmocka_unit_test(test_erosion_takes_the_ends_but_not_at_the_border),
+        cmocka_unit_test(test_what_moves_in_the_mask_is_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

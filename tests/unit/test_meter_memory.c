@@ -1,0 +1,65 @@
+// Without memory there is no meter, and nothing leaks: each allocation fails in turn. The sources
+// are compiled in here with an allocator that fails on demand.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static long allocations_left; // until one fails; negative: none fails
+
+static void *fail_calloc(size_t count, size_t size)
+{
+    return allocations_left >= 0 && allocations_left-- == 0 ? NULL : calloc(count, size);
+}
+
+#undef calloc
+#define calloc fail_calloc
+
+#include "kernels/detector.c"
+#include "kernels/meter.c"
+
+static void test_each_failing_allocation_is_enomem(void **state)
+{
+    struct config_point corners[] = {{0, 0}, {1, 0}, {1, 1}};
+    const struct config_region settings[] = {
+        {.polygon = corners, .polygon_count = 3, .threshold = 25, .erode = 1},
+        {.threshold = 25, .erode = 1},
+        {.threshold = 10, .erode = 0},
+    };
+    const struct meter_region regions[] = {
+        {.settings = &settings[0]}, {.settings = &settings[1]}, {.settings = &settings[2]}};
+    struct frame_layout layout;
+    struct meter *meter = NULL;
+    int r = -ENOMEM;
+    long count = 0;
+
+    (void)state;
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), 70, 20, 1);
+    for (; r == -ENOMEM; count++) {
+        assert_null(meter);
+        assert_true(count < 100);
+        allocations_left = count;
+        r = meter_new(&layout, regions, 3, &meter);
+    }
+    assert_int_equal(r, 0);
+    // The meter, its two lists, a line, two pictures, two sets of samples, two rows each for three
+    // regions and two detectors; and then none is left to fail.
+    assert_int_equal(count - 1, 1 + 2 + 1 + 4 + 6 + 4);
+    meter_free(meter);
+    meter_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_failing_allocation_is_enomem),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+// The sentry: masks from disk, those that cannot be read, frames that change.
+#include "tests/unit/caught_stderr.h"
+#include "tests/unit/view_pictures.h"
+
+#include "daemon/camera/sentry.h"
+
+#include <unistd.h>
+
+static char path[] = "/tmp/edged-test-mask-XXXXXX";
+
+static unsigned told;
+static struct link_event last;
+
+static void tell(void *context, const struct link_event *event)
+{
+    assert_ptr_equal(context, &told);
+    told++;
+    last = *event;
+}
+
+static void write_mask(const char *text, size_t size)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+// Gray of 100; in odd frames the left half is 200.
+static struct frame *new_picture(uint32_t width, uint32_t height, unsigned number)
+{
+    struct frame *frame = new_frame("GREY", width, height, 0);
+
+    for (uint32_t y = 0; y < height; y++) {
+        uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
+
+        memset(row, 100, width);
+        memset(row, number % 2 ? 200 : 100, width / 2);
+    }
+    frame->pts_ns = number * 33 * NS_PER_MS;
+    return frame;
+}
+
+static void see(struct sentry *sentry, uint32_t width, uint32_t height, unsigned number)
+{
+    struct frame *frame = new_picture(width, height, number);
+
+    sentry_see(sentry, frame);
+    frame_unref(frame);
+}
+
+static char name[] = "masked", other_name[] = "all", no_mask[] = "";
+
+static struct config_region region_with(char *mask)
+{
+    return (struct config_region){.name = mask == no_mask ? other_name : name,
+                                  .mask = mask,
+                                  .threshold = 25,
+                                  .start = 10,
+                                  .end = 5,
+                                  .cooldown_s = 60};
+}
+
+static float share_of(const struct sentry *sentry, size_t index)
+{
+    return sentry_region(sentry, index)->share;
+}
+
+static void test_a_mask_says_where_the_region_is(void **state)
+{
+    struct config_region regions[] = {region_with(path), region_with(no_mask)};
+    struct config_camera camera = {.name = name, .regions = regions, .region_count = 2};
+    struct sentry *sentry;
+
+    (void)state;
+    // White on the right and in the first of the four columns.
+    write_mask("P5\n4 1\n255\n\xff\x00\xff\xff", 15);
+    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    told = 0;
+    see(sentry, 40, 10, 0);
+    assert_int_equal(told, 0);
+    see(sentry, 40, 10, 1);
+    assert_true(share_of(sentry, 0) == (float)(1.0 / 3));
+    assert_true(share_of(sentry, 1) == 0.5F);
+    assert_int_equal(told, 2);
+    assert_string_equal(last.region.name, "all");
+    assert_int_equal(sentry_region(sentry, 0)->width, 10);
+    assert_null(sentry_region(sentry, 2));
+    sentry_free(sentry);
+}
+
+static void test_a_mask_that_cannot_be_read_costs_its_region_alone(void **state)
+{
+    static const char *const broken[] = {"P5 4 1 255 \xff", "not a picture", "\x89PNG\r\n\x1a\n...",
+                                         ""};
+    struct config_region regions[] = {region_with(path), region_with(no_mask)};
+    struct config_camera camera = {.name = name, .regions = regions, .region_count = 2};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(broken); i++) {
+        char text[4096] = "";
+        struct sentry *sentry;
+
+        write_mask(broken[i], strlen(broken[i]));
+        assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+        told = 0;
+        catch_stderr();
+        see(sentry, 40, 10, 0);
+        see(sentry, 40, 10, 1);
+        rewind(caught);
+        assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
+        release_stderr();
+        char *end = strchr(text, '\n');
+        assert_true(end && !end[1]); // one line
+        assert_non_null(strstr(text, "region \"masked\": cannot read its mask: "));
+        assert_non_null(strstr(text, ", no events of it until the camera is opened again"));
+        assert_true(share_of(sentry, 0) == 0);
+        assert_true(share_of(sentry, 1) == 0.5F);
+        assert_int_equal(told, 1);
+
+        write_mask("P5 1 1 255 \xff", 12);
+        sentry_reset(sentry, true);
+        see(sentry, 40, 10, 0);
+        see(sentry, 40, 10, 1);
+        assert_true(share_of(sentry, 0) == 0.5F);
+        assert_int_equal(told, 3);
+        assert_int_equal(last.number, 2);
+        sentry_free(sentry);
+    }
+}
+
+static void test_frames_of_another_size_are_not_compared(void **state)
+{
+    struct config_region regions[] = {region_with(no_mask)};
+    struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
+    struct sentry *sentry;
+
+    (void)state;
+    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    told = 0;
+    see(sentry, 40, 10, 0);
+    see(sentry, 44, 12, 1);
+    assert_true(share_of(sentry, 0) == 0);
+    see(sentry, 44, 12, 2);
+    assert_true(share_of(sentry, 0) == 0.5F);
+    assert_int_equal(told, 1);
+    assert_int_equal(last.region.width, 22);
+    sentry_free(sentry);
+}
+
+// A camera that is opened again for another reason than a fault has lost nothing.
+static void test_an_event_goes_on_when_the_camera_is_opened_again(void **state)
+{
+    struct config_region regions[] = {region_with(no_mask)};
+    struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
+    struct sentry *sentry;
+
+    (void)state;
+    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    told = 0;
+    see(sentry, 40, 10, 0);
+    see(sentry, 40, 10, 1);
+    sentry_reset(sentry, false);
+    assert_int_equal(sentry_region(sentry, 0)->moving, 1);
+    see(sentry, 40, 10, 2);
+    assert_true(share_of(sentry, 0) == 0);
+    see(sentry, 40, 10, 3);
+    assert_int_equal(told, 1);
+    assert_int_equal(sentry_region(sentry, 0)->moving, 1);
+    sentry_reset(sentry, true);
+    assert_int_equal(sentry_region(sentry, 0)->moving, 0);
+    assert_int_equal(told, 1);
+    sentry_free(sentry);
+}
+
+static void test_a_region_of_no_pixel_is_warned_of(void **state)
+{
+    struct config_point line[] = {{0.5, 0.5}, {0.6, 0.5}, {0.7, 0.5}};
+    struct config_region region = region_with(no_mask);
+    struct config_camera camera = {.name = name, .regions = &region, .region_count = 1};
+    struct sentry *sentry;
+    char text[512] = "";
+
+    (void)state;
+    region.polygon = line;
+    region.polygon_count = 3;
+    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    catch_stderr();
+    see(sentry, 40, 10, 0);
+    see(sentry, 40, 10, 1);
+    rewind(caught);
+    assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
+    release_stderr();
+    assert_non_null(
+        strstr(text, "region \"all\" holds no pixel of pictures of 40x10, no events of it"));
+    sentry_free(sentry);
+}
+
+static void test_a_camera_without_regions_sees_nothing(void **state)
+{
+    struct config_camera camera = {.name = name};
+    struct sentry *sentry;
+
+    (void)state;
+    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    told = 0;
+    see(sentry, 40, 10, 0);
+    see(sentry, 40, 10, 1);
+    assert_int_equal(told, 0);
+    assert_null(sentry_region(sentry, 0));
+    sentry_reset(sentry, true);
+    sentry_free(sentry);
+    sentry_free(NULL);
+}
+
+static int make_file(void **state)
+{
+    int fd = mkstemp(path);
+
+    (void)state;
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_mask_says_where_the_region_is),
+        cmocka_unit_test(test_a_mask_that_cannot_be_read_costs_its_region_alone),
+        cmocka_unit_test(test_frames_of_another_size_are_not_compared),
+        cmocka_unit_test(test_an_event_goes_on_when_the_camera_is_opened_again),
+        cmocka_unit_test(test_a_region_of_no_pixel_is_warned_of),
+        cmocka_unit_test(test_a_camera_without_regions_sees_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
