@@ -35,6 +35,9 @@ enum config_view_kind {
     CONFIG_VIEW_BINARY,
     CONFIG_VIEW_CANNY,
     CONFIG_VIEW_MOTION,
+    CONFIG_VIEW_OVERLAY,
+    CONFIG_VIEW_DIRECTION,
+    CONFIG_VIEW_SPLIT,
     CONFIG_VIEW_CUSTOM,
 };
 enum config_operator {
@@ -52,6 +55,8 @@ enum config_morphology {
     CONFIG_MORPHOLOGY_OPEN,
     CONFIG_MORPHOLOGY_CLOSE,
 };
+// Where Canny's two thresholds come from.
+enum config_thresholds { CONFIG_THRESHOLDS_FIXED, CONFIG_THRESHOLDS_MEDIAN };
 enum config_codec { CONFIG_CODEC_H264 };
 // Which encoder element: auto walks nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc.
 enum config_encoder {
@@ -63,6 +68,8 @@ enum config_encoder {
 };
 
 #define CONFIG_THRESHOLD_OTSU (-1)
+// Pixels that encoders take in a row, so a split of two pictures may have.
+#define CONFIG_SPLIT_WIDTH_MAX 4096
 
 // The words that a view of one's own is made of: what each takes (one of enum config_picture, or
 // ANY_GRAY) and makes; SAME: a mask of a mask, else gray.
@@ -81,7 +88,9 @@ enum config_encoder {
     X(DILATE, "dilate", ANY_GRAY, SAME)                                                            \
     X(OPEN, "open", ANY_GRAY, SAME)                                                                \
     X(CLOSE, "close", ANY_GRAY, SAME)                                                              \
-    X(MARK, "mark", MASK, COLOUR)
+    X(MARK, "mark", MASK, COLOUR)                                                                  \
+    X(OVERLAY, "overlay", MASK, COLOUR)                                                            \
+    X(DIRECTION, "direction", ANY_GRAY, COLOUR)
 
 #define CONFIG_STAGE_ENUM(name, word, takes, makes) CONFIG_STAGE_##name,
 enum config_stage { CONFIG_STAGES(CONFIG_STAGE_ENUM) CONFIG_STAGE_COUNT };
@@ -101,12 +110,18 @@ struct config_view {
     int blur; // 0, 3 or 5: the side of the square that smooths first
     enum config_norm norm;
     double gain; // factor on the magnitude before rounding
-    // 1..255 gray levels, of edges (binary) or of a difference (motion), or CONFIG_THRESHOLD_OTSU
+    // 1..255 gray levels, of edges (binary, overlay) or of a difference (motion), or
+    // CONFIG_THRESHOLD_OTSU
     int threshold;
+    char *colour;                      // of an overlay's edges: "#rrggbb"
     enum config_morphology morphology; // what is done with white shapes, and how often
     int times;
-    int erode;                  // how often a mask of motion loses its outermost pixels
-    double low, high;           // canny: gradient strengths, swapped if low > high
+    enum config_thresholds thresholds; // canny: `low` and `high`, or by the median of each frame
+    int erode;                         // how often a mask of motion loses its outermost pixels
+    double low, high;                  // canny: gradient strengths, swapped if low > high
+    char *left, *right; // split: names of other views of the camera, or words of kinds
+    // Those views, in the same list; NULL where it is a kind of view, with the split's own keys.
+    const struct config_view *left_view, *right_view;
     struct config_words stages; // of enum config_stage, in their order; of a custom view alone
     enum config_codec codec;
     enum config_encoder encoder;
@@ -230,8 +245,20 @@ void config_view_free(struct config_view *view);
 
 // Whether a view compares each frame with the one before.
 bool config_view_remembers(const struct config_view *view);
-// Whether it shows the camera's colours.
+// Whether its pictures have colours, and whether it looks at the camera's.
 bool config_view_is_colour(const struct config_view *view);
+bool config_view_reads_colour(const struct config_view *view);
+// Red, green and blue of a colour as a view has it, "#rrggbb" in hexadecimal digits. -EINVAL, and
+// black, if it is not one.
+int config_colour_parse(const char *colour, uint8_t ret_rgb[3]);
+
+// What one side of a split shows, 0 the left one: its strings are those of `split` or the view it
+// names. -ENOENT, with what is allowed, if it is none.
+int config_split_side(const struct config_view *split, unsigned side, struct config_view *ret_side,
+                      struct error *error);
+
+// The threshold of a kind of view that says none.
+int config_threshold_default(enum config_view_kind kind);
 
 // The word for an enum value in the file ("sobel"), for messages and status.
 const char *config_backend_name(enum config_backend backend);

@@ -3,6 +3,7 @@
 
 #include "config/stages.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define NAME_LENGTH_MAX 32
@@ -20,11 +21,42 @@ const struct schema_rule schema_name_rule = {
     "1 to 32 of the characters A-Z a-z 0-9 _ -",
 };
 
+int config_colour_parse(const char *colour, uint8_t ret_rgb[3])
+{
+    bool valid = strlen(colour) == 7 && colour[0] == '#' &&
+                 strspn(colour + 1, "0123456789abcdefABCDEF") == 6;
+    unsigned long bits = valid ? strtoul(colour + 1, NULL, 16) : 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        ret_rgb[i] = (uint8_t)(bits >> (16 - 8 * i));
+    }
+    return valid ? 0 : -EINVAL;
+}
+
+static bool accepts_colour(const char *string)
+{
+    uint8_t rgb[3];
+
+    return config_colour_parse(string, rgb) == 0;
+}
+
+static const struct schema_rule colour_rule = {
+    accepts_colour,
+    "\"#rrggbb\", red, green and blue in two hexadecimal digits each",
+};
+
 static const char *const view_words[] = {
-    [CONFIG_VIEW_CAMERA] = "camera", [CONFIG_VIEW_GRAY] = "gray",
-    [CONFIG_VIEW_EDGES] = "edges",   [CONFIG_VIEW_BINARY] = "binary",
-    [CONFIG_VIEW_CANNY] = "canny",   [CONFIG_VIEW_MOTION] = "motion",
-    [CONFIG_VIEW_CUSTOM] = "custom", NULL,
+    [CONFIG_VIEW_CAMERA] = "camera",
+    [CONFIG_VIEW_GRAY] = "gray",
+    [CONFIG_VIEW_EDGES] = "edges",
+    [CONFIG_VIEW_BINARY] = "binary",
+    [CONFIG_VIEW_CANNY] = "canny",
+    [CONFIG_VIEW_MOTION] = "motion",
+    [CONFIG_VIEW_OVERLAY] = "overlay",
+    [CONFIG_VIEW_DIRECTION] = "direction",
+    [CONFIG_VIEW_SPLIT] = "split",
+    [CONFIG_VIEW_CUSTOM] = "custom",
+    NULL,
 };
 static const char *const operator_words[] = {
     [CONFIG_OPERATOR_SOBEL] = "sobel",
@@ -40,6 +72,11 @@ static const char *const morphology_words[] = {
     [CONFIG_MORPHOLOGY_DILATE] = "dilate", [CONFIG_MORPHOLOGY_OPEN] = "open",
     [CONFIG_MORPHOLOGY_CLOSE] = "close",   NULL,
 };
+static const char *const thresholds_words[] = {
+    [CONFIG_THRESHOLDS_FIXED] = "fixed",
+    [CONFIG_THRESHOLDS_MEDIAN] = "median",
+    NULL,
+};
 static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
 static const char *const encoder_words[] = {
     [CONFIG_ENCODER_AUTO] = "auto",
@@ -50,7 +87,11 @@ static const char *const encoder_words[] = {
     NULL,
 };
 
-#define WITH_GRADIENT (SCHEMA_BIT(CONFIG_VIEW_EDGES) | SCHEMA_BIT(CONFIG_VIEW_BINARY))
+// The sides of a split may be kinds of views, which have its keys.
+#define SPLIT SCHEMA_BIT(CONFIG_VIEW_SPLIT)
+#define WITH_THRESHOLD (SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY))
+#define WITH_GRADIENT                                                                              \
+    (SCHEMA_BIT(CONFIG_VIEW_EDGES) | SCHEMA_BIT(CONFIG_VIEW_DIRECTION) | WITH_THRESHOLD)
 #define CUSTOM SCHEMA_BIT(CONFIG_VIEW_CUSTOM)
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
@@ -58,17 +99,20 @@ static const struct schema_key view_keys[] = {
      .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
-     .help = "What viewers see: the camera's picture, its luma, the strength of its edges, the "
-             "strong edges in white, thin edges as Canny's detector finds them, the picture with "
-             "what moves in red, or what stages of your own make."},
+     .help =
+         "What viewers see: the camera's picture, its luma, the strength of its edges, the "
+         "strong edges in white, thin edges as Canny's detector finds them, the picture with "
+         "what moves in red, with its strong edges in a colour, the direction in which gray gets "
+         "brighter as a hue, two of these side by side, or what stages of your own make."},
     {"stages", SCHEMA_WORDS, VIEW_FIELD(stages), .words = stages_words, .check = stages_check,
      .default_note = "none", .used_by = CUSTOM, .needed_by = CUSTOM, .implies = CONFIG_VIEW_CUSTOM,
      .help =
          "A view of your own, in the order that the stages follow one another; view may be left "
          "out. The camera's picture is turned gray for the first stage that wants gray; "
          "threshold, canny and difference make a mask of 0 and 255, which is gray, too; mark "
-         "puts a mask into the red of the camera's picture and ends the view. Options are the "
-         "view's norm, gain, threshold, low, high and times."},
+         "puts a mask into the red of the camera's picture, overlay draws it there in a colour, "
+         "and direction colours gray; these end the view. Options are the view's norm, gain, "
+         "threshold, colour, low, high and times."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
@@ -87,29 +131,45 @@ static const struct schema_key view_keys[] = {
     {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
      .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
      .default_note = "25 with view = \"motion\" or difference among stages, else 80",
-     .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_MOTION) | CUSTOM,
-     .help = "Edges at least as strong become white, everything else black; gray that differs by "
+     .used_by = WITH_THRESHOLD | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .help = "Edges at least as strong become white, everything else black; or they are drawn in "
+             "the overlay's colour; gray that differs by "
              "more from the frame before has moved. otsu finds the threshold that parts each "
              "frame best, by Otsu's method; it parts noise, too, where nothing moves."},
+    {"colour", SCHEMA_STRING, VIEW_FIELD(colour), .rule = &colour_rule, .default_text = "#00ff00",
+     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_OVERLAY),
+     .help = "What edges are drawn in, as the web writes colours: red, green and blue."},
     {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
-     .default_text = "none", .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY),
+     .default_text = "none", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY),
      .help = "What becomes of white shapes: erode takes the pixels at their rim, dilate adds one "
              "more all around; open does both and so drops specks, close does them the other way "
              "round and so fills holes."},
     {"times", SCHEMA_INTEGER, VIEW_FIELD(times), .unit = "times", .minimum = 1, .maximum = 8,
-     .default_text = "1", .used_by = SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
+     .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
      .help = "How often morphology, or a stage of your own that erodes or dilates, does it."},
     {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
-     .default_text = "1", .used_by = SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
+    {"thresholds", SCHEMA_WORD, VIEW_FIELD(thresholds), .words = thresholds_words,
+     .default_text = "fixed", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .help = "fixed are low and high; median takes, whatever they say, 0.67 and 1.33 times the "
+             "median of each frame's gray, rounded down."},
     {"low", SCHEMA_NUMBER, VIEW_FIELD(low), .unit = "gradient", .minimum = 0, .maximum = 32767,
-     .default_text = "50", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY) | CUSTOM,
+     .default_text = "50", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "Thin edges with sqrt(gx^2 + gy^2) over this are drawn where they go on from a strong "
              "one; as cv2.Canny has it."},
     {"high", SCHEMA_NUMBER, VIEW_FIELD(high), .unit = "gradient", .minimum = 0, .maximum = 32767,
-     .default_text = "150", .used_by = SCHEMA_BIT(CONFIG_VIEW_CANNY) | CUSTOM,
+     .default_text = "150", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "Thin edges with sqrt(gx^2 + gy^2) over this are strong; if low is higher, the two "
              "change places."},
+    {"left", SCHEMA_STRING, VIEW_FIELD(left), .rule = &schema_name_rule, .default_text = "camera",
+     .used_by = SPLIT,
+     .help = "The picture on the left: the name of another view of this camera, or a kind of view, "
+             "which then has this view's keys."},
+    {"right", SCHEMA_STRING, VIEW_FIELD(right), .rule = &schema_name_rule, .default_text = "edges",
+     .used_by = SPLIT,
+     .help = "The picture on the right, in the same way. Both are whole, so the stream is twice as "
+             "wide as the camera's picture, and that may be at most 2048 pixels."},
     {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",
      .help = "The compression of the stream."},
     {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .words = encoder_words, .default_text = "auto",
@@ -128,6 +188,37 @@ const struct schema_group schema_view = {
     .size = sizeof(struct config_view),
     .selector = &view_keys[1],
 };
+
+int config_threshold_default(enum config_view_kind kind)
+{
+    return kind == CONFIG_VIEW_MOTION ? 25 : 80;
+}
+
+int config_split_side(const struct config_view *split, unsigned side, struct config_view *ret_side,
+                      struct error *error)
+{
+    const struct config_view *named = side ? split->right_view : split->left_view;
+    const char *word = side ? split->right : split->left;
+
+    for (unsigned kind = 0; !named && kind < CONFIG_VIEW_SPLIT; kind++) {
+        if (strcmp(view_words[kind], word) == 0) {
+            *ret_side = *split;
+            ret_side->view = (enum config_view_kind)kind;
+            if (ret_side->threshold == 0) {
+                ret_side->threshold = config_threshold_default(ret_side->view);
+            }
+            return 0;
+        }
+    }
+    if (!named || named->view == CONFIG_VIEW_SPLIT) {
+        return error_set(error, -ENOENT,
+                         "%s: got \"%s\", allowed: the name of another view of the camera, or a "
+                         "kind of view, but no split",
+                         side ? "right" : "left", word);
+    }
+    *ret_side = *named;
+    return 0;
+}
 
 const char *config_view_kind_name(enum config_view_kind kind)
 {

@@ -79,13 +79,34 @@ bool config_view_remembers(const struct config_view *view)
     return remembers;
 }
 
-bool config_view_is_colour(const struct config_view *view)
+// What a custom view ends in, CAMERA of others.
+static enum picture made_by(const struct config_view *view)
 {
     enum picture picture = CAMERA;
 
     for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++) {
         picture = made_of(view->stages.list[i], picture);
     }
-    return view->view == CONFIG_VIEW_CAMERA || view->view == CONFIG_VIEW_MOTION ||
-           picture == COLOUR;
+    return picture;
+}
+
+bool config_view_is_colour(const struct config_view *view)
+{
+    return view->view == CONFIG_VIEW_DIRECTION || config_view_reads_colour(view) ||
+           made_by(view) == COLOUR;
+}
+
+bool config_view_reads_colour(const struct config_view *view)
+{
+    size_t count = view->view == CONFIG_VIEW_CUSTOM ? view->stages.count : 0;
+
+    switch (view->view) {
+    case CONFIG_VIEW_CAMERA:
+    case CONFIG_VIEW_MOTION:
+    case CONFIG_VIEW_OVERLAY:
+    case CONFIG_VIEW_SPLIT:
+        return true;
+    default:
+        return made_by(view) == COLOUR && view->stages.list[count - 1] != CONFIG_STAGE_DIRECTION;
+    }
 }

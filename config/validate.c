@@ -28,8 +28,31 @@ static int add_camera(struct config *config)
 
 void validate_complete_view(struct config_view *view)
 {
-    if (view->threshold == 0) {
+    if (view->threshold == 0 && view->view != CONFIG_VIEW_SPLIT) { // a split's sides differ
         view->threshold = config_view_remembers(view) ? 25 : 80;
+    }
+}
+
+static const struct config_view *find_view(const struct config_camera *camera, const char *name)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (strcmp(camera->views[i].name, name) == 0) {
+            return &camera->views[i];
+        }
+    }
+    return NULL;
+}
+
+// A name comes before the word of a kind.
+static void find_sides(struct config_camera *camera)
+{
+    for (size_t i = 0; i < camera->view_count; i++) {
+        struct config_view *view = &camera->views[i];
+
+        if (view->view == CONFIG_VIEW_SPLIT) {
+            view->left_view = find_view(camera, view->left);
+            view->right_view = find_view(camera, view->right);
+        }
     }
 }
 
@@ -58,6 +81,7 @@ static int complete_camera(struct config_camera *camera, size_t index)
             return -ENOMEM;
         }
     }
+    find_sides(camera);
     return validate_complete_regions(camera);
 }
 
@@ -169,6 +193,30 @@ static void refuse_duplicate(struct problems *problems, const config_setting_t *
                    name, what, other);
 }
 
+static void check_split(struct problems *problems, const config_setting_t *setting,
+                        const struct config_camera *camera, const struct config_view *view)
+{
+    const config_setting_t *kind = config_setting_get_member(setting, "view");
+    struct config_view shown;
+    struct error error;
+
+    for (unsigned side = 0; side < 2; side++) {
+        const char *key = side ? "right" : "left";
+        const config_setting_t *member = config_setting_get_member(setting, key);
+
+        if (config_split_side(view, side, &shown, &error) < 0) {
+            problems_error(problems, member ? member : setting, member ? NULL : key, "%s",
+                           error.text + strlen(key) + strlen(": "));
+        }
+    }
+    if (2 * camera->width > CONFIG_SPLIT_WIDTH_MAX) {
+        problems_error(problems, kind, NULL,
+                       "got \"split\" of a camera %d pixels wide, allowed: of at most %d, for "
+                       "encoders take no picture wider than %d",
+                       camera->width, CONFIG_SPLIT_WIDTH_MAX / 2, CONFIG_SPLIT_WIDTH_MAX);
+    }
+}
+
 void validate_check_names(struct problems *problems, const config_setting_t *list, const char *what,
                           const void *elements, size_t count, size_t size)
 {
@@ -197,6 +245,9 @@ static void check_views(struct problems *problems, const config_setting_t *camer
 
         if (setting && config_setting_is_group(setting)) {
             check_selected(problems, setting, &schema_view, &camera->views[i]);
+            if (camera->views[i].view == CONFIG_VIEW_SPLIT) {
+                check_split(problems, setting, camera, &camera->views[i]);
+            }
         }
     }
     if (list) {

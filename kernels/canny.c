@@ -13,6 +13,7 @@
 #include "kernels/canny.h"
 
 #include "kernels/hysteresis.h"
+#include "kernels/levels.h"
 #include "kernels/pool.h"
 #include "kernels/rows.h"
 
@@ -34,7 +35,8 @@ struct lines {
 
 struct canny_work {
     uint32_t width, height;
-    struct suppress_limits limits;
+    bool by_median;
+    struct suppress_limits limits; // by median: of the frame that is computed
     const struct suppress_make *make;
     struct hysteresis *hysteresis;        // owned
     struct pool *pool;                    // not owned; NULL: there is none
@@ -54,6 +56,31 @@ struct suppress_limits canny_limits(double low, double high)
 {
     return low < high ? (struct suppress_limits){limit_of(low), limit_of(high)}
                       : (struct suppress_limits){limit_of(high), limit_of(low)};
+}
+
+// The level of pixel number `index` of all in their order.
+static uint32_t level_at(const uint32_t histogram[256], uint64_t index)
+{
+    uint64_t pixels = histogram[0];
+    uint32_t level = 0;
+
+    while (pixels <= index) {
+        pixels += histogram[++level];
+    }
+    return level;
+}
+
+struct suppress_limits canny_limits_by_median(const uint32_t histogram[256])
+{
+    uint64_t pixels = 0;
+    uint32_t twice, high;
+
+    for (unsigned i = 0; i < 256; i++) {
+        pixels += histogram[i];
+    }
+    twice = level_at(histogram, (pixels - 1) / 2) + level_at(histogram, pixels / 2);
+    high = 133 * twice / 200;
+    return canny_limits(67 * twice / 200, high < 255 ? high : 255);
 }
 
 // Every row gets a slot that is large enough for a row of gradients.
@@ -99,6 +126,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     stage->canny.work = work;
     work->width = input->width;
     work->height = input->height;
+    work->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
     work->limits = canny_limits(setup->options->low, setup->options->high);
     work->make = suppress_make_best();
     make_pixels(work->pixels[0], 0, 255);
@@ -167,6 +195,18 @@ static void add_candidates(const struct canny_work *work, const struct lines *li
     hysteresis_add_row(work->hysteresis, first, y);
 }
 
+// Gray that has to be made is made twice: here, and row by row where it is used.
+static void measure_median(struct canny_work *work, const struct job *job)
+{
+    struct levels levels = {0};
+
+    row_source_begin(job->source, 0, 0, 0, work->height);
+    for (uint32_t y = 0; y < work->height; y++) {
+        levels_add_row(&levels, gray_at(job, 0, y), work->width);
+    }
+    work->limits = canny_limits_by_median(levels_sum(&levels));
+}
+
 // The gradients of one row more on either side decide about the candidates of a band.
 static void find_candidates(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
@@ -191,9 +231,12 @@ static void find_candidates(void *context, unsigned worker, uint32_t first, uint
 
 static void look(struct stage *stage, const struct row_source *source)
 {
-    const struct canny_work *work = stage->canny.work;
+    struct canny_work *work = stage->canny.work;
     struct job job = {work, source};
 
+    if (work->by_median) {
+        measure_median(work, &job);
+    }
     pool_run(work->pool, work->height, find_candidates, &job);
     hysteresis_finish(work->hysteresis);
 }

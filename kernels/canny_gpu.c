@@ -20,9 +20,14 @@ struct canny_gpu {
     struct hysteresis_cuda hysteresis; // all but the output
 };
 
+// Thresholds by the median are the CPU's.
 static unsigned takes(const struct gpu_stage_setup *setup)
 {
-    return gpu_stage_match(setup, STAGE_CANNY);
+    unsigned count = gpu_stage_match(setup, STAGE_CANNY);
+    unsigned canny = setup->steps[0].kind == STAGE_GRAY;
+
+    return count > 0 && setup->steps[canny].options.thresholds == CONFIG_THRESHOLDS_FIXED ? count
+                                                                                          : 0;
 }
 
 static struct canny_cuda_limits limits_of(const struct stage_options *options)

@@ -48,14 +48,7 @@ struct to_rgb3 {
             for (int k = 0; k < PIXELS; k++) {
                 pixels[k] = source::rgb_of(raw, k);
             }
-#pragma unroll
-            for (int k = 0; k < WORDS; k++) {
-                const uint32_t *four = &pixels[4 * k];
-
-                words[3 * k] = four[0] | four[1] << 24;
-                words[3 * k + 1] = four[1] >> 8 | four[2] << 16;
-                words[3 * k + 2] = four[2] >> 16 | four[3] << 8;
-            }
+            pack_rgb3(pixels, words);
             store_words<VECTOR>(output + (size_t)(y + i) * p.output_stride[0] + 3 * x, words,
                                 3 * (p.width - x));
         }

@@ -7,6 +7,7 @@
     X(canny)                                                                                       \
     X(convert)                                                                                     \
     X(difference)                                                                                  \
+    X(direction)                                                                                   \
     X(gpu_probe)                                                                                   \
     X(gradient)                                                                                    \
     X(gray)                                                                                        \
@@ -15,6 +16,7 @@
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
     X(operator)                                                                                    \
+    X(overlay)                                                                                     \
     X(selftest)                                                                                    \
     X(threshold)
 

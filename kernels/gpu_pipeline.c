@@ -3,7 +3,7 @@
 #include <errno.h>
 
 // What the stage from step `at` of a part on is made for.
-static struct gpu_stage_setup setup_at(const struct gpu_part *part, unsigned at)
+static struct gpu_stage_setup setup_at(const struct gpu_part *part, unsigned at, bool mapped)
 {
     return (struct gpu_stage_setup){
         .steps = part->plan->steps + at,
@@ -11,6 +11,7 @@ static struct gpu_stage_setup setup_at(const struct gpu_part *part, unsigned at)
         .camera = part->camera,
         .output = pixel_format_by_name(part->plan->format),
         .first = at == 0,
+        .mapped = mapped,
     };
 }
 
@@ -19,7 +20,7 @@ unsigned gpu_pipeline_count(const struct gpu_part *part)
     unsigned taken = 0, count = 0;
 
     for (unsigned at = part->first; at < part->end; at += taken) {
-        struct gpu_stage_setup setup = setup_at(part, at);
+        struct gpu_stage_setup setup = setup_at(part, at, false);
 
         if (!gpu_stage_find(&setup, &taken)) {
             return 0;
@@ -48,7 +49,7 @@ int gpu_pipeline_init_part(struct gpu_pipeline *pipeline, struct gpu *gpu,
     r = gpu_chain_new(gpu, mapped || gpu_info(gpu)->concurrent_managed_access, error,
                       &pipeline->chain);
     for (unsigned at = part->first; at < part->end && r == 0; at += taken) {
-        struct gpu_stage_setup setup = setup_at(part, at);
+        struct gpu_stage_setup setup = setup_at(part, at, mapped);
         const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
 
         if (!ops) {

@@ -11,11 +11,13 @@
     X(canny)                                                                                       \
     X(convert)                                                                                     \
     X(difference)                                                                                  \
+    X(direction)                                                                                   \
     X(gradient)                                                                                    \
     X(gray)                                                                                        \
     X(mark)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
+    X(overlay)                                                                                     \
     X(threshold)
 
 #define DECLARE(stage) extern const struct gpu_stage_ops stage##_gpu_ops;

@@ -18,7 +18,7 @@ static size_t row_elements(uint32_t width)
     return LEFT + (((size_t)width + 63) & ~(size_t)63) + MAGNITUDE_PADDING;
 }
 
-static size_t scratch_bytes(uint32_t width)
+size_t gradient_scratch_bytes(uint32_t width)
 {
     return row_elements(width) * (sizeof(uint32_t) + 2 * sizeof(int16_t) + 1);
 }
@@ -122,13 +122,12 @@ static struct row measure_columns(const struct gradient *gradient, const uint8_t
         sums, differences, {squares, output, (uint8_t *)(differences - LEFT + elements)}};
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+struct magnitude_columns gradient_measure(const struct gradient *gradient,
+                                          const uint8_t *const *rows, uint32_t width, void *scratch,
+                                          uint8_t *output)
 {
-    const struct gradient *gradient = &stage->gradient;
     struct row row = measure_columns(gradient, rows, width, scratch, output);
 
-    (void)y;
     if (gradient->magnitude) {
         gradient->magnitude(row.sums, row.differences, width, output);
     } else if (gradient->scale_l1) {
@@ -137,6 +136,14 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
         gradient->scale_l2(row.sums, row.differences, width, (float)gradient->gain, row.guess);
         settle(&row.guess, gradient->thresholds, width);
     }
+    return (struct magnitude_columns){row.sums, row.differences};
+}
+
+static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                    uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)y;
+    gradient_measure(&stage->gradient, rows, width, scratch, output);
 }
 
 static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -186,13 +193,13 @@ void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresh
     }
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+unsigned gradient_radius(enum config_operator operator)
 {
-    const struct stage_options *options = setup->options;
-    struct gradient *gradient = &stage->gradient;
+    return operators[operator].radius;
+}
 
-    (void)error;
-    stage->radius = operators[options->operator].radius;
+void gradient_set(struct gradient *gradient, const struct stage_options *options)
+{
     gradient->columns = operators[options->operator].columns;
     gradient->gain = options->gain;
     if (options->gain == 1.0) {
@@ -206,13 +213,20 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
         gradient->scale_l2 = magnitude_scale_l2_for(options->operator);
         gradient_thresholds(options->norm, options->gain, gradient->thresholds);
     }
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->radius = gradient_radius(setup->options->operator);
+    gradient_set(&stage->gradient, setup->options);
     return 0;
 }
 
 const struct stage_ops gradient_ops = {
     .name = "gradient",
     .init = init,
-    .scratch_bytes = scratch_bytes,
+    .scratch_bytes = gradient_scratch_bytes,
     .run_row = run_row,
     .run_row_limited = run_row_limited,
 };

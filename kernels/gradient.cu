@@ -32,106 +32,21 @@
 // an integer is 5e-4 off at 255. About 16 instructions a pixel, one of them on the special function
 // unit; 15 and none for black and white. A float holds n = gx² + gy² < 2^21 exactly.
 #include "kernels/gradient_cuda.h"
-#include "kernels/gray.cuh"
-#include "kernels/magnitude.cuh"
+#include "kernels/sobel.cuh"
 
 namespace {
 
 constexpr int ROWS = GRADIENT_CUDA_ROWS;
 
-// Eight gray pixels and the neighbour on either side, at the border the pixel itself.
-struct strip {
-    uint32_t words[WORDS], left, right;
-};
-
-// The strip at `x` of row `y`; rows below the picture are its last row.
-template <class format, bool VECTOR>
-__device__ __forceinline__ strip load_strip(const gradient_cuda &p, uint32_t x, uint32_t y)
-{
-    const uint8_t *__restrict__ row =
-        reinterpret_cast<const uint8_t *>(p.input) + (size_t)min(y, p.height - 1) * p.input_stride;
-    const uint8_t *from = row + (size_t)x * format::BYTES;
-    uint32_t last = p.width - 1 - x; // pixel of the row, counted from x
-    strip s;
-
-    load_gray<format, VECTOR>(row, x, p.width, s.words);
-    if constexpr (VECTOR) {
-        // Addresses are chosen, not values: a branch here would keep rows from overlapping.
-        s.left = format::beside(x > 0 ? from - format::BYTES : from);
-        s.right = format::beside(from + (size_t)min(last, PIXELS) * format::BYTES);
-    } else {
-        s.left = format::luma(x > 0 ? from - format::BYTES : from);
-        s.right = format::luma(from + (size_t)min(last, PIXELS) * format::BYTES);
-#pragma unroll
-        for (int i = 1; i < PIXELS; i++) {
-            if (i > last) {
-                s.words[i / 4] |= s.right << i % 4 * 8;
-            }
-        }
-    }
-    return s;
-}
-
-// One input row's share of gx, right - left, and of gy, left + 2 middle + right. Pairs even, odd,
-// even, … of the words.
-struct slopes {
-    half2 across[2 * WORDS], along[2 * WORDS];
-};
-
-__device__ __forceinline__ slopes slopes_of(const strip &s)
-{
-    const half2 two = __float2half2_rn(2.0f);
-    uint32_t even[WORDS], odd[WORDS];
-    slopes r;
-
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        even[i] = s.words[i] & 0x00ff00ff;
-        odd[i] = __byte_perm(s.words[i], 0, 0x4341);
-    }
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        half2 before = pair(i > 0 ? __byte_perm(odd[i > 0 ? i - 1 : 0], odd[i], 0x5432)
-                                  : __byte_perm(s.left, odd[0], 0x5410));
-        half2 after = pair(__byte_perm(
-            even[i], i + 1 < WORDS ? even[i + 1 < WORDS ? i + 1 : 0] : s.right, 0x5432));
-        half2 e = pair(even[i]), o = pair(odd[i]);
-
-        r.across[2 * i] = __hsub2(o, before);
-        r.across[2 * i + 1] = __hsub2(after, e);
-        r.along[2 * i] = __hadd2(__hfma2(e, two, before), o);
-        r.along[2 * i + 1] = __hadd2(__hfma2(o, two, e), after);
-    }
-    return r;
-}
-
 // Two results of 0..255 in 16 bit lanes.
 template <norm NORM, result RESULT>
 __device__ __forceinline__ uint32_t results(const gradient_cuda &p, half2 gx, half2 gy)
 {
-    const float unit = 16777216.0f; // 2^24
-
     if (RESULT == BINARY) {
         return NORM == L1 ? reached_l1(gx, gy, p.least) : reached_l2(gx, gy, p.least);
     }
-    if (RESULT == MAGNITUDE) {
-        return magnitudes<NORM>(gx, gy);
-    }
-    auto round = [&](float f, float n) {
-        return round_gain(p.thresholds, f * p.gain, [=] { return (uint32_t)n; });
-    };
-
-    if (NORM == L1) {
-        half2 sum = __hadd2(__habs2(gx), __habs2(gy));
-        float a = __low2float(sum) * unit, b = __high2float(sum) * unit;
-
-        return round(a, a) | round(b, b) << 16;
-    }
-    float xa = __low2float(gx), xb = __high2float(gx);
-    float ya = __low2float(gy), yb = __high2float(gy);
-    float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
-
-    return round(root(a) * unit, a * unit * unit) | round(root(b) * unit, b * unit * unit) << 16;
+    return RESULT == MAGNITUDE ? magnitudes<NORM>(gx, gy)
+                               : scaled<NORM>(p.thresholds, p.gain, gx, gy);
 }
 
 // Row `y` of a tile, from the rows around it.
@@ -140,17 +55,14 @@ __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uin
                                          bool vector, const slopes &above, const slopes &middle,
                                          const slopes &below)
 {
-    const half2 two = __float2half2_rn(2.0f);
     uint8_t *__restrict__ to =
         reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + x;
     uint32_t lanes[2 * WORDS], words[WORDS];
 
 #pragma unroll
     for (int k = 0; k < 2 * WORDS; k++) {
-        half2 gx = __hadd2(__hfma2(middle.across[k], two, above.across[k]), below.across[k]);
-        half2 gy = __hsub2(below.along[k], above.along[k]);
-
-        lanes[k] = results<NORM, RESULT>(p, gx, gy);
+        lanes[k] = results<NORM, RESULT>(p, gradient_x(above, middle, below, k),
+                                         gradient_y(above, below, k));
     }
 #pragma unroll
     for (int k = 0; k < WORDS; k++) {

@@ -20,6 +20,7 @@
 #define GRADIENT_REACH 12240
 
 struct stage_ops;
+struct stage_options;
 
 // Smoothed sums and differences of the columns of 2 * radius + 1 rows.
 typedef void gradient_columns(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
@@ -40,5 +41,16 @@ struct gradient {
 uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n);
 // [k] is the smallest n whose result is k or more, UINT32_MAX if no gradient reaches it.
 void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresholds[256]);
+
+// For stages that begin with a gradient. Rows above and below that it looks at.
+unsigned gradient_radius(enum config_operator operator);
+// Operator, norm and gain of the options.
+void gradient_set(struct gradient *gradient, const struct stage_options *options);
+size_t gradient_scratch_bytes(uint32_t width);
+// The magnitudes of one row from 2 * radius + 1 rows of gray, and the columns they were made of,
+// which lie in the scratch memory.
+struct magnitude_columns gradient_measure(const struct gradient *gradient,
+                                          const uint8_t *const *rows, uint32_t width, void *scratch,
+                                          uint8_t *magnitudes);
 
 extern const struct stage_ops gradient_ops;

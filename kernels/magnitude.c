@@ -173,6 +173,29 @@ magnitude_scale_l2 *magnitude_scale_l2_for(enum config_operator operator)
     return table[operator];
 }
 
+#define DEFINE_SLOPES(operator, gx_at, gy_at)                                                      \
+    SIMD_CLONES                                                                                    \
+    static void slopes_##operator(const int16_t *restrict s, const int16_t *restrict d,            \
+                                  size_t width, int16_t *restrict gx, int16_t *restrict gy)        \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++) {                                                       \
+            gx[x] = gx_at(s + x);                                                                  \
+            gy[x] = gy_at(d + x);                                                                  \
+        }                                                                                          \
+    }
+
+DEFINE_SLOPES(sobel, gx_3, gy_sobel)
+DEFINE_SLOPES(sobel5, gx_5, gy_sobel5)
+DEFINE_SLOPES(scharr, gx_3, gy_scharr)
+DEFINE_SLOPES(prewitt, gx_3, gy_prewitt)
+
+magnitude_slopes *magnitude_slopes_for(enum config_operator operator)
+{
+    static magnitude_slopes *const table[CONFIG_OPERATOR_COUNT] = EACH_OPERATOR(slopes_, );
+
+    return table[operator];
+}
+
 static bool always(void)
 {
     return true;

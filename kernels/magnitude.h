@@ -44,6 +44,15 @@ struct magnitude_guess {
 typedef void magnitude_scale_l2(const int16_t *restrict sums, const int16_t *restrict differences,
                                 size_t width, float gain, struct magnitude_guess guess);
 
+// gx and gy themselves, `width` elements of each.
+typedef void magnitude_slopes(const int16_t *restrict sums, const int16_t *restrict differences,
+                              size_t width, int16_t *restrict gx, int16_t *restrict gy);
+
+// One row of columns, as above.
+struct magnitude_columns {
+    const int16_t *sums, *differences;
+};
+
 struct magnitude_make {
     const char *name; // "avx512"
     bool (*supported)(void);
@@ -58,3 +67,4 @@ const struct magnitude_make *magnitude_make_at(size_t index);
 const struct magnitude_make *magnitude_make_best(void);
 magnitude_scale_l1 *magnitude_scale_l1_for(enum config_operator operator);
 magnitude_scale_l2 *magnitude_scale_l2_for(enum config_operator operator);
+magnitude_slopes *magnitude_slopes_for(enum config_operator operator);

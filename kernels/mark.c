@@ -13,16 +13,6 @@ static size_t scratch_bytes(uint32_t width)
     return SCRATCH_BYTES_A_PIXEL * ((size_t)width + 64);
 }
 
-static uint8_t *plane_row(const struct frame *frame, unsigned plane, uint32_t y)
-{
-    return frame_plane(frame, plane) + y * frame->layout.planes[plane].stride;
-}
-
-static void convert_chroma_row(const struct mark *mark, uint32_t y, uint8_t *output)
-{
-    mark->convert.chroma(mark->input, y, mark->output->layout.planes[1].width_bytes / 2, output);
-}
-
 SIMD_CLONES
 static void redden(const uint8_t *restrict mask, size_t width, size_t step, uint8_t *restrict red)
 {
@@ -31,29 +21,27 @@ static void redden(const uint8_t *restrict mask, size_t width, size_t step, uint
     }
 }
 
-static void paint_rgb3(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
+static void mark_rgb3(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
-    uint32_t width = mark->input->layout.width;
-    uint8_t *row = plane_row(mark->output, 0, y);
-
     (void)scratch;
-    mark->convert.row(plane_row(mark->input, 0, y), width, row);
-    redden(mask, width, 3, row);
+    redden(mask, mark->line.width, 3, paint_row(&mark->paint, y));
 }
 
-static void paint_rgb(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
+static void mark_rgb(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
     const struct frame line = {.layout = mark->line, .data = scratch};
     const struct pixel_format *format = line.layout.format;
+    const struct convert *convert = &mark->paint.convert;
+    const struct frame *output = mark->paint.output;
     uint32_t width = line.layout.width;
 
-    memcpy(scratch, plane_row(mark->input, 0, y), line.layout.planes[0].width_bytes);
+    memcpy(scratch, paint_row_at(mark->paint.input, 0, y), line.layout.planes[0].width_bytes);
     redden(mask, width, format->planes[0].bytes,
            (uint8_t *)scratch + (strcmp(format->name, "RGB3") == 0 ? 0 : 2));
-    mark->convert.row(scratch, width, plane_row(mark->output, 0, y));
+    convert->row(scratch, width, paint_row_at(output, 0, y));
     if (y % 2 == 0) {
-        mark->convert.chroma(&line, 0, mark->output->layout.planes[1].width_bytes / 2,
-                             plane_row(mark->output, 1, y / 2));
+        convert->chroma(&line, 0, output->layout.planes[1].width_bytes / 2,
+                        paint_row_at(output, 1, y / 2));
     }
 }
 
@@ -152,20 +140,16 @@ static void mark_chroma(const struct mark_space *space, const uint8_t *restrict 
 
 // Most rows hold little that has moved: only what lies between the first pixel of it and the last
 // is looked at, in whole pairs.
-static void paint_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
+static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
-    size_t width = mark->input->layout.width, pairs = (width + 1) / 2;
+    size_t width = mark->line.width, pairs = (width + 1) / 2;
     int32_t *green = scratch, *blue = green + pairs;
-    uint8_t *chroma = (uint8_t *)(blue + pairs), *luma = plane_row(mark->output, 0, y);
+    uint8_t *chroma = (uint8_t *)(blue + pairs), *luma = paint_row(&mark->paint, y);
     const uint8_t *set = memchr(mask, 255, width);
     size_t pair, first;
 
-    mark->convert.row(plane_row(mark->input, 0, y), width, luma);
-    if (y % 2 == 0) {
-        chroma = plane_row(mark->output, 1, y / 2);
-        convert_chroma_row(mark, y / 2, chroma);
-    } else if (set) {
-        convert_chroma_row(mark, y / 2, chroma);
+    if (set || y % 2 == 0) {
+        chroma = paint_chroma(&mark->paint, y, chroma);
     }
     if (!set) {
         return;
@@ -187,17 +171,16 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     const struct frame_layout *input = setup->input;
 
     mark->space = input->range == FRAME_RANGE_FULL ? &mark_space_full : &mark_space_limited;
-    mark->paint = setup->output->luma_step == 0   ? paint_rgb3
-                  : input->format->luma_step == 0 ? paint_rgb
-                                                  : paint_yuv;
+    mark->rows = setup->output->luma_step == 0   ? mark_rgb3
+                 : input->format->luma_step == 0 ? mark_rgb
+                                                 : mark_yuv;
     frame_layout_init(&mark->line, input->format, input->width, 1, 1);
-    return convert_init(&mark->convert, setup, error);
+    return paint_init(&mark->paint, setup, error);
 }
 
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
 {
-    stage->mark.input = input;
-    stage->mark.output = output;
+    paint_begin(&stage->mark.paint, input, output);
 }
 
 static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -205,7 +188,7 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
 {
     (void)width;
     (void)output; // a row of the frame that begin() was given
-    stage->mark.paint(&stage->mark, rows[0], y, scratch);
+    stage->mark.rows(&stage->mark, rows[0], y, scratch);
 }
 
 const struct stage_ops mark_ops = {

@@ -18,7 +18,7 @@
 //     20 V = 128 + (524288 R - 439026 G - 85262 B) >> 20
 #pragma once
 
-#include "kernels/convert.h"
+#include "kernels/paint.h"
 
 #include "capture/frame.h"
 
@@ -35,15 +35,13 @@ struct mark_space {
 extern const struct mark_space mark_space_limited, mark_space_full;
 
 // Row `y` of the output frame, from the input frame and the mask's row.
-typedef void mark_paint(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch);
+typedef void mark_rows(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch);
 
 struct mark {
-    mark_paint *paint;
-    struct convert convert;
+    struct paint paint;
+    mark_rows *rows;
     const struct mark_space *space; // of YUV
     struct frame_layout line;       // of a picture of one row, RGB
-    const struct frame *input;      // not owned; of the frame being computed
-    struct frame *output;
 };
 
 extern const struct stage_ops mark_ops;

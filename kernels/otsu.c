@@ -1,5 +1,6 @@
 #include "kernels/otsu.h"
 
+#include "kernels/levels.h"
 #include "kernels/pool.h"
 #include "kernels/rows.h"
 
@@ -8,13 +9,10 @@
 #include <string.h>
 
 #define CACHE_LINE 64
-// Neighbours are often alike, and a counter cannot be added to before it was written: every one of
-// four neighbours has its own.
-#define TABLES 4
 
 // What one thread has counted.
 struct counts {
-    _Alignas(CACHE_LINE) uint32_t tables[TABLES][256];
+    _Alignas(CACHE_LINE) struct levels levels;
 };
 
 struct otsu {
@@ -61,20 +59,6 @@ void otsu_set_pool(struct otsu *otsu, struct pool *pool)
     otsu->pool = pool;
 }
 
-static void count_row(const uint8_t *row, uint32_t width, uint32_t (*tables)[256])
-{
-    uint32_t x = 0;
-
-    for (; x + TABLES <= width; x += TABLES) {
-        for (unsigned i = 0; i < TABLES; i++) {
-            tables[i][row[x + i]]++;
-        }
-    }
-    for (; x < width; x++) {
-        tables[0][row[x]]++;
-    }
-}
-
 uint8_t otsu_level(const uint32_t histogram[256])
 {
     double scale, mean = 0, below_mean = 0, below = 0, largest = 0;
@@ -119,7 +103,7 @@ static void look_at_rows(void *context, unsigned worker, uint32_t first, uint32_
         if (otsu->source->rows) {
             memcpy(otsu->picture + y * otsu->stride, row, otsu->width);
         }
-        count_row(row, otsu->width, otsu->counts[worker].tables);
+        levels_add_row(&otsu->counts[worker].levels, row, otsu->width);
     }
 }
 
@@ -133,9 +117,11 @@ uint8_t otsu_look(struct otsu *otsu, const struct row_source *source)
     otsu->rows_stride = source->rows ? otsu->stride : source->stride;
     memset(otsu->counts, 0, threads * sizeof *otsu->counts);
     pool_run(otsu->pool, otsu->height, look_at_rows, otsu);
-    for (unsigned i = 0; i < threads * TABLES; i++) {
+    for (unsigned i = 0; i < threads; i++) {
+        const uint32_t *counts = levels_sum(&otsu->counts[i].levels);
+
         for (unsigned value = 0; value < 256; value++) {
-            histogram[value] += otsu->counts[i / TABLES].tables[i % TABLES][value];
+            histogram[value] += counts[value];
         }
     }
     return otsu_level(histogram);

@@ -15,6 +15,7 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
         options->blur = settings->blur;
         break;
     case STAGE_GRADIENT:
+    case STAGE_DIRECTION:
         options->operator= settings->operator;
         options->norm = settings->norm;
         options->gain = settings->gain;
@@ -27,9 +28,15 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
     case STAGE_DILATE:
         options->times = settings->view == CONFIG_VIEW_MOTION ? settings->erode : settings->times;
         break;
+    case STAGE_OVERLAY:
+        config_colour_parse(settings->colour, options->colour);
+        break;
     case STAGE_CANNY:
-        options->low = settings->low;
-        options->high = settings->high;
+        options->thresholds = settings->thresholds;
+        if (settings->thresholds == CONFIG_THRESHOLDS_FIXED) {
+            options->low = settings->low;
+            options->high = settings->high;
+        }
         break;
     default:
         break;
@@ -145,6 +152,26 @@ static void plan_binary(struct planning *planning)
     add_morphology(planning, planning->settings->morphology);
 }
 
+static void plan_overlay(struct planning *planning)
+{
+    add_gradient(planning);
+    add(planning, STAGE_THRESHOLD);
+    add(planning, STAGE_OVERLAY);
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+    planning->plan.computed = false;
+}
+
+static void plan_direction(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+    planning->plan.computed = true;
+    add_gray(planning);
+    if (planning->settings->blur != 0) {
+        add(planning, STAGE_BLUR);
+    }
+    add(planning, STAGE_DIRECTION);
+}
+
 static void plan_canny(struct planning *planning)
 {
     planning->plan.format = planning->exact ? "GREY" : "NV12";
@@ -217,9 +244,14 @@ static void add_stage(struct planning *planning, enum config_stage stage)
         add_morphology(planning, CONFIG_MORPHOLOGY_ERODE + (stage - CONFIG_STAGE_ERODE));
         break;
     case CONFIG_STAGE_MARK:
+    case CONFIG_STAGE_OVERLAY:
         planning->plan.computed = false;
         planning->plan.format = planning->exact ? "RGB3" : "NV12";
-        add(planning, STAGE_MARK);
+        add(planning, stage == CONFIG_STAGE_MARK ? STAGE_MARK : STAGE_OVERLAY);
+        break;
+    case CONFIG_STAGE_DIRECTION:
+        planning->plan.format = planning->exact ? "RGB3" : "NV12";
+        add(planning, STAGE_DIRECTION);
         break;
     case CONFIG_STAGE_GRAY: // comes first, by itself
     case CONFIG_STAGE_COUNT:
@@ -243,20 +275,33 @@ static void plan_custom(struct planning *planning)
     }
 }
 
+// Each side has a plan of its own (split.h).
+static void plan_split(struct planning *planning)
+{
+    planning->plan.format = planning->exact ? "RGB3" : "NV12";
+}
+
+// Which finds its own range.
+static bool ends_in_direction(const struct plan *plan)
+{
+    return plan->count > 0 && plan->steps[plan->count - 1].kind == STAGE_DIRECTION;
+}
+
 struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
                       enum view_output output)
 {
     static void (*const makers[])(struct planning *) = {
-        [CONFIG_VIEW_CAMERA] = plan_camera, [CONFIG_VIEW_GRAY] = plan_gray,
-        [CONFIG_VIEW_EDGES] = add_gradient, [CONFIG_VIEW_BINARY] = plan_binary,
-        [CONFIG_VIEW_CANNY] = plan_canny,   [CONFIG_VIEW_MOTION] = plan_motion,
-        [CONFIG_VIEW_CUSTOM] = plan_custom,
+        [CONFIG_VIEW_CAMERA] = plan_camera,   [CONFIG_VIEW_GRAY] = plan_gray,
+        [CONFIG_VIEW_EDGES] = add_gradient,   [CONFIG_VIEW_BINARY] = plan_binary,
+        [CONFIG_VIEW_CANNY] = plan_canny,     [CONFIG_VIEW_MOTION] = plan_motion,
+        [CONFIG_VIEW_OVERLAY] = plan_overlay, [CONFIG_VIEW_DIRECTION] = plan_direction,
+        [CONFIG_VIEW_SPLIT] = plan_split,     [CONFIG_VIEW_CUSTOM] = plan_custom,
     };
     struct planning planning = {
         .settings = settings, .input = input, .exact = output == VIEW_OUTPUT_EXACT};
 
     makers[settings->view](&planning);
-    if (planning.plan.computed && !planning.exact) {
+    if (planning.plan.computed && !planning.exact && !ends_in_direction(&planning.plan)) {
         add(&planning, STAGE_COMPOSE);
     }
     return planning.plan;

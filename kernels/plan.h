@@ -17,9 +17,9 @@ struct plan_step {
 
 struct plan {
     const char *format; // of the output
-    bool computed;      // gray that no camera delivered
+    bool computed;      // gray or colour that no camera delivered: limited range
     struct plan_step steps[PLAN_STEPS_MAX];
-    unsigned count; // 0: the output is the input
+    unsigned count; // 0: the output is the input, or a split
 };
 
 // The plan of the view that `settings` name, for pictures in the format `input`. Gray that is

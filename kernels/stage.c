@@ -3,11 +3,12 @@
 #include "kernels/compose.h"
 
 static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
-    [STAGE_GRAY] = &gray_ops,         [STAGE_BLUR] = &blur_ops,
-    [STAGE_GRADIENT] = &gradient_ops, [STAGE_THRESHOLD] = &threshold_ops,
-    [STAGE_COMPOSE] = &compose_ops,   [STAGE_DIFFERENCE] = &difference_ops,
-    [STAGE_ERODE] = &erode_ops,       [STAGE_DILATE] = &dilate_ops,
-    [STAGE_MARK] = &mark_ops,         [STAGE_CONVERT] = &convert_ops,
+    [STAGE_GRAY] = &gray_ops,           [STAGE_BLUR] = &blur_ops,
+    [STAGE_GRADIENT] = &gradient_ops,   [STAGE_THRESHOLD] = &threshold_ops,
+    [STAGE_COMPOSE] = &compose_ops,     [STAGE_DIFFERENCE] = &difference_ops,
+    [STAGE_ERODE] = &erode_ops,         [STAGE_DILATE] = &dilate_ops,
+    [STAGE_MARK] = &mark_ops,           [STAGE_OVERLAY] = &overlay_ops,
+    [STAGE_DIRECTION] = &direction_ops, [STAGE_CONVERT] = &convert_ops,
     [STAGE_CANNY] = &canny_ops,
 };
 

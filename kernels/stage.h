@@ -16,10 +16,12 @@
 #include "kernels/canny.h"
 #include "kernels/convert.h"
 #include "kernels/difference.h"
+#include "kernels/direction.h"
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
 #include "kernels/mark.h"
 #include "kernels/morphology.h"
+#include "kernels/overlay.h"
 #include "kernels/threshold.h"
 
 #define STAGE_RADIUS_MAX 8
@@ -38,6 +40,8 @@ enum stage_kind {
     STAGE_ERODE,      // smaller bright shapes
     STAGE_DILATE,     // larger bright shapes
     STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
+    STAGE_OVERLAY,    // a mask's rows to those of the camera's picture with the mask in a colour
+    STAGE_DIRECTION,  // gray rows to the hue of their gradient's direction
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
     STAGE_CANNY,      // gray rows to thin edges, 0 and 255
     STAGE_KIND_COUNT,
@@ -50,10 +54,12 @@ struct stage_options {
     int blur; // 3 or 5
     enum config_norm norm;
     double gain;
-    int threshold;    // or CONFIG_THRESHOLD_OTSU
-    bool shades;      // erosion and dilation: of gray, else of 0 and 255 alone
-    int times;        // of erosion and dilation
-    double low, high; // canny
+    int threshold;                     // or CONFIG_THRESHOLD_OTSU
+    bool shades;                       // erosion and dilation: of gray, else of 0 and 255 alone
+    int times;                         // of erosion and dilation
+    uint8_t colour[3];                 // of an overlay: red, green, blue
+    enum config_thresholds thresholds; // canny
+    double low, high;                  // canny with fixed ones
 };
 
 // What a stage is made for.
@@ -114,6 +120,8 @@ struct stage {
         struct convert convert;
         struct difference difference;
         struct mark mark;
+        struct overlay overlay;
+        struct direction direction;
         struct morphology morphology;
         struct canny canny;
     };

@@ -102,6 +102,20 @@ __device__ __forceinline__ void store_words(uint8_t *__restrict__ to, const uint
     }
 }
 
+// Eight pixels of three bytes in the lowest of a word each, the fourth 0, to RGB3.
+__device__ __forceinline__ void pack_rgb3(const uint32_t (&pixels)[PIXELS],
+                                          uint32_t (&words)[3 * WORDS])
+{
+#pragma unroll
+    for (int k = 0; k < WORDS; k++) {
+        const uint32_t *four = &pixels[4 * k];
+
+        words[3 * k] = four[0] | four[1] << 24;
+        words[3 * k + 1] = four[1] >> 8 | four[2] << 16;
+        words[3 * k + 2] = four[2] >> 16 | four[3] << 8;
+    }
+}
+
 // A bit for each byte of a word, the first lowest; bytes are 0 or 255.
 __device__ __forceinline__ uint32_t bits_of(uint32_t bytes)
 {

@@ -8,6 +8,7 @@
 
 #include "kernels/chain.h"
 #include "kernels/shared.h"
+#include "kernels/split.h"
 #include "kernels/view_gpu.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@ struct view {
     bool passes_through;       // the output is the input, and nothing below is there
     struct chain *chain;       // owned
     struct view_gpu *gpu;      // owned; computes instead of the chain
+    struct split *split;       // owned; two views that compute instead
     struct frame_pool *frames; // owned reference
     char backend[16];
     struct shared *shared; // not owned, NULL: none
@@ -53,7 +55,8 @@ static int make_frames(struct view *view, const struct view_setup *setup, struct
         return error_set(error, r, "no memory for %u output frames of %ux%u", count,
                          view->output.width, view->output.height);
     }
-    if (view->plan.steps[0].kind != STAGE_CONVERT && view->output.format->plane_count > 1) {
+    if (view->plan.count > 0 && view->plan.steps[0].kind != STAGE_CONVERT &&
+        view->output.format->plane_count > 1) {
         write_neutral_chroma(view->frames, count);
     }
     return 0;
@@ -90,6 +93,20 @@ static void cleanup_view(struct view **view)
     view_free(*view);
 }
 
+static int make_split(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    int r = split_new(setup, error, &view->split, &view->output);
+
+    if (r == 0) {
+        const struct view *left = split_side(view->split, 0), *right = split_side(view->split, 1);
+
+        snprintf(view->backend, sizeof view->backend, "%s",
+                 view_backend(left->passes_through ? right : left));
+        r = make_frames(view, setup, error);
+    }
+    return r;
+}
+
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
 {
     const struct frame_layout *input = setup->input;
@@ -107,6 +124,13 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     gpu = gpu_pipeline_supports(&view->plan, input) ? setup->gpu : NULL;
     snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
              gpu ? gpu_info(gpu)->sm : 0);
+    if (setup->settings->view == CONFIG_VIEW_SPLIT) {
+        r = make_split(view, setup, error);
+        if (r == 0) {
+            *ret_view = TAKE(view);
+        }
+        return r;
+    }
     if (view->plan.count == 0) {
         view->passes_through = true;
         view->output = *input;
@@ -137,6 +161,7 @@ void view_free(struct view *view)
         return;
     }
     shared_leave(view->shared, &view->sharer);
+    split_free(view->split);
     view_gpu_free(view->gpu);
     chain_free(view->chain);
     frame_pool_unref(view->frames);
@@ -145,6 +170,9 @@ void view_free(struct view *view)
 
 void view_set_active(struct view *view, bool active)
 {
+    for (unsigned i = 0; i < 2 && view->split; i++) {
+        view_set_active(split_side(view->split, i), active);
+    }
     shared_set_active(view->shared, &view->sharer, active);
 }
 
@@ -156,6 +184,9 @@ static int compute(struct view *view, struct frame *input, struct frame *output,
     const uint8_t *plane = frame_plane(input, 0);
     size_t stride = input->layout.planes[0].stride;
 
+    if (view->split) {
+        return split_run(view->split, input, output, error);
+    }
     if (view->gpu) {
         return view_gpu_run(view->gpu, from, number, input, output, error);
     }
@@ -198,8 +229,13 @@ bool view_passes_through(const struct view *view)
 
 int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
 {
+    int r = 0;
+
+    for (unsigned i = 0; i < 2 && view->split && r == 0; i++) {
+        r = view_set_blocks(split_side(view->split, i), blocks, error);
+    }
     if (!view->gpu) {
-        return 0;
+        return r;
     }
     shared_renew(view->shared);
     return view_gpu_set_blocks(view->gpu, blocks, error);
@@ -207,11 +243,19 @@ int view_set_blocks(struct view *view, const struct config_block *blocks, struct
 
 bool view_take_refusal(struct view *view, struct error *ret_why)
 {
+    if (view->split) {
+        return view_take_refusal(split_side(view->split, 0), ret_why) ||
+               view_take_refusal(split_side(view->split, 1), ret_why);
+    }
     return view->gpu && view_gpu_take_refusal(view->gpu, view->sharer.from, ret_why);
 }
 
 bool view_take_warning(struct view *view, struct error *ret_text)
 {
+    if (view->split) {
+        return view_take_warning(split_side(view->split, 0), ret_text) ||
+               view_take_warning(split_side(view->split, 1), ret_text);
+    }
     return view->gpu && view_gpu_take_warning(view->gpu, view->sharer.from, ret_text);
 }
 

@@ -86,7 +86,8 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     input = frame || step->kind == STAGE_GRAY ? *request->input : gray;
     frame_layout_init(&output, setup.output, gray.width, gray.height, SUBJECT_STRIDE_ALIGN);
     output = frame ? output : gray;
-    work->bytes = view_bytes(step->kind == STAGE_CONVERT, &input, &output);
+    work->bytes =
+        view_bytes(step->kind == STAGE_CONVERT, step->kind == STAGE_CONVERT, &input, &output);
     work->kind = step->kind;
     r = chain_new(step, 1, &setup, error, &work->chain);
     if (r == 0) {
@@ -114,12 +115,14 @@ static int work_init_view(struct work *work, const struct bench_request *request
     if (view_passes_through(work->view)) {
         return -EAGAIN;
     }
-    work->bytes = view_bytes(config_view_is_colour(request->view), request->input,
-                             view_output_layout(work->view));
+    work->bytes =
+        view_bytes(config_view_reads_colour(request->view), config_view_is_colour(request->view),
+                   request->input, view_output_layout(work->view));
     return make_frame(request->input, error, &work->input);
 }
 
-// None of motion, whose stages are of one frame after the other.
+// None of motion, whose stages are of one frame after the other. A last
+// stage that writes colour cannot do without the view's own pictures.
 static size_t list_stages(const struct bench_request *request, struct plan_step *ret_steps)
 {
     const struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
@@ -128,7 +131,8 @@ static size_t list_stages(const struct bench_request *request, struct plan_step 
         return 0;
     }
     memcpy(ret_steps, plan.steps, plan.count * sizeof plan.steps[0]);
-    return plan.count;
+    return plan.count -
+           (plan_find(&plan, STAGE_OVERLAY) >= 0 || plan_find(&plan, STAGE_DIRECTION) >= 0);
 }
 
 static void add_rows(const struct bench_request *request, const struct work *works,

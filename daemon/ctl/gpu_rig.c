@@ -28,10 +28,11 @@ static size_t plane_bytes(const struct frame_layout *layout, unsigned planes)
     return bytes;
 }
 
-size_t view_bytes(bool all, const struct frame_layout *input, const struct frame_layout *output)
+size_t view_bytes(bool reads_all, bool writes_all, const struct frame_layout *input,
+                  const struct frame_layout *output)
 {
-    return plane_bytes(input, all ? input->format->plane_count : 1) +
-           plane_bytes(output, all ? output->format->plane_count : 1);
+    return plane_bytes(input, reads_all ? input->format->plane_count : 1) +
+           plane_bytes(output, writes_all ? output->format->plane_count : 1);
 }
 
 static int check(const struct gpu_rig *rig, int result, const char *doing, struct error *error)
@@ -124,7 +125,8 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
         return -EAGAIN;
     }
     frame_layout_init(&rig->output, nv12, input->width, input->height, STRIDE_ALIGN);
-    rig->bytes = view_bytes(config_view_is_colour(settings), input, &rig->output);
+    rig->bytes = view_bytes(config_view_reads_colour(settings), config_view_is_colour(settings),
+                            input, &rig->output);
     r = gpu_enter(gpu, error);
     if (r == 0) {
         r = gpu_pipeline_init(&rig->pipeline, gpu, &plan, input, mapped, error);

@@ -39,7 +39,8 @@ void gpu_rig_finish(struct gpu_rig *rig);
 int gpu_rig_time_kernel(struct gpu_rig *rig, struct error *error, double *ret_us);
 int gpu_rig_time_copy(struct gpu_rig *rig, struct error *error, double *ret_us);
 
-// The bytes of a picture that a view reads and writes: luma alone for computed gray.
-size_t view_bytes(bool all, const struct frame_layout *input, const struct frame_layout *output);
+// The bytes of a picture that is read and written: of plane 0 alone where not of every plane.
+size_t view_bytes(bool reads_all, bool writes_all, const struct frame_layout *input,
+                  const struct frame_layout *output);
 // Something neither flat nor pure noise in `size` bytes, rows `stride` bytes apart.
 void draw_scene(uint8_t *data, size_t size, size_t stride);

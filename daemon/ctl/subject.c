@@ -17,7 +17,8 @@ static int load(struct subject *subject, const struct subject_request *request)
     static const char all_kinds[] = "cameras = ( { views = ( { view = \"edges\"; }, "
                                     "{ view = \"gray\"; }, { view = \"camera\"; }, "
                                     "{ view = \"binary\"; }, { view = \"canny\"; }, "
-                                    "{ view = \"motion\"; } ); } );";
+                                    "{ view = \"motion\"; }, { view = \"overlay\"; }, "
+                                    "{ view = \"direction\"; }, { view = \"split\"; } ); } );";
 
     return request->config_path ? config_load(request->config_path, stderr, &subject->config)
                                 : config_parse(request->all_kinds ? all_kinds : "",

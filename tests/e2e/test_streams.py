@@ -38,6 +38,15 @@ def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(edged):
     assert stream["has_b_frames"] == 0
 
 
+def test_a_split_is_twice_as_wide_as_its_camera(edged):
+    views = ["edges", {"name": "both", "view": "split", "left": "camera", "right": "edges"}]
+    server = edged([daemon.camera(width=640, height=360, views=views)])
+    stream = probe(server.url("/front/both"))
+    assert (stream["width"], stream["height"]) == (1280, 360)
+    assert stream["color_range"] == "tv"
+    server.wait_mount("/front/both", lambda mount: mount["encoded"] > 0)
+
+
 def test_edges_alias_is_the_first_view_of_the_first_camera(edged, watch):
     server = edged(
         [

@@ -32,6 +32,7 @@ struct kernel_kind {
     X(canny)                                                                                       \
     X(convert)                                                                                     \
     X(difference)                                                                                  \
+    X(direction)                                                                                   \
     X(gradient)                                                                                    \
     X(gray)                                                                                        \
     X(histogram)                                                                                   \
@@ -39,6 +40,7 @@ struct kernel_kind {
     X(mark)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
+    X(overlay)                                                                                     \
     X(selftest)                                                                                    \
     X(threshold)
 
@@ -65,3 +67,11 @@ struct kernel_luma {
 
 struct kernel_luma kernel_luma_of(const char *name);
 uint8_t kernel_in_range(bool limited, uint32_t gray);
+
+struct pixel_format;
+
+// A format by its name in lower case, up to '_' or the end.
+const struct pixel_format *kernel_format_of(const char *name);
+// A launch whose parameters begin with a struct convert_cuda: what convert.cu makes of the picture.
+int kernel_convert_picture(const struct launch *launch, const struct pixel_format *from,
+                           const struct pixel_format *to);

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A format by its name in lower case, up to '_' or the end.
-static const struct pixel_format *format_of(const char *name)
+const struct pixel_format *kernel_format_of(const char *name)
 {
     char upper[8];
     size_t length = strcspn(name, "_");
@@ -47,8 +46,8 @@ static bool place(const struct launch *launch, const struct pixel_format *format
     return legal;
 }
 
-static int convert(const struct launch *launch, const struct pixel_format *from,
-                   const struct pixel_format *to)
+int kernel_convert_picture(const struct launch *launch, const struct pixel_format *from,
+                           const struct pixel_format *to)
 {
     const struct convert_cuda *p = (const void *)launch->parameters;
     struct frame input, output;
@@ -76,7 +75,7 @@ static int run(const struct launch *launch)
 {
     const char *from = strchr(launch->name, '_') + 1, *to = strchr(from, '_') + 1;
 
-    return convert(launch, format_of(from), format_of(to));
+    return kernel_convert_picture(launch, kernel_format_of(from), kernel_format_of(to));
 }
 
 #define NAME(from, to) "convert_" #from "_" #to,
@@ -98,14 +97,14 @@ static void compare_row(const struct motion_cuda *p, const uint8_t *gray, const 
 static int run_motion(const struct launch *launch)
 {
     const struct motion_cuda *p = (const void *)launch->parameters;
-    const struct pixel_format *format = format_of(strchr(launch->name, '_') + 1);
+    const struct pixel_format *format = kernel_format_of(strchr(launch->name, '_') + 1);
     uint32_t width = p->picture.width, height = p->picture.height;
     uint8_t *current = kernel_touch_rows(launch, p->current, p->plane_stride, width, height);
     uint8_t *bits = kernel_touch_rows(launch, p->output, p->output_stride, (width + 7) / 8, height);
     const uint8_t *previous =
         p->previous ? kernel_touch_rows(launch, p->previous, p->plane_stride, width, height) : NULL;
     struct frame input;
-    int r = convert(launch, format, pixel_format_by_name("NV12"));
+    int r = kernel_convert_picture(launch, format, pixel_format_by_name("NV12"));
 
     if (r != 0 || !current || !bits || (p->previous && !previous) ||
         !place(launch, format, p->picture.input, p->picture.input_stride, &input)) {

@@ -21,16 +21,21 @@ def edgectl(*words, cwd=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=cwd, env=no_gpu)
 
 
-# The stages of each view, then the view: edges, gray, camera, binary, canny, motion.
+# The stages of each view, then the view: edges, gray, camera, binary, canny, motion, overlay,
+# direction, split.
 BINARY = ["gradient", "threshold", "compose", "binary"]
 LAST = ["canny", "compose", "canny", "motion"]
+OVERLAY = ["gradient", "threshold", "overlay"]
+COLOUR = [*OVERLAY, "direction", "split"]
 STAGES = [
-    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST]),
-    ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST]),
+    ("GREY", ["gradient", "compose", "edges", "gray", "gray", "convert", "camera", *BINARY, *LAST,
+              *COLOUR]),
+    ("NV12", ["gradient", "compose", "edges", "gray", "gray", *BINARY, *LAST, *COLOUR]),
     ("YUYV", ["gray", "gradient", "compose", "edges", "gray", "gray", "convert", "camera",
-              "gray", *BINARY, "gray", *LAST]),
+              "gray", *BINARY, "gray", *LAST, "gray", *OVERLAY, "gray", "direction", "split"]),
     ("RGB3", ["gray", "gradient", "compose", "edges", "gray", "compose", "gray", "convert",
-              "camera", "gray", *BINARY, "gray", *LAST]),
+              "camera", "gray", *BINARY, "gray", *LAST, "gray", *OVERLAY, "gray", "direction",
+              "split"]),
 ]
 
 

@@ -28,6 +28,18 @@ def test_thin_edges_of_a_real_picture_are_opencvs(process, tmp_path, name, low, 
     assert_equal(compute(process, tmp_path, gray, *options(low, high)), expected)
 
 
+BY_MEDIAN = ["--view", "canny", "--set", "thresholds=median"]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_thresholds_by_the_median_are_those_of_auto_canny(process, tmp_path, name):
+    bgr = oracle.picture(name)
+    expected = oracle.canny_by_median(oracle.gray(bgr))
+    assert expected.any()
+    assert_equal(compute(process, tmp_path, bgr, *BY_MEDIAN), expected)
+    assert_equal(compute(process, tmp_path, oracle.gray(bgr), *BY_MEDIAN), expected)
+
+
 def test_a_colour_picture_is_turned_gray_first(process, tmp_path):
     bgr = oracle.picture("coffee.png")
     got = compute(process, tmp_path, bgr, *options(50, 150))
@@ -81,6 +93,8 @@ def test_random_pictures_and_thresholds_equal_opencv(process, tmp_path):
         print(f"{width}x{height} low={low} high={high} blur={blur}")
         got = compute(process, tmp_path, image, *options(low, high), "--set", f"blur={blur}")
         assert_equal(got, oracle.canny(oracle.blurred(image, blur), low, high))
+        got = compute(process, tmp_path, image, *BY_MEDIAN)
+        assert_equal(got, oracle.canny_by_median(image))
 
 
 def test_a_spiral_hangs_on_its_one_strong_end(process, tmp_path):

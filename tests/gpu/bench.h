@@ -46,8 +46,8 @@ void bench_next(struct bench *bench);
 
 // Times a job and copies of as many bytes in turns, and prints a line.
 int bench_run_job(struct bench *bench, const struct bench_job *job);
-// What a job reads and writes of its two pictures: plane 0 alone, or every one.
-size_t bench_bytes_moved(const struct bench_job *job, bool every_plane);
+// What a job reads and writes of its two pictures: of each plane 0 alone, or every one.
+size_t bench_bytes_moved(const struct bench_job *job, bool every_input, bool every_output);
 // The pipeline of a view from the format `from` to `to`, `name` in its line.
 int bench_run_view(struct bench *bench, const struct config_view *settings, const char *name,
                    const char *from, const char *to, const struct bench_size *size,

@@ -114,14 +114,14 @@ int bench_run_job(struct bench *bench, const struct bench_job *job)
     return 0;
 }
 
-size_t bench_bytes_moved(const struct bench_job *job, bool every_plane)
+size_t bench_bytes_moved(const struct bench_job *job, bool every_input, bool every_output)
 {
     size_t bytes = 0;
 
-    for (unsigned i = 0; i < job->input.format->plane_count && (i == 0 || every_plane); i++) {
+    for (unsigned i = 0; i < job->input.format->plane_count && (i == 0 || every_input); i++) {
         bytes += (size_t)job->input.planes[i].width_bytes * job->input.planes[i].rows;
     }
-    for (unsigned i = 0; i < job->output.format->plane_count && (i == 0 || every_plane); i++) {
+    for (unsigned i = 0; i < job->output.format->plane_count && (i == 0 || every_output); i++) {
         bytes += (size_t)job->output.planes[i].width_bytes * job->output.planes[i].rows;
     }
     return bytes;
@@ -135,6 +135,7 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
     const struct plan plan =
         plan_make(settings, pixel_format_by_name(from),
                   strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
+    bool picture = settings->view == CONFIG_VIEW_CAMERA || settings->view == CONFIG_VIEW_OVERLAY;
     struct gpu_pipeline pipeline;
     struct bench_job job = {.pipeline = &pipeline};
     int r;
@@ -144,7 +145,8 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
     }
     frame_layout_init(&job.input, pixel_format_by_name(from), size->width, size->height, 1);
     frame_layout_init(&job.output, pixel_format_by_name(plan.format), size->width, size->height, 1);
-    job.bytes = bench_bytes_moved(&job, settings->view == CONFIG_VIEW_CAMERA);
+    job.bytes =
+        bench_bytes_moved(&job, picture, picture || settings->view == CONFIG_VIEW_DIRECTION);
     r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
     r = r < 0 ? r : gpu_pipeline_set_blocks(&pipeline, blocks, NULL);
     if (r == 0) {

@@ -6,9 +6,16 @@
 static int measure_view(struct bench *bench, enum config_view_kind kind, const char *from,
                         const char *to, const struct bench_size *size, struct config_block block)
 {
-    static const char *const names[] = {
-        [CONFIG_VIEW_CAMERA] = "", [CONFIG_VIEW_GRAY] = " gray", [CONFIG_VIEW_EDGES] = " edges"};
-    struct config_view settings = {.view = kind, .norm = CONFIG_NORM_L2, .gain = 1};
+    static const char *const names[] = {[CONFIG_VIEW_CAMERA] = "",
+                                        [CONFIG_VIEW_GRAY] = " gray",
+                                        [CONFIG_VIEW_EDGES] = " edges",
+                                        [CONFIG_VIEW_OVERLAY] = " overlay",
+                                        [CONFIG_VIEW_DIRECTION] = " direction"};
+    const struct config_view settings = {.view = kind,
+                                         .norm = CONFIG_NORM_L2,
+                                         .gain = 1,
+                                         .threshold = 80,
+                                         .colour = (char *)"#00ff00"};
 
     return bench_run_view(bench, &settings, names[kind], from, to, size, block);
 }
@@ -35,14 +42,17 @@ static int measure_views(struct bench *bench, const struct bench_size *size)
         enum config_view_kind kind;
         const char *from, *to;
     } views[] = {
-        {CONFIG_VIEW_EDGES, "GREY", "GREY"},  {CONFIG_VIEW_EDGES, "YUYV", "NV12"},
-        {CONFIG_VIEW_EDGES, "NV12", "NV12"},  {CONFIG_VIEW_EDGES, "RGB3", "NV12"},
-        {CONFIG_VIEW_EDGES, "XR24", "NV12"},  {CONFIG_VIEW_GRAY, "YUYV", "NV12"},
-        {CONFIG_VIEW_GRAY, "NV12", "NV12"},   {CONFIG_VIEW_GRAY, "RGB3", "NV12"},
-        {CONFIG_VIEW_GRAY, "XR24", "NV12"},   {CONFIG_VIEW_CAMERA, "YUYV", "NV12"},
-        {CONFIG_VIEW_CAMERA, "YU12", "NV12"}, {CONFIG_VIEW_CAMERA, "422P", "NV12"},
-        {CONFIG_VIEW_CAMERA, "RGB3", "NV12"}, {CONFIG_VIEW_CAMERA, "XR24", "NV12"},
-        {CONFIG_VIEW_CAMERA, "BGR3", "RGB3"},
+        {CONFIG_VIEW_EDGES, "GREY", "GREY"},     {CONFIG_VIEW_EDGES, "YUYV", "NV12"},
+        {CONFIG_VIEW_EDGES, "NV12", "NV12"},     {CONFIG_VIEW_EDGES, "RGB3", "NV12"},
+        {CONFIG_VIEW_EDGES, "XR24", "NV12"},     {CONFIG_VIEW_GRAY, "YUYV", "NV12"},
+        {CONFIG_VIEW_GRAY, "NV12", "NV12"},      {CONFIG_VIEW_GRAY, "RGB3", "NV12"},
+        {CONFIG_VIEW_GRAY, "XR24", "NV12"},      {CONFIG_VIEW_CAMERA, "YUYV", "NV12"},
+        {CONFIG_VIEW_CAMERA, "YU12", "NV12"},    {CONFIG_VIEW_CAMERA, "422P", "NV12"},
+        {CONFIG_VIEW_CAMERA, "RGB3", "NV12"},    {CONFIG_VIEW_CAMERA, "XR24", "NV12"},
+        {CONFIG_VIEW_CAMERA, "BGR3", "RGB3"},    {CONFIG_VIEW_OVERLAY, "NV12", "NV12"},
+        {CONFIG_VIEW_OVERLAY, "YUYV", "NV12"},   {CONFIG_VIEW_OVERLAY, "RGB3", "RGB3"},
+        {CONFIG_VIEW_DIRECTION, "NV12", "NV12"}, {CONFIG_VIEW_DIRECTION, "YUYV", "NV12"},
+        {CONFIG_VIEW_DIRECTION, "RGB3", "NV12"}, {CONFIG_VIEW_DIRECTION, "GREY", "RGB3"},
     };
     int r = 0;
 

@@ -17,7 +17,7 @@ static int measure_motion(struct bench *bench, const char *from, int threshold,
 
     frame_layout_init(&job.input, pixel_format_by_name(from), size->width, size->height, 1);
     frame_layout_init(&job.output, pixel_format_by_name(plan.format), size->width, size->height, 1);
-    job.bytes = bench_bytes_moved(&job, true) + 2 * (size_t)size->width * size->height;
+    job.bytes = bench_bytes_moved(&job, true, true) + 2 * (size_t)size->width * size->height;
     snprintf(job.name, sizeof job.name, "%s motion, %s moves", from,
              threshold == 255 ? "nothing" : "all");
     r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
@@ -56,7 +56,7 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
     // As planes lie between stages.
     frame_layout_init(&layout, setup.output, size->width, size->height, 128);
     job.input = job.output = layout;
-    job.bytes = bench_bytes_moved(&job, false);
+    job.bytes = bench_bytes_moved(&job, false, false);
     ops = gpu_stage_find(&setup, &taken);
     r = ops ? gpu_chain_new(bench->gpu, true, NULL, &pipeline.chain) : -1;
     r = r < 0 ? r : gpu_stage_init(&pipeline.stages[0], ops, &setup, NULL);

@@ -44,6 +44,25 @@ static void set_binary(struct config_view *settings, size_t index)
     }
 }
 
+// Overlay and direction, each exact and streamed: Sobel of a gain of 1 and another, in both norms,
+// other operators, behind a blur; overlay of an automatic threshold, too.
+static void set_colour(struct config_view *settings, size_t index)
+{
+    static const enum config_operator operators[] = {
+        CONFIG_OPERATOR_SOBEL,   CONFIG_OPERATOR_SOBEL,  CONFIG_OPERATOR_SOBEL,
+        CONFIG_OPERATOR_PREWITT, CONFIG_OPERATOR_SOBEL5, CONFIG_OPERATOR_SCHARR,
+        CONFIG_OPERATOR_SOBEL};
+    size_t i = index / 4;
+
+    settings->view = index / 2 % 2 ? CONFIG_VIEW_DIRECTION : CONFIG_VIEW_OVERLAY;
+    settings->operator= operators[i];
+    settings->norm = i == 1 || i == 5 ? CONFIG_NORM_L1 : CONFIG_NORM_L2;
+    settings->gain = i % 3 == 2 ? 0.3 : i == 4 ? 0.05 : 1;
+    settings->blur = i == 6 ? 5 : 0;
+    settings->threshold = i == 3 ? CONFIG_THRESHOLD_OTSU : 90;
+    settings->colour = (char *)"#ff8010";
+}
+
 struct check_case check_case_at(size_t index)
 {
     struct check_case what = {.output = index % 2 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT};
@@ -63,6 +82,8 @@ struct check_case check_case_at(size_t index)
         settings->operator= index<46 ? CONFIG_OPERATOR_SOBEL : CONFIG_OPERATOR_PREWITT;
     } else if (index < 80) {
         set_binary(settings, index - 48);
+    } else if (index >= 84) {
+        set_colour(settings, index - 84);
     } else {
         settings->view = CONFIG_VIEW_CANNY;
         settings->low = index < 82 ? 50 : 300;
@@ -73,8 +94,8 @@ struct check_case check_case_at(size_t index)
 
 struct check_case check_few_at(size_t index)
 {
-    static const size_t few[CHECK_FEW] = {1,  10, 16, 17, 18, 19, 20, 29,
-                                          36, 44, 45, 50, 55, 79, 81, 82};
+    static const size_t few[CHECK_FEW] = {1,  10, 16, 17, 18, 19, 20, 29, 36, 44, 45, 50,
+                                          55, 79, 81, 82, 84, 85, 86, 87, 97, 98, 103};
 
     return check_case_at(few[index]);
 }
@@ -87,7 +108,8 @@ const struct frame_allocator *check_allocator(const struct check *check, size_t 
 // What was asked for, as keys of the configuration.
 static void describe(const struct check_case *what, char *text, size_t size)
 {
-    static const char *const kinds[] = {"camera", "gray", "edges", "binary", "canny", "motion"};
+    static const char *const kinds[] = {"camera", "gray",   "edges",   "binary",
+                                        "canny",  "motion", "overlay", "direction"};
     static const char *const operators[] = {"sobel", "sobel5", "scharr", "prewitt"};
     const struct config_view *view = &what->settings;
 

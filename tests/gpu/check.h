@@ -10,7 +10,7 @@
 #define CHECK_FORMATS 11
 #define CHECK_BLOCKS 24
 #define CHECK_KINDS 3
-#define CHECK_VIEW_KINDS (CONFIG_VIEW_MOTION + 1)
+#define CHECK_VIEW_KINDS (CONFIG_VIEW_DIRECTION + 1)
 
 struct check {
     struct gpu *gpu;
@@ -30,11 +30,11 @@ struct check_case {
 };
 
 // Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
-// white with every morphology; Canny.
-#define CHECK_CASES 84
+// white with every morphology; Canny; overlay and direction.
+#define CHECK_CASES 112
 struct check_case check_case_at(size_t index);
 // A few of them in which every kernel appears, exact and streamed; CHECK_FEW of them.
-#define CHECK_FEW 16
+#define CHECK_FEW 23
 struct check_case check_few_at(size_t index);
 
 // Memory of kind number `index`, turning.

@@ -32,7 +32,7 @@ static bool target_init(struct check *check, struct target *target, const struct
                         const struct check_case *what, size_t placement)
 {
     const struct frame_layout *from = &expected->layout;
-    unsigned planes = what->settings.view == CONFIG_VIEW_CAMERA ? from->format->plane_count : 1;
+    unsigned planes = config_view_is_colour(&what->settings) ? from->format->plane_count : 1;
 
     *target = (struct target){0};
     picture_layout(&target->layout, from->format->name, from->width, from->height, placement);

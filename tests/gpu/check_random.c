@@ -34,6 +34,7 @@ static struct config_view draw_settings(void)
         .norm = (enum config_norm)draw(2),
         .gain = gains[draw(ARRAY_LENGTH(gains))],
         .threshold = draw(4) == 0 ? CONFIG_THRESHOLD_OTSU : 1 + (int)draw(255),
+        .colour = (char *)"#ff8010",
         .morphology = (enum config_morphology)draw(5),
         .times = 1 + (int)draw(8),
         .erode = (int)draw(9),

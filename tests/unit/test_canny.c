@@ -214,6 +214,39 @@ static void test_limits_are_squares_rounded_down(void **state)
     }
 }
 
+static void assert_limits(const uint32_t histogram[256], int32_t low, int32_t high)
+{
+    struct suppress_limits limits = canny_limits_by_median(histogram);
+
+    assert_int_equal(limits.low, low);
+    assert_int_equal(limits.high, high);
+}
+
+static void test_limits_by_the_median_are_two_and_four_thirds_of_it(void **state)
+{
+    uint32_t histogram[256] = {0};
+
+    (void)state;
+    // One pixel of 100: 67 and 133, which floats of 1 - 0.33 make 66.
+    histogram[100] = 1;
+    assert_limits(histogram, 67 * 67, 133 * 133);
+    // Of an even number the mean of the two in the middle, 100.5: 67.3 and 133.7.
+    histogram[101] = 1;
+    assert_limits(histogram, 67 * 67, 133 * 133);
+    // 100, 101, 200, 255: 150.5, so 100.8 and 200.2.
+    histogram[200] = histogram[255] = 1;
+    assert_limits(histogram, 100 * 100, 200 * 200);
+    // Mostly 201: 134.7, and 267.3 is limited.
+    histogram[201] = 9;
+    assert_limits(histogram, 134 * 134, 255 * 255);
+    // Mostly black: every edge.
+    histogram[0] = 100;
+    assert_limits(histogram, 0, 0);
+    // More pixels of white than 32 bits can count twice.
+    histogram[255] = UINT32_MAX;
+    assert_limits(histogram, 170 * 170, 255 * 255);
+}
+
 static void test_a_canny_view_without_memory_fails_cleanly(void **state)
 {
     const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150};
@@ -251,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_diagonal_edges_are_compared_across_corners),
         cmocka_unit_test(test_every_format_gives_the_same_edges_in_limited_range),
         cmocka_unit_test(test_limits_are_squares_rounded_down),
+        cmocka_unit_test(test_limits_by_the_median_are_two_and_four_thirds_of_it),
         cmocka_unit_test(test_a_canny_view_without_memory_fails_cleanly),
     };
 

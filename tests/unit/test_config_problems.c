@@ -6,10 +6,13 @@
 #include <string.h>
 
 #define VIEW_KEYS                                                                                  \
-    "name, view, stages, operator, blur, norm, gain, threshold, morphology, times, erode, low, "   \
-    "high, "                                                                                       \
-    "codec, encoder, bitrate_kbps, keyframe_s"
-#define VIEWS "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"custom\""
+    "name, view, stages, operator, blur, norm, gain, threshold, colour, morphology, times, "       \
+    "erode, "                                                                                      \
+    "thresholds, low, high, left, right, codec, encoder, bitrate_kbps, keyframe_s"
+#define VIEWS                                                                                      \
+    "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", "            \
+    "\"direction\", \"split\", \"custom\""
+#define SIDES "allowed: the name of another view of the camera, or a kind of view, but no split"
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
     "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts"
@@ -130,8 +133,8 @@ static void test_unknown_keys_get_the_nearest_or_all(void **state)
         {"rtsp = { tls = true; };", "rtsp.tls: unknown key, allowed: address, port"},
         {"cameras = ( { views = ( { zoom = 3; } ); } );",
          "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
-        {"cameras = ( { views = ( { colour = 80; } ); } );",
-         "cameras[0].views[0].colour: unknown key, allowed: " VIEW_KEYS},
+        {"cameras = ( { views = ( { palette = 80; } ); } );",
+         "cameras[0].views[0].palette: unknown key, allowed: " VIEW_KEYS},
         {"an_unknown_key_longer_than_any_word_worth_comparing = 1;",
          "an_unknown_key_longer_than_any_word_worth_comparing: unknown key, allowed: backend, "
          "memory, cpu_threads, rtsp, control, kernels, cameras"},
@@ -173,6 +176,28 @@ static void test_unknown_words_get_the_list_and_the_nearest(void **state)
 
     (void)state;
     check_each(unknown, ARRAY_LENGTH(unknown));
+}
+
+static void test_a_split_shows_two_other_views_that_fit_an_encoder(void **state)
+{
+    static const struct expectation wrong[] = {
+        {"cameras = ( { views = ( { view = \"split\"; left = \"edgse\"; } ); } );",
+         "cameras[0].views[0].left: got \"edgse\", " SIDES},
+        {"cameras = ( { views = ( { view = \"split\"; right = \"split\"; } ); } );",
+         "cameras[0].views[0].right: got \"split\", " SIDES},
+        {"cameras = ( { views = ( { name = \"camera\"; view = \"split\"; } ); } );",
+         "cameras[0].views[0].left: got \"camera\", " SIDES},
+        {"cameras = ( { views = ( { view = \"split\"; left = \"two\"; }, "
+         "{ name = \"two\"; view = \"split\"; } ); } );",
+         "cameras[0].views[0].left: got \"two\", " SIDES},
+        {"cameras = ( { width = 2050; views = ( { view = \"split\"; } ); } );",
+         "cameras[0].views[0].view: got \"split\" of a camera 2050 pixels wide, allowed: of at "
+         "most "
+         "2048, for encoders take no picture wider than 4096"},
+    };
+
+    (void)state;
+    check_each(wrong, ARRAY_LENGTH(wrong));
 }
 
 static void test_wrong_types_name_both_types(void **state)
@@ -299,7 +324,7 @@ static void test_keys_without_effect_are_warnings(void **state)
           "t.conf:4: warning: cameras[0].controls: no effect with source = \"pattern\", only with "
           "\"auto\", \"v4l2\"\n"
           "t.conf:6: warning: cameras[0].views[0].gain: no effect with view = \"gray\", only with "
-          "\"edges\", \"binary\", \"custom\"\n");
+          "\"edges\", \"binary\", \"overlay\", \"direction\", \"split\", \"custom\"\n");
 }
 
 // `before`, then `count` times the element, "%d" in it its number, with commas between, `after`.
@@ -366,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_integers_too_long_for_an_int_are_refused_not_cut),
         cmocka_unit_test(test_unknown_keys_get_the_nearest_or_all),
         cmocka_unit_test(test_unknown_words_get_the_list_and_the_nearest),
+        cmocka_unit_test(test_a_split_shows_two_other_views_that_fit_an_encoder),
         cmocka_unit_test(test_wrong_types_name_both_types),
         cmocka_unit_test(test_addresses_that_others_can_reach_are_refused),
         cmocka_unit_test(test_names_are_checked_and_unique),

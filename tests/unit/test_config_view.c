@@ -47,7 +47,8 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"radius", "2",
          "radius: unknown key, allowed: name, view, stages, operator, blur, norm, gain, threshold, "
-         "morphology, times, erode, low, high, codec, encoder, bitrate_kbps, keyframe_s"},
+         "colour, morphology, times, erode, thresholds, low, high, left, right, codec, encoder, "
+         "bitrate_kbps, keyframe_s"},
     };
     struct config_view *view = NULL;
     struct error error = {0};
@@ -95,6 +96,55 @@ static void test_a_threshold_is_good_for_its_view(void **state)
     config_view_free(view);
 }
 
+static void test_a_colour_is_read_as_the_web_writes_it(void **state)
+{
+    static const char *const wrong[] = {"green", "", "#00ff0", "#00ff000", "#00ff0g", "000ff00"};
+    static const uint8_t expected[] = {0x12, 0xab, 0xff};
+    struct config_view *view = NULL;
+    struct error error = {0};
+    uint8_t rgb[3];
+
+    (void)state;
+    assert_int_equal(config_view_new("overlay", NULL, &view), 0);
+    assert_string_equal(view->colour, "#00ff00");
+    assert_int_equal(view->threshold, 80);
+    assert_int_equal(config_view_set(view, "colour", "#12aBFf", NULL), 0);
+    assert_int_equal(config_colour_parse(view->colour, rgb), 0);
+    assert_memory_equal(rgb, expected, 3);
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_int_equal(config_view_set(view, "colour", wrong[i], &error), -EINVAL);
+        assert_non_null(strstr(error.text, "allowed: \"#rrggbb\", red, green and blue"));
+    }
+    config_view_free(view);
+}
+
+static void test_a_split_shows_views_by_name_before_kinds(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { views = ( { view = \"split\"; left = \"mine\"; right = \"motion\"; },"
+              " { name = \"mine\"; view = \"canny\"; low = 7; },"
+              " { name = \"both\"; view = \"split\"; left = \"gray\"; threshold = 9; },"
+              " { name = \"edges\"; view = \"gray\"; } ); } );");
+    _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
+    _cleanup_(cleanup_config) struct config *again = parse(text);
+    const struct config_view *views = again->cameras[0].views;
+    struct config_view side;
+
+    (void)state;
+    assert_int_equal(config_split_side(&views[0], 0, &side, NULL), 0);
+    assert_int_equal(side.view, CONFIG_VIEW_CANNY);
+    assert_number_equal(side.low, 7);
+    assert_int_equal(config_split_side(&views[0], 1, &side, NULL), 0);
+    assert_int_equal(side.view, CONFIG_VIEW_MOTION);
+    assert_int_equal(side.threshold, 25);
+    assert_int_equal(config_split_side(&views[2], 0, &side, NULL), 0);
+    assert_int_equal(side.view, CONFIG_VIEW_GRAY);
+    assert_int_equal(side.threshold, 9);
+    assert_int_equal(config_split_side(&views[2], 1, &side, NULL), 0);
+    assert_string_equal(side.name, "edges");
+    assert_int_equal(side.view, CONFIG_VIEW_GRAY);
+}
+
 static void test_gain_is_refused_for_a_gray_view(void **state)
 {
     struct config_view *view = NULL;
@@ -103,9 +153,9 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     (void)state;
     assert_int_equal(config_view_new("gray", &error, &view), 0);
     assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
-    assert_string_equal(
-        error.text,
-        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\", \"custom\"");
+    assert_string_equal(error.text,
+                        "gain: no effect with view = \"gray\", only with \"edges\", \"binary\", "
+                        "\"overlay\", \"direction\", \"split\", \"custom\"");
     config_view_free(view);
 }
 
@@ -136,7 +186,8 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
     assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
     assert_null(view);
     assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
-                                    "\"edges\", \"binary\", \"canny\", \"motion\", \"custom\"");
+                                    "\"edges\", \"binary\", \"canny\", \"motion\", "
+                                    "\"overlay\", \"direction\", \"split\", \"custom\"");
 }
 
 int main(void)
@@ -145,6 +196,8 @@ int main(void)
         cmocka_unit_test(test_view_keys_are_set_from_text),
         cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
         cmocka_unit_test(test_a_threshold_is_good_for_its_view),
+        cmocka_unit_test(test_a_colour_is_read_as_the_web_writes_it),
+        cmocka_unit_test(test_a_split_shows_views_by_name_before_kinds),
         cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
         cmocka_unit_test(test_thresholds_of_a_canny_view_may_be_fractions_in_any_order),
         cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),

@@ -45,7 +45,9 @@ static void test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given(voi
     static const enum config_memory kinds[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
                                                CONFIG_MEMORY_MANAGED};
     const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{7, 5, 0}, {7, 5, 0}, {7, 5, 0}};
-    const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150};
+    // A median of 50: edges over 33 that hang together with one over 66.
+    const struct config_view settings = {.view = CONFIG_VIEW_CANNY,
+                                         .thresholds = CONFIG_THRESHOLDS_MEDIAN};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
@@ -59,6 +61,7 @@ static void test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given(voi
                                          .input = &bed.input->layout,
                                          .output = VIEW_OUTPUT_EXACT,
                                          .allocator = gpu_memory_allocator(bed.memory),
+                                         .gpu = bed.gpu,
                                          .blocks = blocks};
         assert_int_equal(view_new(&setup, NULL, &view), 0);
         assert_string_equal(view_backend(view), "CPU");

@@ -1,0 +1,44 @@
+// What direction.cu and the C code that launches it agree on: parameters, kernel names, geometry.
+#pragma once
+
+#include "kernels/tile_cuda.h"
+
+// Rows a thread makes: pictures of DIRECTION_CUDA_TALL rows and more keep a large GPU busy with
+// fewer threads. In memory of the host rows are fetched anew above and below a tile.
+#define DIRECTION_CUDA_ROWS 4
+#define DIRECTION_CUDA_ROWS_TALL 8
+#define DIRECTION_CUDA_ROWS_MAPPED 16
+#define DIRECTION_CUDA_TALL 2000
+
+// The colours of a direction, 512 words of each: what a magnitude is multiplied with for Y, U and V
+// in 2^-16; and for RGB the factor of the middle channel, 0..256, in the upper half, below it the
+// selector of a byte permutation of (product, magnitude).
+// Of the direction numbered n (direction.h) they stand at n ^ 256.
+#define DIRECTION_CUDA_COLOURS 512
+enum { DIRECTION_CUDA_Y, DIRECTION_CUDA_U, DIRECTION_CUDA_V, DIRECTION_CUDA_RGB };
+#define DIRECTION_CUDA_TABLES 4
+
+struct direction_cuda {
+    uint64_t input;      // device address of plane 0
+    uint64_t output[2];  // device addresses of the planes there are
+    uint64_t thresholds; // device address of 256 uint32_t, as in gradient_cuda.h
+    uint64_t colours;    // device address of DIRECTION_CUDA_TABLES tables
+    uint32_t input_stride, output_stride[2]; // bytes
+    uint32_t width, height;                  // pixels, 1 and up
+    float gain;
+    uint32_t unity;               // gain is 1: the thresholds may go unread
+    uint32_t l1;                  // the norm; else l2
+    uint32_t rows;                // a thread makes, 1 and up; the grid is made for it
+    int32_t smooth[5], derive[5]; // of the kernels for any operator, the middle at 2
+};
+
+// One kernel for each input layout and output, named
+// direction_<planar|yuyv|uyvy|rgb3|bgr3|xr24>_<nv12|rgb3>, of Sobel 3x3; and for any operator
+// direction_any_<nv12|rgb3> of gray.
+#define DIRECTION_CUDA_KERNELS(X)                                                                  \
+    X(planar)                                                                                      \
+    X(yuyv)                                                                                        \
+    X(uyvy)                                                                                        \
+    X(rgb3)                                                                                        \
+    X(bgr3)                                                                                        \
+    X(xr24)

@@ -1,0 +1,169 @@
+// A camera's picture with strong edges in a colour, in one launch.
+//
+//   mask: a plane of bytes, 0 or 255; or n >= least of Sobel's n = gx² + gy² or |gx| + |gy|
+//   nv12: the picture as convert.cu makes it; Y where the mask is set, and U and V of two by two
+//         where it is set at their top left pixel
+//   rgb3: the picture as convert.cu makes it, or the colour
+//
+// bit for bit what gradient.c, threshold.c and overlay.c compute: a magnitude reaches its threshold
+// exactly where n reaches the least n whose magnitude does, so there is no root to take.
+//
+// Buffers. Input and picture as in convert.cu. Nothing outside the pixels of any is written; the
+// mask is read in whole groups of 8 pixels, for which its rows have room.
+//
+// Threads. As in convert.cu: thread (x, y) makes a tile of 8 pixels by 2 rows at (8 x, 2 y) and
+// shares nothing. With a mask every byte is read once; without one, gray is read of 4 rows and a
+// pixel on either side, out of L1 or L2 where that is not the tile itself. Bytes a pixel: 1 to 4
+// and, of a mask, 1 read, 1.5 or 3 written.
+//
+// Alignment. As in convert.cu, and for gray as in gray.cuh.
+#include "kernels/convert.cuh"
+#include "kernels/overlay_cuda.h"
+#include "kernels/sobel.cuh"
+
+namespace {
+
+// Where edges come from: load() makes the mask of the tile at (x, y), a byte a pixel.
+struct by_mask {
+    static constexpr int VECTOR_BYTES = 1;
+
+    template <bool VECTOR>
+    static __device__ __forceinline__ void load(const overlay_cuda &p, uint32_t x, uint32_t y,
+                                                uint32_t (&mask)[ROWS][WORDS])
+    {
+        const uint8_t *__restrict__ from = reinterpret_cast<const uint8_t *>(p.mask);
+
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            load_words<8>(from + (size_t)min(y + i, p.picture.height - 1) * p.mask_stride + x,
+                          mask[i]);
+        }
+    }
+};
+
+template <class format> struct by_sobel {
+    static constexpr int VECTOR_BYTES = format::VECTOR_BYTES;
+
+    template <bool VECTOR>
+    static __device__ __forceinline__ void load(const overlay_cuda &p, uint32_t x, uint32_t y,
+                                                uint32_t (&mask)[ROWS][WORDS])
+    {
+        const gray_source source = {p.picture.input[0], p.picture.input_stride[0], p.picture.width,
+                                    p.picture.height};
+        slopes rows[ROWS + 2];
+
+#pragma unroll
+        for (int i = 0; i < ROWS + 2; i++) {
+            rows[i] = slopes_of(load_strip<format, VECTOR>(source, x, y + i > 0 ? y + i - 1 : 0));
+        }
+#pragma unroll
+        for (int i = 0; i < ROWS * WORDS; i++) {
+            uint32_t even = reached(p, rows + i / WORDS, i % WORDS * 2);
+            uint32_t odd = reached(p, rows + i / WORDS, i % WORDS * 2 + 1);
+
+            mask[i / WORDS][i % WORDS] = in_range<FULL>(even, odd);
+        }
+    }
+
+    static __device__ __forceinline__ uint32_t reached(const overlay_cuda &p, const slopes *rows,
+                                                       int k)
+    {
+        half2 gx = gradient_x(rows[0], rows[1], rows[2], k), gy = gradient_y(rows[0], rows[2], k);
+
+        return p.l1 ? reached_l1(gx, gy, p.least) : reached_l2(gx, gy, p.least);
+    }
+};
+
+__device__ __forceinline__ uint32_t choose(uint32_t mask, uint32_t set, uint32_t clear)
+{
+    return (mask & set) | (~mask & clear);
+}
+
+// Targets. make() makes the tile at (x, y).
+struct to_nv12 {
+    template <class source, bool VECTOR>
+    static __device__ __forceinline__ void make(const overlay_cuda &p, uint32_t x, uint32_t y,
+                                                const uint32_t (&mask)[ROWS][WORDS])
+    {
+        nv12_tile tile;
+
+        source::template load<VECTOR>(p.picture, x, y, tile);
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+#pragma unroll
+            for (int k = 0; k < ROWS; k++) {
+                tile.luma[k][i] = choose(mask[k][i], p.luma, tile.luma[k][i]);
+            }
+            tile.chroma[i] = choose(__byte_perm(mask[0][i], 0, 0x2200), p.chroma, tile.chroma[i]);
+        }
+        store_nv12<VECTOR>(p.picture, x, y, tile);
+    }
+};
+
+struct to_rgb3 {
+    template <class source, bool VECTOR>
+    static __device__ __forceinline__ void make(const overlay_cuda &p, uint32_t x, uint32_t y,
+                                                const uint32_t (&mask)[ROWS][WORDS])
+    {
+        uint8_t *__restrict__ output = reinterpret_cast<uint8_t *>(p.picture.output[0]);
+
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            uint32_t raw[source::BYTES * WORDS], words[3 * WORDS], pixels[PIXELS];
+
+            if (y + i >= p.picture.height) {
+                return;
+            }
+            source::template load_pixels<VECTOR>(p.picture, x, y + i, raw);
+#pragma unroll
+            for (int k = 0; k < PIXELS; k++) {
+                uint32_t set = __byte_perm(mask[i][k / 4], 0, 0x4000 | k % 4 * 0x111);
+
+                pixels[k] = choose(set, p.rgb, source::rgb_of(raw, k));
+            }
+            pack_rgb3(pixels, words);
+            store_words<VECTOR>(output + (size_t)(y + i) * p.picture.output_stride[0] +
+                                    3 * (size_t)x,
+                                words, 3 * (p.picture.width - x));
+        }
+    }
+};
+
+template <class source, class target, class edges, bool VECTOR>
+__device__ __forceinline__ void make_tile(const overlay_cuda &p, uint32_t x, uint32_t y)
+{
+    uint32_t mask[ROWS][WORDS];
+
+    edges::template load<VECTOR>(p, x, y, mask);
+    target::template make<source, VECTOR>(p, x, y, mask);
+}
+
+template <class source, class target, class edges>
+__device__ __forceinline__ void make_picture(const overlay_cuda &p)
+{
+    uint32_t x = tile_x(), y = tile_y(ROWS);
+
+    if (x >= p.picture.width || y >= p.picture.height) {
+        return;
+    }
+    if (takes_vectors<source>(p.picture) && x + PIXELS <= p.picture.width &&
+        aligned(p.picture.input[0] | p.picture.input_stride[0], edges::VECTOR_BYTES)) {
+        make_tile<source, target, edges, true>(p, x, y);
+    } else {
+        make_tile<source, target, edges, false>(p, x, y);
+    }
+}
+
+} // namespace
+
+#define DEFINE_KERNEL(name, source, target, edges)                                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
+        overlay_##name##_##source##_##target(overlay_cuda p)                                       \
+    {                                                                                              \
+        make_picture<from_##source, to_##target, edges>(p);                                        \
+    }
+#define DEFINE_KERNELS(source, layout, target)                                                     \
+    DEFINE_KERNEL(mask, source, target, by_mask)                                                   \
+    DEFINE_KERNEL(sobel, source, target, by_sobel<layout>)
+
+OVERLAY_CUDA_KERNELS(DEFINE_KERNELS)

@@ -1,0 +1,150 @@
+// The split view: both pictures whole and in their places, in one range, and what it refuses.
+#include "unit.h"
+#include "view_pictures.h"
+
+#include <errno.h>
+
+#define SPLIT(left_, right_)                                                                       \
+    {                                                                                              \
+        .view = CONFIG_VIEW_SPLIT, .norm = CONFIG_NORM_L2, .gain = 1, .left = (char *)(left_),     \
+        .right = (char *)(right_)                                                                  \
+    }
+
+static const struct config_view camera_edges = SPLIT("camera", "edges");
+
+static void test_both_pictures_are_whole_with_a_black_column_between_odd_ones(void **state)
+{
+    // Limited range: 16 + 219 m / 255 on the right, black is 16. Full: m itself, black is 0.
+    static const struct {
+        enum frame_range range;
+        const uint8_t *right;
+        uint8_t black;
+    } cases[] = {{FRAME_RANGE_LIMITED, ramp_l2_luma, 16}, {FRAME_RANGE_FULL, ramp_l2, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct frame *input = new_ramp("NV12", 5), *output;
+
+        set_row(input, 1, 0, "\1\2\3\4");
+        set_row(input, 1, 1, "\5\6\7\10");
+        input->layout.range = cases[i].range;
+        output = compute(&camera_edges, input, VIEW_OUTPUT_STREAM);
+        assert_int_equal(output->layout.width, 7);
+        assert_int_equal(output->layout.height, 3);
+        assert_int_equal(output->layout.range, cases[i].range);
+        for (uint32_t y = 0; y < 3; y++) {
+            const uint8_t *row = frame_plane(output, 0) + y * output->layout.planes[0].stride;
+
+            assert_memory_equal(row, ramp + (size_t)3 * y, 3);
+            assert_int_equal(row[3], cases[i].black);
+            assert_memory_equal(row + 4, cases[i].right + (size_t)3 * y, 3);
+        }
+        assert_row(output, 1, 0, "\1\2\3\4\200\200\200\200", 8);
+        assert_row(output, 1, 1, "\5\6\7\10\200\200\200\200", 8);
+        frame_unref(output);
+    }
+}
+
+static void test_exact_pictures_are_rgb_without_a_gap(void **state)
+{
+    struct frame *output = compute(&camera_edges, new_ramp("GREY", 2), VIEW_OUTPUT_EXACT);
+
+    (void)state;
+    assert_string_equal(output->layout.format->name, "RGB3");
+    assert_int_equal(output->layout.width, 6);
+    for (uint32_t i = 0; i < 9; i++) {
+        const uint8_t *row = frame_plane(output, 0) + i / 3 * output->layout.planes[0].stride;
+        const uint8_t left[] = {ramp[i], ramp[i], ramp[i]};
+        const uint8_t right[] = {ramp_l2[i], ramp_l2[i], ramp_l2[i]};
+
+        assert_memory_equal(row + (size_t)3 * (i % 3), left, 3);
+        assert_memory_equal(row + 9 + (size_t)3 * (i % 3), right, 3);
+    }
+    frame_unref(output);
+}
+
+// Gray that gets brighter to the right is red in the direction view: JFIF has 76 85 255 of it.
+static void test_computed_colour_beside_full_range_is_full_range(void **state)
+{
+    const struct config_view settings = SPLIT("direction", "gray");
+    struct frame *input = new_frame("GREY", 4, 2, 0), *output;
+
+    (void)state;
+    set_row(input, 0, 0, "\0\0\377\377");
+    set_row(input, 0, 1, "\0\0\377\377");
+    output = compute(&settings, input, VIEW_OUTPUT_STREAM);
+    assert_int_equal(output->layout.range, FRAME_RANGE_FULL);
+    for (uint32_t y = 0; y < 2; y++) {
+        assert_row(output, 0, y, "\0\114\114\0\0\0\377\377", 8);
+    }
+    assert_row(output, 1, 0, "\200\200\125\377\200\200\200\200", 8);
+    frame_unref(output);
+}
+
+static void test_a_side_may_be_another_view_with_its_own_keys(void **state)
+{
+    struct config_view settings = SPLIT("gray", "mine");
+    static const struct config_view mine = EDGES(CONFIG_NORM_L1, 0.0125);
+    struct frame *output;
+
+    (void)state;
+    settings.right_view = &mine;
+    output = compute(&settings, new_ramp("GREY", 0), VIEW_OUTPUT_EXACT);
+    for (uint32_t i = 0; i < 9; i++) {
+        assert_int_equal(
+            frame_plane(output,
+                        0)[i / 3 * output->layout.planes[0].stride + 9 + (size_t)3 * (i % 3)],
+            ramp_half[i]);
+    }
+    frame_unref(output);
+}
+
+static void test_what_cannot_be_beside_each_other_is_refused(void **state)
+{
+    static const struct config_view inner = SPLIT("camera", "edges");
+    struct config_view nested = SPLIT("camera", "inner");
+    static const struct config_view missing = SPLIT("cammera", "edges");
+    const struct {
+        const struct config_view *settings;
+        const char *format;
+        uint32_t width;
+        enum view_output output;
+        int code;
+        const char *text;
+    } cases[] = {
+        {&missing, "GREY", 4, VIEW_OUTPUT_STREAM, -ENOENT, "left: got \"cammera\", allowed: "},
+        {&nested, "GREY", 4, VIEW_OUTPUT_STREAM, -ENOENT, "right: got \"inner\", allowed: "},
+        {&camera_edges, "GREY", 2049, VIEW_OUTPUT_STREAM, -ENOTSUP, "encoders take 4096"},
+        {&camera_edges, "NV12", 4, VIEW_OUTPUT_EXACT, -ENOTSUP, "left: no conversion of NV12"},
+    };
+
+    (void)state;
+    nested.right_view = &inner;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct frame_layout layout;
+        struct view *view = NULL;
+        struct error error = {0};
+        const struct view_setup setup = {.settings = cases[i].settings,
+                                         .input = &layout,
+                                         .output = cases[i].output,
+                                         .allocator = frame_allocator_host()};
+
+        frame_layout_init(&layout, pixel_format_by_name(cases[i].format), cases[i].width, 2, 1);
+        assert_int_equal(view_new(&setup, &error, &view), cases[i].code);
+        assert_non_null(strstr(error.text, cases[i].text));
+        assert_null(view);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_pictures_are_whole_with_a_black_column_between_odd_ones),
+        cmocka_unit_test(test_exact_pictures_are_rgb_without_a_gap),
+        cmocka_unit_test(test_computed_colour_beside_full_range_is_full_range),
+        cmocka_unit_test(test_a_side_may_be_another_view_with_its_own_keys),
+        cmocka_unit_test(test_what_cannot_be_beside_each_other_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
