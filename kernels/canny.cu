@@ -22,7 +22,7 @@
 // The floor. Bytes a pixel: input 1 to 4, output 1/4: 41 MB of gray at 8K, 10 us on an H200.
 // Instructions for a row of 4 pixels: 11 to load, 24 for gradients, 7 to see that it is quiet, 15
 // around it; where a gradient is large 26 for n of six columns; then 18 for the directions, 28 to
-// choose two neighbours, 38 to compare and collect bits. sm_90 has about 200 for a loud row and 75
+// choose two neighbours, 38 to compare and collect bits. sm_90 has about 205 for a loud row and 75
 // for a quiet one, and issues 0.93e12 warps' instructions a second: with the halo of 24 rows 8K
 // takes 60 us and 23 us; the arithmetic is what bounds it.
 //
@@ -46,7 +46,6 @@ namespace {
 
 constexpr int STEP = CANNY_CUDA_STEP, WIDTH = CANNY_CUDA_PIXELS;
 constexpr int COLUMNS = WIDTH + 2, PAIRS = COLUMNS / 2;
-constexpr float UNIT = 1.0f / (1 << 24); // of gx and gy
 // The tangent of 22.5 degrees, 13573 / 32768, as a sum; that of 67.5 is 2 more.
 constexpr float COARSE = 13.0f / 32, FINE = 261.0f / 32768;
 constexpr uint32_t MAGNITUDES = 0x7fff7fff; // of two halves
@@ -131,12 +130,13 @@ __device__ __forceinline__ grays load_grays(const canny_cuda &p, columns &c, uin
     return g;
 }
 
-// Gradients of a row and their n: pixels x - 1 to x + 4. Outside the picture n is 0, and so it is
-// where no gradient may be above the low limit.
+// Gradients of a row where they are loud: pixels x to x + 3.
 struct gradients {
-    half2 x[PAIRS], y[PAIRS];
+    half2 x[WIDTH / 2], y[WIDTH / 2];
 };
 
+// n of a row, pixels x - 1 to x + 4. It is 0 outside the picture, and where no gradient may be
+// above the low limit.
 struct squares {
     float n[COLUMNS];
     bool loud; // one gradient may be
@@ -164,7 +164,7 @@ __device__ __forceinline__ squares measure(uint32_t quiet, const columns &c, boo
                                            const grays &below, gradients &g)
 {
     const half2 two = __float2half2_rn(2.0f);
-    half2 sums[PAIRS + 1], differences[PAIRS + 1];
+    half2 sums[PAIRS + 1], differences[PAIRS + 1], across[PAIRS], along[PAIRS];
     uint32_t all = 0;
     squares s;
 
@@ -179,12 +179,9 @@ __device__ __forceinline__ squares measure(uint32_t quiet, const columns &c, boo
     for (int i = 0; i < PAIRS; i++) {
         half2 between = pair(__byte_perm(bits(differences[i]), bits(differences[i + 1]), 0x5432));
 
-        g.x[i] = __hsub2(sums[i + 1], sums[i]);
-        g.y[i] = __hadd2(__hfma2(between, two, differences[i]), differences[i + 1]);
-    }
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++) {
-        all |= bits(g.x[i]) | bits(g.y[i]);
+        across[i] = __hsub2(sums[i + 1], sums[i]);
+        along[i] = __hadd2(__hfma2(between, two, differences[i]), differences[i + 1]);
+        all |= bits(across[i]) | bits(along[i]);
     }
     all &= MAGNITUDES;
     s.loud = inside && (all >> 16 | (all & 0xffff)) > quiet;
@@ -195,19 +192,19 @@ __device__ __forceinline__ squares measure(uint32_t quiet, const columns &c, boo
     if (s.loud) {
 #pragma unroll
         for (int i = 0; i < COLUMNS; i++) {
-            float gx = lane(g.x[i / 2], i), gy = lane(g.y[i / 2], i);
+            float gx = lane(across[i / 2], i), gy = lane(along[i / 2], i);
 
             s.n[i] = gx * gx + gy * gy;
         }
         trim<VECTOR>(s, c);
+#pragma unroll
+        for (int i = 0; i < WIDTH / 2; i++) {
+            g.x[i] = pair(__byte_perm(bits(across[i]), bits(across[i + 1]), 0x5432));
+            g.y[i] = pair(__byte_perm(bits(along[i]), bits(along[i + 1]), 0x5432));
+        }
     }
     return s;
 }
-
-// Limits on n, in its unit.
-struct bounds {
-    float low, high;
-};
 
 // The least number larger than one that is not negative: what is no less is larger.
 __device__ __forceinline__ float just_above(float n)
@@ -216,16 +213,16 @@ __device__ __forceinline__ float just_above(float n)
 }
 
 // Candidates in bits 0 to 3, strong ones in bits 4 to 7.
-__device__ __forceinline__ uint32_t suppress(const bounds &limits, const gradients &g,
+__device__ __forceinline__ uint32_t suppress(const canny_cuda_limits &limits, const gradients &g,
                                              const squares &above, const squares &own,
                                              const squares &below)
 {
     const half2 scale = __float2half2_rn(32768), fine = __float2half2_rn(FINE);
     const half2 flatter = __float2half2_rn(-COARSE), steeper = __float2half2_rn(2 + COARSE);
-    uint32_t candidates = 0, strong = 0, flats[PAIRS], steeps[PAIRS];
+    uint32_t candidates = 0, strong = 0, flats[WIDTH / 2], steeps[WIDTH / 2];
 
 #pragma unroll
-    for (int i = 0; i < PAIRS; i++) {
+    for (int i = 0; i < WIDTH / 2; i++) {
         half2 x = __hmul2(__habs2(g.x[i]), scale), y = __hmul2(__habs2(g.y[i]), scale);
 
         flats[i] = bits(__hfma2(x, __hneg2(fine), __hfma2(x, flatter, y)));
@@ -233,10 +230,11 @@ __device__ __forceinline__ uint32_t suppress(const bounds &limits, const gradien
     }
 #pragma unroll
     for (int i = 1; i <= WIDTH; i++) {
-        uint32_t sign = i % 2 ? 0x80000000 : 0x00008000;
+        int at = (i - 1) / 2;
+        uint32_t sign = i % 2 ? 0x00008000 : 0x80000000;
         float n = own.n[i];
-        bool flat = flats[i / 2] & sign, steep = steeps[i / 2] & sign;
-        bool rising = (bits(g.x[i / 2]) ^ bits(g.y[i / 2])) & sign;
+        bool flat = flats[at] & sign, steep = steeps[at] & sign;
+        bool rising = (bits(g.x[at]) ^ bits(g.y[at])) & sign;
         float before = rising ? above.n[i + 1] : above.n[i - 1];
         float after = just_above(rising ? below.n[i - 1] : below.n[i + 1]);
 
@@ -256,7 +254,6 @@ __device__ __forceinline__ uint32_t suppress(const bounds &limits, const gradien
 template <class format, bool VECTOR>
 __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uint32_t y)
 {
-    const bounds limits = {(float)p.limits.low * UNIT * UNIT, (float)p.limits.high * UNIT * UNIT};
     uint32_t end = y + min(p.rows, p.height - y);
     uint8_t *marks = reinterpret_cast<uint8_t *>(p.marks) + (size_t)y * p.marks_stride + x / WIDTH;
     columns c = columns_of<format>(p, x, y > 2 ? y - 2 : 0);
@@ -289,7 +286,7 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
             rows[(i + 1) % 3] = load(y + i + 2);
             s[(i + 2) % 3] = square(y + i + 1, i + 2, g[(i + 1) % 2]);
             if (s[(i + 1) % 3].loud) {
-                found = suppress(limits, g[i % 2], s[i % 3], s[(i + 1) % 3], s[(i + 2) % 3]);
+                found = suppress(p.limits, g[i % 2], s[i % 3], s[(i + 1) % 3], s[(i + 2) % 3]);
             }
             *marks = (uint8_t)found;
             marks += p.marks_stride;
