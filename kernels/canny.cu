@@ -14,142 +14,159 @@
 // uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: two planes of one bit a pixel, device
 // memory of edged's own. Nothing outside the pixels of the input is touched.
 //
-// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows at (8 x, rows y),
+// Threads. Thread (x, y) of the grid makes a tile of 4 pixels by `rows` rows at (4 x, rows y),
 // whatever the shape of a block is: threads share nothing. It goes down a column: a gray row comes
 // in, the row of gradients above it is done, and the row of candidates above that one. So a tile
 // reads 4 rows and computes 2 rows of gradients more than it makes, and a column on either side.
 //
 // The floor. Bytes a pixel: input 1 to 4, output 1/4: 41 MB of gray at 8K, 10 us on an H200.
-// Operations a pixel: 5.5 for the gradients, 5 for n of ten columns for eight, 1 to see that a row
-// is quiet, 1.5 to load and 0.5 to store; then, where a gradient is large, 7.5 for the direction,
-// 6 to choose two neighbours, 7.5 to compare and collect bits. 34 with the halo of 12 rows a third
-// of it more: about 38 where all is loud, as in noise, 17 where nothing is. 8K on an H200, which
-// issues 0.93e12 warps' instructions a second: 43 us and 20 us; the arithmetic is what bounds it.
+// Instructions for a row of 4 pixels: 11 to load, 24 for gradients, 7 to see that it is quiet, 15
+// around it; where a gradient is large 26 for n of six columns; then 18 for the directions, 28 to
+// choose two neighbours, 38 to compare and collect bits. sm_90 has about 205 for a loud row and 75
+// for a quiet one, and issues 0.93e12 warps' instructions a second: with the halo of 24 rows 8K
+// takes 60 us and 23 us; the arithmetic is what bounds it.
 //
-// Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
-// address and stride are multiples of VECTOR_BYTES; other tiles go byte by byte through the same
-// arithmetic.
+// Alignment. Vectors of 4 bytes and more are used where a tile and those beside it lie within the
+// picture, and address and stride are multiples of what they need; other tiles go byte by byte
+// through the same arithmetic.
 //
-// Arithmetic. A byte with a zero byte above it is, read as a half, the denormal number v * 2^-24,
-// and every integer up to 2048 in that unit is exact: gx and gy are, two pixels an instruction. n
-// is exact as a float in units of 2^-48, being less than 2^24, and so is 13573 |gx| of the test for
-// 22.5 degrees; that for 67.5 rounds by 2e-4 at most, and |gy| is 1e-3 away from it at least.
-// Floats that are not negative are ordered as their bits: "not less" is "greater" with one added to
-// the bits. Rows are skipped where no gradient of the ten columns exceeds the low limit by a bound
-// that costs one OR a pair; n is 0 there, and as a neighbour of a candidate it may be anything up
-// to the limit.
+// Arithmetic. Halves of two pixels, as magnitude.cuh has it. n is exact as a float in units of
+// 2^-48, being less than 2^24. Directions are signs of |gy| - t |gx|, both scaled by 2^15: the
+// tangent is a sum of two halves, the product with the first leaves a multiple of 1/32 that is
+// exact below 64, that with the second is 8.2 at most and is added without underflow, so the sign
+// is right for every gx and gy. Floats that are not negative are ordered as their bits: the next
+// one is a bit more. Rows are skipped where no gradient of the six columns exceeds the low limit by
+// a bound that costs one OR a pair; n is 0 there, and as a neighbour of a candidate it may be
+// anything up to the limit.
 #include "kernels/canny_cuda.h"
 #include "kernels/gray.cuh"
-
-#include <cuda_fp16.h>
+#include "kernels/magnitude.cuh"
 
 namespace {
 
 constexpr int STEP = CANNY_CUDA_STEP, WIDTH = CANNY_CUDA_PIXELS;
 constexpr int COLUMNS = WIDTH + 2, PAIRS = COLUMNS / 2;
-constexpr float UNIT = 1.0f / (1 << 24);                   // of gx and gy
-constexpr float FLAT = 13573.0f / 32768, STEEP = FLAT + 2; // tangents
-constexpr uint32_t MAGNITUDES = 0x7fff7fff;                // of two halves
-
-// Two pixels as halves, and back.
-__device__ __forceinline__ half2 pair(uint32_t bits)
-{
-    return *reinterpret_cast<half2 *>(&bits);
-}
-
-__device__ __forceinline__ uint32_t bits(half2 pair)
-{
-    return *reinterpret_cast<uint32_t *>(&pair);
-}
+// The tangent of 22.5 degrees, 13573 / 32768, as a sum; that of 67.5 is 2 more.
+constexpr float COARSE = 13.0f / 32, FINE = 261.0f / 32768;
+constexpr uint32_t MAGNITUDES = 0x7fff7fff; // of two halves
 
 // Gray of a row: pixels x - 2 to x + 5 in pairs.
 struct grays {
     uint32_t pairs[PAIRS + 1];
 };
 
-// Row `y` at `x`, the border replicated.
-template <class format, bool VECTOR>
-__device__ __forceinline__ grays load_grays(const canny_cuda &p, uint32_t x, int64_t y)
-{
-    uint32_t last = p.width - 1 - x; // pixel of the row, counted from x
-    uint32_t row = (uint32_t)max((int64_t)0, min(y, (int64_t)p.height - 1));
-    const uint8_t *__restrict__ start =
-        reinterpret_cast<const uint8_t *>(p.input) + (size_t)row * p.input_stride;
-    const uint8_t *from = start + (size_t)x * format::BYTES;
-    const uint8_t *left = x > 0 ? from - 2 * format::BYTES : from;
-    uint32_t word[1], outside[4];
-    grays g;
-
-    auto beside = [&](const uint8_t *pixel) {
-        return VECTOR ? format::beside(pixel) : format::luma(pixel);
-    };
-
-    load_gray<format, VECTOR>(start, x, p.width, word);
-    outside[0] = beside(left);
-    outside[1] = beside(x > 0 ? left + format::BYTES : left);
-    outside[2] = beside(from + (size_t)min(last, WIDTH) * format::BYTES);
-    outside[3] = beside(from + (size_t)min(last, WIDTH + 1) * format::BYTES);
-    if constexpr (!VECTOR) {
-#pragma unroll
-        for (int i = 1; i < WIDTH; i++) {
-            if (i > last) {
-                word[0] |= outside[2] << i * 8;
-            }
-        }
-    }
-    g.pairs[0] = outside[0] | outside[1] << 16;
-    g.pairs[1] = __byte_perm(word[0], 0, 0x4140);
-    g.pairs[2] = __byte_perm(word[0], 0, 0x4342);
-    g.pairs[3] = outside[2] | outside[3] << 16;
-    return g;
-}
-
-// Gradients of a row: pixels x - 1 to x + 4, 0 outside the picture.
-struct gradients {
-    half2 x[PAIRS], y[PAIRS];
-    bool loud; // one may be above the low limit
+// What is the same in each row of a tile. Vectors have a word of gray on either side, which at the
+// border is the tile's own: then its first or last pixel stands for what is outside.
+struct columns {
+    const uint8_t *__restrict__ from; // pixel x of the row to be read next
+    uint32_t x, last;               // of the row: first pixel of the tile, and last counted from x
+    int32_t left, right;            // bytes to the words on either side
+    uint32_t pick_left, pick_right; // bytes of them
 };
 
-__device__ __forceinline__ gradients none()
+template <class format>
+__device__ __forceinline__ columns columns_of(const canny_cuda &p, uint32_t x, uint32_t row)
 {
-    gradients g = {};
+    constexpr int32_t WORD = WIDTH * format::BYTES;
+    uint32_t last = p.width - 1 - x;
 
+    return columns{reinterpret_cast<const uint8_t *>(p.input) + (size_t)row * p.input_stride +
+                       (size_t)x * format::BYTES,
+                   x,
+                   last,
+                   x > 0 ? -WORD : 0,
+                   last >= WIDTH ? WORD : 0,
+                   x > 0 ? 0x4342u : 0x4040u,
+                   last >= WIDTH ? 0x4140u : 0x4343u};
+}
+
+template <class format> __device__ __forceinline__ uint32_t load_word(const uint8_t *from)
+{
+    uint32_t word[1];
+
+    format::load(from, word);
+    return word[0];
+}
+
+template <class format> __device__ __forceinline__ grays load_vectors(const columns &c)
+{
+    uint32_t word = load_word<format>(c.from);
+    grays g;
+
+    g.pairs[0] = __byte_perm(load_word<format>(c.from + c.left), 0, c.pick_left);
+    g.pairs[1] = __byte_perm(word, 0, 0x4140);
+    g.pairs[2] = __byte_perm(word, 0, 0x4342);
+    g.pairs[3] = __byte_perm(load_word<format>(c.from + c.right), 0, c.pick_right);
     return g;
 }
 
-__device__ __forceinline__ float lane(const half2 (&pairs)[PAIRS], int column)
+template <class format> __device__ __forceinline__ grays load_bytes(const columns &c)
 {
-    return column % 2 ? __high2float(pairs[column / 2]) : __low2float(pairs[column / 2]);
-}
+    uint64_t bytes = 0;
+    grays g;
 
-// Clears the columns outside the picture; `last` is the last pixel of the row, counted from x.
-template <bool VECTOR> __device__ __forceinline__ void trim(gradients &g, uint32_t x, uint32_t last)
-{
-    auto keep = [&](int i, uint32_t mask) {
-        g.x[i] = pair(bits(g.x[i]) & mask);
-        g.y[i] = pair(bits(g.y[i]) & mask);
-    };
+    // One by one: all on their way at once would not fit the registers.
+#pragma unroll 1
+    for (int i = -2; i < WIDTH + 2; i++) {
+        int at = max(-(int)c.x, min(i, (int)c.last));
 
-    if (x == 0) {
-        keep(0, 0xffff0000);
+        bytes = bytes >> 8 | (uint64_t)format::luma(c.from + (int64_t)at * format::BYTES) << 56;
     }
 #pragma unroll
+    for (int i = 0; i <= PAIRS; i++) {
+        g.pairs[i] = __byte_perm((uint32_t)(bytes >> i / 2 * 32), 0, i % 2 ? 0x4342 : 0x4140);
+    }
+    return g;
+}
+
+// Row `y`, the border replicated; above the picture it is a number past it. Rows come in their
+// order: the next one is found then.
+template <class format, bool VECTOR>
+__device__ __forceinline__ grays load_grays(const canny_cuda &p, columns &c, uint32_t y)
+{
+    grays g = VECTOR ? load_vectors<format>(c) : load_bytes<format>(c);
+
+    c.from += y < p.height - 1 ? p.input_stride : 0;
+    return g;
+}
+
+// Gradients of a row where they are loud: pixels x to x + 3.
+struct gradients {
+    half2 x[WIDTH / 2], y[WIDTH / 2];
+};
+
+// n of a row, pixels x - 1 to x + 4. It is 0 outside the picture, and where no gradient may be
+// above the low limit.
+struct squares {
+    float n[COLUMNS];
+    bool loud; // one gradient may be
+};
+
+__device__ __forceinline__ float lane(half2 pair, int column)
+{
+    return column % 2 ? __high2float(pair) : __low2float(pair);
+}
+
+// Clears n outside the picture.
+template <bool VECTOR> __device__ __forceinline__ void trim(squares &s, const columns &c)
+{
+    s.n[0] = c.x > 0 ? s.n[0] : 0;
+#pragma unroll
     for (int i = VECTOR ? WIDTH : 1; i <= WIDTH; i++) {
-        if (i > last) {
-            keep((i + 1) / 2, (i + 1) % 2 ? 0x0000ffff : 0xffff0000);
-        }
+        s.n[i + 1] = i <= c.last ? s.n[i + 1] : 0;
     }
 }
 
-// From the rows around it.
+// From the rows around it; `inside` is false of a row outside the picture.
 template <bool VECTOR>
-__device__ __forceinline__ gradients measure(const canny_cuda &p, uint32_t x, const grays &above,
-                                             const grays &middle, const grays &below)
+__device__ __forceinline__ squares measure(uint32_t quiet, const columns &c, bool inside,
+                                           const grays &above, const grays &middle,
+                                           const grays &below, gradients &g)
 {
     const half2 two = __float2half2_rn(2.0f);
-    half2 sums[PAIRS + 1], differences[PAIRS + 1];
+    half2 sums[PAIRS + 1], differences[PAIRS + 1], across[PAIRS], along[PAIRS];
     uint32_t all = 0;
-    gradients g;
+    squares s;
 
 #pragma unroll
     for (int i = 0; i <= PAIRS; i++) {
@@ -162,63 +179,75 @@ __device__ __forceinline__ gradients measure(const canny_cuda &p, uint32_t x, co
     for (int i = 0; i < PAIRS; i++) {
         half2 between = pair(__byte_perm(bits(differences[i]), bits(differences[i + 1]), 0x5432));
 
-        g.x[i] = __hsub2(sums[i + 1], sums[i]);
-        g.y[i] = __hadd2(__hfma2(between, two, differences[i]), differences[i + 1]);
-    }
-    trim<VECTOR>(g, x, p.width - 1 - x);
-#pragma unroll
-    for (int i = 0; i < PAIRS; i++) {
-        all |= bits(g.x[i]) | bits(g.y[i]);
+        across[i] = __hsub2(sums[i + 1], sums[i]);
+        along[i] = __hadd2(__hfma2(between, two, differences[i]), differences[i + 1]);
+        all |= bits(across[i]) | bits(along[i]);
     }
     all &= MAGNITUDES;
-    g.loud = (all >> 16 | (all & 0xffff)) > p.limits.quiet;
-    return g;
+    s.loud = inside && (all >> 16 | (all & 0xffff)) > quiet;
+#pragma unroll
+    for (int i = 0; i < COLUMNS; i++) {
+        s.n[i] = 0;
+    }
+    if (s.loud) {
+#pragma unroll
+        for (int i = 0; i < COLUMNS; i++) {
+            float gx = lane(across[i / 2], i), gy = lane(along[i / 2], i);
+
+            s.n[i] = gx * gx + gy * gy;
+        }
+        trim<VECTOR>(s, c);
+#pragma unroll
+        for (int i = 0; i < WIDTH / 2; i++) {
+            g.x[i] = pair(__byte_perm(bits(across[i]), bits(across[i + 1]), 0x5432));
+            g.y[i] = pair(__byte_perm(bits(along[i]), bits(along[i + 1]), 0x5432));
+        }
+    }
+    return s;
 }
 
-__device__ __forceinline__ float square(const gradients &g, int column)
+// The least number larger than one that is not negative: what is no less is larger.
+__device__ __forceinline__ float just_above(float n)
 {
-    float gx = lane(g.x, column), gy = lane(g.y, column);
-
-    return gx * gx + gy * gy;
+    return __uint_as_float(__float_as_uint(n) + 1);
 }
 
-// Candidates in bits 0 to 3, strong ones in bits 4 to 7. `above` is n of the row above, and
-// becomes that of the row itself; of quiet rows it may be 0.
-__device__ __forceinline__ uint32_t suppress(const canny_cuda &p, float (&above)[COLUMNS],
-                                             const gradients &g, const gradients &below)
+// Candidates in bits 0 to 3, strong ones in bits 4 to 7.
+__device__ __forceinline__ uint32_t suppress(const canny_cuda_limits &limits, const gradients &g,
+                                             const squares &above, const squares &own,
+                                             const squares &below)
 {
-    const float low = (float)p.limits.low * UNIT * UNIT, high = (float)p.limits.high * UNIT * UNIT;
-    float own[3] = {square(g, 0), square(g, 1)}, under[3] = {square(below, 0), square(below, 1)};
-    float corner = above[0];
-    uint32_t candidates = 0, strong = 0;
+    const half2 scale = __float2half2_rn(32768), fine = __float2half2_rn(FINE);
+    const half2 flatter = __float2half2_rn(-COARSE), steeper = __float2half2_rn(2 + COARSE);
+    uint32_t candidates = 0, strong = 0, flats[WIDTH / 2], steeps[WIDTH / 2];
 
-    above[0] = own[0];
+#pragma unroll
+    for (int i = 0; i < WIDTH / 2; i++) {
+        half2 x = __hmul2(__habs2(g.x[i]), scale), y = __hmul2(__habs2(g.y[i]), scale);
+
+        flats[i] = bits(__hfma2(x, __hneg2(fine), __hfma2(x, flatter, y)));
+        steeps[i] = bits(__hfma2(x, fine, __hfma2(x, steeper, __hneg2(y))));
+    }
 #pragma unroll
     for (int i = 1; i <= WIDTH; i++) {
-        float gx = lane(g.x, i), gy = lane(g.y, i), top = above[i], n = own[1];
-        bool flat = fabsf(gy)<fabsf(gx) * FLAT, steep = fabsf(gy)> fabsf(gx) * STEEP;
-        bool rising = (int32_t)((bits(g.x[i / 2]) ^ bits(g.y[i / 2])) << (i % 2 ? 0 : 16)) < 0;
-        float before, after;
-        uint32_t reach;
+        int at = (i - 1) / 2;
+        uint32_t sign = i % 2 ? 0x00008000 : 0x80000000;
+        float n = own.n[i];
+        bool flat = flats[at] & sign, steep = steeps[at] & sign;
+        bool rising = (bits(g.x[at]) ^ bits(g.y[at])) & sign;
+        float before = rising ? above.n[i + 1] : above.n[i - 1];
+        float after = just_above(rising ? below.n[i - 1] : below.n[i + 1]);
 
-        own[2] = square(g, i + 1);
-        under[2] = square(below, i + 1);
-        before = flat ? own[0] : steep ? top : rising ? above[i + 1] : corner;
-        after = flat ? own[2] : steep ? under[1] : rising ? under[0] : under[2];
-        reach = __float_as_uint(n) + (flat || steep);
-        if (n > low && n > before && reach > __float_as_uint(after)) {
-            candidates |= 1u << (i - 1);
-            if (n > high) {
-                strong |= 1u << (i - 1);
-            }
-        }
-        corner = top;
-        above[i] = n;
-        own[0] = own[1], own[1] = own[2];
-        under[0] = under[1], under[1] = under[2];
+        before = steep ? above.n[i] : before;
+        after = steep ? below.n[i] : after;
+        before = flat ? own.n[i - 1] : before;
+        after = flat ? own.n[i + 1] : after;
+        bool largest = (n > limits.low) & (n > before) & (n >= after);
+
+        candidates |= largest ? 1u << (i - 1) : 0;
+        strong |= largest & (n > limits.high) ? 1u << (i - 1 + WIDTH) : 0;
     }
-    above[COLUMNS - 1] = own[1];
-    return candidates | strong << WIDTH;
+    return candidates | strong;
 }
 
 // Any number of rows, STEP at a time, none read twice.
@@ -227,21 +256,24 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
 {
     uint32_t end = y + min(p.rows, p.height - y);
     uint8_t *marks = reinterpret_cast<uint8_t *>(p.marks) + (size_t)y * p.marks_stride + x / WIDTH;
-    float above[COLUMNS];
+    columns c = columns_of<format>(p, x, y > 2 ? y - 2 : 0);
     grays rows[3];
     gradients g[2];
+    squares s[3]; // of rows y - 1, y, y + 1
+
+    auto load = [&](uint32_t row) { return load_grays<format, VECTOR>(p, c, row); };
+    auto square = [&](uint32_t row, int first, gradients &g) {
+        return measure<VECTOR>(p.limits.quiet, c, row < p.height, rows[first % 3],
+                               rows[(first + 1) % 3], rows[(first + 2) % 3], g);
+    };
 
 #pragma unroll
     for (int i = 0; i < 3; i++) {
-        rows[i] = load_grays<format, VECTOR>(p, x, (int64_t)y + i - 2);
+        rows[i] = load(y + i - 2);
     }
-    g[0] = y > 0 ? measure<VECTOR>(p, x, rows[0], rows[1], rows[2]) : none();
-#pragma unroll
-    for (int i = 0; i < COLUMNS; i++) {
-        above[i] = square(g[0], i);
-    }
-    rows[0] = load_grays<format, VECTOR>(p, x, (int64_t)y + 1);
-    g[0] = measure<VECTOR>(p, x, rows[1], rows[2], rows[0]);
+    s[0] = square(y - 1, 0, g[1]);
+    rows[0] = load(y + 1);
+    s[1] = square(y, 1, g[0]);
 #pragma unroll 1
     for (; y < end; y += STEP) {
 #pragma unroll
@@ -251,17 +283,10 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
             if (y + i >= end) {
                 break;
             }
-            rows[(i + 1) % 3] = load_grays<format, VECTOR>(p, x, (int64_t)y + i + 2);
-            g[(i + 1) % 2] = y + i + 1 < p.height ? measure<VECTOR>(p, x, rows[(i + 2) % 3],
-                                                                    rows[i % 3], rows[(i + 1) % 3])
-                                                  : none();
-            if (g[i % 2].loud) {
-                found = suppress(p, above, g[i % 2], g[(i + 1) % 2]);
-            } else {
-#pragma unroll
-                for (int k = 0; k < COLUMNS; k++) {
-                    above[k] = 0;
-                }
+            rows[(i + 1) % 3] = load(y + i + 2);
+            s[(i + 2) % 3] = square(y + i + 1, i + 2, g[(i + 1) % 2]);
+            if (s[(i + 1) % 3].loud) {
+                found = suppress(p.limits, g[i % 2], s[i % 3], s[(i + 1) % 3], s[(i + 2) % 3]);
             }
             *marks = (uint8_t)found;
             marks += p.marks_stride;
@@ -277,7 +302,7 @@ template <class format> __device__ __forceinline__ void make_marks(const canny_c
         return;
     }
     if (aligned(p.input | p.input_stride, vector_bytes<WIDTH * format::BYTES>) &&
-        x + WIDTH <= p.width) {
+        (x + 2 * WIDTH <= p.width || x + WIDTH == p.width)) {
         make_column<format, true>(p, x, y);
     } else {
         make_column<format, false>(p, x, y);

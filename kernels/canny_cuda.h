@@ -10,7 +10,7 @@
 
 // Limits on n = gx² + gy² (canny.h).
 struct canny_cuda_limits {
-    uint32_t low, high;
+    float low, high; // times 2^-48
     uint32_t quiet; // largest u for which 2 u² <= low: gradients that small are no candidates
 };
 

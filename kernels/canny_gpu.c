@@ -35,7 +35,8 @@ static struct canny_cuda_limits limits_of(const struct stage_options *options)
     struct suppress_limits limits = canny_limits(options->low, options->high);
     uint32_t quiet = (uint32_t)sqrt(limits.low / 2.0);
 
-    return (struct canny_cuda_limits){(uint32_t)limits.low, (uint32_t)limits.high, quiet};
+    return (struct canny_cuda_limits){(float)limits.low * 0x1p-48F, (float)limits.high * 0x1p-48F,
+                                      quiet};
 }
 
 // Few enough that all multiprocessors have work, as many as go into that: the rows above and below

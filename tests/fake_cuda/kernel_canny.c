@@ -77,7 +77,8 @@ static void mark_row(const struct canny_cuda *p, const struct field *field, uint
 {
     for (uint32_t x = 0; x < p->width; x++) {
         uint8_t *mark = &marks[x / CANNY_CUDA_PIXELS];
-        uint32_t n = (uint32_t)n_at(field, x, y), bit = x % CANNY_CUDA_PIXELS;
+        uint32_t bit = x % CANNY_CUDA_PIXELS;
+        float n = (float)n_at(field, x, y) * 0x1p-48F;
 
         if (bit == 0) {
             *mark = 0;
