@@ -1,10 +1,11 @@
 // A GPU, its memory and the views on it, played for one test program: the functions of
-// kernels/gpu.h, kernels/gpu_memory.h and kernels/view.h, each of which fails when the test says
-// so.
+// kernels/gpu.h, kernels/gpu_memory.h, kernels/view.h and kernels/shared.h; those that can fail do
+// when the test says so.
 #pragma once
 
 #include "kernels/gpu_memory.h"
 #include "kernels/gpu_selftest.h"
+#include "kernels/shared.h"
 #include "kernels/view.h"
 
 #include <errno.h>
@@ -288,4 +289,34 @@ const struct frame_layout *view_output_layout(const struct view *view)
 const char *view_backend(const struct view *view)
 {
     return view->gpu ? "CUDA sm_87" : "CPU";
+}
+
+void view_set_active(struct view *view, bool active)
+{
+    (void)view;
+    (void)active;
+}
+
+// Views share nothing here.
+int shared_new(struct shared **ret_shared)
+{
+    *ret_shared = (struct shared *)&machine;
+    return 0;
+}
+
+void shared_free(struct shared *shared)
+{
+    (void)shared;
+}
+
+void shared_begin(struct shared *shared)
+{
+    (void)shared;
+}
+
+struct shared_count shared_count(const struct shared *shared, enum stage_kind kind)
+{
+    (void)shared;
+    (void)kind;
+    return (struct shared_count){0};
 }
