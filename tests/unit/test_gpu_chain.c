@@ -5,7 +5,6 @@
 #include "kernels/gpu_chain.c"
 
 #include <errno.h>
-#include <string.h>
 
 #define REFUSED 701
 #define FAULTY 700
@@ -204,7 +203,6 @@ static struct gpu_chain *make(void)
     return chain;
 }
 
-// Every graph is gone with the chain.
 static void finish(struct gpu_chain *chain)
 {
     gpu_chain_free(chain);
@@ -284,8 +282,8 @@ static void test_a_refused_block_falls_back_and_is_told(void **state)
 
     (void)state;
     run(chain, 1, 2, NULL);
-    set_block(512, 2);
     fake.refused_threads = 512;
+    set_block(512, 2);
     assert_int_equal(run(chain, 1, 2, NULL), 0);
     assert_true(gpu_kernel_take_refusal(&kernel, &why));
     assert_non_null(strstr(why.text, "512"));
