@@ -274,8 +274,10 @@ int schema_set_defaults(const struct schema_group *group, void *object)
 
 bool schema_is_unset(const struct schema_key *key, const void *object)
 {
+    const void *member = (const char *)object + key->offset;
+
     if (key->type == SCHEMA_BLOCK) {
-        return ((const struct config_block *)((const char *)object + key->offset))->x == 0;
+        return ((const struct config_block *)member)->x == 0;
     }
     if (key->type == SCHEMA_WORDS) {
         return ((const struct config_words *)((const char *)object + key->offset))->count == 0;
@@ -284,13 +286,13 @@ bool schema_is_unset(const struct schema_key *key, const void *object)
         return *(const size_t *)((const char *)object + key->count_offset) == 0;
     }
     if (key->type == SCHEMA_STRING) {
-        return !*(char *const *)((const char *)object + key->offset);
+        return !*(char *const *)member;
     }
     if (key->type == SCHEMA_NUMBER && !key->default_text) {
-        return *(const double *)((const char *)object + key->offset) == 0;
+        return *(const double *)member == 0;
     }
     if (key->type == SCHEMA_INTEGER && !key->default_text) {
-        return *(const int *)((const char *)object + key->offset) == 0;
+        return *(const int *)member == 0;
     }
     if (key->type != SCHEMA_GROUP) {
         return false;

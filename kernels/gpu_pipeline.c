@@ -118,19 +118,27 @@ int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture 
                                     error);
 }
 
-// Every kernel of every stage.
-#define EACH_KERNEL(pipeline, kernel)                                                              \
-    for (unsigned i = 0; i < (pipeline)->count; i++)                                               \
-        for (struct gpu_kernel *kernel = (pipeline)->stages[i].kernels;                            \
-             kernel < (pipeline)->stages[i].kernels + (pipeline)->stages[i].kernel_count;          \
-             kernel++)
+// Kernel number `index` over all stages, NULL past the last.
+static struct gpu_kernel *kernel_at(struct gpu_pipeline *pipeline, unsigned index)
+{
+    for (unsigned i = 0; i < pipeline->count; i++) {
+        struct gpu_stage *stage = &pipeline->stages[i];
+
+        if (index < stage->kernel_count) {
+            return &stage->kernels[index];
+        }
+        index -= stage->kernel_count;
+    }
+    return NULL;
+}
 
 // Of kernels in `groups`, a bit each.
 static int set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,
                       unsigned groups, struct error *error)
 {
-    EACH_KERNEL(pipeline, kernel)
-    {
+    struct gpu_kernel *kernel;
+
+    for (unsigned i = 0; (kernel = kernel_at(pipeline, i)); i++) {
         struct gpu_kernel probe = *kernel;
         int r = groups >> kernel->group & 1
                     ? gpu_kernel_set_block(&probe, blocks[kernel->group], error)
@@ -140,8 +148,7 @@ static int set_blocks(struct gpu_pipeline *pipeline, const struct config_block *
             return r;
         }
     }
-    EACH_KERNEL(pipeline, kernel)
-    {
+    for (unsigned i = 0; (kernel = kernel_at(pipeline, i)); i++) {
         if (groups >> kernel->group & 1) {
             gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
         }
@@ -184,8 +191,9 @@ size_t gpu_pipeline_groups(const struct gpu_pipeline *pipeline, enum config_kern
 
 struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum config_kernel group)
 {
-    EACH_KERNEL(pipeline, kernel)
-    {
+    struct gpu_kernel *kernel;
+
+    for (unsigned i = 0; (kernel = kernel_at(pipeline, i)); i++) {
         if (kernel->group == group) {
             return kernel;
         }
@@ -195,8 +203,9 @@ struct gpu_kernel *gpu_pipeline_kernel(struct gpu_pipeline *pipeline, enum confi
 
 bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_why)
 {
-    EACH_KERNEL(pipeline, kernel)
-    {
+    struct gpu_kernel *kernel;
+
+    for (unsigned i = 0; (kernel = kernel_at(pipeline, i)); i++) {
         if (gpu_kernel_take_refusal(kernel, ret_why)) {
             return true;
         }
@@ -206,11 +215,12 @@ bool gpu_pipeline_take_refusal(struct gpu_pipeline *pipeline, struct error *ret_
 
 bool gpu_pipeline_take_warning(struct gpu_pipeline *pipeline, struct error *ret_text)
 {
+    struct gpu_kernel *kernel;
+
     if (gpu_chain_take_warning(pipeline->chain, ret_text)) {
         return true;
     }
-    EACH_KERNEL(pipeline, kernel)
-    {
+    for (unsigned i = 0; (kernel = kernel_at(pipeline, i)); i++) {
         if (gpu_kernel_take_warning(kernel, ret_text)) {
             return true;
         }

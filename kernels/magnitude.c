@@ -99,8 +99,9 @@ SIMD_INLINE uint8_t limited(int16_t magnitude)
 
 #define DEFINE_ROW(norm, range, operator, gx_at, gy_at)                                            \
     SIMD_CLONES                                                                                    \
-    static void norm##_##range##_##operator(const int16_t *restrict s, const int16_t *restrict d,  \
-                                            size_t width, uint8_t *restrict output)                \
+    static void row_##norm##_##range##_##operator(const int16_t *restrict s,                       \
+                                                  const int16_t *restrict d, size_t width,         \
+                                                  uint8_t *restrict output)                        \
     {                                                                                              \
         for (size_t x = 0; x < width; x++) {                                                       \
             output[x] = range(norm(gx_at(s + x), gy_at(d + x)));                                   \
@@ -206,7 +207,7 @@ static const struct magnitude_make makes[] = {
     {"avx512", magnitude_has_avx512, EACH_RANGE(magnitude_, _avx512)},
     {"avx2", magnitude_has_avx2, EACH_RANGE(magnitude_, _avx2)},
 #endif
-    {"plain", always, EACH_RANGE(, )},
+    {"plain", always, EACH_RANGE(row_, )},
 };
 
 const struct magnitude_make *magnitude_make_at(size_t index)

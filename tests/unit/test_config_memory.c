@@ -180,7 +180,7 @@ static void test_each_failing_allocation_is_enomem(void **state)
     assert_true(fail_each(parse_bad, -EINVAL) > 10);
     assert_true(fail_each(load_shipped, 0) > 20);
     assert_int_equal(fail_each(format_defaults, 0), 1);
-    assert_int_equal(fail_each(set_view, -EINVAL), 3);
+    assert_int_equal(fail_each(set_view, -EINVAL), 6);
 }
 
 static void test_lack_of_memory_is_a_problem_to_read(void **state)

@@ -6,7 +6,7 @@
 #define WORDS                                                                                      \
     "an array [ … ] of 1 to 12 of the words \"gray\", \"blur3\", \"blur5\", \"sobel\", "         \
     "\"sobel5\", \"scharr\", \"prewitt\", \"threshold\", \"canny\", \"difference\", \"erode\", "   \
-    "\"dilate\", \"open\", \"close\", \"mark\""
+    "\"dilate\", \"open\", \"close\", \"mark\", \"overlay\", \"direction\""
 #define GRAY_STAGES                                                                                \
     "\"blur3\", \"blur5\", \"sobel\", \"sobel5\", \"scharr\", \"prewitt\", \"threshold\", "        \
     "\"canny\", \"difference\", \"erode\", \"dilate\", \"open\", \"close\""
@@ -80,14 +80,15 @@ static void test_wrong_stages_name_line_key_and_what_is_allowed(void **state)
          "\"open\", \"open\", \"open\", \"open\", \"open\", \"open\"];",
          "got [\"open\", \"open\", \"open\", \"open\", …], allowed: " WORDS},
         {"stages = [\"mark\"];", "got \"mark\" first, on the camera's picture, allowed there: "
-                                 "\"gray\", " GRAY_STAGES},
+                                 "\"gray\", " GRAY_STAGES ", \"direction\""},
         {"stages = [\"scharr\", \"mark\"];", "got \"mark\" after \"scharr\", which makes gray, "
-                                             "allowed there: " GRAY_STAGES},
-        {"stages = [\"canny\", \"blur3\", \"mark\"];", "got \"mark\" after \"blur3\", which makes "
-                                                       "gray, allowed there: " GRAY_STAGES},
+                                             "allowed there: " GRAY_STAGES ", \"direction\""},
+        {"stages = [\"canny\", \"blur3\", \"mark\"];",
+         "got \"mark\" after \"blur3\", which makes "
+         "gray, allowed there: " GRAY_STAGES ", \"direction\""},
         {"stages = [\"canny\", \"close\", \"gray\"];",
          "got \"gray\" after \"close\", which makes a mask, allowed there: " GRAY_STAGES
-         ", \"mark\""},
+         ", \"mark\", \"overlay\", \"direction\""},
         {"stages = [\"canny\", \"mark\", \"canny\"];",
          "got \"canny\" after \"mark\", which makes a colour picture, allowed there: nothing"},
         {"view = \"edges\"; stages = [\"canny\"];",
