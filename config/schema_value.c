@@ -242,7 +242,7 @@ static int assign_text_words(const struct schema_key *key, void *object, const c
                                                           .string = g_strstrip(words[value.count])};
         }
     }
-    return schema_assign(key, object, &value, error);
+    return assign_words(key, object, &value, error);
 }
 
 int schema_assign_text(const struct schema_key *key, void *object, const char *text,

@@ -73,14 +73,15 @@ static uint32_t level_at(const uint32_t histogram[256], uint64_t index)
 struct suppress_limits canny_limits_by_median(const uint32_t histogram[256])
 {
     uint64_t pixels = 0;
-    uint32_t twice, high;
+    uint32_t twice, low, high;
 
     for (unsigned i = 0; i < 256; i++) {
         pixels += histogram[i];
     }
     twice = level_at(histogram, (pixels - 1) / 2) + level_at(histogram, pixels / 2);
+    low = 67 * twice / 200;
     high = 133 * twice / 200;
-    return canny_limits(67 * twice / 200, high < 255 ? high : 255);
+    return canny_limits(low, high < 255 ? high : 255);
 }
 
 // Every row gets a slot that is large enough for a row of gradients.

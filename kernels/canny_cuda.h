@@ -11,7 +11,7 @@
 // Limits on n = gx² + gy² (canny.h).
 struct canny_cuda_limits {
     float low, high; // times 2^-48
-    uint32_t quiet; // largest u for which 2 u² <= low: gradients that small are no candidates
+    uint32_t quiet;  // largest u for which 2 u² <= low: gradients that small are no candidates
 };
 
 struct canny_cuda {

@@ -3,6 +3,7 @@
 #include "kernels/pool.h"
 #include "kernels/rows.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -102,6 +103,7 @@ int chain_new(const struct plan_step *steps, unsigned count, const struct stage_
     _cleanup_(cleanup_chain) struct chain *chain = calloc(1, sizeof *chain);
     int r = 0;
 
+    assert(count > 0);
     if (!chain) {
         return error_set(error, -ENOMEM, "no memory for a view's stages");
     }

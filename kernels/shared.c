@@ -72,8 +72,9 @@ void shared_leave(struct shared *shared, struct sharer *sharer)
         if (shared->sharers[i] == sharer) {
             part(shared);
             shared->count--;
-            memmove(&shared->sharers[i], &shared->sharers[i + 1],
-                    (shared->count - i) * sizeof shared->sharers[0]);
+            for (unsigned k = i; k < shared->count; k++) {
+                shared->sharers[k] = shared->sharers[k + 1];
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ def test_thin_edges_of_a_real_picture_are_opencvs(process, tmp_path, name, low, 
 BY_MEDIAN = ["--view", "canny", "--set", "thresholds=median"]
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", oracle.PICTURES)
 def test_thresholds_by_the_median_are_those_of_auto_canny(process, tmp_path, name):
     bgr = oracle.picture(name)
     expected = oracle.canny_by_median(oracle.gray(bgr))

@@ -10,8 +10,6 @@ import pytest
 import oracle
 from test_motion import assert_equal
 
-PICTURES = oracle.PICTURES + ["street.mp4:33", "street.mp4:66", "street.mp4:118"]
-
 
 def compute(process, tmp_path, image, **options):
     source = tmp_path / ("in.pgm" if image.ndim == 2 else "in.ppm")
@@ -22,7 +20,7 @@ def compute(process, tmp_path, image, **options):
     return cv2.imread(str(tmp_path / "out.ppm"), cv2.IMREAD_UNCHANGED)
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", oracle.PICTURES)
 @pytest.mark.parametrize("options", [{}, {"operator": "scharr", "gain": 0.1}, {"norm": "l1"},
                                      {"operator": "sobel5", "blur": 5, "gain": 0.05},
                                      {"operator": "prewitt", "blur": 3}],

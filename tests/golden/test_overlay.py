@@ -10,8 +10,6 @@ import pytest
 import oracle
 from test_motion import assert_equal
 
-PICTURES = oracle.PICTURES + ["street.mp4:33", "street.mp4:66", "street.mp4:118"]
-
 
 def compute(process, tmp_path, image, threshold, colour, **options):
     source = tmp_path / ("in.pgm" if image.ndim == 2 else "in.ppm")
@@ -23,7 +21,7 @@ def compute(process, tmp_path, image, threshold, colour, **options):
     return cv2.imread(str(tmp_path / "out.ppm"), cv2.IMREAD_UNCHANGED)
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", oracle.PICTURES)
 @pytest.mark.parametrize("threshold", [1, 80, 255, "otsu"])
 def test_strong_edges_of_a_real_picture_are_in_the_colour(process, tmp_path, name, threshold):
     image, colour = oracle.picture(name), (255, 136, 1)

@@ -345,20 +345,14 @@ static char *repeat(const char *before, const char *element, int count, const ch
     return TAKE(text);
 }
 
-static void test_too_many_cameras_are_refused(void **state)
+static void test_too_many_cameras_and_views_are_refused(void **state)
 {
-    _cleanup_(cleanup_free) char *cameras = repeat("cameras = ( ", "{ }", 65, " );");
+    _cleanup_(cleanup_free) char *cameras = repeat("cameras = ( ", "{ }", 65, " );"),
+                                 *views = repeat("cameras = ( { views = ( ", "{ name = \"%d\"; }",
+                                                 17, " ); } );");
 
     (void)state;
     check(cameras, -EINVAL, "t.conf:1: error: cameras: got 65 cameras, allowed: at most 64\n");
-}
-
-static void test_too_many_views_are_refused(void **state)
-{
-    _cleanup_(cleanup_free) char *views =
-        repeat("cameras = ( { views = ( ", "{ name = \"%d\"; }", 17, " ); } );");
-
-    (void)state;
     check(views, -EINVAL, "t.conf:1: error: cameras[0].views: got 17 views, allowed: at most 16\n");
 }
 
@@ -398,8 +392,7 @@ int main(void)
         cmocka_unit_test(test_refused_names_clash_with_nothing),
         cmocka_unit_test(test_sources_miss_what_they_need),
         cmocka_unit_test(test_keys_without_effect_are_warnings),
-        cmocka_unit_test(test_too_many_cameras_are_refused),
-        cmocka_unit_test(test_too_many_views_are_refused),
+        cmocka_unit_test(test_too_many_cameras_and_views_are_refused),
         cmocka_unit_test(test_all_problems_come_in_one_run),
     };
 
