@@ -178,9 +178,8 @@ static void tell_computed_by_cpu(const struct channel *channel, const struct cha
 
     if (setup->gpu && setup->gpu != channel->gpu && strcmp(channel_backend(channel), "CPU") == 0) {
         log_write(LOG_INFO, LOG_EVENT_NONE, channel->environment->camera, NULL,
-                  "view \"%s\": %s%s has no CUDA kernel yet, the CPU computes it", view->name,
-                  config_view_kind_name(view->view),
-                  view->view == CONFIG_VIEW_EDGES ? " with this operator or blur" : "");
+                  "view \"%s\": %s with these keys has no CUDA kernel, the CPU computes it",
+                  view->name, config_view_kind_name(view->view));
     }
 }
 
