@@ -347,7 +347,7 @@ static char *repeat(const char *before, const char *element, int count, const ch
 
 static void test_too_many_cameras_and_views_are_refused(void **state)
 {
-    _cleanup_(cleanup_free) char *cameras = repeat("cameras = ( ", "{ }", 65, " );"),
+    _cleanup_(cleanup_free) char *cameras = repeat("cameras = ( ", "{ name = \"%d\"; }", 65, " );"),
                                  *views = repeat("cameras = ( { views = ( ", "{ name = \"%d\"; }",
                                                  17, " ); } );");
 
