@@ -293,7 +293,9 @@ def test_bench_measures_on_the_cpu_alone_where_told_to(config):
     found = [(r["what"], r["name"], r["backend"], r["bytes"]) for r in json.loads(result.stdout)]
     yuyv, gray = 64 * 48 * 2, 64 * 48
     assert found == [
-        ("stage", "canny", "CPU", yuyv + gray),
+        ("stage", "gray", "CPU", yuyv + gray),
+        ("stage", "canny", "CPU", 2 * gray),
+        ("stage", "compose", "CPU", 2 * gray),
         ("view", "canny", "CPU", yuyv + gray),
         ("view", "motion", "CPU", yuyv + gray * 3 // 2),
     ]
