@@ -90,6 +90,8 @@ struct cuda_kernel_node {
       (float *milliseconds, struct CUevent_st *start, struct CUevent_st *end))                     \
     X(mem_alloc, cuMemAlloc_v2, (uint64_t * address, size_t bytes))                                \
     X(mem_free, cuMemFree_v2, (uint64_t address))                                                  \
+    X(mem_clear, cuMemsetD8Async,                                                                  \
+      (uint64_t address, unsigned char value, size_t bytes, struct CUstream_st *stream))           \
     X(mem_alloc_managed, cuMemAllocManaged, (uint64_t * address, size_t bytes, unsigned flags))    \
     X(host_alloc, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags))                   \
     X(host_free, cuMemFreeHost, (void *memory))                                                    \

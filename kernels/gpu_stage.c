@@ -114,11 +114,17 @@ int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uin
                    struct error *error)
 {
     const struct cuda_driver *driver = gpu_driver(gpu);
+    size_t size;
+    int r;
 
     plane->stride = (width + PLANE_ALIGN - 1) / PLANE_ALIGN * PLANE_ALIGN;
-    return cuda_driver_check(driver,
-                             driver->mem_alloc(&plane->address, (size_t)plane->stride * height),
-                             "allocating a plane", error);
+    size = (size_t)plane->stride * height;
+    r = cuda_driver_check(driver, driver->mem_alloc(&plane->address, size), "allocating a plane",
+                          error);
+    return r < 0 ? r
+                 : cuda_driver_check(driver,
+                                     driver->mem_clear(plane->address, 0, size, gpu_stream(gpu)),
+                                     "clearing a plane", error);
 }
 
 void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu)

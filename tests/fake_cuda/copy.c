@@ -1,4 +1,4 @@
-// Copies between host and device, and inside it.
+// Copies between host and device, and inside it; and clearing.
 #include "tests/fake_cuda/memory.h"
 
 #include <stdlib.h>
@@ -80,6 +80,36 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, struct CUstre
         r = RESULT_INVALID_VALUE;
     }
     return call_end(r == 0 ? queue(stream, &copy, NULL) : r);
+}
+
+struct fill {
+    uint64_t address;
+    unsigned char value;
+    size_t size;
+};
+
+static int run_fill(struct CUstream_st *stream, void *payload)
+{
+    const struct fill *fill = payload;
+    uint8_t *to = memory_touch(stream, "a fill", fill->address, fill->size);
+
+    if (!to) {
+        return RESULT_ILLEGAL_ADDRESS;
+    }
+    memset(to, fill->value, fill->size);
+    return 0;
+}
+
+int cuMemsetD8Async(uint64_t address, unsigned char value, size_t bytes, struct CUstream_st *handle)
+{
+    int r = call_begin(CALL_cuMemsetD8Async);
+    struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
+    struct fill fill = {address, value, bytes};
+
+    if (r == 0 && (!stream || !memory_at(address))) {
+        r = RESULT_INVALID_VALUE;
+    }
+    return call_end(r == 0 ? stream_queue(stream, run_fill, &fill, sizeof fill, NULL) : r);
 }
 
 // In the default stream's order; streams that do not block for it, as edged's, go on beside it.
