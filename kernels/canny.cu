@@ -8,7 +8,8 @@
 //   is horizontal below 22.5 degrees, vertical above 67.5, diagonal between (suppress.h)
 //   strong: candidate and n > high
 //
-// bit for bit what gray.c and suppress.c compute.
+// bit for bit what gray.c and suppress.c compute. Limits by the median of a picture are those that
+// levels.cu left on the device.
 //
 // Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv,
 // uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: two planes of one bit a pixel, device
@@ -314,3 +315,11 @@ template <class format> __device__ __forceinline__ void make_marks(const canny_c
     }
 
 CANNY_CUDA_KERNELS(DEFINE_KERNEL)
+
+extern "C" __global__ void __launch_bounds__(THREADS_MAX) canny_planar_median(canny_cuda p)
+{
+    const canny_cuda_limits *found = reinterpret_cast<const canny_cuda_limits *>(p.found);
+
+    p.limits = {__ldg(&found->low), __ldg(&found->high), __ldg(&found->quiet)};
+    make_marks<planar>(p);
+}

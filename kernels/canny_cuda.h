@@ -23,9 +23,11 @@ struct canny_cuda {
     uint32_t width, height;              // pixels, 1 and up
     uint32_t rows;                       // a thread makes, 1 and up; the grid is made for it
     struct canny_cuda_limits limits;
+    uint64_t found; // device address of those that canny_planar_median takes instead
 };
 
-// One kernel for each input layout, named canny_<planar|yuyv|uyvy|rgb3|bgr3|xr24>.
+// One kernel for each input layout, named canny_<planar|yuyv|uyvy|rgb3|bgr3|xr24>; and
+// canny_planar_median, whose limits levels.cu finds.
 #define CANNY_CUDA_KERNELS(X)                                                                      \
     X(planar)                                                                                      \
     X(yuyv)                                                                                        \

@@ -1,8 +1,9 @@
-// Canny on the GPU: canny.cu makes marks of the picture, hysteresis.cu a picture of the marks.
+// Canny on the GPU: canny.cu makes marks of the picture, hysteresis.cu a picture of the marks. For
+// thresholds by the median levels.cu looks at the picture first.
 #include "kernels/canny.h"
 #include "kernels/canny_cuda.h"
-#include "kernels/gpu_stage.h"
 #include "kernels/hysteresis_cuda.h"
+#include "kernels/levels_gpu.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,17 +18,26 @@ struct canny_gpu {
     uint64_t memory; // owned device memory of all that lies between the kernels
     struct CUfunc_st *functions[KERNELS];
     struct canny_cuda_limits limits;
+    struct levels_gpu levels;          // by the median
     struct hysteresis_cuda hysteresis; // all but the output
 };
 
-// Thresholds by the median are the CPU's.
+static const struct stage_options *options_of(const struct gpu_stage_setup *setup)
+{
+    return &setup->steps[setup->steps[0].kind == STAGE_GRAY].options;
+}
+
+static bool is_by_median(const struct gpu_stage_setup *setup)
+{
+    return options_of(setup)->thresholds == CONFIG_THRESHOLDS_MEDIAN;
+}
+
+// Gray that is looked at twice is made once, by the stage before.
 static unsigned takes(const struct gpu_stage_setup *setup)
 {
     unsigned count = gpu_stage_match(setup, STAGE_CANNY);
-    unsigned canny = setup->steps[0].kind == STAGE_GRAY;
 
-    return count > 0 && setup->steps[canny].options.thresholds == CONFIG_THRESHOLDS_FIXED ? count
-                                                                                          : 0;
+    return count > 0 && setup->steps[0].kind == STAGE_GRAY && is_by_median(setup) ? 0 : count;
 }
 
 static struct canny_cuda_limits limits_of(const struct stage_options *options)
@@ -82,6 +92,10 @@ static int make_memory(struct gpu_stage *stage, const struct frame_layout *camer
     r = cuda_driver_check(driver, driver->mem_alloc(&state->memory, size),
                           "allocating what lies between Canny's kernels", error);
     if (r == 0) {
+        // Words of marks are read whole, past the picture's width, too.
+        r = cuda_driver_check(driver,
+                              driver->mem_clear(state->memory, 0, size, gpu_stream(stage->gpu)),
+                              "clearing what lies between Canny's kernels", error);
         h->marks += state->memory;
         h->edges += state->memory;
         h->borders += state->memory;
@@ -106,7 +120,6 @@ static int find_functions(struct gpu_stage *stage, struct error *error)
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    const struct stage_options *options = &setup->steps[setup->steps[0].kind == STAGE_GRAY].options;
     struct canny_gpu *state = calloc(1, sizeof *state);
     char name[64];
     int r;
@@ -115,15 +128,19 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
         return error_set(error, -ENOMEM, "no memory for Canny on the GPU");
     }
     stage->state = state;
-    state->limits = limits_of(options);
+    state->limits = limits_of(options_of(setup));
     state->hysteresis.flat = gpu_stage_limited(setup) ? 16 : 0;
     state->hysteresis.edge = gpu_stage_limited(setup) ? 235 : 255;
-    snprintf(name, sizeof name, "canny_%s", gpu_stage_layout(setup));
+    snprintf(name, sizeof name, "canny_%s%s", gpu_stage_layout(setup),
+             is_by_median(setup) ? "_median" : "");
     r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_CANNY, name,
                              (struct gpu_tile){CANNY_CUDA_PIXELS, rows_for(setup)}, error);
     if (r == 0) {
         stage->kernels[0].rows_vary = true;
         r = find_functions(stage, error);
+    }
+    if (r == 0 && is_by_median(setup)) {
+        r = levels_gpu_init(&state->levels, stage->gpu, "levels_median", error);
     }
     return r < 0 ? r : make_memory(stage, setup->camera, error);
 }
@@ -134,6 +151,9 @@ static void finish(struct gpu_stage *stage)
 
     if (state && state->memory && !gpu_is_lost(stage->gpu)) {
         gpu_driver(stage->gpu)->mem_free(state->memory);
+    }
+    if (state) {
+        levels_gpu_finish(&state->levels, stage->gpu);
     }
     free(state);
 }
@@ -150,10 +170,13 @@ static int add_marks(struct gpu_stage *stage, const struct gpu_picture *input,
         .width = input->width,
         .height = input->height,
         .limits = state->limits,
+        .found = state->levels.state + offsetof(struct levels_cuda_state, limits),
     };
+    int r = state->levels.state ? levels_gpu_add(&state->levels, input, chain, error) : 0;
 
-    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
-                         &parameters.rows, input->width, input->height, error);
+    return r < 0 ? r
+                 : gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
+                                 &parameters.rows, input->width, input->height, error);
 }
 
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,

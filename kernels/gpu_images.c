@@ -12,6 +12,7 @@
     X(gradient)                                                                                    \
     X(gray)                                                                                        \
     X(hysteresis)                                                                                  \
+    X(levels)                                                                                      \
     X(mark)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \

@@ -35,8 +35,8 @@ struct kernel_kind {
     X(direction)                                                                                   \
     X(gradient)                                                                                    \
     X(gray)                                                                                        \
-    X(histogram)                                                                                   \
     X(hysteresis)                                                                                  \
+    X(levels)                                                                                      \
     X(mark)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \

@@ -72,8 +72,8 @@ static bool is_largest(const struct field *field, int64_t x, int64_t y)
     return n > n_at(field, x - step, y - 1) && n > n_at(field, x + step, y + 1);
 }
 
-static void mark_row(const struct canny_cuda *p, const struct field *field, uint32_t y,
-                     uint8_t *marks)
+static void mark_row(const struct canny_cuda *p, const struct canny_cuda_limits *limits,
+                     const struct field *field, uint32_t y, uint8_t *marks)
 {
     for (uint32_t x = 0; x < p->width; x++) {
         uint8_t *mark = &marks[x / CANNY_CUDA_PIXELS];
@@ -83,14 +83,14 @@ static void mark_row(const struct canny_cuda *p, const struct field *field, uint
         if (bit == 0) {
             *mark = 0;
         }
-        if (n > p->limits.low && is_largest(field, x, y)) {
-            *mark |= (uint8_t)((1U | (n > p->limits.high) << CANNY_CUDA_PIXELS) << bit);
+        if (n > limits->low && is_largest(field, x, y)) {
+            *mark |= (uint8_t)((1U | (n > limits->high) << CANNY_CUDA_PIXELS) << bit);
         }
     }
 }
 
-static void make_marks(const struct launch *launch, const uint8_t *input, uint8_t *marks,
-                       const struct field *field)
+static void make_marks(const struct launch *launch, const struct canny_cuda_limits *limits,
+                       const uint8_t *input, uint8_t *marks, const struct field *field)
 {
     const struct canny_cuda *p = (const void *)launch->parameters;
 
@@ -104,7 +104,7 @@ static void make_marks(const struct launch *launch, const uint8_t *input, uint8_
         }
     }
     for (uint32_t y = 0; y < p->height; y++) {
-        mark_row(p, field, y, marks + (size_t)y * p->marks_stride);
+        mark_row(p, limits, field, y, marks + (size_t)y * p->marks_stride);
     }
 }
 
@@ -118,13 +118,17 @@ static int run(const struct launch *launch)
     const uint8_t *input =
         kernel_touch_rows(launch, p->input, p->input_stride, row_bytes, p->height);
     uint8_t *marks = kernel_touch_rows(launch, p->marks, p->marks_stride, mark_bytes, p->height);
+    const struct canny_cuda_limits *limits =
+        strstr(launch->name, "_median")
+            ? kernel_touch_rows(launch, p->found, 0, sizeof p->limits, 1)
+            : &p->limits;
     bool legal;
 
     field.gray = malloc(pixels);
     field.n = calloc(pixels, sizeof *field.n);
-    legal = input && marks && field.gray && field.n;
+    legal = input && marks && limits && field.gray && field.n;
     if (legal && kernel_covers(launch, CANNY_CUDA_PIXELS, p->rows, p->width, p->height)) {
-        make_marks(launch, input, marks, &field);
+        make_marks(launch, limits, input, marks, &field);
     }
     free(field.gray);
     free(field.n);
@@ -132,6 +136,6 @@ static int run(const struct launch *launch)
 }
 
 #define NAME(layout) "canny_" #layout,
-static const char *const names[] = {CANNY_CUDA_KERNELS(NAME) NULL};
+static const char *const names[] = {CANNY_CUDA_KERNELS(NAME) "canny_planar_median", NULL};
 
 const struct kernel_kind kernel_canny = {names, {sizeof(struct canny_cuda)}, run};

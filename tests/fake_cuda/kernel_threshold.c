@@ -1,15 +1,12 @@
-// threshold.cu: black and white, and the level of the CPU for it.
+// threshold.cu: black and white.
 #include "kernels/threshold_cuda.h"
 
-#include "kernels/otsu.h"
 #include "tests/fake_cuda/kernel.h"
-
-#include <string.h>
 
 static int run_compare(const struct launch *launch)
 {
     const struct threshold_compare_cuda *p = (const void *)launch->parameters;
-    const struct threshold_cuda_state *state =
+    const struct levels_cuda_state *state =
         p->state ? kernel_touch_rows(launch, p->state, 0, sizeof *state, 1) : NULL;
     const uint8_t *input =
         kernel_touch_rows(launch, p->input, p->input_stride, p->width, p->height);
@@ -32,31 +29,7 @@ static int run_compare(const struct launch *launch)
     return 0;
 }
 
-static int run_histogram(const struct launch *launch)
-{
-    const struct threshold_histogram_cuda *p = (const void *)launch->parameters;
-    struct threshold_cuda_state *state = kernel_touch_rows(launch, p->state, 0, sizeof *state, 1);
-    const uint8_t *input =
-        kernel_touch_rows(launch, p->input, p->input_stride, p->width, p->height);
-
-    if (!input || !state || p->input % 16 || p->input_stride % 16 ||
-        launch->threads_x % THRESHOLD_CUDA_THREADS) {
-        return RESULT_ILLEGAL_ADDRESS;
-    }
-    for (uint32_t y = 0; y < p->height; y++) {
-        for (uint32_t x = 0; x < p->width; x++) {
-            state->histogram[input[(size_t)y * p->input_stride + x]]++;
-        }
-    }
-    state->level = otsu_level(state->histogram);
-    memset(state->histogram, 0, sizeof state->histogram);
-    return 0;
-}
-
 static const char *const compare_names[] = {"threshold_compare", NULL};
-static const char *const histogram_names[] = {"threshold_histogram", NULL};
 
 const struct kernel_kind kernel_threshold = {
     compare_names, {sizeof(struct threshold_compare_cuda)}, run_compare};
-const struct kernel_kind kernel_histogram = {
-    histogram_names, {sizeof(struct threshold_histogram_cuda)}, run_histogram};

@@ -36,21 +36,33 @@ static int measure_npp(struct bench *bench, struct bench_job *job)
     return r;
 }
 
+static int measure_view(struct bench *bench, struct bench_job *job,
+                        enum config_thresholds thresholds)
+{
+    const struct config_view settings = {
+        .view = CONFIG_VIEW_CANNY, .thresholds = thresholds, .low = LOW, .high = HIGH};
+    const struct plan plan = plan_make(&settings, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
+    struct gpu_pipeline pipeline;
+    int r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job->input, false, NULL);
+
+    job->pipeline = &pipeline;
+    r = r < 0 ? r : bench_run_job(bench, job);
+    gpu_pipeline_finish(&pipeline);
+    return r;
+}
+
 // What lies in the frames now.
 static int measure(struct bench *bench, const char *what, uint32_t width, uint32_t height)
 {
-    const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = LOW, .high = HIGH};
-    const struct plan plan = plan_make(&settings, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
-    struct gpu_pipeline pipeline;
-    struct bench_job job = {.pipeline = &pipeline, .bytes = 2 * (size_t)width * height};
+    struct bench_job job = {.bytes = 2 * (size_t)width * height};
     int r;
 
     frame_layout_init(&job.input, pixel_format_by_name("GREY"), width, height, 1);
     job.output = job.input;
     snprintf(job.name, sizeof job.name, "GREY canny, %s", what);
-    r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
-    r = r < 0 ? r : bench_run_job(bench, &job);
-    gpu_pipeline_finish(&pipeline);
+    r = measure_view(bench, &job, CONFIG_THRESHOLDS_FIXED);
+    snprintf(job.name, sizeof job.name, "GREY canny by median, %s", what);
+    r = r < 0 ? r : measure_view(bench, &job, CONFIG_THRESHOLDS_MEDIAN);
     snprintf(job.name, sizeof job.name, "NPP canny, %s", what);
     return r < 0 ? r : measure_npp(bench, &job);
 }

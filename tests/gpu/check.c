@@ -82,6 +82,10 @@ struct check_case check_case_at(size_t index)
         settings->operator= index<46 ? CONFIG_OPERATOR_SOBEL : CONFIG_OPERATOR_PREWITT;
     } else if (index < 80) {
         set_binary(settings, index - 48);
+    } else if (index >= 112) {
+        settings->view = CONFIG_VIEW_CANNY;
+        settings->thresholds = CONFIG_THRESHOLDS_MEDIAN;
+        settings->blur = index < 114 ? 0 : 3;
     } else if (index >= 84) {
         set_colour(settings, index - 84);
     } else {
@@ -94,8 +98,8 @@ struct check_case check_case_at(size_t index)
 
 struct check_case check_few_at(size_t index)
 {
-    static const size_t few[CHECK_FEW] = {1,  10, 16, 17, 18, 19, 20, 29, 36, 44, 45, 50,
-                                          55, 79, 81, 82, 84, 85, 86, 87, 97, 98, 103};
+    static const size_t few[CHECK_FEW] = {1,  10, 16, 17, 18, 19, 20, 29, 36, 44,  45,  50, 55,
+                                          79, 81, 82, 84, 85, 86, 87, 97, 98, 103, 112, 115};
 
     return check_case_at(few[index]);
 }

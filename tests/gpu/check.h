@@ -30,11 +30,11 @@ struct check_case {
 };
 
 // Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
-// white with every morphology; Canny; overlay and direction.
-#define CHECK_CASES 112
+// white with every morphology; Canny; overlay and direction; Canny by the median.
+#define CHECK_CASES 116
 struct check_case check_case_at(size_t index);
 // A few of them in which every kernel appears, exact and streamed; CHECK_FEW of them.
-#define CHECK_FEW 23
+#define CHECK_FEW 25
 struct check_case check_few_at(size_t index);
 
 // Memory of kind number `index`, turning.

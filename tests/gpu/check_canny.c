@@ -99,13 +99,46 @@ static void check_thresholds(struct check *check, const char *format, uint32_t w
     }
 }
 
+// By the median of pictures that are bright, dark, flat and noisy.
+static void check_medians(struct check *check, const char *format, uint32_t width, uint32_t height)
+{
+    static const struct {
+        uint8_t base, spread;
+    } pictures[] = {{0, 1}, {0, 256 - 1}, {200, 56}, {255, 1}, {10, 20}, {126, 2}, {90, 100}};
+
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(pictures); i++) {
+        const struct check_case what = {.settings = {.view = CONFIG_VIEW_CANNY,
+                                                     .thresholds = CONFIG_THRESHOLDS_MEDIAN,
+                                                     .blur = i % 2 ? 3 : 0},
+                                        .output = VIEW_OUTPUT_STREAM};
+        struct picture picture = {0};
+
+        if (picture_init(&picture, format, width, height, 0, frame_allocator_host()) < 0) {
+            check_failed(check, "a picture", &(struct error){"no memory"});
+            return;
+        }
+        picture_draw(picture.frame, (uint32_t)i);
+        for (size_t k = 0; k < picture.frame->layout.size; k++) {
+            uint8_t *pixel = &picture.frame->data[k];
+
+            *pixel = (uint8_t)(pictures[i / 2].base + *pixel % pictures[i / 2].spread);
+        }
+        check_picture(check, &what, &picture, i);
+        picture_finish(&picture);
+    }
+}
+
 void check_canny(struct check *check)
 {
     check_spirals(check);
     check_thresholds(check, "GREY", 641, 359);
     check_thresholds(check, "YUYV", 320, 200);
+    check_medians(check, "GREY", 641, 359);
+    check_medians(check, "YUYV", 33, 7);
     if (!check->quick) {
         check_thresholds(check, "RGB3", 267, 403);
         check_thresholds(check, "NV12", 3840, 2160);
+        check_medians(check, "NV12", 3841, 2161);
+        check_medians(check, "RGB3", 1920, 1080);
     }
 }

@@ -29,6 +29,7 @@ struct gpu_view_case {
     int blur, threshold;
     enum config_morphology morphology;
     int times;
+    enum config_thresholds thresholds;
 };
 
 // Noise with whole-contrast edges in it, the same for the same seed.
@@ -61,6 +62,7 @@ static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_
                                          .threshold = c->threshold,
                                          .morphology = c->morphology,
                                          .times = c->times,
+                                         .thresholds = c->thresholds,
                                          .low = c->low,
                                          .high = c->high};
     struct view_setup setup = {.settings = &settings,

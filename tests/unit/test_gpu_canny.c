@@ -8,6 +8,7 @@ static void check(const struct gpu_view_case *c, uint32_t pictures)
     struct error error = {0};
 
     assert_int_equal(gpu_view_bed_init(&bed, c, &error), 0);
+    assert_memory_equal(view_backend(bed.view), "CUDA", 4);
     for (uint32_t seed = 0; seed < pictures; seed++) {
         assert_int_equal(gpu_view_bed_run(&bed, seed, &error), 0);
     }
@@ -84,6 +85,69 @@ static void test_every_format_has_the_cpus_edges(void **state)
     }
 }
 
+static void test_limits_by_the_median_are_the_cpus(void **state)
+{
+    static const char *const formats[] = {"GREY", "NV12", "YUYV", "RGB3"};
+
+    (void)state;
+    for (size_t i = 0; i < 4 * ARRAY_LENGTH(formats); i++) {
+        check(&(struct gpu_view_case){.options = "board=orin-nano",
+                                      .memory = CONFIG_MEMORY_REGISTERED,
+                                      .format = formats[i / 4],
+                                      .kind = CONFIG_VIEW_CANNY,
+                                      .blur = i / 2 % 2 ? 5 : 0,
+                                      .thresholds = CONFIG_THRESHOLDS_MEDIAN,
+                                      .width = 131,
+                                      .height = 37,
+                                      .output = i % 2 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT},
+              3);
+    }
+}
+
+// A ramp whose steps grow up to 12 levels, and the same brighter by 100: medians of 34 and 134.
+static void draw_ramp(struct frame *frame, uint32_t seed)
+{
+    uint32_t width = frame->layout.width, base = seed % 2 ? 100 : 0;
+
+    for (uint32_t y = 0; y < frame->layout.height; y++) {
+        uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
+
+        for (uint32_t x = 0; x < width; x++) {
+            row[x] = (uint8_t)(base + x * x * 150 / (width * width));
+        }
+    }
+}
+
+static void test_limits_follow_the_median_from_picture_to_picture(void **state)
+{
+    const struct gpu_view_case c = {.options = "board=h200",
+                                    .memory = CONFIG_MEMORY_REGISTERED,
+                                    .format = "GREY",
+                                    .kind = CONFIG_VIEW_CANNY,
+                                    .thresholds = CONFIG_THRESHOLDS_MEDIAN,
+                                    .width = 24,
+                                    .height = 5,
+                                    .output = VIEW_OUTPUT_EXACT,
+                                    .draw = draw_ramp};
+    struct gpu_view_bed bed;
+    struct error error = {0};
+
+    (void)state;
+    check(&c, 4);
+    assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
+    for (uint32_t seed = 0; seed < 4; seed++) {
+        struct frame *input = frame_pool_take(bed.pool), *output;
+
+        draw_ramp(input, seed);
+        assert_int_equal(view_run(bed.view, input, &error, &output), 0);
+        // cv2.Canny() with 22 and 45 finds 3 columns, with 89 and 178 none.
+        assert_int_equal(edges_of(output), seed % 2 ? 0 : 15);
+        frame_unref(output);
+        frame_unref(input);
+    }
+    gpu_view_bed_finish(&bed);
+}
+
 // A weak line wound around the picture, one dot of it strong: at its outer end, or at its inner.
 static void draw_spiral(struct frame *frame, uint32_t seed)
 {
@@ -143,6 +207,8 @@ int main(void)
         cmocka_unit_test(test_noise_of_any_size_has_the_cpus_edges),
         cmocka_unit_test(test_every_threshold_has_the_cpus_edges),
         cmocka_unit_test(test_every_format_has_the_cpus_edges),
+        cmocka_unit_test(test_limits_by_the_median_are_the_cpus),
+        cmocka_unit_test(test_limits_follow_the_median_from_picture_to_picture),
         cmocka_unit_test(test_an_edge_spreads_along_a_spiral_through_all_tiles),
     };
 

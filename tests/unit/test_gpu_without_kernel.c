@@ -61,7 +61,6 @@ static void test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given(voi
                                          .input = &bed.input->layout,
                                          .output = VIEW_OUTPUT_EXACT,
                                          .allocator = gpu_memory_allocator(bed.memory),
-                                         .gpu = bed.gpu,
                                          .blocks = blocks};
         assert_int_equal(view_new(&setup, NULL, &view), 0);
         assert_string_equal(view_backend(view), "CPU");
