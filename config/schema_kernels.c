@@ -6,7 +6,8 @@
     X(GRADIENT, gradient,                                                                          \
       "From a camera's picture, or gray, to its edges: the views \"edges\" and \"binary\".")       \
     X(GRAY, gray, "From a camera's picture to its luma: the view \"gray\", and before others.")    \
-    X(CONVERT, convert, "From a camera's format to the encoder's: the view \"camera\".")           \
+    X(CONVERT, convert,                                                                            \
+      "From a camera's format to the encoder's: the views \"camera\" and \"split\".")              \
     X(BLUR, blur, "From gray to smoother gray, where \"blur\" is set.")                            \
     X(THRESHOLD, threshold,                                                                        \
       "From gray to black and white, and the histogram for it: the view \"binary\".")              \

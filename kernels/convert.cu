@@ -1,5 +1,7 @@
 // A camera's picture in another pixel format, for the view that shows it as it is, in one launch:
-// to NV12 and to RGB3, bit for bit what convert.c computes, whose header has the formulas.
+// to NV12 and to RGB3, bit for bit what convert.c computes, whose header has the formulas. And a
+// view's picture in the format of the split that it is a side of; convert_rgb3_nv12_full makes YUV
+// of full range (colour.h).
 //
 // Buffers. Input: 1 to 3 planes as capture/pixel_format.c lays them out, rows input_stride[i] bytes
 // apart. Output: luma and pairs of U and V (nv12), or 3 bytes a pixel (rgb3), rows output_stride[i]
@@ -80,3 +82,8 @@ __device__ __forceinline__ void make_picture(const convert_cuda &p)
     }
 
 CONVERT_CUDA_KERNELS(DEFINE_KERNEL)
+
+extern "C" __global__ void __launch_bounds__(THREADS_MAX) convert_rgb3_nv12_full(convert_cuda p)
+{
+    make_picture<from_rgb<3, false, true>, to_nv12>(p);
+}

@@ -212,8 +212,9 @@ template <int OFFSET> struct from_packed {
 using from_yuyv = from_packed<0>;
 using from_uyvy = from_packed<1>;
 
-// STEP bytes a pixel; BLUE first, or red.
-template <int STEP, bool BLUE> struct from_rgb {
+// STEP bytes a pixel; BLUE first, or red. To limited range as convert.h has it, or FULL as
+// colour.h.
+template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
     static constexpr int BYTES = STEP, ALIGN = STEP == 4 ? 16 : 8, CHROMA_ALIGN = 1;
     using weights = rgb<STEP, BLUE ? 7470 : 19596, BLUE ? 19596 : 7470>;
 
@@ -221,10 +222,28 @@ template <int STEP, bool BLUE> struct from_rgb {
                                                 int base)
     {
         int first = pixel & 255, second = pixel >> 8 & 255, third = pixel >> 16 & 255;
+        int value = ((BLUE ? blue : red) * first + green * second + (BLUE ? red : blue) * third +
+                     (base << 20) + (1 << 19)) >>
+                    20;
 
-        return ((BLUE ? blue : red) * first + green * second + (BLUE ? red : blue) * third +
-                (base << 20) + (1 << 19)) >>
-               20;
+        return FULL ? min(value, 255) : value;
+    }
+
+    static __device__ __forceinline__ uint32_t y_of(uint32_t pixel)
+    {
+        return FULL ? weigh(pixel, 313524, 615514, 119538, 0)
+                    : weigh(pixel, 269484, 528482, 102760, 16);
+    }
+
+    // U and V.
+    static __device__ __forceinline__ uint32_t pair_of(uint32_t pixel)
+    {
+        uint32_t u = FULL ? weigh(pixel, -176932, -347356, 524288, 128)
+                          : weigh(pixel, -155188, -305135, 460324, 128);
+        uint32_t v = FULL ? weigh(pixel, 524288, -439026, -85262, 128)
+                          : weigh(pixel, 460324, -385875, -74448, 128);
+
+        return u | v << 8;
     }
 
     // Pixel `i` of those loaded, red in the lowest byte.
@@ -253,7 +272,7 @@ template <int STEP, bool BLUE> struct from_rgb {
 #pragma unroll
         for (int i = 0; i < ROWS * PIXELS; i++) {
             uint32_t pixel = rgb_pixel<STEP>(raw[i / PIXELS], i % PIXELS);
-            uint32_t value = weigh(pixel, 269484, 528482, 102760, 16) << i % 4 * 8;
+            uint32_t value = y_of(pixel) << i % 4 * 8;
             uint32_t gray = weights::weigh(pixel) >> 16 << i % 4 * 8;
             uint32_t &word = tile.luma[i / PIXELS][i % PIXELS / 4];
             uint32_t &gray_word = tile.gray[i / PIXELS][i % PIXELS / 4];
@@ -263,10 +282,7 @@ template <int STEP, bool BLUE> struct from_rgb {
         }
 #pragma unroll
         for (int i = 0; i < PIXELS; i += 2) {
-            uint32_t pixel = rgb_pixel<STEP>(raw[0], i);
-            uint32_t u = weigh(pixel, -155188, -305135, 460324, 128);
-            uint32_t v = weigh(pixel, 460324, -385875, -74448, 128);
-            uint32_t pair = (u | v << 8) << i % 4 * 8;
+            uint32_t pair = pair_of(rgb_pixel<STEP>(raw[0], i)) << i % 4 * 8;
             uint32_t &word = tile.chroma[i / 4];
 
             word = i % 4 == 0 ? pair : word | pair;

@@ -12,7 +12,8 @@ struct convert_cuda {
     uint32_t width, height;                     // pixels, 1 and up
 };
 
-// One kernel for each conversion of convert.c, named convert_<input>_<output> after the formats.
+// One kernel for each conversion of convert.c, named convert_<input>_<output> after the formats;
+// and convert_rgb3_nv12_full.
 #define CONVERT_CUDA_KERNELS(X)                                                                    \
     X(yu12, nv12)                                                                                  \
     X(nv21, nv12)                                                                                  \
@@ -26,4 +27,6 @@ struct convert_cuda {
     X(xr24, nv12)                                                                                  \
     X(bgr3, rgb3)                                                                                  \
     X(xr24, rgb3)                                                                                  \
-    X(grey, rgb3)
+    X(grey, rgb3)                                                                                  \
+    X(nv12, nv12)                                                                                  \
+    X(rgb3, rgb3)

@@ -3,18 +3,33 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
-int convert_gpu_add_kernel(struct gpu_stage *stage, const struct pixel_format *input,
-                           const struct pixel_format *output, struct error *error)
+static int add_kernel(struct gpu_stage *stage, const char *input, const char *output,
+                      const char *range, struct error *error)
 {
     char name[64];
 
-    snprintf(name, sizeof name, "convert_%s_%s", input->name, output->name);
+    snprintf(name, sizeof name, "convert_%s_%s%s", input, output, range);
     for (char *c = name; *c; c++) {
         *c = (char)tolower(*c);
     }
     return gpu_stage_add_kernel(stage, CONFIG_KERNEL_CONVERT, name,
                                 (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
+}
+
+int convert_gpu_add_kernel(struct gpu_stage *stage, const struct pixel_format *input,
+                           const struct pixel_format *output, struct error *error)
+{
+    return add_kernel(stage, input->name, output->name, "", error);
+}
+
+int convert_gpu_add_side(struct gpu_stage *stage, const struct pixel_format *input,
+                         const struct pixel_format *output, struct error *error)
+{
+    bool full = strcmp(input->name, "RGB3") == 0 && strcmp(output->name, "NV12") == 0;
+
+    return add_kernel(stage, input->name, output->name, full ? "_full" : "", error);
 }
 
 struct convert_cuda convert_gpu_parameters(const struct gpu_picture *input,

@@ -1,6 +1,7 @@
 #include "kernels/split.h"
 
 #include "kernels/colour.h"
+#include "kernels/split_gpu.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +14,8 @@ typedef void place_rows(const struct frame *side, uint32_t x, struct frame *outp
 struct split {
     struct view *views[2]; // owned
     place_rows *place[2];
-    uint32_t at[2]; // columns
+    uint32_t at[2];        // columns
+    struct split_gpu *gpu; // owned; composes instead of the CPU
 };
 
 static uint8_t *row_of(const struct frame *frame, unsigned plane, uint32_t y)
@@ -124,6 +126,17 @@ static int make_views(struct split *split, const struct view_setup *setup, struc
                      VIEW_OUTPUT_EXACT, error);
 }
 
+static int use_gpu(struct split *split, const struct view_setup *setup,
+                   const struct pixel_format *output, struct error *error)
+{
+    const struct split_gpu_half halves[2] = {{split->views[0], split->at[0]},
+                                             {split->views[1], split->at[1]}};
+
+    return split_gpu_supports(setup, halves)
+               ? split_gpu_new(setup, halves, output, error, &split->gpu)
+               : 0;
+}
+
 static void cleanup_split(struct split **split)
 {
     split_free(*split);
@@ -135,6 +148,7 @@ int split_new(const struct view_setup *setup, struct error *error, struct split 
     _cleanup_(cleanup_split) struct split *split = calloc(1, sizeof *split);
     bool nv12 = setup->output == VIEW_OUTPUT_STREAM;
     uint32_t width = setup->input->width;
+    const struct pixel_format *format;
     int r;
 
     if (!split) {
@@ -147,12 +161,15 @@ int split_new(const struct view_setup *setup, struct error *error, struct split 
                          "take %d",
                          width, SPLIT_STREAM_WIDTH_MAX);
     }
+    format = pixel_format_by_name(nv12 ? "NV12" : "RGB3");
     r = make_views(split, setup, error);
+    if (r == 0) {
+        r = use_gpu(split, setup, format, error);
+    }
     if (r < 0) {
         return r;
     }
-    frame_layout_init(ret_output, pixel_format_by_name(nv12 ? "NV12" : "RGB3"),
-                      split->at[1] + width, setup->input->height, STRIDE_ALIGN);
+    frame_layout_init(ret_output, format, split->at[1] + width, setup->input->height, STRIDE_ALIGN);
     for (unsigned i = 0; i < 2; i++) {
         split->place[i] = choose_place(layout_of(split, i)->format, nv12);
         if (layout_of(split, i)->range == FRAME_RANGE_FULL) {
@@ -166,6 +183,7 @@ int split_new(const struct view_setup *setup, struct error *error, struct split 
 void split_free(struct split *split)
 {
     if (split) {
+        split_gpu_free(split->gpu);
         view_free(split->views[0]);
         view_free(split->views[1]);
         free(split);
@@ -184,7 +202,7 @@ static int run_side(struct split *split, unsigned side, struct frame *input, str
     return r;
 }
 
-static void write_gap(const struct split *split, struct frame *output)
+void split_write_gap(const struct split *split, struct frame *output)
 {
     uint8_t black = output->layout.range == FRAME_RANGE_FULL ? 0 : 16;
     uint32_t width = output->layout.width - split->at[1];
@@ -198,16 +216,31 @@ int split_run(struct split *split, struct frame *input, struct frame *output, st
 {
     // A view that shows its input as it is looks at it last: the other may have it on the GPU.
     unsigned first = view_passes_through(split->views[0]);
-    int r = run_side(split, first, input, output, error);
+    int r;
 
-    if (r == 0) {
-        r = run_side(split, !first, input, output, error);
+    if (split->gpu) {
+        return split_gpu_run(split->gpu, input, output, error);
     }
-    write_gap(split, output);
-    return r;
+    r = run_side(split, first, input, output, error);
+    return r < 0 ? r : run_side(split, !first, input, output, error);
 }
 
 struct view *split_side(struct split *split, unsigned side)
 {
     return split->views[side];
+}
+
+int split_set_blocks(struct split *split, const struct config_block *blocks, struct error *error)
+{
+    return split->gpu ? split_gpu_set_blocks(split->gpu, blocks, error) : 0;
+}
+
+bool split_take_refusal(struct split *split, struct error *ret_why)
+{
+    return split->gpu && split_gpu_take_refusal(split->gpu, ret_why);
+}
+
+bool split_take_warning(struct split *split, struct error *ret_text)
+{
+    return split->gpu && split_gpu_take_warning(split->gpu, ret_text);
 }

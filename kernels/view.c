@@ -31,15 +31,19 @@ struct view {
     struct sharer sharer;  // the view as others see it
 };
 
-// Frames of a gray stream never hold anything but gray: their chroma is written here, once.
-static void write_neutral_chroma(struct frame_pool *pool, unsigned count)
+// What no picture changes is written here, once: the chroma of gray, and what parts the pictures of
+// a split.
+static void write_constants(const struct view *view, unsigned count)
 {
     struct frame *frames[64];
-    const struct frame_layout *layout = frame_pool_layout(pool);
+    const struct frame_layout *layout = &view->output;
 
     for (unsigned i = 0; i < count; i++) {
-        frames[i] = frame_pool_take(pool);
+        frames[i] = frame_pool_take(view->frames);
         memset(frame_plane(frames[i], 1), 128, layout->planes[1].stride * layout->planes[1].rows);
+        if (view->split) {
+            split_write_gap(view->split, frames[i]);
+        }
     }
     for (unsigned i = 0; i < count; i++) {
         frame_unref(frames[i]);
@@ -55,9 +59,9 @@ static int make_frames(struct view *view, const struct view_setup *setup, struct
         return error_set(error, r, "no memory for %u output frames of %ux%u", count,
                          view->output.width, view->output.height);
     }
-    if (view->plan.count > 0 && view->plan.steps[0].kind != STAGE_CONVERT &&
-        view->output.format->plane_count > 1) {
-        write_neutral_chroma(view->frames, count);
+    if (view->output.format->plane_count > 1 &&
+        (view->split || view->plan.steps[0].kind != STAGE_CONVERT)) {
+        write_constants(view, count);
     }
     return 0;
 }
@@ -222,6 +226,29 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
     return r;
 }
 
+bool view_is_on_gpu(const struct view *view)
+{
+    return view->gpu;
+}
+
+int view_launch(struct view *view, const struct gpu_pictures *pictures, struct error *error)
+{
+    struct segment *from = view->sharer.from;
+    int r =
+        view_gpu_launch(view->gpu, from, from ? shared_frame(view->shared) : 0, *pictures, error);
+
+    if (r == 0) {
+        shared_note_run(view->shared, &view->sharer);
+    }
+    return r;
+}
+
+void view_drop_frames(struct view *view)
+{
+    frame_pool_unref(view->frames);
+    view->frames = NULL;
+}
+
 bool view_passes_through(const struct view *view)
 {
     return view->passes_through;
@@ -234,6 +261,9 @@ int view_set_blocks(struct view *view, const struct config_block *blocks, struct
     for (unsigned i = 0; i < 2 && view->split && r == 0; i++) {
         r = view_set_blocks(split_side(view->split, i), blocks, error);
     }
+    if (view->split && r == 0) {
+        r = split_set_blocks(view->split, blocks, error);
+    }
     if (!view->gpu) {
         return r;
     }
@@ -245,7 +275,8 @@ bool view_take_refusal(struct view *view, struct error *ret_why)
 {
     if (view->split) {
         return view_take_refusal(split_side(view->split, 0), ret_why) ||
-               view_take_refusal(split_side(view->split, 1), ret_why);
+               view_take_refusal(split_side(view->split, 1), ret_why) ||
+               split_take_refusal(view->split, ret_why);
     }
     return view->gpu && view_gpu_take_refusal(view->gpu, view->sharer.from, ret_why);
 }
@@ -254,7 +285,8 @@ bool view_take_warning(struct view *view, struct error *ret_text)
 {
     if (view->split) {
         return view_take_warning(split_side(view->split, 0), ret_text) ||
-               view_take_warning(split_side(view->split, 1), ret_text);
+               view_take_warning(split_side(view->split, 1), ret_text) ||
+               split_take_warning(view->split, ret_text);
     }
     return view->gpu && view_gpu_take_warning(view->gpu, view->sharer.from, ret_text);
 }

@@ -8,6 +8,7 @@
 #include "kernels/gpu.h"
 #include "kernels/pool.h"
 
+struct gpu_pictures;
 struct shared;
 struct view;
 
@@ -53,6 +54,14 @@ void view_set_active(struct view *view, bool active);
 // GPU's last word (-ETIMEDOUT: not done within 1 s): it is lost to this process.
 int view_run(struct view *view, struct frame *input, struct error *error,
              struct frame **ret_output);
+
+// For a split. Whether the GPU computes the view: then view_launch() queues its picture into planes
+// of the GPU's, which take the place of an output frame, and returns. Between view_gpu_take() and
+// view_gpu_give(). Errors as above.
+bool view_is_on_gpu(const struct view *view);
+int view_launch(struct view *view, const struct gpu_pictures *pictures, struct error *error);
+// For a split. The view is launched alone from now on: it keeps no output frames.
+void view_drop_frames(struct view *view);
 
 // Whether view_run() returns its input. Such frames must stay on the CPU's side.
 bool view_passes_through(const struct view *view);

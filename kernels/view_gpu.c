@@ -95,37 +95,54 @@ int view_gpu_set_start(struct view_gpu *view, unsigned start)
     return r;
 }
 
-static int launch(struct view_gpu *view, struct segment *from, uint64_t number,
-                  struct gpu_pictures pictures, struct error *error)
+int view_gpu_take(struct gpu *gpu, struct frame *input, struct frame *output, struct error *error,
+                  struct gpu_pictures *ret_pictures)
 {
-    int r = from ? segment_launch(from, &pictures.camera, number, error, &pictures.input) : 0;
+    uint64_t from = 0, to = 0;
+    int r = gpu_enter(gpu, error);
 
+    if (r == 0) {
+        r = frame_to_gpu(input, error, &from);
+    }
+    if (r == 0) {
+        r = frame_to_gpu(output, error, &to);
+    }
+    if (r == 0) {
+        ret_pictures->camera = ret_pictures->input = gpu_picture_at(&input->layout, from);
+        ret_pictures->output = gpu_picture_at(&output->layout, to);
+    }
+    return r;
+}
+
+int view_gpu_give(struct frame *input, struct frame *output, struct error *error)
+{
+    int r = frame_to_cpu(output, error);
+
+    return r < 0 ? r : frame_to_cpu(input, error);
+}
+
+int view_gpu_launch(struct view_gpu *view, struct segment *from, uint64_t number,
+                    struct gpu_pictures pictures, struct error *error)
+{
+    int r = 0;
+
+    pictures.input = pictures.camera;
+    if (from) {
+        r = segment_launch(from, &pictures.camera, number, error, &pictures.input);
+    }
     return r < 0 ? r : gpu_pipeline_launch_part(from ? &view->rest : &view->whole, pictures, error);
 }
 
 int view_gpu_run(struct view_gpu *view, struct segment *from, uint64_t number, struct frame *input,
                  struct frame *output, struct error *error)
 {
-    uint64_t address = 0, to = 0;
-    int r = gpu_enter(view->gpu, error);
+    struct gpu_pictures pictures;
+    int r = view_gpu_take(view->gpu, input, output, error, &pictures);
 
     if (r == 0) {
-        r = frame_to_gpu(input, error, &address);
+        r = view_gpu_launch(view, from, number, pictures, error);
     }
-    if (r == 0) {
-        r = frame_to_gpu(output, error, &to);
-    }
-    if (r == 0) {
-        const struct gpu_picture camera = gpu_picture_at(&input->layout, address);
-
-        r = launch(view, from, number,
-                   (struct gpu_pictures){camera, camera, gpu_picture_at(&output->layout, to)},
-                   error);
-    }
-    if (r == 0) {
-        r = frame_to_cpu(output, error);
-    }
-    return r < 0 ? r : frame_to_cpu(input, error);
+    return r < 0 ? r : view_gpu_give(input, output, error);
 }
 
 int view_gpu_set_blocks(struct view_gpu *view, const struct config_block *blocks,

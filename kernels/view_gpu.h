@@ -23,6 +23,17 @@ int view_gpu_set_start(struct view_gpu *view, unsigned start);
 int view_gpu_run(struct view_gpu *view, struct segment *from, uint64_t number, struct frame *input,
                  struct frame *output, struct error *error);
 
+// What view_gpu_run() is made of, for who puts several views' pictures into one frame. The frames
+// become the GPU's, and the planes it finds; all that was queued is done, and they are the CPU's
+// again. The GPU's context is current in between. Errors as above.
+int view_gpu_take(struct gpu *gpu, struct frame *input, struct frame *output, struct error *error,
+                  struct gpu_pictures *ret_pictures);
+int view_gpu_give(struct frame *input, struct frame *output, struct error *error);
+// Queues the view's picture, from the camera's to the output's planes; pictures.input is not looked
+// at.
+int view_gpu_launch(struct view_gpu *view, struct segment *from, uint64_t number,
+                    struct gpu_pictures pictures, struct error *error);
+
 // As view_set_blocks(), view_take_refusal() and view_take_warning(), of `from`, too. For other
 // blocks the view starts at its first step.
 int view_gpu_set_blocks(struct view_gpu *view, const struct config_block *blocks,

@@ -31,6 +31,7 @@ struct kernel_kind {
     X(blur)                                                                                        \
     X(canny)                                                                                       \
     X(convert)                                                                                     \
+    X(convert_full)                                                                                \
     X(difference)                                                                                  \
     X(direction)                                                                                   \
     X(gradient)                                                                                    \

@@ -2,6 +2,7 @@
 #include "kernels/convert_cuda.h"
 #include "kernels/motion_cuda.h"
 
+#include "kernels/colour.h"
 #include "kernels/stage.h"
 #include "tests/fake_cuda/kernel.h"
 
@@ -82,6 +83,41 @@ static int run(const struct launch *launch)
 static const char *const names[] = {CONVERT_CUDA_KERNELS(NAME) NULL};
 
 const struct kernel_kind kernel_convert = {names, {sizeof(struct convert_cuda)}, run};
+
+static int run_full(const struct launch *launch)
+{
+    const struct convert_cuda *p = (const void *)launch->parameters;
+    struct frame input, output;
+
+    if (!place(launch, pixel_format_by_name("RGB3"), p->input, p->input_stride, &input) ||
+        !place(launch, pixel_format_by_name("NV12"), p->output, p->output_stride, &output)) {
+        return RESULT_ILLEGAL_ADDRESS;
+    }
+    if (!kernel_covers(launch, TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS, p->width, p->height)) {
+        return 0;
+    }
+    for (uint32_t y = 0; y < p->height; y++) {
+        const uint8_t *rgb = frame_plane(&input, 0) + (size_t)y * p->input_stride[0];
+        uint8_t *luma = frame_plane(&output, 0) + (size_t)y * p->output_stride[0];
+        uint8_t *chroma = frame_plane(&output, 1) + (size_t)(y / 2) * p->output_stride[1];
+
+        for (uint32_t x = 0; x < p->width; x++) {
+            struct colour_yuv yuv = colour_to_yuv(rgb + 3 * (size_t)x, FRAME_RANGE_FULL);
+
+            luma[x] = yuv.y;
+            if (x % 2 == 0 && y % 2 == 0) {
+                chroma[x] = yuv.u;
+                chroma[x + 1] = yuv.v;
+            }
+        }
+    }
+    return 0;
+}
+
+static const char *const full_names[] = {"convert_rgb3_nv12_full", NULL};
+
+const struct kernel_kind kernel_convert_full = {
+    full_names, {sizeof(struct convert_cuda)}, run_full};
 
 static void compare_row(const struct motion_cuda *p, const uint8_t *gray, const uint8_t *previous,
                         uint8_t *bits)

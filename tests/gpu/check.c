@@ -112,8 +112,8 @@ const struct frame_allocator *check_allocator(const struct check *check, size_t 
 // What was asked for, as keys of the configuration.
 static void describe(const struct check_case *what, char *text, size_t size)
 {
-    static const char *const kinds[] = {"camera", "gray",   "edges",   "binary",
-                                        "canny",  "motion", "overlay", "direction"};
+    static const char *const kinds[] = {"camera", "gray",    "edges",     "binary", "canny",
+                                        "motion", "overlay", "direction", "split"};
     static const char *const operators[] = {"sobel", "sobel5", "scharr", "prewitt"};
     const struct config_view *view = &what->settings;
 

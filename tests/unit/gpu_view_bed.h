@@ -30,6 +30,8 @@ struct gpu_view_case {
     enum config_morphology morphology;
     int times;
     enum config_thresholds thresholds;
+    const char *left, *right; // of a split
+    enum frame_range range;   // of the camera's
 };
 
 // Noise with whole-contrast edges in it, the same for the same seed.
@@ -64,7 +66,10 @@ static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_
                                          .times = c->times,
                                          .thresholds = c->thresholds,
                                          .low = c->low,
-                                         .high = c->high};
+                                         .high = c->high,
+                                         .colour = (char *)"#ff8010",
+                                         .left = (char *)c->left,
+                                         .right = (char *)c->right};
     struct view_setup setup = {.settings = &settings,
                                .output = c->output,
                                .frames = 2,
@@ -73,6 +78,7 @@ static inline int gpu_view_bed_views(struct gpu_view_bed *bed, const struct gpu_
     int r;
 
     frame_layout_init(&layout, pixel_format_by_name(c->format), c->width, c->height, 16);
+    layout.range = c->range;
     setup.input = &layout;
     r = view_new(&setup, error, &bed->reference);
     if (r == 0) {

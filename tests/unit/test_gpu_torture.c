@@ -49,6 +49,9 @@ static void fail_in_turn(enum config_view_kind kind, enum config_memory memory, 
                               .threshold = CONFIG_THRESHOLD_OTSU,
                               .morphology = CONFIG_MORPHOLOGY_OPEN,
                               .times = 2,
+                              .left = "camera",
+                              .right = "direction",
+                              .range = FRAME_RANGE_FULL,
                               .width = 64,
                               .height = 48};
     unsigned counts[OUTCOME_COUNT] = {0};
@@ -106,12 +109,22 @@ static void test_binary_in_pinned_memory(void **state)
     fail_in_turn(CONFIG_VIEW_BINARY, CONFIG_MEMORY_PINNED, 2);
 }
 
+// Two views, of which one is converted from a plane.
+static void test_split_in_registered_memory(void **state)
+{
+    (void)state;
+    fail_in_turn(CONFIG_VIEW_SPLIT, CONFIG_MEMORY_REGISTERED, 999);
+}
+
 static void test_device_with_less_and_less_memory(void **state)
 {
     struct gpu_view_case c = {.memory = CONFIG_MEMORY_MANAGED,
                               .format = "YUYV",
                               .kind = CONFIG_VIEW_EDGES,
                               .gain = 1,
+                              .left = "camera",
+                              .right = "direction",
+                              .range = FRAME_RANGE_FULL,
                               .width = 64,
                               .height = 48};
     unsigned counts[OUTCOME_COUNT] = {0};
@@ -139,6 +152,7 @@ int main(void)
         cmocka_unit_test(test_camera_in_managed_memory),
         cmocka_unit_test(test_canny_in_registered_memory),
         cmocka_unit_test(test_binary_in_pinned_memory),
+        cmocka_unit_test(test_split_in_registered_memory),
         cmocka_unit_test(test_device_with_less_and_less_memory),
     };
 
