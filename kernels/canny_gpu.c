@@ -2,6 +2,7 @@
 // thresholds by the median levels.cu looks at the picture first.
 #include "kernels/canny.h"
 #include "kernels/canny_cuda.h"
+#include "kernels/gray_cuda.h"
 #include "kernels/hysteresis_cuda.h"
 #include "kernels/levels_gpu.h"
 
@@ -19,6 +20,7 @@ struct canny_gpu {
     struct CUfunc_st *functions[KERNELS];
     struct canny_cuda_limits limits;
     struct levels_gpu levels;          // by the median
+    struct gpu_plane gray;             // of a camera's picture in memory of the host, by the median
     struct hysteresis_cuda hysteresis; // all but the output
 };
 
@@ -104,6 +106,12 @@ static int make_memory(struct gpu_stage *stage, const struct frame_layout *camer
     return r;
 }
 
+// Behind the one for gray, if there is one.
+static struct gpu_kernel *canny_kernel(struct gpu_stage *stage)
+{
+    return &stage->kernels[stage->kernel_count - 1];
+}
+
 static int find_functions(struct gpu_stage *stage, struct error *error)
 {
 #define NAME(step) "hysteresis_" #step,
@@ -116,6 +124,24 @@ static int find_functions(struct gpu_stage *stage, struct error *error)
         r = gpu_kernel(stage->gpu, names[i], error, &state->functions[i]);
     }
     return r;
+}
+
+// What is looked at twice leaves the host's memory once: a stage before has made it, or a kernel
+// brings the camera's luma.
+static int init_median(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                       struct error *error)
+{
+    struct canny_gpu *state = stage->state;
+    int r = levels_gpu_init(&state->levels, stage->gpu, "levels_median", error);
+
+    if (r < 0 || !setup->first || !setup->mapped) {
+        return r;
+    }
+    r = gpu_plane_init(&state->gray, stage->gpu, setup->camera->width, setup->camera->height,
+                       error);
+    return r < 0 ? r
+                 : gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY, "gray_planar_full",
+                                        (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error);
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
@@ -133,14 +159,14 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     state->hysteresis.edge = gpu_stage_limited(setup) ? 235 : 255;
     snprintf(name, sizeof name, "canny_%s%s", gpu_stage_layout(setup),
              is_by_median(setup) ? "_median" : "");
-    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_CANNY, name,
-                             (struct gpu_tile){CANNY_CUDA_PIXELS, rows_for(setup)}, error);
+    r = is_by_median(setup) ? init_median(stage, setup, error) : 0;
     if (r == 0) {
-        stage->kernels[0].rows_vary = true;
-        r = find_functions(stage, error);
+        r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_CANNY, name,
+                                 (struct gpu_tile){CANNY_CUDA_PIXELS, rows_for(setup)}, error);
     }
-    if (r == 0 && is_by_median(setup)) {
-        r = levels_gpu_init(&state->levels, stage->gpu, "levels_median", error);
+    if (r == 0) {
+        canny_kernel(stage)->rows_vary = true;
+        r = find_functions(stage, error);
     }
     return r < 0 ? r : make_memory(stage, setup->camera, error);
 }
@@ -153,9 +179,30 @@ static void finish(struct gpu_stage *stage)
         gpu_driver(stage->gpu)->mem_free(state->memory);
     }
     if (state) {
+        gpu_plane_finish(&state->gray, stage->gpu);
         levels_gpu_finish(&state->levels, stage->gpu);
     }
     free(state);
+}
+
+// Brings the luma into the plane, which takes its place.
+static int add_gray(struct gpu_stage *stage, struct gpu_picture *input, struct gpu_chain *chain,
+                    struct error *error)
+{
+    const struct gpu_plane *gray = &((const struct canny_gpu *)stage->state)->gray;
+    struct gray_cuda parameters = {
+        .input = input->planes[0].address,
+        .output = gray->address,
+        .input_stride = input->planes[0].stride,
+        .output_stride = gray->stride,
+        .width = input->width,
+        .height = input->height,
+    };
+
+    input->planes[0].address = gray->address;
+    input->planes[0].stride = gray->stride;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
+                         input->width, input->height, error);
 }
 
 static int add_marks(struct gpu_stage *stage, const struct gpu_picture *input,
@@ -175,7 +222,7 @@ static int add_marks(struct gpu_stage *stage, const struct gpu_picture *input,
     int r = state->levels.state ? levels_gpu_add(&state->levels, input, chain, error) : 0;
 
     return r < 0 ? r
-                 : gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
+                 : gpu_chain_add(chain, canny_kernel(stage), &parameters, sizeof parameters,
                                  &parameters.rows, input->width, input->height, error);
 }
 
@@ -191,8 +238,10 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
         {(tiles + HYSTERESIS_CUDA_TILES - 1) / HYSTERESIS_CUDA_TILES, 1, 1},
         {columns, parameters.tiles_y, 1},
     };
-    int r = add_marks(stage, &pictures->input, chain, error);
+    struct gpu_picture input = pictures->input;
+    int r = state->gray.address ? add_gray(stage, &input, chain, error) : 0;
 
+    r = r < 0 ? r : add_marks(stage, &input, chain, error);
     parameters.output = pictures->output.planes[0].address;
     parameters.output_stride = pictures->output.planes[0].stride;
     for (size_t i = 0; i < KERNELS && r == 0; i++) {
