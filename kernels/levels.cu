@@ -212,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) levels_otsu(levels_cuda p)
 
     if (make_histogram(p, s.counts) && threadIdx.x < VALUES) {
         uint32_t count = __ldcg(&state->histogram[threadIdx.x]);
-        uint32_t level = otsu_level(count, (double)p.width * p.height, s.otsu);
+        uint32_t level = otsu_level(count, (uint64_t)p.width * p.height, s.otsu);
 
         state->histogram[threadIdx.x] = 0;
         if (threadIdx.x == 0) {
