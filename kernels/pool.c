@@ -6,6 +6,7 @@
 #include "config/base.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,10 +31,12 @@ struct job {
     pool_task *task;
     void *context;
     uint32_t rows;
+    int cpu; // of the caller as it began
 };
 
 struct pool {
     unsigned threads; // const once the pool is made
+    cpu_set_t cpus;   // so is this: those that the pool's maker may use
     struct worker workers[POOL_THREADS_MAX - 1];
     struct job job;        // changes only while nobody is inside
     _Atomic uint32_t next; // row of the job
@@ -69,6 +72,20 @@ static void take_slices(struct pool *pool, unsigned worker)
     }
 }
 
+// A thread that was woken up on the caller's CPU would take turns with it until the job is done:
+// the scheduler moves threads only after longer than that. So it stays away from that CPU, for as
+// long as the caller does not follow. Without another one, or where that fails, it is as slow as
+// it would be.
+static void leave_to_caller(const struct pool *pool, int cpu)
+{
+    cpu_set_t others = pool->cpus;
+
+    if (cpu >= 0 && sched_getcpu() == cpu && CPU_COUNT(&others) > 1) {
+        CPU_CLR((size_t)cpu, &others);
+        sched_setaffinity(0, sizeof others, &others);
+    }
+}
+
 static void *work(void *context)
 {
     struct worker *worker = context;
@@ -84,6 +101,7 @@ static void *work(void *context)
         }
         pool->inside++;
         pthread_mutex_unlock(&pool->lock);
+        leave_to_caller(pool, pool->job.cpu);
         take_slices(pool, worker->number);
         pthread_mutex_lock(&pool->lock);
         pool->open = false;
@@ -139,6 +157,9 @@ int pool_new(unsigned threads, struct error *error, struct pool **ret_pool)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
+    if (sched_getaffinity(0, sizeof pool->cpus, &pool->cpus) < 0) {
+        CPU_ZERO(&pool->cpus);
+    }
     pool->threads = 1;
     start_workers(pool, threads < POOL_THREADS_MAX ? threads : POOL_THREADS_MAX, error);
     *ret_pool = pool;
@@ -196,7 +217,7 @@ static void wait_for_others(struct pool *pool)
 
 void pool_run(struct pool *pool, uint32_t rows, pool_task *task, void *context)
 {
-    const struct job job = {.task = task, .context = context, .rows = rows};
+    const struct job job = {task, context, rows, sched_getcpu()};
 
     if (pool_threads(pool) > 1 && rows > SLICE_ROWS_MIN) {
         publish(pool, &job);
