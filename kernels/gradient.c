@@ -1,6 +1,6 @@
 // Columns first: sums and differences of the pixels above each other are 16 bit rows in L1, and
 // everything horizontal, the replicated border included, happens on them. So the input rows are
-// read where they are, without padding.
+// read where they are, without padding. Sobel's magnitudes alone take a shorter way (sobel.h).
 #include "kernels/gradient.h"
 
 #include "kernels/compose.h"

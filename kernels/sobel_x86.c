@@ -1,8 +1,8 @@
 // Both makes do the same with registers of different width:
 //
-// - The multiply-add of pairs of bytes by 1 makes l = r[x - 1] + r[x], m = r[x] + r[x + 1] and
-//   r = r[x + 1] + r[x + 2] of even x in 16 bit lanes. Then h is l + m for even x and m + r for
-//   odd, g is m - l and r - m. Even and odd pixels stay apart up to the root.
+// - The multiply-add of pairs of bytes by 1 makes the sums l of the pixels x - 1 and x, m of x and
+//   x + 1, and r of x + 1 and x + 2, for even x in 16 bit lanes. Then h is l + m for even x and
+//   m + r for odd, g is m - l and r - m. Even and odd pixels stay apart up to the root.
 // - gx and gy side by side in 16 bit lanes; the multiply-add of pairs squares and sums them, the
 //   root is that of magnitude_x86.c: the low half of a 32 bit lane is the result.
 // - The results of the odd pixels go into the upper halves of those of their even neighbours, which
