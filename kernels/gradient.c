@@ -1,6 +1,6 @@
 // Columns first: sums and differences of the pixels above each other are 16 bit rows in L1, and
 // everything horizontal, the replicated border included, happens on them. So the input rows are
-// read where they are, without padding.
+// read where they are, without padding. Sobel's magnitudes alone take a shorter way (sobel.h).
 #include "kernels/gradient.h"
 
 #include "kernels/compose.h"
@@ -142,8 +142,14 @@ struct magnitude_columns gradient_measure(const struct gradient *gradient,
 static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                     uint32_t width, void *scratch, uint8_t *output)
 {
+    const struct gradient *gradient = &stage->gradient;
+
     (void)y;
-    gradient_measure(&stage->gradient, rows, width, scratch, output);
+    if (gradient->sobel) {
+        sobel_run(gradient->sobel, rows, width, scratch, output);
+    } else {
+        gradient_measure(gradient, rows, width, scratch, output);
+    }
 }
 
 static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -151,7 +157,9 @@ static void run_row_limited(const struct stage *stage, const uint8_t *const *row
 {
     const struct gradient *gradient = &stage->gradient;
 
-    if (gradient->limited) {
+    if (gradient->sobel) {
+        sobel_run(gradient->sobel_limited, rows, width, scratch, output);
+    } else if (gradient->limited) {
         struct row row = measure_columns(gradient, rows, width, scratch, output);
 
         gradient->limited(row.sums, row.differences, width, output);
@@ -198,6 +206,16 @@ unsigned gradient_radius(enum config_operator operator)
     return operators[operator].radius;
 }
 
+static void set_sobel(struct gradient *gradient, const struct stage_options *options)
+{
+    const struct sobel_make *make = sobel_make_best();
+
+    if (make && options->operator== CONFIG_OPERATOR_SOBEL) {
+        gradient->sobel = make->full[options->norm];
+        gradient->sobel_limited = make->limited[options->norm];
+    }
+}
+
 void gradient_set(struct gradient *gradient, const struct stage_options *options)
 {
     gradient->columns = operators[options->operator].columns;
@@ -207,12 +225,20 @@ void gradient_set(struct gradient *gradient, const struct stage_options *options
 
         gradient->magnitude = make->full[options->norm][options->operator];
         gradient->limited = make->limited[options->norm][options->operator];
+        set_sobel(gradient, options);
     } else if (options->norm == CONFIG_NORM_L1) {
         gradient->scale_l1 = magnitude_scale_l1_for(options->operator);
     } else {
         gradient->scale_l2 = magnitude_scale_l2_for(options->operator);
         gradient_thresholds(options->norm, options->gain, gradient->thresholds);
     }
+}
+
+static size_t scratch_bytes(uint32_t width)
+{
+    size_t columns = gradient_scratch_bytes(width), sobel = sobel_scratch_bytes(width);
+
+    return columns > sobel ? columns : sobel;
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
@@ -226,7 +252,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 const struct stage_ops gradient_ops = {
     .name = "gradient",
     .init = init,
-    .scratch_bytes = gradient_scratch_bytes,
+    .scratch_bytes = scratch_bytes,
     .run_row = run_row,
     .run_row_limited = run_row_limited,
 };

@@ -1,4 +1,4 @@
-// One job at a time: it is open from when the caller publishes it to when somebody finds no slice
+// One job at a time: it is open from when the caller publishes it to when somebody finds no row
 // left. Threads enter an open job only, and the caller returns when the last one has left; so what
 // a job is made of never changes under anybody.
 #include "kernels/pool.h"
@@ -6,16 +6,20 @@
 #include "config/base.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-// More of them wait less for the slowest thread, but rows at their borders are computed twice.
-#define SLICES_A_THREAD 4
-// Fewer rows are not worth a slice.
+// A slice is this part of a thread's share of the rows that are left: large ones first, because
+// rows at their borders are computed twice, and small ones last, so that nobody waits for long.
+#define SLICES_A_SHARE 2
+// Fewer rows are not worth a slice. Even.
 #define SLICE_ROWS_MIN 16
+// The caller sleeps only if the last slices take longer than to fall asleep and to be woken up.
+#define SPIN_NS (50 * (int64_t)NS_PER_US)
 
 struct worker {
     struct pool *pool;
@@ -26,31 +30,59 @@ struct worker {
 struct job {
     pool_task *task;
     void *context;
-    uint32_t rows, slice_rows, slices;
+    uint32_t rows;
+    int cpu; // of the caller as it began
 };
 
 struct pool {
     unsigned threads; // const once the pool is made
+    cpu_set_t cpus;   // so is this: those that the pool's maker may use
     struct worker workers[POOL_THREADS_MAX - 1];
     struct job job;        // changes only while nobody is inside
-    _Atomic uint32_t next; // slice of the job
+    _Atomic uint32_t next; // row of the job
 
     pthread_mutex_t lock; // guards all below
     pthread_cond_t wake;  // `open` or `stopping` has become true
     pthread_cond_t done;  // `inside` has become 0
     bool open, stopping;
-    unsigned inside; // threads that work on the job, without the caller
+    _Atomic unsigned inside; // threads that work on the job, without the caller; read by anybody
 };
+
+// An even number, so that slices begin at whole rows of chroma; the last slice may end early.
+static uint32_t slice_rows(const struct pool *pool, uint32_t left)
+{
+    uint32_t share = left / (pool->threads * SLICES_A_SHARE);
+
+    return share < SLICE_ROWS_MIN ? SLICE_ROWS_MIN : share & ~UINT32_C(1);
+}
 
 static void take_slices(struct pool *pool, unsigned worker)
 {
     const struct job *job = &pool->job;
-    uint32_t slice;
+    uint32_t first = atomic_load(&pool->next);
 
-    while ((slice = atomic_fetch_add(&pool->next, 1)) < job->slices) {
-        uint32_t first = slice * job->slice_rows, end = first + job->slice_rows;
+    while (first < job->rows) {
+        uint32_t left = job->rows - first, rows = slice_rows(pool, left);
+        uint32_t end = first + (rows < left ? rows : left);
 
-        job->task(job->context, worker, first, end < job->rows ? end : job->rows);
+        if (atomic_compare_exchange_weak(&pool->next, &first, end)) {
+            job->task(job->context, worker, first, end);
+            first = atomic_load(&pool->next);
+        }
+    }
+}
+
+// A thread that was woken up on the caller's CPU would take turns with it until the job is done:
+// the scheduler moves threads only after longer than that. So it stays away from that CPU, for as
+// long as the caller does not follow. Without another one, or where that fails, it is as slow as
+// it would be.
+static void leave_to_caller(const struct pool *pool, int cpu)
+{
+    cpu_set_t others = pool->cpus;
+
+    if (cpu >= 0 && sched_getcpu() == cpu && CPU_COUNT(&others) > 1) {
+        CPU_CLR((size_t)cpu, &others);
+        sched_setaffinity(0, sizeof others, &others);
     }
 }
 
@@ -69,6 +101,7 @@ static void *work(void *context)
         }
         pool->inside++;
         pthread_mutex_unlock(&pool->lock);
+        leave_to_caller(pool, pool->job.cpu);
         take_slices(pool, worker->number);
         pthread_mutex_lock(&pool->lock);
         pool->open = false;
@@ -124,6 +157,9 @@ int pool_new(unsigned threads, struct error *error, struct pool **ret_pool)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
+    if (sched_getaffinity(0, sizeof pool->cpus, &pool->cpus) < 0) {
+        CPU_ZERO(&pool->cpus);
+    }
     pool->threads = 1;
     start_workers(pool, threads < POOL_THREADS_MAX ? threads : POOL_THREADS_MAX, error);
     *ret_pool = pool;
@@ -153,14 +189,6 @@ unsigned pool_threads(const struct pool *pool)
     return pool ? pool->threads : 1;
 }
 
-// An even number, so that slices begin at whole rows of chroma.
-static uint32_t slice_rows(const struct pool *pool, uint32_t rows)
-{
-    uint32_t slices = pool->threads * SLICES_A_THREAD, share = (rows + slices - 1) / slices;
-
-    return ((share < SLICE_ROWS_MIN ? SLICE_ROWS_MIN : share) + 1) & ~UINT32_C(1);
-}
-
 static void publish(struct pool *pool, const struct job *job)
 {
     pool->job = *job;
@@ -173,8 +201,14 @@ static void publish(struct pool *pool, const struct job *job)
 
 static void wait_for_others(struct pool *pool)
 {
+    int64_t until_ns = clock_now_ns() + SPIN_NS;
+
     pthread_mutex_lock(&pool->lock);
     pool->open = false;
+    pthread_mutex_unlock(&pool->lock);
+    while (atomic_load(&pool->inside) > 0 && clock_now_ns() < until_ns) {
+    }
+    pthread_mutex_lock(&pool->lock);
     while (pool->inside > 0) {
         pthread_cond_wait(&pool->done, &pool->lock);
     }
@@ -183,13 +217,9 @@ static void wait_for_others(struct pool *pool)
 
 void pool_run(struct pool *pool, uint32_t rows, pool_task *task, void *context)
 {
-    struct job job = {.task = task, .context = context, .rows = rows};
+    const struct job job = {task, context, rows, sched_getcpu()};
 
-    if (pool_threads(pool) > 1) {
-        job.slice_rows = slice_rows(pool, rows);
-        job.slices = (rows + job.slice_rows - 1) / job.slice_rows;
-    }
-    if (job.slices > 1) {
+    if (pool_threads(pool) > 1 && rows > SLICE_ROWS_MIN) {
         publish(pool, &job);
         take_slices(pool, 0);
         wait_for_others(pool);

@@ -1,8 +1,9 @@
 // A few threads that share the rows of a picture.
 //
-// A job cuts the rows into slices, a few for each thread. The caller takes slices like every other
-// thread, and a thread that wakes up too late finds none left; so nobody waits for a thread that
-// does not get a CPU, but for the slices already taken. Between jobs the threads sleep.
+// A job cuts the rows into slices, a few for each thread, and smaller ones as the end comes near.
+// The caller takes slices like every other thread, and a thread that wakes up too late finds none
+// left; so nobody waits for a thread that does not get a CPU, but for the slices already taken.
+// Between jobs the threads sleep.
 #pragma once
 
 #include <stdint.h>

@@ -194,6 +194,9 @@ static void begin_at(struct rows *rows, uint32_t start)
     for (unsigned i = rows->count; i-- > 0;) {
         uint32_t radius = rows->lanes[i].stage->radius;
 
+        if (rows->lanes[i].stage->ops->scratch_bytes) {
+            memset(rows->lanes[i].scratch, 0, STAGE_SCRATCH_BEGIN);
+        }
         rows->lanes[i].next = start;
         start = start > radius ? start - radius : 0;
     }

@@ -25,6 +25,7 @@
 #include "kernels/threshold.h"
 
 #define STAGE_RADIUS_MAX 8
+#define STAGE_SCRATCH_BEGIN 64
 
 struct pool;
 struct stage;
@@ -75,7 +76,9 @@ struct stage_ops {
     // Fills in the stage's parameters and radius. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
     int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
     void (*finish)(struct stage *stage); // NULL: nothing to do
-    // Bytes of zeroed scratch memory, aligned to 64, that run_row() wants. NULL: none.
+    // Bytes of scratch memory, aligned to 64, that run_row() wants. NULL: none. It is zeroed at
+    // first, and the first STAGE_SCRATCH_BEGIN bytes of it wherever a run of rows begins, in which
+    // `y` goes up by one from call to call. So a stage can keep what it made of the rows before.
     size_t (*scratch_bytes)(uint32_t width);
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
     // one the last stage writes. NULL: nothing to do.

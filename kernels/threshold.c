@@ -1,15 +1,21 @@
 #include "kernels/threshold.h"
 
+#include "kernels/compose.h"
 #include "kernels/otsu.h"
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
+// The results below the level and from it on.
+struct shades {
+    uint8_t below, above;
+};
+
 SIMD_CLONES
-static void threshold_row(const uint8_t *restrict gray, uint8_t level, size_t width,
-                          uint8_t *restrict output)
+static void threshold_row(const uint8_t *restrict gray, uint8_t level, struct shades shades,
+                          size_t width, uint8_t *restrict output)
 {
     for (size_t x = 0; x < width; x++) {
-        output[x] = gray[x] >= level ? 255 : 0;
+        output[x] = gray[x] >= level ? shades.above : shades.below;
     }
 }
 
@@ -44,14 +50,26 @@ static void look(struct stage *stage, const struct row_source *source)
     stage->threshold.level = otsu_look(stage->threshold.otsu, source);
 }
 
+static void write_row(const struct threshold *threshold, const uint8_t *gray, uint32_t y,
+                      uint32_t width, struct shades shades, uint8_t *output)
+{
+    threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : gray, threshold->level, shades,
+                  width, output);
+}
+
 static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                     uint32_t width, void *scratch, uint8_t *output)
 {
-    const struct threshold *threshold = &stage->threshold;
-
     (void)scratch;
-    threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : rows[0], threshold->level, width,
-                  output);
+    write_row(&stage->threshold, rows[0], y, width, (struct shades){0, 255}, output);
+}
+
+static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                            uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)scratch;
+    write_row(&stage->threshold, rows[0], y, width,
+              (struct shades){compose_luma(0), compose_luma(255)}, output);
 }
 
 const struct stage_ops threshold_ops = {
@@ -60,5 +78,6 @@ const struct stage_ops threshold_ops = {
     .finish = finish,
     .look = look,
     .run_row = run_row,
+    .run_row_limited = run_row_limited,
     .set_pool = set_pool,
 };

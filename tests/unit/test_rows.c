@@ -192,6 +192,42 @@ static void test_a_stage_that_composes_stands_for_two(void **state)
     assert_memory_equal(output[0], picture[0], WIDTH);
 }
 
+// Writes which row it is of those since the scratch memory was zeroed.
+static void count_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                      uint32_t width, void *scratch, uint8_t *output)
+{
+    uint8_t *count = scratch;
+
+    (void)stage;
+    (void)rows;
+    (void)y;
+    memset(output, ++*count, width);
+}
+
+static size_t one_byte(uint32_t width)
+{
+    (void)width;
+    return 1;
+}
+
+static void test_the_scratch_memory_begins_with_zero_where_rows_begin(void **state)
+{
+    const struct stage_ops counts = {
+        .name = "count", .run_row = count_row, .scratch_bytes = one_byte};
+    const struct stage stages[] = {{.ops = &counts}};
+    uint8_t picture[6][WIDTH] = {{0}}, output[6][WIDTH];
+    struct rows *rows;
+
+    (void)state;
+    assert_int_equal(rows_new(stages, 1, WIDTH, 6, &rows), 0);
+    rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 4);
+    rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 4, 6);
+    rows_free(rows);
+    for (int y = 0; y < 6; y++) {
+        assert_int_equal(output[y][0], y < 4 ? y + 1 : y - 3);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_nothing_between_the_rows_is_written),
         cmocka_unit_test(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed),
         cmocka_unit_test(test_a_stage_that_composes_stands_for_two),
+        cmocka_unit_test(test_the_scratch_memory_begins_with_zero_where_rows_begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
