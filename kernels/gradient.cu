@@ -31,8 +31,15 @@
 // and gy are added. The square root is approximate (2^-22): the nearest tie of the square root of
 // an integer is 5e-4 off at 255. About 16 instructions a pixel, one of them on the special function
 // unit; 15 and none for black and white. A float holds n = gx² + gy² < 2^21 exactly.
+//
+// Tensor cores. L2 of planar gray takes them where a picture consists of whole tiles and blocks of
+// whole warps: gx and gy come as integers (tensor.cuh), in 11 instructions a pixel, 9 of black and
+// white. 8K on an H200 takes 29 us instead of 31, or 27 instead of 30 of black and white.
 #include "kernels/gradient_cuda.h"
 #include "kernels/sobel.cuh"
+#include "kernels/tensor.cuh"
+
+#include <type_traits>
 
 namespace {
 
@@ -108,6 +115,36 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
     }
 }
 
+// On the tensor cores.
+struct sobel {
+    static __host__ __device__ constexpr int smooth(int d)
+    {
+        return d ? 1 : 2;
+    }
+
+    static __host__ __device__ constexpr int derive(int d)
+    {
+        return d;
+    }
+};
+
+// Black and white of L2.
+struct finish_binary {
+    static __device__ __forceinline__ uint32_t two(const gradient_cuda &p, int xa, int ya, int xb,
+                                                   int yb)
+    {
+        return whole_below(xa, ya, xb, yb, p.least);
+    }
+
+    static __device__ __forceinline__ uint32_t four(const gradient_cuda &p, uint32_t first,
+                                                    uint32_t second)
+    {
+        uint32_t below = __byte_perm(first, second, 0x5410);
+
+        return (below & p.black) | (~below & p.white);
+    }
+};
+
 // Any number of rows, COUNT at a time, none read twice.
 template <class format, norm NORM, range RANGE, result RESULT, int COUNT>
 __device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y,
@@ -149,6 +186,14 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     bool vectors = aligned(p.input | p.input_stride, format::VECTOR_BYTES) &&
                    aligned(p.output | p.output_stride, PIXELS);
 
+    if constexpr (format::BYTES == 1 && NORM == L2) {
+        if ((RESULT == BINARY || p.unity) && tensor_takes<ROWS>(p)) {
+            using finish = std::conditional_t<RESULT == BINARY, finish_binary, finish_l2<RANGE>>;
+
+            make_slopes<sobel, finish, ROWS>(p);
+            return;
+        }
+    }
     if (x >= p.width || y >= p.height) {
         return;
     }

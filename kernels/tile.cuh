@@ -122,18 +122,31 @@ __device__ __forceinline__ uint32_t bits_of(uint32_t bytes)
     return (bytes & 0x01010101) * 0x01020408 >> 24;
 }
 
-// Four pixels of 0..255 from their lanes, as they are or as 16 + (219 m + 127) / 255, for which
-// compose.c has the form without a division.
+// Two lanes of 0..255 brought to 16 + (219 m + 127) / 255, for which compose.c has the form without
+// a division; the results are the upper bytes.
+__device__ __forceinline__ uint32_t limited_lanes(uint32_t lanes)
+{
+    lanes = lanes * 219 + 0x00800080;
+    return lanes + __byte_perm(lanes, 0, 0x4341) + 0x10001000;
+}
+
+// Four pixels of 0..255 from their lanes, as they are or limited.
 template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t even, uint32_t odd)
 {
     if (RANGE == FULL) {
         return __byte_perm(even, odd, 0x6240);
     }
-    even = even * 219 + 0x00800080;
-    odd = odd * 219 + 0x00800080;
-    even += __byte_perm(even, 0, 0x4341) + 0x10001000;
-    odd += __byte_perm(odd, 0, 0x4341) + 0x10001000;
-    return __byte_perm(even, odd, 0x7351);
+    return __byte_perm(limited_lanes(even), limited_lanes(odd), 0x7351);
+}
+
+// The same where a pair is two neighbours: of pixels 0 and 1, and of 2 and 3.
+template <range RANGE>
+__device__ __forceinline__ uint32_t neighbours_in_range(uint32_t first, uint32_t second)
+{
+    if (RANGE == FULL) {
+        return __byte_perm(first, second, 0x6420);
+    }
+    return __byte_perm(limited_lanes(first), limited_lanes(second), 0x7531);
 }
 
 template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t word)
