@@ -50,6 +50,49 @@ __device__ __forceinline__ strip load_strip(const parameters &p, uint32_t x, uin
     return s;
 }
 
+// Strips by vectors, of one column of them: load_strip() with one address for each row. At the
+// border a neighbour is not read, without a branch: that would keep rows from overlapping.
+template <class format> struct strip_source {
+    const uint8_t *from; // in row 0
+    uint32_t stride, last_row;
+    bool first, last; // of the row
+
+    template <class parameters>
+    __device__ __forceinline__ strip_source(const parameters &p, uint32_t x)
+        : from(reinterpret_cast<const uint8_t *>(p.input) + (size_t)x * format::BYTES),
+          stride(p.input_stride), last_row(p.height - 1), first(x == 0), last(p.width - x <= PIXELS)
+    {
+    }
+
+    // Of row `y`, below the picture its last row. At the border to be completed once it is there.
+    __device__ __forceinline__ strip load(uint32_t y) const
+    {
+        uint64_t address;
+        strip s = {};
+
+        asm("mad.wide.u32 %0, %1, %2, %3;"
+            : "=l"(address)
+            : "r"(min(y, last_row)), "r"(stride), "l"(from));
+        const uint8_t *__restrict__ at = reinterpret_cast<const uint8_t *>(address);
+
+        format::load(at, s.words);
+        if (!first) {
+            s.left = format::beside(at - format::BYTES);
+        }
+        if (!last) {
+            s.right = format::beside(at + PIXELS * format::BYTES);
+        }
+        return s;
+    }
+
+    __device__ __forceinline__ strip complete(strip s) const
+    {
+        s.left = first ? s.words[0] & 0x00ff00ff : s.left;
+        s.right = last ? s.words[WORDS - 1] >> 24 : s.right;
+        return s;
+    }
+};
+
 // One input row's share of gx, right - left, and of gy, left + 2 middle + right. Pairs even, odd,
 // even, … of the words.
 struct slopes {
