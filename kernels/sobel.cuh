@@ -99,6 +99,21 @@ struct slopes {
     half2 across[2 * WORDS], along[2 * WORDS];
 };
 
+// The pairs of a strip's word, and of the pixels before and after them.
+struct neighbours {
+    half2 before, even, odd, after;
+};
+
+__device__ __forceinline__ neighbours neighbours_of(const strip &s, int i)
+{
+    uint32_t even = s.words[i] & 0x00ff00ff, odd = __byte_perm(s.words[i], 0, 0x4341);
+    uint32_t before = i > 0 ? __byte_perm(s.words[i > 0 ? i - 1 : 0], 0, 0x4341) : s.left;
+    uint32_t after = i + 1 < WORDS ? s.words[i + 1 < WORDS ? i + 1 : 0] & 0x00ff00ff : s.right;
+
+    return {pair(__byte_perm(before, odd, i > 0 ? 0x5432 : 0x5410)), pair(even), pair(odd),
+            pair(__byte_perm(even, after, 0x5432))};
+}
+
 __device__ __forceinline__ slopes slopes_of(const strip &s)
 {
     const half2 two = __float2half2_rn(2.0f);
