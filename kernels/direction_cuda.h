@@ -10,13 +10,13 @@
 #define DIRECTION_CUDA_ROWS_MAPPED 16
 #define DIRECTION_CUDA_TALL 2000
 
-// The colours of a direction, 512 words of each: what a magnitude is multiplied with for Y, U and V
-// in 2^-16; and for RGB the factor of the middle channel, 0..256, in the upper half, below it the
-// selector of a byte permutation of (product, magnitude).
+// The colours of a direction, 512 words of each: what a magnitude is multiplied with for Y, and for
+// U in the lower half and V in the upper, in 2^-16; and for RGB the factor of the middle channel,
+// 0..256, in the upper half, below it the selector of a byte permutation of (product, magnitude).
 // Of the direction numbered n (direction.h) they stand at n ^ 256.
 #define DIRECTION_CUDA_COLOURS 512
-enum { DIRECTION_CUDA_Y, DIRECTION_CUDA_U, DIRECTION_CUDA_V, DIRECTION_CUDA_RGB };
-#define DIRECTION_CUDA_TABLES 4
+enum { DIRECTION_CUDA_Y, DIRECTION_CUDA_UV, DIRECTION_CUDA_RGB };
+#define DIRECTION_CUDA_TABLES 3
 
 struct direction_cuda {
     uint64_t input;      // device address of plane 0

@@ -72,8 +72,8 @@ static void make_colours(struct tables *tables)
         unsigned at = i ^ 256;
 
         tables->colours[DIRECTION_CUDA_Y][at] = (uint32_t)of->y[i];
-        tables->colours[DIRECTION_CUDA_U][at] = (uint32_t)of->u[i];
-        tables->colours[DIRECTION_CUDA_V][at] = (uint32_t)of->v[i];
+        tables->colours[DIRECTION_CUDA_UV][at] = (uint16_t)of->u[i] | (uint32_t)(uint16_t)of->v[i]
+                                                                          << 16;
         tables->colours[DIRECTION_CUDA_RGB][at] =
             rgb_word((int32_t[]){of->red[i], of->green[i], of->blue[i]});
     }

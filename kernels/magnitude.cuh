@@ -27,17 +27,27 @@ __device__ __forceinline__ uint32_t bits(half2 pair)
     return *reinterpret_cast<uint32_t *>(&pair);
 }
 
-// The smaller of each, none being negative. Halves are ordered as their bits are, for GPUs on which
-// toolkits before 11.8 have no __hmin2().
+// The smaller and the larger of each, none being negative. Halves are ordered as their bits are,
+// for GPUs on which toolkits before 11.8 have no __hmin2() or __hmax2().
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 __device__ __forceinline__ half2 smaller(half2 a, half2 b)
 {
     return pair(__vminu2(bits(a), bits(b)));
 }
+
+__device__ __forceinline__ half2 larger(half2 a, half2 b)
+{
+    return pair(__vmaxu2(bits(a), bits(b)));
+}
 #else
 __device__ __forceinline__ half2 smaller(half2 a, half2 b)
 {
     return __hmin2(a, b);
+}
+
+__device__ __forceinline__ half2 larger(half2 a, half2 b)
+{
+    return __hmax2(a, b);
 }
 #endif
 

@@ -8,6 +8,13 @@
 // The most often a mask of bits can be eroded: what the bytes beside a byte reach.
 #define MARK_CUDA_ERODE_MAX 8
 
+// struct mark_space of mark.h, in its order.
+struct mark_cuda_space {
+    int32_t black, luma, u_green, v_green, u_blue;
+    int32_t y_constant, y_green, y_blue, u_constant, u_green_out, u_blue_out;
+    int32_t v_constant, v_green_out, v_blue_out;
+};
+
 struct mark_cuda {
     uint64_t mask;      // bits: as difference_cuda.h has them; bytes: 0 and 255
     uint64_t input;     // plane 0 of an RGB picture; 0 for others
@@ -17,10 +24,7 @@ struct mark_cuda {
     uint32_t erode;                                       // how often, of bits
     uint32_t input_step;                                  // bytes a pixel of the RGB picture
     uint32_t blue_first;                                  // its order is B, G, R
-    // struct mark_space in its order
-    int32_t black, luma, u_green, v_green, u_blue;
-    int32_t y_constant, y_green, y_blue, u_constant, u_green_out, u_blue_out;
-    int32_t v_constant, v_green_out, v_blue_out;
+    struct mark_cuda_space space;
 };
 
 // mark_<rgb3|yuv|rgb>_<bits|bytes>: a picture in RGB3, one in NV12 of a YUV camera, one in NV12 of

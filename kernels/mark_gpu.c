@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct mark_cuda constants(const struct mark_space *space)
+struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera)
 {
-    return (struct mark_cuda){
+    const struct mark_space *space =
+        camera->format->luma_step != 0 && camera->range == FRAME_RANGE_FULL ? &mark_space_full
+                                                                            : &mark_space_limited;
+
+    return (struct mark_cuda_space){
         .black = space->black,
         .luma = space->luma,
         .u_green = space->u_green,
@@ -36,8 +40,7 @@ int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
     bool rgb = input->luma_step == 0;
     char name[64];
 
-    mark->parameters = constants(
-        !rgb && setup->camera->range == FRAME_RANGE_FULL ? &mark_space_full : &mark_space_limited);
+    mark->parameters.space = mark_gpu_space(setup->camera);
     mark->parameters.input_step = input->planes[0].bytes;
     mark->parameters.blue_first = strcmp(input->name, "RGB3") != 0;
     mark->kernel = stage->kernel_count;

@@ -16,6 +16,8 @@ struct mark_gpu_mask {
     uint32_t erode;  // times; of bits alone
 };
 
+// What marks are made with in a camera's picture.
+struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera);
 // `bits`: the mask has them, else bytes. Adds a kernel to the stage. As gpu_stage_add_kernel().
 int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
                   const struct gpu_stage_setup *setup, bool bits, struct error *error);

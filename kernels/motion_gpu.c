@@ -1,5 +1,6 @@
-// Motion with a fixed threshold on the GPU, for a stream: motion.cu makes the picture and the bits
-// of what differs, mark.cu erodes them and marks the picture.
+// Motion with a fixed threshold on the GPU, for a stream: motion.cu makes the picture, finds what
+// differs in it and marks that, all at once. What differs in RGB, is eroded more often or would be
+// read from memory of the host for each neighbour goes by way of bits, which mark.cu erodes.
 #include "kernels/convert_gpu.h"
 #include "kernels/difference_gpu.h"
 #include "kernels/mark_gpu.h"
@@ -13,8 +14,10 @@
 struct state {
     struct difference_gpu difference;
     struct mark_gpu mark;
-    struct gpu_plane bits; // owned
+    struct gpu_plane bits; // owned; none if marked at once
+    struct mark_cuda_space space;
     uint32_t threshold, erode;
+    bool marked; // at once
 };
 
 // [GRAY] DIFFERENCE [ERODE] MARK, all there is.
@@ -40,13 +43,14 @@ static int add_kernels(struct gpu_stage *stage, const struct gpu_stage_setup *se
     char name[64];
     int r;
 
-    snprintf(name, sizeof name, "motion_%s", setup->camera->format->name);
+    snprintf(name, sizeof name, "motion_%s%s", state->marked ? "marked_" : "",
+             setup->camera->format->name);
     for (char *c = name; *c; c++) {
         *c = (char)tolower(*c);
     }
     r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIFFERENCE, name,
                              (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
-    return r < 0 ? r : mark_gpu_init(&state->mark, stage, setup, true, error);
+    return r < 0 || state->marked ? r : mark_gpu_init(&state->mark, stage, setup, true, error);
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
@@ -62,13 +66,17 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     stage->state = state;
     state->threshold = (uint32_t)difference->options.threshold;
     state->erode = erode->kind == STAGE_ERODE ? (uint32_t)erode->options.times : 0;
+    state->space = mark_gpu_space(setup->camera);
+    state->marked = setup->camera->format->luma_step != 0 && !setup->mapped &&
+                    state->erode <= MOTION_CUDA_ERODE_MAX;
     r = add_kernels(stage, setup, error);
     if (r == 0) {
         r = difference_gpu_init(&state->difference, setup, error);
     }
-    return r < 0 ? r
-                 : gpu_plane_init(&state->bits, stage->gpu, (setup->camera->width + 7) / 8,
-                                  setup->camera->height, error);
+    return r < 0 || state->marked
+               ? r
+               : gpu_plane_init(&state->bits, stage->gpu, (setup->camera->width + 7) / 8,
+                                setup->camera->height, error);
 }
 
 static void finish(struct gpu_stage *stage)
@@ -94,13 +102,17 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
         .plane_stride = state->difference.gray[0].stride,
         .output_stride = state->bits.stride,
         .threshold = state->threshold,
+        .erode = state->erode,
+        .space = state->space,
     };
     int r;
 
     difference_gpu_turn(&state->difference, &parameters.current, &parameters.previous);
     r = gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL, input->width,
                       input->height, error);
-    return r < 0 ? r : mark_gpu_launch(&state->mark, stage, pictures, &mask, chain, error);
+    return r < 0 || state->marked
+               ? r
+               : mark_gpu_launch(&state->mark, stage, pictures, &mask, chain, error);
 }
 
 const struct gpu_stage_ops motion_gpu_ops = {

@@ -50,11 +50,69 @@ __device__ __forceinline__ strip load_strip(const parameters &p, uint32_t x, uin
     return s;
 }
 
+// Strips by vectors, of one column of them: load_strip() with one address for each row. At the
+// border a neighbour is not read, without a branch: that would keep rows from overlapping.
+template <class format> struct strip_source {
+    const uint8_t *from; // in row 0
+    uint32_t stride, last_row;
+    bool first, last; // of the row
+
+    template <class parameters>
+    __device__ __forceinline__ strip_source(const parameters &p, uint32_t x)
+        : from(reinterpret_cast<const uint8_t *>(p.input) + (size_t)x * format::BYTES),
+          stride(p.input_stride), last_row(p.height - 1), first(x == 0), last(p.width - x <= PIXELS)
+    {
+    }
+
+    // Of row `y`, below the picture its last row. At the border to be completed once it is there.
+    __device__ __forceinline__ strip load(uint32_t y) const
+    {
+        uint64_t address;
+        strip s = {};
+
+        asm("mad.wide.u32 %0, %1, %2, %3;"
+            : "=l"(address)
+            : "r"(min(y, last_row)), "r"(stride), "l"(from));
+        const uint8_t *__restrict__ at = reinterpret_cast<const uint8_t *>(address);
+
+        format::load(at, s.words);
+        if (!first) {
+            s.left = format::beside(at - format::BYTES);
+        }
+        if (!last) {
+            s.right = format::beside(at + PIXELS * format::BYTES);
+        }
+        return s;
+    }
+
+    __device__ __forceinline__ strip complete(strip s) const
+    {
+        s.left = first ? s.words[0] & 0x00ff00ff : s.left;
+        s.right = last ? s.words[WORDS - 1] >> 24 : s.right;
+        return s;
+    }
+};
+
 // One input row's share of gx, right - left, and of gy, left + 2 middle + right. Pairs even, odd,
 // even, … of the words.
 struct slopes {
     half2 across[2 * WORDS], along[2 * WORDS];
 };
+
+// The pairs of a strip's word, and of the pixels before and after them.
+struct neighbours {
+    half2 before, even, odd, after;
+};
+
+__device__ __forceinline__ neighbours neighbours_of(const strip &s, int i)
+{
+    uint32_t even = s.words[i] & 0x00ff00ff, odd = __byte_perm(s.words[i], 0, 0x4341);
+    uint32_t before = i > 0 ? __byte_perm(s.words[i > 0 ? i - 1 : 0], 0, 0x4341) : s.left;
+    uint32_t after = i + 1 < WORDS ? s.words[i + 1 < WORDS ? i + 1 : 0] & 0x00ff00ff : s.right;
+
+    return {pair(__byte_perm(before, odd, i > 0 ? 0x5432 : 0x5410)), pair(even), pair(odd),
+            pair(__byte_perm(even, after, 0x5432))};
+}
 
 __device__ __forceinline__ slopes slopes_of(const strip &s)
 {

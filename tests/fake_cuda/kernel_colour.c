@@ -128,12 +128,9 @@ struct planes {
     uint8_t *luma, *chroma; // of RGB3 no chroma
 };
 
-static uint8_t weigh(const struct planes *planes, unsigned table, unsigned place, uint32_t m,
-                     uint32_t base)
+static uint8_t weigh(int32_t factor, uint32_t m, int32_t base)
 {
-    uint32_t factor = planes->colours[table * DIRECTION_CUDA_COLOURS + place];
-
-    return (uint8_t)((m * factor + (base << 16) + (1 << 15)) >> 16);
+    return (uint8_t)(((int32_t)m * factor + (base << 16) + (1 << 15)) >> 16);
 }
 
 static void write_colour(const struct direction_cuda *p, const struct planes *planes,
@@ -145,11 +142,13 @@ static void write_colour(const struct direction_cuda *p, const struct planes *pl
 
     if (planes->chroma) {
         uint8_t *pair = planes->chroma + (size_t)(y / 2) * p->output_stride[1] + x / 2 * 2;
+        uint32_t uv = planes->colours[DIRECTION_CUDA_UV * DIRECTION_CUDA_COLOURS + place];
 
-        row[x] = weigh(planes, DIRECTION_CUDA_Y, place, m, 16);
+        row[x] = weigh((int32_t)planes->colours[DIRECTION_CUDA_Y * DIRECTION_CUDA_COLOURS + place],
+                       m, 16);
         if (x % 2 == 0 && y % 2 == 0) {
-            pair[0] = weigh(planes, DIRECTION_CUDA_U, place, m, 128);
-            pair[1] = weigh(planes, DIRECTION_CUDA_V, place, m, 128);
+            pair[0] = weigh((int16_t)uv, m, 128);
+            pair[1] = weigh((int16_t)(uv >> 16), m, 128);
         }
         return;
     }

@@ -130,33 +130,59 @@ static void compare_row(const struct motion_cuda *p, const uint8_t *gray, const 
     }
 }
 
+static void mark_picture(const struct launch *launch, const uint8_t *bits, size_t stride)
+{
+    const struct motion_cuda *p = (const void *)launch->parameters;
+    const struct mark_cuda mark = {
+        .mask_stride = (uint32_t)stride,
+        .output_stride = {p->picture.output_stride[0], p->picture.output_stride[1]},
+        .width = p->picture.width,
+        .height = p->picture.height,
+        .erode = p->erode,
+        .space = p->space,
+    };
+    struct frame output;
+
+    place(launch, pixel_format_by_name("NV12"), p->picture.output, p->picture.output_stride,
+          &output);
+    kernel_mark_nv12(&mark, bits, frame_plane(&output, 0), frame_plane(&output, 1));
+}
+
 static int run_motion(const struct launch *launch)
 {
     const struct motion_cuda *p = (const void *)launch->parameters;
-    const struct pixel_format *format = kernel_format_of(strchr(launch->name, '_') + 1);
+    const char *marked = strstr(launch->name, "_marked_");
+    const struct pixel_format *format =
+        kernel_format_of(marked ? marked + 8 : strchr(launch->name, '_') + 1);
     uint32_t width = p->picture.width, height = p->picture.height;
+    size_t stride = marked ? (width + 7) / 8 : p->output_stride;
     uint8_t *current = kernel_touch_rows(launch, p->current, p->plane_stride, width, height);
-    uint8_t *bits = kernel_touch_rows(launch, p->output, p->output_stride, (width + 7) / 8, height);
+    uint8_t *own = marked ? malloc(stride * height) : NULL;
+    uint8_t *bits =
+        marked ? own : kernel_touch_rows(launch, p->output, stride, (width + 7) / 8, height);
     const uint8_t *previous =
         p->previous ? kernel_touch_rows(launch, p->previous, p->plane_stride, width, height) : NULL;
     struct frame input;
     int r = kernel_convert_picture(launch, format, pixel_format_by_name("NV12"));
+    bool legal = r == 0 && current && bits && (!p->previous || previous) &&
+                 place(launch, format, p->picture.input, p->picture.input_stride, &input);
 
-    if (r != 0 || !current || !bits || (p->previous && !previous) ||
-        !place(launch, format, p->picture.input, p->picture.input_stride, &input)) {
-        return RESULT_ILLEGAL_ADDRESS;
-    }
-    for (size_t y = 0; y < height; y++) {
+    for (size_t y = 0; legal && y < height; y++) {
         uint8_t *gray = current + y * p->plane_stride;
 
         gray_row_for(format)(frame_plane(&input, 0) + y * p->picture.input_stride[0], width, gray);
-        compare_row(p, gray, previous ? previous + y * p->plane_stride : NULL,
-                    bits + y * p->output_stride);
+        compare_row(p, gray, previous ? previous + y * p->plane_stride : NULL, bits + y * stride);
     }
-    return 0;
+    if (legal && marked) {
+        mark_picture(launch, bits, stride);
+    }
+    free(own);
+    return legal ? 0 : RESULT_ILLEGAL_ADDRESS;
 }
 
-#define MOTION_NAME(format) "motion_" #format,
-static const char *const motion_names[] = {MOTION_CUDA_KERNELS(MOTION_NAME) NULL};
+#define MOTION_NAME(format, layout) "motion_" #format,
+#define MARKED_NAME(format, layout) "motion_marked_" #format,
+static const char *const motion_names[] = {MOTION_CUDA_KERNELS(MOTION_NAME)
+                                               MOTION_CUDA_YUV_KERNELS(MARKED_NAME) NULL};
 
 const struct kernel_kind kernel_motion = {motion_names, {sizeof(struct motion_cuda)}, run_motion};

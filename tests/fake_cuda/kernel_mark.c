@@ -48,6 +48,7 @@ static void mark_nv12(const struct launch *launch, const struct planes *at, uint
                       const uint8_t *before)
 {
     const struct mark_cuda *p = (const void *)launch->parameters;
+    const struct mark_cuda_space *space = &p->space;
     uint8_t *luma = at->luma + (size_t)y * p->output_stride[0] + x;
     uint8_t *chroma = at->chroma + (size_t)(y / 2) * p->output_stride[1] + x / 2 * 2;
     int32_t green, blue;
@@ -58,18 +59,19 @@ static void mark_nv12(const struct launch *launch, const struct planes *at, uint
         green = pixel[1];
         blue = pixel[p->blue_first ? 0 : 2];
     } else {
-        int32_t above = *luma > p->black ? *luma - p->black : 0, u = before[0] - 128,
+        int32_t above = *luma > space->black ? *luma - space->black : 0, u = before[0] - 128,
                 v = before[1] - 128;
 
-        green = limit((p->luma * above + p->u_green * u + p->v_green * v + (1 << 19)) >> 20);
-        blue = limit((p->luma * above + p->u_blue * u + (1 << 19)) >> 20);
+        green = limit((space->luma * above + space->u_green * u + space->v_green * v + (1 << 19)) >>
+                      20);
+        blue = limit((space->luma * above + space->u_blue * u + (1 << 19)) >> 20);
     }
-    *luma = (uint8_t)((p->y_constant + p->y_green * green + p->y_blue * blue) >> 20);
+    *luma = (uint8_t)((space->y_constant + space->y_green * green + space->y_blue * blue) >> 20);
     if (x % 2 == 0 && y % 2 == 0) {
-        chroma[0] =
-            (uint8_t)limit((p->u_constant + p->u_green_out * green + p->u_blue_out * blue) >> 20);
-        chroma[1] =
-            (uint8_t)limit((p->v_constant + p->v_green_out * green + p->v_blue_out * blue) >> 20);
+        chroma[0] = (uint8_t)limit(
+            (space->u_constant + space->u_green_out * green + space->u_blue_out * blue) >> 20);
+        chroma[1] = (uint8_t)limit(
+            (space->v_constant + space->v_green_out * green + space->v_blue_out * blue) >> 20);
     }
 }
 
@@ -93,6 +95,17 @@ static void mark_two_by_two(const struct launch *launch, const struct planes *at
             at->luma[(size_t)py * p->output_stride[0] + 3 * (size_t)px] = 255;
         } else {
             mark_nv12(launch, at, px, py, before);
+        }
+    }
+}
+
+static void mark_picture(const struct launch *launch, const struct planes *at)
+{
+    const struct mark_cuda *p = (const void *)launch->parameters;
+
+    for (uint32_t y = 0; y < p->height; y += 2) {
+        for (uint32_t x = 0; x < p->width; x += 2) {
+            mark_two_by_two(launch, at, x, y);
         }
     }
 }
@@ -121,12 +134,18 @@ static int run(const struct launch *launch)
     if (!kernel_covers(launch, TILE_CUDA_PIXELS, MARK_CUDA_ROWS, p->width, p->height)) {
         return 0;
     }
-    for (uint32_t y = 0; y < p->height; y += 2) {
-        for (uint32_t x = 0; x < p->width; x += 2) {
-            mark_two_by_two(launch, &at, x, y);
-        }
-    }
+    mark_picture(launch, &at);
     return 0;
+}
+
+void kernel_mark_nv12(const struct mark_cuda *parameters, const uint8_t *bits, uint8_t *luma,
+                      uint8_t *chroma)
+{
+    const struct planes at = {.mask = bits, .luma = luma, .chroma = chroma};
+    struct launch launch = {.name = "mark_yuv_bits"};
+
+    memcpy(launch.parameters, parameters, sizeof *parameters);
+    mark_picture(&launch, &at);
 }
 
 #define NAME(target, form) "mark_" #target "_" #form,
