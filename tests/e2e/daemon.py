@@ -37,6 +37,11 @@ def stop_max_s():
     return 20.0 if sanitized() else 2.0
 
 
+def describe_max_s():
+    """What the answer to a DESCRIBE may take."""
+    return 5.0 if sanitized() else 1.0
+
+
 def libconfig(value):
     """A Python value as libconfig text: dicts are groups, lists of dicts are lists."""
     if isinstance(value, bool):
@@ -238,8 +243,12 @@ class Daemon:
             raise AssertionError(f"SIGTERM took more than {within_s} s: {self.stderr()}") from None
         took_s = time.monotonic() - begin
         assert status == 0, f"exit status {status}: {self.stderr()}"
-        left = [pid for pid in children if pathlib.Path(f"/proc/{pid}").exists()]
-        assert not left, f"camera processes {left} outlived edged"
+
+        def are_gone():
+            return not any(pathlib.Path(f"/proc/{pid}").exists() for pid in children)
+
+        # edged kills one that does not end by itself, and does not wait for it.
+        wait_for(are_gone, 2, lambda: f"camera processes of {children} outlived edged")
         return took_s
 
     def kill(self):

@@ -10,7 +10,6 @@ import rtsp
 import slate
 from windows import watch_all
 
-DESCRIBE_MAX_S = 1.0
 RESUME_MAX_NS = 2_000_000_000
 NO_CAMERA = daemon.camera(source="v4l2", device="/dev/video-none")
 
@@ -31,7 +30,7 @@ def assert_describes_in_time(server, path="/front/edges"):
     code, sdp, took_s = rtsp.describe(server.url(path))
     assert code == 200
     assert "H264" in sdp
-    assert took_s < DESCRIBE_MAX_S
+    assert took_s < daemon.describe_max_s()
 
 
 def test_killed_camera_process_costs_four_viewers_two_seconds_and_no_session(edged, watch):
