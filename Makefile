@@ -19,6 +19,7 @@ say = $(if $(V),,@printf '  %-3s %s\n' $(1) $(@:$(BUILD)/%=%) && )
 
 CC ?= cc
 PYTHON ?= /usr/bin/python3
+CORES = $(shell nproc)
 PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
             gstreamer-rtsp-1.0 gstreamer-rtsp-server-1.0 json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
@@ -48,6 +49,8 @@ LIBRARY := $(BUILD)/libedged.a
 PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+# End-to-end tests without a stream.
+EDGECTL_TESTS := tests/e2e/test_doctor.py tests/e2e/test_tune.py
 # Stand-ins the tests put in place of a driver or of the camera process.
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c)) \
@@ -103,10 +106,12 @@ check-unit: $(UNIT_TESTS) $(FAKES) $(GPU_PROGRAMS) ## every module by itself
 	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
 
 check-golden: $(PROGRAMS) $(TUTORIALS) ## results on real pictures, bit for bit against OpenCV
-	@$(PYTEST) tests/golden
+	@$(PYTEST) -n $(CORES) tests/golden
 
+# What counts frames has the machine to itself.
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
-	@$(PYTEST) tests/e2e
+	@$(PYTEST) -n $(CORES) $(EDGECTL_TESTS)
+	@$(PYTEST) tests/e2e $(EDGECTL_TESTS:%=--ignore=%)
 
 check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
@@ -137,12 +142,15 @@ check-bundle: $(PROGRAMS) $(FAKE_CUDA_PROGRAMS) $(DAEMON_TESTS) $(FAKES) ## a bu
 	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --programs $(BUILD)/tests/fake_cuda --output $(BUILD)/bundle-check.tar.gz
 	@$(PYTEST) tests/bundle
 
+ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC=
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
-	@$(MAKE) --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC= check-unit check-golden check-e2e
+	@$(MAKE) $(ASAN) check-unit
+	@$(MAKE) $(ASAN) check-golden
+	@$(MAKE) $(ASAN) check-e2e
 
 # GLib and GStreamer are not instrumented: what happens inside them is left out.
 tsan: export TSAN_OPTIONS = ignore_noninstrumented_modules=1:suppressions=$(CURDIR)/tests/tsan.supp
@@ -229,6 +237,8 @@ $(FAKE_CUDA_IMAGES): kernels/gpu_images.c $(BUILD)/flags
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Wa,-I$(@D) -c -o $@ $<
 
 $(BUILD)/tests/fake_cuda/kernel_%.o: OPTIMIZE = -O3 -fno-math-errno
+# The self-tests' many millions of operations have the real deadline of a second.
+$(BUILD)/tests/fake_cuda/kernel_selftest.o: private SANITIZERS =
 
 $(BUILD)/tests/fake_cuda/libcuda.so.1: tests/fake_cuda/exports.map
 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: tests/fake_cuda/exports_old.map

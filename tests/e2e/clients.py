@@ -121,6 +121,7 @@ class Viewer:
         keep_every=0, keep_dir=None,
     ):
         self.frames = []  # (number or None, arrival_ns); guarded by changed
+        self.taken = 0  # of them, by next_frames()
         self.changed = threading.Condition()
         self.keep_dir = pathlib.Path(keep_dir) if keep_dir else None
         self.ended = False
@@ -193,6 +194,25 @@ class Viewer:
     def numbers(self):
         with self.changed:
             return [number for number, _ in self.frames]
+
+    def next_frames(self, count, timeout_s=20):
+        """Waits for the `count` pictures that follow those this returned before."""
+        begin, end = self.taken, self.taken + count
+        frames = self.wait_frames(end, timeout_s)
+        self.taken = end
+        return frames[begin:end]
+
+    def new_frames(self):
+        """The pictures up to now, after those that this or next_frames() returned before."""
+        with self.changed:
+            begin, self.taken = self.taken, len(self.frames)
+            return self.frames[begin:]
+
+    def skip_unreadable(self, most):
+        """Leaves out what comes before the first picture with a number: at most `most`."""
+        numbers = [number is not None for number, _ in self.wait_numbers(1)]
+        self.taken = numbers.index(True)
+        assert self.taken <= most
 
     @property
     def watching(self):

@@ -123,7 +123,7 @@ def assert_no_signal_says(server, message):
     server.wait_stderr(message)
     code, _, took_s = rtsp.describe(server.url("/front/edges"))
     assert code == 200
-    assert took_s < 1.0
+    assert took_s < daemon.describe_max_s()
     assert camera["process"]["restarts"] == 0
 
 
@@ -205,7 +205,7 @@ def test_machine_without_encoder_says_so_and_does_not_hang(edged, plugins_withou
     assert "x264enc" in camera["error"]
     code, _, took_s = rtsp.describe(server.url("/front/edges"))
     assert code in (404, 503)
-    assert took_s < 1.0
+    assert took_s < daemon.describe_max_s()
 
 
 # No GPU, whatever the machine has.

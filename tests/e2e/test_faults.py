@@ -8,8 +8,8 @@ import daemon
 import pattern
 import rtsp
 import slate
+from windows import watch_all
 
-DESCRIBE_MAX_S = 1.0
 RESUME_MAX_NS = 2_000_000_000
 NO_CAMERA = daemon.camera(source="v4l2", device="/dev/video-none")
 
@@ -30,7 +30,7 @@ def assert_describes_in_time(server, path="/front/edges"):
     code, sdp, took_s = rtsp.describe(server.url(path))
     assert code == 200
     assert "H264" in sdp
-    assert took_s < DESCRIBE_MAX_S
+    assert took_s < daemon.describe_max_s()
 
 
 def test_killed_camera_process_costs_four_viewers_two_seconds_and_no_session(edged, watch):
@@ -107,15 +107,17 @@ def test_stalled_viewers_are_hung_up_on_and_disturb_nobody(edged, watch):
     viewer = watch(server.url("/front/edges"), keep_every=1000)
     viewer.wait_numbers(pattern.FPS)
     before_mib = resident_mib(server.process.pid)
-    stalled = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(4)]
-    daemon.wait_for(lambda: server.status()["viewers"] == 1 + len(stalled), 5)
-    daemon.wait_for(lambda: server.status()["viewers"] == 1, 20)
-    assert resident_mib(server.process.pid) < before_mib + STALLED_MAX_MIB
-    viewer.stop()
-    numbers = viewer.numbers()
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    for connection in stalled:
-        connection.close()
+
+    def stall():
+        stalled = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(4)]
+        daemon.wait_for(lambda: server.status()["viewers"] == 1 + len(stalled), 5)
+        daemon.wait_for(lambda: server.status()["viewers"] == 1, 20)
+        assert resident_mib(server.process.pid) < before_mib + STALLED_MAX_MIB
+        for connection in stalled:
+            connection.close()
+        return [viewer.new_frames()]
+
+    watch_all(server, stall)
 
 
 def test_describe_answers_within_a_second_while_the_camera_process_is_replaced(edged):
@@ -172,8 +174,12 @@ def test_one_dead_camera_leaves_the_other_alone(edged, watch):
     )
     viewer = watch(server.url("/good/edges"))
     viewer.wait_numbers(pattern.FPS)
-    os.kill(camera_pid(server, "bad"), signal.SIGKILL)
-    server.wait_camera("bad", lambda c: c["process"]["restarts"] == 1)
-    numbers = [n for n, _ in viewer.wait_frames(len(viewer.numbers()) + 2 * pattern.FPS)]
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+    def kill():
+        restarts = server.camera("bad")["process"]["restarts"]
+        os.kill(camera_pid(server, "bad"), signal.SIGKILL)
+        server.wait_camera("bad", lambda c: c["process"]["restarts"] == restarts + 1)
+        return [viewer.new_frames() + viewer.next_frames(2 * pattern.FPS)]
+
+    watch_all(server, kill)
     assert server.camera("good")["process"]["restarts"] == 0

@@ -5,6 +5,7 @@ The driver ends the camera process, with a line on stderr, when the CPU touches 
 may be using on a board where it must not.
 """
 
+import itertools
 import signal
 import time
 
@@ -12,8 +13,9 @@ import pytest
 
 import daemon
 import pattern
-from test_frames import assert_consecutive, assert_pictures_match
+from test_frames import assert_pictures_match
 from test_v4l2 import fake_luma
+from windows import watch_all
 
 SIZE = (320, 240)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
@@ -181,10 +183,14 @@ def test_block_sizes_and_rows_change_between_two_frames(board, watch):
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     viewer.wait_numbers(pattern.FPS)
     pid = wait_on_gpu(server)["process"]["pid"]
-    for block, rows in (((64, 4), 0), ((1, 1), 3), ((128, 2), 64), ((128, 2), 1), ((7, 9), 8)):
-        reload_kernels(server, gradient={"block": list(block), "rows": rows})
-        viewer.wait_after(time.monotonic_ns(), 15)
-    assert_consecutive(viewer.wait_numbers(1), server)
+
+    def change():
+        for block, rows in (((64, 4), 0), ((1, 1), 3), ((128, 2), 64), ((128, 2), 1), ((7, 9), 8)):
+            reload_kernels(server, gradient={"block": list(block), "rows": rows})
+            viewer.wait_after(time.monotonic_ns(), 15)
+        return [viewer.new_frames()]
+
+    watch_all(server, change)
     assert viewer.stop()
     assert_pictures_match(viewer, "edges", SIZE, least=10)
     assert server.camera()["process"] == {"pid": pid, "restarts": 0}
@@ -203,25 +209,40 @@ def test_block_that_the_kernel_cannot_have_is_named_and_the_old_one_stays(board,
     server = board("xavier", [daemon.camera(**SMALL)], "registers=gradient:168")
     viewer = watch(server.url("/front/edges"), size=SIZE)
     viewer.wait_numbers(pattern.FPS)
-    reload_kernels(server, gradient={"block": [32, 16]})
-    server.wait_stderr(r"kernels\.gradient\.block = \[32, 16\].*384")
-    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
-    assert_consecutive(viewer.wait_numbers(1), server)
+
+    widths = itertools.count(9)
+
+    def refuse():
+        x = next(widths)
+        reload_kernels(server, gradient={"block": [x, 64]})
+        server.wait_stderr(rf"kernels\.gradient\.block = \[{x}, 64\].*384")
+        viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+        return [viewer.new_frames()]
+
+    watch_all(server, refuse)
     assert wait_on_gpu(server)["process"]["restarts"] == 0
 
 
 def test_launch_that_is_refused_goes_back_to_the_block_before(board, watch, provoke):
     server = board("thor", [daemon.camera(**SMALL)])
     wait_on_gpu(server)
-    reload_kernels(server, gradient={"block": [64, 8], "rows": 2})
-    viewer = watch(server.url("/front/edges"), size=SIZE)
-    provoke("refuse=gradient")
-    viewer.wait_numbers(pattern.FPS)
-    server.wait_stderr(
-        r"kernels\.gradient\.block = \[64, 8\] with rows = 2, "
-        r"back to \[32, 8\] with rows = 16"
-    )
-    assert_consecutive(viewer.wait_numbers(1), server)
+    heights = itertools.count(2)
+
+    def refuse():
+        y = next(heights)
+        reload_kernels(server, gradient={"block": [64, y], "rows": 2})
+        viewer = watch(server.url("/front/edges"), size=SIZE)
+        provoke("refuse=gradient")
+        frames = viewer.next_frames(pattern.FPS)
+        server.wait_stderr(
+            rf"kernels\.gradient\.block = \[64, {y}\] with rows = 2, "
+            r"back to \[32, 8\] with rows = 16"
+        )
+        frames += viewer.new_frames()
+        viewer.stop()
+        return [frames]
+
+    watch_all(server, refuse)
     assert wait_on_gpu(server)["process"]["restarts"] == 0
 
 

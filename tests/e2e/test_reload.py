@@ -1,10 +1,12 @@
 """SIGHUP: the cameras that changed start anew, the others' viewers notice nothing."""
 
+import itertools
 import signal
 
 import daemon
 import pattern
 import rtsp
+from windows import watch_all
 
 SMALL = {"width": 640, "height": 360}
 
@@ -23,10 +25,15 @@ def test_reload_keeps_viewers_of_the_unchanged_camera(edged, watch):
     viewer = watch(server.url("/same/edges"))
     viewer.wait_numbers(pattern.FPS)
     before = {name: server.camera(name)["process"]["pid"] for name in ("same", "other")}
-    reload(server, [same, daemon.camera("other", width=320, height=240)])
-    server.wait_camera("other", lambda c: c["state"] == "live" and c["width"] == 320)
-    numbers = [n for n, _ in viewer.wait_frames(len(viewer.numbers()) + pattern.FPS)]
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    widths = itertools.cycle((320, 480))
+
+    def change():
+        width = next(widths)
+        reload(server, [same, daemon.camera("other", width=width, height=240)])
+        server.wait_camera("other", lambda c: c["state"] == "live" and c["width"] == width)
+        return [viewer.new_frames() + viewer.next_frames(pattern.FPS)]
+
+    watch_all(server, change)
     assert server.camera("same")["process"]["pid"] == before["same"]
     assert server.camera("other")["process"]["pid"] != before["other"]
 
@@ -36,11 +43,17 @@ def test_reload_adds_and_removes_cameras(edged, watch):
     server = edged([same, daemon.camera("old", **SMALL)])
     viewer = watch(server.url("/same/edges"))
     viewer.wait_numbers(pattern.FPS)
-    reload(server, [same, daemon.camera("new", **SMALL)])
-    assert rtsp.describe(server.url("/old/edges"))[0] == 404
-    watch(server.url("/new/edges")).wait_numbers(5)
-    numbers = [n for n, _ in viewer.wait_frames(len(viewer.numbers()) + 5)]
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    names = ["old"]
+
+    def replace():
+        old, new = names[-1], f"new-{len(names)}"
+        names.append(new)
+        reload(server, [same, daemon.camera(new, **SMALL)])
+        assert rtsp.describe(server.url(f"/{old}/edges"))[0] == 404
+        watch(server.url(f"/{new}/edges")).wait_numbers(5)
+        return [viewer.new_frames() + viewer.next_frames(5)]
+
+    watch_all(server, replace)
 
 
 def test_reload_of_an_equal_configuration_restarts_nothing(edged):
@@ -57,12 +70,15 @@ def test_reload_of_a_broken_configuration_changes_nothing(edged, watch):
     viewer.wait_numbers(pattern.FPS)
     pid = server.camera()["process"]["pid"]
     server.config.write_text('cameras = ( { name = "front"; widht = 640; } );\n')
-    server.notify.told = ""
-    server.signal(signal.SIGHUP)
-    server.wait_stderr(r'edged\.conf:1: error: cameras\[0\]\.widht: .* did you mean "width"')
-    server.wait_notified(r"^READY=1$")
-    numbers = [n for n, _ in viewer.wait_frames(len(viewer.numbers()) + pattern.FPS)]
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+    def refuse():
+        server.notify.told = ""
+        server.signal(signal.SIGHUP)
+        server.wait_stderr(r'edged\.conf:1: error: cameras\[0\]\.widht: .* did you mean "width"')
+        server.wait_notified(r"^READY=1$")
+        return [viewer.new_frames() + viewer.next_frames(pattern.FPS)]
+
+    watch_all(server, refuse)
     assert server.camera()["process"]["pid"] == pid
 
 
@@ -72,10 +88,14 @@ def test_reload_of_block_sizes_loses_no_frame(edged, watch):
     viewer = watch(server.url("/front/edges"))
     viewer.wait_numbers(pattern.FPS)
     pid = server.camera()["process"]["pid"]
-    for block in ([32, 8], [128, 1], [16, 16]):
-        server.settings = {"kernels": {"gradient": {"block": block}}}
-        reload(server, cameras)
-        viewer.wait_frames(len(viewer.numbers()) + pattern.FPS // 2)
-    numbers = viewer.numbers()
-    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+    def change():
+        frames = []
+        for block in ([32, 8], [128, 1], [16, 16]):
+            server.settings = {"kernels": {"gradient": {"block": block}}}
+            reload(server, cameras)
+            frames += viewer.new_frames() + viewer.next_frames(pattern.FPS // 2)
+        return [frames]
+
+    watch_all(server, change)
     assert server.camera()["process"] == {"pid": pid, "restarts": 0}

@@ -370,11 +370,19 @@ def test_a_gpu_that_is_refused_is_named_and_replaced_by_the_cpu(config, tmp_path
     assert bench.returncode == 0 and f"edgectl: the CPU alone: {reason}\n" in bench.stderr
 
 
-def test_a_clip_is_computed_on_the_gpu_too(tmp_path):
+@pytest.fixture
+def clip(tmp_path):
+    """The street's first seconds."""
+    path = tmp_path / "clip.mp4"
+    subprocess.run(["ffmpeg", "-loglevel", "error", "-i", daemon.ROOT / "tests/data/street.mp4",
+                    "-t", "4", "-c", "copy", path], check=True)
+    return path
+
+
+def test_a_clip_is_computed_on_the_gpu_too(tmp_path, clip):
     """x264 with threads makes other bits every time: hence a measure of likeness."""
-    source = daemon.ROOT / "tests/data/street.mp4"
     for backend in ("cpu", "cuda"):
-        result = edgectl("process", "--backend", backend, "--set", "bitrate_kbps=20000", source,
+        result = edgectl("process", "--backend", backend, "--set", "bitrate_kbps=20000", clip,
                          tmp_path / f"{backend}.mkv")
         assert result.returncode == 0, result.stderr
     clips = [cv2.VideoCapture(str(tmp_path / f"{backend}.mkv")) for backend in ("cpu", "cuda")]
@@ -383,12 +391,11 @@ def test_a_clip_is_computed_on_the_gpu_too(tmp_path):
         assert more and cv2.PSNR(cpu, cuda) > 40, f"frame {number}"
 
 
-def test_a_gpu_that_fails_within_a_clip_costs_no_frame(tmp_path):
-    source = daemon.ROOT / "tests/data/street.mp4"
-    result = edgectl("process", source, tmp_path / "out.mkv", fake="illegal=gradient:20")
+def test_a_gpu_that_fails_within_a_clip_costs_no_frame(tmp_path, clip):
+    result = edgectl("process", clip, tmp_path / "out.mkv", fake="illegal=gradient:20")
     assert result.returncode == 0, result.stderr
     assert ", using the CPU\n" in result.stderr
-    before, after = cv2.VideoCapture(str(source)), cv2.VideoCapture(str(tmp_path / "out.mkv"))
+    before, after = cv2.VideoCapture(str(clip)), cv2.VideoCapture(str(tmp_path / "out.mkv"))
     while before.grab():
         assert after.grab()
     assert not after.grab()

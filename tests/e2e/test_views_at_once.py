@@ -62,7 +62,9 @@ def assert_counts(before, after, frames):
 
 
 def test_four_views_at_once_lose_no_frame_and_share_their_stages(edged, readers):
-    server = edged([daemon.camera(views=VIEWS, format="YUYV")])
+    # A sanitized edged computes a twelfth of the picture, in about the time of the real one.
+    size = {"width": 320, "height": 240} if daemon.sanitized() else {}
+    server = edged([daemon.camera(views=VIEWS, format="YUYV", **size)])
     for view in VIEWS:
         readers(server.url(f"/front/{view['name']}"))
     server.wait_camera("front", lambda _: server.status()["viewers"] == len(VIEWS), timeout_s=30)

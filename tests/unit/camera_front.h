@@ -3,6 +3,7 @@
 
 #include "daemon/camera/camera.h"
 #include "daemon/link/link.h"
+#include "tests/unit/cpu_wait.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -16,6 +17,8 @@
 #include <cmocka.h>
 
 #define UNITS_MAX 400
+#define WINDOWS 6 // of which one has to be undisturbed by what else runs on the machine
+#define LOSSLESS_FPS 20
 #define EVENTS_MAX 16
 
 struct process {
@@ -147,4 +150,45 @@ static inline bool has_20_units(const struct front *front)
 static inline bool has_40_units(const struct front *front)
 {
     return front->units >= 40;
+}
+
+static inline uint64_t count_dropped(const struct front *front)
+{
+    return front->telemetry.dropped + front->telemetry.views[0].dropped;
+}
+
+// Frames missing between those that came.
+static inline uint64_t count_missing(const struct front *front)
+{
+    uint64_t first = front->lives[0].sequence, last = front->lives[front->units - 1].sequence;
+
+    return last - first + 1 - front->units;
+}
+
+static inline bool has_told_of_losses(const struct front *front)
+{
+    return count_dropped(front) >= count_missing(front);
+}
+
+// Has a camera of LOSSLESS_FPS, which `run` begins and `finish` ends, lose no frame in one of a few
+// tries. A loss is the camera's own fault, and fails at once, unless the camera has counted it and
+// its threads have waited for a CPU for as long as the frames lost last.
+static inline void assert_no_frame_is_lost(void (*run)(struct front *front),
+                                           void (*finish)(struct front *front))
+{
+    for (unsigned window = 0; window < WINDOWS; window++) {
+        int64_t waited_ns = waited_for_cpu_ns();
+        struct front front;
+
+        run(&front);
+        until(&front, has_told_of_losses);
+        waited_ns = waited_for_cpu_ns() - waited_ns;
+        uint64_t dropped = count_dropped(&front);
+        finish(&front);
+        if (dropped == 0) {
+            return;
+        }
+        assert_true(waited_ns >= (int64_t)dropped * NS_PER_S / LOSSLESS_FPS);
+    }
+    fail_msg("the machine disturbed each of %d tries", WINDOWS);
 }

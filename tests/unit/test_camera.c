@@ -140,34 +140,32 @@ static void test_a_key_frame_comes_when_it_is_wanted(void **state)
     (void)state;
 }
 
-// Slow and small enough for busy machines and sanitizers to lose nothing.
+// Slow and small enough for sanitizers; LOSSLESS_FPS.
 static const char *const pattern_on_cpu =
     "backend = \"cpu\"; cameras = ( { name = \"p\"; source = \"pattern\"; width = 160; height = "
     "120;"
     " fps = 20; views = ( { name = \"edges\"; view = \"edges\"; keyframe_s = 10.0; } ); } );";
 
-static void assert_no_frame_is_lost(const struct front *front)
+static void finish(struct front *front)
 {
-    assert_int_equal(front->telemetry.dropped, 0);
-    assert_int_equal(front->telemetry.views[0].dropped, 0);
-    for (unsigned i = 1; i < front->units; i++) {
-        assert_int_equal(front->lives[i].sequence, front->lives[0].sequence + i);
-    }
+    end(front, 0);
+}
+
+static void set_other_blocks(struct front *front)
+{
+    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
+        {64, 4, 16}, {16, 16, 0}, {1, 1, 0}};
+
+    begin(front, pattern_on_cpu);
+    link_send_bytes(front->link, LINK_VIEW_START, 0, NULL, 0);
+    until(front, has_10_units);
+    link_send_bytes(front->link, LINK_BLOCKS, 0, blocks, sizeof blocks);
+    until(front, has_40_units);
 }
 
 static void test_other_blocks_cost_no_frame(void **state)
 {
-    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
-        {64, 4, 16}, {16, 16, 0}, {1, 1, 0}};
-    struct front front;
-
-    begin(&front, pattern_on_cpu);
-    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
-    until(&front, has_10_units);
-    link_send_bytes(front.link, LINK_BLOCKS, 0, blocks, sizeof blocks);
-    until(&front, has_40_units);
-    assert_no_frame_is_lost(&front);
-    end(&front, 0);
+    assert_no_frame_is_lost(set_other_blocks, finish);
     (void)state;
 }
 
@@ -202,20 +200,21 @@ static void test_telemetry_tells_what_computes_and_why(void **state)
     (void)state;
 }
 
+static void try_without_gpu(struct front *front)
+{
+    begin(front, pattern_on_cpu);
+    link_send_bytes(front->link, LINK_VIEW_START, 0, NULL, 0);
+    until(front, has_10_units);
+    link_send_bytes(front->link, LINK_TRY_GPU, 0, "auto", 4);
+    link_send_bytes(front->link, LINK_TRY_GPU, 0, "cuda", 4);
+    until(front, has_an_answer_about_the_gpu);
+    assert_string_equal(front->telemetry.backend, "CPU");
+    until(front, has_40_units);
+}
+
 static void test_a_try_without_a_gpu_costs_no_frame_and_says_why(void **state)
 {
-    struct front front;
-
-    begin(&front, pattern_on_cpu);
-    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
-    until(&front, has_10_units);
-    link_send_bytes(front.link, LINK_TRY_GPU, 0, "auto", 4);
-    link_send_bytes(front.link, LINK_TRY_GPU, 0, "cuda", 4);
-    until(&front, has_an_answer_about_the_gpu);
-    assert_string_equal(front.telemetry.backend, "CPU");
-    until(&front, has_40_units);
-    assert_no_frame_is_lost(&front);
-    end(&front, 0);
+    assert_no_frame_is_lost(try_without_gpu, finish);
     (void)state;
 }
 

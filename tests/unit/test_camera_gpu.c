@@ -132,30 +132,32 @@ static bool has_said_that_it_is_slow(const struct front *front)
     return times_said("block [1, 8] is slow\n") > 0;
 }
 
-static void test_blocks_to_complain_of_are_told_once_and_cost_no_frame(void **state)
+static void set_blocks_to_complain_of(struct front *front)
 {
     static const struct config_block good[CONFIG_KERNEL_COUNT] = {{64, 4, 16}},
                                      bad[CONFIG_KERNEL_COUNT] = {{2000, 1, 0}},
                                      slow[CONFIG_KERNEL_COUNT] = {{1, 8, 0}};
-    struct front front;
 
-    begin(&front, CAMERA);
-    until(&front, is_on_gpu);
-    watch(&front, 0);
-    until(&front, has_10_units);
-    link_send_bytes(front.link, LINK_BLOCKS, 0, good, sizeof good);
-    link_send_bytes(front.link, LINK_KEY_FRAME, 0, NULL, 0);
-    until(&front, has_20_units);
-    link_send_bytes(front.link, LINK_BLOCKS, 0, bad, sizeof bad);
-    until(&front, has_said_what_is_kept);
+    begin(front, CAMERA);
+    until(front, is_on_gpu);
+    watch(front, 0);
+    until(front, has_10_units);
+    link_send_bytes(front->link, LINK_BLOCKS, 0, good, sizeof good);
+    link_send_bytes(front->link, LINK_KEY_FRAME, 0, NULL, 0);
+    until(front, has_20_units);
+    link_send_bytes(front->link, LINK_BLOCKS, 0, bad, sizeof bad);
+    until(front, has_said_what_is_kept);
     machine.refuses_launch = true;
-    until(&front, has_said_that_a_launch_failed);
-    link_send_bytes(front.link, LINK_BLOCKS, 0, slow, sizeof slow);
-    until(&front, has_said_that_it_is_slow);
-    until(&front, has_40_units);
-    assert_no_frame_is_lost(&front);
+    until(front, has_said_that_a_launch_failed);
+    link_send_bytes(front->link, LINK_BLOCKS, 0, slow, sizeof slow);
+    until(front, has_said_that_it_is_slow);
+    until(front, has_40_units);
     assert_int_equal(times_said("warning: "), 3);
-    end(&front, 0);
+}
+
+static void test_blocks_to_complain_of_are_told_once_and_cost_no_frame(void **state)
+{
+    assert_no_frame_is_lost(set_blocks_to_complain_of, finish);
     (void)state;
 }
 

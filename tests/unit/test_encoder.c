@@ -24,7 +24,7 @@ struct received {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned count;
-    bool hold; // the output blocks while set
+    bool hold, held; // the output blocks while `hold` is set, and says so
     struct {
         struct link_access_unit life;
         bool trial;
@@ -52,6 +52,8 @@ static void receive(void *context, const struct encoder_unit *unit)
 
     pthread_mutex_lock(&received->lock);
     while (received->hold) {
+        received->held = true;
+        pthread_cond_broadcast(&received->changed);
         pthread_cond_wait(&received->changed, &received->lock);
     }
     unsigned i = received->count++;
@@ -84,6 +86,15 @@ static void set_hold(struct received *received, bool hold)
     pthread_mutex_lock(&received->lock);
     received->hold = hold;
     pthread_cond_broadcast(&received->changed);
+    pthread_mutex_unlock(&received->lock);
+}
+
+static void wait_held(struct received *received)
+{
+    pthread_mutex_lock(&received->lock);
+    while (!received->held) {
+        pthread_cond_wait(&received->changed, &received->lock);
+    }
     pthread_mutex_unlock(&received->lock);
 }
 
@@ -212,57 +223,58 @@ static void test_key_frames_come_by_distance_and_on_demand(void **state)
     encoder_free(encoder);
 }
 
+// Pushes frame number `sequence`; the number of frames that had to go for it.
+static int push_held(struct fixture *fixture, struct encoder *encoder, uint64_t sequence, bool key)
+{
+    struct link_access_unit life = {.sequence = sequence, .captured_ns = clock_now_ns()};
+    int r = encoder_push(encoder, fixture->frame, &life, key);
+
+    assert_true(r >= 0);
+    return r;
+}
+
+// The output holds on to the unit of frame 0, so that all that follow have to wait.
+static void fill_element(struct fixture *fixture, struct encoder *encoder)
+{
+    set_hold(&fixture->received, true);
+    assert_int_equal(push_held(fixture, encoder, 0, false), 0);
+    wait_held(&fixture->received);
+}
+
 static void test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame(void **state)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
-    struct link_access_unit life = {0};
-    int dropped = 0;
 
-    set_hold(&fixture->received, true);
-    for (unsigned n = 0; n < 40; n++) {
-        life.sequence = n;
-        life.captured_ns = clock_now_ns();
-        int r = encoder_push(encoder, fixture->frame, &life, n == 20);
-        assert_in_range(r, 0, 1);
-        dropped += r;
+    fill_element(fixture, encoder);
+    for (unsigned n = 1; n < 40; n++) {
+        assert_int_equal(push_held(fixture, encoder, n, n == 20), n > ENCODER_QUEUE_LENGTH);
     }
     set_hold(&fixture->received, false);
-    wait_for(&fixture->received, 2 + 40 - (unsigned)dropped);
-    assert_in_range(dropped, 29, 30); // 10 wait, and 1 may be inside
-    unsigned last = fixture->received.count - 1;
-    assert_int_equal(fixture->received.units[last].life.sequence, 39);
-    assert_int_equal(fixture->received.units[last - 9].life.sequence, 30);
-    assert_int_equal(fixture->received.units[last - 9].life.key_frame, 1);
+    wait_for(&fixture->received, 2 + 1 + ENCODER_QUEUE_LENGTH);
+    for (unsigned i = 0; i < ENCODER_QUEUE_LENGTH; i++) {
+        assert_int_equal(fixture->received.units[3 + i].life.sequence, 30 + i);
+        assert_int_equal(fixture->received.units[3 + i].life.key_frame, i == 0);
+    }
     encoder_free(encoder);
 }
 
-// Waits with poll(), as a camera's pace does.
-static void push_at_pace(struct fixture *fixture, struct encoder *encoder, uint64_t sequence,
-                         int *ret_dropped)
-{
-    struct link_access_unit life = {.sequence = sequence, .captured_ns = clock_now_ns()};
-    int r = encoder_push(encoder, fixture->frame, &life, false);
-
-    assert_true(r >= 0);
-    *ret_dropped += r;
-    poll(NULL, 0, 300);
-}
-
+// Frame 1 finds the queue empty, the others do not: it stands for a second when the last comes.
 static void test_a_queue_that_stands_for_a_second_makes_way_for_the_newest(void **state)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
-    int dropped = 0;
 
-    set_hold(&fixture->received, true);
-    for (unsigned n = 0; n < 6; n++) { // 1.5 s: one inside, 4 wait, then the sixth comes
-        push_at_pace(fixture, encoder, n, &dropped);
+    fill_element(fixture, encoder);
+    for (unsigned n = 1; n < 5; n++) {
+        assert_int_equal(push_held(fixture, encoder, n, false), 0);
     }
-    assert_in_range(dropped, 3, 4);
+    poll(NULL, 0, 1100);
+    assert_int_equal(push_held(fixture, encoder, 5, false), 4);
     set_hold(&fixture->received, false);
-    wait_for(&fixture->received, 2 + 6 - (unsigned)dropped);
-    assert_int_equal(fixture->received.units[fixture->received.count - 1].life.sequence, 5);
+    wait_for(&fixture->received, 2 + 2);
+    assert_int_equal(fixture->received.units[2].life.sequence, 0);
+    assert_int_equal(fixture->received.units[3].life.sequence, 5);
     encoder_free(encoder);
 }
 

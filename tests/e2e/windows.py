@@ -1,0 +1,74 @@
+"""Claims that no frame is lost, made in a window in which the machine lets edged run.
+
+A loss is edged's own fault, and fails the claim at once, unless edged has counted every frame that
+is missing as dropped, and its threads have waited for a CPU for as long as those frames last. Then
+the claim is put to the next window; a fault that comes with what a window does fails all of them.
+"""
+
+import contextlib
+import os
+import pathlib
+
+import daemon
+import pattern
+
+WINDOWS = 6
+NUMBERS = 1 << pattern.NUMBER_BITS
+TELEMETRY_S = 3  # comes once a second
+
+
+def holes(frames, period=NUMBERS):
+    """Frames that are missing between those seen, and how many pictures carry no number."""
+    numbers = [number for number, _ in frames if number is not None]
+    steps = [(after - before) % period for before, after in zip(numbers, numbers[1:])]
+    return sum((step - 1) % period for step in steps), len(frames) - len(numbers)
+
+
+def _dropped(server):
+    status = server.status()
+    return sum(x["dropped"] for x in (*status["cameras"], *status["mounts"]))
+
+
+def _waited_for_cpu_s(server):
+    """How long the threads of edged and its cameras stood in a queue for a CPU, in all."""
+    waited_ns = 0
+    for pid in (server.process.pid, *daemon.process_children(server.process.pid)):
+        for task in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):  # the thread ended
+                waited_ns += int(task.read_text().split()[1])
+    return waited_ns / 1e9
+
+
+def _stolen_s():
+    """How long the CPUs of this machine, if it is a virtual one, ran others."""
+    ticks = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()
+    return int(ticks[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def _udp_overflows():
+    """Datagrams lost because their receiver did not come to read them, on the whole machine."""
+    lines = [x.split() for x in pathlib.Path("/proc/net/snmp").read_text().splitlines()]
+    names, values = (line for line in lines if line[0] == "Udp:")
+    return int(values[names.index("RcvbufErrors")])
+
+
+def watch_all(server, look, period=NUMBERS):
+    """Every frame in order, none missing, all of them readable, in what `look()` returns: a list of
+    frames for each viewer. Returns that of the first window that the machine did not disturb."""
+    told, missing = [], 0
+    stolen_s, overflows = _stolen_s(), _udp_overflows()
+    for _ in range(WINDOWS):
+        seen = look()
+        found = [holes(frames, period) for frames in seen]
+        if not any(map(any, found)):
+            return seen
+        waited_s = _waited_for_cpu_s(server) + _stolen_s() - stolen_s
+        told.append(f"(missing, unreadable) of each viewer: {found}, waited for CPUs: {waited_s} s")
+        if _udp_overflows() > overflows:
+            overflows = _udp_overflows()
+            continue
+        missing += max(gone for gone, _ in found)
+        assert missing, told
+        assert waited_s >= missing / pattern.FPS, told
+        daemon.wait_for(lambda: _dropped(server) >= missing, TELEMETRY_S, lambda: told)
+    raise AssertionError(f"the machine disturbed each window: {told}")
