@@ -1,8 +1,8 @@
 #include "daemon/camera/sentry.h"
 
-#include "daemon/camera/mask_file.h"
 #include "daemon/camera/trigger.h"
 #include "daemon/log.h"
+#include "daemon/mask_file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "daemon/ctl/events_clip.h"
 
 #include "daemon/camera/sentry.h"
-#include "daemon/ctl/media_bus.h"
-#include "daemon/ctl/pnm.h"
+#include "daemon/media_bus.h"
+#include "daemon/pnm.h"
 
 #include <errno.h>
 #include <gst/app/gstappsink.h>

@@ -1,8 +1,8 @@
 // One pipeline holds both halves, decoder to appsink and appsrc to file; the appsink's thread runs
 // the view in between. So one bus tells how it ended, and stopping the pipeline unblocks both.
 #include "daemon/ctl/media.h"
-#include "daemon/ctl/media_bus.h"
 #include "daemon/ctl/progress.h"
+#include "daemon/media_bus.h"
 #include "kernels/view.h"
 
 #include <errno.h>

@@ -4,8 +4,9 @@
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/media.h"
 #include "daemon/ctl/output_file.h"
-#include "daemon/ctl/pnm.h"
 #include "daemon/ctl/threads.h"
+#include "daemon/media_picture.h"
+#include "daemon/pnm.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 // --stream: into the encoder's NV12, where the view's exact picture is made without.
 // Prints one line: the size; microseconds of the copy, of the view by one thread, and by N; pixels
 // of the last picture's plane 0 that are not 0. Never fails by time.
-#include "daemon/ctl/pnm.h"
+#include "daemon/pnm.h"
 #include "kernels/view.h"
 #include "tests/bench/bench.h"
 

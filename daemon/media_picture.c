@@ -1,6 +1,7 @@
-#include "daemon/ctl/media.h"
-#include "daemon/ctl/media_bus.h"
-#include "daemon/ctl/pnm.h"
+#include "daemon/media_picture.h"
+
+#include "daemon/media_bus.h"
+#include "daemon/pnm.h"
 
 #include <errno.h>
 #include <fcntl.h>

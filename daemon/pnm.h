@@ -3,7 +3,7 @@
 
 #include "capture/frame_pool.h"
 
-// Longest side of a picture edgectl reads, in pixels.
+// Longest side of a picture that is read, in pixels.
 #define PICTURE_SIDE_MAX 32768
 
 // Reads a P5 as GREY, a P6 as RGB3; comments in the header are skipped, bytes behind the picture

@@ -1,4 +1,4 @@
-#include "daemon/ctl/media_bus.h"
+#include "daemon/media_bus.h"
 
 #include <errno.h>
 

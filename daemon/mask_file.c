@@ -1,7 +1,7 @@
-#include "daemon/camera/mask_file.h"
+#include "daemon/mask_file.h"
 
-#include "daemon/ctl/media.h"
-#include "daemon/ctl/pnm.h"
+#include "daemon/media_picture.h"
+#include "daemon/pnm.h"
 #include "kernels/gray.h"
 
 #include <errno.h>

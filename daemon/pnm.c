@@ -1,4 +1,4 @@
-#include "daemon/ctl/pnm.h"
+#include "daemon/pnm.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,0 +1,13 @@
+// Pictures that GStreamer reads and writes, PNG and JPEG. It is started when it is needed. Errors
+// carry the file name and GStreamer's own words.
+#pragma once
+
+#include "capture/frame_pool.h"
+
+// Decodes a picture to RGB3 in memory of `allocator`, exactly for PNG. -ENODATA: no picture in it,
+// or it ends early.
+int media_read_picture(const char *path, const struct frame_allocator *allocator,
+                       struct error *error, struct frame **ret_frame);
+// Writes a GREY or RGB3 frame with `encoder`, "pngenc" or "jpegenc".
+int media_write_picture(const struct frame *frame, const char *encoder, const char *path,
+                        struct error *error);
