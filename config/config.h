@@ -88,6 +88,7 @@ enum config_encoder {
     X(DILATE, "dilate", ANY_GRAY, SAME)                                                            \
     X(OPEN, "open", ANY_GRAY, SAME)                                                                \
     X(CLOSE, "close", ANY_GRAY, SAME)                                                              \
+    X(MASK, "mask", ANY_GRAY, SAME)                                                                \
     X(MARK, "mark", MASK, COLOUR)                                                                  \
     X(OVERLAY, "overlay", MASK, COLOUR)                                                            \
     X(DIRECTION, "direction", ANY_GRAY, COLOUR)
@@ -101,6 +102,11 @@ enum config_stage { CONFIG_STAGES(CONFIG_STAGE_ENUM) CONFIG_STAGE_COUNT };
 struct config_words {
     unsigned list[CONFIG_WORDS_MAX];
     size_t count;
+};
+
+// A corner of a polygon, in shares of the picture's width and height, 0..1.
+struct config_point {
+    double x, y;
 };
 
 struct config_view {
@@ -119,6 +125,10 @@ struct config_view {
     enum config_thresholds thresholds; // canny: `low` and `high`, or by the median of each frame
     int erode;                         // how often a mask of motion loses its outermost pixels
     double low, high;                  // canny: gradient strengths, swapped if low > high
+    // What the view is limited to, as a region is; neither: it looks at the whole picture.
+    struct config_point *polygon;
+    size_t polygon_count;
+    char *mask;
     char *left, *right; // split: names of other views of the camera, or words of kinds
     // Those views, in the same list; NULL where it is a kind of view, with the split's own keys.
     const struct config_view *left_view, *right_view;
@@ -133,11 +143,6 @@ struct config_view {
 struct config_control {
     char *name;
     int value;
-};
-
-// A corner of a region, in shares of the picture's width and height, 0..1.
-struct config_point {
-    double x, y;
 };
 
 // A part of the picture in which motion is an event.
@@ -184,6 +189,7 @@ enum config_kernel {
     CONFIG_KERNEL_MARK,       // what moved into the camera's picture
     CONFIG_KERNEL_DIRECTION,  // gray to the hue of its gradient
     CONFIG_KERNEL_OVERLAY,    // edges into the camera's picture
+    CONFIG_KERNEL_MASK,       // gray to what a view's mask leaves of it
     CONFIG_KERNEL_COUNT,
 };
 
@@ -243,6 +249,12 @@ int config_view_set(struct config_view *view, const char *key, const char *value
 int config_view_new(const char *kind, struct error *error, struct config_view **ret_view);
 void config_view_free(struct config_view *view);
 
+// Whether a view is limited to a part of the picture.
+bool config_view_is_masked(const struct config_view *view);
+// Whether what limits it fits together: a polygon or a mask, and with stages of its own one that is
+// called mask. -EINVAL with "got …, allowed: …" in `error` and the key in *ret_key.
+int config_view_check_mask(const struct config_view *view, struct error *error,
+                           const char **ret_key);
 // Whether a view compares each frame with the one before.
 bool config_view_remembers(const struct config_view *view);
 // Whether its pictures have colours, and whether it looks at the camera's.

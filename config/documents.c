@@ -187,7 +187,8 @@ static int example_group(FILE *file, const struct schema_group *group, const voi
 
     for (size_t i = 0; i < group->key_count && r == 0; i++) {
         const struct schema_key *key = &group->keys[i];
-        bool is_whole = indent == 0 || key->type == SCHEMA_LIST;
+        bool limits = key->type == SCHEMA_POINTS && key->used_by; // else a good example
+        bool is_whole = indent == 0 || key->type == SCHEMA_LIST || limits;
 
         fputs(i ? "\n" : "", file);
         r = is_whole && schema_is_unset(key, object)

@@ -56,6 +56,7 @@ struct schema_key {
     size_t offset, count_offset;      // bytes into the struct
     const struct schema_group *group; // GROUP, LIST: the keys inside
     unsigned used_by;                 // bit set of selector values this key is for; 0: all
+    bool strict;                      // not for the others: an error there, not a warning
     unsigned needed_by;               // the same: must not be empty there
     unsigned implies;                 // the selector's value where only this key stands; 0: none
 };

@@ -16,7 +16,8 @@
     X(DIFFERENCE, difference, "From two frames to what differs: the view \"motion\".")             \
     X(MARK, mark, "From what moved and the camera's picture to both: the view \"motion\".")        \
     X(DIRECTION, direction, "From gray to the hue of its gradient: the view \"direction\".")       \
-    X(OVERLAY, overlay, "From edges and the camera's picture to both: the view \"overlay\".")
+    X(OVERLAY, overlay, "From edges and the camera's picture to both: the view \"overlay\".")      \
+    X(MASK, mask, "From gray to the part of it that a view is limited to.")
 
 #define BLOCK_KEY(kernel)                                                                          \
     {                                                                                              \

@@ -250,8 +250,14 @@ int schema_assign_text(const struct schema_key *key, void *object, const char *t
 {
     struct schema_value value = read_text(key, text);
 
-    return key->type == SCHEMA_WORDS ? assign_text_words(key, object, text, error)
-                                     : schema_assign(key, object, &value, error);
+    switch (key->type) {
+    case SCHEMA_WORDS:
+        return assign_text_words(key, object, text, error);
+    case SCHEMA_POINTS:
+        return schema_assign_points(key, object, text, error);
+    default:
+        return schema_assign(key, object, &value, error);
+    }
 }
 
 int schema_set_defaults(const struct schema_group *group, void *object)

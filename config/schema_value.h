@@ -34,6 +34,9 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
 // The same for text as a person types it ("1.5", "edges"), without quotes.
 int schema_assign_text(const struct schema_key *key, void *object, const char *text,
                        struct error *error);
+// The same for the corners of a POINTS: "x:y,x:y,x:y".
+int schema_assign_points(const struct schema_key *key, void *object, const char *text,
+                         struct error *error);
 // Gives every field of `group` in a zeroed `object` its default; lists and strings without one stay
 // empty. -ENOMEM.
 int schema_set_defaults(const struct schema_group *group, void *object);

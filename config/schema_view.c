@@ -93,6 +93,11 @@ static const char *const encoder_words[] = {
 #define WITH_GRADIENT                                                                              \
     (SCHEMA_BIT(CONFIG_VIEW_EDGES) | SCHEMA_BIT(CONFIG_VIEW_DIRECTION) | WITH_THRESHOLD)
 #define CUSTOM SCHEMA_BIT(CONFIG_VIEW_CUSTOM)
+// Those of one plane before they are shown, or painted. Of a split each side has its own.
+#define MASKED                                                                                     \
+    (SCHEMA_BIT(CONFIG_VIEW_GRAY) | SCHEMA_BIT(CONFIG_VIEW_EDGES) |                                \
+     SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_CANNY) |                              \
+     SCHEMA_BIT(CONFIG_VIEW_MOTION) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY) | CUSTOM)
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
     {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &schema_name_rule,
@@ -111,8 +116,9 @@ static const struct schema_key view_keys[] = {
          "out. The camera's picture is turned gray for the first stage that wants gray; "
          "threshold, canny and difference make a mask of 0 and 255, which is gray, too; mark "
          "puts a mask into the red of the camera's picture, overlay draws it there in a colour, "
-         "and direction colours gray; these end the view. Options are the view's norm, gain, "
-         "threshold, colour, low, high and times."},
+         "and direction colours gray; these end the view. mask blackens what the view's mask or "
+         "polygon leaves out. Options are the view's norm, gain, threshold, colour, low, high and "
+         "times."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
@@ -162,6 +168,19 @@ static const struct schema_key view_keys[] = {
      .default_text = "150", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "Thin edges with sqrt(gx^2 + gy^2) over this are strong; if low is higher, the two "
              "change places."},
+    {"polygon", SCHEMA_POINTS, VIEW_FIELD(polygon), .minimum = 3, .maximum = 64,
+     .count_offset = offsetof(struct config_view, polygon_count),
+     .default_note = "the whole picture, or the mask", .used_by = MASKED, .strict = true,
+     .help = "The corners of the part that the view is limited to, as those of a region. All else "
+             "is black, or for overlay and motion the camera's picture as it is: the pixels of the "
+             "finished edges, shapes or gray are cleared there, so that the part has no edge of "
+             "its own. The sides of a split have their own."},
+    {"mask", SCHEMA_STRING, VIEW_FIELD(mask), .default_text = "", .used_by = MASKED, .strict = true,
+     .help =
+         "A picture instead of a polygon, a .pgm or .png of any size, white where the view looks; "
+         "it is stretched over the camera's, and what is at least 128 is white. A relative name is "
+         "one beside this file. It is read when the camera is started and when its settings "
+         "change."},
     {"left", SCHEMA_STRING, VIEW_FIELD(left), .rule = &schema_name_rule, .default_text = "camera",
      .used_by = SPLIT,
      .help = "The picture on the left: the name of another view of this camera, or a kind of view, "

@@ -69,6 +69,46 @@ int stages_check(const struct config_words *stages, struct error *error)
     return 0;
 }
 
+bool config_view_is_masked(const struct config_view *view)
+{
+    return view->polygon_count > 0 || (view->mask && *view->mask);
+}
+
+static bool has_mask_stage(const struct config_view *view)
+{
+    for (size_t i = 0; i < view->stages.count; i++) {
+        if (view->stages.list[i] == CONFIG_STAGE_MASK) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int config_view_check_mask(const struct config_view *view, struct error *error,
+                           const char **ret_key)
+{
+    bool masked = config_view_is_masked(view);
+
+    if (view->polygon_count > 0 && *view->mask) {
+        *ret_key = "mask";
+        return error_set(error, -EINVAL, "got a mask beside a polygon, allowed: one of the two");
+    }
+    if (view->view != CONFIG_VIEW_CUSTOM || masked == has_mask_stage(view)) {
+        return 0;
+    }
+    if (masked) {
+        *ret_key = *view->mask ? "mask" : "polygon";
+        return error_set(error, -EINVAL,
+                         "got a %s, but no \"mask\" among the stages, allowed: with that stage "
+                         "where it is to be applied, or without a %s",
+                         *ret_key, *ret_key);
+    }
+    *ret_key = "stages";
+    return error_set(error, -EINVAL,
+                     "got \"mask\", but the view has none, allowed: with mask = \"FILE\", a .pgm "
+                     "or .png, or with a polygon");
+}
+
 bool config_view_remembers(const struct config_view *view)
 {
     bool remembers = view->view == CONFIG_VIEW_MOTION;

@@ -95,11 +95,12 @@ int validate_complete(struct config *config)
     return r;
 }
 
-static void warn_unused(struct problems *problems, const config_setting_t *setting,
+static void tell_unused(struct problems *problems, const config_setting_t *setting,
                         const struct schema_group *group, const struct schema_key *key,
                         unsigned selected)
 {
-    FILE *file = problems_begin_warning(problems, setting);
+    FILE *file = key->strict ? problems_begin(problems, setting, NULL)
+                             : problems_begin_warning(problems, setting);
 
     if (file) {
         fprintf(file, "no effect with %s = \"%s\", only with ", group->selector->name,
@@ -159,7 +160,7 @@ static void check_selected(struct problems *problems, const config_setting_t *se
         if (idle && key->implies) {
             refuse_contradiction(problems, member, group, key, selected);
         } else if (idle) {
-            warn_unused(problems, member, group, key, selected);
+            tell_unused(problems, member, group, key, selected);
         }
         if ((key->needed_by & 1U << selected) && is_empty(member, key, object)) {
             refuse_missing(problems, setting, group, key, selected);
@@ -217,6 +218,26 @@ static void check_split(struct problems *problems, const config_setting_t *setti
     }
 }
 
+// Not where a value was refused: that is told of already.
+static void check_mask(struct problems *problems, const config_setting_t *setting,
+                       const struct config_view *view)
+{
+    const config_setting_t *polygon = config_setting_get_member(setting, "polygon");
+    const config_setting_t *mask = config_setting_get_member(setting, "mask");
+    const config_setting_t *member;
+    const char *key = NULL;
+    struct error error;
+
+    if ((view->view == CONFIG_VIEW_CUSTOM && view->stages.count == 0) ||
+        (polygon && view->polygon_count == 0) ||
+        (mask && config_setting_type(mask) != CONFIG_TYPE_STRING) ||
+        config_view_check_mask(view, &error, &key) == 0) {
+        return;
+    }
+    member = config_setting_get_member(setting, key);
+    problems_error(problems, member ? member : setting, member ? NULL : key, "%s", error.text);
+}
+
 void validate_check_names(struct problems *problems, const config_setting_t *list, const char *what,
                           const void *elements, size_t count, size_t size)
 {
@@ -245,6 +266,7 @@ static void check_views(struct problems *problems, const config_setting_t *camer
 
         if (setting && config_setting_is_group(setting)) {
             check_selected(problems, setting, &schema_view, &camera->views[i]);
+            check_mask(problems, setting, &camera->views[i]);
             if (camera->views[i].view == CONFIG_VIEW_SPLIT) {
                 check_split(problems, setting, camera, &camera->views[i]);
             }

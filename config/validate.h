@@ -12,8 +12,9 @@ void validate_complete_view(struct config_view *view);
 // Names unnamed regions and gives them the end that depends on their start; -ENOMEM.
 int validate_complete_regions(struct config_camera *camera);
 
-// Makes the names of files that stand in a file on disk relative to it. A file that cannot be read
-// is worth a warning: it may be there later. Text from memory is left as it is; -ENOMEM.
+// Makes the names of files that stand in a file on disk relative to it. A region's mask that cannot
+// be read is worth a warning, for it may be there later; a view's is a problem. Text from memory is
+// left as it is; -ENOMEM.
 int validate_files(struct problems *problems, const config_setting_t *root, struct config *config);
 
 // Finds the remaining problems of a completed configuration that was read from `root`.

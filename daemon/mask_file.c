@@ -28,11 +28,13 @@ static int is_pnm(const char *path, struct error *error)
     return start[0] == 'P' && (start[1] == '5' || start[1] == '6');
 }
 
-int mask_file_read(const char *path, struct error *error, struct region_picture *ret_picture)
+int mask_file_read(void *context, const char *path, struct error *error,
+                   struct region_picture *ret_picture)
 {
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
     int r = is_pnm(path, error);
 
+    (void)context;
     if (r >= 0) {
         r = r ? pnm_read(path, frame_allocator_host(), error, &frame)
               : media_read_picture(path, frame_allocator_host(), error, &frame);

@@ -14,6 +14,7 @@
     X(hysteresis)                                                                                  \
     X(levels)                                                                                      \
     X(mark)                                                                                        \
+    X(mask)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
     X(operator)                                                                                    \

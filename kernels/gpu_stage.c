@@ -15,6 +15,7 @@
     X(gradient)                                                                                    \
     X(gray)                                                                                        \
     X(mark)                                                                                        \
+    X(mask)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
     X(overlay)                                                                                     \

@@ -54,6 +54,32 @@ int plan_find(const struct plan *plan, enum stage_kind kind)
     return -1;
 }
 
+void plan_set_mask(struct plan *plan, const struct mask_plane *mask)
+{
+    for (unsigned i = 0; i < plan->count; i++) {
+        if (plan->steps[i].kind == STAGE_MASK) {
+            plan->steps[i].options.mask = mask;
+        }
+    }
+}
+
+int plan_load_mask(struct plan *plan, const struct view_setup *setup, struct error *error,
+                   struct mask_plane **ret_mask)
+{
+    int r;
+
+    *ret_mask = NULL;
+    if (plan_find(plan, STAGE_MASK) < 0) {
+        return 0;
+    }
+    r = mask_plane_new(setup->settings, setup->input->width, setup->input->height, setup->read_mask,
+                       setup->read_context, error, ret_mask);
+    if (r == 0) {
+        plan_set_mask(plan, *ret_mask);
+    }
+    return r;
+}
+
 unsigned plan_shareable(const struct plan *plan)
 {
     int memory = plan_find(plan, STAGE_DIFFERENCE);
@@ -79,8 +105,16 @@ static void add(struct planning *planning, enum stage_kind kind)
     plan->steps[plan->count] = plan_step(kind, planning->settings);
     plan->steps[plan->count].options.shades = shapes && !planning->mask;
     plan->count++;
-    if (!shapes) {
+    if (!shapes && kind != STAGE_MASK) {
         planning->mask = kind == STAGE_THRESHOLD || kind == STAGE_CANNY || kind == STAGE_DIFFERENCE;
+    }
+}
+
+// Of views of edged's own, where what is shown is one plane for the last time.
+static void add_mask(struct planning *planning)
+{
+    if (config_view_is_masked(planning->settings)) {
+        add(planning, STAGE_MASK);
     }
 }
 
@@ -111,7 +145,10 @@ static void plan_gray(struct planning *planning)
 
     planning->plan.format = exact ? "GREY" : "NV12";
     planning->plan.computed = planning->input->luma_step == 0;
-    if (!exact || strcmp(planning->input->name, "GREY") != 0) {
+    if (config_view_is_masked(planning->settings)) {
+        add_gray(planning);
+        add_mask(planning);
+    } else if (!exact || strcmp(planning->input->name, "GREY") != 0) {
         add(planning, STAGE_GRAY);
     }
 }
@@ -132,6 +169,12 @@ static void add_gradient(struct planning *planning)
     add(planning, STAGE_GRADIENT);
 }
 
+static void plan_edges(struct planning *planning)
+{
+    add_gradient(planning);
+    add_mask(planning);
+}
+
 static void add_morphology(struct planning *planning, enum config_morphology morphology)
 {
     if (morphology == CONFIG_MORPHOLOGY_ERODE || morphology == CONFIG_MORPHOLOGY_OPEN) {
@@ -150,12 +193,14 @@ static void plan_binary(struct planning *planning)
     add_gradient(planning);
     add(planning, STAGE_THRESHOLD);
     add_morphology(planning, planning->settings->morphology);
+    add_mask(planning);
 }
 
 static void plan_overlay(struct planning *planning)
 {
     add_gradient(planning);
     add(planning, STAGE_THRESHOLD);
+    add_mask(planning);
     add(planning, STAGE_OVERLAY);
     planning->plan.format = planning->exact ? "RGB3" : "NV12";
     planning->plan.computed = false;
@@ -178,6 +223,7 @@ static void plan_canny(struct planning *planning)
     planning->plan.computed = true;
     add_smooth_gray(planning);
     add(planning, STAGE_CANNY);
+    add_mask(planning);
 }
 
 static void add_difference(struct planning *planning)
@@ -196,6 +242,7 @@ static void plan_motion(struct planning *planning)
     if (planning->settings->erode > 0) {
         add(planning, STAGE_ERODE);
     }
+    add_mask(planning);
     add(planning, STAGE_MARK);
 }
 
@@ -242,6 +289,9 @@ static void add_stage(struct planning *planning, enum config_stage stage)
     case CONFIG_STAGE_OPEN:
     case CONFIG_STAGE_CLOSE:
         add_morphology(planning, CONFIG_MORPHOLOGY_ERODE + (stage - CONFIG_STAGE_ERODE));
+        break;
+    case CONFIG_STAGE_MASK:
+        add(planning, STAGE_MASK);
         break;
     case CONFIG_STAGE_MARK:
     case CONFIG_STAGE_OVERLAY:
@@ -292,7 +342,7 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
 {
     static void (*const makers[])(struct planning *) = {
         [CONFIG_VIEW_CAMERA] = plan_camera,   [CONFIG_VIEW_GRAY] = plan_gray,
-        [CONFIG_VIEW_EDGES] = add_gradient,   [CONFIG_VIEW_BINARY] = plan_binary,
+        [CONFIG_VIEW_EDGES] = plan_edges,     [CONFIG_VIEW_BINARY] = plan_binary,
         [CONFIG_VIEW_CANNY] = plan_canny,     [CONFIG_VIEW_MOTION] = plan_motion,
         [CONFIG_VIEW_OVERLAY] = plan_overlay, [CONFIG_VIEW_DIRECTION] = plan_direction,
         [CONFIG_VIEW_SPLIT] = plan_split,     [CONFIG_VIEW_CUSTOM] = plan_custom,

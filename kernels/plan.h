@@ -26,6 +26,13 @@ struct plan {
 // computed for a stream ends in STAGE_COMPOSE.
 struct plan plan_make(const struct config_view *settings, const struct pixel_format *input,
                       enum view_output output);
+// Gives the steps STAGE_MASK of the plan of `setup`'s view, which plan_make() leaves without it,
+// the view's mask. What mask_plane_new() says. The caller owns *ret_mask, which outlives the plan's
+// use; NULL where no step has one.
+int plan_load_mask(struct plan *plan, const struct view_setup *setup, struct error *error,
+                   struct mask_plane **ret_mask);
+// The same with a mask that is there already.
+void plan_set_mask(struct plan *plan, const struct mask_plane *mask);
 // The step `kind` as it stands in the view's settings: what `kind` has no use for is zero.
 struct plan_step plan_step(enum stage_kind kind, const struct config_view *settings);
 // The first step of that kind, -1 if there is none.

@@ -51,6 +51,19 @@ void shared_free(struct shared *shared)
     }
 }
 
+struct mask_plane *shared_merge_mask(struct shared *shared, struct mask_plane *mask)
+{
+    for (unsigned i = 0; shared && i < shared->count; i++) {
+        struct mask_plane *other = shared->sharers[i]->mask;
+
+        if (other && mask_plane_equal(other, mask)) {
+            mask_plane_unref(mask);
+            return mask_plane_ref(other);
+        }
+    }
+    return mask;
+}
+
 int shared_join(struct shared *shared, struct sharer *sharer)
 {
     if (!shared) {

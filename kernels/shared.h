@@ -14,6 +14,7 @@ struct shared;
 // A view as the others see it. All but `start` and `from` is its own to fill in before it joins.
 struct sharer {
     const struct plan *plan;
+    struct mask_plane *mask;           // of the plan, not owned; NULL: none
     const struct frame_layout *camera; // of its input
     struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
     struct gpu *gpu;                   // computes it; NULL: the CPU does
@@ -33,6 +34,9 @@ int shared_new(struct shared **ret_shared);
 // Takes NULL. All views have left.
 void shared_free(struct shared *shared);
 
+// A mask like that of a view that has joined is that one: steps with it are equal then. Takes the
+// caller's reference and returns one. `shared` may be NULL.
+struct mask_plane *shared_merge_mask(struct shared *shared, struct mask_plane *mask);
 // A view's life. `shared` may be NULL in all below: then nothing is shared. -ENOMEM.
 int shared_join(struct shared *shared, struct sharer *sharer);
 void shared_leave(struct shared *shared, struct sharer *sharer); // fine where it has not joined

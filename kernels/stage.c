@@ -9,7 +9,7 @@ static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
     [STAGE_ERODE] = &erode_ops,         [STAGE_DILATE] = &dilate_ops,
     [STAGE_MARK] = &mark_ops,           [STAGE_OVERLAY] = &overlay_ops,
     [STAGE_DIRECTION] = &direction_ops, [STAGE_CONVERT] = &convert_ops,
-    [STAGE_CANNY] = &canny_ops,
+    [STAGE_CANNY] = &canny_ops,         [STAGE_MASK] = &mask_ops,
 };
 
 const char *stage_kind_name(enum stage_kind kind)

@@ -20,6 +20,7 @@
 #include "kernels/gradient.h"
 #include "kernels/gray.h"
 #include "kernels/mark.h"
+#include "kernels/mask.h"
 #include "kernels/morphology.h"
 #include "kernels/overlay.h"
 #include "kernels/threshold.h"
@@ -45,6 +46,7 @@ enum stage_kind {
     STAGE_DIRECTION,  // gray rows to the hue of their gradient's direction
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
     STAGE_CANNY,      // gray rows to thin edges, 0 and 255
+    STAGE_MASK,       // gray rows to those with 0 outside the view's mask
     STAGE_KIND_COUNT,
 };
 
@@ -61,6 +63,7 @@ struct stage_options {
     uint8_t colour[3];                 // of an overlay: red, green, blue
     enum config_thresholds thresholds; // canny
     double low, high;                  // canny with fixed ones
+    const struct mask_plane *mask;     // not owned; equal ones of a camera are one (shared.h)
 };
 
 // What a stage is made for.
@@ -127,6 +130,7 @@ struct stage {
         struct direction direction;
         struct morphology morphology;
         struct canny canny;
+        struct mask mask;
     };
 };
 

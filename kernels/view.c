@@ -20,6 +20,7 @@
 
 struct view {
     struct plan plan;
+    struct mask_plane *mask; // owned reference, of the plan; NULL: none
     struct frame_layout input, output;
     bool passes_through;       // the output is the input, and nothing below is there
     struct chain *chain;       // owned
@@ -76,6 +77,7 @@ static int set_start(void *context, unsigned start)
 static int join(struct view *view, const struct view_setup *setup, struct error *error)
 {
     view->sharer = (struct sharer){.plan = &view->plan,
+                                   .mask = view->mask,
                                    .camera = &view->input,
                                    .pool = setup->pool,
                                    .set_start = set_start,
@@ -111,6 +113,20 @@ static int make_split(struct view *view, const struct view_setup *setup, struct 
     return r;
 }
 
+static int make_plan(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    int r;
+
+    view->plan = plan_make(setup->settings, setup->input->format, setup->output);
+    view->input = *setup->input;
+    r = plan_load_mask(&view->plan, setup, error, &view->mask);
+    if (r == 0 && view->mask) {
+        view->mask = shared_merge_mask(setup->shared, view->mask);
+        plan_set_mask(&view->plan, view->mask);
+    }
+    return r;
+}
+
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
 {
     const struct frame_layout *input = setup->input;
@@ -122,8 +138,10 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (!view) {
         return error_set(error, -ENOMEM, "no memory for a view");
     }
-    view->plan = plan_make(setup->settings, input->format, setup->output);
-    view->input = *input;
+    r = make_plan(view, setup, error);
+    if (r < 0) {
+        return r;
+    }
     stages.output = pixel_format_by_name(view->plan.format);
     gpu = gpu_pipeline_supports(&view->plan, input) ? setup->gpu : NULL;
     snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
@@ -169,6 +187,7 @@ void view_free(struct view *view)
     view_gpu_free(view->gpu);
     chain_free(view->chain);
     frame_pool_unref(view->frames);
+    mask_plane_unref(view->mask);
     free(view);
 }
 

@@ -6,6 +6,7 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "kernels/gpu.h"
+#include "kernels/mask_plane.h"
 #include "kernels/pool.h"
 
 struct gpu_pictures;
@@ -34,11 +35,13 @@ struct view_setup {
                        // caller's thread alone
     const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
     struct shared *shared; // of the camera, outlives the view; NULL: it computes all by itself
+    mask_read *read_mask;  // reads the mask of a view that has one; NULL: none has
+    void *read_context;    // of read_mask
 };
 
 // Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, or when a
 // GPU is to compute and cannot use the allocator's memory; -ENOMEM, -EINVAL (a block that this GPU
-// or kernel does not take); what the GPU says.
+// or kernel does not take); what the GPU says, what read_mask() says.
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view);
 // Takes NULL. Output frames that are still out stay valid.
 void view_free(struct view *view);

@@ -3,6 +3,7 @@
 #include "daemon/camera/encoder.h"
 #include "daemon/camera/slate.h"
 #include "daemon/log.h"
+#include "daemon/mask_file.h"
 #include "kernels/view.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct channel {
     struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
     bool refused; // a block size, as told by `refusal`
     struct error refusal;
+    struct error mask_error;       // of the view's mask, as told last
     struct encoder *encoder;       // owned
     struct frame_pool *slate_pool; // owned; the encoder's size and range
 
@@ -148,6 +150,28 @@ static int prepare_encoder(struct channel *channel, unsigned fps_numerator,
     return make_encoder(channel, &settings, &slate, error);
 }
 
+// A mask that cannot be read leaves nothing to be seen: it may be there to hide something.
+static int read_mask(void *context, const char *path, struct error *error,
+                     struct region_picture *ret_picture)
+{
+    struct channel *channel = context;
+    struct error why = {0};
+
+    if (mask_file_read(NULL, path, &why, ret_picture) == 0) {
+        channel->mask_error.text[0] = 0;
+        return 0;
+    }
+    if (strcmp(channel->mask_error.text, why.text) != 0) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "view \"%s\": cannot read its mask: %s, showing nothing of it until the camera's "
+                  "settings change or edged is started again",
+                  channel->settings->name, why.text);
+        channel->mask_error = why;
+    }
+    *ret_picture = (struct region_picture){calloc(1, 1), 1, 1, 1};
+    return ret_picture->gray ? 0 : error_set(error, -ENOMEM, "no memory for a view's mask");
+}
+
 // A block size that the GPU does not take gives way to the one that is good for it.
 static int make_view(struct channel *channel, const struct channel_setup *setup,
                      struct error *error)
@@ -159,7 +183,9 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
                               .gpu = setup->gpu,
                               .pool = setup->pool,
                               .blocks = channel->blocks,
-                              .shared = channel->shared};
+                              .shared = channel->shared,
+                              .read_mask = read_mask,
+                              .read_context = channel};
     int r = view_new(&view, error, &channel->view);
 
     if (r == -EINVAL && setup->gpu) {

@@ -53,7 +53,7 @@ static void read_mask(const struct sentry *sentry, struct meter_region *region,
     if (!*region->settings->mask) {
         return;
     }
-    if (mask_file_read(region->settings->mask, &error, ret_picture) == 0) {
+    if (mask_file_read(NULL, region->settings->mask, &error, ret_picture) == 0) {
         region->picture = ret_picture;
         return;
     }

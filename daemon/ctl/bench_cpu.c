@@ -2,6 +2,7 @@
 #include "daemon/ctl/gpu_rig.h"
 #include "daemon/ctl/subject.h"
 #include "daemon/ctl/turns.h"
+#include "daemon/mask_file.h"
 #include "kernels/chain.h"
 
 #include <errno.h>
@@ -99,14 +100,20 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     return r;
 }
 
+static struct view_setup view_setup(const struct bench_request *request)
+{
+    return (struct view_setup){.settings = request->view,
+                               .input = request->input,
+                               .frames = 2,
+                               .allocator = frame_allocator_host(),
+                               .pool = request->pool,
+                               .read_mask = mask_file_read};
+}
+
 static int work_init_view(struct work *work, const struct bench_request *request,
                           struct error *error)
 {
-    const struct view_setup setup = {.settings = request->view,
-                                     .input = request->input,
-                                     .frames = 2,
-                                     .allocator = frame_allocator_host(),
-                                     .pool = request->pool};
+    struct view_setup setup = view_setup(request);
     int r = view_new(&setup, error, &work->view);
 
     if (r < 0) {
@@ -123,16 +130,13 @@ static int work_init_view(struct work *work, const struct bench_request *request
 
 // None of motion, whose stages are of one frame after the other. A last
 // stage that writes colour cannot do without the view's own pictures.
-static size_t list_stages(const struct bench_request *request, struct plan_step *ret_steps)
+static size_t count_stages(const struct plan *plan)
 {
-    const struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
-
-    if (plan_find(&plan, STAGE_DIFFERENCE) >= 0) {
+    if (plan_find(plan, STAGE_DIFFERENCE) >= 0) {
         return 0;
     }
-    memcpy(ret_steps, plan.steps, plan.count * sizeof plan.steps[0]);
-    return plan.count -
-           (plan_find(&plan, STAGE_OVERLAY) >= 0 || plan_find(&plan, STAGE_DIRECTION) >= 0);
+    return plan->count -
+           (plan_find(plan, STAGE_OVERLAY) >= 0 || plan_find(plan, STAGE_DIRECTION) >= 0);
 }
 
 static void add_rows(const struct bench_request *request, const struct work *works,
@@ -195,12 +199,17 @@ static int measure(const struct bench_request *request, struct work *works, size
 int bench_cpu(const struct bench_request *request, struct error *error, struct bench_rows *rows)
 {
     struct work works[PLAN_STEPS_MAX + 1] = {0};
-    struct plan_step steps[PLAN_STEPS_MAX];
-    size_t count = list_stages(request, steps);
+    struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
+    const struct view_setup setup = view_setup(request);
+    struct mask_plane *mask = NULL;
+    size_t count = count_stages(&plan);
     int r = work_init_view(&works[count], request, error);
 
+    if (r == 0) {
+        r = plan_load_mask(&plan, &setup, error, &mask);
+    }
     for (size_t i = 0; i < count && r == 0; i++) {
-        r = work_init_stage(&works[i], &steps[i], request, error);
+        r = work_init_stage(&works[i], &plan.steps[i], request, error);
     }
     if (r == 0) {
         r = measure(request, works, count + 1, error, rows);
@@ -208,5 +217,6 @@ int bench_cpu(const struct bench_request *request, struct error *error, struct b
     for (size_t i = 0; i <= count; i++) {
         work_finish(&works[i]);
     }
+    mask_plane_unref(mask);
     return r == -EAGAIN ? 0 : r;
 }

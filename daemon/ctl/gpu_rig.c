@@ -1,5 +1,7 @@
 #include "daemon/ctl/gpu_rig.h"
 
+#include "daemon/mask_file.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -116,7 +118,10 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
                  struct error *error)
 {
     const struct pixel_format *nv12 = pixel_format_by_name("NV12");
-    const struct plan plan = plan_make(settings, input->format, VIEW_OUTPUT_STREAM);
+    const struct view_setup setup = {
+        .settings = settings, .input = input, .read_mask = mask_file_read};
+    struct plan plan = plan_make(settings, input->format, VIEW_OUTPUT_STREAM);
+    struct mask_plane *mask = NULL;
     bool mapped = memory && gpu_memory_kind(memory) != CONFIG_MEMORY_MANAGED;
     int r;
 
@@ -129,8 +134,12 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
                             input, &rig->output);
     r = gpu_enter(gpu, error);
     if (r == 0) {
+        r = plan_load_mask(&plan, &setup, error, &mask);
+    }
+    if (r == 0) {
         r = gpu_pipeline_init(&rig->pipeline, gpu, &plan, input, mapped, error);
     }
+    mask_plane_unref(mask); // the GPU has it
     if (r == 0) {
         r = check(rig, gpu_driver(gpu)->event_create(&rig->start, 0), "making an event", error);
     }

@@ -1,5 +1,6 @@
 #include "daemon/ctl/gpu_session.h"
 
+#include "daemon/mask_file.h"
 #include "kernels/gpu_selftest.h"
 
 #include <errno.h>
@@ -66,6 +67,7 @@ int gpu_session_view_new(struct gpu_session *session, const struct view_setup *s
     mine.gpu = session->gpu;
     mine.pool = session->pool;
     mine.allocator = gpu_session_allocator(session);
+    mine.read_mask = mask_file_read;
     r = view_new(&mine, error, ret_view);
     session->failed |= r < 0 && session->gpu;
     return r;

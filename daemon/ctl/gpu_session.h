@@ -23,8 +23,8 @@ int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
 void gpu_session_close(struct gpu_session *session);
 
 const struct frame_allocator *gpu_session_allocator(const struct gpu_session *session);
-// view_new() with the session's GPU, memory and pool for those of `setup`; an error marks the
-// session.
+// view_new() with the session's GPU, memory and pool for those of `setup`, and masks out of files;
+// an error marks the session.
 int gpu_session_view_new(struct gpu_session *session, const struct view_setup *setup,
                          struct error *error, struct view **ret_view);
 // view_run() of such a view; an error of the GPU marks the session, whose GPU is then lost.

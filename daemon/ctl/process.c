@@ -3,6 +3,7 @@
 #include "config/config.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/process_files.h"
+#include "daemon/mask_file.h"
 #include "kernels/pool.h"
 
 #include <errno.h>
@@ -20,7 +21,9 @@ static const char usage[] =
     "                     threshold, morphology, times; canny: blur, thresholds, low, high;\n"
     "                     motion: threshold, erode; overlay: those of edges, threshold,\n"
     "                     colour; split: left, right (kinds of views), and theirs;\n"
-    "                     custom: stages=blur5,scharr,threshold and their keys\n"
+    "                     custom: stages=blur5,scharr,threshold and their keys; all but\n"
+    "                     camera, direction and split: mask=FILE, a .pgm or .png, white\n"
+    "                     where the view looks, or polygon=X:Y,X:Y,X:Y in 0.0 to 1.0\n"
     "  --backend BACKEND  auto (the default: the GPU where CUDA works), cpu or cuda\n"
     "  --threads N        threads that the CPU computes with, 1 (the default) to 16\n"
     "  --previous FILE    the picture before INPUT, for motion and difference\n"
@@ -108,6 +111,24 @@ static int make_settings(const struct options *options, struct error *error,
     return r;
 }
 
+// What fits together, and a mask that is one.
+static int check_mask(const struct config_view *settings, struct error *error)
+{
+    struct region_picture picture = {.gray = NULL};
+    const char *key = NULL;
+    int r = config_view_check_mask(settings, error, &key);
+
+    if (r < 0) {
+        return error_prefix(error, r, "%s", key);
+    }
+    if (*settings->mask) {
+        r = mask_file_read(NULL, settings->mask, error, &picture);
+        r = r < 0 ? error_prefix(error, r, "mask") : 0;
+    }
+    free((uint8_t *)picture.gray);
+    return r;
+}
+
 // 0, or the exit status to leave with.
 static int check_options(const struct options *options, enum config_backend *ret_backend)
 {
@@ -123,6 +144,9 @@ static int make_request(const struct options *options, struct process_request *r
 {
     int r = make_settings(options, error, ret_settings);
 
+    if (r == 0) {
+        r = check_mask(*ret_settings, error);
+    }
     if (r < 0) {
         return r;
     }

@@ -2,6 +2,7 @@
 #include "daemon/ctl/gpu_rig.h"
 #include "daemon/ctl/sweep.h"
 #include "daemon/ctl/turns.h"
+#include "daemon/mask_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static int path_init(struct path *path, const struct config_block *blocks,
                                      .frames = 2,
                                      .allocator = gpu_memory_allocator(memory),
                                      .gpu = request->gpu,
-                                     .blocks = blocks};
+                                     .blocks = blocks,
+                                     .read_mask = mask_file_read};
     int r;
 
     r = frame_pool_new(request->input, 1, setup.allocator, &path->pool);

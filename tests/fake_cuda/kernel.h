@@ -39,6 +39,7 @@ struct kernel_kind {
     X(hysteresis)                                                                                  \
     X(levels)                                                                                      \
     X(mark)                                                                                        \
+    X(mask)                                                                                        \
     X(morphology)                                                                                  \
     X(motion)                                                                                      \
     X(overlay)                                                                                     \

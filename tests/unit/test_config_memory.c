@@ -93,15 +93,18 @@ static int fail_asprintf(char **text, const char *format, size_t number)
 #include "config/load.c"
 #include "config/problems.c"
 #include "config/schema.c"
+#include "config/schema_points.c"
 #include "config/schema_print.c"
 #include "config/schema_value.c"
 #include "config/suggest.c"
 #include "config/validate.c"
+#include "config/validate_files.c"
 #include "config/validate_region.c"
 
 static const char good[] = "control = { socket = \"s\"; };\n"
                            "cameras = ( { controls = { zoom = 1; }; views = ( { }, { name = \"b\"; "
-                           "} ); regions = ( { polygon = ( [0, 0], [1, 0], [1, 1] ); }, { mask = "
+                           "polygon = ( [0, 0], [1, 0], [1, 1] ); } ); regions = ( { polygon = ( "
+                           "[0, 0], [1, 0], [1, 1] ); }, { mask = "
                            "\"m\"; } ); }, { source = \"file\"; path = \"p\"; } );\n";
 static const char bad[] =
     "cameras = ( { widht = 1; fps = 0; source = \"fiel\"; name = \"a b\"; } );\n"
@@ -169,6 +172,7 @@ static int set_view(void)
     _cleanup_(cleanup_view) struct config_view *view = NULL;
     int r = config_view_new("edges", NULL, &view);
 
+    r = r < 0 ? r : config_view_set(view, "polygon", "0:0,1:0,1:1", NULL);
     return r < 0 ? r : config_view_set(view, "gain", "1000", NULL);
 }
 
@@ -180,7 +184,7 @@ static void test_each_failing_allocation_is_enomem(void **state)
     assert_true(fail_each(parse_bad, -EINVAL) > 10);
     assert_true(fail_each(load_shipped, 0) > 20);
     assert_int_equal(fail_each(format_defaults, 0), 1);
-    assert_int_equal(fail_each(set_view, -EINVAL), 6);
+    assert_int_equal(fail_each(set_view, -EINVAL), 8);
 }
 
 static void test_lack_of_memory_is_a_problem_to_read(void **state)

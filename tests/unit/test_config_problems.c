@@ -8,7 +8,7 @@
 #define VIEW_KEYS                                                                                  \
     "name, view, stages, operator, blur, norm, gain, threshold, colour, morphology, times, "       \
     "erode, "                                                                                      \
-    "thresholds, low, high, left, right, codec, encoder, bitrate_kbps, keyframe_s"
+    "thresholds, low, high, polygon, mask, left, right, codec, encoder, bitrate_kbps, keyframe_s"
 #define VIEWS                                                                                      \
     "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", "            \
     "\"direction\", \"split\", \"custom\""

@@ -6,10 +6,10 @@
 #define WORDS                                                                                      \
     "an array [ … ] of 1 to 12 of the words \"gray\", \"blur3\", \"blur5\", \"sobel\", "         \
     "\"sobel5\", \"scharr\", \"prewitt\", \"threshold\", \"canny\", \"difference\", \"erode\", "   \
-    "\"dilate\", \"open\", \"close\", \"mark\", \"overlay\", \"direction\""
+    "\"dilate\", \"open\", \"close\", \"mask\", \"mark\", \"overlay\", \"direction\""
 #define GRAY_STAGES                                                                                \
     "\"blur3\", \"blur5\", \"sobel\", \"sobel5\", \"scharr\", \"prewitt\", \"threshold\", "        \
-    "\"canny\", \"difference\", \"erode\", \"dilate\", \"open\", \"close\""
+    "\"canny\", \"difference\", \"erode\", \"dilate\", \"open\", \"close\", \"mask\""
 
 static void test_stages_come_in_their_order(void **state)
 {
@@ -88,6 +88,12 @@ static void test_wrong_stages_name_line_key_and_what_is_allowed(void **state)
          "gray, allowed there: " GRAY_STAGES ", \"direction\""},
         {"stages = [\"canny\", \"close\", \"gray\"];",
          "got \"gray\" after \"close\", which makes a mask, allowed there: " GRAY_STAGES
+         ", \"mark\", \"overlay\", \"direction\""},
+        {"stages = [\"sobel\", \"mask\", \"mark\"]; mask = \"m.png\";",
+         "got \"mark\" after \"mask\", which makes gray, allowed there: " GRAY_STAGES
+         ", \"direction\""},
+        {"stages = [\"canny\", \"mask\", \"gray\"]; mask = \"m.png\";",
+         "got \"gray\" after \"mask\", which makes a mask, allowed there: " GRAY_STAGES
          ", \"mark\", \"overlay\", \"direction\""},
         {"stages = [\"canny\", \"mark\", \"canny\"];",
          "got \"canny\" after \"mark\", which makes a colour picture, allowed there: nothing"},

@@ -1,0 +1,123 @@
+// The pictures that regions and views name.
+#include "config/validate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// Why the file is no mask, or NULL. Only how it begins is looked at.
+static const char *find_fault(const char *path)
+{
+    static const char png[] = "\x89PNG\r\n\x1a\n", pgm[] = "P5";
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char start[sizeof png - 1];
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return strerror(errno);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return "no regular file";
+    }
+    ssize_t length = read(fd, start, sizeof start);
+    if (length < 0) {
+        return strerror(errno);
+    }
+    if ((size_t)length == sizeof start &&
+        (memcmp(start, png, sizeof png - 1) == 0 || memcmp(start, pgm, sizeof pgm - 1) == 0)) {
+        return NULL;
+    }
+    return "neither a PGM (P5) nor a PNG";
+}
+
+// Beside the file that names it.
+static int make_absolute(struct problems *problems, const config_setting_t *setting, char **mask)
+{
+    const char *file = config_text_origin(problems->text, config_setting_source_line(setting)).file;
+    const char *slash = strrchr(file, '/');
+
+    if (**mask != '/' && slash) {
+        size_t folder = (size_t)(slash - file) + 1, length = strlen(*mask);
+        char *path = malloc(folder + length + 1);
+
+        if (!path) {
+            return -ENOMEM;
+        }
+        memcpy(path, file, folder);
+        memcpy(path + folder, *mask, length + 1);
+        free(*mask);
+        *mask = path;
+    }
+    return 0;
+}
+
+// A region without its mask goes without events until there is one; a view would show what it is
+// there to hide.
+static int check_file(struct problems *problems, const config_setting_t *setting, char **mask,
+                      bool region)
+{
+    int r = make_absolute(problems, setting, mask);
+    const char *fault = r == 0 ? find_fault(*mask) : NULL;
+
+    if (fault) {
+        FILE *line = region ? problems_begin_warning(problems, setting)
+                            : problems_begin(problems, setting, NULL);
+
+        if (line) {
+            fprintf(line, "cannot read \"%s\": %s; allowed: a .pgm or .png%s", *mask, fault,
+                    region ? "; until then the region has no events" : "");
+        }
+        problems_end(problems);
+    }
+    return r;
+}
+
+// The mask of element `index` of a camera's list `name`; NULL: it names none.
+static const config_setting_t *find_mask(const config_setting_t *camera, const char *name,
+                                         size_t index)
+{
+    const config_setting_t *list = config_setting_get_member(camera, name);
+    const config_setting_t *element = list ? config_setting_get_elem(list, (unsigned)index) : NULL;
+
+    return element && config_setting_is_group(element) ? config_setting_get_member(element, "mask")
+                                                       : NULL;
+}
+
+static int check_camera(struct problems *problems, const config_setting_t *setting,
+                        struct config_camera *camera)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < camera->view_count && r == 0; i++) {
+        const config_setting_t *mask = find_mask(setting, "views", i);
+
+        if (mask && *camera->views[i].mask) {
+            r = check_file(problems, mask, &camera->views[i].mask, false);
+        }
+    }
+    for (size_t i = 0; i < camera->region_count && r == 0; i++) {
+        const config_setting_t *mask = find_mask(setting, "regions", i);
+
+        if (mask && *camera->regions[i].mask) {
+            r = check_file(problems, mask, &camera->regions[i].mask, true);
+        }
+    }
+    return r;
+}
+
+int validate_files(struct problems *problems, const config_setting_t *root, struct config *config)
+{
+    const config_setting_t *cameras = config_setting_get_member(root, "cameras");
+    int r = 0;
+
+    for (size_t i = 0; cameras && problems->text->is_file && i < config->camera_count; i++) {
+        const config_setting_t *setting = config_setting_get_elem(cameras, (unsigned)i);
+
+        if (setting && config_setting_is_group(setting) && r == 0) {
+            r = check_camera(problems, setting, &config->cameras[i]);
+        }
+    }
+    return r;
+}
