@@ -93,8 +93,8 @@ def binary(gray, threshold, morphology="none", times=1):
                             iterations=times)
 
 
-def motion(previous, bgr, threshold, erode):
-    """Both BGR or both gray; the picture with what moved in red, BGR."""
+def motion(previous, bgr, threshold, erode, limit=None):
+    """Both BGR or both gray; the picture with what moved, where `limit` is set, in red, BGR."""
     gray_of = gray if bgr.ndim == 3 else np.asarray
     difference = cv2.absdiff(gray_of(bgr), gray_of(previous))
     if threshold == "otsu":
@@ -102,15 +102,41 @@ def motion(previous, bgr, threshold, erode):
     else:
         mask = cv2.threshold(difference, threshold, 255, cv2.THRESH_BINARY)[1]
     mask = cv2.erode(mask, np.ones((3, 3), np.uint8), iterations=erode)
+    mask = mask if limit is None else limited(mask, limit)
     out = bgr.copy() if bgr.ndim == 3 else cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR)
     out[:, :, 2] = np.maximum(out[:, :, 2], mask)
     return out
 
 
-def overlay(bgr, threshold, colour, **options):
-    """BGR or gray; the picture with its strong edges in `colour`, (R, G, B), as BGR."""
+def stretched(mask, width, height):
+    """A mask picture over one of another size: 255 where what lies under a centre is white."""
+    rows = (2 * np.arange(height) + 1) * mask.shape[0] // (2 * height)
+    columns = (2 * np.arange(width) + 1) * mask.shape[1] // (2 * width)
+    return np.where(mask[np.ix_(rows, columns)] >= 128, 255, 0).astype(np.uint8)
+
+
+def enclosed(corners, width, height):
+    """255 at the centres that a polygon, in shares of the picture, encloses an odd number of times."""
+    x, y = np.meshgrid(np.arange(width) + 0.5, np.arange(height) + 0.5)
+    inside = np.zeros((height, width), bool)
+    for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1]):
+        ax, ay, bx, by = ax * width, ay * height, bx * width, by * height
+        crosses = (ay <= y) != (by <= y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside ^= crosses & (x >= ax + (bx - ax) * (y - ay) / (by - ay))
+    return np.where(inside, 255, 0).astype(np.uint8)
+
+
+def limited(gray, mask):
+    return cv2.bitwise_and(gray, gray, mask=mask)
+
+
+def overlay(bgr, threshold, colour, limit=None, **options):
+    """BGR or gray; the picture with its strong edges, where `limit` is set, in `colour`, (R, G, B),
+    as BGR."""
     is_gray = bgr.ndim == 2
     strong = binary(edges(bgr if is_gray else gray(bgr), **options), threshold) > 0
+    strong &= True if limit is None else limit > 0
     out = cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR) if is_gray else bgr.copy()
     out[strong] = colour[::-1]
     return out

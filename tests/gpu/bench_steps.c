@@ -41,9 +41,11 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
                         const struct bench_size *size)
 {
     struct frame_layout layout;
-    struct plan_step step = plan_step(kind, settings);
+    struct plan plan = {.steps = {plan_step(kind, settings)}, .count = 1};
+    const struct view_setup view = {.settings = settings, .input = &layout};
+    struct mask_plane *mask = NULL;
     struct gpu_stage_setup setup = {.gpu = bench->gpu,
-                                    .steps = &step,
+                                    .steps = plan.steps,
                                     .count = 1,
                                     .camera = &layout,
                                     .output = pixel_format_by_name("GREY")};
@@ -58,8 +60,10 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
     job.input = job.output = layout;
     job.bytes = bench_bytes_moved(&job, false, false);
     ops = gpu_stage_find(&setup, &taken);
-    r = ops ? gpu_chain_new(bench->gpu, true, NULL, &pipeline.chain) : -1;
+    r = ops ? plan_load_mask(&plan, &view, NULL, &mask) : -1;
+    r = r < 0 ? r : gpu_chain_new(bench->gpu, true, NULL, &pipeline.chain);
     r = r < 0 ? r : gpu_stage_init(&pipeline.stages[0], ops, &setup, NULL);
+    mask_plane_unref(mask); // the GPU has it
     if (r == 0) {
         snprintf(job.name, sizeof job.name, "%s", name);
         r = bench_run_job(bench, &job);
@@ -71,6 +75,7 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
 // Every operator, and every step alone.
 int bench_steps(struct bench *bench, const struct bench_size *size)
 {
+    static struct config_point half[] = {{0, 0}, {1, 0}, {0, 1}};
     static const struct {
         const char *name;
         enum stage_kind kind;
@@ -85,6 +90,7 @@ int bench_steps(struct bench *bench, const struct bench_size *size)
         {"blur 5", STAGE_BLUR, {.blur = 5}},
         {"threshold", STAGE_THRESHOLD, {.threshold = 80}},
         {"threshold otsu", STAGE_THRESHOLD, {.threshold = CONFIG_THRESHOLD_OTSU}},
+        {"mask", STAGE_MASK, {.polygon = half, .polygon_count = ARRAY_LENGTH(half)}},
         {"erode 1", STAGE_ERODE, {.times = 1}},
         {"erode 3", STAGE_ERODE, {.times = 3}},
         {"dilate 5", STAGE_DILATE, {.times = 5}},

@@ -63,6 +63,31 @@ static void set_colour(struct config_view *settings, size_t index)
     settings->colour = (char *)"#ff8010";
 }
 
+void check_limit(struct config_view *settings)
+{
+    static struct config_point part[] = {{0.1, 0}, {0.6, 0.05}, {0.97, 0.4}, {0.5, 1}, {0, 0.7}};
+
+    settings->polygon = part;
+    settings->polygon_count = ARRAY_LENGTH(part);
+}
+
+// With a mask, each exact and streamed: gray in place or computed, what is computed and what is
+// painted.
+static void set_masked(struct config_view *settings, size_t index)
+{
+    static const enum config_view_kind kinds[] = {CONFIG_VIEW_GRAY,   CONFIG_VIEW_EDGES,
+                                                  CONFIG_VIEW_BINARY, CONFIG_VIEW_CANNY,
+                                                  CONFIG_VIEW_EDGES,  CONFIG_VIEW_OVERLAY};
+
+    settings->view = kinds[index / 2];
+    settings->operator= index / 2 == 4 ? CONFIG_OPERATOR_SCHARR : CONFIG_OPERATOR_SOBEL;
+    settings->threshold = 60;
+    settings->low = 50;
+    settings->high = 150;
+    settings->colour = (char *)"#ff8010";
+    check_limit(settings);
+}
+
 struct check_case check_case_at(size_t index)
 {
     struct check_case what = {.output = index % 2 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT};
@@ -82,6 +107,8 @@ struct check_case check_case_at(size_t index)
         settings->operator= index<46 ? CONFIG_OPERATOR_SOBEL : CONFIG_OPERATOR_PREWITT;
     } else if (index < 80) {
         set_binary(settings, index - 48);
+    } else if (index >= 116) {
+        set_masked(settings, index - 116);
     } else if (index >= 112) {
         settings->view = CONFIG_VIEW_CANNY;
         settings->thresholds = CONFIG_THRESHOLDS_MEDIAN;
@@ -98,8 +125,9 @@ struct check_case check_case_at(size_t index)
 
 struct check_case check_few_at(size_t index)
 {
-    static const size_t few[CHECK_FEW] = {1,  10, 16, 17, 18, 19, 20, 29, 36, 44,  45,  50, 55,
-                                          79, 81, 82, 84, 85, 86, 87, 97, 98, 103, 112, 115};
+    static const size_t few[CHECK_FEW] = {1,  10, 16,  17,  18,  19,  20,  29,  36, 44,
+                                          45, 50, 55,  79,  81,  82,  84,  85,  86, 87,
+                                          97, 98, 103, 112, 115, 116, 117, 119, 127};
 
     return check_case_at(few[index]);
 }
@@ -117,10 +145,10 @@ static void describe(const struct check_case *what, char *text, size_t size)
     static const char *const operators[] = {"sobel", "sobel5", "scharr", "prewitt"};
     const struct config_view *view = &what->settings;
 
-    snprintf(text, size, "%s, %s %s gain %g, blur %d, threshold %d, morphology %d times %d, %s",
+    snprintf(text, size, "%s, %s %s gain %g, blur %d, threshold %d, morphology %d times %d%s, %s",
              kinds[view->view], operators[view->operator],
              view->norm == CONFIG_NORM_L2 ? "l2" : "l1", view->gain, view->blur, view->threshold,
-             (int)view->morphology, view->times,
+             (int)view->morphology, view->times, view->polygon_count > 0 ? ", masked" : "",
              what->output == VIEW_OUTPUT_STREAM ? "stream" : "exact");
 }
 

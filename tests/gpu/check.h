@@ -30,12 +30,16 @@ struct check_case {
 };
 
 // Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
-// white with every morphology; Canny; overlay and direction; Canny by the median.
-#define CHECK_CASES 116
+// white with every morphology; Canny; overlay and direction; Canny by the median; those that have
+// one with a mask.
+#define CHECK_CASES 128
 struct check_case check_case_at(size_t index);
 // A few of them in which every kernel appears, exact and streamed; CHECK_FEW of them.
-#define CHECK_FEW 25
+#define CHECK_FEW 29
 struct check_case check_few_at(size_t index);
+
+// Limits a view to a part of the picture with slanted edges.
+void check_limit(struct config_view *settings);
 
 // Memory of kind number `index`, turning.
 const struct frame_allocator *check_allocator(const struct check *check, size_t index);

@@ -109,6 +109,9 @@ void check_motion(struct check *check)
                              .erode = erosions[turn % ARRAY_LENGTH(erosions)]},
                 .output = file && i % 2 ? VIEW_OUTPUT_EXACT : VIEW_OUTPUT_STREAM};
 
+            if (turn % 3 == 0) {
+                check_limit(&what.settings);
+            }
             check_size(check, check_formats[f], &what, sizes[i].width, sizes[i].height, turn);
         }
     }

@@ -61,13 +61,20 @@ static int compute(struct check *check, const struct check_case *what, const str
                    unsigned rows, struct error *error)
 {
     const struct cuda_driver *driver = gpu_driver(check->gpu);
-    const struct plan plan = plan_make(&what->settings, input->layout.format, what->output);
+    const struct view_setup setup = {.settings = &what->settings, .input = &input->layout};
+    struct plan plan = plan_make(&what->settings, input->layout.format, what->output);
+    struct mask_plane *mask = NULL;
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct gpu_picture from = gpu_picture_at(&input->layout, address);
     struct gpu_picture to = gpu_picture_at(&target->layout, target->address + MARGIN);
     struct gpu_pipeline pipeline;
-    int r = gpu_pipeline_init(&pipeline, check->gpu, &plan, &input->layout, false, error);
+    int r = plan_load_mask(&plan, &setup, error, &mask);
 
+    if (r < 0) {
+        return r;
+    }
+    r = gpu_pipeline_init(&pipeline, check->gpu, &plan, &input->layout, false, error);
+    mask_plane_unref(mask); // the GPU has it
     block.rows = (int)rows;
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         blocks[i] = block;

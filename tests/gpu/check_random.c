@@ -44,6 +44,22 @@ static struct config_view draw_settings(void)
     };
 }
 
+// A polygon anywhere, or none. One set is looked at at a time.
+static void draw_mask(struct config_view *settings)
+{
+    static struct config_point corners[8];
+
+    if (settings->view == CONFIG_VIEW_CAMERA || settings->view == CONFIG_VIEW_DIRECTION ||
+        draw(3) > 0) {
+        return;
+    }
+    settings->polygon = corners;
+    settings->polygon_count = 3 + draw(ARRAY_LENGTH(corners) - 2);
+    for (size_t i = 0; i < settings->polygon_count; i++) {
+        corners[i] = (struct config_point){draw(1001) / 1000.0, draw(1001) / 1000.0};
+    }
+}
+
 struct drawn {
     struct check_case what;
     const char *format;
@@ -65,6 +81,7 @@ static struct drawn draw_set(void)
         .seed = draw(UINT32_MAX),
     };
 
+    draw_mask(&set.what.settings);
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         set.blocks[i] = check_blocks[draw(CHECK_BLOCKS)];
         set.blocks[i].rows = (int)draw(20);

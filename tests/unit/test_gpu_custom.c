@@ -7,6 +7,7 @@
 #define FRAMES 3
 
 static uint32_t chance;
+static struct config_point corners[] = {{0.1, 0}, {0.8, 0.1}, {0.9, 1}, {0, 0.7}};
 
 static uint32_t draw_number(uint32_t below)
 {
@@ -24,7 +25,9 @@ static struct config_view draw_view(void)
                                .threshold = thresholds[draw_number(ARRAY_LENGTH(thresholds))],
                                .times = 1 + (int)draw_number(8),
                                .low = draw_number(200),
-                               .high = draw_number(400)};
+                               .high = draw_number(400),
+                               .polygon = corners,
+                               .polygon_count = ARRAY_LENGTH(corners)};
     size_t count = 1 + draw_number(6);
 
     while (view.stages.count < count) {
