@@ -18,7 +18,7 @@ static const struct schema_key region_keys[] = {
      .help =
          "A picture instead of a polygon, a .pgm or .png of any size, white where the region "
          "is; it is stretched over the camera's. A relative name is one beside this file. While it "
-         "cannot be read the region has no events."},
+         "cannot be read the region has no events. A reload reads a picture that has changed."},
     {"threshold", SCHEMA_INTEGER, REGION_FIELD(threshold), .unit = "gray levels", .minimum = 1,
      .maximum = 255, .default_text = "25",
      .help = "A pixel has moved when its gray differs by more from the frame before, after a "

@@ -179,8 +179,7 @@ static const struct schema_key view_keys[] = {
      .help =
          "A picture instead of a polygon, a .pgm or .png of any size, white where the view looks; "
          "it is stretched over the camera's, and what is at least 128 is white. A relative name is "
-         "one beside this file. It is read when the camera is started and when its settings "
-         "change."},
+         "one beside this file. A reload reads a picture that has changed."},
     {"left", SCHEMA_STRING, VIEW_FIELD(left), .rule = &schema_name_rule, .default_text = "camera",
      .used_by = SPLIT,
      .help = "The picture on the left: the name of another view of this camera, or a kind of view, "

@@ -163,8 +163,8 @@ static int read_mask(void *context, const char *path, struct error *error,
     }
     if (strcmp(channel->mask_error.text, why.text) != 0) {
         log_write(LOG_WARNING, LOG_EVENT_NONE, channel->environment->camera, NULL,
-                  "view \"%s\": cannot read its mask: %s, showing nothing of it until the camera's "
-                  "settings change or edged is started again",
+                  "view \"%s\": cannot read its mask: %s, showing nothing of it until it is mended and "
+                  "edged reloaded",
                   channel->settings->name, why.text);
         channel->mask_error = why;
     }

@@ -1,5 +1,7 @@
 #include "daemon/front/front_camera.h"
 
+#include "daemon/front/mask_stamps.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +15,9 @@ struct front_view {
 // The camera's settings by config_format(); all owned.
 struct camera_texts {
     char *whole;
-    char *cpu;  // the same with backend = "cpu"; NULL: that is what they say
-    char *bare; // the same without `kernels`, which a running process can change
+    char *cpu;   // the same with backend = "cpu"; NULL: that is what they say
+    char *bare;  // the same without `kernels`, which a running process can change
+    char *masks; // which pictures they name, by mask_stamps()
 };
 
 struct front_camera {
@@ -32,6 +35,7 @@ static void texts_finish(struct camera_texts *texts)
     free(texts->whole);
     free(texts->cpu);
     free(texts->bare);
+    free(texts->masks);
     *texts = (struct camera_texts){0};
 }
 
@@ -46,7 +50,8 @@ static int texts_init(struct camera_texts *texts, const struct config *config, s
     }
     other.backend = config->backend;
     memset(other.blocks, 0, sizeof other.blocks);
-    return r < 0 ? r : config_format(&other, index, &texts->bare);
+    r = r < 0 ? r : config_format(&other, index, &texts->bare);
+    return r < 0 ? r : mask_stamps(&config->cameras[index], &texts->masks);
 }
 
 static void drop_view(struct front_camera *camera, struct front_view *view)
@@ -178,14 +183,15 @@ int front_camera_apply(struct front_camera *camera, const struct config *config,
     if (r < 0) {
         return error_set(error, r, "camera %s: %s", settings->name, strerror(-r));
     }
-    if (camera->texts.whole && strcmp(camera->texts.whole, texts.whole) == 0) {
+    bool same_masks = camera->texts.masks && strcmp(camera->texts.masks, texts.masks) == 0;
+    if (same_masks && strcmp(camera->texts.whole, texts.whole) == 0) {
         return 0;
     }
     if (settings->view_count > LINK_VIEWS_MAX) {
         return error_set(error, -EINVAL, "camera %s has %zu views, allowed are up to %d",
                          settings->name, settings->view_count, LINK_VIEWS_MAX);
     }
-    bool only_blocks = camera->texts.bare && strcmp(camera->texts.bare, texts.bare) == 0;
+    bool only_blocks = same_masks && strcmp(camera->texts.bare, texts.bare) == 0;
 
     take_texts(camera, &texts, config, settings);
     if (only_blocks) {

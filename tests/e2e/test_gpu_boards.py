@@ -14,6 +14,7 @@ import pytest
 import daemon
 import pattern
 from test_frames import assert_pictures_match
+from test_mask import assert_masked, draw_mask, masked_camera
 from test_v4l2 import fake_luma
 from windows import watch_all
 
@@ -104,6 +105,14 @@ def test_two_cameras_with_two_views_stream_from_other_kinds_of_memory(board, wat
         assert_pictures_match(viewer, view, SIZE, least=5)
     for name in names:
         assert server.camera(name)["process"]["restarts"] == 0
+
+
+def test_a_view_with_a_mask_is_the_gpus_too(board, watch, tmp_path):
+    limit = draw_mask(tmp_path / "mask.png", (4, 8))
+    server = board("orin-nano", [masked_camera(tmp_path / "mask.png")])
+    viewer = watch(server.url("/front/edges"), size=(640, 360), keep_every=5)
+    assert "-> CUDA sm_87 ->" in wait_on_gpu(server)["path"]
+    assert_masked(viewer, limit)
 
 
 @pytest.mark.parametrize("memory", ["registered", "managed"])
