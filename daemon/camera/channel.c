@@ -162,10 +162,11 @@ static int read_mask(void *context, const char *path, struct error *error,
         return 0;
     }
     if (strcmp(channel->mask_error.text, why.text) != 0) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, channel->environment->camera, NULL,
-                  "view \"%s\": cannot read its mask: %s, showing nothing of it until it is mended and "
-                  "edged reloaded",
-                  channel->settings->name, why.text);
+        log_write(
+            LOG_WARNING, LOG_EVENT_NONE, channel->environment->camera, NULL,
+            "view \"%s\": cannot read its mask: %s, showing nothing of it until it is mended and "
+            "edged reloaded",
+            channel->settings->name, why.text);
         channel->mask_error = why;
     }
     *ret_picture = (struct region_picture){calloc(1, 1), 1, 1, 1};

@@ -212,7 +212,7 @@ static void test_a_block_without_its_kernel_is_refused(void **state)
     (void)state;
     assert_refused("kernels = { block = [32, 8]; };",
                    "kernels.block: unknown key, allowed: gradient, gray, convert, blur, threshold, "
-                   "morphology, canny, difference, mark, direction, overlay");
+                   "morphology, canny, difference, mark, direction, overlay, mask");
     assert_refused("kernels = { gradient = [32, 8]; };",
                    "kernels.gradient: got an array [ … ], allowed: a group { … }");
     assert_refused("kernels = { gradeint = { block = [32, 8]; }; };",
