@@ -12,6 +12,7 @@ static struct config_point band[CORNERS] = {{0.1, 0}, {0.7, 0}, {0.95, 1}, {0.2,
 static struct config_point left[CORNERS] = {{0, 0}, {0.5, 0}, {0.5, 1}, {0, 1}};
 
 #define MASKED .polygon = band, .polygon_count = CORNERS
+static const struct config_view masked_edges = {.view = CONFIG_VIEW_EDGES, .gain = 1.0, MASKED};
 static const struct config_view views[] = {
     {.view = CONFIG_VIEW_GRAY, MASKED},
     {.view = CONFIG_VIEW_EDGES, .gain = 1.0, MASKED},
@@ -43,6 +44,10 @@ static const struct config_view views[] = {
      .high = 150,
      .stages = {{CONFIG_STAGE_MASK, CONFIG_STAGE_CANNY, CONFIG_STAGE_MASK, CONFIG_STAGE_MARK}, 4},
      MASKED},
+    {.view = CONFIG_VIEW_SPLIT,
+     .left = (char *)"camera",
+     .right = (char *)"mine",
+     .right_view = &masked_edges},
 };
 
 static void bed_init(struct gpu_view_bed *bed, const struct frame_layout *layout,

@@ -99,6 +99,27 @@ static void test_a_side_may_be_another_view_with_its_own_keys(void **state)
     frame_unref(output);
 }
 
+static void test_each_side_has_the_mask_of_its_own_view(void **state)
+{
+    static struct config_point left_column[] = {{0, 0}, {0.4, 0}, {0.4, 1}, {0, 1}};
+    const struct config_view mine = {
+        .view = CONFIG_VIEW_GRAY, .polygon = left_column, .polygon_count = 4};
+    struct config_view settings = SPLIT("gray", "mine");
+    struct frame *output;
+
+    (void)state;
+    settings.right_view = &mine;
+    output = compute(&settings, new_ramp("GREY", 0), VIEW_OUTPUT_EXACT);
+    for (uint32_t i = 0; i < 9; i++) {
+        const uint8_t *row =
+            frame_plane(output, 0) + i / 3 * output->layout.planes[0].stride + (size_t)3 * (i % 3);
+
+        assert_int_equal(row[0], ramp[i]);
+        assert_int_equal(row[9], i % 3 == 0 ? ramp[i] : 0); // of which 0.5 < 1.2 alone is inside
+    }
+    frame_unref(output);
+}
+
 static void test_what_cannot_be_beside_each_other_is_refused(void **state)
 {
     static const struct config_view inner = SPLIT("camera", "edges");
@@ -143,6 +164,7 @@ int main(void)
         cmocka_unit_test(test_exact_pictures_are_rgb_without_a_gap),
         cmocka_unit_test(test_computed_colour_beside_full_range_is_full_range),
         cmocka_unit_test(test_a_side_may_be_another_view_with_its_own_keys),
+        cmocka_unit_test(test_each_side_has_the_mask_of_its_own_view),
         cmocka_unit_test(test_what_cannot_be_beside_each_other_is_refused),
     };
 
