@@ -36,17 +36,18 @@ static int measure_npp(struct bench *bench, struct bench_job *job)
     return r;
 }
 
-static int measure_view(struct bench *bench, struct bench_job *job,
+static int measure_view(struct bench *bench, const struct bench_job *like,
                         enum config_thresholds thresholds)
 {
+    struct bench_job job = *like;
     const struct config_view settings = {
         .view = CONFIG_VIEW_CANNY, .thresholds = thresholds, .low = LOW, .high = HIGH};
     const struct plan plan = plan_make(&settings, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
     struct gpu_pipeline pipeline;
-    int r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job->input, false, NULL);
+    int r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
 
-    job->pipeline = &pipeline;
-    r = r < 0 ? r : bench_run_job(bench, job);
+    job.pipeline = &pipeline;
+    r = r < 0 ? r : bench_run_job(bench, &job);
     gpu_pipeline_finish(&pipeline);
     return r;
 }

@@ -54,7 +54,9 @@ static void check_pixel(const struct sobel_make *make, enum config_norm norm, bo
 // Of all four rows of a make: the norm by bit 0, the range by bit 1.
 static sobel_row *row_of(const struct sobel_make *make, unsigned number)
 {
-    return (number & 2 ? make->limited : make->full)[number & 1];
+    sobel_row *const *rows = number & 2 ? make->limited : make->full;
+
+    return rows[number & 1];
 }
 
 // Every fourth pixel is the middle of nine with the gradients `gx` and gy, gy + 2, … from -REACH
