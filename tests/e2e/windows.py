@@ -24,25 +24,23 @@ def holes(frames, period=NUMBERS):
     return sum((step - 1) % period for step in steps), len(frames) - len(numbers)
 
 
-def _dropped(server):
+def dropped(server):
+    """Frames that edged has counted as dropped, by its cameras or before an encoder."""
     status = server.status()
     return sum(x["dropped"] for x in (*status["cameras"], *status["mounts"]))
 
 
-def _waited_for_cpu_s(server):
-    """How long the threads of edged and its cameras stood in a queue for a CPU, in all."""
+def waited_for_cpu_s(server):
+    """How long the threads of edged and its cameras stood in a queue for a CPU, in all; with what
+    the CPUs of this machine, if it is a virtual one, ran others."""
+    ticks = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()
+    stolen_s = int(ticks[8]) / os.sysconf("SC_CLK_TCK")
     waited_ns = 0
     for pid in (server.process.pid, *daemon.process_children(server.process.pid)):
         for task in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
             with contextlib.suppress(OSError):  # the thread ended
                 waited_ns += int(task.read_text().split()[1])
-    return waited_ns / 1e9
-
-
-def _stolen_s():
-    """How long the CPUs of this machine, if it is a virtual one, ran others."""
-    ticks = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()
-    return int(ticks[8]) / os.sysconf("SC_CLK_TCK")
+    return stolen_s + waited_ns / 1e9
 
 
 def _udp_overflows():
@@ -56,13 +54,13 @@ def watch_all(server, look, period=NUMBERS):
     """Every frame in order, none missing, all of them readable, in what `look()` returns: a list of
     frames for each viewer. Returns that of the first window that the machine did not disturb."""
     told, missing = [], 0
-    stolen_s, overflows = _stolen_s(), _udp_overflows()
+    begin_s, overflows = waited_for_cpu_s(server), _udp_overflows()
     for _ in range(WINDOWS):
         seen = look()
         found = [holes(frames, period) for frames in seen]
         if not any(map(any, found)):
             return seen
-        waited_s = _waited_for_cpu_s(server) + _stolen_s() - stolen_s
+        waited_s = waited_for_cpu_s(server) - begin_s
         told.append(f"(missing, unreadable) of each viewer: {found}, waited for CPUs: {waited_s} s")
         if _udp_overflows() > overflows:
             overflows = _udp_overflows()
@@ -70,5 +68,5 @@ def watch_all(server, look, period=NUMBERS):
         missing += max(gone for gone, _ in found)
         assert missing, told
         assert waited_s >= missing / pattern.FPS, told
-        daemon.wait_for(lambda: _dropped(server) >= missing, TELEMETRY_S, lambda: told)
+        daemon.wait_for(lambda: dropped(server) >= missing, TELEMETRY_S, lambda: told)
     raise AssertionError(f"the machine disturbed each window: {told}")
