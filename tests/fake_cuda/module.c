@@ -270,11 +270,12 @@ static void copy_parameters(const struct kernel_kind *kind, void *const *from, u
     }
 }
 
-// Ends when the time is over or, of an endless one, when the stream is abandoned.
-static void take_time(const struct launch *launch)
+// Ends when the time is over, or when the stream is abandoned: false.
+static bool take_time(const struct launch *launch)
 {
     int64_t end_ns = clock_now_ns() + launch->slow_ms * NS_PER_MS;
     struct timespec end;
+    bool abandoned;
 
     pthread_mutex_lock(&device.lock);
     while (!launch->stream->abandoned && (launch->hang || clock_now_ns() < end_ns)) {
@@ -283,17 +284,17 @@ static void take_time(const struct launch *launch)
         end.tv_nsec = (end.tv_nsec + NS_PER_MS) % NS_PER_S;
         pthread_cond_timedwait(&device.changed, &device.lock, &end);
     }
+    abandoned = launch->stream->abandoned;
     pthread_mutex_unlock(&device.lock);
+    return !abandoned;
 }
 
 static int run_kernel(struct CUstream_st *stream, void *payload)
 {
     const struct launch *launch = payload;
 
-    if (launch->hang || launch->slow_ms > 0) {
-        take_time(launch);
-    }
-    if (stream->abandoned) {
+    (void)stream;
+    if ((launch->hang || launch->slow_ms > 0) && !take_time(launch)) {
         return 0;
     }
     if (launch->illegal) {
