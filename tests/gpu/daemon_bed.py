@@ -17,7 +17,6 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 
 import daemon  # noqa: E402
 import pattern  # noqa: E402
-import windows  # noqa: E402
 
 FPS = pattern.FPS
 SIZE = (1280, 720)
@@ -101,13 +100,6 @@ class Server(daemon.Daemon):
 
         try:
             return daemon.wait_for(look, timeout_s)
-        except AssertionError:
-            return False
-
-    def wait_dropped(self, count):
-        """Whether edged comes to have counted so many frames as dropped."""
-        try:
-            return daemon.wait_for(lambda: windows.dropped(self) >= count, windows.TELEMETRY_S)
         except AssertionError:
             return False
 

@@ -90,19 +90,16 @@ class Check:
         frames edged had dropped until then. Where the CPU does the GPU's work a busy machine costs
         frames: a window in which edged dropped all that are missing, and its threads waited for a
         CPU as long as those last, is followed by another."""
-        excused = 0
+        excused = missing = 0
+        disturbance = windows.Disturbance(server)
         for _ in range(1 if self.gpu and not self.arguments.fake else windows.WINDOWS):
-            dropped, waited_s = windows.dropped(server), windows.waited_for_cpu_s(server)
             clients, *rest = look()
-            missing = max(client.total["lost"] for client in clients)
-            waited_s = windows.waited_for_cpu_s(server) - waited_s
-            if (
-                missing == 0 or waited_s < missing / bed.FPS
-                or not server.wait_dropped(dropped + missing)
-            ):
+            lost = max(client.total["lost"] for client in clients)
+            missing += lost
+            if lost == 0 or not disturbance.excuses(missing):
                 break
-            print(f"        {missing:.0f} lost, {waited_s:.1f} s waited for CPUs: once more")
-            excused = windows.dropped(server)
+            excused = server.camera()["dropped"] + server.mount()["dropped"]
+            print(f"        {lost:.0f} lost, {disturbance.waited_s():.1f} s waited for CPUs: again")
         return excused, clients, *rest
 
 
