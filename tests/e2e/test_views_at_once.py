@@ -14,8 +14,8 @@ VIEWS = [
     {"name": "thin", "view": "canny", "blur": 3},
     {"name": "moves", "view": "motion"},
 ]
-WINDOW_FRAMES = 3 * pattern.FPS
-WINDOWS = 6  # of which one has to be undisturbed by what else runs on the machine
+WINDOW_FRAMES = 2 * pattern.FPS
+WINDOWS = 15  # of which one has to be undisturbed by what else runs on the machine
 IDLE_CORES = 0.03
 IDLE_S = 5
 
