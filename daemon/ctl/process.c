@@ -80,6 +80,9 @@ static int apply_setting(struct config_view *view, const char *setting, struct e
     if (!key) {
         return error_set(error, -EINVAL, "--set %s: expected KEY=VALUE", setting);
     }
+    if (strcmp(key, "view") == 0) {
+        return error_set(error, -EINVAL, "--set %s: --view %s says it", setting, equals + 1);
+    }
     return config_view_set(view, key, equals + 1, error);
 }
 

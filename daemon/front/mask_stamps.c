@@ -12,8 +12,10 @@ static void write_stamp(FILE *file, const char *mask)
         if (stat(mask, &status) < 0) {
             status = (struct stat){0};
         }
-        fprintf(file, "%s %lld %lld.%09ld\n", mask, (long long)status.st_size,
-                (long long)status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+        fprintf(file, "%s %llu:%llu %o %lld %lld.%09ld\n", mask, (unsigned long long)status.st_dev,
+                (unsigned long long)status.st_ino, (unsigned)status.st_mode,
+                (long long)status.st_size, (long long)status.st_ctim.tv_sec,
+                status.st_ctim.tv_nsec);
     }
 }
 
@@ -32,7 +34,8 @@ int mask_stamps(const struct config_camera *camera, char **ret_text)
     for (size_t i = 0; i < camera->region_count; i++) {
         write_stamp(file, camera->regions[i].mask);
     }
-    if (ferror(file) | fclose(file)) {
+    bool failed = ferror(file);
+    if (fclose(file) != 0 || failed) {
         return -ENOMEM;
     }
     *ret_text = TAKE(text);

@@ -4,7 +4,7 @@
 
 #include "config/config.h"
 
-// A line for each mask of its views and regions, with the file's size and time of its last change,
-// so that texts are equal while the pictures are the same. A file that is not there has neither.
-// -ENOMEM. The caller frees *ret_text.
+// A line for each mask of its views and regions, with the file's inode, rights, size and time of
+// its last change, so that texts are equal while the pictures are the same. A file that is not
+// there has none of them. -ENOMEM. The caller frees *ret_text.
 int mask_stamps(const struct config_camera *camera, char **ret_text);

@@ -154,6 +154,7 @@ WRONG = [
     (["--set", "mask=short.pgm"], "mask: short.pgm: truncated, row 2 of 3 is missing"),
     (["--view", "camera", "--set", "mask=m.png"], 'mask: no effect with view = "camera", only with'),
     (["--view", "split", "--set", "mask=m.png"], 'mask: no effect with view = "split", only with'),
+    (["--set", "mask=m.png", "--set", "view=camera"], "--set view=camera: --view camera says it"),
     (["--set", "stages=sobel,mask"], 'stages: got "mask", but the view has none, allowed: with mask'),
     (["--set", "stages=sobel", "--set", "mask=m.png"], 'mask: got a mask, but no "mask" among the'),
     (["--set", "polygon=0:0,1:0"], 'polygon: got "0:0,1:0", allowed: 3 to 64 corners X:Y'),
