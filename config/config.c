@@ -195,7 +195,8 @@ int config_format(const struct config *config, size_t camera, char **ret_text)
         return -ENOMEM;
     }
     format_group(file, &schema_root, config, camera, 0);
-    if (ferror(file) | fclose(file)) {
+    bool failed = ferror(file);
+    if (fclose(file) != 0 || failed) {
         return -ENOMEM;
     }
     *ret_text = TAKE(text);

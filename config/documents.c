@@ -42,7 +42,8 @@ static char *facts(const struct schema_group *group, const struct schema_key *ke
         return NULL;
     }
     print_facts(file, group, key);
-    if (ferror(file) | fclose(file)) {
+    bool failed = ferror(file);
+    if (fclose(file) != 0 || failed) {
         return NULL;
     }
     return TAKE(text);
@@ -167,7 +168,8 @@ static int example_unset(FILE *file, const struct schema_group *group, const str
         return -ENOMEM;
     }
     r = example_key(stream, group, key, object, 0);
-    if (ferror(stream) | fclose(stream)) {
+    bool failed = ferror(stream);
+    if (fclose(stream) != 0 || failed) {
         return -ENOMEM;
     }
     for (char *rest = text, *line = strsep(&rest, "\n"); rest; line = strsep(&rest, "\n")) {

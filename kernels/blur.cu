@@ -6,7 +6,8 @@
 // of a view, so there is no limited range.
 //
 // Buffers. Input: rows of gray `input_stride` bytes apart. Output: one byte a pixel, rows
-// `output_stride` apart. Nothing outside the pixels of either is touched.
+// `output_stride` apart. Nothing outside the pixels is written, nor read but where
+// tensor.cuh says.
 //
 // Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows; threads share
 // nothing. A tile reads 2 rows more than it makes, blur 5 reads 4. The floor is 2 bytes a pixel;

@@ -13,7 +13,7 @@
 //
 // Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv,
 // uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride`
-// apart. Nothing outside the pixels of either is touched.
+// apart. Nothing outside the pixels is written, nor read but where tensor.cuh says.
 //
 // Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows at (8 x, rows y),
 // whatever the shape of a block is: threads share nothing. A tile reads 2 rows more than it makes,

@@ -9,7 +9,8 @@
 // with the border replicated, bit for bit what gradient.c and compose.c compute.
 //
 // Buffers. Input: rows of gray `input_stride` bytes apart. Output: one byte a pixel, rows
-// `output_stride` apart. Nothing outside the pixels of either is touched.
+// `output_stride` apart. Nothing outside the pixels is written, nor read but where
+// tensor.cuh says.
 //
 // Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows; threads share
 // nothing. A tile reads 2 rows more than it makes, sobel5 4. The floor is 2 bytes a pixel; for

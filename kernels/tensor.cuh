@@ -10,6 +10,10 @@
 // into an instruction: its rows of A. What they hold is a window: 4 pixels, which are two and their
 // neighbours within 1, or 8, which suffice for neighbours within 2.
 //
+// The words left and right of a row are read with it and not used where they lie outside the
+// picture: there they are of the row's padding or of the rows before and behind it, never outside
+// the plane.
+//
 // All of the warp takes part, so blocks are whole warps, and threads outside the picture make its
 // last tile once more. From sm_80 on: TENSOR.
 #pragma once

@@ -17,7 +17,7 @@ struct view;
 enum view_output {
     VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma
                         // 128
-    VIEW_OUTPUT_EXACT,  // RGB3 for camera and motion, GREY for the others: for files, no range
+    VIEW_OUTPUT_EXACT,  // RGB3 for what has colours, GREY for the others: for files, no range
                         // mapping
 };
 
@@ -70,8 +70,8 @@ void view_drop_frames(struct view *view);
 bool view_passes_through(const struct view *view);
 
 // Other block sizes and rows a thread (CONFIG_KERNEL_COUNT), from the next frame on. -EINVAL: the
-// block of the kernel that this view uses is not legal here, which `error` explains; the view keeps
-// what it had. Nothing to do on the CPU.
+// block of the kernel that this view uses is not legal here, which `error` explains; the view,
+// of a split the side that has it, keeps what it had. Nothing to do on the CPU.
 int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error);
 // True once after a launch refused a new block: the frame was computed with the one before, which
 // stays. `ret_why` says which and why.

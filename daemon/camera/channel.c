@@ -150,7 +150,7 @@ static int prepare_encoder(struct channel *channel, unsigned fps_numerator,
     return make_encoder(channel, &settings, &slate, error);
 }
 
-// A mask that cannot be read leaves nothing to be seen: it may be there to hide something.
+// A mask that cannot be read is black: a view of what it leaves out is worse than none.
 static int read_mask(void *context, const char *path, struct error *error,
                      struct region_picture *ret_picture)
 {
@@ -164,7 +164,7 @@ static int read_mask(void *context, const char *path, struct error *error,
     if (strcmp(channel->mask_error.text, why.text) != 0) {
         log_write(
             LOG_WARNING, LOG_EVENT_NONE, channel->environment->camera, NULL,
-            "view \"%s\": cannot read its mask: %s, showing nothing of it until it is mended and "
+            "view \"%s\": cannot read its mask: %s, taking it for all black until it is mended and "
             "edged reloaded",
             channel->settings->name, why.text);
         channel->mask_error = why;
