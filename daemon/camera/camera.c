@@ -354,6 +354,10 @@ void camera_free(struct camera *camera)
     if (!camera) {
         return;
     }
+    // While the driver is opened the lane is woken.
+    if (camera->compute) {
+        compute_wait(camera->compute, INT64_MAX);
+    }
     lane_free(camera->lane);
     sentry_free(camera->sentry);
     channels_finish(&camera->channels);
