@@ -168,7 +168,7 @@ int camera_new(int fd, struct error *error, struct camera **ret_camera)
     if (!camera) {
         return error_set(error, -ENOMEM, "out of memory");
     }
-    report_init(&camera->report);
+    report_init(&camera->report, &camera->copies);
     camera->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     camera->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     int r = link_new(fd, LINK_QUEUE_BYTES, &camera->link);
@@ -197,9 +197,6 @@ static void send_telemetry(struct camera *camera)
         return; // the front takes silence for what it is
     }
     report_get(&camera->report, &telemetry);
-    for (int kind = 0; kind < COPY_KIND_COUNT; kind++) {
-        telemetry.copies[kind] = camera->copies.count[kind];
-    }
     compute_describe(camera->compute, &telemetry);
     for (size_t i = 0; i < camera->channels.count; i++) {
         const struct channel *channel = camera->channels.list[i];

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void report_init(struct report *report)
+void report_init(struct report *report, const struct copies *copies)
 {
     memset(report, 0, sizeof *report);
+    report->copies = copies;
     pthread_mutex_init(&report->lock, NULL);
 }
 
@@ -54,6 +55,9 @@ static void set_counters(struct report *report, const struct source_counters *op
     report->telemetry.frames = report->closed.frames + open->frames;
     report->telemetry.dropped = report->closed.dropped + open->dropped;
     report->telemetry.corrupted = report->closed.corrupted + open->corrupted;
+    for (int kind = 0; kind < COPY_KIND_COUNT; kind++) {
+        report->telemetry.copies[kind] = report->copies->count[kind];
+    }
 }
 
 bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns)

@@ -3,6 +3,7 @@
 // Written by the lane thread, read by any.
 #pragma once
 
+#include "capture/copies.h"
 #include "capture/source.h"
 #include "daemon/camera/sentry.h"
 #include "daemon/link/messages.h"
@@ -11,7 +12,8 @@
 #include <stdbool.h>
 
 struct report {
-    pthread_mutex_t lock; // guards all below
+    const struct copies *copies; // the camera's, told of with the frames they were made for
+    pthread_mutex_t lock;        // guards all below
     struct link_telemetry telemetry;
     struct source_counters closed; // sums over the sources before this one
     enum link_type end; // LINK_FATAL or LINK_GPU_FAULT: the process is to end; 0: it is not
@@ -22,7 +24,8 @@ struct report {
     uint64_t window_frames;
 };
 
-void report_init(struct report *report);
+// `copies` is the camera's and outlives the report.
+void report_init(struct report *report, const struct copies *copies);
 void report_finish(struct report *report);
 
 // Returns true when state or error are news.
