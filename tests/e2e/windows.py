@@ -32,28 +32,32 @@ def _dropped(server):
 
 
 def _waited_for_cpu_s(server):
-    """How long the threads of edged and its cameras stood in a queue for a CPU, in all; with what
-    the CPUs of this machine, if it is a virtual one, ran others."""
-    ticks = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()
-    stolen_s = int(ticks[8]) / os.sysconf("SC_CLK_TCK")
+    """How long the threads of edged and its cameras stood in a queue for a CPU, in all."""
     waited_ns = 0
     for pid in (server.process.pid, *daemon.process_children(server.process.pid)):
         for task in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
             with contextlib.suppress(OSError):  # the thread ended
                 waited_ns += int(task.read_text().split()[1])
-    return stolen_s + waited_ns / 1e9
+    return waited_ns / 1e9
+
+
+def _stolen_s():
+    """How long the CPUs of this machine, if it is a virtual one, ran others."""
+    ticks = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()
+    return int(ticks[8]) / os.sysconf("SC_CLK_TCK")
 
 
 class Disturbance:
-    """What the machine keeps from a server from now on."""
+    """What the machine keeps from a server, from its start on: a window's frames may have come
+    before anybody looks at them."""
 
     def __init__(self, server):
         self.server = server
-        self.dropped = _dropped(server)
-        self.begin_s = _waited_for_cpu_s(server)
+        self.dropped = 0  # frames that are excused already
+        self.stolen_s = _stolen_s()
 
     def waited_s(self):
-        return _waited_for_cpu_s(self.server) - self.begin_s
+        return _waited_for_cpu_s(self.server) + _stolen_s() - self.stolen_s
 
     def excuses(self, missing):
         """Whether edged has dropped so many frames, and waited for CPUs as long as those last."""
@@ -61,6 +65,9 @@ class Disturbance:
             daemon.wait_for(lambda: _dropped(self.server) >= self.dropped + missing, TELEMETRY_S)
             return self.waited_s() >= missing / pattern.FPS
         return False
+
+    def excuse_dropped(self):
+        self.dropped = _dropped(self.server)
 
 
 def _udp_overflows():
@@ -83,7 +90,8 @@ def watch_all(server, look, period=NUMBERS):
         waited_s = disturbance.waited_s()
         told.append(f"(missing, unreadable) of each viewer: {found}, waited for CPUs: {waited_s} s")
         if _udp_overflows() > overflows:
-            disturbance, overflows, missing = Disturbance(server), _udp_overflows(), 0
+            overflows, missing = _udp_overflows(), 0
+            disturbance.excuse_dropped()
             continue
         missing += max(gone for gone, _ in found)
         assert missing and disturbance.excuses(missing), told
