@@ -13,7 +13,7 @@ import pathlib
 import daemon
 import pattern
 
-WINDOWS = 6
+WINDOWS = 12
 NUMBERS = 1 << pattern.NUMBER_BITS
 TELEMETRY_S = 3  # comes once a second
 
