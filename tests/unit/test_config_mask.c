@@ -1,40 +1,15 @@
 // Views that are limited to a part of the picture: their keys, what fits together, and the picture
 // on disk, without which there is no configuration.
-#include "tests/unit/config_text.h"
+#include "tests/unit/config_list.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #define SQUARE "polygon = ( [0, 0], [1, 0], [1, 1], [0, 1] );"
 #define USERS "\"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", \"custom\""
 
-static char folder[] = "/tmp/edged-test-mask-XXXXXX";
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return chdir("/") == 0 ? rmdir(folder) : -1;
-}
-
-// All that is said of `body`, the inside of a list of views.
 static void check(const char *body, int result, const char *expected)
 {
-    _cleanup_(cleanup_config) struct config *config = NULL;
-    _cleanup_(cleanup_free) char *text = NULL;
-    _cleanup_(cleanup_free) char *found = NULL;
-    size_t size;
-    FILE *problems = open_memstream(&found, &size);
-
-    assert_true(asprintf(&text, "cameras = ( { views = ( %s ); } );", body) > 0);
-    assert_int_equal(config_parse(text, "t", problems, &config), result);
-    fclose(problems);
-    assert_string_equal(found, expected);
+    check_list("views", body, result, expected);
 }
 
 static void test_a_view_looks_at_the_whole_picture_unless_it_is_limited(void **state)

@@ -1,42 +1,16 @@
 // Regions in a configuration: defaults, the way back to text, every mistake, and pictures on disk.
 #include "config/config.h"
-#include "tests/unit/config_text.h"
+#include "tests/unit/config_list.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 
 #define POINT "[x, y], two numbers from 0.0 to 1.0 (shares of the picture's width and height)"
 #define POLYGON "a list ( [x, y], … ) of 3 to 64 corners, x and y from 0.0 to 1.0"
 #define SQUARE "polygon = ( [0, 0], [1, 0], [1, 1], [0, 1] );"
 
-static char folder[] = "/tmp/edged-test-region-XXXXXX";
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return chdir("/") == 0 ? rmdir(folder) : -1;
-}
-
-// All lines of problems of `body`, the inside of the list of regions; "t.conf:1: " goes before
-// each.
 static void check(const char *body, int result, const char *expected)
 {
-    _cleanup_(cleanup_config) struct config *config = NULL;
-    _cleanup_(cleanup_free) char *text = NULL;
-    _cleanup_(cleanup_free) char *found = NULL;
-    size_t size;
-    FILE *problems = open_memstream(&found, &size);
-
-    assert_true(asprintf(&text, "cameras = ( { regions = ( %s ); } );", body) > 0);
-    assert_int_equal(config_parse(text, "t", problems, &config), result);
-    fclose(problems);
-    assert_string_equal(found, expected);
+    check_list("regions", body, result, expected);
 }
 
 static void test_a_region_has_the_documented_defaults(void **state)

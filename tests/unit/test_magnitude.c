@@ -1,5 +1,6 @@
 // Every make of the magnitude loops, for every operator, against integer and double arithmetic:
 // r is round(sqrt(n)) exactly when r² - r < n <= r² + r.
+#include "magnitude_definition.h"
 #include "unit.h"
 
 #include "kernels/gradient.h"
@@ -59,20 +60,6 @@ static void fill_row(struct row *row, enum config_operator operator, int gx, int
         d[x + radius] =
             (int16_t)(inverse * ((uint32_t)gy + (uint32_t)x - (uint32_t)smooth(operator, d + x)));
     }
-}
-
-static bool is_rounded_root(int r, int n)
-{
-    if (n == 0) {
-        return r == 0;
-    }
-    return r == 255 ? n > 255 * 255 - 255 : r * r - r < n && n <= r * r + r;
-}
-
-// The definition of limited range (compose.h).
-static int luma_of(int magnitude)
-{
-    return 16 + (219 * magnitude + 127) / 255;
 }
 
 // Every gradient whose result is below 255, and a grid of those beyond.

@@ -1,5 +1,6 @@
 // Every make of Sobel's rows against integer arithmetic on the pixels: r is round(sqrt(n)) exactly
 // when r² - r < n <= r² + r.
+#include "magnitude_definition.h"
 #include "unit.h"
 
 #include "kernels/sobel.h"
@@ -15,20 +16,6 @@
 struct results {
     int l2, l1; // not limited to 255
 };
-
-static bool is_rounded_root(int r, int n)
-{
-    if (n == 0) {
-        return r == 0;
-    }
-    return r == 255 ? n > 255 * 255 - 255 : r * r - r < n && n <= r * r + r;
-}
-
-// The definition of limited range (compose.h).
-static int luma_of(int magnitude)
-{
-    return 16 + (219 * magnitude + 127) / 255;
-}
 
 static int least(int a, int b)
 {
