@@ -79,6 +79,7 @@ def curl(server, listen, *options, query=""):
 
 
 def toggle(server):
+    """Wait for what one does before the next: signals that are not seen yet count as one."""
     os.kill(server.camera()["process"]["pid"], signal.SIGUSR1)
 
 
@@ -152,7 +153,6 @@ def test_a_listener_hears_of_a_lost_signal_and_of_the_end_of_edged(moving, liste
     listener.wait("motion_started")
     os.kill(moving.camera()["process"]["pid"], signal.SIGUSR2)
     listener.wait('"reason":"no-signal"')
-    toggle(moving)  # ends what the front has ended
     toggle(moving)
     listener.wait('"number":2,')
     moving.stop()
@@ -169,6 +169,7 @@ def test_who_comes_back_with_the_last_id_misses_nothing(moving, listen):
     first.stop()
     last = [line for line in first.lines if line.startswith("id: ")][-1].removeprefix("id: ")
     toggle(moving)
+    moving.wait_camera("front", lambda c: not is_moving(c))
     toggle(moving)
     moving.wait_camera("front", lambda c: c["regions"][0]["events"] == 2)
     second = curl(moving, listen, "-H", f"Last-Event-ID: {last}")

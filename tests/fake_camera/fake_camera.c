@@ -260,6 +260,9 @@ static gboolean on_loss(gpointer data)
 
     camera->lost = true;
     send_telemetry(camera);
+    if (camera->motion.moving) {
+        toggle_motion(&camera->motion, camera->link);
+    }
     return G_SOURCE_CONTINUE;
 }
 

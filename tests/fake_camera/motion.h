@@ -1,7 +1,7 @@
 // Motion of the fake camera: what it says of its regions, right and wrong, by $FAKE_CAMERA:
 //
 //   motion        has the regions "door" and "yard"; SIGUSR1 begins motion in the door, the next
-//                 ends it; SIGUSR2 loses the signal
+//                 ends it; SIGUSR2 loses the signal, and then ends what the front has ended for that
 //   bad-motion-X  SIGUSR1 sends an event with X wrong, see send_bad_motion()
 #pragma once
 
