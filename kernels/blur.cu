@@ -91,7 +91,7 @@ __device__ __forceinline__ void make_by_tensor(const blur_cuda &p)
     }
     const border b = make_border<RADIUS>(p, tile);
 
-    load_rows<RADIUS>(p, tile, rows);
+    load_first<RADIUS, ROWS + 2 * RADIUS>(p, tile, rows);
 #pragma unroll
     for (int i = 0; i < ROWS + 2 * RADIUS; i++) {
 #pragma unroll

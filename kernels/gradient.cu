@@ -19,9 +19,9 @@
 // whatever the shape of a block is: threads share nothing. A tile reads 2 rows more than it makes,
 // and a pixel on either side: with 4 rows they come in 1.5 times, the second time out of L1 or L2.
 // Eight rows a thread leave too few threads for 1080p in the GPU's own memory: 1.34 instead of 0.97
-// times a copy on an H200, and gain nothing at 8K. In memory of the host, which GPUs cache badly or
-// not at all, a tile is a column of 16 rows or 32, which come in 1.125 times or less. Bytes a
-// pixel: input 1 to 4, output 1.
+// times a copy on an H200, and gain at 8K on the tensor cores alone. In memory of the host, which
+// GPUs cache badly or not at all, a tile is a column of 16 rows or 32, which come in 1.125 times or
+// less. Bytes a pixel: input 1 to 4, output 1.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
 // addresses and strides are multiples of VECTOR_BYTES; other tiles go byte by byte through the same
@@ -33,11 +33,12 @@
 // unit; 15 and none for black and white. A float holds n = gx² + gy² < 2^21 exactly.
 //
 // Tensor cores. L2 of planar gray takes them where a picture consists of whole tiles and blocks of
-// whole warps: gx and gy come as integers (tensor.cuh), in 11 instructions a pixel, 9 of black and
-// white. 8K on an H200 takes 29 us instead of 31, or 27 instead of 30 of black and white.
+// whole warps: gx and gy come as integers (tensor.cuh), in 10 instructions a pixel, 9 of black and
+// white, 1.25 of which take the place of four each. 8K on an H200, of 8 rows a thread, takes 27 us
+// instead of 31, or 25 instead of 30 of black and white.
 #include "kernels/gradient_cuda.h"
 #include "kernels/sobel.cuh"
-#include "kernels/tensor.cuh"
+#include "kernels/tensor_slopes.cuh"
 
 #include <type_traits>
 
@@ -115,19 +116,6 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
     }
 }
 
-// On the tensor cores.
-struct sobel {
-    static __host__ __device__ constexpr int smooth(int d)
-    {
-        return d ? 1 : 2;
-    }
-
-    static __host__ __device__ constexpr int derive(int d)
-    {
-        return d;
-    }
-};
-
 // Black and white of L2.
 struct finish_binary {
     static __device__ __forceinline__ uint32_t two(const gradient_cuda &p, int xa, int ya, int xb,
@@ -187,10 +175,9 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
                    aligned(p.output | p.output_stride, PIXELS);
 
     if constexpr (format::BYTES == 1 && NORM == L2) {
-        if ((RESULT == BINARY || p.unity) && tensor_takes<ROWS>(p)) {
-            using finish = std::conditional_t<RESULT == BINARY, finish_binary, finish_l2<RANGE>>;
+        using finish = std::conditional_t<RESULT == BINARY, finish_binary, finish_l2<RANGE>>;
 
-            make_slopes<sobel, finish, ROWS>(p);
+        if ((RESULT == BINARY || p.unity) && make_slopes<sobel, finish>(p)) {
             return;
         }
     }

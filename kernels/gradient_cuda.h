@@ -5,10 +5,11 @@
 #include "kernels/tile_cuda.h"
 
 // Rows a thread makes unless the configuration says: the number the kernel is fastest with in the
-// GPU's own memory, and those for memory of the host, where the rows above and below a tile are
-// fetched anew: pictures of GRADIENT_CUDA_TALL rows and more keep a large GPU busy with fewer
-// threads.
+// GPU's own memory; more on the tensor cores, and of sobel5 without them; and for memory of the
+// host, where the rows above and below a tile are fetched anew. Pictures of GRADIENT_CUDA_TALL rows
+// and more keep a large GPU busy with fewer threads.
 #define GRADIENT_CUDA_ROWS 4
+#define GRADIENT_CUDA_ROWS_TALL 8
 #define GRADIENT_CUDA_ROWS_MAPPED 16
 #define GRADIENT_CUDA_ROWS_MAPPED_TALL 32
 #define GRADIENT_CUDA_TALL 1440
@@ -36,9 +37,6 @@ struct gradient_cuda {
     X(rgb3)                                                                                        \
     X(bgr3)                                                                                        \
     X(xr24)
-
-// Rows a thread makes of sobel5, whose first row takes five, where there are threads enough.
-#define OPERATOR_CUDA_ROWS_TALL 8
 
 // The other operators, of gray alone: operator_<scharr|prewitt|sobel5>_<l2|l1>_<full|limited>.
 #define OPERATOR_CUDA_KERNELS(X)                                                                   \

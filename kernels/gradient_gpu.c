@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const operators[CONFIG_OPERATOR_COUNT] = {
     [CONFIG_OPERATOR_SCHARR] = "scharr",
@@ -67,21 +68,34 @@ static int upload_thresholds(struct gpu_stage *stage, const uint32_t *thresholds
         "copying thresholds", error);
 }
 
-static unsigned rows_of(const struct gpu_stage_setup *setup, enum config_operator operator)
+// Whether large tiles go to the tensor cores, as far as the picture has whole ones.
+static bool takes_tensor(const struct gpu_stage_setup *setup, const struct stage_options *options)
 {
-    bool tall = setup->camera->height >= GRADIENT_CUDA_TALL;
+    return gpu_info(setup->gpu)->sm >= TILE_CUDA_ROOMY_SM && options->norm == CONFIG_NORM_L2 &&
+           strcmp(gpu_stage_layout(setup), "planar") == 0 &&
+           (options->gain == 1 || match_threshold(setup) > 0);
+}
+
+static unsigned rows_of(const struct gpu_stage_setup *setup, const struct stage_options *options)
+{
+    uint32_t height = setup->camera->height;
+    bool tall = height >= GRADIENT_CUDA_TALL, tensor = takes_tensor(setup, options);
 
     if (setup->mapped && setup->first) {
         return tall ? GRADIENT_CUDA_ROWS_MAPPED_TALL : GRADIENT_CUDA_ROWS_MAPPED;
     }
-    return tall && operator== CONFIG_OPERATOR_SOBEL5 ? OPERATOR_CUDA_ROWS_TALL : GRADIENT_CUDA_ROWS;
+    if (options->operator== CONFIG_OPERATOR_SOBEL5) {
+        return tall && !tensor ? GRADIENT_CUDA_ROWS_TALL : GRADIENT_CUDA_ROWS;
+    }
+    return tall && tensor && height % GRADIENT_CUDA_ROWS_TALL == 0 ? GRADIENT_CUDA_ROWS_TALL
+                                                                   : GRADIENT_CUDA_ROWS;
 }
 
 static int add_kernel(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
                       struct error *error)
 {
     const struct stage_options *options = &setup->steps[gradient_at(setup)].options;
-    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(setup, options->operator)};
+    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(setup, options)};
     const char *operator= operators[options->operator];
     const char *range = gpu_stage_limited(setup) ? "limited" : "full";
     char name[64];

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 // [GRAY] GRADIENT THRESHOLD OVERLAY, all there is. In memory of the host two launches read less of
 // it: the tiles of the gradient's are taller.
@@ -51,6 +52,16 @@ static void set_edges(struct overlay_cuda *parameters, const struct plan_step *g
     parameters->l1 = gradient->options.norm == CONFIG_NORM_L1;
 }
 
+// Whether the tensor cores make the edges, of tall pictures alone.
+static bool takes_tensor(const struct gpu_stage_setup *setup, const struct overlay_cuda *parameters)
+{
+    uint32_t height = setup->camera->height;
+
+    return gpu_info(setup->gpu)->sm >= TILE_CUDA_ROOMY_SM && !parameters->l1 &&
+           strcmp(gpu_stage_layout(setup), "planar") == 0 && height >= OVERLAY_CUDA_TALL &&
+           height % OVERLAY_CUDA_ROWS_TALL == 0;
+}
+
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
@@ -76,8 +87,10 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     for (char *c = name; *c; c++) {
         *c = (char)tolower(*c);
     }
+    parameters->rows =
+        whole && takes_tensor(setup, parameters) ? OVERLAY_CUDA_ROWS_TALL : OVERLAY_CUDA_ROWS;
     return gpu_stage_add_kernel(stage, CONFIG_KERNEL_OVERLAY, name,
-                                (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
+                                (struct gpu_tile){TILE_CUDA_PIXELS, parameters->rows}, error);
 }
 
 static void finish(struct gpu_stage *stage)

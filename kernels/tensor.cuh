@@ -28,6 +28,13 @@ constexpr bool TENSOR = true;
 constexpr bool TENSOR = false;
 #endif
 
+// Whether larger tiles fit the registers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * TILE_CUDA_ROOMY_SM
+constexpr bool TENSOR_ROOMY = true;
+#else
+constexpr bool TENSOR_ROOMY = false;
+#endif
+
 // Two pixels of the left half, two of the right.
 using quad = int[4];
 
@@ -139,24 +146,34 @@ struct tensor_row {
     uint32_t words[WORDS + 2];
 };
 
-// Rows 0 to ROWS - 1 of the tile, and those within RADIUS above and below, in the picture.
+// A tile's rows, 2 RADIUS more than it has, are read AHEAD of the one that is used: as many as
+// there are registers for.
+constexpr int AHEAD = 8;
+
+// Row `i` - RADIUS of the tile, or the nearest in the picture.
 template <int RADIUS, int ROWS, class parameters>
-__device__ __forceinline__ void load_rows(const parameters &p, const tensor_tile<ROWS> &tile,
-                                          tensor_row (&rows)[ROWS + 2 * RADIUS])
+__device__ __forceinline__ tensor_row load_row(const parameters &p, const tensor_tile<ROWS> &tile,
+                                               int i)
 {
     const uint8_t *from =
         reinterpret_cast<const uint8_t *>(p.input) + tile.x + (size_t)tile.y * p.input_stride;
+    size_t up = tile.y == 0 ? 0 : (size_t)(RADIUS - i) * p.input_stride;
+    uint32_t down = i < ROWS + RADIUS ? i - RADIUS : min(i - RADIUS, p.height - 1 - tile.y);
+    const uint32_t *words = reinterpret_cast<const uint32_t *>(
+        i < RADIUS ? from - up : from + (size_t)down * p.input_stride);
+    uint2 middle = __ldg(reinterpret_cast<const uint2 *>(words));
 
+    return {{load_if(tile.left, words - 1), middle.x, middle.y, load_if(tile.right, words + 2)}};
+}
+
+// The first rows, COUNT or AHEAD of them.
+template <int RADIUS, int COUNT, int ROWS, class parameters>
+__device__ __forceinline__ void load_first(const parameters &p, const tensor_tile<ROWS> &tile,
+                                           tensor_row (&rows)[ROWS + 2 * RADIUS])
+{
 #pragma unroll
-    for (int i = 0; i < ROWS + 2 * RADIUS; i++) {
-        size_t up = tile.y == 0 ? 0 : (size_t)(RADIUS - i) * p.input_stride;
-        uint32_t down = i < ROWS + RADIUS ? i - RADIUS : min(i - RADIUS, p.height - 1 - tile.y);
-        const uint32_t *words = reinterpret_cast<const uint32_t *>(
-            i < RADIUS ? from - up : from + (size_t)down * p.input_stride);
-        uint2 middle = __ldg(reinterpret_cast<const uint2 *>(words));
-
-        rows[i] = {
-            {load_if(tile.left, words - 1), middle.x, middle.y, load_if(tile.right, words + 2)}};
+    for (int i = 0; i < COUNT; i++) {
+        rows[i] = load_row<RADIUS>(p, tile, i);
     }
 }
 
@@ -212,86 +229,6 @@ __device__ __forceinline__ void store_row(const parameters &p, const tensor_tile
     uint8_t *to = reinterpret_cast<uint8_t *>(p.output) + tile.x + (size_t)tile.y * p.output_stride;
 
     store_words<true>(to + (size_t)i * p.output_stride, words, PIXELS);
-}
-
-// An operator has smooth(d) and derive(d), the weights 1 pixel away and in the middle.
-
-template <class op> __host__ __device__ constexpr uint32_t slope_weights(bool across, int dy)
-{
-    uint32_t row = 0;
-
-    for (int dx = 1; dx >= -1; dx--) {
-        row = row << 8 |
-              (uint8_t)(across ? op::smooth(dy) * op::derive(dx) : op::derive(dy) * op::smooth(dx));
-    }
-    return row;
-}
-
-// gx and gy of two pixels of either half, from the windows of the rows above, of theirs and of the
-// one below.
-template <class op> struct slopes_of_windows {
-    weights<1> across[2], along[2];
-
-    __device__ __forceinline__ slopes_of_windows()
-    {
-        uint32_t shift = weights_shift();
-
-        across[0] = make_weights<1>(slope_weights<op>(true, 1), shift);
-        across[1] = make_weights<1>(slope_weights<op>(true, 0), shift);
-        along[0] = make_weights<1>(slope_weights<op>(false, -1), shift);
-        along[1] = make_weights<1>(slope_weights<op>(false, 1), shift);
-    }
-
-    __device__ __forceinline__ void make(const windows<1> &above, const windows<1> &middle,
-                                         const windows<1> &below, quad &gx, quad &gy) const
-    {
-        const quad zero = {};
-
-        multiply_add(gx, zero, above, across[0]);
-        multiply_add(gx, gx, middle, across[1]);
-        multiply_add(gx, gx, below, across[0]);
-        multiply_add(gy, zero, above, along[0]);
-        multiply_add(gy, gy, below, along[1]);
-    }
-};
-
-// A tile of what finish::two(p, xa, ya, xb, yb) makes of two pixels' slopes and finish::four(p, …)
-// of two such.
-template <class op, class finish, int ROWS, class parameters>
-__device__ __forceinline__ void make_slopes(const parameters &p)
-{
-    const slopes_of_windows<op> slopes;
-    tensor_tile<ROWS> tile;
-    tensor_row rows[ROWS + 2];
-    windows<1> a[ROWS + 2][2];
-
-    if (!tensor_find(p, tile)) {
-        return;
-    }
-    const border b = make_border<1>(p, tile);
-
-    load_rows<1>(p, tile, rows);
-#pragma unroll
-    for (int i = 0; i < ROWS + 2; i++) {
-        uint32_t results[2][2];
-
-#pragma unroll
-        for (int pair = 0; pair < 2; pair++) {
-            quad gx, gy;
-
-            a[i][pair] = windows_of<1>(rows[i], b, pair);
-            if (i >= 2) {
-                slopes.make(a[i - 2][pair], a[i - 1][pair], a[i][pair], gx, gy);
-                results[0][pair] = finish::two(p, gx[0], gy[0], gx[1], gy[1]);
-                results[1][pair] = finish::two(p, gx[2], gy[2], gx[3], gy[3]);
-            }
-        }
-        if (i >= 2) {
-            store_row(p, tile, i - 2,
-                      {finish::four(p, results[0][0], results[0][1]),
-                       finish::four(p, results[1][0], results[1][1])});
-        }
-    }
 }
 
 } // namespace

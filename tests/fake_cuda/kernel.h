@@ -75,9 +75,10 @@ struct mark_cuda;
 
 // A format by its name in lower case, up to '_' or the end.
 const struct pixel_format *kernel_format_of(const char *name);
-// A launch whose parameters begin with a struct convert_cuda: what convert.cu makes of the picture.
-int kernel_convert_picture(const struct launch *launch, const struct pixel_format *from,
-                           const struct pixel_format *to);
+// A launch whose parameters begin with a struct convert_cuda and whose threads make `rows` rows:
+// what convert.cu makes of the picture.
+int kernel_convert_picture(const struct launch *launch, uint32_t rows,
+                           const struct pixel_format *from, const struct pixel_format *to);
 // What mark.cu makes of a picture in NV12 that the caller may touch, by bits of its own.
 void kernel_mark_nv12(const struct mark_cuda *parameters, const uint8_t *bits, uint8_t *luma,
                       uint8_t *chroma);

@@ -90,7 +90,7 @@ static int run_overlay(const struct launch *launch)
     bool rgb3 = strcmp(to, "rgb3") == 0, by_mask = strstr(launch->name, "_mask_");
     const struct pixel_format *format = kernel_format_of(from);
     struct kernel_luma luma = {gray_row_for(format), format->planes[0].bytes};
-    int r = kernel_convert_picture(launch, format, kernel_format_of(to));
+    int r = kernel_convert_picture(launch, p->rows, format, kernel_format_of(to));
     const uint8_t *mask =
         by_mask ? kernel_touch_rows(launch, p->mask, p->mask_stride, width, height) : NULL;
     const uint8_t *input =

@@ -47,8 +47,8 @@ static bool place(const struct launch *launch, const struct pixel_format *format
     return legal;
 }
 
-int kernel_convert_picture(const struct launch *launch, const struct pixel_format *from,
-                           const struct pixel_format *to)
+int kernel_convert_picture(const struct launch *launch, uint32_t rows,
+                           const struct pixel_format *from, const struct pixel_format *to)
 {
     const struct convert_cuda *p = (const void *)launch->parameters;
     struct frame input, output;
@@ -60,7 +60,7 @@ int kernel_convert_picture(const struct launch *launch, const struct pixel_forma
         !place(launch, to, p->output, p->output_stride, &output)) {
         return RESULT_ILLEGAL_ADDRESS;
     }
-    if (!kernel_covers(launch, TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS, p->width, p->height)) {
+    if (!kernel_covers(launch, TILE_CUDA_PIXELS, rows, p->width, p->height)) {
         return 0;
     }
     if (stage_init(&stage, STAGE_CONVERT, &setup, &error) < 0) {
@@ -76,7 +76,8 @@ static int run(const struct launch *launch)
 {
     const char *from = strchr(launch->name, '_') + 1, *to = strchr(from, '_') + 1;
 
-    return kernel_convert_picture(launch, kernel_format_of(from), kernel_format_of(to));
+    return kernel_convert_picture(launch, CONVERT_CUDA_ROWS, kernel_format_of(from),
+                                  kernel_format_of(to));
 }
 
 #define NAME(from, to) "convert_" #from "_" #to,
@@ -163,7 +164,7 @@ static int run_motion(const struct launch *launch)
     const uint8_t *previous =
         p->previous ? kernel_touch_rows(launch, p->previous, p->plane_stride, width, height) : NULL;
     struct frame input;
-    int r = kernel_convert_picture(launch, format, pixel_format_by_name("NV12"));
+    int r = kernel_convert_picture(launch, CONVERT_CUDA_ROWS, format, pixel_format_by_name("NV12"));
     bool legal = r == 0 && current && bits && (!p->previous || previous) &&
                  place(launch, format, p->picture.input, p->picture.input_stride, &input);
 

@@ -66,6 +66,7 @@ void check_shapes(struct check *check);    // every format and kernel in every b
 void check_large(struct check *check);     // 720p to 8K, and rows past the grid's limit
 void check_places(struct check *check);    // input and output at awkward device addresses
 void check_rows(struct check *check);      // rows a thread
+void check_tiles(struct check *check);     // whole tiles of the tensor cores, tall ones, too
 void check_random(struct check *check);    // everything drawn at random
 void check_motion(struct check *check);    // motion, frame after frame
 void check_canny(struct check *check);     // edges that hang together far, every threshold

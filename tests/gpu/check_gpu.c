@@ -62,6 +62,7 @@ int main(int argc, char **argv)
         run_group(&check, "every format and kernel in every block", check_shapes);
         run_group(&check, "device addresses and strides, nothing else written", check_places);
         run_group(&check, "rows a thread", check_rows);
+        run_group(&check, "whole tiles, every view", check_tiles);
         run_group(&check, "200 random sizes, settings, places and blocks", check_random);
         run_group(&check, "motion, frame after frame", check_motion);
         run_group(&check, "canny: spirals, curves, thresholds", check_canny);

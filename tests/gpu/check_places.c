@@ -177,3 +177,27 @@ void check_rows(struct check *check)
         picture_finish(&picture);
     }
 }
+
+void check_tiles(struct check *check)
+{
+    // Two of them tall enough for threads of more rows.
+    static const uint32_t sizes[][2] = {{8, 4}, {264, 64}, {40, 1440}, {56, 1444}};
+
+    for (size_t i = 0; i < CHECK_FORMATS * ARRAY_LENGTH(sizes); i++) {
+        const uint32_t *size = sizes[i % ARRAY_LENGTH(sizes)];
+        struct picture picture = {0};
+
+        if (picture_init(&picture, check_formats[i / ARRAY_LENGTH(sizes)], size[0], size[1], 0,
+                         frame_allocator_host()) < 0) {
+            check_failed(check, "a picture", &(struct error){"no memory"});
+            return;
+        }
+        picture_draw(picture.frame, (uint32_t)i);
+        for (size_t k = check->quick ? i % 7 : 0; k < CHECK_CASES; k += check->quick ? 7 : 1) {
+            struct check_case what = check_case_at(k);
+
+            check_place(check, &what, picture.frame, 0, check_blocks[(i + k) % CHECK_BLOCKS], 0);
+        }
+        picture_finish(&picture);
+    }
+}
