@@ -106,8 +106,11 @@ static uint32_t rows_of(const struct gpu_stage_setup *setup)
     if (setup->mapped && setup->first) {
         return DIRECTION_CUDA_ROWS_MAPPED;
     }
-    return setup->camera->height < DIRECTION_CUDA_TALL ? DIRECTION_CUDA_ROWS
-                                                       : DIRECTION_CUDA_ROWS_TALL;
+    // Gray to RGB3 writes three times what it reads, so that reading some of it twice costs little.
+    return setup->camera->height < DIRECTION_CUDA_TALL ||
+                   setup->output->planes[0].bytes > setup->camera->format->planes[0].bytes
+               ? DIRECTION_CUDA_ROWS
+               : DIRECTION_CUDA_ROWS_TALL;
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
