@@ -5,7 +5,7 @@
 #include "kernels/tile_cuda.h"
 
 // Rows a thread makes unless the configuration says: the number the kernel is fastest with in the
-// GPU's own memory; more on the tensor cores, and of sobel5 without them; and for memory of the
+// GPU's own memory; more on the tensor cores, and of sobel5; and for memory of the
 // host, where the rows above and below a tile are fetched anew. Pictures of GRADIENT_CUDA_TALL rows
 // and more keep a large GPU busy with fewer threads.
 #define GRADIENT_CUDA_ROWS 4

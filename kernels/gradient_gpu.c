@@ -79,16 +79,15 @@ static bool takes_tensor(const struct gpu_stage_setup *setup, const struct stage
 static unsigned rows_of(const struct gpu_stage_setup *setup, const struct stage_options *options)
 {
     uint32_t height = setup->camera->height;
-    bool tall = height >= GRADIENT_CUDA_TALL, tensor = takes_tensor(setup, options);
+    bool tall = height >= GRADIENT_CUDA_TALL;
 
     if (setup->mapped && setup->first) {
         return tall ? GRADIENT_CUDA_ROWS_MAPPED_TALL : GRADIENT_CUDA_ROWS_MAPPED;
     }
-    if (options->operator== CONFIG_OPERATOR_SOBEL5) {
-        return tall && !tensor ? GRADIENT_CUDA_ROWS_TALL : GRADIENT_CUDA_ROWS;
+    if (options->operator!= CONFIG_OPERATOR_SOBEL5) {
+        tall = tall && height % GRADIENT_CUDA_ROWS_TALL == 0 && takes_tensor(setup, options);
     }
-    return tall && tensor && height % GRADIENT_CUDA_ROWS_TALL == 0 ? GRADIENT_CUDA_ROWS_TALL
-                                                                   : GRADIENT_CUDA_ROWS;
+    return tall ? GRADIENT_CUDA_ROWS_TALL : GRADIENT_CUDA_ROWS;
 }
 
 static int add_kernel(struct gpu_stage *stage, const struct gpu_stage_setup *setup,

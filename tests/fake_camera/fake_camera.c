@@ -246,11 +246,7 @@ static gboolean on_motion(gpointer data)
 {
     struct fake_camera *camera = data;
 
-    if (is_mode(camera, MOTION_MODE)) {
-        toggle_motion(&camera->motion, camera->link);
-    } else if (g_str_has_prefix(camera->mode, BAD_MOTION_MODE)) {
-        send_bad_motion(camera->mode, camera->link);
-    }
+    change_motion(&camera->motion, camera->mode, camera->link);
     return G_SOURCE_CONTINUE;
 }
 
@@ -260,9 +256,7 @@ static gboolean on_loss(gpointer data)
 
     camera->lost = true;
     send_telemetry(camera);
-    if (camera->motion.moving) {
-        toggle_motion(&camera->motion, camera->link);
-    }
+    end_motion(&camera->motion, camera->link);
     return G_SOURCE_CONTINUE;
 }
 

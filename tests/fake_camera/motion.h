@@ -1,7 +1,7 @@
 // Motion of the fake camera: what it says of its regions, right and wrong, by $FAKE_CAMERA:
 //
 //   motion        has the regions "door" and "yard"; SIGUSR1 begins motion in the door, the next
-//                 ends it; SIGUSR2 loses the signal, and then ends what the front has ended for that
+//                 ends it; SIGUSR2 loses the signal, and ends what the front has ended for that
 //   bad-motion-X  SIGUSR1 sends an event with X wrong, see send_bad_motion()
 #pragma once
 
@@ -57,6 +57,13 @@ static inline void toggle_motion(struct fake_motion *motion, struct link *link)
     link_send_bytes(link, LINK_EVENT, 0, &event, sizeof event);
 }
 
+static inline void end_motion(struct fake_motion *motion, struct link *link)
+{
+    if (motion->moving) {
+        toggle_motion(motion, link);
+    }
+}
+
 // Telemetry with a region that is wrong.
 static inline void send_bad_telemetry(const char *what, struct link *link)
 {
@@ -109,5 +116,15 @@ static inline void send_bad_motion(const char *mode, struct link *link)
         }
     } else {
         link_send_bytes(link, LINK_EVENT, 0, &event, size);
+    }
+}
+
+// What SIGUSR1 asks for in `mode`.
+static inline void change_motion(struct fake_motion *motion, const char *mode, struct link *link)
+{
+    if (strcmp(mode, MOTION_MODE) == 0) {
+        toggle_motion(motion, link);
+    } else if (g_str_has_prefix(mode, BAD_MOTION_MODE)) {
+        send_bad_motion(mode, link);
     }
 }

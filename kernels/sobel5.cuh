@@ -1,15 +1,14 @@
-// L2 of the 5x5 Sobel filter on the tensor cores (tensor.cuh), gain 1.
+// L2 of the 5x5 Sobel filter, gain 1, of gray that is read by vectors.
 //
 // As in operator.cu: r = [1 3 3 1] across, between pixels, and w the same of r along; then of a
 // pixel P = w below right - w above left, Q = w above right - w below left, gx = P + Q and
-// gy = P - Q. The tensor cores make r; w comes of adding each row to the one before it, and those
-// sums, and those.
+// gy = P - Q, so that n = gx² + gy² = 2 (P² + Q²). A dot product of four bytes makes r; w comes of
+// adding each row to the one before it, and those sums, and those.
 #pragma once
 
 #include "kernels/gradient_cuda.h"
 #include "kernels/magnitude.cuh"
 #include "kernels/stencil.cuh"
-#include "kernels/tensor.cuh"
 
 namespace {
 
@@ -37,24 +36,26 @@ __device__ __forceinline__ uint32_t left_of(const between &row, int k)
                   : __byte_perm(row.lanes[k - 1], row.lanes[k], 0x5432);
 }
 
-__device__ __forceinline__ between smooth_across(const tensor_row &row, const border &b,
-                                                 const weights<2> &w)
+// 1 3 3 1 of the four pixels of a window from `first` on, 0 to 12.
+__device__ __forceinline__ uint32_t smooth_at(const window &w, int first)
 {
-    const quad zero = {};
+    uint32_t word = w.words[first / 4];
+
+    if (first % 4 > 0) {
+        word = __byte_perm(word, w.words[first / 4 + 1], 0x3210 + first % 4 * 0x1111);
+    }
+    return __dp4a(word, 0x01030301u, 0u);
+}
+
+__device__ __forceinline__ between smooth_across(const window &w)
+{
     between r;
 
 #pragma unroll
-    for (int pair = 0; pair < 2; pair++) {
-        const windows<2> a = windows_of<2>(row, b, pair);
-        quad sums;
-
-        multiply_add(sums, zero, a, w);
-        r.lanes[pair] = __byte_perm(sums[0], sums[1], 0x5410);
-        r.lanes[2 + pair] = __byte_perm(sums[2], sums[3], 0x5410);
-        if (pair == 0) {
-            r.lanes[PAIRS] = __dp4a(a.words[0], 0x01030301u, 0u);
-        }
+    for (int k = 0; k < PAIRS; k++) {
+        r.lanes[k] = __byte_perm(smooth_at(w, 3 + 2 * k), smooth_at(w, 4 + 2 * k), 0x5410);
     }
+    r.lanes[PAIRS] = smooth_at(w, 2);
     return r;
 }
 
@@ -69,8 +70,8 @@ __device__ __forceinline__ uint32_t differences(const between &right, const betw
     return bits(smaller(__habs2(__hfma2(pair(biased), scale, unbias)), pair(0x00ff00ff)));
 }
 
-// Two magnitudes of gain 1 from the sums above and below: of n = gx² + gy² = 2 (P² + Q²), which is
-// over 255² where |P| or |Q| is over 255. Bits of floats as in whole_magnitudes().
+// Two magnitudes from the sums above and below; n is over 255² where |P| or |Q| is over 255. Bits
+// of floats as in whole_magnitudes().
 __device__ __forceinline__ uint32_t magnitudes_of(const between &above, const between &below, int k)
 {
     const uint32_t bias = 0x4b000000; // 2^23
@@ -85,58 +86,56 @@ __device__ __forceinline__ uint32_t magnitudes_of(const between &above, const be
                         pair(0x00ff00ff)));
 }
 
-template <range RANGE, int ROWS>
-__device__ __forceinline__ void make_sobel5_of_rows(const gradient_cuda &p)
-{
-    constexpr int SOON = 2; // rows on their way
-    const weights<2> w = make_weights<2>(0x0103030100, weights_shift());
-    tensor_tile<ROWS> tile;
-    tensor_row rows[ROWS + 4];
+// Rows in turn, the next one on its way.
+struct cascade {
+    window soon;
     between last[4] = {}; // sums up to the row before: of one row, and of [1 1], [1 2 1], [1 3 3 1]
 
-    if (!tensor_find(p, tile)) {
-        return;
-    }
-    const border b = make_border<2>(p, tile);
+    // Adds the row that came, and sends for row `next`. Returns w.
+    __device__ __forceinline__ between add(const reader &r, int next)
+    {
+        between sum = smooth_across(soon);
 
-    load_first<2, SOON>(p, tile, rows);
+        soon = load_vectors(r, next);
 #pragma unroll
-    for (int i = 0; i < ROWS + 4; i++) {
-        between sums[4];
+        for (int k = 0; k < 3; k++) {
+            between more = sum + last[k];
+
+            last[k] = sum;
+            sum = more;
+        }
+        return sum;
+    }
+};
+
+// Rows from `y` to `end`; COUNT of them, or any number if that is 0.
+template <range RANGE, int COUNT>
+__device__ __forceinline__ void make_sobel5(const gradient_cuda &p, const reader &r, int y, int end)
+{
+    const int rows = COUNT > 0 ? COUNT : end - y;
+    uint8_t *to = reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + r.x;
+    cascade c;
+
+    c.soon = load_vectors(r, y - 2);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        c.last[3] = c.add(r, y + i - 1);
+    }
+#pragma unroll(COUNT > 0 ? COUNT : 2)
+    for (int i = 0; i < rows; i++) {
+        const between below = c.add(r, y + i + 3);
         uint32_t lanes[PAIRS];
 
-        sums[0] = smooth_across(rows[i], b, w);
 #pragma unroll
-        for (int k = 1; k < 4; k++) {
-            sums[k] = sums[k - 1] + last[k - 1];
+        for (int k = 0; k < PAIRS; k++) {
+            lanes[k] = magnitudes_of(c.last[3], below, k);
         }
-        if (i >= 4) {
-#pragma unroll
-            for (int k = 0; k < PAIRS; k++) {
-                lanes[k] = magnitudes_of(last[3], sums[3], k);
-            }
-            store_row(p, tile, i - 4,
-                      {neighbours_in_range<RANGE>(lanes[0], lanes[1]),
-                       neighbours_in_range<RANGE>(lanes[2], lanes[3])});
-        }
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            last[k] = sums[k];
-        }
-        if (i + SOON < ROWS + 4) {
-            rows[i + SOON] = load_row<2>(p, tile, i + SOON);
-        }
+        store_words<true>(to + (size_t)i * p.output_stride,
+                          {neighbours_in_range<RANGE>(lanes[0], lanes[1]),
+                           neighbours_in_range<RANGE>(lanes[2], lanes[3])},
+                          PIXELS);
+        c.last[3] = below;
     }
-}
-
-// The picture, if the tensor cores can make it. Tall tiles do not fit the registers.
-template <range RANGE> __device__ __forceinline__ bool make_sobel5(const gradient_cuda &p)
-{
-    if (!TENSOR_ROOMY || !tensor_takes<GRADIENT_CUDA_ROWS>(p)) {
-        return false;
-    }
-    make_sobel5_of_rows<RANGE, GRADIENT_CUDA_ROWS>(p);
-    return true;
 }
 
 } // namespace
