@@ -17,7 +17,7 @@
 // sm_90 the compiler makes, of 4 rows, 18 instructions a pixel of prewitt, 19 of scharr and 28 of
 // sobel5; 25 of 8 rows, which is what a tile of sobel5 has where pictures are tall enough. L2 of
 // prewitt and scharr takes the tensor cores where it can, as in gradient.cu, in 10 instructions;
-// that of sobel5 has sobel5.cuh to itself, in 18 of 8 rows: 8K on an H200 in 30 us instead of 39.
+// that of sobel5 has sobel5.cuh to itself, in 18 of 8 rows: 8K on an H200 in 31 us instead of 39.
 //
 // Alignment. Vectors of 8 bytes where the window of a tile lies within the picture and addresses
 // and strides are multiples of 8; other tiles go byte by byte through the same arithmetic.
