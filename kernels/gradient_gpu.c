@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char *const operators[CONFIG_OPERATOR_COUNT] = {
     [CONFIG_OPERATOR_SCHARR] = "scharr",
@@ -71,8 +70,7 @@ static int upload_thresholds(struct gpu_stage *stage, const uint32_t *thresholds
 // Whether large tiles go to the tensor cores, as far as the picture has whole ones.
 static bool takes_tensor(const struct gpu_stage_setup *setup, const struct stage_options *options)
 {
-    return gpu_info(setup->gpu)->sm >= TILE_CUDA_ROOMY_SM && options->norm == CONFIG_NORM_L2 &&
-           strcmp(gpu_stage_layout(setup), "planar") == 0 &&
+    return gpu_stage_is_roomy(setup) && options->norm == CONFIG_NORM_L2 &&
            (options->gain == 1 || match_threshold(setup) > 0);
 }
 

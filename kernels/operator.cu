@@ -179,7 +179,6 @@ struct scharr {
 struct sobel5 {
     static constexpr int RADIUS = 2, AT_ONCE = 2;
     static constexpr bool SHARES = true;
-    static constexpr int BIAS = 0x3a00;
 
     // 1 3 3 1 across: right of each pixel of the pairs, and [PAIRS] left of the pixel before them.
     struct line {
@@ -219,22 +218,20 @@ struct sobel5 {
         return __byte_perm(right(l, k > 0 ? k - 1 : PAIRS), right(l, k + 1), 0x5432);
     }
 
-    // P and Q in lanes, BIAS added: no lane borrows of the other.
+    // P and Q in lanes, SOBEL5_BIAS added: no lane borrows of the other.
     static __device__ __forceinline__ uint32_t falling(const line *l, int k)
     {
-        return right(l + 1, k) - left(l, k) + BIAS * 0x00010001;
+        return right(l + 1, k) - left(l, k) + SOBEL5_BIAS * 0x00010001;
     }
 
     static __device__ __forceinline__ uint32_t rising(const line *l, int k)
     {
-        return right(l, k) - left(l + 1, k) + BIAS * 0x00010001;
+        return right(l, k) - left(l + 1, k) + SOBEL5_BIAS * 0x00010001;
     }
 
     static __device__ __forceinline__ void slopes(const line *l, int k, half2 &gx, half2 &gy)
     {
-        const half2 scale = pair(0x08000800), bias = pair(0x86008600); // 2^-13, -0.75 * 2^-13
-        half2 a = __hfma2(pair(falling(l, k)), scale, bias);
-        half2 b = __hfma2(pair(rising(l, k)), scale, bias);
+        half2 a = without_bias(falling(l, k)), b = without_bias(rising(l, k));
 
         gx = __hadd2(a, b);
         gy = __hsub2(a, b);
@@ -243,10 +240,12 @@ struct sobel5 {
     static __device__ __forceinline__ void exact(const line *l, int k, int lane, float &gx,
                                                  float &gy)
     {
-        // The bits of 2^23 + BIAS + P.
+        // The bits of 2^23 + SOBEL5_BIAS + P.
         const uint32_t pick = lane ? 0x5432 : 0x5410;
-        float a = __uint_as_float(__byte_perm(falling(l, k), 0x4b00, pick)) - (8388608.0f + BIAS);
-        float b = __uint_as_float(__byte_perm(rising(l, k), 0x4b00, pick)) - (8388608.0f + BIAS);
+        float a =
+            __uint_as_float(__byte_perm(falling(l, k), 0x4b00, pick)) - (8388608.0f + SOBEL5_BIAS);
+        float b =
+            __uint_as_float(__byte_perm(rising(l, k), 0x4b00, pick)) - (8388608.0f + SOBEL5_BIAS);
 
         gx = a + b;
         gy = a - b;

@@ -3,9 +3,8 @@
 
 #include "kernels/convert_cuda.h"
 
-// Rows a thread makes, and on the tensor cores TALL, of pictures of OVERLAY_CUDA_TALL rows and
-// more: they keep a large GPU busy with fewer threads.
-#define OVERLAY_CUDA_ROWS 2
+// Rows a thread makes on the tensor cores, of pictures of OVERLAY_CUDA_TALL rows and more: they
+// keep a large GPU busy with fewer threads. Else CONVERT_CUDA_ROWS.
 #define OVERLAY_CUDA_ROWS_TALL 4
 #define OVERLAY_CUDA_TALL 1440
 
@@ -17,7 +16,7 @@ struct overlay_cuda {
     uint32_t l1;          // n is |gx| + |gy|
     uint32_t luma;        // the colour's Y in each byte
     uint32_t chroma;      // its U and V, twice
-    uint32_t rows;        // a thread makes, even
+    uint32_t rows;        // a thread makes: CONVERT_CUDA_ROWS, once or several times
     uint32_t rgb;         // its red in the lowest byte, then green and blue
 };
 

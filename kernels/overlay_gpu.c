@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 // [GRAY] GRADIENT THRESHOLD OVERLAY, all there is. In memory of the host two launches read less of
 // it: the tiles of the gradient's are taller.
@@ -57,8 +56,7 @@ static bool takes_tensor(const struct gpu_stage_setup *setup, const struct overl
 {
     uint32_t height = setup->camera->height;
 
-    return gpu_info(setup->gpu)->sm >= TILE_CUDA_ROOMY_SM && !parameters->l1 &&
-           strcmp(gpu_stage_layout(setup), "planar") == 0 && height >= OVERLAY_CUDA_TALL &&
+    return gpu_stage_is_roomy(setup) && !parameters->l1 && height >= OVERLAY_CUDA_TALL &&
            height % OVERLAY_CUDA_ROWS_TALL == 0;
 }
 
@@ -88,7 +86,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
         *c = (char)tolower(*c);
     }
     parameters->rows =
-        whole && takes_tensor(setup, parameters) ? OVERLAY_CUDA_ROWS_TALL : OVERLAY_CUDA_ROWS;
+        whole && takes_tensor(setup, parameters) ? OVERLAY_CUDA_ROWS_TALL : CONVERT_CUDA_ROWS;
     return gpu_stage_add_kernel(stage, CONFIG_KERNEL_OVERLAY, name,
                                 (struct gpu_tile){TILE_CUDA_PIXELS, parameters->rows}, error);
 }

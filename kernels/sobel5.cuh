@@ -59,15 +59,25 @@ __device__ __forceinline__ between smooth_across(const window &w)
     return r;
 }
 
-// |P| or |Q| of pair `k`, at most 255: right of one row less left of the other, each 0..16320 and
-// their difference at most 12240 off 0. The bits of 0x3a00 more are those of a half: 0.75 and the
-// difference times 2^-11 while it is less than 512, and no less than that far off otherwise.
+// What is added to P and Q, at most 12240 off 0, so that no lane borrows of the other and the bits
+// are those of a half: 0.75 and P times 2^-11 while it is less than 512, and no less than that far
+// off otherwise.
+constexpr uint32_t SOBEL5_BIAS = 0x3a00;
+
+// P or Q as magnitude.cuh has integers, of lanes with the bias.
+__device__ __forceinline__ half2 without_bias(uint32_t lanes)
+{
+    const half2 scale = pair(0x08000800), bias = pair(0x86008600); // 2^-13, -0.75 * 2^-13
+
+    return __hfma2(pair(lanes), scale, bias);
+}
+
+// |P| or |Q| of pair `k`, at most 255: right of one row less left of the other.
 __device__ __forceinline__ uint32_t differences(const between &right, const between &left, int k)
 {
-    const half2 scale = pair(0x08000800), unbias = pair(0x86008600); // 2^-13, -0.75 * 2^-13
-    uint32_t biased = right.lanes[k] - left_of(left, k) + 0x3a003a00;
+    uint32_t biased = right.lanes[k] - left_of(left, k) + SOBEL5_BIAS * 0x00010001;
 
-    return bits(smaller(__habs2(__hfma2(pair(biased), scale, unbias)), pair(0x00ff00ff)));
+    return bits(smaller(__habs2(without_bias(biased)), pair(0x00ff00ff)));
 }
 
 // Two magnitudes from the sums above and below; n is over 255² where |P| or |Q| is over 255. Bits
@@ -91,7 +101,7 @@ struct cascade {
     window soon;
     between last[4] = {}; // sums up to the row before: of one row, and of [1 1], [1 2 1], [1 3 3 1]
 
-    // Adds the row that came, and sends for row `next`. Returns w.
+    // Adds the row that came, and sends for row `next`. Returns w, which is not kept yet.
     __device__ __forceinline__ between add(const reader &r, int next)
     {
         between sum = smooth_across(soon);

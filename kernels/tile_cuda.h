@@ -7,6 +7,6 @@
 // Pixels of a row that a thread makes.
 #define TILE_CUDA_PIXELS 8
 
-// The least compute capability, 90 for 9.0, for which the compiler has registers to spare for more
-// rows on the tensor cores (tensor.cuh).
+// The least compute capability, 90 for 9.0, for which the compiler has registers to spare for
+// larger tiles.
 #define TILE_CUDA_ROOMY_SM 90
