@@ -15,6 +15,13 @@ import beds
 BOOT_S = 240
 
 
+def make_disk(files, image):
+    """A disk `image` of what is in the folder `files`: with the kernels of every GPU it is large."""
+    size = sum(file.stat().st_size for file in files.rglob("*") if file.is_file())
+    subprocess.run(["mkfs.ext4", "-q", "-d", files, image, f"{size * 5 // 4 // 2**20 + 16}M"],
+                   check=True, stdin=subprocess.DEVNULL)
+
+
 class Machine(beds.Bed):
     def __init__(self):
         self.shell = None
@@ -22,8 +29,7 @@ class Machine(beds.Bed):
         self.directory = tempfile.TemporaryDirectory(prefix="edged-bed-")
         directory = pathlib.Path(self.directory.name)
         beds.stage(directory / "stage")
-        subprocess.run(["mkfs.ext4", "-q", "-d", directory / "stage", directory / "stage.img", "64M"],
-                       check=True, stdin=subprocess.DEVNULL)
+        make_disk(directory / "stage", directory / "stage.img")
         self.port = beds.free_port()
         self.console = directory / "console.log"
         self.process = subprocess.Popen(self._command(directory), stdin=subprocess.DEVNULL,
