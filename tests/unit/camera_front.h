@@ -3,7 +3,7 @@
 
 #include "daemon/camera/camera.h"
 #include "daemon/link/link.h"
-#include "tests/unit/cpu_wait.h"
+#include "tests/unit/stopwatch.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -172,23 +172,23 @@ static inline bool has_told_of_losses(const struct front *front)
 
 // Has a camera of LOSSLESS_FPS, which `run` begins and `finish` ends, lose no frame in one of a few
 // tries. A loss is the camera's own fault, and fails at once, unless the camera has counted it and
-// its threads have waited for a CPU for as long as the frames lost last.
+// the machine has kept a CPU from it for as long as the frames lost last.
 static inline void assert_no_frame_is_lost(void (*run)(struct front *front),
                                            void (*finish)(struct front *front))
 {
     for (unsigned window = 0; window < WINDOWS; window++) {
-        int64_t waited_ns = waited_for_cpu_ns();
+        int64_t late_ns = kept_ns();
         struct front front;
 
         run(&front);
         until(&front, has_told_of_losses);
-        waited_ns = waited_for_cpu_ns() - waited_ns;
+        late_ns = kept_ns() - late_ns;
         uint64_t dropped = count_dropped(&front);
         finish(&front);
         if (dropped == 0) {
             return;
         }
-        assert_true(waited_ns >= (int64_t)dropped * NS_PER_S / LOSSLESS_FPS);
+        assert_true(late_ns >= (int64_t)dropped * NS_PER_S / LOSSLESS_FPS);
     }
     fail_msg("the machine disturbed each of %d tries", WINDOWS);
 }

@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "daemon/front/supervisor.h"
+#include "tests/unit/stopwatch.h"
 #include "tests/unit/unit.h"
 
 #include <glib.h>
@@ -23,6 +24,8 @@ struct fixture {
     GstElement *source;
     struct supervisor *supervisor;
     unsigned changes;
+    pid_t pid; // of the process whose wait_ns is known so far
+    int64_t wait_ns;
     struct motion_event motion[16]; // as told
     size_t motion_count;
 };
@@ -129,18 +132,40 @@ static inline struct snapshot_camera describe(struct fixture *fixture)
 
 typedef bool condition(struct fixture *fixture);
 
-// Runs the main loop until `fulfilled`; returns the nanoseconds that took.
-static inline int64_t wait_until(struct fixture *fixture, condition *fulfilled)
+// What was kept from the camera process since this was asked last.
+static inline int64_t take_kept_ns(struct fixture *fixture)
 {
-    int64_t begin_ns = clock_now_ns();
-    guint tick = g_timeout_add(20, on_tick, NULL);
+    pid_t pid = describe(fixture).pid;
+    int64_t wait_ns = waited_for_cpu_ns(pid),
+            before_ns = fixture->pid == pid ? fixture->wait_ns : 0;
 
+    fixture->pid = pid;
+    fixture->wait_ns = wait_ns;
+    return wait_ns > before_ns ? wait_ns - before_ns : 0;
+}
+
+// Runs the main loop until `fulfilled`, and asserts that this takes from `least_ns` to `most_ns`,
+// and longer only by what was kept from this process and the camera's meanwhile.
+static inline void wait_within(struct fixture *fixture, condition *fulfilled, int64_t least_ns,
+                               int64_t most_ns)
+{
+    guint tick = g_timeout_add(20, on_tick, NULL);
+    struct stopwatch watch = stopwatch_start();
+    int64_t camera_ns = 0;
+
+    take_kept_ns(fixture);
     while (!fulfilled(fixture)) {
-        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+        camera_ns += take_kept_ns(fixture);
+        assert_lasted(watch, 0, most_ns + camera_ns);
         g_main_context_iteration(NULL, TRUE);
     }
     g_source_remove(tick);
-    return clock_now_ns() - begin_ns;
+    assert_lasted(watch, least_ns, most_ns + camera_ns);
+}
+
+static inline void wait_until(struct fixture *fixture, condition *fulfilled)
+{
+    wait_within(fixture, fulfilled, 0, PATIENCE_NS);
 }
 
 static inline bool is_live(struct fixture *fixture)

@@ -85,7 +85,7 @@ static void test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hang
     wait_until(fixture, has_gpu);
     pid_t lost = describe(fixture).pid;
     fail_gpu(fixture);
-    assert_true(wait_until(fixture, has_fault) < 200 * NS_PER_MS);
+    wait_within(fixture, has_fault, 0, 200 * NS_PER_MS);
     pid_t next = describe(fixture).pid;
     assert_int_not_equal(next, 0);
     assert_int_not_equal(next, lost);
@@ -110,7 +110,7 @@ static void test_the_gpu_is_tried_after_1_s_and_after_2_s(void **state)
     fail_gpu(fixture);
     wait_until(fixture, has_fault);
     pid_t pid = describe(fixture).pid;
-    assert_in_range(wait_until(fixture, is_told_to_try), 900 * NS_PER_MS, 1300 * NS_PER_MS);
+    wait_within(fixture, is_told_to_try, 900 * NS_PER_MS, 1300 * NS_PER_MS);
     wait_until(fixture, has_gpu);
     assert_int_equal(count_told(fixture, "try-gpu auto", &last), 1);
     assert_int_equal(last, pid);
@@ -119,7 +119,7 @@ static void test_the_gpu_is_tried_after_1_s_and_after_2_s(void **state)
 
     fail_gpu(fixture);
     wait_until(fixture, has_two_faults);
-    assert_in_range(wait_until(fixture, is_told_to_try_twice), 1900 * NS_PER_MS, 2300 * NS_PER_MS);
+    wait_within(fixture, is_told_to_try_twice, 1900 * NS_PER_MS, 2300 * NS_PER_MS);
     wait_until(fixture, has_gpu);
     assert_int_equal(describe(fixture).process_restarts, 0);
 }
@@ -136,7 +136,7 @@ static void test_a_gpu_that_is_full_is_tried_again_by_the_same_process(void **st
     start(fixture, "gpu-full");
     wait_until(fixture, may_have_gpu_later);
     pid_t pid = describe(fixture).pid;
-    assert_in_range(wait_until(fixture, is_told_to_try), 500 * NS_PER_MS, 1300 * NS_PER_MS);
+    wait_within(fixture, is_told_to_try, 500 * NS_PER_MS, 1300 * NS_PER_MS);
     wait_until(fixture, has_gpu);
     assert_int_equal(describe(fixture).pid, pid);
     assert_int_equal(describe(fixture).gpu_faults, 0);
@@ -251,7 +251,7 @@ static void test_a_stopped_supervisor_starts_nothing_after_a_fault(void **state)
     fail_gpu(fixture);
     wait_until(fixture, has_fault);
     supervisor_stop(fixture->supervisor);
-    assert_true(wait_until(fixture, is_stopped) < 1500 * NS_PER_MS);
+    wait_within(fixture, is_stopped, 0, 1500 * NS_PER_MS);
     assert_int_equal(describe(fixture).pid, 0);
 }
 
