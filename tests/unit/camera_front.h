@@ -17,7 +17,6 @@
 #include <cmocka.h>
 
 #define UNITS_MAX 400
-#define WINDOWS 6 // of which one has to be undisturbed by what else runs on the machine
 #define LOSSLESS_FPS 20
 #define EVENTS_MAX 16
 

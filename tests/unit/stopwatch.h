@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#define WINDOWS 6 // of which one has to be undisturbed by what else runs on the machine
+
 // How long the threads of process `pid` have stood in a queue for a CPU, in all; 0 if it has ended.
 static inline int64_t waited_for_cpu_ns(pid_t pid)
 {
@@ -51,7 +53,7 @@ static inline int64_t stolen_ns(void)
     return ticks * (NS_PER_S / sysconf(_SC_CLK_TCK));
 }
 
-// What was kept from this process, in all.
+// What was kept from this process, in all; a thread that ends takes its part along.
 static inline int64_t kept_ns(void)
 {
     return waited_for_cpu_ns(getpid()) + stolen_ns();

@@ -48,12 +48,13 @@ static void truncate_copy(const char *from, size_t size, const char *path)
     assert_true(g_file_set_contents(path, bytes, (gssize)(size < length ? size : length), NULL));
 }
 
-// A gap may be longer by the pictures that were counted as not taken in time, and by what was
-// kept from this program: a busy machine makes no seam.
-static void assert_loops(const char *path, int frames, int64_t gap_max_ns)
+// Whether no frame comes later after the one before it than `gap_max_ns` for each picture that was
+// counted as not taken in time. Fails if one does though the machine kept nothing from this
+// program.
+static bool loops_in_time(const char *path, int frames, int64_t gap_max_ns)
 {
+    int64_t last_ns = 0, late_ns = 0, begin_ns = kept_ns();
     struct harness harness;
-    int64_t last_ns = 0, known_ns = kept_ns();
     uint64_t dropped = 0;
 
     harness_init(&harness);
@@ -61,17 +62,30 @@ static void assert_loops(const char *path, int frames, int64_t gap_max_ns)
     harness_start(&harness, ops);
     for (int i = 0; i < frames; i++) {
         struct frame *frame = harness_next(&harness);
+        int64_t gaps = 1 + (int64_t)(harness.source->counters.dropped - dropped);
+        int64_t excess_ns = frame->pts_ns - last_ns - gaps * gap_max_ns;
 
         assert_true(frame->pts_ns > last_ns);
-        int64_t gaps = 1 + (int64_t)(harness.source->counters.dropped - dropped);
-        int64_t late_ns = kept_ns() - known_ns;
-        assert_true(last_ns == 0 || frame->pts_ns - last_ns <= gaps * gap_max_ns + late_ns);
+        if (last_ns != 0 && excess_ns > late_ns) {
+            late_ns = excess_ns;
+        }
         last_ns = frame->pts_ns;
         dropped = harness.source->counters.dropped;
-        known_ns = kept_ns();
         frame_unref(frame);
     }
+    assert_true(late_ns <= kept_ns() - begin_ns);
     source_close(harness.source);
+    return late_ns == 0;
+}
+
+static void assert_loops(const char *path, int frames, int64_t gap_max_ns)
+{
+    for (unsigned window = 0; window < WINDOWS; window++) {
+        if (loops_in_time(path, frames, gap_max_ns)) {
+            return;
+        }
+    }
+    fail_msg("the machine disturbed each of %d tries", WINDOWS);
 }
 
 static void test_clips_loop_without_a_seam(void **state)
