@@ -181,7 +181,7 @@ static inline void assert_no_frame_is_lost(void (*run)(struct front *front),
 
         run(&front);
         until(&front, has_told_of_losses);
-        late_ns = kept_ns() - late_ns;
+        late_ns = kept_since_ns(late_ns);
         uint64_t dropped = count_dropped(&front);
         finish(&front);
         if (dropped == 0) {

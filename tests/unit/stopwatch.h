@@ -59,6 +59,14 @@ static inline int64_t kept_ns(void)
     return waited_for_cpu_ns(getpid()) + stolen_ns();
 }
 
+// What was kept since kept_ns() returned `before_ns`, as far as the threads are still there.
+static inline int64_t kept_since_ns(int64_t before_ns)
+{
+    int64_t since_ns = kept_ns() - before_ns;
+
+    return since_ns > 0 ? since_ns : 0;
+}
+
 struct stopwatch {
     int64_t begin_ns, kept_ns;
 };
@@ -73,6 +81,6 @@ static inline struct stopwatch stopwatch_start(void)
 #define assert_lasted(watch, least_ns, most_ns)                                                    \
     do {                                                                                           \
         int64_t lasted_ns = clock_now_ns() - (watch).begin_ns;                                     \
-        int64_t late_ns = kept_ns() - (watch).kept_ns;                                             \
+        int64_t late_ns = kept_since_ns((watch).kept_ns);                                          \
         assert_in_range(lasted_ns, least_ns, (most_ns) + late_ns);                                 \
     } while (0)
