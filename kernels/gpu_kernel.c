@@ -12,21 +12,33 @@ static bool same(struct config_block a, struct config_block b)
     return same_threads(a, b) && a.rows == b.rows;
 }
 
-// What is good for the GPU.
-static struct config_block own_block(const struct gpu_kernel *kernel)
+static struct config_block own_block(bool integrated, struct gpu_tile tile, uint32_t width)
 {
-    int rows = (int)kernel->tile.height;
+    struct config_block best = {128, 1, (int)tile.height};
+    uint32_t threads = (width + tile.width - 1) / tile.width, idle_least = UINT32_MAX;
 
-    return gpu_info(kernel->gpu)->integrated ? (struct config_block){32, 8, rows}
-                                             : (struct config_block){128, 1, rows};
+    if (integrated) {
+        return (struct config_block){32, 8, best.rows};
+    }
+    for (uint32_t x = 128; x >= 32; x /= 2) {
+        uint32_t idle = (x - threads % x) % x;
+
+        if (idle < idle_least) {
+            idle_least = idle;
+            best.x = (int)x;
+            best.y = 128 / (int)x;
+        }
+    }
+    return best;
 }
 
 int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
-                    const char *function, struct gpu_tile tile, struct error *error)
+                    const char *function, struct gpu_tile tile, uint32_t width, struct error *error)
 {
     *kernel = (struct gpu_kernel){
         .gpu = gpu, .group = group, .key = config_kernel_name(group), .tile = tile};
-    kernel->block = kernel->good = own_block(kernel);
+    kernel->own = own_block(gpu_info(gpu)->integrated, tile, width);
+    kernel->block = kernel->good = kernel->own;
     return gpu_kernel(gpu, function, error, &kernel->function);
 }
 
@@ -44,9 +56,8 @@ static void review(struct gpu_kernel *kernel)
     unsigned threads_max = (unsigned)gpu_info(kernel->gpu)->multiprocessor_threads;
     struct gpu_block_advice advice;
 
-    kernel->warned =
-        threads_max > 0 && gpu_block_review(kernel->block, own_block(kernel), threads_max,
-                                            resident_blocks, kernel, &advice);
+    kernel->warned = threads_max > 0 && gpu_block_review(kernel->block, kernel->own, threads_max,
+                                                         resident_blocks, kernel, &advice);
     if (kernel->warned) {
         error_set(&kernel->warning, 0,
                   "kernels.%s.block = [%d, %d]: at most %u%% of the GPU's threads can be busy; "
@@ -58,7 +69,7 @@ static void review(struct gpu_kernel *kernel)
 
 int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error)
 {
-    struct config_block next = own_block(kernel);
+    struct config_block next = kernel->own;
     bool own = block.x == 0 && block.y == 0, new;
 
     if (!own) {

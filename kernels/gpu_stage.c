@@ -47,7 +47,7 @@ const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, 
 int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
                    const struct gpu_stage_setup *setup, struct error *error)
 {
-    *stage = (struct gpu_stage){.ops = ops, .gpu = setup->gpu};
+    *stage = (struct gpu_stage){.ops = ops, .gpu = setup->gpu, .width = setup->camera->width};
     return ops->init(stage, setup, error);
 }
 
@@ -68,7 +68,7 @@ int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, cons
     int r;
 
     assert(stage->kernel_count < GPU_STAGE_KERNELS_MAX);
-    r = gpu_kernel_init(kernel, stage->gpu, group, function, tile, error);
+    r = gpu_kernel_init(kernel, stage->gpu, group, function, tile, stage->width, error);
     stage->kernel_count += r == 0;
     return r;
 }

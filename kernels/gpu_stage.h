@@ -60,6 +60,7 @@ struct gpu_stage_ops {
 struct gpu_stage {
     const struct gpu_stage_ops *ops;
     struct gpu *gpu;
+    uint32_t width; // of the camera's picture, in pixels
     struct gpu_kernel kernels[GPU_STAGE_KERNELS_MAX];
     unsigned kernel_count;
     void *state; // of the ops, who release it in finish()

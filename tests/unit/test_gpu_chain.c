@@ -192,7 +192,7 @@ static int setup(void **state)
                                        .graph_launch = graph_launch,
                                        .graph_exec_destroy = graph_exec_destroy};
     return gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_CANNY, "canny_planar",
-                           (struct gpu_tile){4, 6}, NULL);
+                           (struct gpu_tile){4, 6}, 64, NULL);
 }
 
 static struct gpu_chain *make(void)

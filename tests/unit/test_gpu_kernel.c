@@ -111,7 +111,7 @@ static int setup(void **state)
     fake.driver.error_string = error_string;
     *state = &kernel;
     return gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
-                           (struct gpu_tile){8, 4}, NULL);
+                           (struct gpu_tile){8, 4}, 1920, NULL);
 }
 
 static int run(struct gpu_kernel *kernel, struct error *error)
@@ -146,13 +146,36 @@ static void test_a_launch_covers_the_picture_in_the_gpus_own_block(void **state)
     assert_int_equal(fake.launches[0].grid.z, 1);
     fake.info.integrated = true;
     assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT,
-                                     "gradient_planar_l2_full", (struct gpu_tile){8, 4}, NULL),
+                                     "gradient_planar_l2_full", (struct gpu_tile){8, 4}, 1920,
+                                     NULL),
                      0);
     assert_int_equal(run(&integrated, NULL), 0);
     assert_launched(1, 32, 8);
     assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT, "gradient_no",
-                                     (struct gpu_tile){8, 4}, NULL),
+                                     (struct gpu_tile){8, 4}, 1920, NULL),
                      -ENOENT);
+}
+
+static void test_the_gpus_own_block_is_as_wide_as_fits_the_picture(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t width;
+        int x, y;
+    } cases[] = {{7680, 64, 2}, {3840, 32, 4},  {1920, 128, 1}, {1280, 32, 4},
+                 {1025, 32, 4}, {1024, 128, 1}, {512, 64, 2},   {1, 32, 4}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct gpu_kernel kernel;
+
+        assert_int_equal(gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_GRADIENT,
+                                         "gradient_planar_l2_full", (struct gpu_tile){8, 4},
+                                         cases[i].width, NULL),
+                         0);
+        assert_int_equal(kernel.block.x, cases[i].x);
+        assert_int_equal(kernel.block.y, cases[i].y);
+        assert_int_equal(kernel.block.rows, 4);
+    }
 }
 
 static void test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own(void **state)
@@ -330,6 +353,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, setup)
     const struct CMUnitTest tests[] = {
         TEST(test_a_launch_covers_the_picture_in_the_gpus_own_block),
+        TEST(test_the_gpus_own_block_is_as_wide_as_fits_the_picture),
         TEST(test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own),
         TEST(test_an_illegal_block_is_named_with_its_key_and_changes_nothing),
         TEST(test_a_refused_block_is_rolled_back_and_told_once),
