@@ -80,7 +80,7 @@ template <class format> __device__ __forceinline__ uint32_t load_word(const uint
 {
     uint32_t word[1];
 
-    format::load(from, word);
+    load_aligned<format>(from, word);
     return word[0];
 }
 

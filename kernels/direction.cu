@@ -10,28 +10,30 @@
 //
 // Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv,
 // uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: luma and pairs of U and V (nv12), or 3
-// bytes a pixel (rgb3). Nothing outside the pixels of any is touched. Tables of 512 words lie in
-// shared memory, 4 KiB for nv12 and 2 for rgb3: a block reads them once.
+// bytes a pixel (rgb3). Nothing outside the pixels of any is touched. Tables lie in shared memory,
+// 3 KiB for nv12 and 2 for rgb3: a block reads them once.
 //
 // Threads. Thread (x, y) of the grid makes 8 pixels by `rows` rows at (8 x, rows y); threads share
-// nothing but the tables. With 8 rows the input comes in 1.25 times, the second time out of L1 or
-// L2. Bytes a pixel: input 1 to 4, output 1.5 or 3.
+// the tables, and warps write rgb3 together. With 12 rows the input comes in 1.17 times, the second
+// time out of L1 or L2. Bytes a pixel: input 1 to 4, output 1.5 or 3.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
 // addresses and strides are multiples of VECTOR_BYTES and, of the output, 8; other tiles go byte by
 // byte through the same arithmetic.
 //
-// Arithmetic. Gradients are pairs of halves (sobel.cuh). The number is a float whose byte 1 it is:
-// 2^15 is added, rounded down. 126 gy / s + 126.5 lies on an integer or 1 / (2 s) away from it,
-// 2.4e-4 for Sobel; 2^-20 more of gy / s, 1.2e-4 of the number, keep it from the integer below,
-// while quotient and sum are off by at most 2.3e-5. The sign of gx, repeated over three bytes of
-// the index, is the other half of the table. Without a gradient the number is that of a NaN, 255,
-// and m is 0. Magnitudes stay in the lanes of their pairs, which dp2a multiplies as they are.
+// Arithmetic. Gradients are pairs of halves (sobel.cuh). The number is the lowest bits of a float
+// from 2 to 4, whose unit is 2^-22: rounding 126 gy / s + 126 to it rounds to an integer. That lies
+// on a tie or 1 / (2 s) away from it, 2.4e-4 for Sobel; 2^-20 more of gy / s, 1.2e-4 of the number,
+// take it to the integer above, while quotient and sum are off by at most 4e-5. Shifted to the left
+// by two, the two highest bits of gx from below, the float is the place of a 16 bit colour: its
+// exponent is shifted out, and of gx, which is less than 2 in units of 2^-24, the higher bit is the
+// sign and the other one 0. Without a gradient the number is that of a NaN, which makes -4, and m
+// is 0. Magnitudes stay in the lanes of their pairs, which dp2a multiplies as they are.
 //
-// Gain 1 and l2 have a path of their own, two rows at a time, the next two on their way meanwhile.
-// For sm_90 the compiler makes 23 instructions a pixel of it for nv12, and 1.7 to begin with in a
-// tile of 8 rows; of those 2 are on the special function unit, 7 are on the integer one, and 1.25
-// look up a word that lies in any bank.
+// Gain 1 and l2 have a path of their own, the rows to come on their way while one is made. For
+// sm_90 the compiler makes 21 instructions a pixel of it for nv12, and 3 to begin with in a tile of
+// 12 rows; two of those are on the special function unit, and 1.25 look up a colour in any bank. 8K
+// on an H200: 38 us for nv12, of which 24 would be the instructions alone.
 #include "kernels/direction.cuh"
 
 namespace {
@@ -50,58 +52,102 @@ __device__ __forceinline__ octet make_octet(const direction_cuda &p, const slope
 
         o.magnitudes[k] = RESULT == MAGNITUDE ? magnitudes<NORM>(gx, gy)
                                               : scaled<NORM>(p.thresholds, p.gain, gx, gy);
-        o.direction[first] = direction_of<false>(bits(gx), __low2float(gx), __low2float(gy));
-        o.direction[first + 2] = direction_of<true>(bits(gx), __high2float(gx), __high2float(gy));
+        o.direction[first] = direction_of(__low2float(gx), __low2float(gy));
+        o.direction[first + 2] = direction_of(__high2float(gx), __high2float(gy));
     }
     return o;
 }
 
-// Rows from `y` to `end`, COUNT at a time, none read twice; returns the first that it leaves. Of
-// several at a time the first is even.
-template <class format, class target, norm NORM, result RESULT, bool VECTOR, int COUNT>
-__device__ __forceinline__ uint32_t make_column(const direction_cuda &p, uint32_t table, uint32_t x,
-                                                uint32_t y, uint32_t end)
+// Rows from `y` to `end`, none read twice.
+template <class format, class target, norm NORM, bool VECTOR>
+__device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x, uint32_t y,
+                                            uint32_t end)
 {
-    if (y + COUNT > end) {
-        return y;
+    const strip_source<format, VECTOR> strips(p, x);
+    slopes above = slopes_of(strips, strips.load(y > 0 ? y - 1 : 0));
+    slopes middle = slopes_of(strips, strips.load(y));
+    target to(p, x, y, false);
+
+#pragma unroll 1
+    for (; y < end; y++) {
+        const slopes below = slopes_of(strips, strips.load(y + 1));
+
+        to.template store<VECTOR>(p, y % 2 == 0, make_octet<NORM, SCALED>(p, above, middle, below));
+        above = middle;
+        middle = below;
     }
-    const strip_source<format> source(p, x);
-    auto load = [&](uint32_t row) {
-        return VECTOR ? source.load(row) : load_strip<format, false>(p, x, row);
-    };
-    auto take = [&](const strip &s) { return slopes_of(VECTOR ? source.complete(s) : s); };
-    slopes above = take(load(y > 0 ? y - 1 : 0)), middle = take(load(y));
-    strip strips[COUNT];
-    auto load_rows = [&] {
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            strips[i] = load(y + i + 1);
-        }
-    };
+}
 
-    load_rows();
-#pragma unroll(format::BYTES < 3 ? 2 : 1)
-    for (;;) {
-#pragma unroll
-        for (int i = 0; i < COUNT; i++) {
-            slopes below = take(strips[i]);
-            uint32_t row = y + i;
+// The rows of a tile that is made by vectors, those to come on their way while one is made.
+template <class format> struct tile_rows {
+    using source = strip_source<format, true>;
+    // As many as the registers hold.
+    static constexpr int AHEAD = format::BYTES == 2 || (ROOMY && format::BYTES == 1) ? 2 : 1;
 
-            // The next rows are on their way while the last of these is made.
-            if (i == COUNT - 1) {
-                y += COUNT;
-                if (y + COUNT <= end) {
-                    load_rows();
-                }
-            }
-            target::template store<VECTOR>(p, table, x, row, (COUNT > 1 ? i : row) % 2 == 0,
-                                           make_octet<NORM, RESULT>(p, above, middle, below));
-            above = middle;
-            middle = below;
+    source strips;
+    typename source::raw above, middle, ahead[AHEAD];
+
+    // Loads the first rows, if they are `wanted`.
+    __device__ __forceinline__ tile_rows(const direction_cuda &p, uint32_t x, uint32_t y,
+                                         uint32_t end, bool wanted)
+        : strips(p, x)
+    {
+        if (!wanted) {
+            return;
         }
-        if (y + COUNT > end) {
-            return y;
+        above = strips.load(y > 0 ? y - 1 : 0);
+        strips.start(y, end);
+        middle = strips.next();
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            ahead[i] = strips.next();
         }
+    }
+
+    __device__ __forceinline__ slopes next()
+    {
+        const slopes s = slopes_of(strips, ahead[0]);
+
+        if (AHEAD > 1) {
+            ahead[0] = ahead[AHEAD - 1];
+        }
+        ahead[AHEAD - 1] = strips.next();
+        return s;
+    }
+};
+
+// COUNT rows, from an even one on, of L2 and gain 1. `above` and `middle` go on with them.
+template <int COUNT, class format, class target>
+__device__ __forceinline__ void make_rows(const direction_cuda &p, target &to,
+                                          tile_rows<format> &rows, slopes &above, slopes &middle)
+{
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        const slopes below = rows.next();
+
+        to.template store<true>(p, i % 2 == 0, make_octet<L2, MAGNITUDE>(p, above, middle, below));
+        above = middle;
+        middle = below;
+    }
+}
+
+// Pairs of rows. Slopes of three rows take turns, so that in six rows nothing has to be moved.
+template <class format, class target>
+__device__ __forceinline__ void make_pairs(const direction_cuda &p, target to,
+                                           tile_rows<format> &rows, uint32_t count)
+{
+    slopes above = slopes_of(rows.strips, rows.above);
+    slopes middle = slopes_of(rows.strips, rows.middle);
+
+    if (ROOMY) {
+#pragma unroll 1
+        for (; count >= 6; count -= 6) {
+            make_rows<6>(p, to, rows, above, middle);
+        }
+    }
+#pragma unroll 1
+    for (; count >= 2; count -= 2) {
+        make_rows<2>(p, to, rows, above, middle);
     }
 }
 
@@ -114,25 +160,30 @@ __device__ __forceinline__ bool takes_vectors(const direction_cuda &p, uint32_t 
 template <class format, class target>
 __device__ __forceinline__ void make_picture(const direction_cuda &p)
 {
-    uint32_t table = load_tables<target>(p), x = tile_x(), y = tile_y(p.rows);
+    uint32_t x = tile_x(), y = tile_y(p.rows), end = min(y + p.rows, p.height);
+    bool inside = x < p.width && y < p.height;
+    bool vector = takes_vectors(p, format::VECTOR_BYTES) && has_strip<format>(x, p.width);
+    bool fast = inside && vector && p.unity && !p.l1 && p.rows % 2 == 0 && y + 2 <= end;
+    tile_rows<format> rows(p, x, y, end, fast);
+    bool together = blockDim.x % 32 == 0 && blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER &&
+                    __all_sync(0xffffffff, fast);
 
-    if (x >= p.width || y >= p.height) {
+    load_tables<target>(p);
+    if (!inside) {
         return;
     }
-    uint32_t end = y + min(p.rows, p.height - y);
-    bool vector = takes_vectors(p, format::VECTOR_BYTES) && x + PIXELS <= p.width;
-
-    if (vector && p.unity && !p.l1 && p.rows % 2 == 0) {
-        y = make_column<format, target, L2, MAGNITUDE, true, 2>(p, table, x, y, end);
+    if (fast) {
+        make_pairs(p, target(p, x, y, together), rows, end - y);
+        y += (end - y) / 2 * 2;
     }
     if (vector && p.l1) {
-        make_column<format, target, L1, SCALED, true, 1>(p, table, x, y, end);
+        make_column<format, target, L1, true>(p, x, y, end);
     } else if (vector) {
-        make_column<format, target, L2, SCALED, true, 1>(p, table, x, y, end);
+        make_column<format, target, L2, true>(p, x, y, end);
     } else if (p.l1) {
-        make_column<format, target, L1, SCALED, false, 1>(p, table, x, y, end);
+        make_column<format, target, L1, false>(p, x, y, end);
     } else {
-        make_column<format, target, L2, SCALED, false, 1>(p, table, x, y, end);
+        make_column<format, target, L2, false>(p, x, y, end);
     }
 }
 
@@ -186,8 +237,8 @@ __device__ __forceinline__ void make_any(const direction_cuda &p, const columns 
     uint32_t &pair = o.magnitudes[pair_of(i)];
 
     pair = is_upper(i) ? pair | rounded << 16 : rounded;
-    o.direction[i] = (int32_t)((uint32_t)(252 * gy + 253 * least) / (uint32_t)(2 * least)) -
-                     (gx < 0 ? (int32_t)HALF_TABLE : 0);
+    o.direction[i] = (int32_t)((uint32_t)(252 * gy + 253 * least) / (uint32_t)(2 * least) * 4) +
+                     (gx < 0 ? 2 : 0);
 }
 
 __device__ __forceinline__ octet make_any_octet(const direction_cuda &p, uint32_t x, uint32_t y)
@@ -208,22 +259,24 @@ __device__ __forceinline__ octet make_any_octet(const direction_cuda &p, uint32_
 
 template <class target> __device__ __forceinline__ void make_any_picture(const direction_cuda &p)
 {
-    uint32_t table = load_tables<target>(p), x = tile_x(), y = tile_y(p.rows);
+    uint32_t x = tile_x(), y = tile_y(p.rows);
 
+    load_tables<target>(p);
     if (x >= p.width || y >= p.height) {
         return;
     }
     uint32_t end = y + min(p.rows, p.height - y);
     bool vector = takes_vectors(p, 1) && x + PIXELS <= p.width;
+    target to(p, x, y, false);
 
 #pragma unroll 1
     for (; y < end; y++) {
         octet o = make_any_octet(p, x, y);
 
         if (vector) {
-            target::template store<true>(p, table, x, y, y % 2 == 0, o);
+            to.template store<true>(p, y % 2 == 0, o);
         } else {
-            target::template store<false>(p, table, x, y, y % 2 == 0, o);
+            to.template store<false>(p, y % 2 == 0, o);
         }
     }
 }
@@ -231,7 +284,7 @@ template <class target> __device__ __forceinline__ void make_any_picture(const d
 } // namespace
 
 #define DEFINE_KERNEL(format, target)                                                              \
-    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
+    extern "C" __global__ void __launch_bounds__(THREADS_FEWER, 1)                                 \
         direction_##format##_##target(direction_cuda p)                                            \
     {                                                                                              \
         make_picture<format, to_##target>(p);                                                      \

@@ -6,23 +6,27 @@
 // Rows a thread makes: pictures of DIRECTION_CUDA_TALL rows and more keep a large GPU busy with
 // fewer threads. In memory of the host rows are fetched anew above and below a tile.
 #define DIRECTION_CUDA_ROWS 4
-#define DIRECTION_CUDA_ROWS_TALL 8
+#define DIRECTION_CUDA_ROWS_TALL 12
 #define DIRECTION_CUDA_ROWS_MAPPED 16
 #define DIRECTION_CUDA_TALL 2000
 
-// The colours of a direction, 512 words of each: what a magnitude is multiplied with for Y, and for
-// U in the lower half and V in the upper, in 2^-16; and for RGB the factor of the middle channel,
-// 0..256, in the upper half, below it the selector of a byte permutation of (product, magnitude).
-// Of the direction numbered n (direction.h) they stand at n ^ 256.
+// Of every direction, numbered n (direction.h), at 2 (n & 255) + n / 256: what a magnitude is
+// multiplied with, in 2^-16, for U in the lower half of a word and V in the upper one, and for Y;
+// and for RGB the factor of the middle channel, 0..256, in the upper half, below it the selector of
+// a byte permutation of (product, magnitude).
 #define DIRECTION_CUDA_COLOURS 512
-enum { DIRECTION_CUDA_Y, DIRECTION_CUDA_UV, DIRECTION_CUDA_RGB };
-#define DIRECTION_CUDA_TABLES 3
+
+struct direction_cuda_colours {
+    uint32_t uv[DIRECTION_CUDA_COLOURS];
+    uint16_t y[DIRECTION_CUDA_COLOURS];
+    uint32_t rgb[DIRECTION_CUDA_COLOURS];
+};
 
 struct direction_cuda {
     uint64_t input;      // device address of plane 0
     uint64_t output[2];  // device addresses of the planes there are
     uint64_t thresholds; // device address of 256 uint32_t, as in gradient_cuda.h
-    uint64_t colours;    // device address of DIRECTION_CUDA_TABLES tables
+    uint64_t colours;    // device address of a struct direction_cuda_colours
     uint32_t input_stride, output_stride[2]; // bytes
     uint32_t width, height;                  // pixels, 1 and up
     float gain;

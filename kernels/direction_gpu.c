@@ -10,7 +10,7 @@
 
 // What device memory holds, in this order.
 struct tables {
-    uint32_t colours[DIRECTION_CUDA_TABLES][DIRECTION_CUDA_COLOURS];
+    struct direction_cuda_colours colours;
     uint32_t thresholds[THRESHOLDS];
 };
 
@@ -69,13 +69,11 @@ static void make_colours(struct tables *tables)
     const struct direction_colours *of = direction_colours();
 
     for (unsigned i = 0; i < DIRECTION_CUDA_COLOURS; i++) {
-        unsigned at = i ^ 256;
+        unsigned at = 2 * (i & 255) + i / 256;
 
-        tables->colours[DIRECTION_CUDA_Y][at] = (uint32_t)of->y[i];
-        tables->colours[DIRECTION_CUDA_UV][at] = (uint16_t)of->u[i] | (uint32_t)(uint16_t)of->v[i]
-                                                                          << 16;
-        tables->colours[DIRECTION_CUDA_RGB][at] =
-            rgb_word((int32_t[]){of->red[i], of->green[i], of->blue[i]});
+        tables->colours.y[at] = (uint16_t)of->y[i];
+        tables->colours.uv[at] = (uint16_t)of->u[i] | (uint32_t)(uint16_t)of->v[i] << 16;
+        tables->colours.rgb[at] = rgb_word((int32_t[]){of->red[i], of->green[i], of->blue[i]});
     }
 }
 
@@ -106,11 +104,8 @@ static uint32_t rows_of(const struct gpu_stage_setup *setup)
     if (setup->mapped && setup->first) {
         return DIRECTION_CUDA_ROWS_MAPPED;
     }
-    // Gray to RGB3 writes three times what it reads, so that reading some of it twice costs little.
-    return setup->camera->height < DIRECTION_CUDA_TALL ||
-                   setup->output->planes[0].bytes > setup->camera->format->planes[0].bytes
-               ? DIRECTION_CUDA_ROWS
-               : DIRECTION_CUDA_ROWS_TALL;
+    return setup->camera->height < DIRECTION_CUDA_TALL ? DIRECTION_CUDA_ROWS
+                                                       : DIRECTION_CUDA_ROWS_TALL;
 }
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)

@@ -92,26 +92,26 @@ __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uin
 template <class format, norm NORM, range RANGE, result RESULT>
 __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
-    constexpr int AHEAD = format::BYTES <= 2 ? 3 : ROWS + 2;
-    strip strips[ROWS + 2];
+    constexpr int AHEAD = format::BYTES <= 2 ? 3 : ROOMY ? ROWS + 2 : 7 - format::BYTES;
+    using source = strip_source<format, true>;
+    const source strips(p, x);
+    typename source::raw raw[ROWS + 2];
     slopes s[ROWS + 2];
 
-    auto load = [&](int i) {
-        strips[i] = load_strip<format, true>(p, x, y + i > 0 ? y + i - 1 : 0);
-    };
+    auto load = [&](int i) { raw[i] = strips.load(y + i > 0 ? y + i - 1 : 0); };
 
 #pragma unroll
     for (int i = 0; i < AHEAD; i++) {
         load(i);
     }
-    s[0] = slopes_of(strips[0]);
-    s[1] = slopes_of(strips[1]);
+    s[0] = slopes_of(strips, raw[0]);
+    s[1] = slopes_of(strips, raw[1]);
 #pragma unroll
     for (int i = 0; i < ROWS; i++) {
         if (i + AHEAD < ROWS + 2) {
             load(i + AHEAD);
         }
-        s[i + 2] = slopes_of(strips[i + 2]);
+        s[i + 2] = slopes_of(strips, raw[i + 2]);
         make_row<NORM, RANGE, RESULT>(p, x, y + i, true, s[i], s[i + 1], s[i + 2]);
     }
 }
@@ -134,31 +134,29 @@ struct finish_binary {
 };
 
 // Any number of rows, COUNT at a time, none read twice.
-template <class format, norm NORM, range RANGE, result RESULT, int COUNT>
-__device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y,
-                                            bool vector)
+template <class format, norm NORM, range RANGE, result RESULT, bool VECTOR, int COUNT>
+__device__ __forceinline__ void make_column(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
-    auto load = [&](uint32_t row) {
-        return vector ? load_strip<format, true>(p, x, row) : load_strip<format, false>(p, x, row);
-    };
+    using source = strip_source<format, VECTOR>;
+    const source strips(p, x);
     uint32_t end = y + min(p.rows, p.height - y);
-    slopes above = slopes_of(load(y > 0 ? y - 1 : 0));
-    slopes middle = slopes_of(load(y));
+    slopes above = slopes_of(strips, strips.load(y > 0 ? y - 1 : 0));
+    slopes middle = slopes_of(strips, strips.load(y));
 
 #pragma unroll 1
     for (; y < end; y += COUNT) {
-        strip strips[COUNT];
+        typename source::raw raw[COUNT];
 
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            strips[i] = load(y + i + 1);
+            raw[i] = strips.load(y + i + 1);
         }
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
-            slopes below = slopes_of(strips[i]);
+            slopes below = slopes_of(strips, raw[i]);
 
             if (y + i < end) {
-                make_row<NORM, RANGE, RESULT>(p, x, y + i, vector, above, middle, below);
+                make_row<NORM, RANGE, RESULT>(p, x, y + i, VECTOR, above, middle, below);
             }
             above = middle;
             middle = below;
@@ -184,13 +182,18 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     if (x >= p.width || y >= p.height) {
         return;
     }
-    vectors &= x + PIXELS <= p.width;
-    if (!vectors || (RESULT == MAGNITUDE && !p.unity)) {
-        make_column<format, NORM, RANGE, RESULT == BINARY ? BINARY : SCALED, 1>(p, x, y, vectors);
+    vectors &= has_strip<format>(x, p.width);
+
+    constexpr result ANY = RESULT == BINARY ? BINARY : SCALED;
+
+    if (!vectors) {
+        make_column<format, NORM, RANGE, ANY, false, 1>(p, x, y);
+    } else if (RESULT == MAGNITUDE && !p.unity) {
+        make_column<format, NORM, RANGE, ANY, true, 1>(p, x, y);
     } else if (p.rows == ROWS && y + ROWS <= p.height) {
         make_tile<format, NORM, RANGE, RESULT>(p, x, y);
     } else {
-        make_column<format, NORM, RANGE, RESULT, ROWS>(p, x, y, true);
+        make_column<format, NORM, RANGE, RESULT, true, ROWS>(p, x, y);
     }
 }
 

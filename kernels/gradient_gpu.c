@@ -82,9 +82,10 @@ static unsigned rows_of(const struct gpu_stage_setup *setup, const struct stage_
     if (setup->mapped && setup->first) {
         return tall ? GRADIENT_CUDA_ROWS_MAPPED_TALL : GRADIENT_CUDA_ROWS_MAPPED;
     }
-    if (options->operator!= CONFIG_OPERATOR_SOBEL5) {
-        tall = tall && height % GRADIENT_CUDA_ROWS_TALL == 0 && takes_tensor(setup, options);
+    if (options->operator== CONFIG_OPERATOR_SOBEL5) {
+        return tall ? GRADIENT_CUDA_ROWS_SOBEL5 : GRADIENT_CUDA_ROWS;
     }
+    tall = tall && height % GRADIENT_CUDA_ROWS_TALL == 0 && takes_tensor(setup, options);
     return tall ? GRADIENT_CUDA_ROWS_TALL : GRADIENT_CUDA_ROWS;
 }
 

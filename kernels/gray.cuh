@@ -12,54 +12,83 @@ namespace {
 // The largest power of two up to 16 that divides BYTES: what vectors of so many are aligned to.
 template <int BYTES> constexpr int vector_bytes = BYTES % 16 == 0 ? 16 : BYTES % 8 == 0 ? 8 : 4;
 
-// Input layouts: BYTES a pixel; VECTOR_BYTES the alignment load() wants for PIXELS of them; luma()
-// of one pixel, and beside() of one next to pixels that load() takes; load() of 4 N pixels as N
-// words, from a multiple of vector_bytes<4 N BYTES>.
+// Input layouts: BYTES a pixel; VECTOR_BYTES the alignment that PIXELS of them want; luma() of one
+// pixel; gray() of 4 N pixels as N words. Of the pixels next to PIXELS that are loaded by vectors
+// before() and after() get a word, from which before_luma() and after_luma() make gray in byte
+// LUMA, the byte above it being 0; AFTER is how many pixels there have to be.
 struct planar {
-    static constexpr int BYTES = 1, VECTOR_BYTES = 8;
+    static constexpr int BYTES = 1, VECTOR_BYTES = 8, LUMA = 0, AFTER = 1;
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
         return __ldg(pixel);
     }
 
-    static __device__ __forceinline__ uint32_t beside(const uint8_t *__restrict__ pixel)
+    template <int N>
+    static __device__ __forceinline__ void gray(const uint32_t (&raw)[N], uint32_t (&words)[N])
     {
-        return luma(pixel);
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            words[i] = raw[i];
+        }
     }
 
-    template <int N>
-    static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
-                                                uint32_t (&words)[N])
+    static __device__ __forceinline__ uint32_t before(const uint8_t *__restrict__ pixels)
     {
-        load_words<vector_bytes<4 * N>>(from, words);
+        return luma(pixels - BYTES);
+    }
+
+    static __device__ __forceinline__ uint32_t after(const uint8_t *__restrict__ pixels)
+    {
+        return luma(pixels + PIXELS * BYTES);
+    }
+
+    static __device__ __forceinline__ uint32_t before_luma(uint32_t word)
+    {
+        return word;
+    }
+
+    static __device__ __forceinline__ uint32_t after_luma(uint32_t word)
+    {
+        return word;
     }
 };
 
 template <int OFFSET> struct packed {
-    static constexpr int BYTES = 2, VECTOR_BYTES = 16;
+    static constexpr int BYTES = 2, VECTOR_BYTES = 16, LUMA = 0, AFTER = 1;
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
         return __ldg(pixel + OFFSET);
     }
 
-    static __device__ __forceinline__ uint32_t beside(const uint8_t *__restrict__ pixel)
-    {
-        return luma(pixel);
-    }
-
     template <int N>
-    static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
-                                                uint32_t (&words)[N])
+    static __device__ __forceinline__ void gray(const uint32_t (&raw)[2 * N], uint32_t (&words)[N])
     {
-        uint32_t raw[2 * N];
-
-        load_words<vector_bytes<8 * N>>(from, raw);
 #pragma unroll
         for (int i = 0; i < N; i++) {
             words[i] = __byte_perm(raw[2 * i], raw[2 * i + 1], OFFSET ? 0x7531 : 0x6420);
         }
+    }
+
+    static __device__ __forceinline__ uint32_t before(const uint8_t *__restrict__ pixels)
+    {
+        return luma(pixels - BYTES);
+    }
+
+    static __device__ __forceinline__ uint32_t after(const uint8_t *__restrict__ pixels)
+    {
+        return luma(pixels + PIXELS * BYTES);
+    }
+
+    static __device__ __forceinline__ uint32_t before_luma(uint32_t word)
+    {
+        return word;
+    }
+
+    static __device__ __forceinline__ uint32_t after_luma(uint32_t word)
+    {
+        return word;
     }
 };
 
@@ -74,12 +103,14 @@ __device__ __forceinline__ uint32_t rgb_pixel(const uint32_t (&raw)[N], int i)
 
 // First, second and third byte of a pixel and their weights, doubled: the result is byte 2.
 template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
-    static constexpr int BYTES = STEP, VECTOR_BYTES = STEP == 4 ? 16 : 8;
+    static constexpr int BYTES = STEP, VECTOR_BYTES = STEP == 4 ? 16 : 8, LUMA = 2;
+    static constexpr int AFTER = STEP == 4 ? 1 : 2;
+    static constexpr uint32_t SECOND = 38470, HALF = 32768;
 
     // `pixel` has the three bytes lowest.
     static __device__ __forceinline__ uint32_t weigh(uint32_t pixel)
     {
-        return __dp2a_hi(THIRD, pixel, __dp2a_lo(FIRST | 38470u << 16, pixel, 32768u));
+        return __dp2a_hi(THIRD, pixel, __dp2a_lo(FIRST | SECOND << 16, pixel, HALF));
     }
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
@@ -87,19 +118,12 @@ template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
         return weigh(__ldg(pixel) | __ldg(pixel + 1) << 8 | __ldg(pixel + 2) << 16) >> 16;
     }
 
-    static __device__ __forceinline__ uint32_t beside(const uint8_t *__restrict__ pixel)
-    {
-        return STEP == 4 ? weigh(__ldg(reinterpret_cast<const uint32_t *>(pixel))) >> 16
-                         : luma(pixel);
-    }
-
     template <int N>
-    static __device__ __forceinline__ void load(const uint8_t *__restrict__ from,
+    static __device__ __forceinline__ void gray(const uint32_t (&raw)[STEP * N],
                                                 uint32_t (&words)[N])
     {
-        uint32_t raw[STEP * N], sums[4];
+        uint32_t sums[4];
 
-        load_words<vector_bytes<4 * N * STEP>>(from, raw);
 #pragma unroll
         for (int i = 0; i < 4 * N; i++) {
             sums[i % 4] = weigh(rgb_pixel<STEP>(raw, i));
@@ -109,6 +133,30 @@ template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
             }
         }
     }
+
+    // The pixel's bytes are the highest.
+    static __device__ __forceinline__ uint32_t before(const uint8_t *__restrict__ pixels)
+    {
+        return __ldg(reinterpret_cast<const uint32_t *>(pixels) - 1);
+    }
+
+    // The pixel's bytes are the lowest.
+    static __device__ __forceinline__ uint32_t after(const uint8_t *__restrict__ pixels)
+    {
+        return __ldg(reinterpret_cast<const uint32_t *>(pixels + PIXELS * BYTES));
+    }
+
+    static __device__ __forceinline__ uint32_t before_luma(uint32_t word)
+    {
+        return STEP == 4
+                   ? weigh(word)
+                   : __dp2a_hi(SECOND | THIRD << 16, word, __dp2a_lo(FIRST << 16, word, HALF));
+    }
+
+    static __device__ __forceinline__ uint32_t after_luma(uint32_t word)
+    {
+        return weigh(word);
+    }
 };
 
 using yuyv = packed<0>;
@@ -116,6 +164,16 @@ using uyvy = packed<1>;
 using rgb3 = rgb<3, 19596, 7470>;
 using bgr3 = rgb<3, 7470, 19596>;
 using xr24 = rgb<4, 7470, 19596>;
+
+// Gray of 4 N pixels from a multiple of vector_bytes<4 N BYTES> on.
+template <class format, int N>
+__device__ __forceinline__ void load_aligned(const uint8_t *__restrict__ from, uint32_t (&words)[N])
+{
+    uint32_t raw[format::BYTES * N];
+
+    load_words<vector_bytes<4 * N * format::BYTES>>(from, raw);
+    format::gray(raw, words);
+}
 
 // Gray of the 4 N pixels from `x` on; those past the picture are 0.
 template <class format, bool VECTOR, int N>
@@ -125,7 +183,7 @@ __device__ __forceinline__ void load_gray(const uint8_t *__restrict__ row, uint3
     const uint8_t *from = row + (size_t)x * format::BYTES;
 
     if constexpr (VECTOR) {
-        format::load(from, words);
+        load_aligned<format>(from, words);
     } else {
         // Word by word: all bytes on their way at once would not fit the registers.
 #pragma unroll

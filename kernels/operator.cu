@@ -15,9 +15,9 @@
 // Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows; threads share
 // nothing. A tile reads 2 rows more than it makes, sobel5 4. The floor is 2 bytes a pixel; for
 // sm_90 the compiler makes, of 4 rows, 18 instructions a pixel of prewitt, 19 of scharr and 28 of
-// sobel5; 25 of 8 rows, which is what a tile of sobel5 has where pictures are tall enough. L2 of
-// prewitt and scharr takes the tensor cores where it can, as in gradient.cu, in 10 instructions;
-// that of sobel5 has sobel5.cuh to itself, in 18 of 8 rows: 8K on an H200 in 31 us instead of 39.
+// sobel5. L2 of prewitt and scharr takes the tensor cores where it can, as in gradient.cu, in 10
+// instructions; that of sobel5 has sobel5.cuh to itself, in 16 of the 12 rows that its tiles have
+// in tall pictures: 8K on an H200 in 30 us.
 //
 // Alignment. Vectors of 8 bytes where the window of a tile lies within the picture and addresses
 // and strides are multiples of 8; other tiles go byte by byte through the same arithmetic.
@@ -303,7 +303,6 @@ __device__ __forceinline__ bool make_fast(const gradient_cuda &p, op)
 
 template <range RANGE> __device__ __forceinline__ bool make_fast(const gradient_cuda &p, sobel5)
 {
-    constexpr uint32_t TALL = GRADIENT_CUDA_ROWS_TALL;
     uint32_t x = tile_x(), y = tile_y(p.rows);
 
     if (x >= p.width || y >= p.height) {
@@ -315,11 +314,7 @@ template <range RANGE> __device__ __forceinline__ bool make_fast(const gradient_
     if (!r.vector || !aligned(p.output | p.output_stride, PIXELS)) {
         return false;
     }
-    if (TENSOR_ROOMY && end - y == TALL) {
-        make_sobel5<RANGE, TALL>(p, r, y, end);
-    } else {
-        make_sobel5<RANGE, 0>(p, r, y, end);
-    }
+    make_sobel5<RANGE>(p, x, y, end);
     return true;
 }
 
@@ -337,16 +332,22 @@ __device__ __forceinline__ void make_operator(const gradient_cuda &p)
 
 } // namespace
 
-#define DEFINE_KERNEL(name, lower, NORM, suffix, RANGE)                                            \
-    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
+#define DEFINE_KERNEL(name, lower, NORM, suffix, RANGE, ...)                                       \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
         operator_##name##_##lower##_##suffix(gradient_cuda p)                                      \
     {                                                                                              \
         make_operator<name, NORM, RANGE>(p);                                                       \
     }
 #define DEFINE_KERNELS(name)                                                                       \
-    DEFINE_KERNEL(name, l2, L2, full, FULL)                                                        \
-    DEFINE_KERNEL(name, l2, L2, limited, LIMITED)                                                  \
-    DEFINE_KERNEL(name, l1, L1, full, FULL)                                                        \
-    DEFINE_KERNEL(name, l1, L1, limited, LIMITED)
+    DEFINE_KERNEL(name, l2, L2, full, FULL, BOUNDS_OF_##name)                                      \
+    DEFINE_KERNEL(name, l2, L2, limited, LIMITED, BOUNDS_OF_##name)                                \
+    DEFINE_KERNEL(name, l1, L1, full, FULL, THREADS_MAX)                                           \
+    DEFINE_KERNEL(name, l1, L1, limited, LIMITED, THREADS_MAX)
+
+// Of L2. A block a multiprocessor: the compiler then takes all the registers that the threads
+// leave.
+#define BOUNDS_OF_scharr THREADS_MAX
+#define BOUNDS_OF_prewitt THREADS_MAX
+#define BOUNDS_OF_sobel5 THREADS_FEWER, 1
 
 OPERATOR_CUDA_KERNELS(DEFINE_KERNELS)

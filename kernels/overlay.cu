@@ -33,9 +33,10 @@
 
 namespace {
 
-// Where edges come from: load() makes the mask of the tile at (x, y), a byte a pixel.
+// Where edges come from, with what vectors want (gray.cuh): load() makes the mask of the tile at
+// (x, y), a byte a pixel.
 struct by_mask {
-    static constexpr int VECTOR_BYTES = 1;
+    static constexpr int VECTOR_BYTES = 1, AFTER = 0;
     static constexpr bool TENSOR_TAKES = false;
 
     template <bool VECTOR>
@@ -57,13 +58,13 @@ struct sums {
     half2 left[2 * WORDS], right[2 * WORDS];
 };
 
-__device__ __forceinline__ sums sums_of(const strip &s)
+__device__ __forceinline__ sums sums_of(const strip &s, const strip_picks &picks)
 {
     sums r;
 
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
-        neighbours n = neighbours_of(s, i);
+        neighbours n = neighbours_of(s, picks, i);
 
         r.left[2 * i] = __hadd2(n.before, n.even);
         r.left[2 * i + 1] = r.right[2 * i] = __hadd2(n.even, n.odd);
@@ -86,7 +87,7 @@ __device__ __forceinline__ sums operator+(const sums &a, const sums &b)
 }
 
 template <class format> struct by_sobel {
-    static constexpr int VECTOR_BYTES = format::VECTOR_BYTES;
+    static constexpr int VECTOR_BYTES = format::VECTOR_BYTES, AFTER = format::AFTER;
     static constexpr bool TENSOR_TAKES = format::BYTES == 1;
 
     template <bool VECTOR>
@@ -95,19 +96,17 @@ template <class format> struct by_sobel {
     {
         const gray_source source = {p.picture.input[0], p.picture.input_stride[0], p.picture.width,
                                     p.picture.height};
-        const strip_source<format> vectors(source, x);
-        strip strips[ROWS + 2];
+        const strip_source<format, VECTOR> strips(source, x);
+        typename strip_source<format, VECTOR>::raw raw[ROWS + 2];
         sums rows[ROWS + 2];
 
 #pragma unroll
         for (int i = 0; i < ROWS + 2; i++) {
-            uint32_t row = y + i > 0 ? y + i - 1 : 0;
-
-            strips[i] = VECTOR ? vectors.load(row) : load_strip<format, false>(source, x, row);
+            raw[i] = strips.load(y + i > 0 ? y + i - 1 : 0);
         }
 #pragma unroll
         for (int i = 0; i < ROWS + 2; i++) {
-            rows[i] = sums_of(VECTOR ? vectors.complete(strips[i]) : strips[i]);
+            rows[i] = sums_of(strips.take(raw[i]), strips.picks);
         }
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
@@ -313,7 +312,7 @@ template <class source, class target, class edges>
 __device__ __forceinline__ void make_picture(const overlay_cuda &p)
 {
     if constexpr (edges::TENSOR_TAKES) {
-        if (TENSOR_ROOMY && make_by_tensor<source, target>(p)) {
+        if (ROOMY && make_by_tensor<source, target>(p)) {
             return;
         }
     }
@@ -322,7 +321,7 @@ __device__ __forceinline__ void make_picture(const overlay_cuda &p)
     if (x >= p.picture.width || y >= p.picture.height) {
         return;
     }
-    if (takes_vectors<source>(p.picture) && x + PIXELS <= p.picture.width &&
+    if (takes_vectors<source>(p.picture) && has_strip<edges>(x, p.picture.width) &&
         aligned(p.picture.input[0] | p.picture.input_stride[0], edges::VECTOR_BYTES)) {
         make_tiles<source, target, edges, true>(p, x, y);
     } else {

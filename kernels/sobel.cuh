@@ -16,80 +16,139 @@ struct gray_source {
     uint32_t input_stride, width, height;
 };
 
-// Eight gray pixels and the neighbour on either side, at the border the pixel itself.
+// Eight gray pixels and what has the neighbour on either side: its gray in byte LUMA of the layout
+// and 0 in the byte above it.
 struct strip {
     uint32_t words[WORDS], left, right;
 };
 
-// The strip at `x` of row `y`; rows below the picture are its last row. Parameters as those of
-// gray_source.
-template <class format, bool VECTOR, class parameters>
-__device__ __forceinline__ strip load_strip(const parameters &p, uint32_t x, uint32_t y)
-{
-    const uint8_t *__restrict__ row =
-        reinterpret_cast<const uint8_t *>(p.input) + (size_t)min(y, p.height - 1) * p.input_stride;
-    const uint8_t *from = row + (size_t)x * format::BYTES;
-    uint32_t last = p.width - 1 - x; // pixel of the row, counted from x
-    strip s;
+// How the pixels beside a strip are taken: selectors of byte permutations of a neighbour's word and
+// a word of the strip, for the pair of the neighbour on the left and pixel 1, and that of pixel 6
+// and the neighbour on the right.
+struct strip_picks {
+    uint32_t left, right;
+};
 
-    load_gray<format, VECTOR>(row, x, p.width, s.words);
-    if constexpr (VECTOR) {
-        // Addresses are chosen, not values: a branch here would keep rows from overlapping.
-        s.left = format::beside(x > 0 ? from - format::BYTES : from);
-        s.right = format::beside(from + (size_t)min(last, PIXELS) * format::BYTES);
-    } else {
-        s.left = format::luma(x > 0 ? from - format::BYTES : from);
-        s.right = format::luma(from + (size_t)min(last, PIXELS) * format::BYTES);
-#pragma unroll
-        for (int i = 1; i < PIXELS; i++) {
-            if (i > last) {
-                s.words[i / 4] |= s.right << i % 4 * 8;
-            }
-        }
-    }
-    return s;
+template <class format>
+__device__ __forceinline__ strip_picks pick_beside(bool left_is_there, bool right_is_there)
+{
+    constexpr uint32_t luma = format::LUMA, zero = luma + 1;
+
+    return {(left_is_there ? luma : 4) | zero << 4 | 5 << 8 | zero << 12,
+            6 | zero << 4 | (right_is_there ? luma : 7) << 8 | zero << 12};
 }
 
-// Strips by vectors, of one column of them: load_strip() with one address for each row. At the
-// border a neighbour is not read, without a branch: that would keep rows from overlapping.
-template <class format> struct strip_source {
-    const uint8_t *from; // in row 0
-    uint32_t stride, last_row;
+// Whether a strip at `x` can be loaded by vectors, as far as alignment allows it.
+template <class format> __device__ __forceinline__ bool has_strip(uint32_t x, uint32_t width)
+{
+    uint32_t count = width - x;
+
+    return count == PIXELS || (width > x && count >= PIXELS + format::AFTER);
+}
+
+// Strips of one column: `raw` is what load() gets of row `y`, below the picture its last row, and
+// take() makes a strip of it, once it is there. next() loads rows in turn from start() on, the last
+// of them again and again. Parameters as those of gray_source.
+template <class format, bool VECTOR> struct strip_source;
+
+// By vectors, with one address for each row. At the border the neighbour is not read, but picked
+// from the strip; without a branch, which would keep rows from overlapping.
+template <class format> struct strip_source<format, true> {
+    struct raw {
+        uint32_t words[format::BYTES * WORDS], before = 0, after = 0;
+    };
+
+    row_walk rows;
+    uint32_t last_row;
     bool first, last; // of the row
+    strip_picks picks;
 
     template <class parameters>
     __device__ __forceinline__ strip_source(const parameters &p, uint32_t x)
-        : from(reinterpret_cast<const uint8_t *>(p.input) + (size_t)x * format::BYTES),
-          stride(p.input_stride), last_row(p.height - 1), first(x == 0), last(p.width - x <= PIXELS)
+        : rows{reinterpret_cast<const uint8_t *>(p.input) + (size_t)x * format::BYTES,
+               p.input_stride},
+          last_row(p.height - 1), first(x == 0), last(p.width - x <= PIXELS),
+          picks(pick_beside<format>(!first, !last))
     {
     }
 
-    // Of row `y`, below the picture its last row. At the border to be completed once it is there.
-    __device__ __forceinline__ strip load(uint32_t y) const
+    __device__ __forceinline__ raw load_from(const uint8_t *__restrict__ at) const
     {
-        uint64_t address;
-        strip s = {};
+        raw r;
 
-        asm("mad.wide.u32 %0, %1, %2, %3;"
-            : "=l"(address)
-            : "r"(min(y, last_row)), "r"(stride), "l"(from));
-        const uint8_t *__restrict__ at = reinterpret_cast<const uint8_t *>(address);
-
-        format::load(at, s.words);
+        load_words<vector_bytes<PIXELS * format::BYTES>>(at, r.words);
         if (!first) {
-            s.left = format::beside(at - format::BYTES);
+            r.before = format::before(at);
         }
         if (!last) {
-            s.right = format::beside(at + PIXELS * format::BYTES);
+            r.after = format::after(at);
+        }
+        return r;
+    }
+
+    __device__ __forceinline__ raw load(uint32_t y) const
+    {
+        return load_from(rows.column + (size_t)min(y, last_row) * rows.stride);
+    }
+
+    __device__ __forceinline__ void start(uint32_t y, uint32_t until)
+    {
+        rows.start(y, min(until, last_row));
+    }
+
+    __device__ __forceinline__ raw next()
+    {
+        return load_from(rows.next());
+    }
+
+    __device__ __forceinline__ strip take(const raw &r) const
+    {
+        strip s;
+
+        format::gray(r.words, s.words);
+        s.left = format::before_luma(r.before);
+        s.right = format::after_luma(r.after);
+        return s;
+    }
+};
+
+// Byte by byte, of any place in the picture.
+template <class format> struct strip_source<format, false> {
+    using raw = strip;
+
+    const uint8_t *from; // row 0
+    uint32_t stride, last_row, x, width;
+    strip_picks picks;
+
+    template <class parameters>
+    __device__ __forceinline__ strip_source(const parameters &p, uint32_t x)
+        : from(reinterpret_cast<const uint8_t *>(p.input)), stride(p.input_stride),
+          last_row(p.height - 1), x(x), width(p.width), picks(pick_beside<format>(true, true))
+    {
+    }
+
+    __device__ __forceinline__ raw load(uint32_t y) const
+    {
+        const uint8_t *__restrict__ row = from + (size_t)min(y, last_row) * stride;
+        const uint8_t *at = row + (size_t)x * format::BYTES;
+        uint32_t last = width - 1 - x; // pixel of the row, counted from x
+        uint32_t left = format::luma(x > 0 ? at - format::BYTES : at);
+        uint32_t right = format::luma(at + (size_t)min(last, PIXELS) * format::BYTES);
+        strip s = {{}, left << 8 * format::LUMA, right << 8 * format::LUMA};
+
+        load_gray<format, false>(row, x, width, s.words);
+#pragma unroll
+        for (int i = 1; i < PIXELS; i++) {
+            if (i > last) {
+                s.words[i / 4] |= right << i % 4 * 8;
+            }
         }
         return s;
     }
 
-    __device__ __forceinline__ strip complete(strip s) const
+    __device__ __forceinline__ strip take(const raw &r) const
     {
-        s.left = first ? s.words[0] & 0x00ff00ff : s.left;
-        s.right = last ? s.words[WORDS - 1] >> 24 : s.right;
-        return s;
+        return r;
     }
 };
 
@@ -104,39 +163,34 @@ struct neighbours {
     half2 before, even, odd, after;
 };
 
-__device__ __forceinline__ neighbours neighbours_of(const strip &s, int i)
+__device__ __forceinline__ neighbours neighbours_of(const strip &s, const strip_picks &picks, int i)
 {
     uint32_t even = s.words[i] & 0x00ff00ff, odd = __byte_perm(s.words[i], 0, 0x4341);
-    uint32_t before = i > 0 ? __byte_perm(s.words[i > 0 ? i - 1 : 0], 0, 0x4341) : s.left;
-    uint32_t after = i + 1 < WORDS ? s.words[i + 1 < WORDS ? i + 1 : 0] & 0x00ff00ff : s.right;
+    uint32_t before =
+        i > 0 ? __byte_perm(__byte_perm(s.words[i > 0 ? i - 1 : 0], 0, 0x4341), odd, 0x5432)
+              : __byte_perm(s.left, s.words[0], picks.left);
+    uint32_t after =
+        i + 1 < WORDS ? __byte_perm(even, s.words[i + 1 < WORDS ? i + 1 : 0] & 0x00ff00ff, 0x5432)
+                      : __byte_perm(s.right, s.words[i], picks.right);
 
-    return {pair(__byte_perm(before, odd, i > 0 ? 0x5432 : 0x5410)), pair(even), pair(odd),
-            pair(__byte_perm(even, after, 0x5432))};
+    return {pair(before), pair(even), pair(odd), pair(after)};
 }
 
-__device__ __forceinline__ slopes slopes_of(const strip &s)
+template <class source>
+__device__ __forceinline__ slopes slopes_of(const source &from, const typename source::raw &raw)
 {
+    const strip s = from.take(raw);
     const half2 two = __float2half2_rn(2.0f);
-    uint32_t even[WORDS], odd[WORDS];
     slopes r;
 
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
-        even[i] = s.words[i] & 0x00ff00ff;
-        odd[i] = __byte_perm(s.words[i], 0, 0x4341);
-    }
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        half2 before = pair(i > 0 ? __byte_perm(odd[i > 0 ? i - 1 : 0], odd[i], 0x5432)
-                                  : __byte_perm(s.left, odd[0], 0x5410));
-        half2 after = pair(__byte_perm(
-            even[i], i + 1 < WORDS ? even[i + 1 < WORDS ? i + 1 : 0] : s.right, 0x5432));
-        half2 e = pair(even[i]), o = pair(odd[i]);
+        neighbours n = neighbours_of(s, from.picks, i);
 
-        r.across[2 * i] = __hsub2(o, before);
-        r.across[2 * i + 1] = __hsub2(after, e);
-        r.along[2 * i] = __hadd2(__hfma2(e, two, before), o);
-        r.along[2 * i + 1] = __hadd2(__hfma2(o, two, e), after);
+        r.across[2 * i] = __hsub2(n.odd, n.before);
+        r.across[2 * i + 1] = __hsub2(n.after, n.even);
+        r.along[2 * i] = __hadd2(__hfma2(n.even, two, n.before), n.odd);
+        r.along[2 * i + 1] = __hadd2(__hfma2(n.odd, two, n.even), n.after);
     }
     return r;
 }

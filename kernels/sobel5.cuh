@@ -9,11 +9,12 @@
 #include "kernels/gradient_cuda.h"
 #include "kernels/magnitude.cuh"
 #include "kernels/stencil.cuh"
+#include "kernels/tensor.cuh"
 
 namespace {
 
-// Of a row between pixels, in 16 bit lanes: right of two neighbours each, [PAIRS] left of the first
-// pixel, in the lower lane.
+// Of a row between pixels, in 16 bit lanes: right of the two pixels of each pair (stencil.cuh), and
+// [PAIRS] left of the first pixel, in the lower lane.
 struct between {
     uint32_t lanes[PAIRS + 1];
 };
@@ -32,32 +33,73 @@ __device__ __forceinline__ between operator+(const between &a, const between &b)
 // Left of pair `k`.
 __device__ __forceinline__ uint32_t left_of(const between &row, int k)
 {
-    return k == 0 ? __byte_perm(row.lanes[PAIRS], row.lanes[0], 0x5410)
-                  : __byte_perm(row.lanes[k - 1], row.lanes[k], 0x5432);
-}
-
-// 1 3 3 1 of the four pixels of a window from `first` on, 0 to 12.
-__device__ __forceinline__ uint32_t smooth_at(const window &w, int first)
-{
-    uint32_t word = w.words[first / 4];
-
-    if (first % 4 > 0) {
-        word = __byte_perm(word, w.words[first / 4 + 1], 0x3210 + first % 4 * 0x1111);
+    if (k % 2) {
+        return row.lanes[k - 1];
     }
-    return __dp4a(word, 0x01030301u, 0u);
+    return k > 0 ? __byte_perm(row.lanes[k - 1], row.lanes[k + 1], 0x5432)
+                 : __byte_perm(row.lanes[PAIRS], row.lanes[1], 0x5410);
 }
 
-__device__ __forceinline__ between smooth_across(const window &w)
-{
-    between r;
+// A row's eight pixels, which are words 1 and 2, and those on either side.
+struct sobel5_row {
+    uint32_t words[4];
+};
 
+// The rows of a tile in turn, from two above it on, the last of the picture again and again; two
+// are on their way. At the border the words beside the eight pixels are not read, but their pixels
+// picked from the eight; without a branch, which would keep rows from overlapping.
+struct sobel5_rows {
+    row_walk walk;
+    bool first, last;                 // of the row
+    uint32_t picks[2], last_picks[2]; // of the four pixels from -2 and -1 on, from 5 and 6 on
+    sobel5_row ahead[2];
+
+    // The tile's last row reads row `until`.
+    __device__ __forceinline__ sobel5_rows(const gradient_cuda &p, uint32_t x, uint32_t y,
+                                           uint32_t until)
+        : walk{reinterpret_cast<const uint8_t *>(p.input) + x, p.input_stride}, first(x == 0),
+          last(p.width - x == PIXELS), picks{first ? 0x5444u : 0x5432, first ? 0x6544u : 0x6543},
+          last_picks{last ? 0x3321u : 0x4321, last ? 0x3332u : 0x5432}
+    {
+        ahead[0] = load(walk.column + (size_t)(max(y, 2) - 2) * walk.stride);
+        ahead[1] = load(walk.column + (size_t)(max(y, 1) - 1) * walk.stride);
+        walk.start(y, min(until, p.height - 1));
+    }
+
+    __device__ __forceinline__ sobel5_row load(const uint8_t *at) const
+    {
+        const uint32_t *words = reinterpret_cast<const uint32_t *>(at);
+        uint2 middle = __ldg(reinterpret_cast<const uint2 *>(at));
+
+        return {{load_if(!first, words - 1), middle.x, middle.y, load_if(!last, words + 2)}};
+    }
+
+    // 1 3 3 1 of the four pixels from `x` on, -2 to 6.
+    __device__ __forceinline__ uint32_t smooth(const sobel5_row &row, int x) const
+    {
+        const uint32_t *words = row.words + (x + 4) / 4;
+        uint32_t pick = x < 0 ? picks[x + 2] : x > 4 ? last_picks[x - 5] : 0x3210 + x % 4 * 0x1111;
+
+        return __dp4a(x % 4 ? __byte_perm(words[0], words[1], pick) : words[0], 0x01030301u, 0u);
+    }
+
+    __device__ __forceinline__ between next()
+    {
+        const sobel5_row row = ahead[0];
+        between r;
+
+        ahead[0] = ahead[1];
+        ahead[1] = load(walk.next());
 #pragma unroll
-    for (int k = 0; k < PAIRS; k++) {
-        r.lanes[k] = __byte_perm(smooth_at(w, 3 + 2 * k), smooth_at(w, 4 + 2 * k), 0x5410);
+        for (int k = 0; k < PAIRS; k++) {
+            int x = first_of(k) - first_of(0);
+
+            r.lanes[k] = __byte_perm(smooth(row, x - 1), smooth(row, x + 1), 0x5410);
+        }
+        r.lanes[PAIRS] = smooth(row, -2);
+        return r;
     }
-    r.lanes[PAIRS] = smooth_at(w, 2);
-    return r;
-}
+};
 
 // What is added to P and Q, at most 12240 off 0, so that no lane borrows of the other and the bits
 // are those of a half: 0.75 and P times 2^-11 while it is less than 512, and no less than that far
@@ -96,17 +138,15 @@ __device__ __forceinline__ uint32_t magnitudes_of(const between &above, const be
                         pair(0x00ff00ff)));
 }
 
-// Rows in turn, the next one on its way.
+// Sums of the rows so far.
 struct cascade {
-    window soon;
-    between last[4] = {}; // sums up to the row before: of one row, and of [1 1], [1 2 1], [1 3 3 1]
+    between last[4] = {}; // up to the row before: of one row, and of [1 1], [1 2 1], [1 3 3 1]
 
-    // Adds the row that came, and sends for row `next`. Returns w, which is not kept yet.
-    __device__ __forceinline__ between add(const reader &r, int next)
+    // Returns w of the four rows up to `row`, which is not kept yet.
+    __device__ __forceinline__ between add(const between &row)
     {
-        between sum = smooth_across(soon);
+        between sum = row;
 
-        soon = load_vectors(r, next);
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             between more = sum + last[k];
@@ -118,33 +158,50 @@ struct cascade {
     }
 };
 
-// Rows from `y` to `end`; COUNT of them, or any number if that is 0.
+// COUNT rows, to `to` and on. `above` goes on with them.
 template <range RANGE, int COUNT>
-__device__ __forceinline__ void make_sobel5(const gradient_cuda &p, const reader &r, int y, int end)
+__device__ __forceinline__ void make_sobel5_rows(const gradient_cuda &p, uint8_t *&to,
+                                                 sobel5_rows &rows, cascade &sums, between &above)
 {
-    const int rows = COUNT > 0 ? COUNT : end - y;
-    uint8_t *to = reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + r.x;
-    cascade c;
-
-    c.soon = load_vectors(r, y - 2);
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        c.last[3] = c.add(r, y + i - 1);
-    }
-#pragma unroll(COUNT > 0 ? COUNT : 2)
-    for (int i = 0; i < rows; i++) {
-        const between below = c.add(r, y + i + 3);
+    for (int i = 0; i < COUNT; i++) {
+        const between below = sums.add(rows.next());
         uint32_t lanes[PAIRS];
 
 #pragma unroll
         for (int k = 0; k < PAIRS; k++) {
-            lanes[k] = magnitudes_of(c.last[3], below, k);
+            lanes[k] = magnitudes_of(above, below, k);
         }
-        store_words<true>(to + (size_t)i * p.output_stride,
-                          {neighbours_in_range<RANGE>(lanes[0], lanes[1]),
-                           neighbours_in_range<RANGE>(lanes[2], lanes[3])},
-                          PIXELS);
-        c.last[3] = below;
+        store_words<true>(
+            to, {in_range<RANGE>(lanes[0], lanes[1]), in_range<RANGE>(lanes[2], lanes[3])}, PIXELS);
+        to += p.output_stride;
+        above = below;
+    }
+}
+
+// Rows from `y` to `end`, most of them several at a time, in which nothing has to be moved.
+template <range RANGE>
+__device__ __forceinline__ void make_sobel5(const gradient_cuda &p, uint32_t x, uint32_t y,
+                                            uint32_t end)
+{
+    constexpr int AT_ONCE = ROOMY ? 4 : 1;
+    uint8_t *to = reinterpret_cast<uint8_t *>(p.output) + (size_t)y * p.output_stride + x;
+    sobel5_rows rows(p, x, y, end + 1);
+    cascade sums;
+    between above;
+    uint32_t count = end - y;
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        above = sums.add(rows.next());
+    }
+#pragma unroll 1
+    for (; count >= AT_ONCE; count -= AT_ONCE) {
+        make_sobel5_rows<RANGE, AT_ONCE>(p, to, rows, sums, above);
+    }
+#pragma unroll 1
+    for (; count > 0; count--) {
+        make_sobel5_rows<RANGE, 1>(p, to, rows, sums, above);
     }
 }
 

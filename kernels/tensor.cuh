@@ -28,13 +28,6 @@ constexpr bool TENSOR = true;
 constexpr bool TENSOR = false;
 #endif
 
-// Whether larger tiles fit the registers.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * TILE_CUDA_ROOMY_SM
-constexpr bool TENSOR_ROOMY = true;
-#else
-constexpr bool TENSOR_ROOMY = false;
-#endif
-
 // Two pixels of the left half, two of the right.
 using quad = int[4];
 

@@ -116,7 +116,7 @@ __device__ __forceinline__ bool make_slopes(const parameters &p)
 {
     if (tensor_takes<GRADIENT_CUDA_ROWS>(p)) {
         make_slopes_of_rows<op, finish, GRADIENT_CUDA_ROWS>(p);
-    } else if (TENSOR_ROOMY && tensor_takes<GRADIENT_CUDA_ROWS_TALL>(p)) {
+    } else if (ROOMY && tensor_takes<GRADIENT_CUDA_ROWS_TALL>(p)) {
         make_slopes_of_rows<op, finish, GRADIENT_CUDA_ROWS_TALL>(p);
     } else {
         return false;

@@ -14,6 +14,14 @@ namespace {
 constexpr int PIXELS = TILE_CUDA_PIXELS, WORDS = PIXELS / 4;
 // Largest number of threads a block may have: what the registers are limited for.
 constexpr int THREADS_MAX = 1024;
+// Whether larger tiles fit the registers.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * TILE_CUDA_ROOMY_SM
+constexpr bool ROOMY = true;
+#else
+constexpr bool ROOMY = false;
+#endif
+// The largest number of threads where fewer are faster.
+constexpr int THREADS_FEWER = ROOMY ? TILE_CUDA_THREADS_FEWER : THREADS_MAX;
 
 enum range { FULL, LIMITED };
 
@@ -28,6 +36,27 @@ __device__ __forceinline__ uint32_t tile_y(uint32_t rows)
 {
     return ((blockIdx.z * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y) * rows;
 }
+
+// Rows of a plane in turn, from a column on: next() is the address of row `y`, then of the rows
+// below it down to `until`, and of that one again and again. Planes are smaller than 4 GiB.
+struct row_walk {
+    const uint8_t *column;
+    uint32_t stride, offset, last;
+
+    __device__ __forceinline__ void start(uint32_t y, uint32_t until)
+    {
+        offset = y * stride;
+        last = until * stride;
+    }
+
+    __device__ __forceinline__ const uint8_t *next()
+    {
+        const uint8_t *row = column + offset;
+
+        offset = min(offset + stride, last);
+        return row;
+    }
+};
 
 // Whether an address and a stride, or several or-ed together, are multiples of `bytes`.
 __device__ __forceinline__ bool aligned(uint64_t bits, uint32_t bytes)

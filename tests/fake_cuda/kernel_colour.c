@@ -124,7 +124,8 @@ const struct kernel_kind kernel_overlay = {
 
 // What a kernel for directions reads and writes.
 struct planes {
-    const uint32_t *thresholds, *colours;
+    const uint32_t *thresholds;
+    const struct direction_cuda_colours *colours;
     uint8_t *luma, *chroma; // of RGB3 no chroma
 };
 
@@ -137,15 +138,14 @@ static void write_colour(const struct direction_cuda *p, const struct planes *pl
                          unsigned place, uint32_t m, uint32_t x, uint32_t y)
 {
     uint8_t *row = planes->luma + (size_t)y * p->output_stride[0];
-    uint32_t colour = planes->colours[DIRECTION_CUDA_RGB * DIRECTION_CUDA_COLOURS + place];
+    uint32_t colour = planes->colours->rgb[place];
     uint32_t sources[2] = {m * (colour >> 16) + 128, m};
 
     if (planes->chroma) {
         uint8_t *pair = planes->chroma + (size_t)(y / 2) * p->output_stride[1] + x / 2 * 2;
-        uint32_t uv = planes->colours[DIRECTION_CUDA_UV * DIRECTION_CUDA_COLOURS + place];
+        uint32_t uv = planes->colours->uv[place];
 
-        row[x] = weigh((int32_t)planes->colours[DIRECTION_CUDA_Y * DIRECTION_CUDA_COLOURS + place],
-                       m, 16);
+        row[x] = weigh(planes->colours->y[place], m, 16);
         if (x % 2 == 0 && y % 2 == 0) {
             pair[0] = weigh((int16_t)uv, m, 128);
             pair[1] = weigh((int16_t)(uv >> 16), m, 128);
@@ -155,6 +155,11 @@ static void write_colour(const struct direction_cuda *p, const struct planes *pl
     for (unsigned i = 0; i < 3; i++) {
         row[3 * (size_t)x + i] = ((const uint8_t *)sources)[colour >> 4 * i & 15];
     }
+}
+
+static unsigned place_of(unsigned direction)
+{
+    return 2 * (direction & 255) + direction / 256;
 }
 
 static void make_colours(const struct launch *launch, const struct grays *grays,
@@ -173,7 +178,7 @@ static void make_colours(const struct launch *launch, const struct grays *grays,
         while (n < planes->thresholds[m]) {
             m--;
         }
-        write_colour(p, planes, direction_of(gx, gy) ^ 256, m, (uint32_t)x, (uint32_t)y);
+        write_colour(p, planes, place_of(direction_of(gx, gy)), m, (uint32_t)x, (uint32_t)y);
     }
 }
 
@@ -187,8 +192,7 @@ static int run_direction(const struct launch *launch)
                                              p->width * luma.pixel_bytes, p->height);
     const struct planes planes = {
         kernel_touch_rows(launch, p->thresholds, 0, 256 * sizeof(uint32_t), 1),
-        kernel_touch_rows(launch, p->colours, 0,
-                          DIRECTION_CUDA_TABLES * DIRECTION_CUDA_COLOURS * sizeof(uint32_t), 1),
+        kernel_touch_rows(launch, p->colours, 0, sizeof(struct direction_cuda_colours), 1),
         kernel_touch_rows(launch, p->output[0], p->output_stride[0],
                           (rgb3 ? 3 : 1) * (size_t)p->width, p->height),
         rgb3 ? NULL

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/gpu_memory.h"
+#include "kernels/tile_cuda.h"
 #include "kernels/view.h"
 #include "tests/gpu/pictures.h"
 
@@ -28,6 +29,10 @@ struct check_case {
     struct config_view settings;
     enum view_output output;
 };
+
+// Block `index` of check_blocks, however many there are; half of it where a kernel of the view may
+// take TILE_CUDA_THREADS_FEWER threads alone.
+struct config_block check_block(const struct check_case *what, size_t index);
 
 // Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
 // white with every morphology; Canny; overlay and direction; Canny by the median; those that have

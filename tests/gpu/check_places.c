@@ -149,7 +149,7 @@ void check_places(struct check *check)
             struct check_case what = check_few_at(k);
 
             check_place(check, &what, picture.frame, (i + k) % PICTURE_PLACEMENTS,
-                        check_blocks[(i + k) % CHECK_BLOCKS], 0);
+                        check_block(&what, i + k), 0);
         }
         picture_finish(&picture);
     }
@@ -171,7 +171,7 @@ void check_rows(struct check *check)
         for (size_t k = 0; k < 2; k++) {
             struct check_case what = check_few_at(k);
 
-            check_place(check, &what, picture.frame, 0, check_blocks[i % CHECK_BLOCKS],
+            check_place(check, &what, picture.frame, 0, check_block(&what, i),
                         rows[i % ARRAY_LENGTH(rows)]);
         }
         picture_finish(&picture);
@@ -196,7 +196,7 @@ void check_tiles(struct check *check)
         for (size_t k = check->quick ? i % 7 : 0; k < CHECK_CASES; k += check->quick ? 7 : 1) {
             struct check_case what = check_case_at(k);
 
-            check_place(check, &what, picture.frame, 0, check_blocks[(i + k) % CHECK_BLOCKS], 0);
+            check_place(check, &what, picture.frame, 0, check_block(&what, i + k), 0);
         }
         picture_finish(&picture);
     }

@@ -39,6 +39,31 @@ static void check_illegal_blocks(struct check *check, struct view *view, struct 
     }
 }
 
+// A block for which a kernel has too few registers, though the GPU takes it.
+static void check_fewer_threads(struct check *check, struct view_setup setup)
+{
+    const struct check_case what = {
+        .settings = {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SOBEL5, .gain = 1}};
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
+        [CONFIG_KERNEL_GRADIENT] = {32, 32, 0}};
+    bool fewer = gpu_info(check->gpu)->sm >= TILE_CUDA_ROOMY_SM;
+    struct view *view = NULL;
+    struct error error = {.text = "was taken"};
+    char expected[128];
+    int r;
+
+    setup.settings = &what.settings;
+    r = view_new(&setup, &error, &view);
+    r = r < 0 ? r : view_set_blocks(view, blocks, &error);
+    snprintf(expected, sizeof expected,
+             "kernels.gradient.block = [32, 32]: that makes 1024 threads, this kernel takes at "
+             "most %d on this GPU",
+             TILE_CUDA_THREADS_FEWER);
+    check_count(check, fewer ? r == -EINVAL && strcmp(error.text, expected) == 0 : r == 0, &what,
+                setup.input, error.text);
+    view_free(view);
+}
+
 static void check_warnings(struct check *check, struct view *view, const struct frame_layout *input)
 {
     static const struct {
@@ -102,6 +127,7 @@ void check_refused(struct check *check)
         check_warnings(check, view, setup.input);
         check_count(check, !view_take_refusal(view, &error), &edges, setup.input, "a refusal");
         check_host_memory(check, setup);
+        check_fewer_threads(check, setup);
     }
     view_free(view);
     frame_unref(expected);
