@@ -163,7 +163,9 @@ __device__ __forceinline__ void make_picture(const direction_cuda &p)
     uint32_t x = tile_x(), y = tile_y(p.rows), end = min(y + p.rows, p.height);
     bool inside = x < p.width && y < p.height;
     bool vector = takes_vectors(p, format::VECTOR_BYTES) && has_strip<format>(x, p.width);
-    bool fast = inside && vector && p.unity && !p.l1 && p.rows % 2 == 0 && y + 2 <= end;
+    bool fast = inside && vector && p.unity && !p.l1 && p.rows % 2 == 0 && y + 2 <= end &&
+                // Else there are no registers for what is left of the tile.
+                (ROOMY || (end - y) % 2 == 0);
     tile_rows<format> rows(p, x, y, end, fast);
     bool together = blockDim.x % 32 == 0 && blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER &&
                     __all_sync(0xffffffff, fast);
@@ -174,6 +176,9 @@ __device__ __forceinline__ void make_picture(const direction_cuda &p)
     }
     if (fast) {
         make_pairs(p, target(p, x, y, together), rows, end - y);
+        if (!ROOMY) {
+            return;
+        }
         y += (end - y) / 2 * 2;
     }
     if (vector && p.l1) {
