@@ -16,21 +16,14 @@ template <int BYTES> constexpr int vector_bytes = BYTES % 16 == 0 ? 16 : BYTES %
 // pixel; gray() of 4 N pixels as N words. Of the pixels next to PIXELS that are loaded by vectors
 // before() and after() get a word, from which before_luma() and after_luma() make gray in byte
 // LUMA, the byte above it being 0; AFTER is how many pixels there have to be.
-struct planar {
-    static constexpr int BYTES = 1, VECTOR_BYTES = 8, LUMA = 0, AFTER = 1;
+
+// Layouts of YUV: a pixel's luma is byte OFFSET of STEP.
+template <int STEP, int OFFSET> struct luma_bytes {
+    static constexpr int BYTES = STEP, LUMA = 0, AFTER = 1;
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
-        return __ldg(pixel);
-    }
-
-    template <int N>
-    static __device__ __forceinline__ void gray(const uint32_t (&raw)[N], uint32_t (&words)[N])
-    {
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            words[i] = raw[i];
-        }
+        return __ldg(pixel + OFFSET);
     }
 
     static __device__ __forceinline__ uint32_t before(const uint8_t *__restrict__ pixels)
@@ -54,13 +47,21 @@ struct planar {
     }
 };
 
-template <int OFFSET> struct packed {
-    static constexpr int BYTES = 2, VECTOR_BYTES = 16, LUMA = 0, AFTER = 1;
+struct planar : luma_bytes<1, 0> {
+    static constexpr int VECTOR_BYTES = 8;
 
-    static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
+    template <int N>
+    static __device__ __forceinline__ void gray(const uint32_t (&raw)[N], uint32_t (&words)[N])
     {
-        return __ldg(pixel + OFFSET);
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            words[i] = raw[i];
+        }
     }
+};
+
+template <int OFFSET> struct packed : luma_bytes<2, OFFSET> {
+    static constexpr int VECTOR_BYTES = 16;
 
     template <int N>
     static __device__ __forceinline__ void gray(const uint32_t (&raw)[2 * N], uint32_t (&words)[N])
@@ -69,26 +70,6 @@ template <int OFFSET> struct packed {
         for (int i = 0; i < N; i++) {
             words[i] = __byte_perm(raw[2 * i], raw[2 * i + 1], OFFSET ? 0x7531 : 0x6420);
         }
-    }
-
-    static __device__ __forceinline__ uint32_t before(const uint8_t *__restrict__ pixels)
-    {
-        return luma(pixels - BYTES);
-    }
-
-    static __device__ __forceinline__ uint32_t after(const uint8_t *__restrict__ pixels)
-    {
-        return luma(pixels + PIXELS * BYTES);
-    }
-
-    static __device__ __forceinline__ uint32_t before_luma(uint32_t word)
-    {
-        return word;
-    }
-
-    static __device__ __forceinline__ uint32_t after_luma(uint32_t word)
-    {
-        return word;
     }
 };
 
