@@ -50,7 +50,7 @@ PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 # End-to-end tests without a stream.
-EDGECTL_TESTS := tests/e2e/test_doctor.py tests/e2e/test_tune.py
+EDGECTL_TESTS := $(addprefix tests/e2e/test_,doctor.py process_gpu.py tune.py)
 # Stand-ins the tests put in place of a driver or of the camera process.
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c)) \

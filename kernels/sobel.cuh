@@ -47,12 +47,12 @@ template <class format> __device__ __forceinline__ bool has_strip(uint32_t x, ui
 }
 
 // Strips of one column: `raw` is what load() gets of row `y`, below the picture its last row, and
-// take() makes a strip of it, once it is there. next() loads rows in turn from start() on, the last
-// of them again and again. Parameters as those of gray_source.
+// take() makes a strip of it, once it is there. Parameters as those of gray_source.
 template <class format, bool VECTOR> struct strip_source;
 
 // By vectors, with one address for each row. At the border the neighbour is not read, but picked
-// from the strip; without a branch, which would keep rows from overlapping.
+// from the strip; without a branch, which would keep rows from overlapping. next() loads rows in
+// turn from start() on, the last of them again and again.
 template <class format> struct strip_source<format, true> {
     struct raw {
         uint32_t words[format::BYTES * WORDS], before = 0, after = 0;

@@ -1,4 +1,4 @@
-"""`edgectl tune`, `bench` and `process` on the GPU that tests/fake_cuda plays."""
+"""`edgectl tune` and `bench` on the GPU that tests/fake_cuda plays."""
 
 import http.server
 import json
@@ -9,34 +9,16 @@ import socketserver
 import subprocess
 import threading
 
-import cv2
-import numpy
 import pytest
 
 import daemon
+import fake_gpu
+from fake_gpu import edgectl, environment
 
-FOLDER = daemon.BUILD / "tests/fake_cuda"
 BOARDS = ["xavier", "orin-nano", "agx-orin", "thor", "h200"]
 KINDS = ["registered", "pinned", "managed"]
 VIEWS = [{"view": "edges"}, {"name": "l1", "view": "edges", "norm": "l1"}, {"view": "gray"},
          {"view": "camera"}]
-
-
-def environment(fake):
-    variables = dict(os.environ, LD_LIBRARY_PATH=str(FOLDER), EDGED_FAKE_CUDA=fake)
-    variables.pop("XDG_RUNTIME_DIR", None)
-    return variables
-
-
-def edgectl(*words, fake="board=orin-nano"):
-    """Runs edgectl on the GPU that `fake` describes; what the fake complains of is an error."""
-    command = [str(FOLDER / "edgectl"), *map(str, words)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120,
-                            env=environment(fake))
-    assert not daemon.SANITIZER_REPORT.search(result.stderr), result.stderr
-    if not any(word in fake for word in ("illegal", "hang", "fail")):
-        assert "fake_cuda: " not in result.stderr
-    return result
 
 
 @pytest.fixture
@@ -247,7 +229,8 @@ def test_an_interrupt_ends_with_what_was_measured(config):
     """On a terminal, with its bar; --write then writes nothing."""
     path = config()
     controller, terminal = pty.openpty()
-    command = [str(FOLDER / "edgectl"), "tune", "--config", str(path), "--view", "gray", "--write"]
+    command = [str(daemon.FAKE_CUDA / "edgectl"), "tune", "--config", str(path), "--view", "gray",
+               "--write"]
     work = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, text=True,
                             env=environment("board=orin-nano,slow=gray:5"))
     os.close(terminal)
@@ -301,101 +284,9 @@ def test_bench_measures_on_the_cpu_alone_where_told_to(config):
     ]
 
 
-@pytest.mark.parametrize("view", ["edges", "gray", "camera", "binary", "canny"])
-@pytest.mark.parametrize("board", ["xavier", "h200"])
-def test_the_gpu_makes_the_same_picture_as_the_cpu(tmp_path, view, board):
-    picture = numpy.random.default_rng(1).integers(0, 256, (41, 67, 3), dtype=numpy.uint8)
-    assert cv2.imwrite(str(tmp_path / "in.ppm"), picture)
-    for backend in ("cpu", "cuda", "auto"):
-        result = edgectl("process", "--view", view, "--backend", backend, tmp_path / "in.ppm",
-                         tmp_path / f"{backend}.ppm", fake=f"board={board}")
-        assert result.returncode == 0 and result.stderr == ""
-    expected = (tmp_path / "cpu.ppm").read_bytes()
-    assert (tmp_path / "cuda.ppm").read_bytes() == expected
-    assert (tmp_path / "auto.ppm").read_bytes() == expected
-
-
-def test_process_computes_on_the_gpu_when_it_can(tmp_path):
-    """What the fake counted tells."""
-    assert cv2.imwrite(str(tmp_path / "in.pgm"), numpy.zeros((8, 8), numpy.uint8))
-    for backend, launches in (("cpu", False), ("auto", True), ("cuda", True)):
-        report = tmp_path / f"{backend}.txt"
-        result = edgectl("process", "--backend", backend, tmp_path / "in.pgm",
-                         tmp_path / "out.pgm", fake=f"report={report}")
-        assert result.returncode == 0, result.stderr
-        assert ("cuLaunchKernel" in (report.read_text() if report.exists() else "")) == launches
-
-
-PROCESS_FAULTS = ["illegal=gradient:1", "hang=gradient:1", "fail=cuLaunchKernel:9:719",
-                  "fail=cuMemHostGetDevicePointer_v2:3:999", "fail=cuMemHostRegister_v2:2:2"]
-
-
-@pytest.mark.parametrize("fault", PROCESS_FAULTS)
-def test_a_gpu_that_fails_is_replaced_by_the_cpu_unless_it_was_asked_for(tmp_path, fault):
-    picture = numpy.random.default_rng(2).integers(0, 256, (50, 60), dtype=numpy.uint8)
-    assert cv2.imwrite(str(tmp_path / "in.pgm"), picture)
-    edgectl("process", "--backend", "cpu", tmp_path / "in.pgm", tmp_path / "cpu.pgm")
-    auto = edgectl("process", tmp_path / "in.pgm", tmp_path / "auto.pgm", fake=fault)
-    assert auto.returncode == 0
-    assert ", using the CPU\n" in auto.stderr
-    assert (tmp_path / "auto.pgm").read_bytes() == (tmp_path / "cpu.pgm").read_bytes()
-    cuda = edgectl("process", "--backend", "cuda", tmp_path / "in.pgm", tmp_path / "cuda.pgm",
-                   fake=fault)
-    assert cuda.returncode == 1 and "edgectl: " in cuda.stderr
-    assert not (tmp_path / "cuda.pgm").exists()
-
-
-REFUSED = {
-    "wrong=selftest_lucas": 'the GPU computes wrongly: self-test "lucas" gave L(40) = 228826126, '
-                            'expected 228826127',
-    "hang=selftest_pi": 'self-test "pi": the GPU is not done in time',
-    "fail=cuInit:1:999": "starting CUDA: unknown error (CUDA_ERROR_UNKNOWN, 999)",
-}
-
-
-@pytest.mark.parametrize("fault, reason", REFUSED.items())
-def test_a_gpu_that_is_refused_is_named_and_replaced_by_the_cpu(config, tmp_path, fault, reason):
-    picture = numpy.random.default_rng(2).integers(0, 256, (50, 60), dtype=numpy.uint8)
-    assert cv2.imwrite(str(tmp_path / "in.pgm"), picture)
-    edgectl("process", "--backend", "cpu", tmp_path / "in.pgm", tmp_path / "cpu.pgm")
-    auto = edgectl("process", tmp_path / "in.pgm", tmp_path / "auto.pgm", fake=fault)
-    assert auto.returncode == 0 and f"edgectl: {reason}, using the CPU\n" in auto.stderr
-    assert (tmp_path / "auto.pgm").read_bytes() == (tmp_path / "cpu.pgm").read_bytes()
-    cuda = edgectl("process", "--backend", "cuda", tmp_path / "in.pgm", tmp_path / "cuda.pgm",
-                   fake=fault)
-    assert cuda.returncode == 1 and f"edgectl: --backend cuda: {reason}\n" in cuda.stderr
+@pytest.mark.parametrize("fault, reason", fake_gpu.REFUSED.items())
+def test_a_gpu_that_is_refused_is_named(config, fault, reason):
     tune = edgectl("tune", "--config", config(), fake=fault)
     assert tune.returncode == 1 and f"edgectl: tune needs a GPU: {reason}\n" in tune.stderr
     bench = edgectl("bench", "--config", config(), "--runs", "1", fake=fault)
     assert bench.returncode == 0 and f"edgectl: the CPU alone: {reason}\n" in bench.stderr
-
-
-@pytest.fixture
-def clip(tmp_path):
-    """The street's first seconds."""
-    path = tmp_path / "clip.mp4"
-    subprocess.run(["ffmpeg", "-loglevel", "error", "-i", daemon.ROOT / "tests/data/street.mp4",
-                    "-t", "4", "-c", "copy", path], check=True)
-    return path
-
-
-def test_a_clip_is_computed_on_the_gpu_too(tmp_path, clip):
-    """x264 with threads makes other bits every time: hence a measure of likeness."""
-    for backend in ("cpu", "cuda"):
-        result = edgectl("process", "--backend", backend, "--set", "bitrate_kbps=20000", clip,
-                         tmp_path / f"{backend}.mkv")
-        assert result.returncode == 0, result.stderr
-    clips = [cv2.VideoCapture(str(tmp_path / f"{backend}.mkv")) for backend in ("cpu", "cuda")]
-    for number in range(30):
-        (more, cpu), (_, cuda) = (clip.read() for clip in clips)
-        assert more and cv2.PSNR(cpu, cuda) > 40, f"frame {number}"
-
-
-def test_a_gpu_that_fails_within_a_clip_costs_no_frame(tmp_path, clip):
-    result = edgectl("process", clip, tmp_path / "out.mkv", fake="illegal=gradient:20")
-    assert result.returncode == 0, result.stderr
-    assert ", using the CPU\n" in result.stderr
-    before, after = cv2.VideoCapture(str(clip)), cv2.VideoCapture(str(tmp_path / "out.mkv"))
-    while before.grab():
-        assert after.grab()
-    assert not after.grab()
