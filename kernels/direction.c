@@ -25,9 +25,11 @@ static int hue_of(unsigned direction)
     return ((int)lrint(HUES / (2 * M_PI) * angle) + HUES) % HUES;
 }
 
-static int32_t weigh(const int32_t colour[3], int32_t red, int32_t green, int32_t blue)
+// In 2^-`bits`, odd; the factors are in 2^-20.
+static int32_t weigh(const int32_t colour[3], unsigned bits, int32_t red, int32_t green,
+                     int32_t blue)
 {
-    return (red * colour[0] + green * colour[1] + blue * colour[2] + (1 << 11)) >> 12;
+    return (red * colour[0] + green * colour[1] + blue * colour[2]) >> (28 - bits) | 1;
 }
 
 static struct direction_colours colours;
@@ -43,9 +45,9 @@ static void make_colours(void)
         colours.red[i] = colour[0];
         colours.green[i] = colour[1];
         colours.blue[i] = colour[2];
-        colours.y[i] = weigh(colour, 269484, 528482, 102760);
-        colours.u[i] = weigh(colour, -155188, -305135, 460324);
-        colours.v[i] = weigh(colour, 460324, -385875, -74448);
+        colours.y[i] = weigh(colour, DIRECTION_Y_BITS, 269484, 528482, 102760);
+        colours.u[i] = weigh(colour, DIRECTION_UV_BITS, -155188, -305135, 460324);
+        colours.v[i] = weigh(colour, DIRECTION_UV_BITS, 460324, -385875, -74448);
     }
 }
 
@@ -119,12 +121,17 @@ static void write_rgb3(const struct direction_colours *of, const struct row *row
     }
 }
 
+SIMD_INLINE uint8_t scale(int32_t magnitude, int32_t factor, unsigned bits, int32_t base)
+{
+    return (uint8_t)((magnitude * factor + (base << bits) + (1 << (bits - 1))) >> bits);
+}
+
 SIMD_CLONES
 static void write_luma(const int32_t *restrict y, const uint16_t *restrict directions,
                        const uint8_t *restrict magnitudes, size_t width, uint8_t *restrict luma)
 {
     for (size_t x = 0; x < width; x++) {
-        luma[x] = (uint8_t)((magnitudes[x] * y[directions[x]] + (16 << 16) + (1 << 15)) >> 16);
+        luma[x] = scale(magnitudes[x], y[directions[x]], DIRECTION_Y_BITS, 16);
     }
 }
 
@@ -135,8 +142,8 @@ static void write_chroma(const struct direction_colours *of, const struct row *r
         unsigned i = row->directions[2 * x];
         int32_t m = row->magnitudes[2 * x];
 
-        chroma[2 * x] = (uint8_t)((m * of->u[i] + (128 << 16) + (1 << 15)) >> 16);
-        chroma[2 * x + 1] = (uint8_t)((m * of->v[i] + (128 << 16) + (1 << 15)) >> 16);
+        chroma[2 * x] = scale(m, of->u[i], DIRECTION_UV_BITS, 128);
+        chroma[2 * x + 1] = scale(m, of->v[i], DIRECTION_UV_BITS, 128);
     }
 }
 

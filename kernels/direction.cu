@@ -3,7 +3,7 @@
 //
 //   number = floor(126 gy / s + 126.5), s = max(|gx| + |gy|, 1); 256 more where gx < 0
 //   m = the magnitude, as in gradient.cu
-//   nv12: Y, U, V = (m table[number] + (16, 128, 128 << 16) + (1 << 15)) >> 16
+//   nv12: Y, U, V = (16, 128, 128) + m table[number], rounded
 //   rgb3: m, 0 and (m table[number] + 128) >> 8 in the order that the table says
 //
 // bit for bit what direction.c computes.
@@ -14,12 +14,12 @@
 // 3 KiB for nv12 and 2 for rgb3: a block reads them once.
 //
 // Threads. Thread (x, y) of the grid makes 8 pixels by `rows` rows at (8 x, rows y); threads share
-// the tables, and warps write rgb3 together. With 12 rows the input comes in 1.17 times, the second
+// the tables, and warps write rgb3 together. With 8 rows the input comes in 1.25 times, the second
 // time out of L1 or L2. Bytes a pixel: input 1 to 4, output 1.5 or 3.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
-// addresses and strides are multiples of VECTOR_BYTES and, of the output, 8; other tiles go byte by
-// byte through the same arithmetic.
+// addresses and strides are multiples of what the input wants and, of the output, 8, which the
+// launch says; other tiles go byte by byte through the same arithmetic.
 //
 // Arithmetic. Gradients are pairs of halves (sobel.cuh). The number is the lowest bits of a float
 // from 2 to 4, whose unit is 2^-22: rounding 126 gy / s + 126 to it rounds to an integer. That lies
@@ -28,12 +28,17 @@
 // by two, the two highest bits of gx from below, the float is the place of a 16 bit colour: its
 // exponent is shifted out, and of gx, which is less than 2 in units of 2^-24, the higher bit is the
 // sign and the other one 0. Without a gradient the number is that of a NaN, which makes -4, and m
-// is 0. Magnitudes stay in the lanes of their pairs, which dp2a multiplies as they are.
+// is 0. Magnitudes stay in the lanes of their pairs, integers in units of 2^-24, and so do Y, U and
+// V: a multiplication and addition of halves rounds to that unit, and never on a tie, as factors
+// are odd (direction.h).
 //
-// Gain 1 and l2 have a path of their own, the rows to come on their way while one is made. For
-// sm_90 the compiler makes 21 instructions a pixel of it for nv12, and 3 to begin with in a tile of
-// 12 rows; two of those are on the special function unit, and 1.25 look up a colour in any bank. 8K
-// on an H200: 38 us for nv12, of which 24 would be the instructions alone.
+// Gain 1 and l2 have a path of their own, the rows to come on their way while one is made; tiles of
+// the rows that a large GPU gets go without a loop there. For sm_90 the compiler makes 20
+// instructions a pixel of it for nv12, and 2 to begin with in a tile; two of those are on the
+// special function unit, and 1.25 look up a colour in any bank. 8K on an H200: 35 us for nv12, of
+// which 22 would be the instructions alone; as most of them are needed, what is left of it is to
+// have them wait less: blocks of more or fewer rows, more registers or more threads, and rows sent
+// for earlier or later all make it slower.
 #include "kernels/direction.cuh"
 
 namespace {
@@ -78,109 +83,132 @@ __device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x,
     }
 }
 
-// The rows of a tile that is made by vectors, those to come on their way while one is made.
+// The rows of a tile, those to come on their way while one is made.
 template <class format> struct tile_rows {
     using source = strip_source<format, true>;
     // As many as the registers hold.
-    static constexpr int AHEAD = format::BYTES == 2 || (ROOMY && format::BYTES == 1) ? 2 : 1;
+    static constexpr int AHEAD = ROOMY && format::BYTES <= 2 ? 2 : 1;
 
     source strips;
     typename source::raw above, middle, ahead[AHEAD];
+    uint32_t y;         // the last row that was sent for
+    const uint8_t *row; // it
 
-    // Loads the first rows, if they are `wanted`.
-    __device__ __forceinline__ tile_rows(const direction_cuda &p, uint32_t x, uint32_t y,
-                                         uint32_t end, bool wanted)
-        : strips(p, x)
+    __device__ __forceinline__ tile_rows(const direction_cuda &p, uint32_t x, uint32_t y)
+        : strips(p, x), y(y)
     {
-        if (!wanted) {
-            return;
-        }
-        above = strips.load(y > 0 ? y - 1 : 0);
-        strips.start(y, end);
-        middle = strips.next();
+    }
+
+    // Sends for the row above row `y`, for it and those below it. WHOLE: these are in the picture.
+    template <bool WHOLE> __device__ __forceinline__ void start()
+    {
+        strips.load(strips.row(max(y, 1) - 1), above);
+        row = strips.row(y);
+        strips.load(row, middle);
 #pragma unroll
         for (int i = 0; i < AHEAD; i++) {
-            ahead[i] = strips.next();
+            send<WHOLE>();
+            strips.load(row, ahead[i]);
         }
     }
 
-    __device__ __forceinline__ slopes next()
+    // Slopes of the row below row `i`; the row that is AHEAD of it is sent for.
+    template <bool INSIDE> __device__ __forceinline__ slopes below(int i)
     {
-        const slopes s = slopes_of(strips, ahead[0]);
+        const slopes s = slopes_of(strips, ahead[i % AHEAD]);
 
-        if (AHEAD > 1) {
-            ahead[0] = ahead[AHEAD - 1];
-        }
-        ahead[AHEAD - 1] = strips.next();
+        send<INSIDE>();
+        strips.reload(row, ahead[i % AHEAD]);
         return s;
+    }
+
+  private:
+    template <bool INSIDE> __device__ __forceinline__ void send()
+    {
+        y++;
+        row = INSIDE ? row + strips.stride : strips.row(y);
     }
 };
 
-// COUNT rows, from an even one on, of L2 and gain 1. `above` and `middle` go on with them.
-template <int COUNT, class format, class target>
+// COUNT rows, from an even one on, of L2 and gain 1; if LAST, all are in the picture and nothing is
+// made below them. `above` and `middle` go on with them.
+template <int COUNT, bool LAST, class format, class target>
 __device__ __forceinline__ void make_rows(const direction_cuda &p, target &to,
                                           tile_rows<format> &rows, slopes &above, slopes &middle)
 {
+    constexpr int AHEAD = tile_rows<format>::AHEAD;
+
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
-        const slopes below = rows.next();
+        slopes below;
 
+        if (!LAST || i + AHEAD + 1 == COUNT) {
+            below = rows.template below<false>(i);
+        } else if (i + AHEAD + 1 < COUNT) {
+            below = rows.template below<true>(i);
+        } else {
+            below = slopes_of(rows.strips, rows.ahead[i % AHEAD]);
+        }
         to.template store<true>(p, i % 2 == 0, make_octet<L2, MAGNITUDE>(p, above, middle, below));
         above = middle;
         middle = below;
     }
 }
 
-// Pairs of rows. Slopes of three rows take turns, so that in six rows nothing has to be moved.
-template <class format, class target>
-__device__ __forceinline__ void make_pairs(const direction_cuda &p, target to,
-                                           tile_rows<format> &rows, uint32_t count)
+// Makes rows of a thread's tile from the first one on, if vectors, gain and norm allow it, while
+// all of the block loads the tables; returns the first row that is left. WHOLE: all rows of a tile
+// of DIRECTION_CUDA_ROWS_TALL, or none; else pairs of rows.
+template <class format, class target, bool WHOLE>
+__device__ __forceinline__ uint32_t make_fast(const direction_cuda &p, uint32_t x, uint32_t y,
+                                              uint32_t end)
 {
+    bool pairs = p.direct && p.rows % 2 == 0 && y + 2 <= end &&
+                 // Else there are no registers for what is left of the tile.
+                 (ROOMY || (end - y) % 2 == 0);
+    bool fast =
+        has_strip<format>(x, p.width) && (WHOLE ? y + DIRECTION_CUDA_ROWS_TALL <= p.height : pairs);
+    tile_rows<format> rows(p, x, y);
+    bool together = target::TOGETHER && blockDim.x % 32 == 0 &&
+                    blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER && __all_sync(0xffffffff, fast);
+
+    if (fast) {
+        rows.template start<WHOLE>();
+    }
+    begin_tables<target>(p);
     slopes above = slopes_of(rows.strips, rows.above);
     slopes middle = slopes_of(rows.strips, rows.middle);
+    finish_tables();
+    if (!fast) {
+        return y;
+    }
+    target to(p, x, y, together);
 
-    if (ROOMY) {
-#pragma unroll 1
-        for (; count >= 6; count -= 6) {
-            make_rows<6>(p, to, rows, above, middle);
-        }
+    if (WHOLE) {
+        make_rows<DIRECTION_CUDA_ROWS_TALL, true>(p, to, rows, above, middle);
+        return end;
     }
 #pragma unroll 1
-    for (; count >= 2; count -= 2) {
-        make_rows<2>(p, to, rows, above, middle);
+    for (; rows.y + 2 <= end + rows.AHEAD;) {
+        make_rows<2, false>(p, to, rows, above, middle);
     }
-}
-
-__device__ __forceinline__ bool takes_vectors(const direction_cuda &p, uint32_t bytes)
-{
-    return aligned(p.input | p.input_stride, bytes) &&
-           aligned(p.output[0] | p.output_stride[0] | p.output[1] | p.output_stride[1], 8);
+    return rows.y - rows.AHEAD;
 }
 
 template <class format, class target>
 __device__ __forceinline__ void make_picture(const direction_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(p.rows), end = min(y + p.rows, p.height);
-    bool inside = x < p.width && y < p.height;
-    bool vector = takes_vectors(p, format::VECTOR_BYTES) && has_strip<format>(x, p.width);
-    bool fast = inside && vector && p.unity && !p.l1 && p.rows % 2 == 0 && y + 2 <= end &&
-                // Else there are no registers for what is left of the tile.
-                (ROOMY || (end - y) % 2 == 0);
-    tile_rows<format> rows(p, x, y, end, fast);
-    bool together = blockDim.x % 32 == 0 && blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER &&
-                    __all_sync(0xffffffff, fast);
 
-    load_tables<target>(p);
-    if (!inside) {
+    if (ROOMY && p.direct && p.rows == DIRECTION_CUDA_ROWS_TALL) {
+        y = make_fast<format, target, true>(p, x, y, end);
+    } else {
+        y = make_fast<format, target, false>(p, x, y, end);
+    }
+    if (x >= p.width || y >= end) {
         return;
     }
-    if (fast) {
-        make_pairs(p, target(p, x, y, together), rows, end - y);
-        if (!ROOMY) {
-            return;
-        }
-        y += (end - y) / 2 * 2;
-    }
+    bool vector = p.vectors && has_strip<format>(x, p.width);
+
     if (vector && p.l1) {
         make_column<format, target, L1, true>(p, x, y, end);
     } else if (vector) {
@@ -266,12 +294,13 @@ template <class target> __device__ __forceinline__ void make_any_picture(const d
 {
     uint32_t x = tile_x(), y = tile_y(p.rows);
 
-    load_tables<target>(p);
+    begin_tables<target>(p);
+    finish_tables();
     if (x >= p.width || y >= p.height) {
         return;
     }
     uint32_t end = y + min(p.rows, p.height - y);
-    bool vector = takes_vectors(p, 1) && x + PIXELS <= p.width;
+    bool vector = p.vectors && x + PIXELS <= p.width;
     target to(p, x, y, false);
 
 #pragma unroll 1

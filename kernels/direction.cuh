@@ -56,54 +56,28 @@ __device__ __forceinline__ int32_t direction_of(float gx, float gy)
     return (int32_t)__funnelshift_l(__float_as_uint(gx), __float_as_uint(number), 2);
 }
 
-// The lower of two signed factors times byte 0 of `bytes` plus the upper one times byte 1; of bytes
-// 2 and 3 if UPPER.
-template <bool UPPER>
-__device__ __forceinline__ uint32_t weigh(uint32_t factors, uint32_t bytes, uint32_t base)
-{
-    uint32_t r;
-
-    // __dp2a_lo() takes no bytes without a sign beside factors with one.
-    if (UPPER) {
-        asm("dp2a.hi.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(factors), "r"(bytes), "r"(base));
-    } else {
-        asm("dp2a.lo.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(factors), "r"(bytes), "r"(base));
-    }
-    return r;
-}
-
-// Four bytes `byte` of four words.
-template <int BYTE>
-__device__ __forceinline__ uint32_t gather(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
-{
-    constexpr uint32_t two = BYTE | (BYTE + 4) << 4;
-
-    return __byte_perm(__byte_perm(a, b, two), __byte_perm(c, d, two), 0x5410);
-}
-
-// Tables in shared memory: BYTES of a target's, behind a vector of NONE for what is before them.
+// Tables in shared memory: BYTES of a target's.
 template <class target> __device__ __forceinline__ uint4 *shared_tables()
 {
-    __shared__ uint4 tables[1 + target::BYTES / sizeof(uint4)];
+    __shared__ uint4 tables[target::BYTES / sizeof(uint4)];
 
     return tables;
 }
 
-// What stands `offset` bytes behind the beginning of the tables.
+// What stands `offset` bytes behind place `first` of direction_cuda_colours.
 template <class target, class type>
 __device__ __forceinline__ uint32_t look_up(size_t first, int32_t offset)
 {
     const uint8_t *from = reinterpret_cast<const uint8_t *>(shared_tables<target>());
 
-    return *reinterpret_cast<const type *>(from + (int32_t)(sizeof(uint4) + first) + offset);
+    return *reinterpret_cast<const type *>(from + (int32_t)(first - target::FIRST) + offset);
 }
 
-// Targets: BYTES of tables they want, from FIRST on in direction_cuda_colours, what NONE of the
-// directions has there, and where and how they write eight pixels of a row and go on to the next.
-// Lanes have empty bytes, so a word of a table has room for two factors.
+// Targets: BYTES of tables they want, from FIRST on in direction_cuda_colours, whether warps write
+// TOGETHER, and where and how they write eight pixels of a row and go on to the next.
 struct to_nv12 {
-    static constexpr size_t FIRST = 0, BYTES = offsetof(direction_cuda_colours, rgb);
-    static constexpr uint32_t HALF = 1 << 15, NONE = 0;
+    static constexpr size_t FIRST = 0, BYTES = offsetof(direction_cuda_colours, no_rgb);
+    static constexpr bool TOGETHER = false;
 
     uint8_t *luma_row, *chroma_row;
     uint32_t count; // pixels to the end of the row
@@ -116,31 +90,34 @@ struct to_nv12 {
     {
     }
 
-    static __device__ __forceinline__ uint32_t uv_of(const octet &o, int i)
+    static __device__ __forceinline__ uint32_t y_of(const octet &o, int i)
     {
-        return look_up<to_nv12, uint32_t>(0, 2 * o.direction[i]);
+        return look_up<to_nv12, uint16_t>(offsetof(direction_cuda_colours, y), o.direction[i]);
     }
 
-    // Luma of pixel `i`; its factor has no sign.
+    // Luma of pixels `i` and `i` + 2 in lanes.
     static __device__ __forceinline__ uint32_t luma(const octet &o, int i)
     {
-        uint32_t factor =
-            look_up<to_nv12, uint16_t>(offsetof(direction_cuda_colours, y), o.direction[i]);
-        uint32_t pair = o.magnitudes[pair_of(i)];
+        half2 factors = pair(__byte_perm(y_of(o, i), y_of(o, i + 2), 0x5410));
 
-        return is_upper(i) ? __dp2a_hi(factor, pair, (16u << 16) + HALF)
-                           : __dp2a_lo(factor, pair, (16u << 16) + HALF);
+        return bits(__hfma2(pair(o.magnitudes[pair_of(i)]), factors, pair(16 * 0x00010001)));
+    }
+
+    // U and V of pixel `i` in lanes, its magnitude being in both of `magnitudes`.
+    static __device__ __forceinline__ uint32_t uv(const octet &o, int i, half2 magnitudes)
+    {
+        half2 factors = pair(
+            look_up<to_nv12, uint32_t>(offsetof(direction_cuda_colours, uv), 2 * o.direction[i]));
+
+        return bits(__hfma2(magnitudes, factors, pair(128 * 0x00010001)));
     }
 
     // U and V of pixels `i` and `i` + 2.
     static __device__ __forceinline__ uint32_t chroma(const octet &o, int i)
     {
-        constexpr uint32_t base = (128u << 16) + HALF;
-        uint32_t a = uv_of(o, i), b = uv_of(o, i + 2);
-        uint32_t for_u = o.magnitudes[pair_of(i)], for_v = for_u << 8;
+        half2 two = pair(o.magnitudes[pair_of(i)]);
 
-        return gather<2>(weigh<false>(a, for_u, base), weigh<false>(a, for_v, base),
-                         weigh<true>(b, for_u, base), weigh<true>(b, for_v, base));
+        return __byte_perm(uv(o, i, __low2half2(two)), uv(o, i + 2, __high2half2(two)), 0x6420);
     }
 
     template <bool VECTOR>
@@ -150,7 +127,7 @@ struct to_nv12 {
 
 #pragma unroll
         for (int i = 0; i < PIXELS; i += 4) {
-            words[i / 4] = gather<2>(luma(o, i), luma(o, i + 1), luma(o, i + 2), luma(o, i + 3));
+            words[i / 4] = __byte_perm(luma(o, i), luma(o, i + 1), 0x6240);
         }
         store_words<VECTOR>(luma_row, words, count);
         luma_row += p.output_stride[0];
@@ -169,10 +146,10 @@ struct to_nv12 {
 // Words of three bytes a pixel are written by whole warps where they can be: thread by thread each
 // store would be a third of its sectors.
 struct to_rgb3 {
-    static constexpr size_t FIRST = offsetof(direction_cuda_colours, rgb);
+    static constexpr size_t FIRST = offsetof(direction_cuda_colours, no_rgb);
     static constexpr size_t BYTES = sizeof(direction_cuda_colours) - FIRST;
-    static constexpr uint32_t NONE = 0x2222; // bytes that are 0
-    static constexpr int PARTS = 3;          // vectors of 8 bytes a thread
+    static constexpr bool TOGETHER = true;
+    static constexpr int PARTS = 3; // vectors of 8 bytes a thread
 
     uint8_t *row;
     uint32_t count; // bytes to its end
@@ -193,7 +170,8 @@ struct to_rgb3 {
     // Red, green and blue of pixel `i`.
     static __device__ __forceinline__ uint32_t pixel(const octet &o, int i)
     {
-        uint32_t colour = look_up<to_rgb3, uint32_t>(0, 2 * o.direction[i]);
+        uint32_t colour =
+            look_up<to_rgb3, uint32_t>(offsetof(direction_cuda_colours, rgb), 2 * o.direction[i]);
         uint32_t pair = o.magnitudes[pair_of(i)];
 
         return is_upper(i) ? permute(__dp2a_hi(colour, pair << 8, 128u), pair >> 16, colour)
@@ -237,20 +215,38 @@ struct to_rgb3 {
     }
 };
 
-// The tables of the target to shared memory, by the whole block.
-template <class target> __device__ __forceinline__ void load_tables(const direction_cuda &p)
+// 16 bytes on their way to shared memory: past the registers, and through the L1, where tables are
+// that another block has read, as __pipeline_memcpy_async() would not send so many.
+__device__ __forceinline__ void send_vector(uint4 *to, const uint4 *from)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from));
+#else
+    *to = __ldg(from);
+#endif
+}
+
+// The tables of the target on their way to shared memory, by the whole block. They are there for
+// all of it after finish_tables().
+template <class target> __device__ __forceinline__ void begin_tables(const direction_cuda &p)
 {
     constexpr uint32_t COUNT = target::BYTES / sizeof(uint4);
-    const uint4 *__restrict__ from = reinterpret_cast<const uint4 *>(p.colours + target::FIRST);
-    uint4 *to = shared_tables<target>() + 1;
+    const uint4 *from = reinterpret_cast<const uint4 *>(p.colours + target::FIRST);
+    uint4 *to = shared_tables<target>();
     uint32_t thread = threadIdx.y * blockDim.x + threadIdx.x;
 
     for (uint32_t i = thread; i < COUNT; i += blockDim.x * blockDim.y) {
-        to[i] = __ldg(from + i);
+        send_vector(to + i, from + i);
     }
-    if (thread == 0) {
-        to[-1] = make_uint4(target::NONE, target::NONE, target::NONE, target::NONE);
-    }
+}
+
+__device__ __forceinline__ void finish_tables()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;");
+#endif
     __syncthreads();
 }
 

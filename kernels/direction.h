@@ -13,13 +13,15 @@
 // of the square with corners on the axes: its side is cut into steps, which takes a division and no
 // comparison of gx with gy. The hue's colour at full strength, red, green and blue in 256ths, is
 // HSV's (A. R. Smith, "Color gamut transform pairs", 1978): red at 0, yellow at 256, green at 512,
-// cyan at 768, blue at 1024, magenta at 1280, with straight lines in between. Of a colour w and its
-// YUV by convert.h's factors, l = (269484 w_red + 528482 w_green + 102760 w_blue + 2048) >> 12 and
-// so on:
+// cyan at 768, blue at 1024, magenta at 1280, with straight lines in between. To YUV it goes by
+// convert.h's factors, rounded to odd numbers, of 2048ths for Y and of 4096ths for U and V: l_y =
+// 2 floor((269484 w_red + 528482 w_green + 102760 w_blue) / 2^18) + 1 and so on, 2^17 for U and V.
+// Odd, so that no product with m is half way between two integers: however a machine rounds, it
+// rounds to the same; and of 11 bits, so that halves hold them.
 //
 // - To RGB3: (m w + 128) >> 8 of each.
-// - To NV12, limited range: Y = (m l_y + (16 << 16) + (1 << 15)) >> 16 and U, V with 128 for 16, of
-//   the top left pixel of two by two.
+// - To NV12, limited range: Y = 16 + m l_y / 2048 rounded, and U, V with 128 for 16 and
+//   4096 for 2048, of the top left pixel of two by two.
 #pragma once
 
 #include "kernels/gradient.h"
@@ -27,6 +29,9 @@
 // Directions are numbered step + 126 + 256 (gx < 0); the numbers that are left are none.
 #define DIRECTION_STEPS 126
 #define DIRECTION_COUNT 512
+// Factors of Y are in 2^-11, those of U and V in 2^-12.
+#define DIRECTION_Y_BITS 11
+#define DIRECTION_UV_BITS 12
 
 struct frame;
 
@@ -39,7 +44,7 @@ struct direction {
 // Of every direction what m is multiplied with.
 struct direction_colours {
     int32_t red[DIRECTION_COUNT], green[DIRECTION_COUNT], blue[DIRECTION_COUNT]; // 0..256
-    int32_t y[DIRECTION_COUNT], u[DIRECTION_COUNT], v[DIRECTION_COUNT];          // in 2^-16
+    int32_t y[DIRECTION_COUNT], u[DIRECTION_COUNT], v[DIRECTION_COUNT];
 };
 
 // The definition: the number of the direction of (gx, gy), neither over GRADIENT_REACH.

@@ -15,7 +15,9 @@ struct tables {
 };
 
 struct state {
-    uint64_t tables; // owned device memory
+    uint64_t tables;       // owned device memory
+    uint32_t vector_bytes; // that the input is read by
+    bool direct;           // gain is 1, of l2
     struct direction_cuda parameters;
 };
 
@@ -42,11 +44,21 @@ static unsigned takes(const struct gpu_stage_setup *setup)
                                                                                             : 0;
 }
 
+// `n` in 2^-`bits`, at most 15, as a half; n is not 0 and has at most 11 bits.
+static uint32_t half_of(int32_t n, unsigned bits)
+{
+    uint32_t size = (uint32_t)abs(n), top = 31 - (uint32_t)__builtin_clz(size);
+
+    return (n < 0 ? 1U << 15 : 0) | (top + 15 - bits) << 10 | (size << (10 - top) & 0x3ff);
+}
+
+#define NO_BYTES 0x2222 // of byte permutations
+
 // Bytes of (product, magnitude) that make red, green and blue: the magnitude where a channel is
 // strongest, the product's byte 1 in the middle, its empty byte 2 where there is nothing.
 static uint32_t rgb_word(const int32_t channels[3])
 {
-    uint32_t factor = 0, selector = 0x2222;
+    uint32_t factor = 0, selector = NO_BYTES;
     bool strongest = false;
 
     for (unsigned i = 0; i < 3; i++) {
@@ -67,13 +79,19 @@ static uint32_t rgb_word(const int32_t channels[3])
 static void make_colours(struct tables *tables)
 {
     const struct direction_colours *of = direction_colours();
+    struct direction_cuda_colours *colours = &tables->colours;
 
+    memset(colours->no_uv, 0, sizeof colours->no_uv);
+    for (unsigned i = 0; i < ARRAY_LENGTH(colours->no_rgb); i++) {
+        colours->no_rgb[i] = NO_BYTES;
+    }
     for (unsigned i = 0; i < DIRECTION_CUDA_COLOURS; i++) {
         unsigned at = 2 * (i & 255) + i / 256;
 
-        tables->colours.y[at] = (uint16_t)of->y[i];
-        tables->colours.uv[at] = (uint16_t)of->u[i] | (uint32_t)(uint16_t)of->v[i] << 16;
-        tables->colours.rgb[at] = rgb_word((int32_t[]){of->red[i], of->green[i], of->blue[i]});
+        colours->y[at] = (uint16_t)half_of(of->y[i], DIRECTION_Y_BITS);
+        colours->uv[at] =
+            half_of(of->u[i], DIRECTION_UV_BITS) | half_of(of->v[i], DIRECTION_UV_BITS) << 16;
+        colours->rgb[at] = rgb_word((int32_t[]){of->red[i], of->green[i], of->blue[i]});
     }
 }
 
@@ -121,8 +139,10 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     }
     stage->state = state;
     state->parameters.gain = (float)options->gain;
-    state->parameters.unity = options->gain == 1.0;
     state->parameters.l1 = options->norm == CONFIG_NORM_L1;
+    state->direct = options->gain == 1.0 && !state->parameters.l1;
+    state->vector_bytes = TILE_CUDA_VECTOR_BYTES(
+        setup->first ? setup->camera->planes[0].width_bytes / setup->camera->width : 1);
     memcpy(state->parameters.smooth, operators[options->operator].smooth,
            sizeof state->parameters.smooth);
     memcpy(state->parameters.derive, operators[options->operator].derive,
@@ -154,13 +174,18 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
     const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
     const struct state *state = stage->state;
     struct direction_cuda parameters = state->parameters;
+    uint64_t written = 0;
 
     parameters.input = input->planes[0].address;
     parameters.input_stride = input->planes[0].stride;
     for (unsigned i = 0; i < 2; i++) {
         parameters.output[i] = output->planes[i].address;
         parameters.output_stride[i] = output->planes[i].stride;
+        written |= parameters.output[i] | parameters.output_stride[i];
     }
+    parameters.vectors = (parameters.input | parameters.input_stride) % state->vector_bytes == 0 &&
+                         written % TILE_CUDA_PIXELS == 0;
+    parameters.direct = parameters.vectors && state->direct;
     parameters.width = input->width;
     parameters.height = input->height;
     return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,

@@ -19,21 +19,22 @@ template <int BYTES> constexpr int vector_bytes = BYTES % 16 == 0 ? 16 : BYTES %
 
 // Layouts of YUV: a pixel's luma is byte OFFSET of STEP.
 template <int STEP, int OFFSET> struct luma_bytes {
-    static constexpr int BYTES = STEP, LUMA = 0, AFTER = 1;
+    static constexpr int BYTES = STEP, VECTOR_BYTES = TILE_CUDA_VECTOR_BYTES(STEP);
+    static constexpr int LUMA = 0, AFTER = 1;
 
     static __device__ __forceinline__ uint32_t luma(const uint8_t *__restrict__ pixel)
     {
         return __ldg(pixel + OFFSET);
     }
 
-    static __device__ __forceinline__ uint32_t before(const uint8_t *__restrict__ pixels)
+    static __device__ __forceinline__ void before(const uint8_t *pixels, bool there, uint32_t &word)
     {
-        return luma(pixels - BYTES);
+        load_byte_if(there, pixels - BYTES + OFFSET, word);
     }
 
-    static __device__ __forceinline__ uint32_t after(const uint8_t *__restrict__ pixels)
+    static __device__ __forceinline__ void after(const uint8_t *pixels, bool there, uint32_t &word)
     {
-        return luma(pixels + PIXELS * BYTES);
+        load_byte_if(there, pixels + PIXELS * BYTES + OFFSET, word);
     }
 
     static __device__ __forceinline__ uint32_t before_luma(uint32_t word)
@@ -48,8 +49,6 @@ template <int STEP, int OFFSET> struct luma_bytes {
 };
 
 struct planar : luma_bytes<1, 0> {
-    static constexpr int VECTOR_BYTES = 8;
-
     template <int N>
     static __device__ __forceinline__ void gray(const uint32_t (&raw)[N], uint32_t (&words)[N])
     {
@@ -61,8 +60,6 @@ struct planar : luma_bytes<1, 0> {
 };
 
 template <int OFFSET> struct packed : luma_bytes<2, OFFSET> {
-    static constexpr int VECTOR_BYTES = 16;
-
     template <int N>
     static __device__ __forceinline__ void gray(const uint32_t (&raw)[2 * N], uint32_t (&words)[N])
     {
@@ -84,8 +81,8 @@ __device__ __forceinline__ uint32_t rgb_pixel(const uint32_t (&raw)[N], int i)
 
 // First, second and third byte of a pixel and their weights, doubled: the result is byte 2.
 template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
-    static constexpr int BYTES = STEP, VECTOR_BYTES = STEP == 4 ? 16 : 8, LUMA = 2;
-    static constexpr int AFTER = STEP == 4 ? 1 : 2;
+    static constexpr int BYTES = STEP, VECTOR_BYTES = TILE_CUDA_VECTOR_BYTES(STEP);
+    static constexpr int LUMA = 2, AFTER = STEP == 4 ? 1 : 2;
     static constexpr uint32_t SECOND = 38470, HALF = 32768;
 
     // `pixel` has the three bytes lowest.
@@ -116,15 +113,19 @@ template <int STEP, uint32_t FIRST, uint32_t THIRD> struct rgb {
     }
 
     // The pixel's bytes are the highest.
-    static __device__ __forceinline__ uint32_t before(const uint8_t *__restrict__ pixels)
+    static __device__ __forceinline__ void before(const uint8_t *pixels, bool there, uint32_t &word)
     {
-        return __ldg(reinterpret_cast<const uint32_t *>(pixels) - 1);
+        if (there) {
+            word = __ldg(reinterpret_cast<const uint32_t *>(pixels) - 1);
+        }
     }
 
     // The pixel's bytes are the lowest.
-    static __device__ __forceinline__ uint32_t after(const uint8_t *__restrict__ pixels)
+    static __device__ __forceinline__ void after(const uint8_t *pixels, bool there, uint32_t &word)
     {
-        return __ldg(reinterpret_cast<const uint32_t *>(pixels + PIXELS * BYTES));
+        if (there) {
+            word = __ldg(reinterpret_cast<const uint32_t *>(pixels + PIXELS * BYTES));
+        }
     }
 
     static __device__ __forceinline__ uint32_t before_luma(uint32_t word)

@@ -51,54 +51,51 @@ template <class format> __device__ __forceinline__ bool has_strip(uint32_t x, ui
 template <class format, bool VECTOR> struct strip_source;
 
 // By vectors, with one address for each row. At the border the neighbour is not read, but picked
-// from the strip; without a branch, which would keep rows from overlapping. next() loads rows in
-// turn from start() on, the last of them again and again.
+// from the strip; without a branch, which would keep rows from overlapping.
 template <class format> struct strip_source<format, true> {
     struct raw {
-        uint32_t words[format::BYTES * WORDS], before = 0, after = 0;
+        uint32_t words[format::BYTES * WORDS], before, after;
     };
 
-    row_walk rows;
-    uint32_t last_row;
+    const uint8_t *column; // of row 0
+    uint32_t stride, last_row;
     bool first, last; // of the row
     strip_picks picks;
 
     template <class parameters>
     __device__ __forceinline__ strip_source(const parameters &p, uint32_t x)
-        : rows{reinterpret_cast<const uint8_t *>(p.input) + (size_t)x * format::BYTES,
-               p.input_stride},
-          last_row(p.height - 1), first(x == 0), last(p.width - x <= PIXELS),
-          picks(pick_beside<format>(!first, !last))
+        : column(reinterpret_cast<const uint8_t *>(p.input) + (size_t)x * format::BYTES),
+          stride(p.input_stride), last_row(p.height - 1), first(x == 0),
+          last(p.width - x <= PIXELS), picks(pick_beside<format>(!first, !last))
     {
     }
 
-    __device__ __forceinline__ raw load_from(const uint8_t *__restrict__ at) const
+    // Row `y`, or the last one.
+    __device__ __forceinline__ const uint8_t *row(uint32_t y) const
     {
-        raw r;
+        return column + (size_t)min(y, last_row) * stride;
+    }
 
+    // A row to where another one was.
+    __device__ __forceinline__ void reload(const uint8_t *__restrict__ at, raw &r) const
+    {
         load_words<vector_bytes<PIXELS * format::BYTES>>(at, r.words);
-        if (!first) {
-            r.before = format::before(at);
-        }
-        if (!last) {
-            r.after = format::after(at);
-        }
-        return r;
+        format::before(at, !first, r.before);
+        format::after(at, !last, r.after);
+    }
+
+    __device__ __forceinline__ void load(const uint8_t *__restrict__ at, raw &r) const
+    {
+        r.before = r.after = 0;
+        reload(at, r);
     }
 
     __device__ __forceinline__ raw load(uint32_t y) const
     {
-        return load_from(rows.column + (size_t)min(y, last_row) * rows.stride);
-    }
+        raw r;
 
-    __device__ __forceinline__ void start(uint32_t y, uint32_t until)
-    {
-        rows.start(y, min(until, last_row));
-    }
-
-    __device__ __forceinline__ raw next()
-    {
-        return load_from(rows.next());
+        load(row(y), r);
+        return r;
     }
 
     __device__ __forceinline__ strip take(const raw &r) const

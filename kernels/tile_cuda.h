@@ -7,6 +7,9 @@
 // Pixels of a row that a thread makes.
 #define TILE_CUDA_PIXELS 8
 
+// What an address and a stride are multiples of where kernels read that many pixels by vectors.
+#define TILE_CUDA_VECTOR_BYTES(pixel_bytes) ((pixel_bytes) % 2 ? 8 : 16)
+
 // The least compute capability, 90 for 9.0, for which the compiler has registers to spare for
 // larger tiles.
 #define TILE_CUDA_ROOMY_SM 90

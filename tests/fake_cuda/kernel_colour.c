@@ -7,6 +7,7 @@
 #include "kernels/gray.h"
 #include "tests/fake_cuda/kernel.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,9 +130,17 @@ struct planes {
     uint8_t *luma, *chroma; // of RGB3 no chroma
 };
 
-static uint8_t weigh(int32_t factor, uint32_t m, int32_t base)
+// Of a normal one.
+static float float_of(uint32_t half)
 {
-    return (uint8_t)(((int32_t)m * factor + (base << 16) + (1 << 15)) >> 16);
+    float size = ldexpf((float)(1024 + (half & 0x3ff)), (int)(half >> 10 & 31) - 25);
+
+    return half & 1 << 15 ? -size : size;
+}
+
+static uint8_t weigh(uint32_t factor, uint32_t m, float base)
+{
+    return (uint8_t)lrintf((float)m * float_of(factor) + base);
 }
 
 static void write_colour(const struct direction_cuda *p, const struct planes *planes,
@@ -147,8 +156,8 @@ static void write_colour(const struct direction_cuda *p, const struct planes *pl
 
         row[x] = weigh(planes->colours->y[place], m, 16);
         if (x % 2 == 0 && y % 2 == 0) {
-            pair[0] = weigh((int16_t)uv, m, 128);
-            pair[1] = weigh((int16_t)(uv >> 16), m, 128);
+            pair[0] = weigh(uv & 0xffff, m, 128);
+            pair[1] = weigh(uv >> 16, m, 128);
         }
         return;
     }
