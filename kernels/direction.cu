@@ -173,6 +173,8 @@ __device__ __forceinline__ uint32_t make_fast(const direction_cuda &p, uint32_t 
 
     if (fast) {
         rows.template start<WHOLE>();
+    } else {
+        rows.above = rows.middle = {}; // for slopes that nobody uses
     }
     begin_tables<target>(p);
     slopes above = slopes_of(rows.strips, rows.above);
