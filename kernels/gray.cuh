@@ -14,8 +14,9 @@ template <int BYTES> constexpr int vector_bytes = BYTES % 16 == 0 ? 16 : BYTES %
 
 // Input layouts: BYTES a pixel; VECTOR_BYTES the alignment that PIXELS of them want; luma() of one
 // pixel; gray() of 4 N pixels as N words. Of the pixels next to PIXELS that are loaded by vectors
-// before() and after() get a word, from which before_luma() and after_luma() make gray in byte
-// LUMA, the byte above it being 0; AFTER is how many pixels there have to be.
+// before() and after() get a word if they are there, else it stays 0 or what it was; from it
+// before_luma() and after_luma() make gray in byte LUMA, the byte above it being 0; AFTER is how
+// many pixels there have to be.
 
 // Layouts of YUV: a pixel's luma is byte OFFSET of STEP.
 template <int STEP, int OFFSET> struct luma_bytes {
