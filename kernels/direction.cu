@@ -37,8 +37,8 @@
 // instructions a pixel of it for nv12, and 2 to begin with in a tile; two of those are on the
 // special function unit, and 1.25 look up a colour in any bank. 8K on an H200: 35 us for nv12, of
 // which 22 would be the instructions alone; as most of them are needed, what is left of it is to
-// have them wait less: blocks of more or fewer rows, more registers or more threads, and rows sent
-// for earlier or later all make it slower.
+// have them wait less: tiles of more or fewer rows, more registers, and rows sent for earlier or
+// later make it slower, and more threads no faster.
 #include "kernels/direction.cuh"
 
 namespace {
