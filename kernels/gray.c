@@ -5,9 +5,17 @@
 
 #include <string.h>
 
+SIMD_CLONES
 static void gray_planar(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
-    memcpy(gray, row, width);
+    size_t x = 0;
+
+    for (; x + SIMD_BLOCK <= width; x += SIMD_BLOCK) {
+        simd_read_ahead(row + x);
+        simd_write_ahead(gray + x);
+        memcpy(gray + x, row + x, SIMD_BLOCK);
+    }
+    memcpy(gray + x, row + x, width - x);
 }
 
 SIMD_CLONES

@@ -23,29 +23,33 @@ SIMD_INLINE uint8_t most(uint8_t a, uint8_t b)
     return a > b ? a : b;
 }
 
-SIMD_CLONES
-static void keep_least(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
-                       uint8_t *restrict best)
-{
-    for (size_t x = 0; x < width; x++) {
-        best[x] = least(least(a[x], b[x]), best[x]);
+// Of three rows, and of two and what was best so far.
+#define DEFINE_ROWS(better)                                                                        \
+    SIMD_CLONES                                                                                    \
+    static void better##_of_rows(const uint8_t *restrict a, const uint8_t *restrict b,             \
+                                 const uint8_t *restrict c, size_t width, uint8_t *restrict best)  \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++) {                                                       \
+            best[x] = better(better(a[x], b[x]), c[x]);                                            \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    SIMD_CLONES                                                                                    \
+    static void better##_of_more(const uint8_t *restrict a, const uint8_t *restrict b,             \
+                                 size_t width, uint8_t *restrict best)                             \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++) {                                                       \
+            best[x] = better(better(a[x], b[x]), best[x]);                                         \
+        }                                                                                          \
     }
-}
-
-SIMD_CLONES
-static void keep_most(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
-                      uint8_t *restrict best)
-{
-    for (size_t x = 0; x < width; x++) {
-        best[x] = most(most(a[x], b[x]), best[x]);
-    }
-}
+DEFINE_ROWS(least)
+DEFINE_ROWS(most)
 
 static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
     stage->radius = (unsigned)setup->options->times;
-    stage->morphology = (struct morphology){keep_least, stage->radius};
+    stage->morphology = (struct morphology){least_of_rows, least_of_more, stage->radius};
     return 0;
 }
 
@@ -53,7 +57,7 @@ static int init_dilate(struct stage *stage, const struct stage_setup *setup, str
 {
     (void)error;
     stage->radius = (unsigned)setup->options->times;
-    stage->morphology = (struct morphology){keep_most, stage->radius};
+    stage->morphology = (struct morphology){most_of_rows, most_of_more, stage->radius};
     return 0;
 }
 
@@ -65,15 +69,15 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
     uint8_t *column = (uint8_t *)scratch + LEFT;
 
     (void)y;
-    memcpy(column, rows[times], width);
-    for (unsigned i = 0; i < times; i++) {
-        morphology->keep(rows[i], rows[2 * times - i], width, column);
+    morphology->of_rows(rows[0], rows[times], rows[2 * times], width, column);
+    for (unsigned i = 1; i < times; i++) {
+        morphology->of_more(rows[i], rows[2 * times - i], width, column);
     }
-    memset(column - times, column[0], times);
-    memset(column + width, column[width - 1], times);
-    memcpy(output, column, width);
-    for (unsigned i = 1; i <= times; i++) {
-        morphology->keep(column - i, column + i, width, output);
+    memset(column - STAGE_RADIUS_MAX, column[0], STAGE_RADIUS_MAX);
+    memset(column + width, column[width - 1], STAGE_RADIUS_MAX);
+    morphology->of_rows(column - times, column, column + times, width, output);
+    for (unsigned i = 1; i < times; i++) {
+        morphology->of_more(column - i, column + i, width, output);
     }
 }
 

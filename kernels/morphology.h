@@ -12,12 +12,16 @@
 
 struct stage_ops;
 
+// Each pixel of `best` becomes the best of those of the rows `a`, `b` and `c`.
+typedef void morphology_of_rows(const uint8_t *restrict a, const uint8_t *restrict b,
+                                const uint8_t *restrict c, size_t width, uint8_t *restrict best);
 // Each pixel of `best` becomes the best of it and those of the rows `a` and `b`.
-typedef void morphology_keep(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
-                             uint8_t *restrict best);
+typedef void morphology_of_more(const uint8_t *restrict a, const uint8_t *restrict b, size_t width,
+                                uint8_t *restrict best);
 
 struct morphology {
-    morphology_keep *keep;
+    morphology_of_rows *of_rows;
+    morphology_of_more *of_more;
     unsigned times; // n, 1 to STAGE_RADIUS_MAX
 };
 

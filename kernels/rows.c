@@ -11,8 +11,7 @@
 // One stage with what it needs to run, and its newest output rows.
 struct lane {
     const struct stage *stage;
-    void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output); // of its ops
+    stage_row *run_row; // of its ops
     void *scratch;
     uint8_t *ring;      // ring_rows rows, ring_stride apart; for the last lane the output plane
     size_t ring_stride; // bytes
@@ -169,7 +168,9 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
 {
     struct lane *lane = &rows->lanes[index];
     const struct stage *stage = lane->stage;
+    const struct stage_ops *ops = stage->ops;
     const uint8_t *inputs[2 * STAGE_RADIUS_MAX + 1];
+    bool kept;
 
     for (; lane->next <= last; lane->next++) {
         if (index > 0) {
@@ -180,11 +181,9 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
         for (unsigned i = 0; i <= 2 * stage->radius; i++) {
             inputs[i] = input_row(rows, index, (int64_t)lane->next + i - stage->radius);
         }
-        if (stage->ops->keep_row && lane->next >= rows->first && lane->next < rows->end) {
-            stage->ops->keep_row(stage, inputs, lane->next, rows->width);
-        }
-        lane->run_row(stage, inputs, lane->next, rows->width, lane->scratch,
-                      lane_row(lane, lane->next));
+        kept = ops->keep_row && lane->next >= rows->first && lane->next < rows->end;
+        (kept ? ops->keep_row : lane->run_row)(stage, inputs, lane->next, rows->width,
+                                               lane->scratch, lane_row(lane, lane->next));
     }
 }
 

@@ -74,6 +74,12 @@ struct stage_setup {
     struct pool *pool;                 // of a chain, outlives it; NULL: the caller's thread alone
 };
 
+// Makes one row of a stage's output. rows[0..2 * radius] are of its input, the middle one at the
+// height `y` of the output row. `width` in pixels, >= 1. Writes exactly `width` bytes of `output`;
+// as the last stage, one row of the output frame's plane 0.
+typedef void stage_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                       uint32_t width, void *scratch, uint8_t *output);
+
 struct stage_ops {
     const char *name;
     // Fills in the stage's parameters and radius. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
@@ -90,19 +96,15 @@ struct stage_ops {
     // the rows that run_row() is not given then; they stay where they are until its last row if
     // they are those of a plane.
     void (*look)(struct stage *stage, const struct row_source *source);
-    // Row stage. rows[0..2 * radius], the middle one at the height `y` of the output row. `width`
-    // in pixels, >= 1. Writes exactly `width` bytes of `output`; as the last stage, one row of the
-    // output frame's plane 0.
-    void (*run_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output);
-    // Row stage. For what a stage keeps of its input: called once for each row of a frame, before
-    // run_row() for this row, which need not see it. NULL: nothing to do.
-    void (*keep_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                     uint32_t width);
+    // Row stage.
+    stage_row *run_row;
+    // Row stage. What run_row() does, and keeps what the stage wants to keep of its input: called
+    // instead, once for each row of a frame. Only rows that are computed again go to run_row().
+    // NULL: all do.
+    stage_row *keep_row;
     // Row stage. What run_row() and the compose stage after it would write, in one go; a runner
     // calls it instead of both. NULL: it calls both.
-    void (*run_row_limited)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                            uint32_t width, void *scratch, uint8_t *output);
+    stage_row *run_row_limited;
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
     // picture is computed gray; `first` is even. One thread at a time calls it.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
