@@ -139,33 +139,46 @@ struct magnitude_columns gradient_measure(const struct gradient *gradient,
     return (struct magnitude_columns){row.sums, row.differences};
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                     unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
 {
     const struct gradient *gradient = &stage->gradient;
 
     (void)y;
     if (gradient->sobel) {
-        sobel_run(gradient->sobel, rows, width, scratch, output);
-    } else {
-        gradient_measure(gradient, rows, width, scratch, output);
+        gradient->sobel(rows, count, width, outputs);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        gradient_measure(gradient, rows + i, width, scratch, outputs[i]);
     }
 }
 
-static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+static void run_row_limited(const struct gradient *gradient, const uint8_t *const *rows,
                             uint32_t width, void *scratch, uint8_t *output)
 {
-    const struct gradient *gradient = &stage->gradient;
-
-    if (gradient->sobel) {
-        sobel_run(gradient->sobel_limited, rows, width, scratch, output);
-    } else if (gradient->limited) {
+    if (gradient->limited) {
         struct row row = measure_columns(gradient, rows, width, scratch, output);
 
         gradient->limited(row.sums, row.differences, width, output);
     } else {
-        run_row(stage, rows, y, width, scratch, output);
+        gradient_measure(gradient, rows, width, scratch, output);
         compose_in_place(output, width);
+    }
+}
+
+static void run_rows_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                             unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
+{
+    const struct gradient *gradient = &stage->gradient;
+
+    (void)y;
+    if (gradient->sobel) {
+        gradient->sobel_limited(rows, count, width, outputs);
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        run_row_limited(gradient, rows + i, width, scratch, outputs[i]);
     }
 }
 
@@ -234,13 +247,6 @@ void gradient_set(struct gradient *gradient, const struct stage_options *options
     }
 }
 
-static size_t scratch_bytes(uint32_t width)
-{
-    size_t columns = gradient_scratch_bytes(width), sobel = sobel_scratch_bytes(width);
-
-    return columns > sobel ? columns : sobel;
-}
-
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
@@ -252,7 +258,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 const struct stage_ops gradient_ops = {
     .name = "gradient",
     .init = init,
-    .scratch_bytes = scratch_bytes,
-    .run_row = run_row,
-    .run_row_limited = run_row_limited,
+    .scratch_bytes = gradient_scratch_bytes,
+    .run_rows = run_rows,
+    .run_rows_limited = run_rows_limited,
 };

@@ -32,8 +32,8 @@ struct gradient {
     // One of them, by gain and norm.
     magnitude_row *magnitude;     // gain 1
     magnitude_row *limited;       // gain 1: the same as limited range luma
-    sobel_row *sobel;             // gain 1: for the stage itself; NULL: without
-    sobel_row *sobel_limited;     // the same as limited range luma
+    sobel_rows *sobel;            // gain 1: for the stage itself; NULL: without
+    sobel_rows *sobel_limited;    // the same as limited range luma
     magnitude_scale_l1 *scale_l1; // any other
     magnitude_scale_l2 *scale_l2; // any other; leaves doubts, which the thresholds settle
     double gain;

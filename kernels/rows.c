@@ -7,16 +7,21 @@
 #include <string.h>
 
 #define CACHE_LINE 64
+// Rows that a stage that can makes at once, between rings that are to stay in the L1 cache.
+#define RING_ROWS_AT_ONCE 4
 
 // One stage with what it needs to run, and its newest output rows.
 struct lane {
     const struct stage *stage;
-    stage_row *run_row; // of its ops
+    stage_row *run_row;   // of its ops,
+    stage_rows *run_rows; // or this
+    uint32_t at_once;     // rows that it makes in one go, if it gets to
     void *scratch;
-    uint8_t *ring;      // ring_rows rows, ring_stride apart; for the last lane the output plane
+    uint8_t *ring;      // rows that lie ring_stride apart; for the last lane the output plane
     size_t ring_stride; // bytes
-    uint32_t ring_rows; // row y lies at y % ring_rows
+    uint32_t ring_mask; // row y is row y & ring_mask of the ring
     uint32_t next;      // first row not computed yet
+    uint32_t end;       // no row from here on is asked for
 };
 
 struct rows {
@@ -61,14 +66,36 @@ static void choose_lanes(struct rows *rows, const struct stage *stages, unsigned
 {
     for (unsigned i = 0; i < count; i++) {
         const struct stage_ops *ops = stages[i].ops;
-        bool composes = i + 1 < count && stages[i + 1].ops == &compose_ops && ops->run_row_limited;
+        bool composes = i + 1 < count && stages[i + 1].ops == &compose_ops &&
+                        (ops->run_row_limited || ops->run_rows_limited);
 
         rows->lanes[rows->count++] = (struct lane){
             .stage = &stages[i],
             .run_row = composes ? ops->run_row_limited : ops->run_row,
+            .run_rows = composes ? ops->run_rows_limited : ops->run_rows,
+            .at_once = ops->run_rows ? RING_ROWS_AT_ONCE : 1,
         };
         i += composes;
     }
+    if (rows->count == 1 && rows->kept == 0 && rows->lanes[0].run_rows) {
+        rows->lanes[0].at_once = STAGE_ROWS_MAX;
+    }
+}
+
+// Of the ring behind lane `index`: what the next lane looks at in one go, and what this one makes
+// beyond; none for a plane.
+static uint32_t ring_rows(const struct rows *rows, unsigned index)
+{
+    const struct lane *lane = &rows->lanes[index];
+    uint32_t wanted = rows->kept, power = 1;
+
+    if (index + 1 < rows->count) {
+        wanted = 2 * lane[1].stage->radius + lane[1].at_once;
+    }
+    while (power < wanted + lane->at_once - 1) {
+        power *= 2;
+    }
+    return wanted > 0 ? power : 0;
 }
 
 static int make(const struct stage *stages, unsigned count, uint32_t width, uint32_t height,
@@ -90,9 +117,9 @@ static int make(const struct stage *stages, unsigned count, uint32_t width, uint
     for (unsigned i = 0; i < rows->count; i++) {
         struct lane *lane = &rows->lanes[i];
 
-        lane->ring_rows = i + 1 < rows->count ? 2 * lane[1].stage->radius + 1 : kept;
+        lane->ring_mask = ring_rows(rows, i) - 1; // all of a plane's
         lane->ring_stride = align_up(width);
-        size += lane->ring_rows * lane->ring_stride + scratch_bytes(lane, width);
+        size += ring_rows(rows, i) * lane->ring_stride + scratch_bytes(lane, width);
     }
     rows->memory = aligned_alloc(CACHE_LINE, size ? size : CACHE_LINE);
     if (!rows->memory) {
@@ -102,7 +129,7 @@ static int make(const struct stage *stages, unsigned count, uint32_t width, uint
     next = memset(rows->memory, 0, size);
     for (unsigned i = 0; i < rows->count; i++) {
         rows->lanes[i].ring = next;
-        next += rows->lanes[i].ring_rows * rows->lanes[i].ring_stride;
+        next += ring_rows(rows, i) * rows->lanes[i].ring_stride;
         rows->lanes[i].scratch = next;
         next += scratch_bytes(&rows->lanes[i], width);
     }
@@ -149,7 +176,7 @@ int rows_set_pool(struct rows *rows, struct pool *pool)
 
 static uint8_t *lane_row(const struct lane *lane, uint32_t y)
 {
-    return lane->ring + y % lane->ring_rows * lane->ring_stride;
+    return lane->ring + (y & lane->ring_mask) * lane->ring_stride;
 }
 
 // Row `y` of what stage `index` reads, the border replicated.
@@ -163,41 +190,63 @@ static const uint8_t *input_row(const struct rows *rows, unsigned index, int64_t
     return lane_row(&rows->lanes[index - 1], row);
 }
 
-// Computes the output rows of stage `index` up to and including `last`, its inputs first.
-static void advance(struct rows *rows, unsigned index, uint32_t last)
+// Computes `count` rows from the lane's next one on.
+static void run(const struct rows *rows, const struct lane *lane, const uint8_t *const *inputs,
+                unsigned count)
 {
-    struct lane *lane = &rows->lanes[index];
-    const struct stage *stage = lane->stage;
-    const struct stage_ops *ops = stage->ops;
-    const uint8_t *inputs[2 * STAGE_RADIUS_MAX + 1];
-    bool kept;
+    const struct stage_ops *ops = lane->stage->ops;
+    uint32_t y = lane->next;
 
-    for (; lane->next <= last; lane->next++) {
-        if (index > 0) {
-            uint32_t below = lane->next + stage->radius;
+    if (lane->run_rows) {
+        uint8_t *outputs[STAGE_ROWS_MAX];
 
-            advance(rows, index - 1, below < rows->height ? below : rows->height - 1);
+        for (unsigned i = 0; i < count; i++) {
+            outputs[i] = lane_row(lane, y + i);
         }
-        for (unsigned i = 0; i <= 2 * stage->radius; i++) {
-            inputs[i] = input_row(rows, index, (int64_t)lane->next + i - stage->radius);
-        }
-        kept = ops->keep_row && lane->next >= rows->first && lane->next < rows->end;
-        (kept ? ops->keep_row : lane->run_row)(stage, inputs, lane->next, rows->width,
-                                               lane->scratch, lane_row(lane, lane->next));
+        lane->run_rows(lane->stage, inputs, y, count, rows->width, lane->scratch, outputs);
+    } else {
+        bool keeps = ops->keep_row && y >= rows->first && y < rows->end;
+
+        (keeps ? ops->keep_row : lane->run_row)(lane->stage, inputs, y, rows->width, lane->scratch,
+                                                lane_row(lane, y));
     }
 }
 
-// Row `start` of the last stage is the next one.
-static void begin_at(struct rows *rows, uint32_t start)
+// Computes the output rows of stage `index` up to and including `last`, its inputs first, and some
+// beyond where it makes several at once.
+static void advance(struct rows *rows, unsigned index, uint32_t last)
+{
+    struct lane *lane = &rows->lanes[index];
+    uint32_t radius = lane->stage->radius;
+    const uint8_t *inputs[2 * STAGE_RADIUS_MAX + STAGE_ROWS_MAX];
+
+    while (lane->next <= last) {
+        uint32_t left = lane->end - lane->next;
+        uint32_t count = left < lane->at_once ? left : lane->at_once;
+
+        if (index > 0) {
+            uint32_t below = lane->next + count - 1 + radius;
+
+            advance(rows, index - 1, below < rows->height ? below : rows->height - 1);
+        }
+        for (uint32_t i = 0; i < count + 2 * radius; i++) {
+            inputs[i] = input_row(rows, index, (int64_t)lane->next + i - radius);
+        }
+        run(rows, lane, inputs, count);
+        lane->next += count;
+    }
+}
+
+// Row `start` of the last stage is the next one, and no row from `end` on is asked for.
+static void begin_at(struct rows *rows, uint32_t start, uint32_t end)
 {
     for (unsigned i = rows->count; i-- > 0;) {
         uint32_t radius = rows->lanes[i].stage->radius;
 
-        if (rows->lanes[i].stage->ops->scratch_bytes) {
-            memset(rows->lanes[i].scratch, 0, STAGE_SCRATCH_BEGIN);
-        }
         rows->lanes[i].next = start;
+        rows->lanes[i].end = end;
         start = start > radius ? start - radius : 0;
+        end = end + radius < rows->height ? end + radius : rows->height;
     }
 }
 
@@ -211,8 +260,7 @@ static void run_slice(struct rows *rows, const struct planes *planes, uint32_t f
     rows->end = end;
     last->ring = planes->output;
     last->ring_stride = planes->output_stride;
-    last->ring_rows = rows->height;
-    begin_at(rows, first);
+    begin_at(rows, first, end);
     advance(rows, rows->count - 1, end - 1);
 }
 
@@ -256,7 +304,7 @@ void row_source_begin(const struct row_source *source, unsigned worker, uint32_t
         rows->input_stride = source->stride;
         rows->first = first;
         rows->end = end;
-        begin_at(rows, start);
+        begin_at(rows, start, rows->height);
     }
 }
 

@@ -1,10 +1,10 @@
-// Sobel's magnitudes of gain 1, row after row: the results of magnitude.h for less work, on CPUs
-// that have a make of it.
+// Sobel's magnitudes of gain 1, a few rows at once: the results of magnitude.h for less work, on
+// CPUs that have a make of it.
 //
-// A row y of gray is looked at once. Of it, of the row above and of the two together stay
-//   h(y) = r[x - 1] + 2 r[x] + r[x + 1]      g(y) = r[x + 1] - r[x - 1]      u(y) = g(y - 1) + g(y)
-// and the gradients of the row above it are
-//   gx = u(y - 1) + u(y)                     gy = h(y) - h(y - 2)
+// With the boxes B(x, y) = r(x, y) + r(x + 1, y) + r(x, y + 1) + r(x + 1, y + 1) and
+//   p = B(x, y) - B(x - 1, y - 1)            q = B(x, y - 1) - B(x - 1, y)
+// the gradients of a pixel are gx = p + q and gy = p - q. So
+//   |gx| + |gy| = 2 max(|p|, |q|)            gx² + gy² = 2 (p² + q²)
 #pragma once
 
 #include "config/config.h"
@@ -13,31 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Pixels of the widest make's vectors.
-#define SOBEL_BLOCK 64
-
-// Takes in one more row of `width` (1 and more) pixels and writes exactly as many magnitudes of the
-// row before it, of no meaning before the third row. `kept` is aligned to 64, and the caller
-// changes nothing in it; `parity` is 0 and 1 in turns.
-typedef void sobel_row(const uint8_t *row, size_t width, unsigned parity, void *kept,
-                       uint8_t *output);
+// Writes the magnitudes of `count` (1 and more) rows of `width` (1 and more) pixels, and nothing
+// beside them, from as many rows of gray, the one above the first and the one below the last. The
+// pixels left and right of a row are those at its ends.
+typedef void sobel_rows(const uint8_t *const *rows, unsigned count, size_t width,
+                        uint8_t *const *outputs);
 
 struct sobel_make {
     const char *name; // "avx512"
     bool (*supported)(void);
     // By norm: 0..255, and their limited range luma.
-    sobel_row *full[2], *limited[2];
+    sobel_rows *full[2], *limited[2];
 };
 
 // Entry `index`, best first, NULL past the last.
 const struct sobel_make *sobel_make_at(size_t index);
 // The best make this CPU supports; NULL: there is none.
 const struct sobel_make *sobel_make_best(void);
-
-// Of scratch memory for sobel_run(), which begins with a new run of rows where its first
-// sizeof(uint32_t) bytes are 0.
-size_t sobel_scratch_bytes(size_t width);
-// Magnitudes of the row rows[1] between two others. In a run of rows, rows[0] and rows[1] are what
-// rows[1] and rows[2] have been in the call before.
-void sobel_run(sobel_row *write, const uint8_t *const rows[3], size_t width, void *scratch,
-               uint8_t *output);

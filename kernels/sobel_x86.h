@@ -4,11 +4,8 @@
 #include "kernels/magnitude_x86.h"
 #include "kernels/sobel.h"
 
-// Rows of 16 bit numbers that are kept: h of two rows, g and u of one.
-#define SOBEL_KEPT 4
-
 #define SOBEL_X86_ROWS(make)                                                                       \
-    sobel_row sobel_l2_full_##make, sobel_l2_limited_##make, sobel_l1_full_##make,                 \
+    sobel_rows sobel_l2_full_##make, sobel_l2_limited_##make, sobel_l1_full_##make,                \
         sobel_l1_limited_##make
 SOBEL_X86_ROWS(avx2);
 SOBEL_X86_ROWS(avx512);

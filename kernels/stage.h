@@ -26,7 +26,8 @@
 #include "kernels/threshold.h"
 
 #define STAGE_RADIUS_MAX 8
-#define STAGE_SCRATCH_BEGIN 64
+// That a stage makes in one go.
+#define STAGE_ROWS_MAX 8
 
 struct pool;
 struct stage;
@@ -79,15 +80,18 @@ struct stage_setup {
 // as the last stage, one row of the output frame's plane 0.
 typedef void stage_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                        uint32_t width, void *scratch, uint8_t *output);
+// The same for `count` rows, 1 to STAGE_ROWS_MAX, from the height `y` on, of
+// rows[0..count - 1 + 2 * radius].
+typedef void stage_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                        unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs);
 
 struct stage_ops {
     const char *name;
     // Fills in the stage's parameters and radius. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
     int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
     void (*finish)(struct stage *stage); // NULL: nothing to do
-    // Bytes of scratch memory, aligned to 64, that run_row() wants. NULL: none. It is zeroed at
-    // first, and the first STAGE_SCRATCH_BEGIN bytes of it wherever a run of rows begins, in which
-    // `y` goes up by one from call to call. So a stage can keep what it made of the rows before.
+    // Bytes of scratch memory, aligned to 64, that run_row() wants. NULL: none. What it holds is
+    // of no meaning from one call to the next.
     size_t (*scratch_bytes)(uint32_t width);
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
     // one the last stage writes. NULL: nothing to do.
@@ -105,6 +109,9 @@ struct stage_ops {
     // Row stage. What run_row() and the compose stage after it would write, in one go; a runner
     // calls it instead of both. NULL: it calls both.
     stage_row *run_row_limited;
+    // Row stage. For several rows at once; a runner calls these instead, as often as it can with
+    // more than one. NULL: it calls those above. A stage has one kind or the other.
+    stage_rows *run_rows, *run_rows_limited;
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
     // picture is computed gray; `first` is even. One thread at a time calls it.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,

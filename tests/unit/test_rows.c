@@ -191,40 +191,97 @@ static void test_a_stage_that_composes_stands_for_two(void **state)
     assert_memory_equal(output[0], picture[0], WIDTH);
 }
 
-// Writes which row it is of those since the scratch memory was zeroed.
-static void count_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                      uint32_t width, void *scratch, uint8_t *output)
-{
-    uint8_t *count = scratch;
+// Rows that weigh_several() has made, by height, and its calls.
+static unsigned made[HEIGHT], calls;
 
-    (void)stage;
-    (void)rows;
-    (void)y;
-    memset(output, ++*count, width);
+static void weigh_several(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                          unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
+{
+    assert_in_range(count, 1, STAGE_ROWS_MAX);
+    calls++;
+    for (unsigned i = 0; i < count; i++) {
+        assert_true(y + i < HEIGHT);
+        made[y + i]++;
+        weigh_rows(stage, rows + i, y + i, width, scratch, outputs[i]);
+    }
 }
 
-static size_t one_byte(uint32_t width)
-{
-    (void)width;
-    return 1;
-}
+static const struct stage_ops several = {.name = "several", .run_rows = weigh_several};
 
-static void test_the_scratch_memory_begins_with_zero_where_rows_begin(void **state)
+// Slices of `size` rows.
+static void check_slices(const struct stage *stages, unsigned count, uint32_t size)
 {
-    const struct stage_ops counts = {
-        .name = "count", .run_row = count_row, .scratch_bytes = one_byte};
-    const struct stage stages[] = {{.ops = &counts}};
-    uint8_t picture[6][WIDTH] = {{0}}, output[6][WIDTH];
+    uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH], sliced[HEIGHT][WIDTH];
     struct rows *rows;
 
-    (void)state;
-    assert_int_equal(rows_new(stages, 1, WIDTH, 6, &rows), 0);
-    rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 4);
-    rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 4, 6);
-    rows_free(rows);
-    for (int y = 0; y < 6; y++) {
-        assert_int_equal(output[y][0], y < 4 ? y + 1 : y - 3);
+    for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
+        picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * i + i);
     }
+    memcpy(whole, picture, sizeof whole);
+    for (unsigned i = 0; i < count; i++) {
+        apply(stages[i].radius, HEIGHT, whole);
+    }
+    assert_int_equal(rows_new(stages, count, WIDTH, HEIGHT, &rows), 0);
+    for (uint32_t first = 0; first < HEIGHT; first += size) {
+        rows_run(rows, picture[0], WIDTH, sliced[0], WIDTH, first,
+                 first + size < HEIGHT ? first + size : HEIGHT);
+    }
+    rows_free(rows);
+    assert_memory_equal(sliced, whole, sizeof whole);
+}
+
+static void test_stages_that_make_several_rows_at_once_make_the_same(void **state)
+{
+    const struct stage one = {.ops = &weigh, .radius = 2}, many = {.ops = &several, .radius = 1};
+    const struct stage wide = {.ops = &several, .radius = STAGE_RADIUS_MAX};
+
+    (void)state;
+    for (uint32_t size = 1; size <= HEIGHT; size++) {
+        check_slices(&many, 1, size);
+        check_slices((struct stage[]){one, many}, 2, size);
+        check_slices((struct stage[]){many, one}, 2, size);
+        check_slices((struct stage[]){many, wide, many, one}, 4, size);
+    }
+}
+
+static void test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once(void **state)
+{
+    const struct stage many = {.ops = &several, .radius = 1};
+
+    (void)state;
+    memset(made, 0, sizeof made);
+    calls = 0;
+    check_slices(&many, 1, HEIGHT);
+    assert_int_equal(calls, (HEIGHT + STAGE_ROWS_MAX - 1) / STAGE_ROWS_MAX);
+    for (uint32_t y = 0; y < HEIGHT; y++) {
+        assert_int_equal(made[y], 1);
+    }
+}
+
+// Rows go up, and down by two.
+static void test_a_source_keeps_its_rows_though_several_are_made_at_once(void **state)
+{
+    const struct stage stages[] = {{.ops = &several, .radius = 1}, {.ops = &several, .radius = 2}};
+    uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH];
+    struct row_source source = {.plane = picture[0], .stride = WIDTH};
+
+    (void)state;
+    for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
+        picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * 91);
+    }
+    memcpy(whole, picture, sizeof whole);
+    apply(1, HEIGHT, whole);
+    apply(2, HEIGHT, whole);
+    assert_int_equal(rows_new_source(stages, 2, WIDTH, HEIGHT, &source.rows), 0);
+    for (uint32_t start = 0; start < HEIGHT; start++) {
+        row_source_begin(&source, 0, start, start, HEIGHT);
+        for (uint32_t y = start; y < HEIGHT; y++) {
+            for (uint32_t back = 0; back < ROWS_KEPT && back <= y - start; back++) {
+                assert_memory_equal(row_source_at(&source, 0, y - back), whole[y - back], WIDTH);
+            }
+        }
+    }
+    rows_free(source.rows);
 }
 
 int main(void)
@@ -235,7 +292,9 @@ int main(void)
         cmocka_unit_test(test_nothing_between_the_rows_is_written),
         cmocka_unit_test(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed),
         cmocka_unit_test(test_a_stage_that_composes_stands_for_two),
-        cmocka_unit_test(test_the_scratch_memory_begins_with_zero_where_rows_begin),
+        cmocka_unit_test(test_stages_that_make_several_rows_at_once_make_the_same),
+        cmocka_unit_test(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once),
+        cmocka_unit_test(test_a_source_keeps_its_rows_though_several_are_made_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

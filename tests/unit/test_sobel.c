@@ -12,6 +12,7 @@
 #define ROWS 7
 #define REACH 260 // gradients whose result is below 255, and some beyond
 #define GUARD 0xa5
+#define SPARE 64 // bytes behind a row that a vector could reach
 
 struct results {
     int l2, l1; // not limited to 255
@@ -39,20 +40,22 @@ static void check_pixel(const struct sobel_make *make, enum config_norm norm, bo
 }
 
 // Of all four rows of a make: the norm by bit 0, the range by bit 1.
-static sobel_row *row_of(const struct sobel_make *make, unsigned number)
+static sobel_rows *rows_of(const struct sobel_make *make, unsigned number)
 {
-    sobel_row *const *rows = number & 2 ? make->limited : make->full;
+    sobel_rows *const *rows = number & 2 ? make->limited : make->full;
 
     return rows[number & 1];
 }
 
-// Every fourth pixel is the middle of nine with the gradients `gx` and gy, gy + 2, … from -REACH
-// on, both even or both odd.
-static void draw_gradients(uint8_t rows[3][4 * REACH + 4], int gx, int gy)
+#define GRADIENTS_WIDTH (4 * REACH + 16)
+
+// From `x` on every fourth pixel is the middle of nine with the gradients `gx` and gy, gy + 2, …
+// from -REACH on, both even or both odd.
+static void draw_gradients(uint8_t rows[3][GRADIENTS_WIDTH], int x, int gx, int gy)
 {
     int odd = gx & 1, dx = (gx - odd) / 2;
 
-    for (int x = 1; gy <= REACH; x += 4, gy += 2) {
+    for (; gy <= REACH; x += 4, gy += 2) {
         int dy = (gy - odd) / 2;
 
         rows[0][x - 1] = rows[2][x - 1] = rows[0][x + 1] = rows[1][x] = 0;
@@ -64,48 +67,47 @@ static void draw_gradients(uint8_t rows[3][4 * REACH + 4], int gx, int gy)
     }
 }
 
-static void check_gradients(const struct sobel_make *make, unsigned number, void *scratch)
+static void check_gradients(const struct sobel_make *make, unsigned number, int first)
 {
-    static uint8_t rows[3][4 * REACH + 4], output[4 * REACH + 4];
+    static uint8_t rows[3][GRADIENTS_WIDTH], output[GRADIENTS_WIDTH];
     const uint8_t *const taken[3] = {rows[0], rows[1], rows[2]};
 
     for (int gx = -REACH; gx <= REACH; gx++) {
         int gy = -REACH + (gx & 1);
 
-        draw_gradients(rows, gx, gy);
-        memset(scratch, 0, sizeof(uint32_t));
-        sobel_run(row_of(make, number), taken, sizeof output, scratch, output);
-        for (int x = 1; gy <= REACH; x += 4, gy += 2) {
+        draw_gradients(rows, first, gx, gy);
+        rows_of(make, number)(taken, 1, sizeof output, &(uint8_t *){output});
+        for (int x = first; gy <= REACH; x += 4, gy += 2) {
             check_pixel(make, (enum config_norm)(number & 1), number & 2, gx, gy, output[x]);
         }
     }
 }
 
+// At odd places, and at even ones 9 pixels on: so each gradient is once in either half of 16
+// pixels, for which roots are found in different ways.
 static void test_every_make_rounds_every_root_exactly(void **state)
 {
-    void *scratch = aligned_alloc(64, sobel_scratch_bytes(4 * REACH + 4));
     const struct sobel_make *make;
 
     (void)state;
-    assert_non_null(scratch);
     for (size_t i = 0; (make = sobel_make_at(i)); i++) {
         for (unsigned number = 0; number < 4 && make->supported(); number++) {
-            check_gradients(make, number, scratch);
+            check_gradients(make, number, 1);
+            check_gradients(make, number, 1 + 9);
         }
     }
-    free(scratch);
 }
 
 // Pixel x of row `y`, the border replicated.
-static int pixel(uint8_t picture[ROWS][WIDTH_MAX], int width, int x, int y)
+static int pixel(uint8_t *const picture[ROWS], int width, int x, int y)
 {
     x = x < 0 ? 0 : least(x, width - 1);
     y = y < 0 ? 0 : least(y, ROWS - 1);
     return picture[y][x];
 }
 
-static void check_row(const struct sobel_make *make, unsigned number,
-                      uint8_t picture[ROWS][WIDTH_MAX], int width, int y, const uint8_t *output)
+static void check_row(const struct sobel_make *make, unsigned number, uint8_t *const picture[ROWS],
+                      int width, int y, const uint8_t *output)
 {
     for (int x = 0; x < width; x++) {
         int gx = 0, gy = 0;
@@ -122,45 +124,51 @@ static void check_row(const struct sobel_make *make, unsigned number,
     }
 }
 
-// Rows first..ROWS-1, as a thread would that takes a slice; what lies beside them is not touched.
-static void check_rows(const struct sobel_make *make, unsigned number,
-                       uint8_t picture[ROWS][WIDTH_MAX], int width, int first, void *scratch)
+// Rows first..ROWS-1 in one go; what lies beside them is not touched.
+static void check_rows(const struct sobel_make *make, unsigned number, uint8_t *const picture[ROWS],
+                       int width, int first)
 {
-    memset(scratch, 0, sizeof(uint32_t));
-    for (int y = first; y < ROWS; y++) {
-        const uint8_t *const rows[3] = {picture[y > 0 ? y - 1 : 0], picture[y],
-                                        picture[least(y + 1, ROWS - 1)]};
-        uint8_t output[WIDTH_MAX + SOBEL_BLOCK];
+    const uint8_t *rows[ROWS + 2];
+    uint8_t output[ROWS][WIDTH_MAX + SPARE], *outputs[ROWS];
 
-        memset(output, GUARD, sizeof output);
-        sobel_run(row_of(make, number), rows, (size_t)width, scratch, output);
-        check_row(make, number, picture, width, y, output);
-        for (size_t x = (size_t)width; x < sizeof output; x++) {
-            assert_int_equal(output[x], GUARD);
+    for (int y = first - 1; y <= ROWS; y++) {
+        rows[y - first + 1] = picture[y < 0 ? 0 : least(y, ROWS - 1)];
+    }
+    for (int i = 0; i < ROWS; i++) {
+        outputs[i] = output[i];
+    }
+    memset(output, GUARD, sizeof output);
+    rows_of(make, number)(rows, (unsigned)(ROWS - first), (size_t)width, outputs);
+    for (int y = first; y < ROWS; y++) {
+        check_row(make, number, picture, width, y, outputs[y - first]);
+        for (int x = width; x < WIDTH_MAX + SPARE; x++) {
+            assert_int_equal(outputs[y - first][x], GUARD);
         }
     }
 }
 
-static void test_runs_of_rows_of_every_width_are_those_of_the_definition(void **state)
+static void test_rows_of_every_width_are_those_of_the_definition(void **state)
 {
     const struct sobel_make *make;
-    uint8_t picture[ROWS][WIDTH_MAX];
+    uint8_t *picture[ROWS];
 
     (void)state;
-    for (size_t i = 0; (make = sobel_make_at(i)); i++) {
-        for (int width = 1; width <= WIDTH_MAX && make->supported(); width++) {
-            // No byte more, so that a sanitizer sees reads beyond it.
-            void *scratch = aligned_alloc(64, sobel_scratch_bytes((size_t)width));
-
-            assert_non_null(scratch);
-            for (size_t at = 0; at < sizeof picture; at++) {
-                picture[at / WIDTH_MAX][at % WIDTH_MAX] =
-                    (uint8_t)(width % 3 ? rand() : rand() % 2 * 255);
+    for (int width = 1; width <= WIDTH_MAX; width++) {
+        // Rows end where they end, so that a sanitizer sees reads beyond them.
+        for (int y = 0; y < ROWS; y++) {
+            picture[y] = malloc((size_t)width);
+            assert_non_null(picture[y]);
+            for (int x = 0; x < width; x++) {
+                picture[y][x] = (uint8_t)(width % 3 ? rand() : rand() % 2 * 255);
             }
-            for (unsigned number = 0; number < 4; number++) {
-                check_rows(make, number, picture, width, width % ROWS, scratch);
+        }
+        for (size_t i = 0; (make = sobel_make_at(i)) != NULL; i++) {
+            for (unsigned number = 0; number < 4 && make->supported(); number++) {
+                check_rows(make, number, picture, width, width % ROWS);
             }
-            free(scratch);
+        }
+        for (int y = 0; y < ROWS; y++) {
+            free(picture[y]);
         }
     }
 }
@@ -179,7 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_make_rounds_every_root_exactly),
-        cmocka_unit_test(test_runs_of_rows_of_every_width_are_those_of_the_definition),
+        cmocka_unit_test(test_rows_of_every_width_are_those_of_the_definition),
         cmocka_unit_test(test_the_best_make_is_one_this_cpu_has),
     };
 
