@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-// Of an RGB row with 4 bytes a pixel; of a chroma row and two numbers for each of its pairs.
-#define SCRATCH_BYTES_A_PIXEL 6
+// Of an RGB row with 4 bytes a pixel, or of a chroma row.
+#define SCRATCH_BYTES_A_PIXEL 4
+#define BLOCK 128 // pixels that are marked in one go, an even number
 
 static size_t scratch_bytes(uint32_t width)
 {
@@ -138,31 +139,37 @@ static void mark_chroma(const struct mark_space *space, const uint8_t *restrict 
     }
 }
 
-// Most rows hold little that has moved: only what lies between the first pixel of it and the last
-// is looked at, in whole pairs.
-static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
+// Pixels from `first`, which is even, to `end`.
+static void mark_yuv_block(const struct mark *mark, const uint8_t *mask, uint32_t y, size_t first,
+                           size_t end, uint8_t *luma, uint8_t *chroma)
 {
-    size_t width = mark->line.width, pairs = (width + 1) / 2;
-    int32_t *green = scratch, *blue = green + pairs;
-    uint8_t *chroma = (uint8_t *)(blue + pairs), *luma = paint_row(&mark->paint, y);
-    const uint8_t *set = memchr(mask, 255, width);
-    size_t pair, first;
+    int32_t green[BLOCK / 2], blue[BLOCK / 2];
+    size_t pairs = (end - first + 1) / 2;
 
-    if (set || y % 2 == 0) {
-        chroma = paint_chroma(&mark->paint, y, chroma);
-    }
-    if (!set) {
-        return;
-    }
-    pair = (size_t)(set - mask) / 2;
-    first = 2 * pair;
-    width = (size_t)((const uint8_t *)memrchr(set, 255, width - (size_t)(set - mask)) - mask) + 1;
-    pairs = (width + 1) / 2 - pair;
     chroma_terms(mark->space, chroma + first, pairs, green, blue);
     if (y % 2 == 0) {
         mark_chroma(mark->space, mask + first, pairs, luma + first, green, blue, chroma + first);
     }
-    mark_luma(mark->space, mask + first, width - first, green, blue, luma + first);
+    mark_luma(mark->space, mask + first, end - first, green, blue, luma + first);
+}
+
+// Most rows hold little that has moved: only blocks that begin where something has are looked at.
+static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
+{
+    size_t width = mark->line.width;
+    uint8_t *chroma = scratch, *luma = paint_row(&mark->paint, y);
+    const uint8_t *set = memchr(mask, 255, width);
+
+    if (set || y % 2 == 0) {
+        chroma = paint_chroma(&mark->paint, y, chroma);
+    }
+    while (set) {
+        size_t first = (size_t)(set - mask) & ~(size_t)1;
+        size_t end = width - first < BLOCK ? width : first + BLOCK;
+
+        mark_yuv_block(mark, mask, y, first, end, luma, chroma);
+        set = memchr(mask + end, 255, width - end);
+    }
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)

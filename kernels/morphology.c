@@ -45,11 +45,22 @@ SIMD_INLINE uint8_t most(uint8_t a, uint8_t b)
 DEFINE_ROWS(least)
 DEFINE_ROWS(most)
 
+SIMD_CLONES
+static bool is_black(const uint8_t *row, size_t width)
+{
+    uint8_t any = 0;
+
+    for (size_t x = 0; x < width; x++) {
+        any |= row[x];
+    }
+    return any == 0;
+}
+
 static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
     stage->radius = (unsigned)setup->options->times;
-    stage->morphology = (struct morphology){least_of_rows, least_of_more, stage->radius};
+    stage->morphology = (struct morphology){least_of_rows, least_of_more, stage->radius, true};
     return 0;
 }
 
@@ -57,7 +68,7 @@ static int init_dilate(struct stage *stage, const struct stage_setup *setup, str
 {
     (void)error;
     stage->radius = (unsigned)setup->options->times;
-    stage->morphology = (struct morphology){most_of_rows, most_of_more, stage->radius};
+    stage->morphology = (struct morphology){most_of_rows, most_of_more, stage->radius, false};
     return 0;
 }
 
@@ -69,6 +80,10 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
     uint8_t *column = (uint8_t *)scratch + LEFT;
 
     (void)y;
+    if (morphology->erodes && is_black(rows[times], width)) {
+        memset(output, 0, width);
+        return;
+    }
     morphology->of_rows(rows[0], rows[times], rows[2 * times], width, column);
     for (unsigned i = 1; i < times; i++) {
         morphology->of_more(rows[i], rows[2 * times - i], width, column);

@@ -7,6 +7,7 @@
 // repeated whenever it holds a repetition.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct morphology {
     morphology_of_rows *of_rows;
     morphology_of_more *of_more;
     unsigned times; // n, 1 to STAGE_RADIUS_MAX
+    bool erodes;    // a black row stays one, without work: most of what moved is in a few rows
 };
 
 extern const struct stage_ops erode_ops, dilate_ops;
