@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define CACHE_LINE 64
-// Rows that a stage that can makes at once, between rings that are to stay in the L1 cache.
+// Rows that a stage that can makes in one go where rings lie beside it, which are to stay in the L1
+// cache. From plane to plane it makes STAGE_ROWS_MAX.
 #define RING_ROWS_AT_ONCE 4
 
 // One stage with what it needs to run, and its newest output rows.

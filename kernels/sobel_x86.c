@@ -11,7 +11,7 @@
 // - Of a strip of columns a row's p and q are made before the roots of the row above are, so that
 //   neither waits for the other.
 //
-// Operations on vectors for 64 pixels by AVX-512: 10 to p and q, 7 from there to bytes of L1, 29 to
+// Operations on vectors for 64 pixels by AVX-512: 10 to p and q, 8 from there to bytes of L1, 31 to
 // those of L2.
 #ifdef __x86_64__
 #include "kernels/sobel_x86.h"

@@ -26,8 +26,7 @@
 #include "kernels/threshold.h"
 
 #define STAGE_RADIUS_MAX 8
-// That a stage makes in one go.
-#define STAGE_ROWS_MAX 8
+#define STAGE_ROWS_MAX 8 // that a stage makes in one go
 
 struct pool;
 struct stage;
