@@ -5,12 +5,16 @@
 
 #include <string.h>
 
+// Bytes from which on memcpy() copies a row without reading its target's memory first, where the
+// CPU can; below, it waits for each line of it.
+#define LONG_ROW 2048
+
 SIMD_CLONES
 static void gray_planar(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
     size_t x = 0;
 
-    for (; x + SIMD_BLOCK <= width; x += SIMD_BLOCK) {
+    for (; width < LONG_ROW && x + SIMD_BLOCK <= width; x += SIMD_BLOCK) {
         simd_read_ahead(row + x);
         simd_write_ahead(gray + x);
         memcpy(gray + x, row + x, SIMD_BLOCK);

@@ -5,9 +5,10 @@
 
 #include <string.h>
 
-// Of an RGB row with 4 bytes a pixel, or of a chroma row.
-#define SCRATCH_BYTES_A_PIXEL 4
-#define BLOCK 128 // pixels that are marked in one go, an even number
+// Of an RGB row with 4 bytes a pixel; of a chroma row and two numbers for each of its pairs.
+#define SCRATCH_BYTES_A_PIXEL 6
+// Pixels, an even number: with so many between them that have not moved, others are marked apart.
+#define BLOCK 128
 
 static size_t scratch_bytes(uint32_t width)
 {
@@ -139,35 +140,42 @@ static void mark_chroma(const struct mark_space *space, const uint8_t *restrict 
     }
 }
 
-// Pixels from `first`, which is even, to `end`.
-static void mark_yuv_block(const struct mark *mark, const uint8_t *mask, uint32_t y, size_t first,
-                           size_t end, uint8_t *luma, uint8_t *chroma)
+// The end of what is marked together from pixel `first` on, which is even; it is even as well, or
+// the end of the row.
+static size_t block_end(const uint8_t *mask, size_t first, size_t width)
 {
-    int32_t green[BLOCK / 2], blue[BLOCK / 2];
-    size_t pairs = (end - first + 1) / 2;
+    const uint8_t *set = mask + first;
+    size_t end = first;
 
-    chroma_terms(mark->space, chroma + first, pairs, green, blue);
-    if (y % 2 == 0) {
-        mark_chroma(mark->space, mask + first, pairs, luma + first, green, blue, chroma + first);
+    while (set) {
+        end = ((size_t)(set - mask) & ~(size_t)1) + BLOCK;
+        end = end < width ? end : width;
+        set = memchr(mask + end, 255, width - end < BLOCK ? width - end : BLOCK);
     }
-    mark_luma(mark->space, mask + first, end - first, green, blue, luma + first);
+    return end;
 }
 
-// Most rows hold little that has moved: only blocks that begin where something has are looked at.
+// Most rows hold little that has moved: only the pixels around it are looked at, in whole pairs.
 static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
-    size_t width = mark->line.width;
-    uint8_t *chroma = scratch, *luma = paint_row(&mark->paint, y);
+    size_t width = mark->line.width, pairs = (width + 1) / 2;
+    int32_t *green = scratch, *blue = green + pairs;
+    uint8_t *chroma = (uint8_t *)(blue + pairs), *luma = paint_row(&mark->paint, y);
     const uint8_t *set = memchr(mask, 255, width);
 
     if (set || y % 2 == 0) {
         chroma = paint_chroma(&mark->paint, y, chroma);
     }
     while (set) {
-        size_t first = (size_t)(set - mask) & ~(size_t)1;
-        size_t end = width - first < BLOCK ? width : first + BLOCK;
+        size_t first = (size_t)(set - mask) & ~(size_t)1, end = block_end(mask, first, width);
 
-        mark_yuv_block(mark, mask, y, first, end, luma, chroma);
+        pairs = (end - first + 1) / 2;
+        chroma_terms(mark->space, chroma + first, pairs, green, blue);
+        if (y % 2 == 0) {
+            mark_chroma(mark->space, mask + first, pairs, luma + first, green, blue,
+                        chroma + first);
+        }
+        mark_luma(mark->space, mask + first, end - first, green, blue, luma + first);
         set = memchr(mask + end, 255, width - end);
     }
 }
