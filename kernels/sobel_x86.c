@@ -65,7 +65,9 @@ struct place {
         const uint8_t *at = row + place.x;                                                         \
         bool whole = !edge || place.left >= PIXELS_##make;                                         \
         vector here = whole ? load_##make(at) : load_some_##make(at, place.left);                  \
-        vector left = !edge || place.x > 0 ? load_##make(at - 1) : before_##make(row[0], here);    \
+        vector left = !edge || (whole && place.x > 0)                                              \
+                          ? load_##make(at - 1)                                                    \
+                          : before_##make(place.x > 0 ? at[-1] : at[0], here);                     \
         vector right = !edge || place.left > PIXELS_##make                                         \
                            ? load_##make(at + 1)                                                   \
                            : behind_##make(here, at[place.left - 1]);                              \
