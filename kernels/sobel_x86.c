@@ -27,6 +27,9 @@
 #define ROWS_avx512 __attribute__((target("avx512f,avx512bw")))
 #define PIXELS_avx2 32
 #define PIXELS_avx512 64
+// Of a pixel in the sums: L1's come doubled.
+#define l1_WEIGHT 2
+#define l2_WEIGHT 1
 
 // Where a vector of pixels lies in its rows: `left` pixels are there from x on.
 struct place {
@@ -60,8 +63,9 @@ struct place {
 // `edge`: pixels may lie outside the rows, where the border's are repeated.
 #define DEFINE_SUMS(MAKE, make, vector, pairs, add, sub)                                           \
     MAKE struct sums_##make sum_pairs_##make(const uint8_t *row, struct place place, bool edge,    \
-                                             vector weights)                                       \
+                                             char weight)                                          \
     {                                                                                              \
+        const vector weights = all_##make(weight);                                                 \
         const uint8_t *at = row + place.x;                                                         \
         bool whole = !edge || place.left >= PIXELS_##make;                                         \
         vector here = whole ? load_##make(at) : load_some_##make(at, place.left);                  \
@@ -142,16 +146,15 @@ struct place {
                                             struct place place, bool edge,                         \
                                             uint8_t *const *outputs)                               \
     {                                                                                              \
-        const __typeof__(load_##make(NULL)) weights = norm##_weights_##make();                     \
-        struct sums_##make row = sum_pairs_##make(rows[1], place, edge, weights);                  \
+        struct sums_##make row = sum_pairs_##make(rows[1], place, edge, norm##_WEIGHT);            \
         struct known_##make known = {                                                              \
-            row, add_sums_##make(sum_pairs_##make(rows[0], place, edge, weights), row)};           \
+            row, add_sums_##make(sum_pairs_##make(rows[0], place, edge, norm##_WEIGHT), row)};     \
         struct numbers_##make numbers = norm##_numbers_##make(                                     \
-            take_in_##make(&known, sum_pairs_##make(rows[2], place, edge, weights)));              \
+            take_in_##make(&known, sum_pairs_##make(rows[2], place, edge, norm##_WEIGHT)));        \
                                                                                                    \
         for (unsigned i = 1; i < count; i++) {                                                     \
-            struct numbers_##make next = norm##_numbers_##make(                                    \
-                take_in_##make(&known, sum_pairs_##make(rows[i + 2], place, edge, weights)));      \
+            struct numbers_##make next = norm##_numbers_##make(take_in_##make(                     \
+                &known, sum_pairs_##make(rows[i + 2], place, edge, norm##_WEIGHT)));               \
                                                                                                    \
             norm##_##range##_write_##make(numbers, place, edge, outputs[i - 1]);                   \
             numbers = next;                                                                        \
@@ -226,14 +229,9 @@ AVX2 __m256i behind_avx2(__m256i here, uint8_t last)
     return _mm256_alignr_epi8(lanes, here, 1);
 }
 
-AVX2 __m256i l1_weights_avx2(void)
+AVX2 __m256i all_avx2(char weight)
 {
-    return _mm256_set1_epi8(2);
-}
-
-AVX2 __m256i l2_weights_avx2(void)
-{
-    return _mm256_set1_epi8(1);
+    return _mm256_set1_epi8(weight);
 }
 
 // From 1 / 2^12 of an estimate on: see magnitude_x86.c.
@@ -330,14 +328,9 @@ AVX512 __m512i behind_avx512(__m512i here, uint8_t last)
     return _mm512_alignr_epi8(lanes, here, 1);
 }
 
-AVX512 __m512i l1_weights_avx512(void)
+AVX512 __m512i all_avx512(char weight)
 {
-    return _mm512_set1_epi8(2);
-}
-
-AVX512 __m512i l2_weights_avx512(void)
-{
-    return _mm512_set1_epi8(1);
+    return _mm512_set1_epi8(weight);
 }
 
 AVX512 __m512i root_avx512(__m512i number)

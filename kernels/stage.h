@@ -1,13 +1,13 @@
 // A stage: one step from a frame to the picture of a view, in one const table of operations.
 //
-// A row stage computes one output row from 2 * radius + 1 input rows and nothing else, so the view
-// runner streams rows through a chain of them while they are in the cache, and any slice of rows
-// can be computed by itself. Some have to look at all rows of their input before they can make the
-// first of theirs. A frame stage sees the whole input frame. All rows are 8 bit; where a stage's
-// row is its input's plane 0 in place, no row is copied. A stage is const while it runs: what
-// changes with every frame changes in begin(), what changes with every row lives in the scratch
-// memory the runner provides, one for each thread. Several threads may compute rows of one picture,
-// and the same row, too.
+// A row stage computes one output row from 2 * radius + 1 input rows and nothing else, or several
+// in one go, so the view runner streams rows through a chain of them while they are in the cache,
+// and any slice of rows can be computed by itself. Some have to look at all rows of their input
+// before they can make the first of theirs. A frame stage sees the whole input frame. All rows are
+// 8 bit; where a stage's row is its input's plane 0 in place, no row is copied. A stage is const
+// while it runs: what changes with every frame changes in begin(), what changes with every row
+// lives in the scratch memory the runner provides, one for each thread. Several threads may compute
+// rows of one picture, and the same row, too.
 #pragma once
 
 #include "capture/frame.h"
@@ -115,8 +115,9 @@ struct stage_ops {
     // picture is computed gray; `first` is even. One thread at a time calls it.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
-    // Frame stage, or a look. Shares the work with the threads of `pool` from now on, which
-    // outlives the stage; called once at most. -ENOMEM. NULL: nothing to do.
+    // Called once at most. A frame stage, or a look, shares its work with the threads of `pool`
+    // from now on, which outlives the stage. A row stage learns how many there are: with one alone,
+    // each row of a frame is made once. -ENOMEM. NULL: nothing to do.
     int (*set_pool)(struct stage *stage, struct pool *pool);
 };
 
