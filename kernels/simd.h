@@ -6,6 +6,9 @@
 // clang, whose clones of static functions of different files collide at link time (clang 14).
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 #if !defined(__x86_64__) || defined(__clang__) || defined(__SANITIZE_ADDRESS__) ||                 \
     defined(__SANITIZE_THREAD__)
 #define SIMD_CLONES
@@ -32,4 +35,15 @@ SIMD_INLINE void simd_read_ahead(const void *at)
 SIMD_INLINE void simd_write_ahead(const void *at)
 {
     __builtin_prefetch((const char *)at + SIMD_AHEAD, 1);
+}
+
+// For stages that walk down strips of columns, which no prefetcher of a CPU follows: of `count`
+// rows each asks for its pixels from `x` on in the `count` rows below them, if those lie as these
+// do. `rows` begins with the one above the first of them.
+SIMD_INLINE void simd_read_below(const uint8_t *const *rows, unsigned count, unsigned index,
+                                 size_t x)
+{
+    uintptr_t stride = (uintptr_t)rows[2] - (uintptr_t)rows[1];
+
+    __builtin_prefetch((const void *)((uintptr_t)rows[index + 2] + count * stride + x), 0, 2);
 }

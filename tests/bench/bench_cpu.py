@@ -1,7 +1,8 @@
 """The CPU's views beside what they are held against, in one run: a memcpy of the gray frame (width x
-height bytes read, as many written), OpenCV on one thread, and themselves on one thread. Medians of
-rounds in turns, so that all see the same machine. Never fails by time; prints what is wanted beside
-what was measured."""
+height bytes read, as many written), OpenCV on one thread, and themselves on one thread. Copy and view
+work on the same frame again and again, which the caches may hold, and on frames out of memory, as a
+camera's are. Medians of rounds in turns, so that all see the same machine. Never fails by time; prints
+what is wanted beside what was measured."""
 
 import argparse
 import os
@@ -69,7 +70,8 @@ def opencv_us(function):
 
 
 def one_thread_round(arrays, paths):
-    """Rows: name, microseconds of edged, of the copy, of OpenCV (None: not compared)."""
+    """Rows: name, microseconds of edged and of the copy, in the caches and out of memory, and of OpenCV
+    in the caches (None: not measured)."""
     street = arrays["street 0 1080p"]
     target = np.empty_like(street)
     frames = [paths["street 0 1080p"], paths["street 1 1080p"]]
@@ -77,12 +79,13 @@ def one_thread_round(arrays, paths):
 
     def add(name, words, opencv=None):
         copy, view, _ = bench_view(words)
-        rows[name] = (view, copy, opencv_us(opencv) if opencv else None)
+        cold_copy, cold_view, _ = bench_view(["--cold", *words])
+        rows[name] = (view, copy, cold_view, cold_copy, opencv_us(opencv) if opencv else None)
 
     add("edges l2", [frames[0]], lambda: bench_opencv.exact_magnitude(street, target))
     add("edges l1", ["--set", "norm=l1", frames[0]])
     copy, stage = bench_blur_5()
-    rows["stage blur 5"] = (stage, copy, opencv_us(lambda: bench_opencv.blur(street, target, 5)))
+    rows["stage blur 5"] = (stage, copy, None, None, opencv_us(lambda: bench_opencv.blur(street, target, 5)))
     add("motion", ["--view", "motion", *frames])
     for name, path in (("street", "street 0 1080p"), ("noise", "noise 1080p")):
         picture = arrays[path]
@@ -97,17 +100,22 @@ WANTED = {"edges l2": (4, 15), "edges l1": (2.5, None), "stage blur 5": (None, 1
 
 
 def median_rows(rounds):
-    return {name: tuple(statistics.median(one[name][i] for one in rounds)
-                        if rounds[0][name][i] is not None else None for i in range(3))
+    return {name: tuple(statistics.median(times) if None not in times else None
+                        for times in zip(*(one[name] for one in rounds)))
             for name in rounds[0]}
 
 
+def show_ratio(view, copy):
+    return f"{view:>9.1f}{copy:>11.1f}{view / copy:>10.2f}" if view else " " * 30
+
+
 def show_one_thread(rows):
-    print(f"{'1080p gray, 1 thread':<22}{'us':>9}{'memcpy us':>11}{'/ memcpy':>10}{'wanted':>9}"
-          f"{'OpenCV us':>11}{'OpenCV /':>10}{'wanted':>9}")
-    for name, (view, copy, opencv) in rows.items():
+    print(f"{'':<16}{'in the caches':>30}{'out of memory':>30}")
+    print(f"{'1080p, 1 thread':<16}" + f"{'us':>9}{'memcpy us':>11}{'/ memcpy':>10}" * 2
+          + f"{'wanted':>9}{'OpenCV us':>11}{'OpenCV /':>10}{'wanted':>9}")
+    for name, (view, copy, cold_view, cold_copy, opencv) in rows.items():
         most, least = WANTED[name]
-        print(f"{name:<22}{view:>9.1f}{copy:>11.1f}{view / copy:>10.2f}"
+        print(f"{name:<16}{show_ratio(view, copy)}{show_ratio(cold_view, cold_copy)}"
               f"{f'<= {most:g}' if most else '':>9}"
               + (f"{opencv:>11.1f}{opencv / view:>10.2f}{f'>= {least:g}' if least else '':>9}"
                  if opencv else ""))

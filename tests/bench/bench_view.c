@@ -1,13 +1,16 @@
 // Time of a view of gray pictures by one thread, and by several, beside a memcpy of the picture in
 // the same run, medians.
 //
-//   bench_view [--runs N] [--threads N] [--stream] [--view VIEW] [--set KEY=VALUE]… [PICTURE.pgm]…
+//   bench_view [--runs N] [--threads N] [--stream] [--format FORMAT] [--cold]
+//              [--view VIEW] [--set KEY=VALUE]… [PICTURE.pgm]…
 //
 // The view is edges unless --view, which stands before --set, names another. Without a picture:
 // 1080p of noise. Several of one size take turns, as the frames of a clip.
 // --stream: into the encoder's NV12, where the view's exact picture is made without.
-// Prints one line: the size; microseconds of the copy, of the view by one thread, and by N; pixels
-// of the last picture's plane 0 that are not 0. Never fails by time.
+// --format: of the frames, GREY unless given; luma is the picture's.
+// --cold: frames out of memory, as a camera's are; without, the caches hold them if they can.
+// Prints one line: the size; microseconds of the copy of a frame, of the view by one thread, and by
+// N; pixels of the last picture's plane 0 that are not 0. Never fails by time.
 #include "daemon/pnm.h"
 #include "kernels/view.h"
 #include "tests/bench/bench.h"
@@ -18,10 +21,14 @@
 
 #define RUNS_MAX 2000
 #define PICTURES_MAX 8
+#define COLD_BYTES (256UL << 20) // more than a core's caches hold
+#define FRAMES_MAX 256
 
 struct options {
     unsigned runs, threads;
     enum view_output output;
+    const char *format;
+    bool cold;
     const char *pictures[PICTURES_MAX];
     unsigned picture_count;
     struct config_view *view;
@@ -29,9 +36,9 @@ struct options {
 
 // The same view twice: by one thread, and by all of a pool.
 struct bench {
-    struct frame *inputs[PICTURES_MAX];
+    struct frame *inputs[FRAMES_MAX];
     unsigned input_count;
-    uint8_t *copy;
+    struct frame *copy;
     struct pool *pool;
     struct view *one, *shared;
 };
@@ -62,18 +69,70 @@ static size_t count_set(const struct frame *frame)
     return count;
 }
 
+// A frame of `format` with the luma of the GREY frame `gray`, and some colours.
+static int make_frame(const char *format, const struct frame *gray, struct error *error,
+                      struct frame **ret_frame)
+{
+    const struct frame_layout *from = &gray->layout, *layout;
+    int r = picture_frame_new(format, from->width, from->height, frame_allocator_host(), error,
+                              ret_frame);
+
+    if (r < 0) {
+        return r;
+    }
+    layout = &(*ret_frame)->layout;
+    for (size_t i = 0; i < layout->size; i++) {
+        (*ret_frame)->data[i] = (uint8_t)(120 + i % 17);
+    }
+    for (uint32_t y = 0; y < from->height; y++) {
+        const uint8_t *luma = frame_plane(gray, 0) + y * from->planes[0].stride;
+        uint8_t *row = frame_plane(*ret_frame, 0) + y * layout->planes[0].stride;
+
+        for (uint32_t x = 0; x < from->width; x++) {
+            row[layout->format->luma_offset + x * layout->format->luma_step] = luma[x];
+        }
+    }
+    return 0;
+}
+
+static int read_picture(const struct options *options, unsigned index, struct error *error,
+                        struct frame **ret_frame)
+{
+    struct frame *gray = NULL;
+    int r = options->picture_count == 0
+                ? make_noise(error, &gray)
+                : pnm_read(options->pictures[index], frame_allocator_host(), error, &gray);
+
+    r = r == 0 ? make_frame(options->format, gray, error, ret_frame) : r;
+    frame_unref(gray);
+    return r;
+}
+
+// Frames of `size` bytes that, used in turns, are out of every cache again before their next turn:
+// a multiple of `pictures`.
+static unsigned cold_frames(size_t size, unsigned pictures)
+{
+    size_t turns = COLD_BYTES / size / pictures;
+
+    turns = turns < FRAMES_MAX / pictures ? turns : FRAMES_MAX / pictures;
+    return (unsigned)(turns > 0 ? turns : 1) * pictures;
+}
+
 static int read_inputs(const struct options *options, struct bench *bench, struct error *error)
 {
-    unsigned count = options->picture_count;
-    int r = count == 0 ? make_noise(error, &bench->inputs[0]) : 0;
+    unsigned pictures = options->picture_count ? options->picture_count : 1, count = pictures;
+    int r = 0;
 
     for (unsigned i = 0; i < count && r == 0; i++) {
-        r = pnm_read(options->pictures[i], frame_allocator_host(), error, &bench->inputs[i]);
+        r = read_picture(options, i % pictures, error, &bench->inputs[i]);
         if (r == 0 && !frame_layout_equal(&bench->inputs[0]->layout, &bench->inputs[i]->layout)) {
             r = error_set(error, -EINVAL, "%s has another size", options->pictures[i]);
         }
+        if (r == 0 && i == 0 && options->cold) {
+            count = cold_frames(bench->inputs[0]->layout.size, pictures);
+        }
     }
-    bench->input_count = count ? count : 1;
+    bench->input_count = count;
     return r;
 }
 
@@ -87,8 +146,11 @@ static int bench_init(struct bench *bench, const struct options *options, struct
 
     if (r == 0) {
         setup.input = &bench->inputs[0]->layout;
-        bench->copy = calloc(1, setup.input->size);
-        r = bench->copy ? pool_new(options->threads, error, &bench->pool) : -ENOMEM;
+        r = picture_frame_new(options->format, setup.input->width, setup.input->height,
+                              setup.allocator, error, &bench->copy);
+    }
+    if (r == 0) {
+        r = pool_new(options->threads, error, &bench->pool);
     }
     if (r == 0) {
         r = view_new(&setup, error, &bench->one);
@@ -102,8 +164,8 @@ static void bench_finish(struct bench *bench)
     view_free(bench->one);
     view_free(bench->shared);
     pool_free(bench->pool);
-    free(bench->copy);
-    for (unsigned i = 0; i < PICTURES_MAX; i++) {
+    frame_unref(bench->copy);
+    for (unsigned i = 0; i < FRAMES_MAX; i++) {
         frame_unref(bench->inputs[i]);
     }
 }
@@ -120,6 +182,15 @@ static int time_view(struct view *view, struct frame *input, struct error *error
     return r;
 }
 
+// What number `who` (0..2) of those that take turns works on in round `round`: all on one frame, or
+// each on one that the others have not touched of late.
+static struct frame *input_of(const struct bench *bench, bool cold, unsigned who, unsigned round)
+{
+    unsigned ahead = cold ? who * bench->input_count / 3 : 0;
+
+    return bench->inputs[(round + ahead) % bench->input_count];
+}
+
 // Copies and views take turns, so that all see the same machine.
 static int measure(const struct options *options, struct bench *bench, struct error *error)
 {
@@ -129,15 +200,16 @@ static int measure(const struct options *options, struct bench *bench, struct er
     int r = 0;
 
     for (unsigned i = 0; i < options->runs && r == 0; i++) {
-        struct frame *input = bench->inputs[i % bench->input_count];
+        const struct frame *copied = input_of(bench, options->cold, 0, i);
         int64_t start = clock_now_ns();
 
-        memcpy(bench->copy, input->data, layout->size);
-        __asm__ volatile("" : : "r"(bench->copy) : "memory"); // somebody reads the copy
+        memcpy(bench->copy->data, copied->data, layout->size);
+        __asm__ volatile("" : : "r"(bench->copy->data) : "memory"); // somebody reads the copy
         copies[i] = clock_now_ns() - start;
-        r = time_view(bench->one, input, error, &ones[i], &output);
+        r = time_view(bench->one, input_of(bench, options->cold, 1, i), error, &ones[i], &output);
         if (r == 0 && options->threads > 1) {
-            r = time_view(bench->shared, input, error, &shared[i], &shared_output);
+            r = time_view(bench->shared, input_of(bench, options->cold, 2, i), error, &shared[i],
+                          &shared_output);
         }
     }
     if (r == 0) {
@@ -183,7 +255,9 @@ static int read_option(struct options *options, char **words, int *at, struct er
     if (strcmp(word, "--set") == 0) {
         return apply_setting(options->view, value, error);
     }
-    if (strcmp(word, "--runs") == 0) {
+    if (strcmp(word, "--format") == 0) {
+        options->format = value;
+    } else if (strcmp(word, "--runs") == 0) {
         options->runs = (unsigned)strtoul(value, NULL, 10);
     } else if (strcmp(word, "--threads") == 0) {
         options->threads = (unsigned)strtoul(value, NULL, 10);
@@ -203,6 +277,8 @@ static int read_options(int argc, char **argv, struct options *options, struct e
     for (int i = 1; i < argc && r == 0; i++) {
         if (strcmp(argv[i], "--stream") == 0) {
             options->output = VIEW_OUTPUT_STREAM;
+        } else if (strcmp(argv[i], "--cold") == 0) {
+            options->cold = true;
         } else {
             r = read_option(options, argv, &i, error);
         }
@@ -218,7 +294,8 @@ static int read_options(int argc, char **argv, struct options *options, struct e
 
 int main(int argc, char **argv)
 {
-    struct options options = {.runs = 101, .threads = 1, .output = VIEW_OUTPUT_EXACT};
+    struct options options = {
+        .runs = 101, .threads = 1, .output = VIEW_OUTPUT_EXACT, .format = "GREY"};
     struct bench bench = {0};
     struct error error = {0};
     int r = read_options(argc, argv, &options, &error);
