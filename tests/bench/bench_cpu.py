@@ -85,7 +85,8 @@ def one_thread_round(arrays, paths):
     add("edges l2", [frames[0]], lambda: bench_opencv.exact_magnitude(street, target))
     add("edges l1", ["--set", "norm=l1", frames[0]])
     copy, stage = bench_blur_5()
-    rows["stage blur 5"] = (stage, copy, None, None, opencv_us(lambda: bench_opencv.blur(street, target, 5)))
+    rows["stage blur 5"] = (stage, copy, None, None,
+                            opencv_us(lambda: bench_opencv.blur(street, target, 5)))
     add("motion", ["--view", "motion", *frames])
     for name, path in (("street", "street 0 1080p"), ("noise", "noise 1080p")):
         picture = arrays[path]
@@ -110,13 +111,13 @@ def show_ratio(view, copy):
 
 
 def show_one_thread(rows):
-    print(f"{'':<16}{'in the caches':>30}{'out of memory':>30}")
-    print(f"{'1080p, 1 thread':<16}" + f"{'us':>9}{'memcpy us':>11}{'/ memcpy':>10}" * 2
-          + f"{'wanted':>9}{'OpenCV us':>11}{'OpenCV /':>10}{'wanted':>9}")
+    ratio = f"{'us':>9}{'memcpy us':>11}{'/ memcpy':>10}"
+    print(f"{'':<16}{'in the caches':>30}{'':>9}{'out of memory':>30}")
+    print(f"{'1080p, 1 thread':<16}{ratio}{'wanted':>9}{ratio}{'OpenCV us':>11}{'OpenCV /':>10}{'wanted':>9}")
     for name, (view, copy, cold_view, cold_copy, opencv) in rows.items():
         most, least = WANTED[name]
-        print(f"{name:<16}{show_ratio(view, copy)}{show_ratio(cold_view, cold_copy)}"
-              f"{f'<= {most:g}' if most else '':>9}"
+        print(f"{name:<16}{show_ratio(view, copy)}{f'<= {most:g}' if most else '':>9}"
+              f"{show_ratio(cold_view, cold_copy)}"
               + (f"{opencv:>11.1f}{opencv / view:>10.2f}{f'>= {least:g}' if least else '':>9}"
                  if opencv else ""))
 

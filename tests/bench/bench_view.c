@@ -1,13 +1,12 @@
 // Time of a view of gray pictures by one thread, and by several, beside a memcpy of the picture in
 // the same run, medians.
 //
-//   bench_view [--runs N] [--threads N] [--stream] [--format FORMAT] [--cold]
+//   bench_view [--runs N] [--threads N] [--stream] [--cold]
 //              [--view VIEW] [--set KEY=VALUE]… [PICTURE.pgm]…
 //
 // The view is edges unless --view, which stands before --set, names another. Without a picture:
 // 1080p of noise. Several of one size take turns, as the frames of a clip.
 // --stream: into the encoder's NV12, where the view's exact picture is made without.
-// --format: of the frames, GREY unless given; luma is the picture's.
 // --cold: frames out of memory, as a camera's are; without, the caches hold them if they can.
 // Prints one line: the size; microseconds of the copy of a frame, of the view by one thread, and by
 // N; pixels of the last picture's plane 0 that are not 0. Never fails by time.
@@ -21,13 +20,13 @@
 
 #define RUNS_MAX 2000
 #define PICTURES_MAX 8
-#define COLD_BYTES (256UL << 20) // more than a core's caches hold
+#define COLD_BYTES (512UL << 20) // more than the caches of today's processors hold
 #define FRAMES_MAX 256
+#define TURNS 3 // the copy, the view by one thread, by all
 
 struct options {
     unsigned runs, threads;
     enum view_output output;
-    const char *format;
     bool cold;
     const char *pictures[PICTURES_MAX];
     unsigned picture_count;
@@ -37,7 +36,7 @@ struct options {
 // The same view twice: by one thread, and by all of a pool.
 struct bench {
     struct frame *inputs[FRAMES_MAX];
-    unsigned input_count;
+    unsigned input_count, turns; // frames of all rounds, of each
     struct frame *copy;
     struct pool *pool;
     struct view *one, *shared;
@@ -69,70 +68,44 @@ static size_t count_set(const struct frame *frame)
     return count;
 }
 
-// A frame of `format` with the luma of the GREY frame `gray`, and some colours.
-static int make_frame(const char *format, const struct frame *gray, struct error *error,
-                      struct frame **ret_frame)
-{
-    const struct frame_layout *from = &gray->layout, *layout;
-    int r = picture_frame_new(format, from->width, from->height, frame_allocator_host(), error,
-                              ret_frame);
-
-    if (r < 0) {
-        return r;
-    }
-    layout = &(*ret_frame)->layout;
-    for (size_t i = 0; i < layout->size; i++) {
-        (*ret_frame)->data[i] = (uint8_t)(120 + i % 17);
-    }
-    for (uint32_t y = 0; y < from->height; y++) {
-        const uint8_t *luma = frame_plane(gray, 0) + y * from->planes[0].stride;
-        uint8_t *row = frame_plane(*ret_frame, 0) + y * layout->planes[0].stride;
-
-        for (uint32_t x = 0; x < from->width; x++) {
-            row[layout->format->luma_offset + x * layout->format->luma_step] = luma[x];
-        }
-    }
-    return 0;
-}
-
 static int read_picture(const struct options *options, unsigned index, struct error *error,
                         struct frame **ret_frame)
 {
-    struct frame *gray = NULL;
-    int r = options->picture_count == 0
-                ? make_noise(error, &gray)
-                : pnm_read(options->pictures[index], frame_allocator_host(), error, &gray);
-
-    r = r == 0 ? make_frame(options->format, gray, error, ret_frame) : r;
-    frame_unref(gray);
-    return r;
+    if (options->picture_count == 0) {
+        return make_noise(error, ret_frame);
+    }
+    return pnm_read(options->pictures[index], frame_allocator_host(), error, ret_frame);
 }
 
-// Frames of `size` bytes that, used in turns, are out of every cache again before their next turn:
-// a multiple of `pictures`.
-static unsigned cold_frames(size_t size, unsigned pictures)
+// Rounds of frames of `size` bytes, a frame for each that takes turns, until the first are out of
+// every cache again: a multiple of `pictures`.
+static unsigned cold_rounds(size_t size, unsigned pictures)
 {
-    size_t turns = COLD_BYTES / size / pictures;
+    size_t most = FRAMES_MAX / (TURNS * pictures), times = COLD_BYTES / (size * TURNS * pictures);
 
-    turns = turns < FRAMES_MAX / pictures ? turns : FRAMES_MAX / pictures;
-    return (unsigned)(turns > 0 ? turns : 1) * pictures;
+    times = times < most ? times : most;
+    return (unsigned)(times > 0 ? times : 1) * pictures;
 }
 
+// One frame a round, or, out of memory, one for each that takes turns.
 static int read_inputs(const struct options *options, struct bench *bench, struct error *error)
 {
-    unsigned pictures = options->picture_count ? options->picture_count : 1, count = pictures;
+    unsigned pictures = options->picture_count ? options->picture_count : 1;
     int r = 0;
 
-    for (unsigned i = 0; i < count && r == 0; i++) {
-        r = read_picture(options, i % pictures, error, &bench->inputs[i]);
+    bench->turns = options->cold ? TURNS : 1;
+    bench->input_count = pictures;
+    for (unsigned i = 0; i < bench->input_count && r == 0; i++) {
+        unsigned picture = i / bench->turns % pictures;
+
+        r = read_picture(options, picture, error, &bench->inputs[i]);
         if (r == 0 && !frame_layout_equal(&bench->inputs[0]->layout, &bench->inputs[i]->layout)) {
-            r = error_set(error, -EINVAL, "%s has another size", options->pictures[i]);
+            r = error_set(error, -EINVAL, "%s has another size", options->pictures[picture]);
         }
         if (r == 0 && i == 0 && options->cold) {
-            count = cold_frames(bench->inputs[0]->layout.size, pictures);
+            bench->input_count = TURNS * cold_rounds(bench->inputs[0]->layout.size, pictures);
         }
     }
-    bench->input_count = count;
     return r;
 }
 
@@ -146,8 +119,8 @@ static int bench_init(struct bench *bench, const struct options *options, struct
 
     if (r == 0) {
         setup.input = &bench->inputs[0]->layout;
-        r = picture_frame_new(options->format, setup.input->width, setup.input->height,
-                              setup.allocator, error, &bench->copy);
+        r = picture_frame_new("GREY", setup.input->width, setup.input->height, setup.allocator,
+                              error, &bench->copy);
     }
     if (r == 0) {
         r = pool_new(options->threads, error, &bench->pool);
@@ -182,13 +155,10 @@ static int time_view(struct view *view, struct frame *input, struct error *error
     return r;
 }
 
-// What number `who` (0..2) of those that take turns works on in round `round`: all on one frame, or
-// each on one that the others have not touched of late.
-static struct frame *input_of(const struct bench *bench, bool cold, unsigned who, unsigned round)
+// What number `turn` (0..TURNS - 1) of a round works on.
+static struct frame *input_of(const struct bench *bench, unsigned round, unsigned turn)
 {
-    unsigned ahead = cold ? who * bench->input_count / 3 : 0;
-
-    return bench->inputs[(round + ahead) % bench->input_count];
+    return bench->inputs[(round * bench->turns + turn % bench->turns) % bench->input_count];
 }
 
 // Copies and views take turns, so that all see the same machine.
@@ -200,16 +170,15 @@ static int measure(const struct options *options, struct bench *bench, struct er
     int r = 0;
 
     for (unsigned i = 0; i < options->runs && r == 0; i++) {
-        const struct frame *copied = input_of(bench, options->cold, 0, i);
+        const struct frame *copied = input_of(bench, i, 0);
         int64_t start = clock_now_ns();
 
         memcpy(bench->copy->data, copied->data, layout->size);
         __asm__ volatile("" : : "r"(bench->copy->data) : "memory"); // somebody reads the copy
         copies[i] = clock_now_ns() - start;
-        r = time_view(bench->one, input_of(bench, options->cold, 1, i), error, &ones[i], &output);
+        r = time_view(bench->one, input_of(bench, i, 1), error, &ones[i], &output);
         if (r == 0 && options->threads > 1) {
-            r = time_view(bench->shared, input_of(bench, options->cold, 2, i), error, &shared[i],
-                          &shared_output);
+            r = time_view(bench->shared, input_of(bench, i, 2), error, &shared[i], &shared_output);
         }
     }
     if (r == 0) {
@@ -255,9 +224,7 @@ static int read_option(struct options *options, char **words, int *at, struct er
     if (strcmp(word, "--set") == 0) {
         return apply_setting(options->view, value, error);
     }
-    if (strcmp(word, "--format") == 0) {
-        options->format = value;
-    } else if (strcmp(word, "--runs") == 0) {
+    if (strcmp(word, "--runs") == 0) {
         options->runs = (unsigned)strtoul(value, NULL, 10);
     } else if (strcmp(word, "--threads") == 0) {
         options->threads = (unsigned)strtoul(value, NULL, 10);
@@ -294,8 +261,7 @@ static int read_options(int argc, char **argv, struct options *options, struct e
 
 int main(int argc, char **argv)
 {
-    struct options options = {
-        .runs = 101, .threads = 1, .output = VIEW_OUTPUT_EXACT, .format = "GREY"};
+    struct options options = {.runs = 101, .threads = 1, .output = VIEW_OUTPUT_EXACT};
     struct bench bench = {0};
     struct error error = {0};
     int r = read_options(argc, argv, &options, &error);
