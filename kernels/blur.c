@@ -72,8 +72,8 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     uint16_t *sums = (uint16_t *)scratch + LEFT;
 
@@ -84,6 +84,7 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
         sums[width + i] = sums[width - 1];
     }
     stage->blur.row(sums, width, output);
+    return STAGE_WRITTEN;
 }
 
 const struct stage_ops blur_ops = {

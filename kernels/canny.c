@@ -268,22 +268,24 @@ static void write_row(const struct canny_work *work, bool limited, uint32_t y, u
     }
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     (void)rows;
     (void)width;
     (void)scratch;
     write_row(stage->canny.work, false, y, output);
+    return STAGE_WRITTEN;
 }
 
-static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                            uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
+                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
     (void)rows;
     (void)width;
     (void)scratch;
     write_row(stage->canny.work, true, y, output);
+    return STAGE_WRITTEN;
 }
 
 const struct stage_ops canny_ops = {

@@ -23,13 +23,14 @@ void compose_in_place(uint8_t *row, size_t width)
     compose_same_row(row, width);
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     (void)stage;
     (void)y;
     (void)scratch;
     compose_row(rows[0], width, output);
+    return STAGE_WRITTEN;
 }
 
 const struct stage_ops compose_ops = {.name = "compose", .run_row = run_row};

@@ -147,8 +147,8 @@ static void write_chroma(const struct direction_colours *of, const struct row *r
     }
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     const struct direction *direction = &stage->direction;
     const struct direction_colours *of = direction_colours();
@@ -161,13 +161,14 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
     find_directions(row.gx, row.gy, width, row.directions);
     if (frame->layout.format->plane_count == 1) {
         write_rgb3(of, &row, width, output);
-        return;
+        return STAGE_WRITTEN;
     }
     write_luma(of->y, row.directions, row.magnitudes, width, output);
     if (y % 2 == 0) {
         write_chroma(of, &row, frame->layout.planes[1].width_bytes / 2,
                      frame_plane(frame, 1) + y / 2 * frame->layout.planes[1].stride);
     }
+    return STAGE_WRITTEN;
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)

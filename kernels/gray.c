@@ -88,12 +88,13 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     (void)y;
     (void)scratch;
     stage->gray.row(rows[0], width, output);
+    return STAGE_WRITTEN;
 }
 
 const struct stage_ops gray_ops = {.name = "gray", .init = init, .run_row = run_row};

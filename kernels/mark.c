@@ -5,10 +5,8 @@
 
 #include <string.h>
 
-// Of an RGB row with 4 bytes a pixel; of a chroma row and two numbers for each of its pairs.
-#define SCRATCH_BYTES_A_PIXEL 6
-// Pixels, an even number: with so many between them that have not moved, others are marked apart.
-#define BLOCK 128
+#define SCRATCH_BYTES_A_PIXEL 4 // of an RGB row, or of one of chroma
+#define BLOCK 64                // pixels that are marked together
 
 static size_t scratch_bytes(uint32_t width)
 {
@@ -75,107 +73,86 @@ SIMD_INLINE int32_t limit(int32_t value)
     return value < 0 ? 0 : value < 255 ? value : 255;
 }
 
-// The sums of green and blue without luma.
+// A block of a row, whole or up to the row's end, and of the chroma that belongs to it.
+struct block {
+    uint8_t mask[BLOCK], luma[BLOCK], chroma[BLOCK];
+};
+
+// Green and blue of each pixel of a block.
+SIMD_INLINE void to_rgb(const struct mark_space *space, const struct block *block,
+                        int32_t *restrict green, int32_t *restrict blue)
+{
+    for (size_t i = 0; i < BLOCK / 2; i++) {
+        int32_t u = block->chroma[2 * i] - 128, v = block->chroma[2 * i + 1] - 128;
+
+        green[2 * i] = green[2 * i + 1] = space->u_green * u + space->v_green * v + HALF;
+        blue[2 * i] = blue[2 * i + 1] = space->u_blue * u + HALF;
+    }
+    for (size_t x = 0; x < BLOCK; x++) {
+        int32_t luma = block->luma[x] - space->black, term = space->luma * (luma > 0 ? luma : 0);
+
+        green[x] = limit((term + green[x]) >> 20);
+        blue[x] = limit((term + blue[x]) >> 20);
+    }
+}
+
+SIMD_INLINE uint8_t choose(uint8_t mask, int32_t marked, uint8_t unmarked)
+{
+    return (uint8_t)((marked & mask) | (unmarked & ~mask));
+}
+
 SIMD_CLONES
-static void chroma_terms(const struct mark_space *space, const uint8_t *restrict chroma,
-                         size_t pairs, int32_t *restrict green, int32_t *restrict blue)
+static void mark_block(const struct mark_space *space, struct block *block)
 {
-    for (size_t i = 0; i < pairs; i++) {
-        int32_t u = chroma[2 * i] - 128, v = chroma[2 * i + 1] - 128;
+    int32_t green[BLOCK], blue[BLOCK];
 
-        green[i] = space->u_green * u + space->v_green * v + HALF;
-        blue[i] = space->u_blue * u + HALF;
+    to_rgb(space, block, green, blue);
+    for (size_t x = 0; x < BLOCK; x++) {
+        int32_t y = space->y.constant + space->y.green * green[x] + space->y.blue * blue[x];
+
+        block->luma[x] = choose(block->mask[x], y >> 20, block->luma[x]);
+    }
+    for (size_t x = 0; x < BLOCK; x += 2) {
+        int32_t u = space->u.constant + space->u.green * green[x] + space->u.blue * blue[x];
+        int32_t v = space->v.constant + space->v.green * green[x] + space->v.blue * blue[x];
+
+        block->chroma[x] = choose(block->mask[x], limit(u >> 20), block->chroma[x]);
+        block->chroma[x + 1] = choose(block->mask[x], limit(v >> 20), block->chroma[x + 1]);
     }
 }
 
-SIMD_INLINE int32_t luma_term(const struct mark_space *space, int32_t luma)
+// The `count` pixels of a row from `first` on, which is even.
+static void mark_pixels(const struct mark_space *space, const uint8_t *mask, size_t first,
+                        size_t count, uint8_t *luma, uint8_t *chroma)
 {
-    return space->luma * (luma > space->black ? luma - space->black : 0);
+    size_t chroma_bytes = (count + 1) & ~(size_t)1;
+    struct block block;
+
+    memset(&block, 0, sizeof block);
+    memcpy(block.mask, mask + first, count);
+    memcpy(block.luma, luma + first, count);
+    memcpy(block.chroma, chroma + first, chroma_bytes);
+    mark_block(space, &block);
+    memcpy(luma + first, block.luma, count);
+    memcpy(chroma + first, block.chroma, chroma_bytes);
 }
 
-SIMD_INLINE uint8_t marked_luma(const struct mark_space *space, uint8_t luma, int32_t green,
-                                int32_t blue, uint8_t mask)
-{
-    int32_t term = luma_term(space, luma);
-    int32_t g = limit((term + green) >> 20), b = limit((term + blue) >> 20);
-    int32_t marked = (space->y.constant + space->y.green * g + space->y.blue * b) >> 20;
-
-    return mask ? (uint8_t)marked : luma;
-}
-
-SIMD_CLONES
-static void mark_luma(const struct mark_space *space, const uint8_t *restrict mask, size_t width,
-                      const int32_t *restrict green, const int32_t *restrict blue,
-                      uint8_t *restrict luma)
-{
-    for (size_t i = 0; i < width / 2; i++) {
-        size_t x = 2 * i;
-
-        luma[x] = marked_luma(space, luma[x], green[i], blue[i], mask[x]);
-        luma[x + 1] = marked_luma(space, luma[x + 1], green[i], blue[i], mask[x + 1]);
-    }
-    if (width % 2 == 1) {
-        size_t x = width - 1;
-
-        luma[x] = marked_luma(space, luma[x], green[x / 2], blue[x / 2], mask[x]);
-    }
-}
-
-// `luma` as it was before it was marked.
-SIMD_CLONES
-static void mark_chroma(const struct mark_space *space, const uint8_t *restrict mask, size_t pairs,
-                        const uint8_t *restrict luma, const int32_t *restrict green,
-                        const int32_t *restrict blue, uint8_t *restrict chroma)
-{
-    for (size_t i = 0; i < pairs; i++) {
-        int32_t term = luma_term(space, luma[2 * i]);
-        int32_t g = limit((term + green[i]) >> 20), b = limit((term + blue[i]) >> 20);
-        int32_t u = (space->u.constant + space->u.green * g + space->u.blue * b) >> 20;
-        int32_t v = (space->v.constant + space->v.green * g + space->v.blue * b) >> 20;
-
-        uint8_t set = mask[2 * i], keep = (uint8_t)~set;
-
-        chroma[2 * i] = (uint8_t)((limit(u) & set) | (chroma[2 * i] & keep));
-        chroma[2 * i + 1] = (uint8_t)((limit(v) & set) | (chroma[2 * i + 1] & keep));
-    }
-}
-
-// The end of what is marked together from pixel `first` on, which is even; it is even as well, or
-// the end of the row.
-static size_t block_end(const uint8_t *mask, size_t first, size_t width)
-{
-    const uint8_t *set = mask + first;
-    size_t end = first;
-
-    while (set) {
-        end = ((size_t)(set - mask) & ~(size_t)1) + BLOCK;
-        end = end < width ? end : width;
-        set = memchr(mask + end, 255, width - end < BLOCK ? width - end : BLOCK);
-    }
-    return end;
-}
-
-// Most rows hold little that has moved: only the pixels around it are looked at, in whole pairs.
+// Most rows hold little that has moved: only the blocks it is in are looked at. The chroma of odd
+// rows is changed in `scratch` alone.
 static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
-    size_t width = mark->line.width, pairs = (width + 1) / 2;
-    int32_t *green = scratch, *blue = green + pairs;
-    uint8_t *chroma = (uint8_t *)(blue + pairs), *luma = paint_row(&mark->paint, y);
-    const uint8_t *set = memchr(mask, 255, width);
+    size_t width = mark->line.width;
+    uint8_t *luma = paint_row(&mark->paint, y), *chroma = scratch;
+    const uint8_t *set = mask == stage_black_row ? NULL : memchr(mask, 255, width);
 
     if (set || y % 2 == 0) {
         chroma = paint_chroma(&mark->paint, y, chroma);
     }
     while (set) {
-        size_t first = (size_t)(set - mask) & ~(size_t)1, end = block_end(mask, first, width);
+        size_t first = (size_t)(set - mask) / BLOCK * BLOCK;
+        size_t end = first + BLOCK < width ? first + BLOCK : width;
 
-        pairs = (end - first + 1) / 2;
-        chroma_terms(mark->space, chroma + first, pairs, green, blue);
-        if (y % 2 == 0) {
-            mark_chroma(mark->space, mask + first, pairs, luma + first, green, blue,
-                        chroma + first);
-        }
-        mark_luma(mark->space, mask + first, end - first, green, blue, luma + first);
+        mark_pixels(mark->space, mask, first, end - first, luma, chroma);
         set = memchr(mask + end, 255, width - end);
     }
 }
@@ -198,12 +175,13 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
     paint_begin(&stage->mark.paint, input, output);
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     (void)width;
     (void)output; // a row of the frame that begin() was given
     stage->mark.rows(&stage->mark, rows[0], y, scratch);
+    return STAGE_WRITTEN;
 }
 
 const struct stage_ops mark_ops = {

@@ -35,18 +35,23 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     (void)scratch;
+    if (rows[0] == stage_black_row) {
+        return STAGE_BLACK;
+    }
     mask_row(rows[0], mask_plane_row(stage->mask.plane, y), width, output);
+    return STAGE_WRITTEN;
 }
 
-static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                            uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
+                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
     (void)scratch;
     mask_limited_row(rows[0], mask_plane_row(stage->mask.plane, y), width, output);
+    return STAGE_WRITTEN;
 }
 
 const struct stage_ops mask_ops = {

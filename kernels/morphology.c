@@ -45,15 +45,16 @@ SIMD_INLINE uint8_t most(uint8_t a, uint8_t b)
 DEFINE_ROWS(least)
 DEFINE_ROWS(most)
 
-SIMD_CLONES
-static bool is_black(const uint8_t *row, size_t width)
+// Whether the row is black without a look at pixels: one row of a square is enough for an erosion,
+// a dilation wants all of them.
+static bool is_black(const struct morphology *morphology, const uint8_t *const *rows)
 {
-    uint8_t any = 0;
+    unsigned count = 2 * morphology->times + 1, black = 0;
 
-    for (size_t x = 0; x < width; x++) {
-        any |= row[x];
+    for (unsigned i = 0; i < count; i++) {
+        black += rows[i] == stage_black_row;
     }
-    return any == 0;
+    return morphology->erodes ? black > 0 : black == count;
 }
 
 static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
@@ -72,17 +73,16 @@ static int init_dilate(struct stage *stage, const struct stage_setup *setup, str
     return 0;
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     const struct morphology *morphology = &stage->morphology;
     unsigned times = morphology->times;
     uint8_t *column = (uint8_t *)scratch + LEFT;
 
     (void)y;
-    if (morphology->erodes && is_black(rows[times], width)) {
-        memset(output, 0, width);
-        return;
+    if (is_black(morphology, rows)) {
+        return STAGE_BLACK;
     }
     morphology->of_rows(rows[0], rows[times], rows[2 * times], width, column);
     for (unsigned i = 1; i < times; i++) {
@@ -94,6 +94,7 @@ static void run_row(const struct stage *stage, const uint8_t *const *rows, uint3
     for (unsigned i = 1; i < times; i++) {
         morphology->of_more(column - i, column + i, width, output);
     }
+    return STAGE_WRITTEN;
 }
 
 const struct stage_ops erode_ops = {

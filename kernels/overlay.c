@@ -42,24 +42,28 @@ static void paint_rgb3(const uint8_t *restrict mask, const uint8_t *restrict rgb
     }
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     const struct overlay *overlay = &stage->overlay;
     const struct paint *paint = &overlay->paint;
     uint8_t *row = paint_row(paint, y);
+    uint8_t *chroma = paint->convert.chroma && y % 2 == 0 ? paint_chroma(paint, y, NULL) : NULL;
 
     (void)scratch;
     (void)output; // a row of the frame that begin() was given
+    if (rows[0] == stage_black_row) {
+        return STAGE_WRITTEN;
+    }
     if (!paint->convert.chroma) {
         paint_rgb3(rows[0], overlay->rgb, width, row);
-        return;
+        return STAGE_WRITTEN;
     }
     paint_luma(rows[0], overlay->yuv.y, width, row);
-    if (y % 2 == 0) {
-        paint_pairs(rows[0], overlay->yuv.u, overlay->yuv.v, ((size_t)width + 1) / 2,
-                    paint_chroma(paint, y, NULL));
+    if (chroma) {
+        paint_pairs(rows[0], overlay->yuv.u, overlay->yuv.v, ((size_t)width + 1) / 2, chroma);
     }
+    return STAGE_WRITTEN;
 }
 
 enum frame_range overlay_range(const struct frame_layout *camera)

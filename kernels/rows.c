@@ -11,6 +11,11 @@
 // cache. From plane to plane it makes STAGE_ROWS_MAX.
 #define RING_ROWS_AT_ONCE 4
 
+// Rows of a ring at most: bits of lane.black.
+#define RING_ROWS_MAX 32
+_Static_assert(2 * STAGE_RADIUS_MAX + 2 * RING_ROWS_AT_ONCE - 1 <= RING_ROWS_MAX,
+               "a stage's rows, and those that are made at once");
+
 // One stage with what it needs to run, and its newest output rows.
 struct lane {
     const struct stage *stage;
@@ -21,6 +26,7 @@ struct lane {
     uint8_t *ring;      // rows that lie ring_stride apart; for the last lane the output plane
     size_t ring_stride; // bytes
     uint32_t ring_mask; // row y is row y & ring_mask of the ring
+    uint32_t black;     // bit y & ring_mask: that row of the ring is black, and was not written
     uint32_t next;      // first row not computed yet
     uint32_t end;       // no row from here on is asked for
 };
@@ -180,6 +186,11 @@ static uint8_t *lane_row(const struct lane *lane, uint32_t y)
     return lane->ring + (y & lane->ring_mask) * lane->ring_stride;
 }
 
+static const uint8_t *made_row(const struct lane *lane, uint32_t y)
+{
+    return lane->black >> (y & lane->ring_mask) & 1 ? stage_black_row : lane_row(lane, y);
+}
+
 // Row `y` of what stage `index` reads, the border replicated.
 static const uint8_t *input_row(const struct rows *rows, unsigned index, int64_t y)
 {
@@ -188,12 +199,24 @@ static const uint8_t *input_row(const struct rows *rows, unsigned index, int64_t
     if (index == 0) {
         return rows->input + row * rows->input_stride;
     }
-    return lane_row(&rows->lanes[index - 1], row);
+    return made_row(&rows->lanes[index - 1], row);
+}
+
+// A black row of a ring is noted, one of a plane written.
+static void note_result(struct rows *rows, struct lane *lane, enum stage_result result)
+{
+    uint32_t y = lane->next, bit = y & lane->ring_mask;
+    bool plane = lane->ring_mask == UINT32_MAX;
+
+    if (result == STAGE_BLACK && (plane || rows->width > STAGE_BLACK_WIDTH_MAX)) {
+        memset(lane_row(lane, y), 0, rows->width);
+    } else if (!plane) {
+        lane->black = (lane->black & ~(UINT32_C(1) << bit)) | (uint32_t)result << bit;
+    }
 }
 
 // Computes `count` rows from the lane's next one on.
-static void run(const struct rows *rows, const struct lane *lane, const uint8_t *const *inputs,
-                unsigned count)
+static void run(struct rows *rows, struct lane *lane, const uint8_t *const *inputs, unsigned count)
 {
     const struct stage_ops *ops = lane->stage->ops;
     uint32_t y = lane->next;
@@ -207,9 +230,10 @@ static void run(const struct rows *rows, const struct lane *lane, const uint8_t 
         lane->run_rows(lane->stage, inputs, y, count, rows->width, lane->scratch, outputs);
     } else {
         bool keeps = ops->keep_row && y >= rows->first && y < rows->end;
+        stage_row *run_row = keeps ? ops->keep_row : lane->run_row;
 
-        (keeps ? ops->keep_row : lane->run_row)(lane->stage, inputs, y, rows->width, lane->scratch,
-                                                lane_row(lane, y));
+        note_result(rows, lane,
+                    run_row(lane->stage, inputs, y, rows->width, lane->scratch, lane_row(lane, y)));
     }
 }
 
@@ -322,5 +346,5 @@ const uint8_t *row_source_at(const struct row_source *source, unsigned worker, u
     if (last->next <= y) {
         advance(rows, rows->count - 1, y);
     }
-    return lane_row(last, y);
+    return made_row(last, y);
 }

@@ -12,6 +12,8 @@ static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
     [STAGE_CANNY] = &canny_ops,         [STAGE_MASK] = &mask_ops,
 };
 
+const uint8_t stage_black_row[STAGE_BLACK_WIDTH_MAX];
+
 const char *stage_kind_name(enum stage_kind kind)
 {
     return table[kind]->name;

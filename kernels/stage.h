@@ -74,11 +74,21 @@ struct stage_setup {
     struct pool *pool;                 // of a chain, outlives it; NULL: the caller's thread alone
 };
 
+enum stage_result {
+    STAGE_WRITTEN,
+    STAGE_BLACK, // the row is 0 everywhere; nothing has to be written for it
+};
+
+// What stands for rows that are black: a stage that finds it among its own need not look at them.
+// Black rows of pictures wider than it are written like others.
+#define STAGE_BLACK_WIDTH_MAX 16384
+extern const uint8_t stage_black_row[STAGE_BLACK_WIDTH_MAX];
+
 // Makes one row of a stage's output. rows[0..2 * radius] are of its input, the middle one at the
 // height `y` of the output row. `width` in pixels, >= 1. Writes exactly `width` bytes of `output`;
 // as the last stage, one row of the output frame's plane 0.
-typedef void stage_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                       uint32_t width, void *scratch, uint8_t *output);
+typedef enum stage_result stage_row(const struct stage *stage, const uint8_t *const *rows,
+                                    uint32_t y, uint32_t width, void *scratch, uint8_t *output);
 // The same for `count` rows, 1 to STAGE_ROWS_MAX, from the height `y` on, of
 // rows[0..count - 1 + 2 * radius].
 typedef void stage_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,

@@ -11,12 +11,16 @@ struct shades {
 };
 
 SIMD_CLONES
-static void threshold_row(const uint8_t *restrict gray, uint8_t level, struct shades shades,
-                          size_t width, uint8_t *restrict output)
+static enum stage_result threshold_row(const uint8_t *restrict gray, uint8_t level,
+                                       struct shades shades, size_t width, uint8_t *restrict output)
 {
+    uint8_t any = 0;
+
     for (size_t x = 0; x < width; x++) {
         output[x] = gray[x] >= level ? shades.above : shades.below;
+        any |= output[x];
     }
+    return any ? STAGE_WRITTEN : STAGE_BLACK;
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
@@ -50,26 +54,27 @@ static void look(struct stage *stage, const struct row_source *source)
     stage->threshold.level = otsu_look(stage->threshold.otsu, source);
 }
 
-static void write_row(const struct threshold *threshold, const uint8_t *gray, uint32_t y,
-                      uint32_t width, struct shades shades, uint8_t *output)
+static enum stage_result write_row(const struct threshold *threshold, const uint8_t *gray,
+                                   uint32_t y, uint32_t width, struct shades shades,
+                                   uint8_t *output)
 {
-    threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : gray, threshold->level, shades,
-                  width, output);
+    return threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : gray, threshold->level,
+                         shades, width, output);
 }
 
-static void run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                    uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
 {
     (void)scratch;
-    write_row(&stage->threshold, rows[0], y, width, (struct shades){0, 255}, output);
+    return write_row(&stage->threshold, rows[0], y, width, (struct shades){0, 255}, output);
 }
 
-static void run_row_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                            uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
+                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
     (void)scratch;
-    write_row(&stage->threshold, rows[0], y, width,
-              (struct shades){compose_luma(0), compose_luma(255)}, output);
+    return write_row(&stage->threshold, rows[0], y, width,
+                     (struct shades){compose_luma(0), compose_luma(255)}, output);
 }
 
 const struct stage_ops threshold_ops = {

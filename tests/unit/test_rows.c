@@ -10,8 +10,8 @@
 #define HEIGHT 23
 
 // Weighs the rows 1, 2, 3, … from the top, mod 256.
-static void weigh_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                       uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result weigh_rows(const struct stage *stage, const uint8_t *const *rows,
+                                    uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
     (void)y;
     (void)scratch;
@@ -21,6 +21,7 @@ static void weigh_rows(const struct stage *stage, const uint8_t *const *rows, ui
             output[x] = (uint8_t)(output[x] + (i + 1) * rows[i][x]);
         }
     }
+    return STAGE_WRITTEN;
 }
 
 static const struct stage_ops weigh = {.name = "weigh", .run_row = weigh_rows};
@@ -123,11 +124,11 @@ static void test_nothing_between_the_rows_is_written(void **state)
 
 static unsigned kept[HEIGHT];
 
-static void keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                     uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                  uint32_t width, void *scratch, uint8_t *output)
 {
     kept[y] += stage->radius; // which is 1
-    weigh_rows(stage, rows, y, width, scratch, output);
+    return weigh_rows(stage, rows, y, width, scratch, output);
 }
 
 static const struct stage_ops keep = {.name = "keep", .run_row = weigh_rows, .keep_row = keep_row};
@@ -153,8 +154,8 @@ static void test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_comp
     rows_free(rows);
 }
 
-static void shift_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                      uint32_t width, void *scratch, uint8_t *output)
+static enum stage_result shift_row(const struct stage *stage, const uint8_t *const *rows,
+                                   uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
     (void)stage;
     (void)y;
@@ -162,6 +163,7 @@ static void shift_row(const struct stage *stage, const uint8_t *const *rows, uin
     for (uint32_t x = 0; x < width; x++) {
         output[x] = (uint8_t)(rows[0][x] + 100);
     }
+    return STAGE_WRITTEN;
 }
 
 static void test_a_stage_that_composes_stands_for_two(void **state)
@@ -189,6 +191,80 @@ static void test_a_stage_that_composes_stands_for_two(void **state)
     rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 1);
     rows_free(rows);
     assert_memory_equal(output[0], picture[0], WIDTH);
+}
+
+// Every third row is black, which it says instead of writing it; the others are 7.
+static enum stage_result thirds(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)stage;
+    (void)rows;
+    (void)scratch;
+    if (y % 3 == 0) {
+        return STAGE_BLACK;
+    }
+    memset(output, 7, width);
+    return STAGE_WRITTEN;
+}
+
+// Row by row, whether it was the one that stands for black ones; the row again.
+static bool stood_for_black[HEIGHT];
+
+static enum stage_result watch(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                               uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)stage;
+    (void)scratch;
+    stood_for_black[y] = rows[1] == stage_black_row;
+    memcpy(output, rows[1], width);
+    return STAGE_WRITTEN;
+}
+
+static const struct stage_ops thirds_ops = {.name = "thirds", .run_row = thirds};
+static const struct stage_ops watch_ops = {.name = "watch", .run_row = watch};
+
+static void check_thirds(const uint8_t *output, uint32_t width)
+{
+    for (uint32_t y = 0; y < HEIGHT; y++) {
+        for (uint32_t x = 0; x < width; x++) {
+            assert_int_equal(output[y * width + x], y % 3 == 0 ? 0 : 7);
+        }
+    }
+}
+
+static void test_a_black_row_is_not_written_between_stages_but_is_in_the_picture(void **state)
+{
+    const struct stage stages[] = {{.ops = &thirds_ops}, {.ops = &watch_ops, .radius = 1}};
+    uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
+    struct rows *rows;
+
+    (void)state;
+    for (unsigned count = 1; count <= 2; count++) {
+        assert_int_equal(rows_new(stages, count, WIDTH, HEIGHT, &rows), 0);
+        for (unsigned frame = 0; frame < 2; frame++) {
+            memset(output, 0xa5, sizeof output);
+            rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, HEIGHT);
+            check_thirds(output[0], WIDTH);
+        }
+        rows_free(rows);
+    }
+    for (uint32_t y = 0; y < HEIGHT; y++) {
+        assert_int_equal(stood_for_black[y], y % 3 == 0);
+    }
+}
+
+static void test_black_rows_wider_than_the_one_that_stands_for_them_are_written(void **state)
+{
+    const struct stage stages[] = {{.ops = &thirds_ops}, {.ops = &watch_ops, .radius = 1}};
+    static uint8_t picture[HEIGHT][STAGE_BLACK_WIDTH_MAX + 1], output[sizeof picture];
+    struct rows *rows;
+
+    (void)state;
+    assert_int_equal(rows_new(stages, 2, sizeof picture[0], HEIGHT, &rows), 0);
+    rows_run(rows, picture[0], sizeof picture[0], output, sizeof picture[0], 0, HEIGHT);
+    rows_free(rows);
+    check_thirds(output, sizeof picture[0]);
+    assert_false(stood_for_black[0]);
 }
 
 // Rows that weigh_several() has made, by height, and its calls.
@@ -292,6 +368,8 @@ int main(void)
         cmocka_unit_test(test_nothing_between_the_rows_is_written),
         cmocka_unit_test(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed),
         cmocka_unit_test(test_a_stage_that_composes_stands_for_two),
+        cmocka_unit_test(test_a_black_row_is_not_written_between_stages_but_is_in_the_picture),
+        cmocka_unit_test(test_black_rows_wider_than_the_one_that_stands_for_them_are_written),
         cmocka_unit_test(test_stages_that_make_several_rows_at_once_make_the_same),
         cmocka_unit_test(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once),
         cmocka_unit_test(test_a_source_keeps_its_rows_though_several_are_made_at_once),
