@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define PAGE_BYTES 4096
+
 SIMD_INLINE uint8_t distance(uint8_t a, uint8_t b)
 {
     return (uint8_t)((a > b ? a : b) - (a > b ? b : a));
@@ -45,10 +47,11 @@ static enum stage_result differ_row(const uint8_t *restrict gray, uint8_t *restr
     return compare_row(gray, before, width, threshold, output);
 }
 
-// Most widths are multiples of a cache line, so none of a row's is shared with another.
+// Lies in its pages as the planes of frames do: else a CPU that compares addresses by their place
+// in the page takes what was just kept for what is read next, and waits.
 static uint8_t *new_picture(size_t size)
 {
-    return aligned_alloc(SIMD_BLOCK, (size + SIMD_BLOCK - 1) / SIMD_BLOCK * SIMD_BLOCK);
+    return aligned_alloc(PAGE_BYTES, (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
 }
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)

@@ -102,7 +102,7 @@ SIMD_INLINE uint8_t choose(uint8_t mask, int32_t marked, uint8_t unmarked)
 }
 
 SIMD_CLONES
-static void mark_block(const struct mark_space *space, struct block *block)
+static void mark_block(const struct mark_space *space, bool marks_chroma, struct block *block)
 {
     int32_t green[BLOCK], blue[BLOCK];
 
@@ -112,7 +112,7 @@ static void mark_block(const struct mark_space *space, struct block *block)
 
         block->luma[x] = choose(block->mask[x], y >> 20, block->luma[x]);
     }
-    for (size_t x = 0; x < BLOCK; x += 2) {
+    for (size_t x = 0; x < BLOCK && marks_chroma; x += 2) {
         int32_t u = space->u.constant + space->u.green * green[x] + space->u.blue * blue[x];
         int32_t v = space->v.constant + space->v.green * green[x] + space->v.blue * blue[x];
 
@@ -121,24 +121,27 @@ static void mark_block(const struct mark_space *space, struct block *block)
     }
 }
 
-// The `count` pixels of a row from `first` on, which is even.
-static void mark_pixels(const struct mark_space *space, const uint8_t *mask, size_t first,
-                        size_t count, uint8_t *luma, uint8_t *chroma)
+// The `count` pixels of a row from `first` on, which is even. The chroma of odd rows is read alone.
+static void mark_pixels(const struct mark_space *space, const uint8_t *mask, uint32_t y,
+                        size_t first, size_t count, uint8_t *luma, uint8_t *chroma)
 {
     size_t chroma_bytes = (count + 1) & ~(size_t)1;
     struct block block;
 
-    memset(&block, 0, sizeof block);
+    if (count < BLOCK) {
+        memset(&block, 0, sizeof block);
+    }
     memcpy(block.mask, mask + first, count);
     memcpy(block.luma, luma + first, count);
     memcpy(block.chroma, chroma + first, chroma_bytes);
-    mark_block(space, &block);
+    mark_block(space, y % 2 == 0, &block);
     memcpy(luma + first, block.luma, count);
-    memcpy(chroma + first, block.chroma, chroma_bytes);
+    if (y % 2 == 0) {
+        memcpy(chroma + first, block.chroma, chroma_bytes);
+    }
 }
 
-// Most rows hold little that has moved: only the blocks it is in are looked at. The chroma of odd
-// rows is changed in `scratch` alone.
+// Most rows hold little that has moved: only the blocks it is in are looked at.
 static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
     size_t width = mark->line.width;
@@ -152,7 +155,7 @@ static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, v
         size_t first = (size_t)(set - mask) / BLOCK * BLOCK;
         size_t end = first + BLOCK < width ? first + BLOCK : width;
 
-        mark_pixels(mark->space, mask, first, end - first, luma, chroma);
+        mark_pixels(mark->space, mask, y, first, end - first, luma, chroma);
         set = memchr(mask + end, 255, width - end);
     }
 }

@@ -48,7 +48,7 @@ def edged_us(path, low, high):
     command = [BENCH, "--runs", str(3 * RUNS), "--view", "canny"]
     command += ["--set", f"low={low}", "--set", f"high={high}", path]
     words = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    return float(words[1]), float(words[2]), int(words[4])
+    return float(words[1]), float(words[2]), int(words[5])
 
 
 def main():

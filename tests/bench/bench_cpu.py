@@ -46,10 +46,11 @@ def make_pictures(folder):
 
 
 def bench_view(words, threads=1):
-    """Microseconds of the copy, of the view by one thread, and by `threads`."""
+    """Microseconds of the copy, of the view by one thread, by `threads`, and of as many that make one
+    each at once."""
     command = [BENCHES / "bench_view", "--runs", str(RUNS), "--stream", "--threads", str(threads)]
     line = subprocess.run(command + words, capture_output=True, text=True, check=True).stdout.split()
-    return tuple(map(float, line[1:4]))
+    return tuple(map(float, line[1:5]))
 
 
 def bench_blur_5():
@@ -78,8 +79,8 @@ def one_thread_round(arrays, paths):
     rows = {}
 
     def add(name, words, opencv=None):
-        copy, view, _ = bench_view(words)
-        cold_copy, cold_view, _ = bench_view(["--cold", *words])
+        copy, view, *_ = bench_view(words)
+        cold_copy, cold_view, *_ = bench_view(["--cold", *words])
         rows[name] = (view, copy, cold_view, cold_copy, opencv_us(opencv) if opencv else None)
 
     add("edges l2", [frames[0]], lambda: bench_opencv.exact_magnitude(street, target))
@@ -129,11 +130,13 @@ def threads_round(paths, threads):
 
 
 def show_threads(rows, threads):
-    print(f"{'4K gray':<22}{'1 thread us':>13}{f'{threads} threads us':>14}{'speedup':>9}"
+    """`alone` is what as many threads do that have nothing in common: less than their number where the
+    processors are one core's, or lent to others as well."""
+    print(f"{'4K gray':<22}{'1 thread us':>13}{f'{threads} threads us':>14}{'speedup':>9}{'alone':>9}"
           f"{'memcpy us':>11}")
-    for name, (copy, one, shared) in rows.items():
-        print(f"{name:<22}{one:>13.1f}{shared:>14.1f}{one / shared:>9.2f}{copy:>11.1f}"
-              + ("  wanted >= 1.7" if name == "edges l2" and threads == 2 else ""))
+    for name, (copy, one, shared, each) in rows.items():
+        print(f"{name:<22}{one:>13.1f}{shared:>14.1f}{one / shared:>9.2f}{threads * one / each:>9.2f}"
+              f"{copy:>11.1f}" + ("  wanted >= 1.7" if name == "edges l2" and threads == 2 else ""))
 
 
 def main():

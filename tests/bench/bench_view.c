@@ -1,5 +1,6 @@
 // Time of a view of gray pictures by one thread, and by several, beside a memcpy of the picture in
-// the same run, medians.
+// the same run, medians. And of several threads at once that each make a picture alone: what
+// processors have to give that are one core's, or another machine's as well.
 //
 //   bench_view [--runs N] [--threads N] [--stream] [--cold]
 //              [--view VIEW] [--set KEY=VALUE]… [PICTURE.pgm]…
@@ -8,13 +9,15 @@
 // 1080p of noise. Several of one size take turns, as the frames of a clip.
 // --stream: into the encoder's NV12, where the view's exact picture is made without.
 // --cold: frames out of memory, as a camera's are; without, the caches hold them if they can.
-// Prints one line: the size; microseconds of the copy of a frame, of the view by one thread, and by
-// N; pixels of the last picture's plane 0 that are not 0. Never fails by time.
+// Prints one line: the size; microseconds of the copy of a frame, of the view by one thread, by N,
+// and by the slowest of N that make one each; pixels of the last picture's plane 0 that are not 0.
+// Never fails by time.
 #include "daemon/pnm.h"
 #include "kernels/view.h"
 #include "tests/bench/bench.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,7 +25,7 @@
 #define PICTURES_MAX 8
 #define COLD_BYTES (512UL << 20) // more than the caches of today's processors hold
 #define FRAMES_MAX 256
-#define TURNS 3 // the copy, the view by one thread, by all
+#define TURNS 4 // the copy, the view by one thread, by all, by each
 
 struct options {
     unsigned runs, threads;
@@ -33,13 +36,24 @@ struct options {
     struct config_view *view;
 };
 
-// The same view twice: by one thread, and by all of a pool.
+// A view that a thread has for itself.
+struct maker {
+    struct view *view;
+    struct frame *input, *output;
+    pthread_barrier_t *start;
+    int64_t ns;
+    int r;
+    struct error error;
+};
+
+// The same view by all threads of a pool, and by one each.
 struct bench {
     struct frame *inputs[FRAMES_MAX];
     unsigned input_count, turns; // frames of all rounds, of each
     struct frame *copy;
     struct pool *pool;
-    struct view *one, *shared;
+    struct view *shared;
+    struct maker makers[POOL_THREADS_MAX]; // so many as the pool has threads
 };
 
 static int make_noise(struct error *error, struct frame **ret_frame)
@@ -125,8 +139,8 @@ static int bench_init(struct bench *bench, const struct options *options, struct
     if (r == 0) {
         r = pool_new(options->threads, error, &bench->pool);
     }
-    if (r == 0) {
-        r = view_new(&setup, error, &bench->one);
+    for (unsigned i = 0; i < options->threads && r == 0; i++) {
+        r = view_new(&setup, error, &bench->makers[i].view);
     }
     setup.pool = bench->pool;
     return r < 0 ? r : view_new(&setup, error, &bench->shared);
@@ -134,7 +148,10 @@ static int bench_init(struct bench *bench, const struct options *options, struct
 
 static void bench_finish(struct bench *bench)
 {
-    view_free(bench->one);
+    for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
+        frame_unref(bench->makers[i].output);
+        view_free(bench->makers[i].view);
+    }
     view_free(bench->shared);
     pool_free(bench->pool);
     frame_unref(bench->copy);
@@ -155,40 +172,98 @@ static int time_view(struct view *view, struct frame *input, struct error *error
     return r;
 }
 
+static void *make_one(void *context)
+{
+    struct maker *maker = context;
+
+    pthread_barrier_wait(maker->start);
+    maker->r = time_view(maker->view, maker->input, &maker->error, &maker->ns, &maker->output);
+    return NULL;
+}
+
+// Each of `count` threads makes a view of `input`.
+static int time_each(struct bench *bench, unsigned count, struct frame *input, struct error *error,
+                     int64_t *ret_ns)
+{
+    pthread_t threads[POOL_THREADS_MAX];
+    pthread_barrier_t start;
+    int r = 0;
+
+    pthread_barrier_init(&start, NULL, count);
+    *ret_ns = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bench->makers[i].start = &start;
+        bench->makers[i].input = input;
+        if (pthread_create(&threads[i], NULL, make_one, &bench->makers[i]) != 0) {
+            abort(); // others wait for it
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const struct maker *maker = &bench->makers[i];
+
+        pthread_join(threads[i], NULL);
+        *ret_ns = maker->ns > *ret_ns ? maker->ns : *ret_ns;
+        if (maker->r < 0) {
+            *error = maker->error;
+            r = maker->r;
+        }
+    }
+    pthread_barrier_destroy(&start);
+    return r;
+}
+
 // What number `turn` (0..TURNS - 1) of a round works on.
 static struct frame *input_of(const struct bench *bench, unsigned round, unsigned turn)
 {
     return bench->inputs[(round * bench->turns + turn % bench->turns) % bench->input_count];
 }
 
+struct times {
+    int64_t copy[RUNS_MAX], one[RUNS_MAX], shared[RUNS_MAX], each[RUNS_MAX];
+};
+
 // Copies and views take turns, so that all see the same machine.
+static int measure_round(const struct options *options, struct bench *bench, unsigned round,
+                         struct times *times, struct frame **shared_output, struct error *error)
+{
+    const struct frame *copied = input_of(bench, round, 0);
+    struct maker *first = &bench->makers[0];
+    int64_t start = clock_now_ns();
+    int r;
+
+    memcpy(bench->copy->data, copied->data, copied->layout.size);
+    __asm__ volatile("" : : "r"(bench->copy->data) : "memory"); // somebody reads the copy
+    times->copy[round] = clock_now_ns() - start;
+    r = time_view(first->view, input_of(bench, round, 1), error, &times->one[round],
+                  &first->output);
+    if (r < 0 || options->threads == 1) {
+        times->shared[round] = times->each[round] = times->one[round];
+        return r;
+    }
+    r = time_view(bench->shared, input_of(bench, round, 2), error, &times->shared[round],
+                  shared_output);
+    return r < 0 ? r
+                 : time_each(bench, options->threads, input_of(bench, round, 3), error,
+                             &times->each[round]);
+}
+
 static int measure(const struct options *options, struct bench *bench, struct error *error)
 {
-    static int64_t copies[RUNS_MAX], ones[RUNS_MAX], shared[RUNS_MAX];
-    struct frame *output = NULL, *shared_output = NULL;
+    static struct times times;
+    struct frame *shared_output = NULL;
     const struct frame_layout *layout = &bench->inputs[0]->layout;
+    unsigned runs = options->runs;
     int r = 0;
 
-    for (unsigned i = 0; i < options->runs && r == 0; i++) {
-        const struct frame *copied = input_of(bench, i, 0);
-        int64_t start = clock_now_ns();
-
-        memcpy(bench->copy->data, copied->data, layout->size);
-        __asm__ volatile("" : : "r"(bench->copy->data) : "memory"); // somebody reads the copy
-        copies[i] = clock_now_ns() - start;
-        r = time_view(bench->one, input_of(bench, i, 1), error, &ones[i], &output);
-        if (r == 0 && options->threads > 1) {
-            r = time_view(bench->shared, input_of(bench, i, 2), error, &shared[i], &shared_output);
-        }
+    for (unsigned i = 0; i < runs && r == 0; i++) {
+        r = measure_round(options, bench, i, &times, &shared_output, error);
     }
     if (r == 0) {
-        double one_us = median_us(ones, options->runs);
-
-        printf("%ux%u %.1f %.1f %.1f %zu\n", layout->width, layout->height,
-               median_us(copies, options->runs), one_us,
-               options->threads > 1 ? median_us(shared, options->runs) : one_us, count_set(output));
+        printf("%ux%u %.1f %.1f %.1f %.1f %zu\n", layout->width, layout->height,
+               median_us(times.copy, runs), median_us(times.one, runs),
+               median_us(times.shared, runs), median_us(times.each, runs),
+               count_set(bench->makers[0].output));
     }
-    frame_unref(output);
     frame_unref(shared_output);
     return r;
 }
