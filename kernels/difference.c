@@ -1,6 +1,5 @@
 #include "kernels/difference.h"
 
-#include "kernels/pool.h"
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
@@ -47,43 +46,36 @@ static enum stage_result differ_row(const uint8_t *restrict gray, uint8_t *restr
     return compare_row(gray, before, width, threshold, output);
 }
 
-// Lies in its pages as the planes of frames do: else a CPU that compares addresses by their place
-// in the page takes what was just kept for what is read next, and waits.
-static uint8_t *new_picture(size_t size)
-{
-    return aligned_alloc(PAGE_BYTES, (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
-}
-
+// Pictures lie in their pages as the planes of frames do: else a CPU that compares addresses by
+// their place in the page takes what was just kept for what is read next, and waits. What no row
+// goes to takes no memory.
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     struct difference *difference = &stage->difference;
+    size_t height = setup->input->height, size = setup->input->width * height;
 
+    size = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     difference->automatic = setup->options->threshold == CONFIG_THRESHOLD_OTSU;
     difference->threshold = (uint8_t)setup->options->threshold;
-    difference->size = (size_t)setup->input->width * setup->input->height;
-    difference->before = new_picture(difference->size);
-    difference->current = difference->before;
-    return difference->before ? 0 : error_set(error, -ENOMEM, "no memory for the frame before");
-}
-
-static int set_pool(struct stage *stage, struct pool *pool)
-{
-    struct difference *difference = &stage->difference;
-
-    if (pool_threads(pool) > 1) {
-        difference->current = new_picture(difference->size);
+    difference->pictures[0] = aligned_alloc(PAGE_BYTES, size);
+    difference->pictures[1] = aligned_alloc(PAGE_BYTES, size);
+    difference->before = calloc(height, 1);
+    difference->current = calloc(height, 1);
+    if (!difference->pictures[0] || !difference->pictures[1] || !difference->before ||
+        !difference->current) {
+        return error_set(error, -ENOMEM, "no memory for the frame before");
     }
-    return difference->current ? 0 : -ENOMEM;
+    return 0;
 }
 
 static void finish(struct stage *stage)
 {
     struct difference *difference = &stage->difference;
 
-    if (difference->current != difference->before) {
-        free(difference->current);
-    }
+    free(difference->pictures[0]);
+    free(difference->pictures[1]);
     free(difference->before);
+    free(difference->current);
 }
 
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
@@ -103,10 +95,18 @@ static size_t scratch_bytes(uint32_t width)
     return width;
 }
 
+// Where row `y` lies in a picture.
+static uint8_t *row_in(const struct difference *difference, unsigned picture, uint32_t y,
+                       uint32_t width)
+{
+    return difference->pictures[picture] + (size_t)y * width;
+}
+
+// The row is written to `kept`, which may be where that of the frame before is.
 static enum stage_result run(const struct difference *difference, const uint8_t *gray, uint32_t y,
                              uint32_t width, uint8_t *kept, uint8_t *output)
 {
-    const uint8_t *before = difference->before + (size_t)y * width;
+    const uint8_t *before = row_in(difference, difference->before[y], y, width);
 
     if (difference->frames < 2) {
         memcpy(kept, gray, width);
@@ -119,16 +119,31 @@ static enum stage_result run(const struct difference *difference, const uint8_t 
                                  : differ_row(gray, kept, width, difference->threshold, output);
 }
 
+static enum stage_result keep(const struct difference *difference, const uint8_t *gray, uint32_t y,
+                              uint32_t width, uint8_t picture, uint8_t *output)
+{
+    difference->current[y] = picture;
+    return run(difference, gray, y, width, row_in(difference, picture, y, width), output);
+}
+
 static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                   uint32_t width, void *scratch, uint8_t *output)
 {
     const struct difference *difference = &stage->difference;
 
     (void)scratch;
-    return run(difference, rows[0], y, width, difference->current + (size_t)y * width, output);
+    return keep(difference, rows[0], y, width, difference->before[y], output);
 }
 
-// The row is kept by another thread, or has been.
+static enum stage_result keep_border_row(const struct stage *stage, const uint8_t *const *rows,
+                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
+{
+    const struct difference *difference = &stage->difference;
+
+    (void)scratch;
+    return keep(difference, rows[0], y, width, difference->before[y] ^ 1, output);
+}
+
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
@@ -143,5 +158,5 @@ const struct stage_ops difference_ops = {
     .begin = begin,
     .run_row = run_row,
     .keep_row = keep_row,
-    .set_pool = set_pool,
+    .keep_border_row = keep_border_row,
 };

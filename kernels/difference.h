@@ -2,9 +2,9 @@
 // threshold, else 0: |gray - previous gray| > threshold. The first frame has none before it and
 // differs nowhere. With an automatic threshold, |gray - previous gray| itself.
 //
-// The stage keeps the gray rows of a frame in a picture, in place of those of the frame before; so
-// each row is computed once. With several threads there are two pictures that take turns, and a row
-// may be computed again, and slices in any order.
+// The stage keeps the gray rows of a frame, each in place of that of the frame before, as long as
+// nobody else computes with that. Rows at the borders of slices, which are computed on both sides,
+// go to another picture in turns, so slices may be made in any order, and at once.
 #pragma once
 
 #include <stdbool.h>
@@ -14,9 +14,10 @@
 struct stage_ops;
 
 struct difference {
-    uint8_t *before, *current; // owned; one and the same for one thread
-    size_t size;               // bytes of each
-    unsigned frames;           // begun, at most 2: then there is one before
+    uint8_t *pictures[2]; // owned; of each row, one has that of the frame before
+    uint8_t *before;      // owned; row by row which one
+    uint8_t *current;     // owned; the same of the frame being computed
+    unsigned frames;      // begun, at most 2: then there is one before
     uint8_t threshold;
     bool automatic;
 };

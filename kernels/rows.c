@@ -22,6 +22,7 @@ struct lane {
     stage_row *run_row;   // of its ops,
     stage_rows *run_rows; // or this
     uint32_t at_once;     // rows that it makes in one go, if it gets to
+    uint32_t reach;       // rows beyond a slice that are computed for it
     void *scratch;
     uint8_t *ring;      // rows that lie ring_stride apart; for the last lane the output plane
     size_t ring_stride; // bytes
@@ -86,6 +87,10 @@ static void choose_lanes(struct rows *rows, const struct stage *stages, unsigned
     }
     if (rows->count == 1 && rows->kept == 0 && rows->lanes[0].run_rows) {
         rows->lanes[0].at_once = STAGE_ROWS_MAX;
+    }
+    for (unsigned i = rows->count, reach = rows->kept > 0 ? rows->kept - 1 : 0; i-- > 0;) {
+        rows->lanes[i].reach = reach;
+        reach += rows->lanes[i].stage->radius;
     }
 }
 
@@ -215,10 +220,23 @@ static void note_result(struct rows *rows, struct lane *lane, enum stage_result 
     }
 }
 
+// What makes row `y` of a lane: a stage keeps those of the slice. Near its ends, where the picture
+// goes on, they are computed for the slices beside it, too.
+static stage_row *row_maker(const struct rows *rows, const struct lane *lane, uint32_t y)
+{
+    const struct stage_ops *ops = lane->stage->ops;
+    bool above = rows->first > 0 && y < rows->first + lane->reach;
+    bool below = rows->end < rows->height && y + lane->reach >= rows->end;
+
+    if (!ops->keep_row || y < rows->first || y >= rows->end) {
+        return lane->run_row;
+    }
+    return above || below ? ops->keep_border_row : ops->keep_row;
+}
+
 // Computes `count` rows from the lane's next one on.
 static void run(struct rows *rows, struct lane *lane, const uint8_t *const *inputs, unsigned count)
 {
-    const struct stage_ops *ops = lane->stage->ops;
     uint32_t y = lane->next;
 
     if (lane->run_rows) {
@@ -229,11 +247,11 @@ static void run(struct rows *rows, struct lane *lane, const uint8_t *const *inpu
         }
         lane->run_rows(lane->stage, inputs, y, count, rows->width, lane->scratch, outputs);
     } else {
-        bool keeps = ops->keep_row && y >= rows->first && y < rows->end;
-        stage_row *run_row = keeps ? ops->keep_row : lane->run_row;
+        stage_row *make_row = row_maker(rows, lane, y);
 
-        note_result(rows, lane,
-                    run_row(lane->stage, inputs, y, rows->width, lane->scratch, lane_row(lane, y)));
+        note_result(
+            rows, lane,
+            make_row(lane->stage, inputs, y, rows->width, lane->scratch, lane_row(lane, y)));
     }
 }
 

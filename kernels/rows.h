@@ -42,7 +42,7 @@ int rows_new_source(const struct stage *stages, unsigned count, uint32_t width, 
                     struct rows **ret_rows);
 
 // Thread number `worker` of the pool (0 without one) looks at rows first..end-1, as no other does,
-// and asks for rows from `start` on.
+// and asks for rows from `start` on: ROWS_KEPT - 1 more on either side at most.
 void row_source_begin(const struct row_source *source, unsigned worker, uint32_t start,
                       uint32_t first, uint32_t end);
 // Row `y`. Of rows that are made, y goes up, and down by two at most.

@@ -111,10 +111,11 @@ struct stage_ops {
     void (*look)(struct stage *stage, const struct row_source *source);
     // Row stage.
     stage_row *run_row;
-    // Row stage. What run_row() does, and keeps what the stage wants to keep of its input: called
-    // instead, once for each row of a frame. Only rows that are computed again go to run_row().
-    // NULL: all do.
-    stage_row *keep_row;
+    // Row stages. What run_row() does, and keeps what the stage wants to keep of its input: called
+    // instead, once for each row of a frame. A border's row is one that others may give to
+    // run_row() as well, before, meanwhile or after; of no other row is it called then.
+    // NULL, both: run_row() makes all.
+    stage_row *keep_row, *keep_border_row;
     // Row stage. What run_row() and the compose stage after it would write, in one go; a runner
     // calls it instead of both. NULL: it calls both.
     stage_row *run_row_limited;
@@ -126,8 +127,7 @@ struct stage_ops {
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
     // Called once at most. A frame stage, or a look, shares its work with the threads of `pool`
-    // from now on, which outlives the stage. A row stage learns how many there are: with one alone,
-    // each row of a frame is made once. -ENOMEM. NULL: nothing to do.
+    // from now on, which outlives the stage. -ENOMEM. NULL: nothing to do.
     int (*set_pool)(struct stage *stage, struct pool *pool);
 };
 

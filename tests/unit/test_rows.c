@@ -122,20 +122,38 @@ static void test_nothing_between_the_rows_is_written(void **state)
     assert_int_equal(output[3][0], 3 + 2 * 4 + 3 * 4);
 }
 
-static unsigned kept[HEIGHT];
+// By height: how often a row was kept, whether as one of a border, and how often only computed.
+static unsigned kept[HEIGHT], at_border[HEIGHT], computed[HEIGHT];
 
 static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                   uint32_t width, void *scratch, uint8_t *output)
 {
-    kept[y] += stage->radius; // which is 1
+    kept[y]++;
     return weigh_rows(stage, rows, y, width, scratch, output);
 }
 
-static const struct stage_ops keep = {.name = "keep", .run_row = weigh_rows, .keep_row = keep_row};
+static enum stage_result keep_border_row(const struct stage *stage, const uint8_t *const *rows,
+                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
+{
+    at_border[y]++;
+    return keep_row(stage, rows, y, width, scratch, output);
+}
+
+static enum stage_result compute_row(const struct stage *stage, const uint8_t *const *rows,
+                                     uint32_t y, uint32_t width, void *scratch, uint8_t *output)
+{
+    computed[y]++;
+    return weigh_rows(stage, rows, y, width, scratch, output);
+}
+
+static const struct stage_ops keeps = {.name = "keep",
+                                       .run_row = compute_row,
+                                       .keep_row = keep_row,
+                                       .keep_border_row = keep_border_row};
 
 static void test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed(void **state)
 {
-    const struct stage stages[] = {{.ops = &keep, .radius = 1}, {.ops = &weigh, .radius = 3}};
+    const struct stage stages[] = {{.ops = &keeps, .radius = 1}, {.ops = &weigh, .radius = 3}};
     uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
     struct rows *rows;
 
@@ -143,12 +161,15 @@ static void test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_comp
     assert_int_equal(rows_new(stages, 2, WIDTH, HEIGHT, &rows), 0);
     for (uint32_t size = 1; size <= HEIGHT; size++) {
         memset(kept, 0, sizeof kept);
+        memset(at_border, 0, sizeof at_border);
+        memset(computed, 0, sizeof computed);
         for (uint32_t first = 0; first < HEIGHT; first += size) {
             rows_run(rows, picture[0], WIDTH, output[0], WIDTH, first,
                      first + size < HEIGHT ? first + size : HEIGHT);
         }
         for (uint32_t y = 0; y < HEIGHT; y++) {
             assert_int_equal(kept[y], 1);
+            assert_int_equal(at_border[y], computed[y] > 0);
         }
     }
     rows_free(rows);
