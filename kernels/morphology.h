@@ -24,7 +24,7 @@ struct morphology {
     morphology_of_rows *of_rows;
     morphology_of_more *of_more;
     unsigned times; // n, 1 to STAGE_RADIUS_MAX
-    bool erodes;    // a black row stays one, without work: most of what moved is in a few rows
+    bool erodes;    // one black row of a square makes the result black, else all of them do
 };
 
 extern const struct stage_ops erode_ops, dilate_ops;
