@@ -196,13 +196,6 @@ void intake_stop(struct intake *intake)
     pthread_mutex_unlock(&intake->lock);
 }
 
-void intake_set_delay(struct intake *intake, int64_t delay_ns)
-{
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(intake->sink, "sink");
-
-    gst_pad_set_offset(pad, delay_ns);
-}
-
 // Checks that pictures still look as negotiated.
 static int check_caps(struct intake *intake, GstCaps *caps, const struct source_mode *mode,
                       struct error *error)

@@ -35,7 +35,7 @@ static inline void cleanup_intake(struct intake **intake)
     intake_free(*intake);
 }
 
-// The pipeline, to look up elements and to seek in. Owned by the intake.
+// The pipeline, to look up elements in. Owned by the intake.
 GstElement *intake_pipeline(struct intake *intake);
 
 // Brings the pipeline to where its format is known, in PAUSED, or PLAYING when it is live, and
@@ -46,9 +46,6 @@ int intake_open(struct intake *intake, struct source_mode *mode, struct error *e
 void intake_play(struct intake *intake);
 // Stops the pipeline and forgets all news, so that intake_play() plays it from its beginning.
 void intake_stop(struct intake *intake);
-
-// Moves all pictures from the next segment on by `delay_ns`, counted from the undelayed time.
-void intake_set_delay(struct intake *intake, int64_t delay_ns);
 
 // Waits until something is there or CLOCK_MONOTONIC is past `deadline_ns`.
 enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);

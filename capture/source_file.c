@@ -1,12 +1,11 @@
 // A clip, at its own rate, for ever.
 //
-// It is played as one segment; when that is done, a seek without a flush plays it again while time
-// runs on, so that the loop has no seam. Demuxers let time run on from the start of the last
-// picture rather than from its end, so each round is delayed by one period more.
-// A clip that cannot be played so (or that breaks off) is stopped, and played from its beginning
-// anew one period after its last picture.
+// It is played as one segment; when that has been read, a seek without a flush plays it again while
+// time runs on, so that the loop has no seam. A clip that cannot be played so (or that breaks off)
+// is stopped, and played from its beginning anew one period after its last picture.
 #include "capture/gstreamer_caps.h"
 #include "capture/gstreamer_intake.h"
+#include "capture/gstreamer_rounds.h"
 #include "capture/source.h"
 
 #include <errno.h>
@@ -14,15 +13,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
+// A round has a picture, and there is not room for so many between the demuxer and the sink.
+#define ROUNDS_AHEAD_MAX 64
+
 struct source_file {
     struct source source;
     struct intake *intake; // owned
+    GstElement *converter; // owned reference
+    struct rounds *rounds; // the converter's
     char *path;            // owned
     int64_t period_ns;
     int64_t last_pts_ns;
     uint64_t round_frames;  // since the clip began again
     bool retried;           // since the last picture
-    int64_t delay_ns;       // of this round, against the time that the demuxer counts
+    unsigned rounds_ahead;  // read since the last picture
     int64_t begin_again_ns; // when it ended and was stopped: when the next round is due; else 0
 };
 
@@ -31,6 +35,7 @@ static void file_source_close(struct source *source)
     struct source_file *self = (struct source_file *)source;
 
     intake_free(self->intake);
+    gst_clear_object(&self->converter);
     free(self->path);
     free(self);
 }
@@ -69,7 +74,8 @@ static int make_intake(struct source_file *self, const struct source_environment
                        struct error *error)
 {
     g_autoptr(GstCaps) caps = gstreamer_caps_new(NULL, 0, 0, 0);
-    g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL;
+    g_autoptr(GstElement) clip = NULL, decoder = NULL;
+    g_autoptr(GstPad) decoded = NULL;
     GstBin *bin;
     int r = intake_new("filesrc name=clip ! decodebin name=decoder videoconvert name=converter",
                        caps, environment, error, &self->intake);
@@ -80,25 +86,39 @@ static int make_intake(struct source_file *self, const struct source_environment
     bin = GST_BIN(intake_pipeline(self->intake));
     clip = gst_bin_get_by_name(bin, "clip");
     decoder = gst_bin_get_by_name(bin, "decoder");
-    converter = gst_bin_get_by_name(bin, "converter");
+    self->converter = gst_bin_get_by_name(bin, "converter");
     g_object_set(clip, "location", self->path, NULL);
-    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
-    return 0;
+    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), self->converter, 0);
+    decoded = gst_element_get_static_pad(self->converter, "sink");
+    self->rounds = rounds_watch(decoded);
+    return self->rounds ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 
-// Plays the clip from its beginning as a segment, which a clip that cannot seek just does not do.
-static void play_segment(struct source_file *self, GstSeekFlags flags)
+// Plays the clip from its beginning as a segment. False if it cannot be played so.
+// gst_element_seek() would hold the pipeline's state lock meanwhile, which the pipeline needs to
+// begin to play; and when a short clip has been read before that, and its pictures fill the queue,
+// the demuxer takes a seek only once the pipeline plays.
+static bool play_segment(GstElement *converter, GstSeekFlags flags)
 {
-    gst_element_seek(intake_pipeline(self->intake), 1.0, GST_FORMAT_TIME,
-                     flags | GST_SEEK_FLAG_SEGMENT, GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0);
+    g_autoptr(GstPad) decoded = gst_element_get_static_pad(converter, "sink");
+
+    return gst_pad_push_event(
+        decoded, gst_event_new_seek(1.0, GST_FORMAT_TIME, flags | GST_SEEK_FLAG_SEGMENT,
+                                    GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0));
 }
 
+static void on_replay(GstElement *converter, gpointer data)
+{
+    (void)data;
+    play_segment(converter, GST_SEEK_FLAG_NONE);
+}
+
+// In another thread: the seek waits for room in the queue, and pictures come meanwhile.
 static void replay_segment(struct source_file *self)
 {
-    self->delay_ns += self->period_ns;
-    intake_set_delay(self->intake, self->delay_ns);
     self->round_frames = 0;
-    play_segment(self, GST_SEEK_FLAG_NONE);
+    self->rounds_ahead++;
+    gst_element_call_async(self->converter, on_replay, NULL, NULL);
 }
 
 static int open_clip(struct source_file *self, const struct source_environment *environment,
@@ -153,7 +173,10 @@ static int file_source_start(struct source *source, struct error *error)
     struct source_file *self = (struct source_file *)source;
 
     (void)error;
-    play_segment(self, GST_SEEK_FLAG_FLUSH);
+    rounds_begin(self->rounds, self->period_ns);
+    if (!play_segment(self->converter, GST_SEEK_FLAG_FLUSH)) {
+        intake_stop(self->intake); // the demuxer may have flushed nevertheless
+    }
     intake_play(self->intake);
     return 0;
 }
@@ -166,6 +189,7 @@ static void stamp(struct source_file *self, struct frame *frame)
     }
     self->last_pts_ns = frame->pts_ns;
     self->round_frames++;
+    self->rounds_ahead = 0;
     self->retried = false;
 }
 
@@ -183,7 +207,19 @@ static int end_round(struct source_file *self, enum intake_event event, struct e
     }
     self->retried = self->round_frames == 0;
     intake_stop(self->intake);
+    rounds_begin(self->rounds, self->period_ns);
+    self->rounds_ahead = 0;
     self->begin_again_ns = self->last_pts_ns + self->period_ns;
+    return 0;
+}
+
+// The segment has been read. Some clips are, again and again, without a picture coming out.
+static int next_round(struct source_file *self, struct error *error)
+{
+    if (self->rounds_ahead == ROUNDS_AHEAD_MAX) {
+        return end_round(self, INTAKE_SEGMENT_DONE, error);
+    }
+    replay_segment(self);
     return 0;
 }
 
@@ -195,8 +231,6 @@ static int time_is_up(struct source_file *self, int64_t deadline_ns)
     }
     self->begin_again_ns = 0;
     self->round_frames = 0;
-    self->delay_ns = 0;
-    intake_set_delay(self->intake, 0);
     intake_play(self->intake);
     return 0;
 }
@@ -223,11 +257,10 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
             if (r != -EAGAIN) {
                 return error_prefix(error, r, "clip %s", self->path);
             }
-            r = 0;
+            r = time_is_up(self, deadline_ns);
             break;
         case INTAKE_SEGMENT_DONE:
-            replay_segment(self);
-            r = 0;
+            r = next_round(self, error);
             break;
         case INTAKE_FAILED:
         case INTAKE_EOS:

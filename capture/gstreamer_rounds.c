@@ -1,0 +1,132 @@
+#include "capture/gstreamer_rounds.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct rounds {
+    pthread_mutex_t lock; // guards all below
+    int64_t period_ns;
+    bool first;         // no segment has come since rounds_begin()
+    guint32 seek;       // the sequence number that a round's segments have from its seek
+    GstSegment segment; // of the round, delayed
+    int64_t delay_ns;   // of the round, against the time that the demuxer counts
+    // Running times in the streaming thread's segment. The least lead is the one without loss.
+    int64_t begin_ns; // of the round
+    int64_t lead_ns;  // from there to a round's first picture, the least of all rounds
+    int64_t last_ns;  // of the last picture
+    bool pictures;    // the round has had one
+};
+
+static void rounds_free(gpointer data)
+{
+    struct rounds *rounds = data;
+
+    pthread_mutex_destroy(&rounds->lock);
+    free(rounds);
+}
+
+// A round may have several segments, all from the same seek. A round before may have had no
+// picture: then this one takes its place.
+static void place_segment(struct rounds *rounds, GstSegment *segment, guint32 seek)
+{
+    bool begins = rounds->first || seek != rounds->seek;
+
+    if (rounds->first) {
+        rounds->delay_ns = 0;
+    } else if (begins && rounds->lead_ns != INT64_MAX) {
+        rounds->delay_ns =
+            rounds->last_ns + rounds->period_ns - rounds->lead_ns - (int64_t)segment->base;
+    }
+    segment->base = (guint64)((int64_t)segment->base + rounds->delay_ns);
+    if (begins) {
+        rounds->begin_ns = (int64_t)segment->base;
+        rounds->pictures = false;
+    }
+    rounds->first = false;
+    rounds->seek = seek;
+    rounds->segment = *segment;
+}
+
+static void note_picture(struct rounds *rounds, const GstBuffer *buffer)
+{
+    GstClockTime running =
+        gst_segment_to_running_time(&rounds->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    int64_t lead_ns = (int64_t)running - rounds->begin_ns;
+
+    if (!GST_CLOCK_TIME_IS_VALID(running)) {
+        return;
+    }
+    if (!rounds->pictures && lead_ns < rounds->lead_ns) {
+        rounds->lead_ns = lead_ns;
+    }
+    if ((int64_t)running > rounds->last_ns) {
+        rounds->last_ns = (int64_t)running;
+    }
+    rounds->pictures = true;
+}
+
+static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    struct rounds *rounds = data;
+
+    (void)pad;
+    pthread_mutex_lock(&rounds->lock);
+    note_picture(rounds, GST_PAD_PROBE_INFO_BUFFER(info));
+    pthread_mutex_unlock(&rounds->lock);
+    return GST_PAD_PROBE_OK;
+}
+
+// Takes `event` and returns the one to send instead.
+static GstEvent *delay_segment(struct rounds *rounds, GstEvent *event)
+{
+    guint32 seek = gst_event_get_seqnum(event);
+    GstSegment segment;
+    GstEvent *delayed;
+
+    gst_event_copy_segment(event, &segment);
+    place_segment(rounds, &segment, seek);
+    delayed = gst_event_new_segment(&segment);
+    gst_event_set_seqnum(delayed, seek);
+    gst_event_unref(event);
+    return delayed;
+}
+
+static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+    struct rounds *rounds = data;
+
+    (void)pad;
+    if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) {
+        pthread_mutex_lock(&rounds->lock);
+        GST_PAD_PROBE_INFO_DATA(info) = delay_segment(rounds, event);
+        pthread_mutex_unlock(&rounds->lock);
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+struct rounds *rounds_watch(GstPad *pad)
+{
+    struct rounds *rounds = calloc(1, sizeof *rounds);
+
+    if (!rounds) {
+        return NULL;
+    }
+    pthread_mutex_init(&rounds->lock, NULL);
+    rounds_begin(rounds, 0);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_buffer, rounds, NULL);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, rounds, rounds_free);
+    return rounds;
+}
+
+void rounds_begin(struct rounds *rounds, int64_t period_ns)
+{
+    pthread_mutex_lock(&rounds->lock);
+    rounds->period_ns = period_ns;
+    rounds->first = true;
+    rounds->lead_ns = INT64_MAX;
+    rounds->last_ns = 0;
+    rounds->pictures = false;
+    pthread_mutex_unlock(&rounds->lock);
+}

@@ -1,0 +1,20 @@
+// The rounds of a clip that is played again and again, by seeks without a flush, while time runs
+// on: the first picture of a round is due a period after the last one of the round before.
+//
+// Demuxers let a round begin at different times (where the last picture began, or where it ended),
+// and are rounds ahead of what is shown. So the rounds are told apart, measured and put one after
+// the other where their segments and pictures pass.
+#pragma once
+
+#include <gst/gst.h>
+#include <stdint.h>
+
+struct rounds;
+
+// Watches what enters `pad`, from the next segment on, which is that of a first round. Owned by
+// `pad`, and valid as long as that is. NULL without memory.
+struct rounds *rounds_watch(GstPad *pad);
+
+// The next segment is that of a first round: what came before is about to be flushed, or stopped.
+// Rounds follow each other by `period_ns`.
+void rounds_begin(struct rounds *rounds, int64_t period_ns);
