@@ -31,13 +31,13 @@ struct job {
     pool_task *task;
     void *context;
     uint32_t rows;
-    int cpu; // of the caller as it began
 };
 
 struct pool {
     unsigned threads; // const once the pool is made
     cpu_set_t cpus;   // so is this: those that the pool's maker may use
     struct worker workers[POOL_THREADS_MAX - 1];
+    int caller_cpu;        // that the threads keep away from, the caller's only; -1: none
     struct job job;        // changes only while nobody is inside
     _Atomic uint32_t next; // row of the job
 
@@ -72,20 +72,6 @@ static void take_slices(struct pool *pool, unsigned worker)
     }
 }
 
-// A thread that was woken up on the caller's CPU would take turns with it until the job is done:
-// the scheduler moves threads only after longer than that. So it stays away from that CPU, for as
-// long as the caller does not follow. Without another one, or where that fails, it is as slow as
-// it would be.
-static void leave_to_caller(const struct pool *pool, int cpu)
-{
-    cpu_set_t others = pool->cpus;
-
-    if (cpu >= 0 && sched_getcpu() == cpu && CPU_COUNT(&others) > 1) {
-        CPU_CLR((size_t)cpu, &others);
-        sched_setaffinity(0, sizeof others, &others);
-    }
-}
-
 static void *work(void *context)
 {
     struct worker *worker = context;
@@ -101,7 +87,6 @@ static void *work(void *context)
         }
         pool->inside++;
         pthread_mutex_unlock(&pool->lock);
-        leave_to_caller(pool, pool->job.cpu);
         take_slices(pool, worker->number);
         pthread_mutex_lock(&pool->lock);
         pool->open = false;
@@ -160,6 +145,7 @@ int pool_new(unsigned threads, struct error *error, struct pool **ret_pool)
     if (sched_getaffinity(0, sizeof pool->cpus, &pool->cpus) < 0) {
         CPU_ZERO(&pool->cpus);
     }
+    pool->caller_cpu = -1;
     pool->threads = 1;
     start_workers(pool, threads < POOL_THREADS_MAX ? threads : POOL_THREADS_MAX, error);
     *ret_pool = pool;
@@ -187,6 +173,24 @@ void pool_free(struct pool *pool)
 unsigned pool_threads(const struct pool *pool)
 {
     return pool ? pool->threads : 1;
+}
+
+// A thread that was woken up on the caller's CPU would take turns with it until the job is done, or
+// only wait for it: the scheduler moves threads only after longer than that. So they all keep away
+// from that CPU, and the caller sees to it before it wakes them when it has moved itself. Without
+// another CPU, or where that fails, they are as slow as they would be.
+static void leave_to_caller(struct pool *pool, int cpu)
+{
+    cpu_set_t others = pool->cpus;
+
+    if (cpu < 0 || cpu == pool->caller_cpu) {
+        return;
+    }
+    pool->caller_cpu = cpu;
+    CPU_CLR((size_t)cpu, &others);
+    for (unsigned i = 1; i < pool->threads && CPU_COUNT(&others) > 0; i++) {
+        pthread_setaffinity_np(pool->workers[i - 1].thread, sizeof others, &others);
+    }
 }
 
 static void publish(struct pool *pool, const struct job *job)
@@ -217,9 +221,10 @@ static void wait_for_others(struct pool *pool)
 
 void pool_run(struct pool *pool, uint32_t rows, pool_task *task, void *context)
 {
-    const struct job job = {task, context, rows, sched_getcpu()};
+    const struct job job = {task, context, rows};
 
     if (pool_threads(pool) > 1 && rows > SLICE_ROWS_MIN) {
+        leave_to_caller(pool, sched_getcpu());
         publish(pool, &job);
         take_slices(pool, 0);
         wait_for_others(pool);
