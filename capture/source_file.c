@@ -58,8 +58,8 @@ static int check_path(const char *path, struct error *error)
     return status.st_size > 0 ? 0 : error_set(error, -ENODATA, "is empty");
 }
 
-// Links the first stream that the converter takes, in each round anew. The converter only converts
-// what no view takes.
+// Links the first stream that the converter takes, anew whenever the clip is played after a stop.
+// The converter only converts what no view takes.
 static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
 {
     g_autoptr(GstPad) pad = gst_element_get_static_pad(converter, "sink");

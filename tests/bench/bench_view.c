@@ -240,8 +240,11 @@ static int measure_round(const struct options *options, struct bench *bench, uns
         times->shared[round] = times->each[round] = times->one[round];
         return r;
     }
-    return time_view(bench->shared, input_of(bench, round, 2), error, &times->shared[round],
-                     shared_output);
+    r = time_view(bench->shared, input_of(bench, round, 2), error, &times->shared[round],
+                  shared_output);
+    return r < 0 ? r
+                 : time_each(bench, options->threads, input_of(bench, round, 3), error,
+                             &times->each[round]);
 }
 
 static int measure(const struct options *options, struct bench *bench, struct error *error)
@@ -254,10 +257,6 @@ static int measure(const struct options *options, struct bench *bench, struct er
 
     for (unsigned i = 0; i < runs && r == 0; i++) {
         r = measure_round(options, bench, i, &times, &shared_output, error);
-    }
-    // By themselves: new threads drive the one that waits for them to another processor.
-    for (unsigned i = 0; i < runs && r == 0 && options->threads > 1; i++) {
-        r = time_each(bench, options->threads, input_of(bench, i, 3), error, &times.each[i]);
     }
     if (r == 0) {
         printf("%ux%u %.1f %.1f %.1f %.1f %zu\n", layout->width, layout->height,
