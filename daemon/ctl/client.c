@@ -50,7 +50,7 @@ static int connect_path(const char *path, struct error *error)
     if (fd < 0 || set_timeout(fd, TIMEOUT_S) < 0) {
         return error_set(error, -errno, "cannot make a unix socket: %s", strerror(errno));
     }
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) < 0) {
+    if (TEMP_FAILURE_RETRY(connect(fd, (const struct sockaddr *)&address, sizeof address)) < 0) {
         return connect_error(path, -errno, error);
     }
     return TAKE_FD(fd);
@@ -63,6 +63,15 @@ static int io_error(const char *path, struct error *error)
         return error_set(error, -ETIMEDOUT, "%s: edged does not answer", path);
     }
     return error_set(error, -errno, "%s: %s", path, strerror(errno));
+}
+
+// What a stream calls for its bytes. Calls on a socket with a timeout end with EINTR even where no
+// signal is handled: as the process goes on after Ctrl-Z.
+static ssize_t receive(void *socket, char *bytes, size_t size)
+{
+    const int *fd = socket;
+
+    return TEMP_FAILURE_RETRY(recv(*fd, bytes, size, 0));
 }
 
 // Reads up to the end of the connection. The caller frees *ret_reply.
@@ -82,14 +91,14 @@ static int read_reply(int fd, const char *path, struct error *error, char **ret_
             reply = larger;
             size += 65536;
         }
-        count = recv(fd, reply + used, size - used - 1, 0);
-        if (count < 0 && errno != EINTR) {
+        count = receive(&fd, reply + used, size - used - 1);
+        if (count < 0) {
             return io_error(path, error);
         }
         if (count == 0) {
             break;
         }
-        used += count > 0 ? (size_t)count : 0;
+        used += count;
     }
     reply[used] = 0;
     *ret_reply = TAKE(reply);
@@ -134,7 +143,7 @@ static int send_request(const char *path, const char *page, struct error *error)
     if (length >= (int)sizeof request) {
         return error_set(error, -EINVAL, "the request is too long");
     }
-    if (send(fd, request, length, MSG_NOSIGNAL) != length) {
+    if (TEMP_FAILURE_RETRY(send(fd, request, length, MSG_NOSIGNAL)) != length) {
         return io_error(path, error);
     }
     return TAKE_FD(fd);
@@ -162,6 +171,12 @@ int client_get(const char *path, const char *page, struct error *error, char **r
     return *ret_body ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 
+// `what` is wrong with a head, unless it did not come at all.
+static int head_error(FILE *file, const char *path, const char *what, struct error *error)
+{
+    return ferror(file) ? io_error(path, error) : error_set(error, -EPROTO, "%s: %s", path, what);
+}
+
 // Reads the head of a reply, which has to be a "200". Otherwise the reply is read to its end, for
 // its sentence.
 static int read_head(FILE *file, const char *path, struct error *error)
@@ -171,12 +186,11 @@ static int read_head(FILE *file, const char *path, struct error *error)
     unsigned status = 0;
 
     if (getline(&line, &size, file) < 0 || sscanf(line, "HTTP/1.%*1[01] %3u", &status) != 1) {
-        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?",
-                         path);
+        return head_error(file, path, "what listens there speaks no HTTP: is it edged?", error);
     }
     while (strcmp(line, "\r\n") != 0) {
         if (getline(&line, &size, file) < 0) {
-            return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
+            return head_error(file, path, "edged's reply is cut short", error);
         }
     }
     if (status != 200) {
@@ -189,16 +203,16 @@ static int read_head(FILE *file, const char *path, struct error *error)
 int client_follow(const char *path, const char *page, client_line *line, void *context,
                   struct error *error)
 {
-    int fd = send_request(path, page, error);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    _cleanup_(cleanup_close) int fd = send_request(path, page, error);
     _cleanup_(cleanup_free) char *text = NULL;
     size_t size = 0;
+    FILE *file;
 
     if (fd < 0) {
-        return fd;
+        return TAKE_FD(fd);
     }
+    file = fopencookie(&fd, "r", (cookie_io_functions_t){.read = receive});
     if (!file) {
-        close(fd);
         return error_set(error, -ENOMEM, "out of memory");
     }
     int r = read_head(file, path, error);

@@ -105,6 +105,11 @@ def process_cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def process_state(pid):
+    """As ps has it: "S" for one that waits, "T" for one that is stopped."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
 class Notifications:
     """The service manager's end of sd_notify. Always read: a sender blocks when it is full."""
 

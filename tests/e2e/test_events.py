@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -221,7 +222,8 @@ def test_edgectl_watch_prints_a_line_an_event(moving, listen):
         daemon.EDGECTL, "watch", "--json", "--camera", "front", "--region", "door", "--socket",
         moving.socket,
     )
-    toggle(moving)  # those who come later hear of it, too
+    toggle(moving)  # those who come later hear of it, too, as long as it lasts
+    machine.wait('"motion_started"')
     line = watch.wait("began")
     assert re.fullmatch(
         r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  front/door  motion began, 25\.0%, 64x48 at 8,16", line
@@ -236,16 +238,37 @@ def test_edgectl_watch_prints_a_line_an_event(moving, listen):
     watch.wait("edgectl: edged ended the stream")
 
 
+def test_edgectl_watch_goes_on_after_ctrl_z(moving, listen):
+    watch = listen(daemon.EDGECTL, "watch", "--json", "--socket", moving.socket)
+    toggle(moving)
+    watch.wait('"motion_started"')
+
+    def wait_state(state):
+        daemon.wait_for(lambda: daemon.process_state(watch.process.pid) == state, 10)
+
+    wait_state("S")
+    watch.process.send_signal(signal.SIGSTOP)
+    wait_state("T")
+    watch.process.send_signal(signal.SIGCONT)
+    wait_state("S")
+    toggle(moving)
+    watch.wait('"motion_ended"')
+
+
 def test_edgectl_watch_says_what_is_wrong(tmp_path):
     def call(*arguments):
         return subprocess.run(
-            [daemon.EDGECTL, "watch", *arguments], capture_output=True, text=True, timeout=10,
+            [daemon.EDGECTL, "watch", *arguments], capture_output=True, text=True, timeout=30,
             check=False, env=daemon.environment(),
         )
 
     nobody = call("--socket", tmp_path / "none.sock")
     assert nobody.returncode == 1
     assert "no edged listens" in nobody.stderr
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(tmp_path / "silent.sock"))
+        silent.listen()
+        assert "does not answer" in call("--socket", tmp_path / "silent.sock").stderr
     assert call("--jsn").returncode == 2
     assert '"front"' in call("front").stderr
     assert "--region NAME" in call("--help").stdout
