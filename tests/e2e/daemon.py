@@ -37,9 +37,14 @@ def stop_max_s():
     return 20.0 if sanitized() else 2.0
 
 
+def at_most_s(promised_s):
+    """What something may take that is promised within so many seconds."""
+    return 5 * promised_s if sanitized() else promised_s
+
+
 def describe_max_s():
     """What the answer to a DESCRIBE may take."""
-    return 5.0 if sanitized() else 1.0
+    return at_most_s(1.0)
 
 
 def libconfig(value):

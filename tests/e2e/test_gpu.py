@@ -124,12 +124,12 @@ def test_the_cpu_goes_on_when_the_gpu_fails_and_viewers_stay(fake, told, watch):
     os.kill(lost, signal.SIGUSR1)
     failed_s = time.monotonic()
     pid = told.wait("configure cpu 0x0 0x0 0x0")
-    assert time.monotonic() - failed_s < 1.0
+    assert time.monotonic() - failed_s < daemon.at_most_s(1)
     assert pid != lost
     camera = server.wait_camera("front", lambda c: c["backend"] == "CPU" or c["error"])
     assert camera["gpu"] == "failed: the fake GPU fell off the bus"
     assert told.wait("try-gpu auto") == pid
-    assert 0.9 < time.monotonic() - failed_s < 2.0
+    assert 0.9 < time.monotonic() - failed_s < daemon.at_most_s(2)
     camera = server.wait_camera("front", lambda c: c["backend"] == "CUDA sm_87")
     assert camera["process"] == {"pid": pid, "restarts": 0}
     assert (camera["gpu"], camera["gpu_faults"]) == ("Fake GPU", 1)

@@ -175,7 +175,7 @@ def test_viewers_stay_when_the_gpu_fails_and_see_it_come_back(
             10,
         )
         resumed_ns = next(t for n, t in frames if n is not None and t > failed_ns and n < 15)
-        assert resumed_ns - failed_ns < cpu_within_s * 1e9
+        assert resumed_ns - failed_ns < daemon.at_most_s(cpu_within_s) * 1e9
     assert reason in server.stderr()
     camera = wait_on_gpu(server)
     assert camera["gpu_faults"] == 1

@@ -13,6 +13,18 @@ STREET = pathlib.Path(__file__).resolve().parents[1] / "data/street.mp4"
 WIDTH, HEIGHT = 640, 360
 
 
+@pytest.fixture
+def live(edged):
+    """Starts a daemon with one camera and waits for its signal: its slates are not looked at."""
+
+    def start(**settings):
+        server = edged([daemon.camera(**settings)])
+        server.wait_camera("front", lambda c: c["state"] == "live")
+        return server
+
+    return start
+
+
 @pytest.fixture(scope="module")
 def pattern_clip(tmp_path_factory):
     """One second of the moving pattern, all but lossless."""
@@ -28,8 +40,8 @@ def pattern_clip(tmp_path_factory):
     return path
 
 
-def test_clip_plays_at_its_own_rate_again_and_again(edged, watch, pattern_clip):
-    server = edged([daemon.camera(source="file", path=pattern_clip)])
+def test_clip_plays_at_its_own_rate_again_and_again(live, watch, pattern_clip):
+    server = live(source="file", path=pattern_clip)
     viewer = watch(server.url("/front/edges"), keep_every=10)
     look = lambda: [viewer.next_frames(4 * pattern.FPS)]  # noqa: E731
     frames, = watch_all(server, look, period=pattern.FPS)
@@ -42,8 +54,8 @@ def test_clip_plays_at_its_own_rate_again_and_again(edged, watch, pattern_clip):
         assert pattern.psnr_db(picture, expected) >= 32
 
 
-def test_real_street_clip_streams_edges(edged, watch):
-    server = edged([daemon.camera(source="file", path=STREET)])
+def test_real_street_clip_streams_edges(live, watch):
+    server = live(source="file", path=STREET)
     viewer = watch(server.url("/front/edges"), keep_every=1)
     viewer.wait_frames(10)
     viewer.stop()
@@ -56,9 +68,8 @@ def test_real_street_clip_streams_edges(edged, watch):
         assert (picture > 100).mean() > 0.001
 
 
-def test_gstreamer_pipeline_writes_into_our_frames_without_a_copy(edged, watch):
-    fragment = "videotestsrc is-live=true pattern=ball"
-    server = edged([daemon.camera(source="gstreamer", pipeline=fragment)])
+def test_gstreamer_pipeline_writes_into_our_frames_without_a_copy(live, watch):
+    server = live(source="gstreamer", pipeline="videotestsrc is-live=true pattern=ball")
     viewer = watch(server.url("/front/edges"), keep_every=1)
     viewer.wait_frames(20)
     camera = server.wait_camera("front", lambda c: c["frames"] > 20)
