@@ -229,6 +229,9 @@ static gboolean on_reload_signal(gpointer data)
 {
     struct front *front = data;
 
+    if (!g_main_loop_is_running(front->loop)) {
+        return G_SOURCE_CONTINUE; // it is stopping
+    }
     if (!front->config_path) {
         log_notice("there is no configuration file to reload, going on with built-in defaults");
         return G_SOURCE_CONTINUE;
@@ -354,7 +357,8 @@ static void stop(struct front *front)
         supervisor_stop(front_camera_supervisor(g_ptr_array_index(front->cameras, i)));
     }
     rtsp_server_close(front->server);
-    while (!is_stopped(front) && clock_now_ns() < deadline_ns) {
+    while (!(rtsp_server_is_closed(front->server) && is_stopped(front)) &&
+           clock_now_ns() < deadline_ns) {
         g_main_context_iteration(NULL, TRUE);
     }
     g_source_remove(wake_up);

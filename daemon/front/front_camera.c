@@ -108,7 +108,9 @@ static int replace_views(struct front_camera *camera, const struct config_camera
     for (size_t i = 0; i < settings->view_count && r == 0; i++) {
         struct front_view *view = &camera->views[i];
 
-        if (!take_view(before, &before_count, settings->views[i].name, view)) {
+        if (take_view(before, &before_count, settings->views[i].name, view)) {
+            stream_set_bitrate(view->stream, (uint32_t)settings->views[i].bitrate_kbps);
+        } else {
             r = make_view(camera, &settings->views[i], view);
         }
         if (r == 0) {

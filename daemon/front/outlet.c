@@ -18,7 +18,7 @@ struct outlet {
     bool primed, waiting, playing;
 };
 
-int outlet_new(GstAppSrc *source, int64_t base_ns, size_t limit_bytes, struct outlet **ret_outlet)
+int outlet_new(GstAppSrc *source, int64_t base_ns, struct outlet **ret_outlet)
 {
     struct outlet *outlet = calloc(1, sizeof *outlet);
 
@@ -28,7 +28,6 @@ int outlet_new(GstAppSrc *source, int64_t base_ns, size_t limit_bytes, struct ou
     outlet->source = gst_object_ref(source);
     outlet->base_ns = base_ns;
     outlet->last_pts_ns = -1;
-    outlet->limit_bytes = limit_bytes;
     outlet->waiting = true;
     *ret_outlet = outlet;
     return 0;
@@ -41,6 +40,11 @@ void outlet_free(struct outlet *outlet)
     }
     gst_object_unref(outlet->source);
     free(outlet);
+}
+
+void outlet_set_limit(struct outlet *outlet, size_t limit_bytes)
+{
+    outlet->limit_bytes = limit_bytes;
 }
 
 static int64_t next_pts_ns(struct outlet *outlet, int64_t pts_ns)

@@ -19,12 +19,14 @@ struct outlet_frame {
     bool slate; // what follows it does not refer to it, so that the next frame must be a key frame
 };
 
-// Takes a reference to `source`. `base_ns` is the base time of its pipeline (CLOCK_MONOTONIC),
-// `limit_bytes` bounds what waits in it. It starts out held: nobody plays. 0 or -ENOMEM.
-int outlet_new(GstAppSrc *source, int64_t base_ns, size_t limit_bytes, struct outlet **ret_outlet);
+// Takes a reference to `source`. `base_ns` is the base time of its pipeline (CLOCK_MONOTONIC).
+// It starts out held: nobody plays. 0 or -ENOMEM.
+int outlet_new(GstAppSrc *source, int64_t base_ns, struct outlet **ret_outlet);
 // Takes NULL.
 void outlet_free(struct outlet *outlet);
 
+// Bounds what waits in the pipeline; 0 at first.
+void outlet_set_limit(struct outlet *outlet, size_t limit_bytes);
 // Hands a frame to the pipeline. 0: pushed. -EAGAIN: dropped, a key frame has to come first.
 // -ENOBUFS: dropped because too much waits (`limit_bytes`, or frames have waited for 2 s; 0.3 s
 // while nobody plays, so that a viewer begins with the present); a key frame has to come next.

@@ -4,7 +4,7 @@
 
 void outlets_init(struct outlets *outlets)
 {
-    outlets->array = g_ptr_array_new_with_free_func((GDestroyNotify)outlet_free);
+    *outlets = (struct outlets){g_ptr_array_new_with_free_func((GDestroyNotify)outlet_free), 0};
 }
 
 void outlets_finish(struct outlets *outlets)
@@ -24,6 +24,7 @@ bool outlets_is_empty(const struct outlets *outlets)
 
 void outlets_add(struct outlets *outlets, struct outlet *outlet)
 {
+    outlet_set_limit(outlet, outlets->limit_bytes);
     g_ptr_array_add(outlets->array, outlet);
 }
 
@@ -45,6 +46,14 @@ struct outlet *outlets_steal(struct outlets *outlets, const GstAppSrc *source)
         }
     }
     return NULL;
+}
+
+void outlets_set_limit(struct outlets *outlets, size_t limit_bytes)
+{
+    outlets->limit_bytes = limit_bytes;
+    for (guint i = 0; i < outlets->array->len; i++) {
+        outlet_set_limit(outlet_at(outlets, i), limit_bytes);
+    }
 }
 
 bool outlets_has_unprimed(const struct outlets *outlets)

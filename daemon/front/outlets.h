@@ -8,6 +8,7 @@
 // Embedded; outlets_init() and outlets_finish() are its life.
 struct outlets {
     GPtrArray *array; // owned struct outlet
+    size_t limit_bytes;
 };
 
 void outlets_init(struct outlets *outlets);
@@ -20,6 +21,9 @@ void outlets_add(struct outlets *outlets, struct outlet *outlet);
 struct outlet *outlets_find(const struct outlets *outlets, const GstAppSrc *source);
 // The same taken out, for the caller to outlet_free().
 struct outlet *outlets_steal(struct outlets *outlets, const GstAppSrc *source);
+
+// Of each, also of those that come later.
+void outlets_set_limit(struct outlets *outlets, size_t limit_bytes);
 
 // Some outlet has not got anything yet.
 bool outlets_has_unprimed(const struct outlets *outlets);

@@ -3,13 +3,12 @@
 
 #include "daemon/front/rtsp_server.h"
 
+#include "daemon/front/rtsp_connection.h"
 #include "daemon/front/viewers.h"
 #include "daemon/log.h"
 
 #include <errno.h>
 #include <gio/gio.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +18,14 @@
 // With the time that a media takes to begin, within the second that a DESCRIBE may last.
 #define FIRST_PICTURE_NS (700 * NS_PER_MS)
 #define HELD_MEDIA_KEY "edged-held-media"
-// A viewer over TCP that takes nothing for so long is hung up on.
-#define STALLED_MS 5000
+// What a client set up last: its stream's path, interned.
+#define SET_UP_KEY "edged-set-up"
+// Requests need no body, and the library would read one of any length.
+#define BODY_MAX_BYTES 65536u
+// GLib ends the process when a client's thread finds no file descriptor left for its main loop.
+#define CONNECTIONS_MAX 128
+// Those that were hung up on may take a moment to go.
+#define CONNECTIONS_GOING_MAX 128
 
 struct rtsp_server {
     GstRTSPServer *server;        // reference
@@ -109,6 +114,21 @@ static void on_describe(GstRTSPClient *client, GstRTSPContext *context, gpointer
     g_object_set_data(G_OBJECT(client), HELD_MEDIA_KEY, NULL);
 }
 
+static void on_setup(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+{
+    struct rtsp_server *server = data;
+    int matched; // the path goes on with "/stream=0"
+    GstRTSPMediaFactory *mount =
+        gst_rtsp_mount_points_match(server->mounts, context->uri->abspath, &matched);
+
+    if (mount) {
+        const char *path = g_intern_string(stream_path(mount_stream(mount)));
+
+        g_object_set_data(G_OBJECT(client), SET_UP_KEY, (gpointer)path);
+        g_object_unref(mount);
+    }
+}
+
 static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
 {
     struct rtsp_server *server = data;
@@ -152,25 +172,45 @@ static void on_closed(GstRTSPClient *client, gpointer data)
     viewers_remove_client(server->viewers, client);
 }
 
-// A reader that stalls would keep a backlog of its own in memory for as long as it stays.
-static void limit_stall(GstRTSPClient *client)
-{
-    GstRTSPConnection *connection = gst_rtsp_client_get_connection(client);
-    GSocket *socket = gst_rtsp_connection_get_write_socket(connection);
-
-    // Without the option, a stalled reader lasts until its session times out.
-    g_socket_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, STALLED_MS, NULL);
-}
-
 static void on_client(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
 {
     (void)object;
-    limit_stall(client);
+    rtsp_connection_adopt(client);
     connect_signal(data, client, "pre-describe-request", G_CALLBACK(on_pre_describe));
     connect_signal(data, client, "describe-request", G_CALLBACK(on_describe));
+    connect_signal(data, client, "setup-request", G_CALLBACK(on_setup));
     connect_signal(data, client, "play-request", G_CALLBACK(on_play));
     connect_signal(data, client, "teardown-request", G_CALLBACK(on_teardown));
     connect_signal(data, client, "closed", G_CALLBACK(on_closed));
+}
+
+// Where there is no room for one more, hangs up on the oldest connection that plays nothing.
+static bool make_room(struct rtsp_server *server)
+{
+    GList *clients = gst_rtsp_server_client_filter(server->server, NULL, NULL);
+    unsigned count = g_list_length(clients);
+    bool room = count < CONNECTIONS_MAX;
+
+    for (GList *link = clients; link && !room; link = link->next) {
+        room = count < CONNECTIONS_MAX + CONNECTIONS_GOING_MAX &&
+               !viewers_has_client(server->viewers, link->data, NULL) &&
+               rtsp_connection_hang_up(link->data);
+    }
+    g_list_free_full(clients, g_object_unref);
+    return room;
+}
+
+static gboolean on_connection(GSocket *listener, GIOCondition condition, gpointer data)
+{
+    struct rtsp_server *server = data;
+
+    if (make_room(server)) {
+        return gst_rtsp_server_io_func(listener, condition, server->server);
+    }
+    GSocket *refused = g_socket_accept(listener, NULL, NULL);
+
+    g_clear_object(&refused); // closes it
+    return G_SOURCE_CONTINUE;
 }
 
 static gboolean on_cleanup_timer(gpointer data)
@@ -198,9 +238,13 @@ static int listen_on(struct rtsp_server *server, const char *address, int port, 
     char service[16];
 
     snprintf(service, sizeof service, "%d", port);
-    gst_rtsp_server_set_address(server->server, address);
+    gst_rtsp_server_set_address(server->server,
+                                strcmp(address, "localhost") == 0 ? "127.0.0.1" : address);
     gst_rtsp_server_set_service(server->server, service);
     gst_rtsp_server_set_backlog(server->server, BACKLOG);
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(server->server), "content-length-limit")) {
+        g_object_set(server->server, "content-length-limit", BODY_MAX_BYTES, NULL); // since 1.18
+    }
     server->listener = gst_rtsp_server_create_source(server->server, NULL, &failure);
     if (!server->listener) {
         int r = translate_error(failure);
@@ -210,11 +254,13 @@ static int listen_on(struct rtsp_server *server, const char *address, int port, 
         g_clear_error(&failure);
         return r;
     }
-    g_source_attach(server->listener, NULL);
-    server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
+    // The port first: with its own callback, the library forgets its socket.
     snprintf(server->url, sizeof server->url,
              strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address,
              gst_rtsp_server_get_bound_port(server->server));
+    g_source_set_callback(server->listener, G_SOURCE_FUNC(on_connection), server, NULL);
+    g_source_attach(server->listener, NULL);
+    server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
     return 0;
 }
 
@@ -241,13 +287,12 @@ int rtsp_server_new(const char *address, int port, struct error *error,
     return 0;
 }
 
-static GstRTSPFilterResult remove_client(GstRTSPServer *object, GstRTSPClient *client,
-                                         gpointer data)
+static GstRTSPFilterResult hang_up(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
 {
     (void)object;
-    (void)client;
     (void)data;
-    return GST_RTSP_FILTER_REMOVE;
+    rtsp_connection_hang_up(client);
+    return GST_RTSP_FILTER_KEEP;
 }
 
 static GstRTSPFilterResult remove_session(GstRTSPSessionPool *pool, GstRTSPSession *session,
@@ -268,10 +313,21 @@ void rtsp_server_close(struct rtsp_server *server)
     g_source_destroy(server->listener);
     g_source_unref(server->listener);
     server->listener = NULL;
-    gst_rtsp_server_client_filter(server->server, remove_client, NULL);
-    gst_rtsp_session_pool_filter(server->sessions, remove_session, NULL);
     g_signal_handlers_disconnect_by_data(server->server, server);
-    g_signal_handlers_disconnect_by_data(server->sessions, server);
+    gst_rtsp_server_client_filter(server->server, hang_up, NULL);
+}
+
+bool rtsp_server_is_closed(struct rtsp_server *server)
+{
+    GList *clients = gst_rtsp_server_client_filter(server->server, NULL, NULL);
+    bool none = !clients;
+
+    g_list_free_full(clients, g_object_unref);
+    // A client's thread may be using its session for as long as it is there.
+    if (none && !server->listener) {
+        gst_rtsp_session_pool_filter(server->sessions, remove_session, NULL);
+    }
+    return none && !server->listener;
 }
 
 void rtsp_server_free(struct rtsp_server *server)
@@ -280,6 +336,7 @@ void rtsp_server_free(struct rtsp_server *server)
         return;
     }
     rtsp_server_close(server);
+    g_signal_handlers_disconnect_by_data(server->sessions, server);
     g_atomic_rc_box_release_full(server, finalize_server);
 }
 
@@ -303,22 +360,24 @@ struct disconnect_call {
     const char *stream_path;
 };
 
-static GstRTSPFilterResult remove_viewer(GstRTSPServer *object, GstRTSPClient *client,
-                                         gpointer data)
+static GstRTSPFilterResult hang_up_on_viewer(GstRTSPServer *object, GstRTSPClient *client,
+                                             gpointer data)
 {
     const struct disconnect_call *call = data;
 
     (void)object;
-    return viewers_has_client(call->server->viewers, client, call->stream_path)
-               ? GST_RTSP_FILTER_REMOVE
-               : GST_RTSP_FILTER_KEEP;
+    if (viewers_has_client(call->server->viewers, client, call->stream_path) ||
+        g_strcmp0(g_object_get_data(G_OBJECT(client), SET_UP_KEY), call->stream_path) == 0) {
+        rtsp_connection_hang_up(client);
+    }
+    return GST_RTSP_FILTER_KEEP;
 }
 
 void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
 {
     struct disconnect_call call = {server, stream_path};
 
-    gst_rtsp_server_client_filter(server->server, remove_viewer, &call);
+    gst_rtsp_server_client_filter(server->server, hang_up_on_viewer, &call);
 }
 
 unsigned rtsp_server_count_viewers(struct rtsp_server *server, const char *stream_path)

@@ -20,7 +20,6 @@
 struct stream {
     gint references;
     char path[80];
-    size_t limit_bytes;
 
     // Main loop only.
     stream_demand_handler *demand;
@@ -50,10 +49,10 @@ int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stre
     }
     stream->references = 1;
     snprintf(stream->path, sizeof stream->path, "%s", path);
-    stream->limit_bytes = (size_t)bitrate_kbps * 1000 / 8 * 4;
     outlets_init(&stream->outlets);
     pthread_mutex_init(&stream->lock, NULL);
     condition_init(&stream->servable);
+    stream_set_bitrate(stream, bitrate_kbps);
     *ret_stream = stream;
     return 0;
 }
@@ -79,6 +78,13 @@ void stream_unref(struct stream *stream)
 const char *stream_path(const struct stream *stream)
 {
     return stream->path;
+}
+
+void stream_set_bitrate(struct stream *stream, uint32_t bitrate_kbps)
+{
+    pthread_mutex_lock(&stream->lock);
+    outlets_set_limit(&stream->outlets, (size_t)bitrate_kbps * 1000 / 8 * 4);
+    pthread_mutex_unlock(&stream->lock);
 }
 
 static void push_slate_locked(struct stream *stream, bool to_all)
@@ -161,17 +167,12 @@ static gboolean on_slate_timer(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static void stop_slate_timer(struct stream *stream)
-{
-    g_clear_handle_id(&stream->slate_timer, g_source_remove);
-}
-
 void stream_interrupt(struct stream *stream)
 {
     pthread_mutex_lock(&stream->lock);
     interrupt_locked(stream);
     pthread_mutex_unlock(&stream->lock);
-    stop_slate_timer(stream);
+    g_clear_handle_id(&stream->slate_timer, g_source_remove);
     on_slate_timer(stream);
 }
 
@@ -235,7 +236,7 @@ void stream_set_demand(struct stream *stream, stream_demand_handler *handler, vo
     stream->demand = handler;
     stream->demand_context = context;
     if (!handler) {
-        stop_slate_timer(stream);
+        g_clear_handle_id(&stream->slate_timer, g_source_remove);
     }
 }
 
@@ -247,7 +248,7 @@ void stream_want_key_frame(struct stream *stream)
 int stream_attach(struct stream *stream, GstAppSrc *source, int64_t base_ns)
 {
     struct outlet *outlet;
-    int r = outlet_new(source, base_ns, stream->limit_bytes, &outlet);
+    int r = outlet_new(source, base_ns, &outlet);
 
     if (r < 0) {
         return r;

@@ -19,13 +19,14 @@ struct stream;
 // Called on the main loop when an outlet came or went, and when a key frame is wanted now.
 typedef void stream_demand_handler(void *context, struct stream *stream, bool key_frame);
 
-// `path` is "/camera/view"; `bitrate_kbps` is what the view is configured for and bounds what may
-// wait in an outlet (2 s at twice that rate). 0 or -ENOMEM.
+// `path` is "/camera/view"; `bitrate_kbps` as for stream_set_bitrate(). 0 or -ENOMEM.
 int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream);
 struct stream *stream_ref(struct stream *stream);
 // Takes NULL. From any thread.
 void stream_unref(struct stream *stream);
 const char *stream_path(const struct stream *stream);
+// What the view is configured for: bounds what may wait in an outlet, to 2 s at twice that rate.
+void stream_set_bitrate(struct stream *stream, uint32_t bitrate_kbps);
 
 // Main loop only. Says who answers for the demand; NULL: nobody any more.
 void stream_set_demand(struct stream *stream, stream_demand_handler *handler, void *context);

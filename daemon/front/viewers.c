@@ -43,6 +43,11 @@ void viewers_free(struct viewers *viewers)
     g_free(viewers);
 }
 
+static bool plays(const struct viewer *viewer, const char *stream_path)
+{
+    return !stream_path || strcmp(viewer->stream_path, stream_path) == 0;
+}
+
 static unsigned count_locked(struct viewers *viewers, const char *stream_path)
 {
     GHashTableIter iterator;
@@ -53,7 +58,7 @@ static unsigned count_locked(struct viewers *viewers, const char *stream_path)
     while (g_hash_table_iter_next(&iterator, NULL, &value)) {
         const struct viewer *viewer = value;
 
-        count += !stream_path || strcmp(viewer->stream_path, stream_path) == 0;
+        count += plays(viewer, stream_path);
     }
     return count;
 }
@@ -132,7 +137,7 @@ bool viewers_has_client(struct viewers *viewers, const void *client, const char 
     while (!found && g_hash_table_iter_next(&iterator, NULL, &value)) {
         const struct viewer *viewer = value;
 
-        found = viewer->client == client && strcmp(viewer->stream_path, stream_path) == 0;
+        found = viewer->client == client && plays(viewer, stream_path);
     }
     g_mutex_unlock(&viewers->lock);
     return found;

@@ -20,5 +20,5 @@ void viewers_remove_client(struct viewers *viewers, const void *client);
 
 // `stream_path` NULL: of any stream.
 unsigned viewers_count(struct viewers *viewers, const char *stream_path);
-// Whether `client` plays the stream of `stream_path`.
+// Whether `client` plays the stream of `stream_path`; NULL: any stream.
 bool viewers_has_client(struct viewers *viewers, const void *client, const char *stream_path);

@@ -160,7 +160,8 @@ class Daemon:
 
     def write_config(self, cameras):
         settings = {
-            **self.settings, "rtsp": {"port": self.port}, "control": {"socket": self.socket},
+            **self.settings, "rtsp": {"port": self.port, **self.settings.get("rtsp", {})},
+            "control": {"socket": self.socket},
             "cameras": cameras,
         }
         self.config.write_text("".join(f"{k} = {libconfig(v)};\n" for k, v in settings.items()))
@@ -172,7 +173,7 @@ class Daemon:
                 env=environment(NOTIFY_SOCKET=self.notify.path, **self.extra),
             )
         self.wait_notified(r"^READY=1$")
-        ready = self.wait_stderr(r"ready: rtsp://127\.0\.0\.1:(\d+)/")
+        ready = self.wait_stderr(r"ready: rtsp://(?:127\.0\.0\.1|localhost):(\d+)/")
         self.port = int(ready.group(1))
         return self
 

@@ -39,8 +39,8 @@ def _receive(connection):
     return data
 
 
-def play_and_stall(url, receive_buffer_bytes=4096, timeout_s=10):
-    """A viewer over TCP that plays `url` and then reads nothing more. Returns its socket."""
+def set_up(url, receive_buffer_bytes=4096, timeout_s=10):
+    """A viewer over TCP that has yet to play(). Returns its socket and its session."""
     host, port = url.split("/")[2].split(":")
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
@@ -52,8 +52,14 @@ def play_and_stall(url, receive_buffer_bytes=4096, timeout_s=10):
         "Transport: RTP/AVP/TCP;unicast;interleaved=0-1",
     )
     session = next(x.partition(":")[2].strip() for x in head if x.lower().startswith("session:"))
+    return connection, session.split(";")[0]
+
+
+def play_and_stall(url, **settings):
+    """A viewer over TCP that plays `url` and then reads nothing more. Returns its socket."""
+    connection, session = set_up(url, **settings)
     connection.sendall(
-        f"PLAY {url} RTSP/1.0\r\nCSeq: 3\r\nSession: {session.split(';')[0]}\r\n\r\n".encode()
+        f"PLAY {url} RTSP/1.0\r\nCSeq: 3\r\nSession: {session}\r\n\r\n".encode()
     )
     return connection
 

@@ -268,6 +268,27 @@ static void test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame(void **stat
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 101);
 }
 
+static void test_another_bitrate_moves_the_bound_of_viewers_that_are_there(void **state)
+{
+    struct fixture *fixture = *state;
+    struct snapshot_mount mount = {0};
+
+    stream_attach(fixture->stream, fixture->source, 0);
+    stream_set_playing(fixture->stream, fixture->source, true);
+    stream_set_bitrate(fixture->stream, 80); // 40 kB may wait
+    send_frame(fixture, true, 0, 1);
+    for (uint8_t mark = 2; mark <= 30; mark++) {
+        send_frame(fixture, false, mark * NS_PER_MS, mark);
+    }
+    stream_describe(fixture->stream, &mount);
+    assert_int_equal(mount.dropped, 0);
+    for (uint8_t mark = 31; mark <= 60; mark++) {
+        send_frame(fixture, false, mark * NS_PER_MS, mark);
+    }
+    stream_describe(fixture->stream, &mount);
+    assert_in_range(mount.dropped, 10, 25);
+}
+
 static void test_nothing_piles_up_while_nobody_plays(void **state)
 {
     struct fixture *fixture = *state;
@@ -345,6 +366,8 @@ int main(int argc, char **argv)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            test_another_bitrate_moves_the_bound_of_viewers_that_are_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_piles_up_while_nobody_plays, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_no_video_is_refused, set_up, tear_down),
