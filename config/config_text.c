@@ -237,10 +237,9 @@ static int add_piece(struct config_text *target, struct piece *piece)
         if (memchr(line, '\0', length)) {
             return refuse_zero(target, piece);
         }
-        if (target->state == CONFIG_SCAN_CODE) {
-            directive = config_scan_include(line, length, &name, &name_length);
-        }
-        if (directive > 0) {
+        // All of a line's: libconfig would follow one that is left at its beginning.
+        while (r == 0 && target->state == CONFIG_SCAN_CODE &&
+               (directive = config_scan_include(line, length, &name, &name_length)) > 0) {
             r = include(target, piece, name, name_length);
             line += directive;
             length -= directive;

@@ -229,6 +229,20 @@ static void test_include_in_comments_and_strings_is_text(void **state)
     check("main.conf", 0, "");
 }
 
+// libconfig's own scanner ends the process when it is told to include a folder.
+static void test_all_includes_of_a_line_are_expanded(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("sub", 0755), 0);
+    write_text("main.conf", "@include \"none.conf\" @include \"sub\"\t @include \"sub\"\n"
+                            "/* */ @include \"sub\"\n");
+    check("main.conf", -EINVAL,
+          "main.conf:1: error: @include: cannot read none.conf: No such file or directory\n"
+          "main.conf:1: error: @include: cannot read sub: Is a directory\n"
+          "main.conf:1: error: @include: cannot read sub: Is a directory\n"
+          "main.conf:2: error: syntax error in \"/* */ @include \\\"sub\\\"\"\n");
+}
+
 static void test_file_that_includes_itself_is_refused(void **state)
 {
     (void)state;
@@ -271,6 +285,7 @@ int main(void)
         IN_FOLDER(test_good_includes_load),
         IN_FOLDER(test_includes_that_cannot_be_read_are_all_named),
         IN_FOLDER(test_include_in_comments_and_strings_is_text),
+        IN_FOLDER(test_all_includes_of_a_line_are_expanded),
         IN_FOLDER(test_file_that_includes_itself_is_refused),
         IN_FOLDER(test_includes_that_multiply_are_refused),
     };
