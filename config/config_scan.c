@@ -83,7 +83,8 @@ size_t config_scan_include(const char *line, size_t length, const char **ret_nam
     at++;
     closing = memchr(at, '"', (size_t)(end - at));
     if (!closing) {
-        return 0;
+        *ret_name = NULL;
+        return length;
     }
     *ret_name = at;
     *ret_name_length = (size_t)(closing - at);

@@ -14,6 +14,7 @@ size_t config_scan_token(enum config_scan_state *state, const char *line, size_t
 // digits, 8 or more hexadecimal ones.
 bool config_scan_is_long_integer(const char *word, size_t length);
 // The length of the include directive that a line of code opens with, up to the closing quote, and
-// the file name in it; 0 if there is none.
+// the file name in it; 0 if there is none. A directive without its closing quote takes the whole
+// line, its name NULL.
 size_t config_scan_include(const char *line, size_t length, const char **ret_name,
                            size_t *ret_name_length);

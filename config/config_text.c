@@ -83,7 +83,8 @@ static int reserve_line(struct config_text *target)
 // Copies a line into the text, which has room for it twice. libconfig cuts integers that do not
 // fit an int without a word; with an L behind them they come as they are, and the range check
 // finds them.
-static void append_code(struct config_text *target, const char *line, size_t length)
+static void append_code(struct config_text *target, const struct piece *piece, const char *line,
+                        size_t length)
 {
     while (length > 0) {
         bool in_code = target->state == CONFIG_SCAN_CODE;
@@ -91,6 +92,9 @@ static void append_code(struct config_text *target, const char *line, size_t len
 
         memcpy(target->text + target->length, line, token);
         target->length += token;
+        if (in_code && target->state != CONFIG_SCAN_CODE) {
+            target->opened = (struct config_line){piece->name, piece->line};
+        }
         if (in_code && config_scan_is_long_integer(line, token)) {
             target->text[target->length++] = 'L';
         }
@@ -108,7 +112,7 @@ static int add_line(struct config_text *target, const struct piece *piece, const
     if (reserve_text(target, 2 * length + 2) < 0 || reserve_line(target) < 0) {
         return -ENOMEM;
     }
-    append_code(target, line, length);
+    append_code(target, piece, line, length);
     target->text[target->length++] = '\n';
     target->text[target->length] = '\0';
     target->lines[target->line_count++] = (struct config_line){piece->name, piece->line};
@@ -212,14 +216,25 @@ static int include(struct config_text *target, const struct piece *from, const c
     return add_piece(target, &piece);
 }
 
-static int refuse_zero(struct config_text *target, const struct piece *piece)
+static void report(struct config_text *target, struct config_line place, const char *what)
 {
     target->errors++;
     if (target->problems) {
-        fprintf(target->problems, "%s:%u: error: syntax error: got a byte 0, allowed: text\n",
-                piece->name, piece->line);
+        fprintf(target->problems, "%s:%u: error: %s\n", place.file, place.line, what);
     }
-    return 0;
+}
+
+// Closes what a file leaves open, for it would hide the rest of the file that includes this one;
+// libconfig takes it without a word.
+static int close_open(struct config_text *target, const struct piece *piece)
+{
+    bool comment = target->state == CONFIG_SCAN_BLOCK_COMMENT;
+
+    if (target->state == CONFIG_SCAN_CODE) {
+        return 0;
+    }
+    report(target, target->opened, comment ? "comment is never closed" : "string is never closed");
+    return comment ? add_line(target, piece, "*/", 2) : add_line(target, piece, "\"", 1);
 }
 
 static int add_piece(struct config_text *target, struct piece *piece)
@@ -235,12 +250,19 @@ static int add_piece(struct config_text *target, struct piece *piece)
         piece->line++;
         piece->text = newline ? newline + 1 : piece->end;
         if (memchr(line, '\0', length)) {
-            return refuse_zero(target, piece);
+            report(target, (struct config_line){piece->name, piece->line},
+                   "syntax error: got a byte 0, allowed: text");
+            break;
         }
         // All of a line's: libconfig would follow one that is left at its beginning.
         while (r == 0 && target->state == CONFIG_SCAN_CODE &&
                (directive = config_scan_include(line, length, &name, &name_length)) > 0) {
-            r = include(target, piece, name, name_length);
+            if (name) {
+                r = include(target, piece, name, name_length);
+            } else {
+                report(target, (struct config_line){piece->name, piece->line},
+                       "@include: got no closing quote, allowed: @include \"FILE\" in one line");
+            }
             line += directive;
             length -= directive;
         }
@@ -248,7 +270,7 @@ static int add_piece(struct config_text *target, struct piece *piece)
             r = add_line(target, piece, line, length);
         }
     }
-    return r;
+    return r == 0 ? close_open(target, piece) : r;
 }
 
 static int add_main(struct config_text *target, const char *name, const char *text, size_t length)

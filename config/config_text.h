@@ -27,12 +27,14 @@ struct config_text {
     size_t errors; // problems found so far that do not end the reading
     FILE *problems;
     enum config_scan_state state;
+    struct config_line opened; // where the string or comment that `state` is in began
 };
 
 // Reads `path`, or takes `text` that is called `name`, into a zeroed `target` whose `problems` is
-// set (NULL: none). A missing include, an include of something unreadable and a byte 0 are written
-// as problems and counted in `errors`; a main file that cannot be read, includes more than 8 deep
-// (-EMLINK), more than 4 MiB in all (-EFBIG) and -ENOMEM end the reading and are written, too.
+// set (NULL: none). A missing include, an include of something unreadable, a byte 0 and what a file
+// opens and never closes are written as problems and counted in `errors`; a main file that cannot
+// be read, includes more than 8 deep (-EMLINK), more than 4 MiB in all (-EFBIG) and -ENOMEM end the
+// reading and are written, too.
 int config_text_read(struct config_text *target, const char *path);
 int config_text_take(struct config_text *target, const char *text, const char *name);
 void config_text_finish(struct config_text *text);

@@ -243,6 +243,47 @@ static void test_all_includes_of_a_line_are_expanded(void **state)
           "main.conf:2: error: syntax error in \"/* */ @include \\\"sub\\\"\"\n");
 }
 
+static void test_what_is_never_closed_is_told_where_it_opens(void **state)
+{
+    static const struct {
+        const char *text, *problems;
+    } open[] = {
+        {"memory = \"host\"; /* one\n/* two\nbackend = \"cpu\";\n",
+         "main.conf:1: error: comment is never closed\n"},
+        {"/* a */ /*\n*/ memory = \"host\"; // /*\n# /*\n\n/*",
+         "main.conf:5: error: comment is never closed\n"},
+        {"# \"\nmemory = \"auto\" \"; /*\nrtsp = { };\n",
+         "main.conf:2: error: string is never closed\n"
+         "main.conf:2: error: memory: got \"auto; /*\\x0artsp = { };\\x0a\", allowed: \"auto\", "
+         "\"registered\", \"pinned\", \"managed\", \"host\"\n"},
+        {"memory = \"host\";\n@include \"part.conf\nbackend = \"gpus\";\n",
+         "main.conf:2: error: @include: got no closing quote, allowed: @include \"FILE\" in one "
+         "line\n"
+         "main.conf:3: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", \"cpu\"\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(open); i++) {
+        write_text("main.conf", open[i].text);
+        check("main.conf", -EINVAL, open[i].problems);
+    }
+}
+
+static void test_what_an_included_file_leaves_open_hides_nothing(void **state)
+{
+    (void)state;
+    write_text("comment.conf", "memory = \"host\";\n/* comment");
+    write_text("string.conf", "cpu_threads = 2;\ncontrol = { socket = \"never; };\n\\");
+    write_text("main.conf", "@include \"comment.conf\"\nbackend = \"gpus\";\n");
+    check("main.conf", -EINVAL,
+          "comment.conf:2: error: comment is never closed\n"
+          "main.conf:2: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", \"cpu\"\n");
+    write_text("main.conf", "@include \"string.conf\"\n; }; backend = \"gpus\";\n");
+    check("main.conf", -EINVAL,
+          "string.conf:2: error: string is never closed\n"
+          "main.conf:2: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", \"cpu\"\n");
+}
+
 static void test_file_that_includes_itself_is_refused(void **state)
 {
     (void)state;
@@ -286,6 +327,8 @@ int main(void)
         IN_FOLDER(test_includes_that_cannot_be_read_are_all_named),
         IN_FOLDER(test_include_in_comments_and_strings_is_text),
         IN_FOLDER(test_all_includes_of_a_line_are_expanded),
+        IN_FOLDER(test_what_is_never_closed_is_told_where_it_opens),
+        IN_FOLDER(test_what_an_included_file_leaves_open_hides_nothing),
         IN_FOLDER(test_file_that_includes_itself_is_refused),
         IN_FOLDER(test_includes_that_multiply_are_refused),
     };
