@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/un.h>
 
 static bool accepts_format(const char *string)
 {
@@ -32,6 +33,11 @@ static bool accepts_loopback(const char *string)
     return inet_pton(AF_INET6, string, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
+static bool accepts_socket(const char *string)
+{
+    return strlen(string) < sizeof((struct sockaddr_un *)NULL)->sun_path;
+}
+
 static const struct schema_rule format_rule = {
     accepts_format,
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "
@@ -40,6 +46,10 @@ static const struct schema_rule format_rule = {
 static const struct schema_rule address_rule = {
     accepts_loopback,
     "127.0.0.0/8, ::1 or localhost (loopback only until credentials exist)",
+};
+static const struct schema_rule socket_rule = {
+    accepts_socket,
+    "a path of at most 107 bytes",
 };
 
 static const char *const backend_words[] = {
@@ -139,7 +149,8 @@ static const struct schema_group rtsp_group = {
 };
 
 static const struct schema_key control_keys[] = {
-    {"socket", SCHEMA_STRING, .offset = offsetof(struct config, control.socket), .default_text = "",
+    {"socket", SCHEMA_STRING, .offset = offsetof(struct config, control.socket),
+     .rule = &socket_rule, .default_text = "",
      .help = "The path of the unix socket; \"\" is /run/edged/control.sock for a service and "
              "$XDG_RUNTIME_DIR/edged/control.sock for a user."},
 };

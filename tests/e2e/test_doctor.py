@@ -192,7 +192,7 @@ def test_socket_of_something_else_fails(doctor, tmp_path):
         found = doctor(control={"socket": tmp_path / "other.sock"})
         assert found.of("control socket")[0] == "info" and "no edged listens" in found.of(
             "control socket")[1]
-    verdict, text = doctor(control={"socket": "/" + "x" * 120}).of("control socket")
+    verdict, text = doctor(control={"socket": "/" + "x" * 120}).of("configuration")
     assert verdict == "failed" and "at most 107" in text
 
 

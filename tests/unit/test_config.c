@@ -1,6 +1,7 @@
 // What good configurations become, and back to text.
 #include "tests/unit/config_text.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <string.h>
 
@@ -98,6 +99,24 @@ static void test_long_numbers_in_strings_stay_as_they_are(void **state)
 
     (void)state;
     assert_string_equal(config->control.socket, "\" 12345678901 # \\");
+}
+
+// 107 bytes and the zero fill sun_path; edged could not start with more.
+static void test_a_socket_path_is_one_that_a_unix_socket_takes(void **state)
+{
+    _cleanup_(cleanup_free) char *text = NULL, *longer = NULL, *found = NULL;
+    struct config *config = NULL;
+    size_t size;
+    FILE *problems = open_memstream(&found, &size);
+
+    (void)state;
+    assert_non_null(problems);
+    assert_true(asprintf(&text, "control = { socket = \"/%0106d\"; };", 0) > 0);
+    config_free(parse(text));
+    assert_true(asprintf(&longer, "control = { socket = \"/%0107d\"; };", 0) > 0);
+    assert_int_equal(config_parse(longer, "test.conf", problems, &config), -EINVAL);
+    fclose(problems);
+    assert_non_null(strstr(found, "…\", allowed: a path of at most 107 bytes\n"));
 }
 
 static void test_formatted_text_reads_back_as_the_same_settings(void **state)
@@ -224,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_empty_text_is_one_auto_camera_with_edges),
         cmocka_unit_test(test_cameras_and_views_come_as_written),
         cmocka_unit_test(test_long_numbers_in_strings_stay_as_they_are),
+        cmocka_unit_test(test_a_socket_path_is_one_that_a_unix_socket_takes),
         cmocka_unit_test(test_formatted_text_reads_back_as_the_same_settings),
         cmocka_unit_test(test_format_of_one_camera_differs_only_with_its_settings),
         cmocka_unit_test(test_numbers_are_read_and_written_alike_in_every_locale),

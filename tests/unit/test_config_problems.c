@@ -211,7 +211,7 @@ static void test_wrong_types_name_both_types(void **state)
         {"rtsp = { address = 127; };",
          "rtsp.address: got the integer 127, allowed: a string: " LOOPBACK},
         {"control = { socket = true; };",
-         "control.socket: got the boolean true, allowed: a string"},
+         "control.socket: got the boolean true, allowed: a string: a path of at most 107 bytes"},
         {"cameras = { name = \"front\"; };",
          "cameras: got a group { … }, allowed: a list ( { … }, … ) of at most 64 groups"},
         {"cameras = [ 1, 2 ];",
