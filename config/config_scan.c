@@ -1,23 +1,30 @@
 #include "config/config_scan.h"
 
 #include <ctype.h>
+#include <glib.h>
+#include <limits.h>
 #include <string.h>
 
-bool config_scan_is_long_integer(const char *word, size_t length)
+bool config_scan_integer(const char *word, size_t length, long long *ret_value)
 {
     size_t sign = length > 0 && (word[0] == '-' || word[0] == '+');
     bool hexadecimal = length > 2 && word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
-    const char *digits = word + (hexadecimal ? 2 : sign);
-    size_t count = (size_t)(word + length - digits);
+    size_t digits = hexadecimal ? 2 : sign;
+    long long value = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        unsigned char digit = (unsigned char)digits[i];
+    for (size_t i = digits; i < length; i++) {
+        int digit = g_ascii_xdigit_value(word[i]);
 
-        if (hexadecimal ? !isxdigit(digit) : !isdigit(digit)) {
+        if (digit < 0 || (digit > 9 && !hexadecimal)) {
             return false;
         }
+        if (__builtin_mul_overflow(value, hexadecimal ? 16 : 10, &value) ||
+            __builtin_add_overflow(value, digit, &value)) {
+            value = LLONG_MAX;
+        }
     }
-    return count >= (hexadecimal ? 8 : 10);
+    *ret_value = sign && word[0] == '-' ? -value : value;
+    return length > digits;
 }
 
 // The length of the word (name, number) that `line` begins with.

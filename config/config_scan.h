@@ -10,9 +10,9 @@ enum config_scan_state { CONFIG_SCAN_CODE, CONFIG_SCAN_STRING, CONFIG_SCAN_BLOCK
 // Yields how many of the `length` (at least 1) bytes of `line` belong together: a word (name or
 // number), a comment to the end of the line, an escape, one other byte. Follows `state`.
 size_t config_scan_token(enum config_scan_state *state, const char *line, size_t length);
-// Whether a word from code is an integer that may be too long for an int: 10 or more decimal
-// digits, 8 or more hexadecimal ones.
-bool config_scan_is_long_integer(const char *word, size_t length);
+// Whether a word from code is an integer without an L, and its value; one that does not fit is the
+// largest of its sign.
+bool config_scan_integer(const char *word, size_t length, long long *ret_value);
 // The length of the include directive that a line of code opens with, up to the closing quote, and
 // the file name in it; 0 if there is none. A directive without its closing quote takes the whole
 // line, its name NULL.

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -57,14 +58,14 @@ static void *grow(void *array, size_t *capacity, size_t needed, size_t size)
     return grown;
 }
 
-static int reserve_text(struct config_text *target, size_t length)
+static int reserve(char **text, size_t *capacity, size_t needed)
 {
-    char *text = grow(target->text, &target->capacity, target->length + length, 1);
+    char *grown = grow(*text, capacity, needed, 1);
 
-    if (!text) {
+    if (!grown) {
         return -ENOMEM;
     }
-    target->text = text;
+    *text = grown;
     return 0;
 }
 
@@ -80,9 +81,27 @@ static int reserve_line(struct config_text *target)
     return 0;
 }
 
-// Copies a line into the text, which has room for it twice. libconfig cuts integers that do not
-// fit an int without a word; with an L behind them they come as they are, and the range check
-// finds them.
+// Copies a token into the text. libconfig cuts integers that do not fit an int without a word; with
+// an L behind them they come as they are, and the range check finds them. In an array all get one,
+// for libconfig wants one type there.
+static void append_token(struct config_text *target, const char *token, size_t length, bool in_code)
+{
+    long long value;
+
+    if (in_code && config_scan_integer(token, length, &value) &&
+        (target->in_array || value < INT_MIN || value > INT_MAX)) {
+        target->length += (size_t)snprintf(target->text + target->length,
+                                           target->capacity - target->length, "%lldL", value);
+        return;
+    }
+    if (in_code && length == 1 && (*token == '[' || *token == ']')) {
+        target->in_array = *token == '[';
+    }
+    memcpy(target->text + target->length, token, length);
+    target->length += length;
+}
+
+// Copies a line into the text, which has room for it twice.
 static void append_code(struct config_text *target, const struct piece *piece, const char *line,
                         size_t length)
 {
@@ -90,28 +109,36 @@ static void append_code(struct config_text *target, const struct piece *piece, c
         bool in_code = target->state == CONFIG_SCAN_CODE;
         size_t token = config_scan_token(&target->state, line, length);
 
-        memcpy(target->text + target->length, line, token);
-        target->length += token;
+        append_token(target, line, token, in_code);
         if (in_code && target->state != CONFIG_SCAN_CODE) {
             target->opened = (struct config_line){piece->name, piece->line};
-        }
-        if (in_code && config_scan_is_long_integer(line, token)) {
-            target->text[target->length++] = 'L';
         }
         line += token;
         length -= token;
     }
 }
 
+static void append_written(struct config_text *target, const char *line, size_t length)
+{
+    memcpy(target->written + target->written_length, line, length);
+    target->written_length += length;
+    target->written[target->written_length++] = '\n';
+    target->written[target->written_length] = '\0';
+}
+
 static int add_line(struct config_text *target, const struct piece *piece, const char *line,
                     size_t length)
 {
-    if (target->length + length > TOTAL_BYTES_MAX) {
+    if (target->written_length + length > TOTAL_BYTES_MAX) {
         return -EFBIG;
     }
-    if (reserve_text(target, 2 * length + 2) < 0 || reserve_line(target) < 0) {
+    if (reserve(&target->text, &target->capacity, target->length + 2 * length + 2) < 0 ||
+        reserve(&target->written, &target->written_capacity, target->written_length + length + 2) <
+            0 ||
+        reserve_line(target) < 0) {
         return -ENOMEM;
     }
+    append_written(target, line, length);
     append_code(target, piece, line, length);
     target->text[target->length++] = '\n';
     target->text[target->length] = '\0';
@@ -315,6 +342,7 @@ void config_text_finish(struct config_text *text)
     }
     free(text->files);
     free(text->lines);
+    free(text->written);
     free(text->text);
     *text = (struct config_text){0};
 }
@@ -328,7 +356,7 @@ struct config_line config_text_origin(const struct config_text *text, unsigned l
 
 char *config_text_copy_line(const struct config_text *text, unsigned line)
 {
-    const char *start = text->text;
+    const char *start = text->written;
 
     for (unsigned i = 1; i < line && strchr(start, '\n'); i++) {
         start = strchr(start, '\n') + 1;

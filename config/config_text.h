@@ -17,8 +17,10 @@ struct config_line {
 };
 
 struct config_text {
-    char *text; // ends in NUL
+    char *text; // for libconfig; ends in NUL
     size_t length, capacity;
+    char *written; // the same lines as they stand in the files
+    size_t written_length, written_capacity;
     bool is_file;              // read from disk
     struct config_line *lines; // lines[0] is the first line of `text`
     size_t line_count, line_capacity;
@@ -27,6 +29,7 @@ struct config_text {
     size_t errors; // problems found so far that do not end the reading
     FILE *problems;
     enum config_scan_state state;
+    bool in_array;
     struct config_line opened; // where the string or comment that `state` is in began
 };
 
@@ -39,8 +42,8 @@ int config_text_read(struct config_text *target, const char *path);
 int config_text_take(struct config_text *target, const char *text, const char *name);
 void config_text_finish(struct config_text *text);
 
-// Line `line` (from 1) of the expanded text without its newline, to be freed by the caller; NULL
-// without memory.
+// Line `line` (from 1) of the expanded text as it stands in its file, without its newline, to be
+// freed by the caller; NULL without memory.
 char *config_text_copy_line(const struct config_text *text, unsigned line);
 // Where line `line` (from 1) of the expanded text came from. A number past the end is the last.
 struct config_line config_text_origin(const struct config_text *text, unsigned line);

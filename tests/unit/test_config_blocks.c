@@ -117,6 +117,32 @@ static void test_a_fraction_of_a_thread_is_refused(void **state)
                    "kernels.gradient.block: got (32.5, 8), " ALLOWED);
 }
 
+static void test_leading_zeros_make_no_other_number(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse_good("kernels = { gradient = { block = [0x00000020, 0000000008]; };"
+                   "            gray = { block = [8L, 16]; }; };");
+
+    (void)state;
+    assert_block(config, CONFIG_KERNEL_GRADIENT, 32, 8);
+    assert_block(config, CONFIG_KERNEL_GRAY, 8, 16);
+}
+
+// Out of an int's range, and of 64 bits.
+static void test_huge_numbers_are_out_of_range(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = [99999999999, 8]; }; };",
+                   "kernels.gradient.block: got [99999999999, 8], " ALLOWED);
+    assert_refused("kernels = { gradient = { block = [8, -0099999999999]; }; };",
+                   "kernels.gradient.block: got [8, -99999999999], " ALLOWED);
+    assert_refused("kernels = { gradient = { block = [0x10000000000000008, 0xffffffff]; }; };",
+                   "kernels.gradient.block: got [9223372036854775807, 4294967295], " ALLOWED);
+    assert_refused("kernels = { gradient = { rows = 0x10000000000000008; }; };",
+                   "kernels.gradient.rows: got 9223372036854775807, allowed: an integer from 0 to "
+                   "64 (rows)");
+}
+
 // libconfig takes no array of several types: its own words, with the line.
 static void test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax(void **state)
 {
@@ -124,6 +150,9 @@ static void test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_synta
     assert_refused("kernels = { gradient = { block = [8, 32.5]; }; };",
                    "mismatched element type in array in "
                    "\"kernels = { gradient = { block = [8, 32.5]; }; };\"");
+    assert_refused("kernels = { gradient = { block = [99999999999, 32.5]; }; };",
+                   "mismatched element type in array in "
+                   "\"kernels = { gradient = { block = [99999999999, 32.5]; }; };\"");
 }
 
 static void test_one_number_is_refused(void **state)
@@ -299,6 +328,8 @@ int main(void)
         cmocka_unit_test(test_blocks_reach_from_one_thread_to_1024_in_a_row_or_a_column),
         cmocka_unit_test(test_formatted_blocks_read_back_and_unset_ones_stay_unset),
         cmocka_unit_test(test_a_fraction_of_a_thread_is_refused),
+        cmocka_unit_test(test_leading_zeros_make_no_other_number),
+        cmocka_unit_test(test_huge_numbers_are_out_of_range),
         cmocka_unit_test(test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax),
         cmocka_unit_test(test_one_number_is_refused),
         cmocka_unit_test(test_three_numbers_are_refused),
