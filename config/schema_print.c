@@ -4,7 +4,6 @@
 #include "config/suggest.h"
 
 #include <glib.h>
-#include <math.h>
 #include <string.h>
 
 #define GOT_LENGTH_MAX 64
@@ -41,22 +40,33 @@ void schema_print_quoted(FILE *file, const char *string, size_t limit)
     fputc('"', file);
 }
 
+struct number_text {
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+};
+
+static struct number_text format_number(double number)
+{
+    struct number_text buffer;
+
+    g_ascii_formatd(buffer.text, sizeof buffer.text, "%.15g", number);
+    if (g_ascii_strtod(buffer.text, NULL) != number) {
+        g_ascii_formatd(buffer.text, sizeof buffer.text, "%.17g", number);
+    }
+    return buffer;
+}
+
 void schema_print_number(FILE *file, double number)
 {
-    char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-    g_ascii_formatd(text, sizeof text, "%.15g", number);
-    if (g_ascii_strtod(text, NULL) != number) {
-        g_ascii_formatd(text, sizeof text, "%.17g", number);
-    }
-    fputs(text, file);
+    fputs(format_number(number).text, file);
 }
 
 // A number that is none of an integer to libconfig, which wants one kind in an array.
 static void print_fraction(FILE *file, double number)
 {
-    schema_print_number(file, number);
-    fputs(number == floor(number) ? ".0" : "", file);
+    struct number_text buffer = format_number(number);
+    bool digits_only = buffer.text[strspn(buffer.text, "-0123456789")] == '\0';
+
+    fprintf(file, "%s%s", buffer.text, digits_only ? ".0" : "");
 }
 
 static void print_point(FILE *file, const struct config_point *point)
@@ -227,7 +237,7 @@ static void print_got(FILE *file, const struct schema_value *value, bool with_ty
         break;
     case SCHEMA_VALUE_NUMBER:
         fputs(with_type ? "the number " : "", file);
-        schema_print_number(file, value->number);
+        print_fraction(file, value->number);
         break;
     case SCHEMA_VALUE_BOOLEAN:
         fprintf(file, "the boolean %s", value->integer ? "true" : "false");

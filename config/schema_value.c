@@ -210,13 +210,15 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
 static struct schema_value read_text(const struct schema_key *key, const char *text)
 {
     struct schema_value value = {.kind = SCHEMA_VALUE_STRING, .string = text};
+    const char *digits = text + (*text == '-' || *text == '+');
+    int base = g_ascii_strncasecmp(digits, "0x", 2) == 0 ? 16 : 10; // and 010 is ten
     char *end;
 
     if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD || *text == '\0') {
         return value;
     }
     errno = 0;
-    value.integer = strtoll(text, &end, 10);
+    value.integer = strtoll(text, &end, base);
     if (*end == '\0' && errno == 0) {
         value.kind = SCHEMA_VALUE_INTEGER;
         return value;

@@ -112,9 +112,16 @@ static void test_a_fraction_of_a_thread_is_refused(void **state)
 {
     (void)state;
     assert_refused("kernels = { gradient = { block = [32.5, 8.0]; }; };",
-                   "kernels.gradient.block: got [32.5, 8], " ALLOWED);
+                   "kernels.gradient.block: got [32.5, 8.0], " ALLOWED);
     assert_refused("kernels = { gradient = { block = (32.5, 8); }; };",
                    "kernels.gradient.block: got (32.5, 8), " ALLOWED);
+}
+
+static void test_fractions_are_told_from_integers(void **state)
+{
+    (void)state;
+    assert_refused("kernels = { gradient = { block = [32.0, 8.0]; }; };",
+                   "kernels.gradient.block: got [32.0, 8.0], " ALLOWED);
 }
 
 static void test_leading_zeros_make_no_other_number(void **state)
@@ -304,7 +311,7 @@ static void test_rows_out_of_range_or_no_integer_are_refused(void **state)
     assert_refused("kernels = { gradient = { rows = 65; }; };",
                    "kernels.gradient.rows: got 65, " ROWS_ALLOWED);
     assert_refused("kernels = { gradient = { rows = 4.0; }; };",
-                   "kernels.gradient.rows: got the number 4, " ROWS_ALLOWED);
+                   "kernels.gradient.rows: got the number 4.0, " ROWS_ALLOWED);
     assert_refused("kernels = { gradient = { rows = \"4\"; }; };",
                    "kernels.gradient.rows: got the string \"4\", " ROWS_ALLOWED);
     assert_refused("kernels = { gradient = { rows = [4, 4]; }; };",
@@ -328,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_blocks_reach_from_one_thread_to_1024_in_a_row_or_a_column),
         cmocka_unit_test(test_formatted_blocks_read_back_and_unset_ones_stay_unset),
         cmocka_unit_test(test_a_fraction_of_a_thread_is_refused),
+        cmocka_unit_test(test_fractions_are_told_from_integers),
         cmocka_unit_test(test_leading_zeros_make_no_other_number),
         cmocka_unit_test(test_huge_numbers_are_out_of_range),
         cmocka_unit_test(test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax),

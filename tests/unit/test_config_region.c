@@ -112,8 +112,8 @@ static void test_corners_that_are_none_are_refused_each(void **state)
         "t:1: error: cameras[0].regions[0].polygon[8]: got (an array [ … ], 1), allowed: " POINT
         "\n");
     check("{ polygon = ( [1e999, 0.0], [0.0, -1e999], [0.0, 1e-999] ); }", -EINVAL,
-          "t:1: error: cameras[0].regions[0].polygon[0]: got [inf, 0], allowed: " POINT "\n"
-          "t:1: error: cameras[0].regions[0].polygon[1]: got [0, -inf], allowed: " POINT "\n");
+          "t:1: error: cameras[0].regions[0].polygon[0]: got [inf, 0.0], allowed: " POINT "\n"
+          "t:1: error: cameras[0].regions[0].polygon[1]: got [0.0, -inf], allowed: " POINT "\n");
 }
 
 static void test_too_few_and_too_many_corners_are_refused(void **state)

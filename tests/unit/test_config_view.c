@@ -30,6 +30,24 @@ static void test_view_keys_are_set_from_text(void **state)
     config_view_free(view);
 }
 
+static void test_integers_are_read_as_in_a_file(void **state)
+{
+    struct config_view *view = NULL;
+    struct error error = {0};
+
+    (void)state;
+    assert_int_equal(config_view_new("binary", &error, &view), 0);
+    assert_int_equal(config_view_set(view, "threshold", "0x50", &error), 0);
+    assert_int_equal(view->threshold, 80);
+    assert_int_equal(config_view_set(view, "threshold", "010", &error), 0);
+    assert_int_equal(view->threshold, 10);
+    assert_int_equal(config_view_set(view, "threshold", "-0X50", &error), -EINVAL);
+    assert_non_null(strstr(error.text, "threshold: got -80, allowed: "));
+    assert_int_equal(config_view_set(view, "threshold", "0x", &error), -EINVAL);
+    assert_non_null(strstr(error.text, "threshold: got \"0x\", allowed: "));
+    config_view_free(view);
+}
+
 static void test_refused_view_keys_say_what_is_allowed(void **state)
 {
     static const struct {
@@ -195,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_view_keys_are_set_from_text),
+        cmocka_unit_test(test_integers_are_read_as_in_a_file),
         cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
         cmocka_unit_test(test_a_threshold_is_good_for_its_view),
         cmocka_unit_test(test_a_colour_is_read_as_the_web_writes_it),
