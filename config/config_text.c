@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define TOTAL_BYTES_MAX (4U << 20)
 #define DEPTH_MAX 8
@@ -24,6 +25,8 @@ static const char *describe(int code)
     switch (code) {
     case -EFBIG:
         return "larger than 4 MiB, what it includes counted in";
+    case -EBADFD:
+        return "no regular file";
     case -EMLINK:
         return "@include nested deeper than 8 files";
     default:
@@ -146,17 +149,29 @@ static int add_line(struct config_text *target, const struct piece *piece, const
     return 0;
 }
 
-// Reads a whole file, at most TOTAL_BYTES_MAX of it.
-static int read_file(const char *path, char **ret_text, size_t *ret_length)
+// One that never ends a read, as a pipe without a writer would not.
+static int open_included(const char *path, int *ret_fd)
 {
-    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return -errno;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return S_ISDIR(status.st_mode) ? -EISDIR : -EBADFD;
+    }
+    *ret_fd = TAKE_FD(fd);
+    return 0;
+}
+
+// Reads a whole file, at most TOTAL_BYTES_MAX of it.
+static int read_file(int fd, char **ret_text, size_t *ret_length)
+{
     _cleanup_(cleanup_free) char *text = NULL;
     size_t length = 0, capacity = 0;
     ssize_t got;
 
-    if (fd < 0) {
-        return -errno;
-    }
     do {
         char *grown = grow(text, &capacity, length + 4096, 1);
 
@@ -214,6 +229,7 @@ static char *resolve(const char *from, const char *name, size_t length)
 static int include(struct config_text *target, const struct piece *from, const char *name,
                    size_t name_length)
 {
+    _cleanup_(cleanup_close) int fd = -1;
     _cleanup_(cleanup_free) char *text = NULL;
     struct piece piece = {.depth = from->depth + 1};
     size_t length = 0;
@@ -226,7 +242,10 @@ static int include(struct config_text *target, const struct piece *from, const c
         return -EMLINK;
     }
     piece.name = target->files[target->file_count - 1];
-    r = read_file(piece.name, &text, &length);
+    r = open_included(piece.name, &fd);
+    if (r == 0) {
+        r = read_file(fd, &text, &length);
+    }
     if (r == -ENOMEM) {
         return r;
     }
@@ -319,9 +338,10 @@ static int add_main(struct config_text *target, const char *name, const char *te
 
 int config_text_read(struct config_text *target, const char *path)
 {
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); // or a pipe
     _cleanup_(cleanup_free) char *text = NULL;
-    size_t length;
-    int r = read_file(path, &text, &length);
+    size_t length = 0;
+    int r = fd < 0 ? -errno : read_file(fd, &text, &length);
 
     if (r < 0) {
         return report_fatal(target, path, r);

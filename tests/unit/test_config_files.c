@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -220,6 +221,38 @@ static void test_includes_that_cannot_be_read_are_all_named(void **state)
           "main.conf:3: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", \"cpu\"\n");
 }
 
+// An open or a read would wait for a writer.
+static void test_an_included_pipe_is_refused_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    write_text("main.conf", "@include \"pipe\"\n@include \"/dev/zero\"\n");
+    alarm(10);
+    check("main.conf", -EINVAL,
+          "main.conf:1: error: @include: cannot read pipe: no regular file\n"
+          "main.conf:2: error: @include: cannot read /dev/zero: no regular file\n");
+    alarm(0);
+}
+
+static void test_the_main_file_may_be_a_pipe(void **state)
+{
+    static const char line[] = "backend = \"gpus\";\n";
+    _cleanup_(cleanup_free) char *path = NULL, *expected = NULL;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(write(ends[1], line, strlen(line)), strlen(line));
+    close(ends[1]);
+    assert_true(asprintf(&path, "/dev/fd/%d", ends[0]) > 0);
+    assert_true(asprintf(&expected,
+                         "%s:1: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", "
+                         "\"cpu\"\n",
+                         path) > 0);
+    check(path, -EINVAL, expected);
+    close(ends[0]);
+}
+
 static void test_include_in_comments_and_strings_is_text(void **state)
 {
     (void)state;
@@ -325,6 +358,8 @@ int main(void)
         IN_FOLDER(test_syntax_errors_in_included_files_have_their_place),
         IN_FOLDER(test_good_includes_load),
         IN_FOLDER(test_includes_that_cannot_be_read_are_all_named),
+        IN_FOLDER(test_an_included_pipe_is_refused_at_once),
+        IN_FOLDER(test_the_main_file_may_be_a_pipe),
         IN_FOLDER(test_include_in_comments_and_strings_is_text),
         IN_FOLDER(test_all_includes_of_a_line_are_expanded),
         IN_FOLDER(test_what_is_never_closed_is_told_where_it_opens),
