@@ -95,7 +95,8 @@ static const struct schema_key camera_keys[] = {
              "is-live=true\"."},
     {"path", SCHEMA_STRING, CAMERA_FIELD(path), .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_FILE), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_FILE),
-     .help = "A clip that GStreamer decodes; it is played at its own rate, again and again."},
+     .help = "A clip that GStreamer decodes; it is played at its own rate, again and again. A "
+             "relative name is one beside this file."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
      .help = "The pixel format to ask the source for."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",

@@ -1,4 +1,4 @@
-// The pictures that regions and views name.
+// The pictures that regions and views name, and the clips of cameras.
 #include "config/validate.h"
 
 #include <errno.h>
@@ -33,22 +33,22 @@ static const char *find_fault(const char *path)
 }
 
 // Beside the file that names it.
-static int make_absolute(struct problems *problems, const config_setting_t *setting, char **mask)
+static int place_beside(struct problems *problems, const config_setting_t *setting, char **name)
 {
     const char *file = config_text_origin(problems->text, config_setting_source_line(setting)).file;
     const char *slash = strrchr(file, '/');
 
-    if (**mask != '/' && slash) {
-        size_t folder = (size_t)(slash - file) + 1, length = strlen(*mask);
+    if (**name != '/' && slash) {
+        size_t folder = (size_t)(slash - file) + 1, length = strlen(*name);
         char *path = malloc(folder + length + 1);
 
         if (!path) {
             return -ENOMEM;
         }
         memcpy(path, file, folder);
-        memcpy(path + folder, *mask, length + 1);
-        free(*mask);
-        *mask = path;
+        memcpy(path + folder, *name, length + 1);
+        free(*name);
+        *name = path;
     }
     return 0;
 }
@@ -58,7 +58,7 @@ static int make_absolute(struct problems *problems, const config_setting_t *sett
 static int check_file(struct problems *problems, const config_setting_t *setting, char **mask,
                       bool region)
 {
-    int r = make_absolute(problems, setting, mask);
+    int r = place_beside(problems, setting, mask);
     const char *fault = r == 0 ? find_fault(*mask) : NULL;
 
     if (fault) {
@@ -88,7 +88,8 @@ static const config_setting_t *find_mask(const config_setting_t *camera, const c
 static int check_camera(struct problems *problems, const config_setting_t *setting,
                         struct config_camera *camera)
 {
-    int r = 0;
+    const config_setting_t *clip = config_setting_get_member(setting, "path");
+    int r = clip && *camera->path ? place_beside(problems, clip, &camera->path) : 0;
 
     for (size_t i = 0; i < camera->view_count && r == 0; i++) {
         const config_setting_t *mask = find_mask(setting, "views", i);

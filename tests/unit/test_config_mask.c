@@ -156,6 +156,31 @@ static void test_a_mask_lies_beside_the_file_that_names_it(void **state)
     rmdir("sub");
 }
 
+// And stays there in the text for the camera's process, which reads it from no file.
+static void test_a_clip_lies_beside_the_file_that_names_it(void **state)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL, *again = NULL;
+    _cleanup_(cleanup_free) char *problems = NULL, *path = NULL, *clip = NULL, *text = NULL;
+
+    (void)state;
+    assert_int_equal(mkdir("sub", 0700), 0);
+    write_file("sub/clip.conf", "{ source = \"file\"; path = \"a/c.mp4\"; }\n");
+    write_file("main.conf", "cameras = (\n@include \"sub/clip.conf\"\n"
+                            ", { source = \"file\"; path = \"/srv/c.mp4\"; } );\n");
+    assert_true(asprintf(&path, "%s/main.conf", folder) > 0);
+    assert_true(asprintf(&clip, "%s/sub/a/c.mp4", folder) > 0);
+    config = load(path, 0, &problems);
+    assert_string_equal(problems, "");
+    assert_string_equal(config->cameras[0].path, clip);
+    assert_string_equal(config->cameras[1].path, "/srv/c.mp4");
+    assert_int_equal(config_format(config, 0, &text), 0);
+    assert_int_equal(config_parse(text, "camera", stderr, &again), 0);
+    assert_string_equal(again->cameras[0].path, clip);
+    unlink("sub/clip.conf");
+    unlink("main.conf");
+    rmdir("sub");
+}
+
 static void test_a_mask_that_cannot_be_read_is_an_error(void **state)
 {
     static const struct {
@@ -195,6 +220,7 @@ int main(void)
         cmocka_unit_test(test_a_refused_mask_is_told_of_once),
         cmocka_unit_test(test_corners_are_taken_from_text),
         cmocka_unit_test(test_a_mask_lies_beside_the_file_that_names_it),
+        cmocka_unit_test(test_a_clip_lies_beside_the_file_that_names_it),
         cmocka_unit_test(test_a_mask_that_cannot_be_read_is_an_error),
     };
 
