@@ -9,6 +9,8 @@
 // What a signal removes; set while it is worth removing.
 static char *volatile unfinished;
 
+static const int endings[] = {SIGHUP, SIGINT, SIGTERM};
+
 static void handle_signal(int number)
 {
     if (unfinished) {
@@ -17,22 +19,34 @@ static void handle_signal(int number)
     _exit(128 + number);
 }
 
+// What is ignored stays so: nohup wants it, and a script's shell for what runs in the background.
+static void handle_unless_ignored(int number)
+{
+    const struct sigaction action = {.sa_handler = handle_signal};
+    struct sigaction before;
+
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+        sigaction(number, &action, NULL);
+    }
+}
+
 // mkstemp() that no signal separates from the note of what to remove.
 static int make_unfinished(char *temporary)
 {
-    const struct sigaction action = {.sa_handler = handle_signal};
     sigset_t signals, before;
     int fd;
 
     sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
+    for (size_t i = 0; i < ARRAY_LENGTH(endings); i++) {
+        sigaddset(&signals, endings[i]);
+    }
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     fd = mkstemp(temporary);
     if (fd >= 0) {
         unfinished = temporary;
-        sigaction(SIGINT, &action, NULL);
-        sigaction(SIGTERM, &action, NULL);
+        for (size_t i = 0; i < ARRAY_LENGTH(endings); i++) {
+            handle_unless_ignored(endings[i]);
+        }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return fd;

@@ -1,6 +1,7 @@
 // A file that appears whole or not at all: written under a temporary name beside its place.
 //
-// One at a time: SIGINT and SIGTERM remove the unfinished file and end the program.
+// One at a time: SIGHUP, SIGINT and SIGTERM remove the unfinished file and end the program, unless
+// they were ignored when it started.
 #pragma once
 
 #include "config/base.h"

@@ -186,12 +186,30 @@ def test_a_clip_becomes_its_edges_frame_by_frame(process, tmp_path, suffix):
     assert count > 100
 
 
-def test_an_interrupt_leaves_no_file(tmp_path):
+def start_and_send(tmp_path, number, **settings):
+    """Sends a signal to a clip in the making, and returns the exit status."""
     command = [str(programs.EDGECTL), "process", str(oracle.DATA / "street.mp4"),
                str(tmp_path / "out.mp4")]
-    work = subprocess.Popen(command)
+    work = subprocess.Popen(command, **settings)
     while not os.listdir(tmp_path):
         assert work.poll() is None
-    work.send_signal(signal.SIGINT)
-    assert work.wait(timeout=30) in (128 + signal.SIGINT, -signal.SIGINT)
+    work.send_signal(number)
+    return work.wait(timeout=60)
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_no_file(tmp_path, number):
+    # Whatever the tests themselves were started with.
+    status = start_and_send(tmp_path, number,
+                            preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
+    assert status in (128 + number, -number)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_an_ignored_interrupt_leaves_a_whole_file(tmp_path, number):
+    # As nohup does, or a script's shell.
+    status = start_and_send(tmp_path, number,
+                            preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
+    assert status == 0
+    assert os.listdir(tmp_path) == ["out.mp4"]
