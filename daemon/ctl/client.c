@@ -22,6 +22,8 @@ static int connect_error(const char *path, int code, struct error *error)
     case -EACCES:
         return error_set(error, code, "%s: permission denied: join the group edged or use sudo",
                          path);
+    case -EAGAIN: // its queue of those who wait stayed full
+        return error_set(error, -ETIMEDOUT, "%s: edged does not answer", path);
     default:
         return error_set(error, code, "%s: %s", path, strerror(-code));
     }

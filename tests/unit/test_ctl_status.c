@@ -265,6 +265,44 @@ static void test_replies_that_are_no_good_are_told_apart(void **state)
                      0);
 }
 
+static int connect_at_once(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+    if (connect(fd, (const struct sockaddr *)address, sizeof *address) == 0) {
+        return fd;
+    }
+    assert_int_equal(errno, EAGAIN);
+    close(fd);
+    return -1;
+}
+
+// As an edged that is stopped while others ask, too.
+static void test_a_full_queue_is_a_daemon_that_does_not_answer(void **state)
+{
+    struct fixture *fixture = *state;
+    g_autofree char *expected =
+        g_strdup_printf("edgectl: %s: edged does not answer\n", fixture->path);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int server = socket(AF_UNIX, SOCK_STREAM, 0), waiting[8], count = 0;
+
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", fixture->path);
+    assert_int_equal(bind(server, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(server, 1), 0);
+    while ((waiting[count] = connect_at_once(&address)) >= 0) {
+        count++;
+        assert_true(count < (int)ARRAY_LENGTH(waiting));
+    }
+    assert_int_equal(call_at_path(fixture, ""), 1);
+    while (count > 0) {
+        close(waiting[--count]);
+    }
+    close(server);
+    unlink(fixture->path);
+    assert_string_equal(fixture->errors, expected);
+    assert_string_equal(fixture->output, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +315,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_help_goes_to_stdout, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replies_that_are_no_good_are_told_apart, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_full_queue_is_a_daemon_that_does_not_answer, setup,
                                         teardown),
     };
 
