@@ -1,5 +1,6 @@
 // One pipeline holds both halves, decoder to appsink and appsrc to file; the appsink's thread runs
-// the view in between. So one bus tells how it ended, and stopping the pipeline unblocks both.
+// the view in between. So one bus tells how it ended. Stopping the pipeline waits for the appsink's
+// thread, which may wait for room in the appsrc: after an error, flushing that one lets it go.
 #include "daemon/ctl/media.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/media_bus.h"
@@ -262,6 +263,9 @@ int media_process_clip(struct gpu_session *session, const struct config_view *se
     if (r == 0) {
         gst_element_set_state(pipeline, GST_STATE_PLAYING);
         r = media_wait(pipeline, input, error);
+    }
+    if (r < 0 && clip.source) {
+        gst_element_send_event(GST_ELEMENT(clip.source), gst_event_new_flush_start());
     }
     cleanup_pipeline(&pipeline); // joins the threads that use the clip
     if (r == 0) {

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pty
+import resource
 import shutil
 import signal
 import subprocess
@@ -213,3 +214,20 @@ def test_an_ignored_interrupt_leaves_a_whole_file(tmp_path, number):
                             preexec_fn=lambda: signal.signal(number, signal.SIG_IGN))
     assert status == 0
     assert os.listdir(tmp_path) == ["out.mp4"]
+
+
+# A limit on the size of files is a full disk that needs no mount.
+def process_on_a_full_disk(*words):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    command = [str(programs.EDGECTL), "process", "--view", "gray", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limit)
+
+
+def test_a_clip_that_cannot_be_written_ends(tmp_path):
+    for _ in range(5):  # frames are on their way from one thread to another, or not
+        result = process_on_a_full_disk(oracle.DATA / "street.mp4", tmp_path / "out.mkv")
+        assert result.returncode == 1
+        assert os.listdir(tmp_path) == []
