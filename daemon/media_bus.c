@@ -1,6 +1,7 @@
 #include "daemon/media_bus.h"
 
 #include <errno.h>
+#include <string.h>
 
 int media_pipeline_new(const char *launch, struct error *error, GstElement **ret_pipeline)
 {
@@ -32,7 +33,7 @@ void media_set_location(GstElement *pipeline, const char *name, const char *path
     g_object_set(element, "location", path, NULL);
 }
 
-int media_wait(GstElement *pipeline, const char *path, struct error *error)
+int media_wait(GstElement *pipeline, const char *input, const char *output, struct error *error)
 {
     g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
     g_autoptr(GstMessage) message =
@@ -43,5 +44,7 @@ int media_wait(GstElement *pipeline, const char *path, struct error *error)
         return 0;
     }
     gst_message_parse_error(message, &failure, NULL);
-    return error_set(error, -EIO, "%s: %s", path, failure->message);
+    return error_set(error, -EIO, "%s: %s",
+                     strcmp(GST_MESSAGE_SRC_NAME(message), "output") == 0 ? output : input,
+                     failure->message);
 }

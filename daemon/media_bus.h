@@ -12,6 +12,7 @@ int media_pipeline_new(const char *launch, struct error *error, GstElement **ret
 void cleanup_pipeline(GstElement **pipeline);
 // Sets the `location` of the element called `name`.
 void media_set_location(GstElement *pipeline, const char *name, const char *path);
-// Waits for the end of the stream: 0, or -EIO with the text of the first error, the file name
-// `path` in front.
-int media_wait(GstElement *pipeline, const char *path, struct error *error);
+// Waits for the end of the stream: 0, or -EIO with the text of the first error. In front of it is
+// the name of the file at fault: `output` for an error of the element called "output", otherwise
+// `input`.
+int media_wait(GstElement *pipeline, const char *input, const char *output, struct error *error);

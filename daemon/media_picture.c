@@ -85,7 +85,7 @@ int media_read_picture(const char *path, const struct frame_allocator *allocator
     gst_element_set_state(pipeline, GST_STATE_PAUSED);
     if (gst_element_get_state(pipeline, NULL, NULL, GST_CLOCK_TIME_NONE) ==
         GST_STATE_CHANGE_FAILURE) {
-        r = media_wait(pipeline, path, error);
+        r = media_wait(pipeline, path, path, error);
         return r < 0 ? -ENODATA : error_set(error, -ENODATA, "%s: no picture in it", path);
     }
     sample = gst_app_sink_pull_preroll(GST_APP_SINK(sink));
@@ -110,12 +110,12 @@ static GstBuffer *wrap_frame(const struct frame *frame)
 }
 
 int media_write_picture(const struct frame *frame, const char *encoder, const char *path,
-                        struct error *error)
+                        const char *name, struct error *error)
 {
     const struct frame_layout *layout = &frame->layout;
     g_autofree char *launch = g_strdup_printf(
         "appsrc name=source format=time caps=video/x-raw,format=%s,width=%u,height=%u,"
-        "framerate=0/1 ! videoconvert ! %s ! filesink name=file",
+        "framerate=0/1 ! videoconvert ! %s ! filesink name=output",
         layout->format->gst_name, layout->width, layout->height, encoder);
     _cleanup_(cleanup_pipeline) GstElement *pipeline = NULL;
     g_autoptr(GstElement) source = NULL;
@@ -124,10 +124,10 @@ int media_write_picture(const struct frame *frame, const char *encoder, const ch
     if (r < 0) {
         return r;
     }
-    media_set_location(pipeline, "file", path);
+    media_set_location(pipeline, "output", path);
     source = gst_bin_get_by_name(GST_BIN(pipeline), "source");
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     gst_app_src_push_buffer(GST_APP_SRC(source), wrap_frame(frame));
     gst_app_src_end_of_stream(GST_APP_SRC(source));
-    return media_wait(pipeline, path, error);
+    return media_wait(pipeline, name, name, error);
 }

@@ -8,6 +8,6 @@
 // or it ends early.
 int media_read_picture(const char *path, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame);
-// Writes a GREY or RGB3 frame with `encoder`, "pngenc" or "jpegenc".
+// Writes a GREY or RGB3 frame with `encoder`, "pngenc" or "jpegenc". Errors call the file `name`.
 int media_write_picture(const struct frame *frame, const char *encoder, const char *path,
-                        struct error *error);
+                        const char *name, struct error *error);

@@ -125,14 +125,15 @@ static void write_row(FILE *file, const uint8_t *row, size_t bytes, unsigned rep
     }
 }
 
-int pnm_write(const struct frame *frame, bool colour, const char *path, struct error *error)
+int pnm_write(const struct frame *frame, bool colour, const char *path, const char *name,
+              struct error *error)
 {
     const struct frame_layout *layout = &frame->layout;
     FILE *file = fopen(path, "wbe");
     bool failed;
 
     if (!file) {
-        return error_set(error, -errno, "%s: %s", path, strerror(errno));
+        return error_set(error, -errno, "%s: %s", name, strerror(errno));
     }
     fprintf(file, "P%c\n%u %u\n255\n", colour ? '6' : '5', layout->width, layout->height);
     for (uint32_t y = 0; y < layout->height; y++) {
@@ -141,7 +142,7 @@ int pnm_write(const struct frame *frame, bool colour, const char *path, struct e
     }
     failed = ferror(file);
     if (fclose(file) != 0 || failed) {
-        return error_set(error, -EIO, "%s: the disk did not take the picture", path);
+        return error_set(error, -EIO, "%s: the disk did not take the picture", name);
     }
     return 0;
 }

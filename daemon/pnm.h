@@ -12,8 +12,10 @@
 // `allocator`.
 int pnm_read(const char *path, const struct frame_allocator *allocator, struct error *error,
              struct frame **ret_frame);
-// Writes a GREY or RGB3 frame; with `colour`, as P6, else, GREY only, as P5.
-int pnm_write(const struct frame *frame, bool colour, const char *path, struct error *error);
+// Writes a GREY or RGB3 frame; with `colour`, as P6, else, GREY only, as P5. Errors call the file
+// `name`.
+int pnm_write(const struct frame *frame, bool colour, const char *path, const char *name,
+              struct error *error);
 // A frame by itself, in a pool of one.
 int picture_frame_new(const char *format, uint32_t width, uint32_t height,
                       const struct frame_allocator *allocator, struct error *error,

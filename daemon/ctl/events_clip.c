@@ -150,7 +150,7 @@ static int play(struct clip *clip, const char *path, struct error *error)
     sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, clip, NULL);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
-    return media_wait(pipeline, path, error);
+    return media_wait(pipeline, path, path, error);
 }
 
 int events_read_clip(const struct config_camera *camera, const char *path, bool frames,

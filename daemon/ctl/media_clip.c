@@ -206,8 +206,8 @@ static int encoder_launch(const struct config_view *settings, struct error *erro
                      "openh264enc (gstreamer1.0-plugins-bad)");
 }
 
-static int make_pipeline(struct clip *clip, const char *input, const char *muxer,
-                         const char *output, struct error *error, GstElement **ret_pipeline)
+static int make_pipeline(struct clip *clip, const struct media_clip_files *files,
+                         struct error *error, GstElement **ret_pipeline)
 {
     GstAppSinkCallbacks callbacks = {.eos = on_end, .new_sample = on_sample};
     g_autofree char *encoder = NULL, *launch = NULL;
@@ -222,13 +222,13 @@ static int make_pipeline(struct clip *clip, const char *input, const char *muxer
         "! appsink name=sink sync=false async=false max-buffers=2 "
         "appsrc name=source format=time block=true max-bytes=16000000 ! videoconvert ! %s "
         "! h264parse ! %s ! filesink name=output async=false",
-        encoder, muxer);
+        encoder, files->muxer);
     r = media_pipeline_new(launch, error, ret_pipeline);
     if (r < 0) {
         return r;
     }
-    media_set_location(*ret_pipeline, "input", input);
-    media_set_location(*ret_pipeline, "output", output);
+    media_set_location(*ret_pipeline, "input", files->input);
+    media_set_location(*ret_pipeline, "output", files->output);
     clip->source = GST_APP_SRC(gst_bin_get_by_name(GST_BIN(*ret_pipeline), "source"));
     sink = gst_bin_get_by_name(GST_BIN(*ret_pipeline), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, clip, NULL);
@@ -250,26 +250,25 @@ static int check_end(const struct clip *clip, const char *input, struct error *e
 }
 
 int media_process_clip(struct gpu_session *session, const struct config_view *settings,
-                       const char *input, const char *muxer, const char *output,
-                       struct error *error)
+                       const struct media_clip_files *files, struct error *error)
 {
     struct clip clip = {.session = session,
                         .settings = settings,
                         .duration = GST_CLOCK_TIME_NONE,
                         .progress = {.what = settings->name, .percent = -1}};
     GstElement *pipeline = NULL;
-    int r = make_pipeline(&clip, input, muxer, output, error, &pipeline);
+    int r = make_pipeline(&clip, files, error, &pipeline);
 
     if (r == 0) {
         gst_element_set_state(pipeline, GST_STATE_PLAYING);
-        r = media_wait(pipeline, input, error);
+        r = media_wait(pipeline, files->input, files->name, error);
     }
     if (r < 0 && clip.source) {
         gst_element_send_event(GST_ELEMENT(clip.source), gst_event_new_flush_start());
     }
     cleanup_pipeline(&pipeline); // joins the threads that use the clip
     if (r == 0) {
-        r = check_end(&clip, input, error);
+        r = check_end(&clip, files->input, error);
     }
     progress_end(&clip.progress);
     clip_finish(&clip);

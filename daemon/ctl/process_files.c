@@ -121,18 +121,19 @@ static int check_files(struct job *job, struct error *error)
 static int write_picture(const struct job *job, const struct frame *frame, const char *path,
                          struct error *error)
 {
+    const char *name = job->request->output;
     bool gray = frame->layout.format->luma_step != 0;
     bool colour = strcasecmp(job->output_kind->extension, ".ppm") == 0;
 
     if (job->output_kind->medium == MEDIUM_PICTURE) {
-        return media_write_picture(frame, job->output_kind->element, path, error);
+        return media_write_picture(frame, job->output_kind->element, path, name, error);
     }
     if (!gray && !colour) {
         return error_set(error, -EINVAL,
                          "%s: a colour picture does not fit a .pgm, allowed are .ppm .png .jpg",
-                         job->request->output);
+                         name);
     }
-    return pnm_write(frame, colour, path, error);
+    return pnm_write(frame, colour, path, name, error);
 }
 
 static int read_picture(const struct job *job, const char *path, struct error *error,
@@ -202,6 +203,10 @@ static int process_with(struct job *job, enum config_backend backend, const char
                         struct error *error)
 {
     const struct process_request *request = job->request;
+    const struct media_clip_files clip = {.input = request->input,
+                                          .muxer = job->output_kind->element,
+                                          .output = path,
+                                          .name = request->output};
     int r = gpu_session_open(&job->session, backend, CONFIG_MEMORY_AUTO, error);
 
     if (r < 0) {
@@ -212,8 +217,7 @@ static int process_with(struct job *job, enum config_backend backend, const char
     }
     job->session.pool = job->pool;
     r = job->input_kind->medium == MEDIUM_CLIP
-            ? media_process_clip(&job->session, request->settings, request->input,
-                                 job->output_kind->element, path, error)
+            ? media_process_clip(&job->session, request->settings, &clip, error)
             : process_picture(job, path, error);
     job->session.failed |= r == -ENOMEM && job->session.gpu;
     return r;

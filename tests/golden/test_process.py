@@ -231,3 +231,16 @@ def test_a_clip_that_cannot_be_written_ends(tmp_path):
         result = process_on_a_full_disk(oracle.DATA / "street.mp4", tmp_path / "out.mkv")
         assert result.returncode == 1
         assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("source, target", [
+    ("good.pgm", "out.pgm"), ("good.ppm", "out.png"), ("good.ppm", "out.jpg"),
+    (oracle.DATA / "street.mp4", "out.mp4"), (oracle.DATA / "street.mp4", "out.mkv"),
+])
+def test_an_output_that_does_not_fit_is_named(files, source, target):
+    before = sorted(os.listdir(files))
+    result = process_on_a_full_disk(files / source, files / target)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"edgectl: {files}/{target}: "), result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(os.listdir(files)) == before
