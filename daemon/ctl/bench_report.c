@@ -2,6 +2,7 @@
 
 #include "daemon/ctl/table.h"
 #include "daemon/json_members.h"
+#include "daemon/standard_output.h"
 
 struct bench_report {
     JsonBuilder *json; // owned reference; NULL: tables
@@ -54,7 +55,7 @@ static void print_table(const struct subject *subject, const struct config_view 
         puts("passed on as they are: there is nothing to measure");
     }
     putchar('\n');
-    fflush(stdout);
+    standard_output_flush();
     table_free(table);
 }
 

@@ -1,5 +1,6 @@
 #include "daemon/ctl/doctor_checks.h"
 #include "daemon/json_members.h"
+#include "daemon/standard_output.h"
 
 #include <stdarg.h>
 
@@ -49,7 +50,7 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
         json_builder_end_object(report->json);
     } else {
         printf("%-8s %-21s %s\n", words[verdict], subject, text);
-        fflush(stdout);
+        standard_output_flush();
     }
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/ctl/status.h"
 #include "daemon/ctl/tune.h"
 #include "daemon/ctl/watch.h"
+#include "daemon/standard_output.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,17 +52,7 @@ static int refuse(const char *name)
     return 2;
 }
 
-// Without the handlers of a library that may wait for a lost GPU forever.
-static int finish(int status)
-{
-    if (gpu_session_was_lost()) {
-        fflush(NULL);
-        _exit(status);
-    }
-    return status;
-}
-
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
@@ -75,7 +66,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < ARRAY_LENGTH(commands); i++) {
         if (strcmp(name, commands[i].name) == 0) {
-            return finish(commands[i].run(argc - 1, argv + 1));
+            return commands[i].run(argc - 1, argv + 1);
         }
     }
     if (!name[0]) {
@@ -83,4 +74,14 @@ int main(int argc, char **argv)
         return 2;
     }
     return refuse(name);
+}
+
+int main(int argc, char **argv)
+{
+    int status = standard_output_finish("edgectl", run(argc, argv));
+
+    if (gpu_session_was_lost()) {
+        _exit(status); // handlers of a library may wait for a lost GPU forever
+    }
+    return status;
 }

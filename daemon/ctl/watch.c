@@ -3,6 +3,7 @@
 #include "config/base.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/json_get.h"
+#include "daemon/standard_output.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -92,8 +93,7 @@ static int on_line(void *context, const char *line)
     } else {
         r = print_event(line + strlen(DATA));
     }
-    fflush(stdout);
-    return r;
+    return standard_output_flush() ? r : -EIO;
 }
 
 static char *make_page(const struct watch *watch)
@@ -116,6 +116,9 @@ static int follow(struct watch *watch)
     int r = client_find_socket(watch->socket, &error, &path);
 
     r = r < 0 ? r : client_follow(path, page, on_line, watch, &error);
+    if (ferror(stdout)) {
+        return 1; // main() says why
+    }
     if (r == -EPROTO && !error.text[0]) {
         error_set(&error, r, "edged's event is no JSON object: are both of one version?");
     }

@@ -3,6 +3,7 @@
 #include "daemon/front/front.h"
 #include "daemon/front/options.h"
 #include "daemon/log.h"
+#include "daemon/standard_output.h"
 
 #include <gst/gst.h>
 #include <signal.h>
@@ -51,7 +52,7 @@ int main(int argc, char **argv)
     int status;
 
     if (options_parse(argc, argv, &options, &status)) {
-        return status;
+        return standard_output_finish("edged", status);
     }
     const char *path = choose_config(&options);
     if (read_config(path, &config) < 0) {
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
     }
     if (options.check) {
         printf("%s: ok\n", path ? path : "built-in defaults");
-        return FRONT_EXIT_OK;
+        return standard_output_finish("edged", FRONT_EXIT_OK);
     }
     return serve(&config, path);
 }
