@@ -20,7 +20,8 @@ static const char usage[] =
     "                     views at the built-in format and size\n"
     "  --camera NAME      the camera; the first without it\n"
     "  --size WxH         pictures of this size; repeatable\n"
-    "  --format FOURCC    pictures of this format, as in edged.conf\n"
+    "  --format FOURCC    pictures of this format: YUYV, UYVY, NV12, NV21, YU12, 422P, 444P,\n"
+    "                     GREY, RGB3, BGR3 or XR24\n"
     "  --runs N           times each is measured, 1 to 1000; 101 without it\n"
     "  --threads N        threads that the CPU computes with, 1 to 16; cpu_threads of the\n"
     "                     configuration without it\n"
@@ -55,7 +56,7 @@ static int take_option(struct options *options, int option)
         return 0;
     case 'f':
         options->request.format = optarg;
-        return 0;
+        return pixel_format_by_name(optarg) ? 0 : refuse("format", SUBJECT_FORMATS);
     case 's':
         if (options->size_count == SIZES_MAX) {
             return refuse("size", "16 of them");

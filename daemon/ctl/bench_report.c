@@ -52,7 +52,10 @@ static void print_table(const struct subject *subject, const struct config_view 
     if (rows->count > 0) {
         table_print(table, stdout);
     } else {
-        puts("passed on as they are: there is nothing to measure");
+        // The CPU measures a split, too, so this is --backend cuda.
+        puts(view->view == CONFIG_VIEW_SPLIT
+                 ? "a split is not measured on a GPU: --backend cpu measures it"
+                 : "passed on as they are: there is nothing to measure");
     }
     putchar('\n');
     standard_output_flush();

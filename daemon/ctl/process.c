@@ -28,8 +28,8 @@ static const char usage[] =
     "  --threads N        threads that the CPU computes with, 1 (the default) to 16\n"
     "  --previous FILE    the picture before INPUT, for motion and difference\n"
     "\n"
-    "Pictures: .pgm .ppm (exact), .png .jpg .jpeg. Clips: .mp4 .mkv, and to read also .avi .mov\n"
-    ".m4v .webm .ts. A picture makes a picture, a clip a clip.\n";
+    "Pictures: .pgm .ppm (exact), .png .jpg .jpeg. Clips: .mp4 .mkv, and to read also any other\n"
+    "kind that GStreamer reads. A picture makes a picture, a clip a clip.\n";
 
 // Options of the command line, as they stand there.
 struct options {

@@ -136,24 +136,6 @@ static const char *guess_format(const struct config_camera *camera)
                                                                                         : "NV12";
 }
 
-static int refuse_format(const struct subject *subject, const char *name, bool asked,
-                         struct error *error)
-{
-    char allowed[160] = "";
-    size_t length = 0;
-    const struct pixel_format *format;
-
-    for (size_t i = 0; (format = pixel_format_at(i)) && length < sizeof allowed; i++) {
-        length += (size_t)snprintf(allowed + length, sizeof allowed - length, "%s%s",
-                                   i > 0 ? ", " : "", format->name);
-    }
-    return asked ? error_set(error, -EINVAL, "--format %s: allowed are %s", name, allowed)
-                 : error_set(error, -EINVAL,
-                             "camera %s has the format %s, which only a running edged can tell the "
-                             "pictures of: name it with --format, allowed are %s",
-                             subject->camera->name, name, allowed);
-}
-
 static void describe(struct subject *subject, const struct subject_request *request,
                      const struct delivery *delivery, const struct error *why)
 {
@@ -186,7 +168,10 @@ static int find_layout(struct subject *subject, const struct subject_request *re
     size = request->size.width > 0 ? request->size : size;
     format = pixel_format_by_name(name);
     if (!format) {
-        return refuse_format(subject, name, request->format != NULL, error);
+        return error_set(error, -EINVAL,
+                         "camera %s has the format %s, which only a running edged can tell the "
+                         "pictures of: name it with --format, allowed are " SUBJECT_FORMATS,
+                         camera->name, name);
     }
     frame_layout_init(&subject->input, format, (uint32_t)size.width, (uint32_t)size.height,
                       SUBJECT_STRIDE_ALIGN);

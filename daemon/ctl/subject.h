@@ -7,12 +7,14 @@
 
 // Strides of pictures here and of the views' own.
 #define SUBJECT_STRIDE_ALIGN 64
+// Of pictures in memory, as pixel_format.h has them.
+#define SUBJECT_FORMATS "YUYV, UYVY, NV12, NV21, YU12, 422P, 444P, GREY, RGB3, BGR3, XR24"
 
 struct subject_request {
     const char *config_path;  // NULL: the built-in defaults
     const char *camera;       // name; NULL: the first
     const char *view;         // name; NULL: all
-    const char *format;       // fourcc; NULL: as below
+    const char *format;       // one of SUBJECT_FORMATS; NULL: as below
     struct picture_size size; // {0, 0}: as below
     bool all_kinds;           // without a configuration: a view of every kind
     bool ask_daemon;          // the running edged knows best, if there is one
@@ -29,8 +31,8 @@ struct subject {
 
 // Finds it out without opening a camera. What is not asked for comes from the running edged, then
 // from the configuration. -EINVAL (the problems of the configuration are on stderr already and
-// `error` is empty; no such camera, view or format; a format that only a camera can tell), errors
-// of config_load(). End it with subject_finish() in any case.
+// `error` is empty; no such camera or view; a format that only a camera can tell), errors of
+// config_load(). End it with subject_finish() in any case.
 int subject_init(struct subject *subject, const struct subject_request *request,
                  struct error *error);
 void subject_finish(struct subject *subject);

@@ -15,7 +15,8 @@ static const char usage[] =
     "  --camera NAME      the camera; the first without it\n"
     "  --view NAME        one of its views; all without it\n"
     "  --size WxH         pictures of this size, not of the camera's\n"
-    "  --format FOURCC    pictures of this format, as in edged.conf\n"
+    "  --format FOURCC    pictures of this format: YUYV, UYVY, NV12, NV21, YU12, 422P, 444P,\n"
+    "                     GREY, RGB3, BGR3 or XR24\n"
     "  --memory KIND,...  registered, pinned, managed: tried beside the kind in use; all without "
     "it\n"
     "  --quick            a dozen shapes, a quarter of the runs, the memory in use alone\n"
@@ -53,6 +54,16 @@ static int take_size(struct tune_options *options, const char *text)
     return 0;
 }
 
+static int take_format(struct tune_options *options, const char *text)
+{
+    options->request.format = text;
+    if (!pixel_format_by_name(text)) {
+        fprintf(stderr, "edgectl: --format %s: allowed are " SUBJECT_FORMATS "\n", text);
+        return 2;
+    }
+    return 0;
+}
+
 // 0, or the exit status to leave with.
 static int take_option(struct tune_options *options, int option)
 {
@@ -69,8 +80,7 @@ static int take_option(struct tune_options *options, int option)
     case 's':
         return take_size(options, optarg);
     case 'f':
-        options->request.format = optarg;
-        return 0;
+        return take_format(options, optarg);
     case 'm':
         return take_memories(options, optarg);
     case 'q':

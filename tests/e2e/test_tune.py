@@ -284,6 +284,14 @@ def test_bench_measures_on_the_cpu_alone_where_told_to(config):
     ]
 
 
+def test_bench_says_that_a_split_is_not_measured_on_a_gpu(config):
+    views = [{"view": "split", "left": "edges", "right": "canny"}]
+    result = edgectl("bench", "--config", config(views=views), "--runs", "1", "--backend", "cuda")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[1] == (
+        "a split is not measured on a GPU: --backend cpu measures it")
+
+
 @pytest.mark.parametrize("fault, reason", fake_gpu.REFUSED.items())
 def test_a_gpu_that_is_refused_is_named(config, fault, reason):
     tune = edgectl("tune", "--config", config(), fake=fault)
