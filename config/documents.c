@@ -280,8 +280,13 @@ int config_write_man_page(FILE *file)
           "moving pattern.\n"
           ".PP\n"
           ".B edged \\-\\-check\n"
-          "writes every problem as\n"
-          ".BR \"FILE:LINE: error: key.path: what it got, what is allowed\" .\n"
+          "writes every error as\n"
+          ".BR \"FILE:LINE: error: key.path: what it got, what is allowed\" ,\n"
+          "without LINE for a file that cannot be read, and warnings in the same form; they leave\n"
+          "the exit status 0. A key without effect, as\n"
+          ".B Only with\n"
+          "below says, is a warning, but an error for stages, and for polygon and mask of a view.\n"
+          "A region\\(aqs mask that cannot be read is a warning too.\n"
           ".SH KEYS\n",
           file);
     man_group(file, &schema_root);

@@ -116,7 +116,7 @@ static const struct schema_key camera_keys[] = {
      .count_offset = offsetof(struct config_camera, control_count), .used_by = MAY_BE_V4L2,
      .default_note = "none, the camera's own settings stay",
      .help = "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
-             "{ exposure_time_absolute = 100; }."},
+             "{ exposure_time_absolute = 100; }. A camera without one of them is not used."},
     {"views", SCHEMA_LIST, CAMERA_FIELD(views), .minimum = 0, .maximum = 16,
      .count_offset = offsetof(struct config_camera, view_count), .group = &schema_view,
      .default_note = "one view \"edges\"", .help = "The streams made of this camera."},
@@ -152,8 +152,9 @@ static const struct schema_group rtsp_group = {
 static const struct schema_key control_keys[] = {
     {"socket", SCHEMA_STRING, .offset = offsetof(struct config, control.socket),
      .rule = &socket_rule, .default_text = "",
-     .help = "The path of the unix socket; \"\" is /run/edged/control.sock for a service and "
-             "$XDG_RUNTIME_DIR/edged/control.sock for a user."},
+     .help = "The path of the unix socket; \"\" is $XDG_RUNTIME_DIR/edged/control.sock for a user "
+             "other than root with $XDG_RUNTIME_DIR, else /run/edged/control.sock. Its owner and "
+             "group alone may use it."},
 };
 static const struct schema_group control_group = {
     .title = "control",

@@ -4,14 +4,16 @@
 
 #define KERNELS(X)                                                                                 \
     X(GRADIENT, gradient,                                                                          \
-      "From a camera's picture, or gray, to its edges: the views \"edges\" and \"binary\".")       \
+      "From a camera's picture, or gray, to its edges: the views \"edges\", \"binary\" and "       \
+      "\"overlay\".")                                                                              \
     X(GRAY, gray, "From a camera's picture to its luma: the view \"gray\", and before others.")    \
     X(CONVERT, convert,                                                                            \
       "From a camera's format to the encoder's: the views \"camera\" and \"split\".")              \
     X(BLUR, blur, "From gray to smoother gray, where \"blur\" is set.")                            \
     X(THRESHOLD, threshold,                                                                        \
       "From gray to black and white, and the histogram for it: the view \"binary\".")              \
-    X(MORPHOLOGY, morphology, "Erosion and dilation: the view \"binary\".")                        \
+    X(MORPHOLOGY, morphology,                                                                      \
+      "Erosion and dilation: the view \"binary\", and \"motion\" with a mask or otsu.")            \
     X(CANNY, canny, "From gray to thin edges: the view \"canny\".")                                \
     X(DIFFERENCE, difference, "From two frames to what differs: the view \"motion\".")             \
     X(MARK, mark, "From what moved and the camera's picture to both: the view \"motion\".")        \
@@ -63,7 +65,8 @@ const struct schema_group schema_kernels = {
             "processor of the GPU takes on together. Every choice computes the same picture, at "
             "its own speed; \"edgectl tune\" measures which is best. A reload changes it between "
             "two frames, without a new camera process. A block that the device or the kernel "
-            "cannot run is refused with a message, and what was there before stays.",
+            "cannot run is refused with a message, and what was there before stays. A view of your "
+            "own uses the kernels of its stages, a split those of its sides.",
     .keys = kernel_keys,
     .key_count = ARRAY_LENGTH(kernel_keys),
 };
