@@ -343,11 +343,14 @@ void row_source_begin(const struct row_source *source, unsigned worker, uint32_t
     struct rows *rows = source->rows ? rows_of(source->rows, worker) : NULL;
 
     if (rows) {
+        uint32_t below = rows->height - end;
+
         rows->input = source->plane;
         rows->input_stride = source->stride;
         rows->first = first;
         rows->end = end;
-        begin_at(rows, start, rows->height);
+        // No further than lane.reach: beyond it other threads keep rows in place.
+        begin_at(rows, start, end + (below < ROWS_KEPT - 1 ? below : ROWS_KEPT - 1));
     }
 }
 
