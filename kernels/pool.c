@@ -35,9 +35,9 @@ struct job {
 
 struct pool {
     unsigned threads; // const once the pool is made
-    cpu_set_t cpus;   // so is this: those that the pool's maker may use
     struct worker workers[POOL_THREADS_MAX - 1];
     int caller_cpu;        // that the threads keep away from, the caller's only; -1: none
+    cpu_set_t caller_cpus; // that the caller could use then; the caller's only, too
     struct job job;        // changes only while nobody is inside
     _Atomic uint32_t next; // row of the job
 
@@ -142,9 +142,6 @@ int pool_new(unsigned threads, struct error *error, struct pool **ret_pool)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
-    if (sched_getaffinity(0, sizeof pool->cpus, &pool->cpus) < 0) {
-        CPU_ZERO(&pool->cpus);
-    }
     pool->caller_cpu = -1;
     pool->threads = 1;
     start_workers(pool, threads < POOL_THREADS_MAX ? threads : POOL_THREADS_MAX, error);
@@ -177,19 +174,25 @@ unsigned pool_threads(const struct pool *pool)
 
 // A thread that was woken up on the caller's CPU would take turns with it until the job is done, or
 // only wait for it: the scheduler moves threads only after longer than that. So they all keep away
-// from that CPU, and the caller sees to it before it wakes them when it has moved itself. Without
-// another CPU, or where that fails, they are as slow as they would be.
+// from that CPU, and the caller sees to it before it wakes them when it has moved itself. They stay
+// on those that the caller may use: that changes with what the administrator allows, and with CPUs
+// that come and go, so it is asked for anew. Without another CPU, or where that fails, they are as
+// slow as they would be.
 static void leave_to_caller(struct pool *pool, int cpu)
 {
-    cpu_set_t others = pool->cpus;
+    cpu_set_t cpus, others;
 
-    if (cpu < 0 || cpu == pool->caller_cpu) {
+    if (cpu < 0 || sched_getaffinity(0, sizeof cpus, &cpus) < 0 ||
+        (cpu == pool->caller_cpu && CPU_EQUAL(&cpus, &pool->caller_cpus))) {
         return;
     }
     pool->caller_cpu = cpu;
+    pool->caller_cpus = cpus;
+    others = cpus;
     CPU_CLR((size_t)cpu, &others);
-    for (unsigned i = 1; i < pool->threads && CPU_COUNT(&others) > 0; i++) {
-        pthread_setaffinity_np(pool->workers[i - 1].thread, sizeof others, &others);
+    for (unsigned i = 1; i < pool->threads; i++) {
+        pthread_setaffinity_np(pool->workers[i - 1].thread, sizeof cpus,
+                               CPU_COUNT(&others) > 0 ? &others : &cpus);
     }
 }
 

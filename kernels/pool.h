@@ -3,7 +3,8 @@
 // A job cuts the rows into slices, a few for each thread, and smaller ones as the end comes near.
 // The caller takes slices like every other thread, and a thread that wakes up too late finds none
 // left; so nobody waits for a thread that does not get a CPU, but for the slices already taken.
-// Between jobs the threads sleep, and they keep away from the CPU that the caller runs on.
+// Between jobs the threads sleep. They run on the CPUs that the caller may use, but keep away from
+// the one it runs on.
 #pragma once
 
 #include <stdint.h>

@@ -142,59 +142,6 @@ static void test_all_threads_work_at_the_same_time(void **state)
     }
 }
 
-struct places {
-    struct meeting meeting;
-    int cpus[POOL_THREADS_MAX]; // each written by its own thread
-};
-
-static void note_place(void *context, unsigned worker, uint32_t first, uint32_t end)
-{
-    struct places *places = context;
-
-    places->cpus[worker] = sched_getcpu();
-    meet(&places->meeting, worker, first, end);
-}
-
-// After the first job a thread may not have run yet; it must not be waiting behind the caller.
-static void check_places(struct pool *pool, int cpu, bool others)
-{
-    struct places places = {0};
-    cpu_set_t allowed;
-
-    check_job(pool, 1080);
-    for (unsigned i = 1; i < pool_threads(pool); i++) {
-        pthread_getaffinity_np(pool->workers[i - 1].thread, sizeof allowed, &allowed);
-        assert_int_equal(CPU_ISSET((size_t)cpu, &allowed) == 0, others);
-        assert_true(CPU_COUNT(&allowed) > 0);
-    }
-    assert_int_equal(pthread_barrier_init(&places.meeting.barrier, NULL, pool_threads(pool)), 0);
-    pool_run(pool, ROWS_MAX, note_place, &places);
-    pthread_barrier_destroy(&places.meeting.barrier);
-    assert_int_equal(places.cpus[0], cpu);
-    for (unsigned i = 1; i < pool_threads(pool); i++) {
-        assert_int_equal(places.cpus[i] != cpu, others);
-    }
-}
-
-static void test_threads_leave_the_callers_cpu_to_it_wherever_it_goes(void **state)
-{
-    struct pool *pool = new_pool(3);
-    cpu_set_t all, one;
-
-    (void)state;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET((size_t)cpu, &all)) {
-            CPU_ZERO(&one);
-            CPU_SET((size_t)cpu, &one);
-            assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-            check_places(pool, cpu, CPU_COUNT(&all) > 1);
-        }
-    }
-    sched_setaffinity(0, sizeof all, &all);
-    pool_free(pool);
-}
-
 static void test_jobs_follow_each_other_without_mixing(void **state)
 {
     struct pool *pool = new_pool(3);
@@ -292,7 +239,6 @@ int main(void)
         cmocka_unit_test(test_every_row_is_computed_once_by_any_number_of_threads),
         cmocka_unit_test(test_without_a_pool_it_is_one_slice_in_the_callers_thread),
         cmocka_unit_test(test_all_threads_work_at_the_same_time),
-        cmocka_unit_test(test_threads_leave_the_callers_cpu_to_it_wherever_it_goes),
         cmocka_unit_test(test_jobs_follow_each_other_without_mixing),
         cmocka_unit_test(test_pools_come_and_go),
         cmocka_unit_test(test_threads_that_cannot_be_started_are_named_and_done_without),
