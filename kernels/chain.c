@@ -150,6 +150,17 @@ int chain_set_start(struct chain *chain, unsigned start)
     return r;
 }
 
+void chain_forget(struct chain *chain)
+{
+    for (unsigned i = 0; i < chain->count; i++) {
+        struct stage *stage = &chain->stages[i];
+
+        if (stage->ops->forget) {
+            stage->ops->forget(stage);
+        }
+    }
+}
+
 // What has been looked at already is asked for no row.
 static const uint8_t nothing[1];
 

@@ -20,6 +20,9 @@ void chain_free(struct chain *chain); // takes NULL
 // what they would make. What stages know of frames before stays. -ENOMEM, never for 0: as it was.
 int chain_set_start(struct chain *chain, unsigned start);
 
+// The next picture has none before it: nothing moves in it.
+void chain_forget(struct chain *chain);
+
 // One picture. `input` is row 0 of a plane, `output` row 0 of the one that the last step writes,
 // strides in bytes. `camera` is the view's input and `picture` its output for steps that look at
 // all of them, NULL where there are none.

@@ -90,6 +90,11 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
     difference->frames += difference->frames < 2;
 }
 
+static void forget(struct stage *stage)
+{
+    stage->difference.frames = 0;
+}
+
 static size_t scratch_bytes(uint32_t width)
 {
     return width;
@@ -154,6 +159,7 @@ const struct stage_ops difference_ops = {
     .name = "difference",
     .init = init,
     .finish = finish,
+    .forget = forget,
     .scratch_bytes = scratch_bytes,
     .begin = begin,
     .run_row = run_row,

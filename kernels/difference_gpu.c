@@ -23,6 +23,11 @@ void difference_gpu_finish(struct difference_gpu *difference, struct gpu *gpu)
     gpu_plane_finish(&difference->gray[1], gpu);
 }
 
+void difference_gpu_forget(struct difference_gpu *difference)
+{
+    difference->frames = 0;
+}
+
 void difference_gpu_turn(struct difference_gpu *difference, uint64_t *ret_current,
                          uint64_t *ret_previous)
 {
@@ -76,6 +81,13 @@ static void finish(struct gpu_stage *stage)
     }
 }
 
+static void forget(struct gpu_stage *stage)
+{
+    struct state *state = stage->state;
+
+    difference_gpu_forget(&state->difference);
+}
+
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
@@ -97,5 +109,9 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                          input->width, input->height, error);
 }
 
-const struct gpu_stage_ops difference_gpu_ops = {
-    .name = "difference", .takes = takes, .init = init, .finish = finish, .launch = launch};
+const struct gpu_stage_ops difference_gpu_ops = {.name = "difference",
+                                                 .takes = takes,
+                                                 .init = init,
+                                                 .finish = finish,
+                                                 .forget = forget,
+                                                 .launch = launch};

@@ -118,6 +118,17 @@ int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture 
                                     error);
 }
 
+void gpu_pipeline_forget(struct gpu_pipeline *pipeline)
+{
+    for (unsigned i = 0; i < pipeline->count; i++) {
+        struct gpu_stage *stage = &pipeline->stages[i];
+
+        if (stage->ops->forget) {
+            stage->ops->forget(stage);
+        }
+    }
+}
+
 // Kernel number `index` over all stages, NULL past the last.
 static struct gpu_kernel *kernel_at(struct gpu_pipeline *pipeline, unsigned index)
 {

@@ -49,6 +49,9 @@ int gpu_pipeline_launch(struct gpu_pipeline *pipeline, const struct gpu_picture 
 int gpu_pipeline_launch_part(struct gpu_pipeline *pipeline, struct gpu_pictures pictures,
                              struct error *error);
 
+// The next picture has none before it: nothing moves in it.
+void gpu_pipeline_forget(struct gpu_pipeline *pipeline);
+
 // Block sizes and rows a thread of all kernels (CONFIG_KERNEL_COUNT), from the next launch on.
 // -EINVAL: one is not legal here, and all stay what they were.
 int gpu_pipeline_set_blocks(struct gpu_pipeline *pipeline, const struct config_block *blocks,

@@ -52,6 +52,8 @@ struct gpu_stage_ops {
     // NULL: nothing to do. Releases the state, and its device memory unless the GPU is lost.
     // Nothing the stage launched runs any more.
     void (*finish)(struct gpu_stage *stage);
+    // The next picture has none before it, as the first. NULL: the stage knows of none.
+    void (*forget)(struct gpu_stage *stage);
     // Adds the stage's launches for one picture to the chain.
     int (*launch)(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error);

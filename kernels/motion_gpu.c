@@ -90,6 +90,13 @@ static void finish(struct gpu_stage *stage)
     }
 }
 
+static void forget(struct gpu_stage *stage)
+{
+    struct state *state = stage->state;
+
+    difference_gpu_forget(&state->difference);
+}
+
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
@@ -115,5 +122,9 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                : mark_gpu_launch(&state->mark, stage, pictures, &mask, chain, error);
 }
 
-const struct gpu_stage_ops motion_gpu_ops = {
-    .name = "motion", .takes = takes, .init = init, .finish = finish, .launch = launch};
+const struct gpu_stage_ops motion_gpu_ops = {.name = "motion",
+                                             .takes = takes,
+                                             .init = init,
+                                             .finish = finish,
+                                             .forget = forget,
+                                             .launch = launch};

@@ -96,8 +96,8 @@ void shared_set_active(struct shared *shared, struct sharer *sharer, bool active
 {
     if (shared && sharer->active != active) {
         part(shared);
-        sharer->active = active;
     }
+    sharer->active = active;
 }
 
 void shared_renew(struct shared *shared)

@@ -102,6 +102,8 @@ struct stage_ops {
     // Bytes of scratch memory, aligned to 64, that run_row() wants. NULL: none. What it holds is
     // of no meaning from one call to the next.
     size_t (*scratch_bytes)(uint32_t width);
+    // Between frames: the next one has none before it, as the first. NULL: the stage knows of none.
+    void (*forget)(struct stage *stage);
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
     // one the last stage writes. NULL: nothing to do.
     void (*begin)(struct stage *stage, const struct frame *input, struct frame *output);

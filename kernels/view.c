@@ -196,7 +196,23 @@ void view_set_active(struct view *view, bool active)
     for (unsigned i = 0; i < 2 && view->split; i++) {
         view_set_active(split_side(view->split, i), active);
     }
+    // What was kept when somebody watched last may be hours old.
+    if (active && !view->sharer.active) {
+        view_forget(view);
+    }
     shared_set_active(view->shared, &view->sharer, active);
+}
+
+void view_forget(struct view *view)
+{
+    for (unsigned i = 0; i < 2 && view->split; i++) {
+        view_forget(split_side(view->split, i));
+    }
+    if (view->gpu) {
+        view_gpu_forget(view->gpu);
+    } else if (view->chain) {
+        chain_forget(view->chain);
+    }
 }
 
 static int compute(struct view *view, struct frame *input, struct frame *output,

@@ -47,8 +47,11 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
 void view_free(struct view *view);
 
 // Whether the view shares stages with others from the next shared_begin() on; not at first. It is
-// run at most once a frame, and only between a shared_begin() that saw it active and the next.
+// run at most once a frame, and only between a shared_begin() that saw it active and the next. One
+// that becomes active has forgotten.
 void view_set_active(struct view *view, bool active);
+// The next picture has none before it, as the view's first: nothing moves in it.
+void view_forget(struct view *view);
 
 // Computes one picture. `input` must have the view's input layout and is only read. *ret_output is
 // a new reference, with pts, grab time and sequence of the input; it is `input` itself where the

@@ -95,6 +95,12 @@ int view_gpu_set_start(struct view_gpu *view, unsigned start)
     return r;
 }
 
+// A plan that knows of pictures before has no rest (shared.c).
+void view_gpu_forget(struct view_gpu *view)
+{
+    gpu_pipeline_forget(&view->whole);
+}
+
 int view_gpu_take(struct gpu *gpu, struct frame *input, struct frame *output, struct error *error,
                   struct gpu_pictures *ret_pictures)
 {

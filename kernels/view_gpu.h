@@ -17,6 +17,9 @@ void view_gpu_free(struct view_gpu *view);
 void view_gpu_describe(const struct view_gpu *view, struct sharer *sharer);
 int view_gpu_set_start(struct view_gpu *view, unsigned start);
 
+// As view_forget().
+void view_gpu_forget(struct view_gpu *view);
+
 // Computes `output` from `input`, or from what `from` makes of it (NULL: from `input` itself) for
 // frame `number`; both are the CPU's before and after. After an error the GPU is lost to this
 // process, and the frames' sides are what they are.

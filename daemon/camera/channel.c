@@ -262,6 +262,13 @@ void channel_begin(struct channel *channel)
     view_set_active(channel->view, channel->active);
 }
 
+void channel_forget(struct channel *channel)
+{
+    if (channel->view) {
+        view_forget(channel->view);
+    }
+}
+
 int channel_run(struct channel *channel, struct frame *frame, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *picture = NULL;

@@ -45,6 +45,9 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup,
 // Lane thread. Before the first of a camera's channels runs a frame: whether somebody watches
 // counts for all of that frame.
 void channel_begin(struct channel *channel);
+// Lane thread. Frames come from elsewhere now, or after a pause: the next one is compared with
+// none.
+void channel_forget(struct channel *channel);
 // Lane thread. Computes and encodes one frame when somebody watches. -EPIPE: the encoder failed;
 // -ENOTRECOVERABLE: the GPU did.
 int channel_run(struct channel *channel, struct frame *frame, struct error *error);

@@ -94,6 +94,13 @@ static int run_those(struct channels *channels, bool passing_through, struct fra
     return 0;
 }
 
+void channels_forget(struct channels *channels)
+{
+    for (size_t i = 0; i < channels->count; i++) {
+        channel_forget(channels->list[i]);
+    }
+}
+
 int channels_run(struct channels *channels, struct frame *frame, struct error *error)
 {
     int r;

@@ -29,6 +29,8 @@ void channels_finish(struct channels *channels);
 // channel.h says holds here, too.
 int channels_prepare(struct channels *channels, const struct channel_setup *setup,
                      struct error *error);
+// The next frame is compared with none before it.
+void channels_forget(struct channels *channels);
 // One frame through every view: first those that compute, then those that hand it to an encoder as
 // it is, so that no encoder reads a frame that is handed to the GPU. An encoder that failed is
 // ended.

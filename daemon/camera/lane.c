@@ -69,6 +69,7 @@ void lane_close_source(struct lane *lane, bool lost)
     if (lane->source) {
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
+        channels_forget(lane->environment.channels);
         sentry_reset(lane->environment.sentry, lost);
         report_set_regions(lane->environment.report, lane->environment.sentry);
     }

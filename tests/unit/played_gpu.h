@@ -37,7 +37,8 @@ struct view {
 static struct {
     atomic_bool hangs, view_is_slow, view_has_no_memory, faults, refuses_launch;
     atomic_uint views_begun; // on the GPU
-    atomic_bool broken;      // so that even gpu_wait() says so
+    atomic_uint views_forgotten;
+    atomic_bool broken; // so that even gpu_wait() says so
     sem_t answer;
     atomic_int allocation_result; // unless 0: all allocations in the GPU's memory end so
     atomic_int allocation_failed; // as gpu_memory_take_failure() will say
@@ -295,6 +296,12 @@ void view_set_active(struct view *view, bool active)
 {
     (void)view;
     (void)active;
+}
+
+void view_forget(struct view *view)
+{
+    (void)view;
+    machine.views_forgotten++;
 }
 
 // Views share nothing here.

@@ -161,6 +161,24 @@ static void test_blocks_to_complain_of_are_told_once_and_cost_no_frame(void **st
     (void)state;
 }
 
+static bool has_no_signal(const struct front *front)
+{
+    return front->telemetry.state == LINK_CAMERA_NO_SIGNAL;
+}
+
+static void test_views_forget_a_camera_that_is_lost(void **state)
+{
+    struct front front;
+
+    begin(&front, "backend = \"cpu\"; cameras = ( { name = \"g\"; source = \"gstreamer\"; width = "
+                  "160; height = 120; fps = 20; pipeline = \"videotestsrc is-live=true "
+                  "num-buffers=10\"; } );");
+    until(&front, has_no_signal);
+    assert_true(machine.views_forgotten > 0);
+    end(&front, 0);
+    (void)state;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +189,7 @@ int main(int argc, char **argv)
         TEST(test_a_lost_gpu_ends_the_process_with_its_sentence),
         TEST(test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own),
         TEST(test_blocks_to_complain_of_are_told_once_and_cost_no_frame),
+        TEST(test_views_forget_a_camera_that_is_lost),
     };
 
     gst_init(&argc, &argv);

@@ -59,6 +59,7 @@ static void run_group(const struct gpu_view_bed *bed, const struct group *group,
     gpu_view_draw(input, seed);
     for (size_t i = 0; i < VIEWS; i++) {
         view_set_active(group->views[i], active >> i & 1);
+        view_set_active(group->references[i], active >> i & 1);
     }
     shared_begin(group->shared);
     for (size_t i = 0; i < VIEWS; i++) {

@@ -95,6 +95,7 @@ static void run_frame(const struct bed *bed, uint32_t number, uint32_t active)
     draw(bed->input, number);
     for (size_t i = 0; i < VIEWS; i++) {
         view_set_active(bed->views[i], active >> i & 1);
+        view_set_active(bed->references[i], active >> i & 1);
     }
     shared_begin(bed->shared);
     for (size_t i = 0; i < VIEWS; i++) {
