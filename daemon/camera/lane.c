@@ -143,6 +143,7 @@ static void open_source(struct lane *lane)
         return;
     }
     lane->source = source;
+    schedule_rate(&lane->schedule, source->mode.fps_numerator, source->mode.fps_denominator);
     schedule_frame(&lane->schedule, clock_now_ns());
     report_source_opened(lane->environment.report, lane->schedule.frame_ns);
 }

@@ -3,12 +3,30 @@
 #define SILENCE_NS (2 * NS_PER_S)
 #define SLATE_AFTER_NS (500 * NS_PER_MS)
 #define SLATE_INTERVAL_NS (200 * NS_PER_MS)
+// So many periods without a frame are no lost signal yet, of a period that can be believed.
+#define PERIODS 3
+#define PERIOD_LONGEST_NS (20 * NS_PER_S)
 #define RETRY_FIRST_NS (100 * NS_PER_MS)
 #define RETRY_LONGEST_NS (2 * NS_PER_S)
 
 void schedule_init(struct schedule *schedule, int64_t now_ns)
 {
     *schedule = (struct schedule){.frame_ns = now_ns, .delay_ns = RETRY_FIRST_NS};
+}
+
+void schedule_rate(struct schedule *schedule, unsigned fps_numerator, unsigned fps_denominator)
+{
+    int64_t period_ns = NS_PER_S * fps_denominator / fps_numerator;
+
+    schedule->period_ns = period_ns < PERIOD_LONGEST_NS ? period_ns : PERIOD_LONGEST_NS;
+}
+
+// `shortest_ns`, or more from a camera whose frames are rare.
+static int64_t patience_ns(const struct schedule *schedule, int64_t shortest_ns)
+{
+    int64_t periods_ns = PERIODS * schedule->period_ns;
+
+    return periods_ns > shortest_ns ? periods_ns : shortest_ns;
 }
 
 void schedule_frame(struct schedule *schedule, int64_t now_ns)
@@ -24,7 +42,7 @@ void schedule_live(struct schedule *schedule)
 
 bool schedule_is_silent(const struct schedule *schedule, int64_t now_ns)
 {
-    return now_ns - schedule->frame_ns >= SILENCE_NS;
+    return now_ns - schedule->frame_ns >= patience_ns(schedule, SILENCE_NS);
 }
 
 int64_t schedule_lose(struct schedule *schedule, int64_t now_ns)
@@ -34,6 +52,7 @@ int64_t schedule_lose(struct schedule *schedule, int64_t now_ns)
     if (!schedule->lost_ns) {
         schedule->lost_ns = now_ns;
     }
+    schedule->period_ns = 0;
     schedule->retry_ns = now_ns + delay_ns;
     schedule->delay_ns = 2 * delay_ns < RETRY_LONGEST_NS ? 2 * delay_ns : RETRY_LONGEST_NS;
     return delay_ns;
@@ -43,7 +62,7 @@ bool schedule_slate(struct schedule *schedule, int64_t now_ns, int64_t *ret_seco
 {
     int64_t since_ns = schedule->lost_ns ? schedule->lost_ns : schedule->frame_ns;
 
-    if (now_ns - schedule->frame_ns < SLATE_AFTER_NS ||
+    if (now_ns - schedule->frame_ns < patience_ns(schedule, SLATE_AFTER_NS) ||
         now_ns - schedule->slate_ns < SLATE_INTERVAL_NS) {
         return false;
     }
@@ -54,7 +73,7 @@ bool schedule_slate(struct schedule *schedule, int64_t now_ns, int64_t *ret_seco
 
 int64_t schedule_next_slate_ns(const struct schedule *schedule)
 {
-    int64_t first_ns = schedule->frame_ns + SLATE_AFTER_NS;
+    int64_t first_ns = schedule->frame_ns + patience_ns(schedule, SLATE_AFTER_NS);
     int64_t next_ns = schedule->slate_ns + SLATE_INTERVAL_NS;
 
     return first_ns > next_ns ? first_ns : next_ns;

@@ -7,19 +7,24 @@
 #include <stdbool.h>
 
 struct schedule {
-    int64_t frame_ns; // when the last frame, or the source, came
-    int64_t lost_ns;  // since when there has been no signal; 0 while there is
-    int64_t slate_ns; // when the last slate was shown
-    int64_t retry_ns; // when to open the source
-    int64_t delay_ns; // from the next failure to the try after it
+    int64_t frame_ns;  // when the last frame, or the source, came
+    int64_t lost_ns;   // since when there has been no signal; 0 while there is
+    int64_t slate_ns;  // when the last slate was shown
+    int64_t retry_ns;  // when to open the source
+    int64_t delay_ns;  // from the next failure to the try after it
+    int64_t period_ns; // of the open source's frames; 0 while there is none
 };
 
 void schedule_init(struct schedule *schedule, int64_t now_ns);
 
+// A source was opened that gives `fps_numerator` / `fps_denominator` frames a second, neither 0.
+// The limits of 500 ms and 2 s below become three periods where that is longer, at most 60 s.
+void schedule_rate(struct schedule *schedule, unsigned fps_numerator, unsigned fps_denominator);
+
 // A source was opened, or gave a frame; its frames flow, so that the next failure is a first one.
 void schedule_frame(struct schedule *schedule, int64_t now_ns);
 void schedule_live(struct schedule *schedule);
-// No frame has come for so long that the source is to be opened again.
+// No frame has come for so long, 2 s, that the source is to be opened again.
 bool schedule_is_silent(const struct schedule *schedule, int64_t now_ns);
 
 // The source failed. Returns how long to wait for the next try: 0.1 s at first, twice the last each

@@ -130,3 +130,19 @@ def test_unplugged_camera_shows_the_slate_and_comes_back(edged, watch):
     shown = [*viewer.pictures().values(), *viewer.unreadable_pictures()]
     slates = [picture for picture in shown if slate.shows_no_signal(picture)]
     assert len(slates) < len(shown)
+
+
+def test_camera_of_one_frame_a_second_shows_no_slate_between_frames(edged, watch):
+    camera = daemon.camera(
+        source="v4l2", device="/dev/video0", width=SIZE[0], height=SIZE[1], fps=1, views=["camera"]
+    )
+    server = edged([camera], **fake(f"format=YUYV size={SIZE[0]}x{SIZE[1]} fps=1"))
+    server.wait_camera("front", lambda c: c["frames"] >= 2)
+    first = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    first.wait_frames(4)  # the rate is known
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    viewer.wait_frames(5)
+    viewer.stop()
+    shown = [*viewer.pictures().values(), *viewer.unreadable_pictures()]
+    assert not any(slate.shows_no_signal(picture) for picture in shown)
+    assert server.camera("front")["reconnects"] == 0

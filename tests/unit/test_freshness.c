@@ -40,12 +40,47 @@ static void test_a_pause_is_no_frame_rate(void **state)
     (void)state;
 }
 
+static void test_long_intervals_in_a_row_are_a_frame_rate(void **state)
+{
+    struct freshness freshness = {0};
+
+    freshness_start(&freshness, 0);
+    freshness_note(&freshness, 100 * MS);
+    freshness_note(&freshness, 3100 * MS);
+    assert_int_equal(freshness_left_ns(&freshness, 3100 * MS), 700 * MS);
+    freshness_note(&freshness, 6000 * MS);
+    assert_int_equal(freshness_left_ns(&freshness, 6000 * MS), 8700 * MS);
+    freshness_note(&freshness, 9000 * MS);
+    assert_int_equal(freshness_left_ns(&freshness, 9000 * MS), 8700 * MS);
+    freshness_note(&freshness, 9033 * MS); // it is fast again
+    assert_int_equal(freshness_left_ns(&freshness, 9033 * MS), 700 * MS);
+    freshness_note(&freshness, 109033 * MS);
+    freshness_note(&freshness, 209033 * MS);
+    assert_int_equal(freshness_left_ns(&freshness, 209033 * MS), 60000 * MS);
+    (void)state;
+}
+
+static void test_a_new_start_between_two_frames_keeps_the_rate(void **state)
+{
+    struct freshness freshness = {0};
+
+    freshness_start(&freshness, 0);
+    freshness_note(&freshness, 1000 * MS);
+    freshness_note(&freshness, 2000 * MS);
+    freshness_start(&freshness, 9900 * MS);
+    freshness_note(&freshness, 10000 * MS);
+    assert_int_equal(freshness_left_ns(&freshness, 10000 * MS), 3000 * MS);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_may_be_700_ms_apart),
         cmocka_unit_test(test_a_slow_camera_has_three_intervals),
         cmocka_unit_test(test_a_pause_is_no_frame_rate),
+        cmocka_unit_test(test_long_intervals_in_a_row_are_a_frame_rate),
+        cmocka_unit_test(test_a_new_start_between_two_frames_keeps_the_rate),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

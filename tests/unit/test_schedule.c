@@ -70,6 +70,44 @@ static void test_a_slate_counts_from_the_first_loss(void **state)
     (void)state;
 }
 
+static void test_a_slow_camera_has_three_periods(void **state)
+{
+    struct schedule schedule;
+    int64_t seconds = -1;
+
+    schedule_init(&schedule, MS(1000));
+    schedule_rate(&schedule, 1, 2);
+    schedule_frame(&schedule, MS(2000));
+    assert_int_equal(schedule_next_slate_ns(&schedule), MS(8000));
+    assert_false(schedule_slate(&schedule, MS(7999), &seconds));
+    assert_false(schedule_is_silent(&schedule, MS(7999)));
+    assert_true(schedule_slate(&schedule, MS(8000), &seconds));
+    assert_true(schedule_is_silent(&schedule, MS(8000)));
+
+    schedule_rate(&schedule, 1, 1000); // not an hour
+    assert_false(schedule_is_silent(&schedule, MS(61999)));
+    assert_true(schedule_is_silent(&schedule, MS(62000)));
+    (void)state;
+}
+
+static void test_a_rate_shortens_nothing_and_is_lost_with_the_source(void **state)
+{
+    struct schedule schedule;
+
+    schedule_init(&schedule, MS(1000));
+    schedule_rate(&schedule, 30, 1);
+    schedule_frame(&schedule, MS(2000));
+    assert_int_equal(schedule_next_slate_ns(&schedule), MS(2500));
+    assert_false(schedule_is_silent(&schedule, MS(3999)));
+    assert_true(schedule_is_silent(&schedule, MS(4000)));
+
+    schedule_rate(&schedule, 1, 1);
+    assert_int_equal(schedule_next_slate_ns(&schedule), MS(5000));
+    schedule_lose(&schedule, MS(2100)); // unplugged: the slate does not wait
+    assert_int_equal(schedule_next_slate_ns(&schedule), MS(2500));
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +115,8 @@ int main(void)
         cmocka_unit_test(test_a_camera_is_silent_after_2_s_without_a_frame),
         cmocka_unit_test(test_slates_begin_after_500_ms_and_come_every_200),
         cmocka_unit_test(test_a_slate_counts_from_the_first_loss),
+        cmocka_unit_test(test_a_slow_camera_has_three_periods),
+        cmocka_unit_test(test_a_rate_shortens_nothing_and_is_lost_with_the_source),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
