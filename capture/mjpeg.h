@@ -4,8 +4,12 @@
 // 4:2:0 becomes YU12, 4:2:2 422P, 4:4:4 444P, gray GREY; everything else (and odd sizes of
 // subsampled ones, which TurboJPEG would write beyond the plane) RGB3. Full range, as JFIF has it.
 // JPEGs are untrusted input.
+//
+// A JPEG may be up to 15 pixels wider and higher than the camera's mode, as 1088 rows for 1080: the
+// frame gets its upper left part, by way of a second copy.
 #pragma once
 
+#include "capture/copies.h"
 #include "capture/frame.h"
 
 struct mjpeg;
@@ -19,6 +23,8 @@ void mjpeg_free(struct mjpeg *mjpeg); // takes NULL
 const struct pixel_format *mjpeg_format(struct mjpeg *mjpeg, const uint8_t *data, size_t size,
                                         uint32_t width, uint32_t height);
 
-// Decodes into `frame`. -EBADMSG when the JPEG is broken, truncated, or of another format or size
-// than the frame; the frame's content is then undefined.
-int mjpeg_decode(struct mjpeg *mjpeg, const uint8_t *data, size_t size, struct frame *frame);
+// Decodes into `frame` and counts that, twice when the JPEG was larger. -EBADMSG when the JPEG is
+// broken, truncated, or of another format or size than the frame, -ENOMEM when a larger one has no
+// memory; the frame's content is then undefined.
+int mjpeg_decode(struct mjpeg *mjpeg, const uint8_t *data, size_t size, struct copies *copies,
+                 struct frame *frame);

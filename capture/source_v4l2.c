@@ -84,6 +84,20 @@ static int set_up_mmap(struct source_v4l2 *self, const struct frame_allocator *a
     return make_pool(self, &layout, allocator, error);
 }
 
+// NULL when there is no JPEG of the right size in the buffer.
+static const struct pixel_format *format_of_jpeg(struct source_v4l2 *self,
+                                                 const struct v4l2_buffer *buffer)
+{
+    uint8_t *data = self->queue.slots[buffer->index].data;
+    size_t length = self->queue.slots[buffer->index].length;
+
+    if (buffer->bytesused > length) {
+        return NULL;
+    }
+    return mjpeg_format(self->mjpeg, data, mjpeg_mend(data, buffer->bytesused, length),
+                        self->driver.width, self->driver.height);
+}
+
 // Looks at buffers until one holds a JPEG of the right size. NULL when none comes in time.
 static int find_jpeg_format(struct source_v4l2 *self, struct error *error,
                             const struct pixel_format **ret_format)
@@ -101,11 +115,7 @@ static int find_jpeg_format(struct source_v4l2 *self, struct error *error,
         }
         r = v4l2_queue_take(&self->queue, &buffer);
         if (r == 0) {
-            if (buffer.bytesused <= self->queue.slots[buffer.index].length) {
-                *ret_format =
-                    mjpeg_format(self->mjpeg, self->queue.slots[buffer.index].data,
-                                 buffer.bytesused, self->driver.width, self->driver.height);
-            }
+            *ret_format = format_of_jpeg(self, &buffer);
             r = v4l2_queue_give(&self->queue, buffer.index);
         }
         if (r < 0 && (r != -EAGAIN || events != POLLIN)) {

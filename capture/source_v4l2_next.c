@@ -88,19 +88,16 @@ static int take_newest(struct source_v4l2 *self, struct v4l2_buffer *ret_buffer,
     return 0;
 }
 
-// From the driver's memory into a pool frame. -EBADMSG for a broken JPEG.
+// From the driver's memory into a pool frame. An error as mjpeg_decode().
 static int fill_frame(struct source_v4l2 *self, const struct v4l2_buffer *buffer,
                       struct frame *frame)
 {
-    const uint8_t *data = self->queue.slots[buffer->index].data;
-    int r;
+    uint8_t *data = self->queue.slots[buffer->index].data;
 
     if (self->mjpeg) {
-        r = mjpeg_decode(self->mjpeg, data, buffer->bytesused, frame);
-        if (r == 0) {
-            copies_count(self->copies, COPY_MJPEG_DECODE);
-        }
-        return r;
+        size_t size = mjpeg_mend(data, buffer->bytesused, self->queue.slots[buffer->index].length);
+
+        return mjpeg_decode(self->mjpeg, data, size, self->copies, frame);
     }
     if (self->device.converting) {
         copies_count(self->copies, COPY_LIBV4L_CONVERT);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "capture/mjpeg.h"
+#include "capture/mjpeg_mend.h"
 #include "capture/source.h"
 #include "capture/v4l2_history.h"
 #include "capture/v4l2_mode.h"

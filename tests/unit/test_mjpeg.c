@@ -1,18 +1,6 @@
-// JPEGs from a camera: the decoder alone, and the V4L2 source with the fake camera (linked in, see
-// test_source_v4l2.c). The oracle is TurboJPEG's own tjDecompressToYUV2().
-#include "tests/unit/unit.h"
-
-#include "capture/mjpeg.h"
-#include "capture/source.h"
-
-#include <errno.h>
-#include <linux/videodev2.h>
-#include <stdio.h>
-#include <string.h>
-#include <turbojpeg.h>
-
-// Last, for it is the code of the camera.
-#include "tests/fake_v4l2/fake_v4l2.c" // NOLINT(bugprone-suspicious-include)
+// JPEGs from a camera: the decoder alone, and the V4L2 source with the fake camera. The oracle is
+// TurboJPEG's own tjDecompressToYUV2().
+#include "tests/unit/mjpeg_camera.h"
 
 static const struct {
     int subsampling;
@@ -24,70 +12,6 @@ static const struct {
     {TJSAMP_420, 70, 50, "YU12"},  {TJSAMP_422, 70, 51, "422P"}, {TJSAMP_444, 71, 53, "444P"},
     {TJSAMP_GRAY, 71, 53, "GREY"}, {TJSAMP_420, 71, 50, "RGB3"}, {TJSAMP_420, 70, 51, "RGB3"},
 };
-
-struct jpeg {
-    unsigned char *data;
-    unsigned long size;
-};
-
-static struct jpeg make_jpeg(int width, int height, int subsampling)
-{
-    struct jpeg jpeg = {0};
-    tjhandle handle = tjInitCompress();
-    unsigned char *rgb = malloc((size_t)width * (size_t)height * 3);
-
-    for (int y = 0; y < height; y++) {
-        for (int x = 0; x < width; x++) {
-            rgb[(y * width + x) * 3] = (unsigned char)(x * 3 + y);
-            rgb[(y * width + x) * 3 + 1] = (unsigned char)(x * y / 8);
-            rgb[(y * width + x) * 3 + 2] = (unsigned char)(255 - x - y);
-        }
-    }
-    assert_int_equal(tjCompress2(handle, rgb, width, 0, height, TJPF_RGB, &jpeg.data, &jpeg.size,
-                                 subsampling, 90, 0),
-                     0);
-    free(rgb);
-    tjDestroy(handle);
-    return jpeg;
-}
-
-// The planes as TurboJPEG itself decodes them, or RGB.
-static unsigned char *decode_with_oracle(const struct jpeg *jpeg, int width, int height, bool rgb)
-{
-    tjhandle handle = tjInitDecompress();
-    unsigned char *picture = malloc((size_t)(width + 8) * (size_t)(height + 8) * 3);
-    int r = rgb ? tjDecompress2(handle, jpeg->data, jpeg->size, picture, width, width * 3, height,
-                                TJPF_RGB, 0)
-                : tjDecompressToYUV2(handle, jpeg->data, jpeg->size, picture, width, 1, height, 0);
-
-    assert_int_equal(r, 0);
-    tjDestroy(handle);
-    return picture;
-}
-
-static void assert_equals_packed_planes(const struct frame *frame, const unsigned char *expected)
-{
-    for (unsigned p = 0; p < frame->layout.format->plane_count; p++) {
-        for (uint32_t y = 0; y < frame->layout.planes[p].rows; y++) {
-            assert_memory_equal(frame_plane(frame, p) + y * frame->layout.planes[p].stride,
-                                expected, frame->layout.planes[p].width_bytes);
-            expected += frame->layout.planes[p].width_bytes;
-        }
-    }
-}
-
-static struct frame *new_frame(const char *format, int width, int height)
-{
-    struct frame_layout layout;
-    struct frame_pool *pool;
-    struct frame *frame;
-
-    frame_layout_init(&layout, pixel_format_by_name(format), (uint32_t)width, (uint32_t)height, 64);
-    assert_int_equal(frame_pool_new(&layout, 1, frame_allocator_host(), &pool), 0);
-    frame = frame_pool_take(pool);
-    frame_pool_unref(pool);
-    return frame;
-}
 
 static void test_every_subsampling_decodes_as_turbojpeg_does(void **state)
 {
@@ -105,7 +29,7 @@ static void test_every_subsampling_decodes_as_turbojpeg_does(void **state)
         assert_string_equal(
             mjpeg_format(mjpeg, jpeg.data, jpeg.size, (uint32_t)width, (uint32_t)height)->name,
             kinds[i].format);
-        assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, frame), 0);
+        assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, &copies, frame), 0);
         assert_equals_packed_planes(frame, expected);
         frame_unref(frame);
         free(expected);
@@ -128,8 +52,8 @@ static void test_every_truncation_is_an_error_and_the_next_jpeg_decodes(void **s
         uint8_t *part = malloc(size ? size : 1);
 
         memcpy(part, jpeg.data, size);
-        assert_int_equal(mjpeg_decode(mjpeg, part, size, frame), -EBADMSG);
-        assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, frame), 0);
+        assert_int_equal(mjpeg_decode(mjpeg, part, size, &copies, frame), -EBADMSG);
+        assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, &copies, frame), 0);
         free(part);
     }
     mjpeg_free(mjpeg);
@@ -149,7 +73,7 @@ static void test_padding_before_the_end_marker_is_no_damage(void **state)
     memcpy(padded, jpeg.data, jpeg.size - 2);
     padded[jpeg.size] = 0xff;
     padded[jpeg.size + 1] = 0xd9;
-    assert_int_equal(mjpeg_decode(mjpeg, padded, jpeg.size + 2, frame), 0);
+    assert_int_equal(mjpeg_decode(mjpeg, padded, jpeg.size + 2, &copies, frame), 0);
     mjpeg_free(mjpeg);
     frame_unref(frame);
     tjFree(jpeg.data);
@@ -173,7 +97,7 @@ static void test_damage_anywhere_never_crashes(void **state)
             random = random * 1664525 + 1013904223;
             damaged[(random >> 8) % jpeg.size] = (uint8_t)random;
         }
-        refused += mjpeg_decode(mjpeg, damaged, jpeg.size, frame) == -EBADMSG;
+        refused += mjpeg_decode(mjpeg, damaged, jpeg.size, &copies, frame) == -EBADMSG;
     }
     assert_in_range(refused, 500, 2000);
     mjpeg_free(mjpeg);
@@ -190,44 +114,12 @@ static void test_a_jpeg_of_another_size_or_subsampling_is_refused(void **state)
 
     (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
-    assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, small), -EBADMSG);
-    assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, other), -EBADMSG);
+    assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, &copies, small), -EBADMSG);
+    assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, &copies, other), -EBADMSG);
     mjpeg_free(mjpeg);
     frame_unref(small);
     frame_unref(other);
     tjFree(jpeg.data);
-}
-
-static struct copies copies;
-
-// The fake camera that shows `jpeg`, started.
-static struct source *start_camera(const struct jpeg *jpeg, int width, int height, const char *more)
-{
-    struct config_camera wish = {
-        .device = (char *)"/dev/video0",
-        .format = (char *)"auto",
-        .width = width,
-        .height = height,
-        .fps = 200,
-    };
-    struct source_environment environment = {frame_allocator_host(), &copies};
-    char path[] = "/tmp/test_mjpeg.XXXXXX", camera[256];
-    struct error error = {0};
-    struct source *source;
-    int fd = mkstemp(path);
-
-    assert_int_equal(write(fd, jpeg->data, jpeg->size), jpeg->size);
-    close(fd);
-    snprintf(camera, sizeof camera, "format=MJPG size=%dx%d fps=200 mjpg=%s %s", width, height,
-             path, more);
-    setenv("EDGED_FAKE_V4L2", camera, 1);
-    memset(&copies, 0, sizeof copies);
-    if (source_v4l2_ops.open(&wish, &environment, &error, &source) < 0) {
-        fail_msg("%s: %s", camera, error.text);
-    }
-    unlink(path);
-    assert_int_equal(source_v4l2_ops.start(source, &error), 0);
-    return source;
 }
 
 static void test_mjpg_is_decoded_into_its_own_subsampling_with_one_counted_copy(void **state)
