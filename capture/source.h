@@ -64,6 +64,9 @@ void source_mode_describe(struct source_mode *mode, const char *label);
 // -ENODATA (clip unreadable).
 int source_open(const struct config_camera *camera, const struct source_environment *environment,
                 struct error *error, struct source **ret_source);
+// May settle on another format, and then changes the mode, when the best one cannot be streamed.
+// The strings of source_open()'s `camera` and the environment's allocator must still be there.
+// -ENOSPC: not enough USB bandwidth.
 int source_start(struct source *source, struct error *error);
 // Waits up to `timeout_ms` for the newest frame; older ones that piled up are dropped and counted.
 // The caller owns the reference. -EAGAIN: nothing came in time, ask again. Anything else ends the

@@ -18,14 +18,19 @@
 // How long to wait for the JPEG that tells the subsampling; cameras need up to a second to wake.
 #define FIRST_JPEG_MS 1500
 
+static void drop_buffers(struct source_v4l2 *self)
+{
+    v4l2_queue_finish(&self->queue);
+    frame_pool_unref(TAKE(self->pool));
+    mjpeg_free(TAKE(self->mjpeg));
+}
+
 static void v4l2_source_close(struct source *source)
 {
     struct source_v4l2 *self = (struct source_v4l2 *)source;
 
-    v4l2_queue_finish(&self->queue);
+    drop_buffers(self);
     v4l2_device_close(&self->device);
-    frame_pool_unref(self->pool);
-    mjpeg_free(self->mjpeg);
     free(self);
 }
 
@@ -45,13 +50,14 @@ static int open_device(struct source_v4l2 *self, const char *path, const struct 
     if (r < 0) {
         return r;
     }
-    r = v4l2_mode_negotiate(&self->device, wish, error, &self->driver);
+    r = v4l2_mode_negotiate(&self->device, wish, &self->refused, error, &self->driver);
     if (r != -ENOTSUP || wish->io == CONFIG_V4L2_IO_USERPTR) {
         return r;
     }
     v4l2_device_close(&self->device);
     r = v4l2_device_open(path, true, error, &self->device);
-    return r < 0 ? r : v4l2_mode_negotiate(&self->device, wish, error, &self->driver);
+    return r < 0 ? r
+                 : v4l2_mode_negotiate(&self->device, wish, &self->refused, error, &self->driver);
 }
 
 static int make_pool(struct source_v4l2 *self, const struct frame_layout *layout,
@@ -179,6 +185,11 @@ static int set_up_buffers(struct source_v4l2 *self, const struct config_camera *
     return set_up_mmap(self, allocator, error);
 }
 
+static const char *driver_format(uint32_t fourcc)
+{
+    return fourcc == V4L2_PIX_FMT_MJPEG ? "MJPG" : pixel_format_by_fourcc(fourcc)->name;
+}
+
 static void describe(struct source_v4l2 *self)
 {
     struct source_mode *mode = &self->source.mode;
@@ -190,6 +201,53 @@ static void describe(struct source_v4l2 *self)
                                : self->device.converting                   ? "V4L2 MMAP libv4l2 ->"
                                : self->queue.memory == V4L2_MEMORY_USERPTR ? "V4L2 USERPTR"
                                                                            : "V4L2 MMAP");
+    if (self->refused.count > 0) {
+        size_t length = strlen(mode->description);
+
+        snprintf(mode->description + length, sizeof mode->description - length,
+                 " (not enough USB bandwidth for %s)", driver_format(self->refused.list[0]));
+    }
+}
+
+static int lack_bandwidth(const struct source_v4l2 *self, struct error *error)
+{
+    const struct v4l2_mode *driver = &self->driver;
+    bool named = strcmp(self->wish.format, "auto") != 0;
+
+    return error_set(error, -ENOSPC,
+                     "%s: not enough USB bandwidth for %s %ux%u@%.4g; try %sa smaller size, a "
+                     "lower fps or another USB bus",
+                     self->device.path, driver_format(driver->fourcc), driver->width,
+                     driver->height, (double)driver->fps_numerator / driver->fps_denominator,
+                     named && driver->fourcc != V4L2_PIX_FMT_MJPEG ? "format = \"MJPG\", " : "");
+}
+
+// After the mode's STREAMON lacked bandwidth: buffers in the next best format, unless the user
+// named the one to use. -ENOSPC, with its sentence, when there is none left.
+static int fall_back(struct source_v4l2 *self, struct error *error)
+{
+    int r = lack_bandwidth(self, error);
+
+    while (r == -ENOSPC && strcmp(self->wish.format, "auto") == 0 &&
+           self->refused.count < V4L2_CANDIDATES_MAX) {
+        struct error reason = {0};
+
+        drop_buffers(self);
+        self->refused.list[self->refused.count++] = self->driver.fourcc;
+        r = v4l2_mode_negotiate(&self->device, &self->wish, &self->refused, &reason, &self->driver);
+        if (r == -ENOTSUP) {
+            return -ENOSPC;
+        }
+        if (r == 0) {
+            r = set_up_buffers(self, &self->wish, self->allocator, &reason);
+        }
+        if (r == -ENOSPC) {
+            lack_bandwidth(self, error);
+        } else if (r < 0) {
+            *error = reason;
+        }
+    }
+    return r;
 }
 
 static int open_at(const char *path, const struct config_camera *wish,
@@ -203,6 +261,8 @@ static int open_at(const char *path, const struct config_camera *wish,
         return error_set(error, -ENOMEM, "%s: out of memory", path);
     }
     self->source.ops = &source_v4l2_ops;
+    self->wish = *wish;
+    self->allocator = environment->allocator;
     self->copies = environment->copies;
     self->device.fd = -1;
     r = open_device(self, path, wish, error);
@@ -211,6 +271,9 @@ static int open_at(const char *path, const struct config_camera *wish,
     }
     if (r == 0) {
         r = set_up_buffers(self, wish, environment->allocator, error);
+    }
+    if (r == -ENOSPC) {
+        r = fall_back(self, error);
     }
     if (r < 0) {
         return r;
@@ -301,7 +364,18 @@ static int v4l2_source_start(struct source *source, struct error *error)
 {
     struct source_v4l2 *self = (struct source_v4l2 *)source;
 
-    return self->queue.streaming ? 0 : v4l2_queue_start(&self->queue, error);
+    int r = self->queue.streaming ? 0 : v4l2_queue_start(&self->queue, error);
+
+    while (r == -ENOSPC) {
+        r = fall_back(self, error);
+        if (r < 0) {
+            return r;
+        }
+        describe(self);
+        // An MJPG camera streams already.
+        r = self->queue.streaming ? 0 : v4l2_queue_start(&self->queue, error);
+    }
+    return r;
 }
 
 const struct source_ops source_v4l2_ops = {

@@ -11,12 +11,15 @@
 
 struct source_v4l2 {
     struct source source;
-    struct copies *copies;     // not owned
-    struct v4l2_device device; // owned
+    struct config_camera wish;               // its strings are not owned
+    const struct frame_allocator *allocator; // not owned
+    struct copies *copies;                   // not owned
+    struct v4l2_device device;               // owned
     struct v4l2_mode driver;
-    struct v4l2_queue queue; // owned
-    struct frame_pool *pool; // owned reference
-    struct mjpeg *mjpeg;     // owned, NULL unless the driver delivers JPEGs
+    struct v4l2_refused refused; // by the USB bus, for want of bandwidth
+    struct v4l2_queue queue;     // owned
+    struct frame_pool *pool;     // owned reference
+    struct mjpeg *mjpeg;         // owned, NULL unless the driver delivers JPEGs
     struct v4l2_history history;
     size_t needed_bytes; // a buffer with fewer holds no picture
 };

@@ -1,7 +1,5 @@
 #include "capture/v4l2_mode.h"
 
-#include "capture/v4l2_candidates.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -145,8 +143,19 @@ static int try_candidate(const struct v4l2_device *device, const struct v4l2_can
     return 0;
 }
 
+static bool is_refused(const struct v4l2_refused *refused, uint32_t fourcc)
+{
+    for (size_t i = 0; i < refused->count; i++) {
+        if (refused->list[i] == fourcc) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int v4l2_mode_negotiate(const struct v4l2_device *device, const struct config_camera *wish,
-                        struct error *error, struct v4l2_mode *ret_mode)
+                        const struct v4l2_refused *refused, struct error *error,
+                        struct v4l2_mode *ret_mode)
 {
     bool any = strcmp(wish->format, "auto") == 0;
     struct v4l2_candidates candidates;
@@ -158,7 +167,9 @@ int v4l2_mode_negotiate(const struct v4l2_device *device, const struct config_ca
                   wish->io == CONFIG_V4L2_IO_USERPTR ? " with io = \"userptr\"" : "",
                   candidates.offered);
     for (size_t i = 0; i < candidates.count && r == -ENOTSUP; i++) {
-        r = try_candidate(device, &candidates.list[i], wish->fps, error, ret_mode);
+        if (!is_refused(refused, candidates.list[i].fourcc)) {
+            r = try_candidate(device, &candidates.list[i], wish->fps, error, ret_mode);
+        }
     }
     return r;
 }

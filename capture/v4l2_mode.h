@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capture/frame.h"
+#include "capture/v4l2_candidates.h"
 #include "capture/v4l2_device.h"
 #include "config/config.h"
 
@@ -14,7 +15,15 @@ struct v4l2_mode {
     unsigned fps_numerator, fps_denominator;
 };
 
-// Sets the best mode the device accepts. -ENOTSUP: no format in common (lists what the device has);
-// -EBUSY: another program streams; -ENODEV, -EIO as v4l2_device_failed().
+// Formats that are not to be chosen.
+struct v4l2_refused {
+    uint32_t list[V4L2_CANDIDATES_MAX];
+    size_t count;
+};
+
+// Sets the best mode the device accepts, of a format that is not in `refused`. -ENOTSUP: no format
+// in common (lists what the device has); -EBUSY: another program streams; -ENODEV, -EIO as
+// v4l2_device_failed().
 int v4l2_mode_negotiate(const struct v4l2_device *device, const struct config_camera *wish,
-                        struct error *error, struct v4l2_mode *ret_mode);
+                        const struct v4l2_refused *refused, struct error *error,
+                        struct v4l2_mode *ret_mode);

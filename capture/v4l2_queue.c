@@ -163,6 +163,9 @@ int v4l2_queue_start(struct v4l2_queue *queue, struct error *error)
     enum v4l2_buf_type type = V4L2_BUF_TYPE_VIDEO_CAPTURE;
     int r = v4l2_device_ioctl(queue->device, VIDIOC_STREAMON, &type);
 
+    if (r == -ENOSPC) {
+        return error_set(error, r, "%s: not enough USB bandwidth", queue->device->path);
+    }
     if (r < 0) {
         return v4l2_device_failed(queue->device, r, "start streaming", error);
     }

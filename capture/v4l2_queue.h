@@ -39,7 +39,8 @@ int v4l2_queue_init_userptr(struct v4l2_queue *queue, const struct v4l2_device *
 // USERPTR: queues every frame that is free in `pool`. 0 or a negative errno of the driver.
 int v4l2_queue_fill(struct v4l2_queue *queue, struct frame_pool *pool);
 
-// STREAMON.
+// STREAMON. -ENOSPC when the USB bus has no bandwidth left for the format, size and rate; otherwise
+// as v4l2_device_failed().
 int v4l2_queue_start(struct v4l2_queue *queue, struct error *error);
 
 // Takes the next filled buffer, without waiting. -EAGAIN: none; -EPROTO: the driver hands back what

@@ -85,6 +85,16 @@ def test_mjpeg_camera_streams_with_one_decode_a_frame(edged, watch, jpeg):
     assert camera["copies"]["mjpeg-decode"]["per_frame"] == pytest.approx(1, abs=0.05)
 
 
+def test_camera_without_usb_bandwidth_for_yuyv_streams_mjpg(edged, watch, jpeg):
+    spec = f"format=YUYV,MJPG size={SIZE[0]}x{SIZE[1]} fps=30 mjpg={jpeg} nospc=YUYV"
+    server = edged([CAMERA], **fake(spec))
+    watch(server.url("/front/camera"), view="camera").wait_frames(20)
+    camera = server.wait_camera("front", lambda c: c["frames"] > 20)
+    assert camera["state"] == "live"
+    assert "V4L2 MMAP MJPG" in camera["path"]
+    assert "not enough USB bandwidth for YUYV" in server.stderr()
+
+
 def test_busy_camera_is_named(edged):
     server = edged([CAMERA], **fake("format=YUYV busy=stream"))
     assert_no_signal_says(server, "/dev/video0 is busy: another program streams from it")

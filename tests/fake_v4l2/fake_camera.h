@@ -13,6 +13,7 @@
 //   burst=1              frames a tick       unplug-after=N       gone after N frames, till
 //   reopened clock=none           no monotonic time   silent=1             never a frame
 //   busy=format|stream   EBUSY there         kind=output|mplane|gone|denied   no usable device
+//   nospc=YUYV,NV12      formats the USB bus has no bandwidth for
 //   lie=index|size|stride|zero|bytes         a driver that cannot be trusted
 //
 // Frame n (its sequence number), at sample (x, y) of each plane's own grid: Y 16 + (3 x + 5 y + 7

@@ -312,6 +312,14 @@ static int dequeue_buffer(struct fake_camera *camera, struct v4l2_buffer *buffer
     return 0;
 }
 
+static bool lacks_bandwidth(const struct fake_camera *camera)
+{
+    char list[512], name[5] = "";
+
+    memcpy(name, &camera->pix.pixelformat, 4);
+    return strstr(fake_option(camera->spec, "nospc", list), name);
+}
+
 static int stream(struct fake_camera *camera, bool on)
 {
     int64_t period_ns = 1000000000LL * camera->interval.numerator / camera->interval.denominator;
@@ -320,6 +328,9 @@ static int stream(struct fake_camera *camera, bool on)
 
     if (on && fake_option_is(camera, "busy", "stream")) {
         return fake_refuse(EBUSY);
+    }
+    if (on && lacks_bandwidth(camera)) {
+        return fake_refuse(ENOSPC);
     }
     if (!on) {
         camera->queued_count = camera->done_count = 0;

@@ -113,6 +113,75 @@ static void test_a_camera_busy_at_start_says_so(void **state)
     close_source(source);
 }
 
+static void test_without_usb_bandwidth_the_next_format_is_taken(void **state)
+{
+    static const struct {
+        const char *camera, *description;
+    } cases[] = {
+        {"format=YUYV,MJPG nospc=YUYV silent=1",
+         "V4L2 MMAP MJPG -> 422P 640x480@30 (not enough USB bandwidth for YUYV)"},
+        {"format=YUYV,UYVY,MJPG nospc=YUYV,UYVY silent=1",
+         "V4L2 MMAP MJPG -> 422P 640x480@30 (not enough USB bandwidth for YUYV)"},
+        {"format=YUYV,NV12 nospc=NV12 userptr=no",
+         "V4L2 MMAP YUYV 640x480@30 (not enough USB bandwidth for NV12)"},
+        {"format=YUYV@5,MJPG nospc=MJPG",
+         "V4L2 USERPTR YUYV 640x480@5 (not enough USB bandwidth for MJPG)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_camera wish = camera_wish();
+        struct source *source = NULL;
+        struct error error;
+
+        assert_int_equal(open_source(cases[i].camera, &wish, &error, &source), 0);
+        memset(&wish, 0xff, sizeof wish); // of the caller's, and gone by now
+        assert_int_equal(source_v4l2_ops.start(source, &error), 0);
+        assert_string_equal(source->mode.description, cases[i].description);
+        if (!strstr(cases[i].camera, "silent")) {
+            frame_unref(next_frame(source));
+        }
+        close_source(source);
+    }
+}
+
+static void test_without_usb_bandwidth_for_any_format_it_says_what_to_try(void **state)
+{
+    static const struct {
+        const char *camera, *format, *text;
+    } cases[] = {
+        {"format=YUYV,MJPG nospc=YUYV", "YUYV",
+         "/dev/video0: not enough USB bandwidth for YUYV 640x480@30; try format = \"MJPG\", a "
+         "smaller size, a lower fps or another USB bus"},
+        {"format=YUYV,MJPG nospc=MJPG", "MJPG",
+         "/dev/video0: not enough USB bandwidth for MJPG 640x480@30; try a smaller size, a lower "
+         "fps or another USB bus"},
+        {"format=YUYV,MJPG nospc=YUYV,MJPG", "auto",
+         "/dev/video0: not enough USB bandwidth for MJPG 640x480@30; try a smaller size, a lower "
+         "fps or another USB bus"},
+        {"format=YUYV nospc=YUYV", "auto",
+         "/dev/video0: not enough USB bandwidth for YUYV 640x480@30; try a smaller size, a lower "
+         "fps or another USB bus"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_camera wish = camera_wish();
+        struct source *source = NULL;
+        struct error error;
+        int r;
+
+        wish.format = (char *)cases[i].format;
+        r = open_source(cases[i].camera, &wish, &error, &source);
+        if (r == 0) {
+            r = source_v4l2_ops.start(source, &error);
+            close_source(source);
+        }
+        assert_int_equal(r, -ENOSPC);
+        assert_string_equal(error.text, cases[i].text);
+    }
+}
+
 static void test_an_empty_device_takes_the_first_camera_that_works(void **state)
 {
     struct config_camera wish = camera_wish();
@@ -211,6 +280,8 @@ int main(void)
         cmocka_unit_test(test_negotiation_finds_the_nearest_mode),
         cmocka_unit_test(test_what_cannot_be_opened_says_why),
         cmocka_unit_test(test_a_camera_busy_at_start_says_so),
+        cmocka_unit_test(test_without_usb_bandwidth_the_next_format_is_taken),
+        cmocka_unit_test(test_without_usb_bandwidth_for_any_format_it_says_what_to_try),
         cmocka_unit_test(test_an_empty_device_takes_the_first_camera_that_works),
         cmocka_unit_test(test_a_format_the_camera_lacks_lists_what_it_has),
         cmocka_unit_test(test_controls_are_set_in_order_at_every_open),
