@@ -7,8 +7,9 @@
 
 struct rtsp_server;
 
-// Listens on `address` (a numeric address or host name) and `port` (0: any free one) in the
-// default main context; "localhost" is 127.0.0.1, whatever else it is. -EADDRINUSE, -EADDRNOTAVAIL, -EACCES, or -EIO; the sentence in `error`.
+// Listens on `address` (a numeric address or host name; "localhost" is 127.0.0.1, whatever else it
+// is) and `port` (0: any free one) in the default main context. -EADDRINUSE, -EADDRNOTAVAIL,
+// -EACCES, or -EIO; the sentence in `error`.
 int rtsp_server_new(const char *address, int port, struct error *error,
                     struct rtsp_server **ret_server);
 // Stops listening and hangs up on every client.
