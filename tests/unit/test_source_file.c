@@ -1,5 +1,6 @@
 // Runs from the root of the repository, for tests/data.
 #include "late_sink.h"
+#include "nvmm_decoder.h"
 #include "source_harness.h"
 #include "tests/unit/stopwatch.h"
 
@@ -154,6 +155,15 @@ static void test_a_clip_plays_at_its_own_rate_and_size(void **state)
     source_close(harness.source);
 }
 
+// From here on it has the highest rank of those for H.264.
+static void test_decoders_to_device_memory_are_passed_over(void **state)
+{
+    (void)state;
+    nvmm_decoder_install();
+    record_clip(10, "x264enc ! mp4mux", in_directory("short"));
+    assert_loops(in_directory("short"), 15, 25 * NS_PER_MS);
+}
+
 static void test_a_picture_is_a_clip_of_one_frame(void **state)
 {
     (void)state;
@@ -233,6 +243,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_clips_of_a_few_frames_loop_without_a_seam),
         cmocka_unit_test(test_clips_that_cannot_be_played_as_segments_are_begun_anew),
         cmocka_unit_test(test_a_clip_plays_at_its_own_rate_and_size),
+        cmocka_unit_test(test_decoders_to_device_memory_are_passed_over),
         cmocka_unit_test(test_a_picture_is_a_clip_of_one_frame),
         cmocka_unit_test(test_truncated_clips_play_what_they_have_or_say_why_not),
         cmocka_unit_test(test_what_is_no_clip_is_refused_with_its_path_and_cause),
