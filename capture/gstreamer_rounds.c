@@ -98,6 +98,10 @@ static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer d
     struct rounds *rounds = data;
 
     (void)pad;
+    // The sink would take a gap for its first picture, and the format would never be known.
+    if (GST_EVENT_TYPE(event) == GST_EVENT_GAP) {
+        return GST_PAD_PROBE_DROP;
+    }
     if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) {
         pthread_mutex_lock(&rounds->lock);
         GST_PAD_PROBE_INFO_DATA(info) = delay_segment(rounds, event);

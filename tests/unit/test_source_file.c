@@ -19,13 +19,12 @@ static char *in_directory(const char *name)
     return path;
 }
 
-static void record_clip(int frames, const char *encoder_and_muxer, const char *path)
+#define PICTURES " ! video/x-raw,format=I420,width=160,height=120,framerate=50/1 ! "
+
+// Runs a fragment that ends in a muxer into a file.
+static void record(const char *fragment, const char *path)
 {
-    g_autofree char *text =
-        g_strdup_printf("videotestsrc num-buffers=%d pattern=ball ! "
-                        "video/x-raw,format=I420,width=160,height=120,framerate=50/1 ! %s ! "
-                        "filesink location=%s",
-                        frames, encoder_and_muxer, path);
+    g_autofree char *text = g_strdup_printf("%s ! filesink location=%s", fragment, path);
     GstElement *pipeline = gst_parse_launch(text, NULL);
     GstBus *bus = gst_element_get_bus(pipeline);
     GstMessage *message;
@@ -38,6 +37,14 @@ static void record_clip(int frames, const char *encoder_and_muxer, const char *p
     gst_element_set_state(pipeline, GST_STATE_NULL);
     gst_object_unref(bus);
     gst_object_unref(pipeline);
+}
+
+static void record_clip(int frames, const char *encoder_and_muxer, const char *path)
+{
+    g_autofree char *text = g_strdup_printf(
+        "videotestsrc num-buffers=%d pattern=ball" PICTURES "%s", frames, encoder_and_muxer);
+
+    record(text, path);
 }
 
 // Writes the first `size` bytes of a file to `path`.
@@ -171,6 +178,30 @@ static void test_a_picture_is_a_clip_of_one_frame(void **state)
     assert_loops(in_directory("one.jpg"), 6, 500 * NS_PER_MS);
 }
 
+// A second of pictures, the first one 3 s after the first sound.
+static void record_late_pictures(const char *path)
+{
+    record("audiotestsrc num-buffers=100 ! audioconvert ! avenc_aac ! muxer. "
+           "videotestsrc num-buffers=50 timestamp-offset=3000000000" PICTURES "x264enc ! muxer. "
+           "qtmux name=muxer",
+           path);
+}
+
+static void test_a_clip_whose_pictures_begin_after_its_sound_opens(void **state)
+{
+    struct harness harness;
+
+    (void)state;
+    record_late_pictures(in_directory("short"));
+    harness_init(&harness);
+    harness.camera.path = in_directory("short");
+    harness_start(&harness, ops);
+    for (int i = 0; i < 15; i++) {
+        frame_unref(harness_next(&harness));
+    }
+    source_close(harness.source);
+}
+
 // Cut in the middle, it plays what is there; cut before the first picture or the index, it fails.
 static void test_truncated_clips_play_what_they_have_or_say_why_not(void **state)
 {
@@ -245,6 +276,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_clip_plays_at_its_own_rate_and_size),
         cmocka_unit_test(test_decoders_to_device_memory_are_passed_over),
         cmocka_unit_test(test_a_picture_is_a_clip_of_one_frame),
+        cmocka_unit_test(test_a_clip_whose_pictures_begin_after_its_sound_opens),
         cmocka_unit_test(test_truncated_clips_play_what_they_have_or_say_why_not),
         cmocka_unit_test(test_what_is_no_clip_is_refused_with_its_path_and_cause),
     };
