@@ -215,16 +215,24 @@ static int check_caps(struct intake *intake, GstCaps *caps, const struct source_
 }
 
 // Copies have frames of their own: with a queue upstream, the lent ones may all be waiting there.
+static int make_copy_frames(struct intake *intake, const struct frame_layout *layout)
+{
+    if (intake->copy_frames) {
+        return 0;
+    }
+    return frame_pool_new(layout, INTAKE_POOL_FRAMES, intake->environment->allocator,
+                          &intake->copy_frames) < 0
+               ? -ENOMEM
+               : 0;
+}
+
 static int copy_frame(struct intake *intake, GstSample *sample, const struct frame_layout *layout,
                       struct frame **ret_frame)
 {
-    if (!intake->copy_frames) {
-        int r = frame_pool_new(layout, INTAKE_POOL_FRAMES, intake->environment->allocator,
-                               &intake->copy_frames);
+    int r = make_copy_frames(intake, layout);
 
-        if (r < 0) {
-            return -ENOMEM;
-        }
+    if (r < 0) {
+        return r;
     }
     return gstreamer_frame_copy(sample, intake->copy_frames, intake->environment->copies,
                                 ret_frame);
@@ -252,12 +260,17 @@ static int make_frame(struct intake *intake, GstSample *sample, struct source *s
     return r == -ENOMEM ? error_set(error, r, "no frame memory") : r;
 }
 
+int64_t intake_due_ns(const struct intake *intake, int64_t running_ns)
+{
+    return (int64_t)gst_element_get_base_time(intake->pipeline) + running_ns;
+}
+
 int intake_take(struct intake *intake, struct source *source, struct error *error,
                 struct frame **ret_frame)
 {
     g_autoptr(GstSample) sample = NULL;
     struct frame *frame;
-    int64_t grabbed_ns, base_time_ns;
+    int64_t grabbed_ns;
     uint64_t sequence;
     int r;
 
@@ -277,11 +290,30 @@ int intake_take(struct intake *intake, struct source *source, struct error *erro
     if (r < 0) {
         return r;
     }
-    base_time_ns = (int64_t)gst_element_get_base_time(intake->pipeline);
-    frame->pts_ns = gstreamer_frame_pts(sample, base_time_ns, grabbed_ns);
+    frame->pts_ns = gstreamer_frame_pts(sample, intake_due_ns(intake, 0), grabbed_ns);
     frame->grabbed_ns = grabbed_ns;
     frame->sequence = sequence;
     source->counters.frames++;
+    *ret_frame = frame;
+    return 0;
+}
+
+int intake_repeat(struct intake *intake, const struct frame *shown, struct frame **ret_frame)
+{
+    struct frame *frame;
+    int r = make_copy_frames(intake, &shown->layout);
+
+    if (r < 0) {
+        return r;
+    }
+    frame = frame_pool_take(intake->copy_frames);
+    if (!frame) {
+        return -ENOBUFS;
+    }
+    copies_copy_frame(intake->environment->copies, COPY_CLIP_PAUSE, frame, &shown->layout,
+                      shown->data);
+    frame->pts_ns = frame->grabbed_ns = clock_now_ns();
+    frame->sequence = shown->sequence;
     *ret_frame = frame;
     return 0;
 }

@@ -53,8 +53,14 @@ enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);
 // the formats there and here did not meet.
 int intake_failure(struct intake *intake, struct error *error);
 
+// When a picture of running time `running_ns` is due, once frames flow.
+int64_t intake_due_ns(const struct intake *intake, int64_t running_ns);
+
 // After INTAKE_SAMPLE: takes the sample as a frame of `source`, in its own memory or as a counted
 // copy. Capture time, grab time and sequence are filled in, and the counters of `source` count.
 // -EAGAIN: it had to be dropped; -EPIPE: it has not the layout of source->mode any more.
 int intake_take(struct intake *intake, struct source *source, struct error *error,
                 struct frame **ret_frame);
+// Copies `shown`, which intake_take() has given, into a frame captured and grabbed now, and counts
+// the copy. -ENOMEM; -ENOBUFS: all are in use.
+int intake_repeat(struct intake *intake, const struct frame *shown, struct frame **ret_frame);

@@ -9,7 +9,8 @@ struct rounds {
     int64_t period_ns;
     bool first;         // no segment has come since rounds_begin()
     guint32 seek;       // the sequence number that a round's segments have from its seek
-    GstSegment segment; // of the round, delayed
+    GstSegment given;   // the round's last segment as it came
+    GstSegment segment; // the same, delayed
     int64_t delay_ns;   // of the round, against the time that the demuxer counts
     // Running times in the streaming thread's segment. The least lead is the one without loss.
     int64_t begin_ns; // of the round
@@ -26,6 +27,20 @@ static void rounds_free(gpointer data)
     free(rounds);
 }
 
+// What would be due before time begins is left out.
+static void delay_segment(GstSegment *segment, int64_t delay_ns)
+{
+    int64_t base_ns = (int64_t)segment->base + delay_ns;
+    guint64 left_out = base_ns < 0 ? (guint64)-base_ns : 0;
+
+    if (GST_CLOCK_TIME_IS_VALID(segment->stop) && left_out > segment->stop - segment->start) {
+        left_out = segment->stop - segment->start;
+    }
+    segment->base = base_ns < 0 ? 0 : (guint64)base_ns;
+    segment->start += left_out;
+    segment->time += left_out;
+}
+
 // A round may have several segments, all from the same seek. A round before may have had no
 // picture: then this one takes its place.
 static void place_segment(struct rounds *rounds, GstSegment *segment, guint32 seek)
@@ -38,20 +53,43 @@ static void place_segment(struct rounds *rounds, GstSegment *segment, guint32 se
         rounds->delay_ns =
             rounds->last_ns + rounds->period_ns - rounds->lead_ns - (int64_t)segment->base;
     }
-    segment->base = (guint64)((int64_t)segment->base + rounds->delay_ns);
     if (begins) {
-        rounds->begin_ns = (int64_t)segment->base;
+        rounds->begin_ns = (int64_t)segment->base + rounds->delay_ns;
         rounds->pictures = false;
     }
     rounds->first = false;
     rounds->seek = seek;
+    rounds->given = *segment;
+    delay_segment(segment, rounds->delay_ns);
     rounds->segment = *segment;
+}
+
+static GstClockTime due(const struct rounds *rounds, const GstBuffer *buffer)
+{
+    return gst_segment_to_running_time(&rounds->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+}
+
+// The first picture of all is due at once, as there is nothing to show until then: returns the
+// segment that makes it so, NULL for one that is not late.
+static GstEvent *hurry(struct rounds *rounds, const GstBuffer *buffer)
+{
+    GstClockTime running = due(rounds, buffer);
+    GstEvent *event;
+
+    if (rounds->lead_ns != INT64_MAX || !GST_CLOCK_TIME_IS_VALID(running) ||
+        (int64_t)running <= rounds->period_ns) {
+        return NULL;
+    }
+    rounds->delay_ns = -(int64_t)running;
+    rounds->begin_ns -= (int64_t)running;
+    event = gst_event_new_segment(&rounds->given);
+    gst_event_set_seqnum(event, rounds->seek);
+    return event;
 }
 
 static void note_picture(struct rounds *rounds, const GstBuffer *buffer)
 {
-    GstClockTime running =
-        gst_segment_to_running_time(&rounds->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    GstClockTime running = due(rounds, buffer);
     int64_t lead_ns = (int64_t)running - rounds->begin_ns;
 
     if (!GST_CLOCK_TIME_IS_VALID(running)) {
@@ -68,17 +106,24 @@ static void note_picture(struct rounds *rounds, const GstBuffer *buffer)
 
 static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
+    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
     struct rounds *rounds = data;
+    GstEvent *segment;
 
-    (void)pad;
     pthread_mutex_lock(&rounds->lock);
-    note_picture(rounds, GST_PAD_PROBE_INFO_BUFFER(info));
+    segment = hurry(rounds, buffer);
+    pthread_mutex_unlock(&rounds->lock);
+    if (segment) {
+        gst_pad_send_event(pad, segment); // passes on_event()
+    }
+    pthread_mutex_lock(&rounds->lock);
+    note_picture(rounds, buffer);
     pthread_mutex_unlock(&rounds->lock);
     return GST_PAD_PROBE_OK;
 }
 
 // Takes `event` and returns the one to send instead.
-static GstEvent *delay_segment(struct rounds *rounds, GstEvent *event)
+static GstEvent *place_event(struct rounds *rounds, GstEvent *event)
 {
     guint32 seek = gst_event_get_seqnum(event);
     GstSegment segment;
@@ -104,7 +149,7 @@ static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer d
     }
     if (GST_EVENT_TYPE(event) == GST_EVENT_SEGMENT) {
         pthread_mutex_lock(&rounds->lock);
-        GST_PAD_PROBE_INFO_DATA(info) = delay_segment(rounds, event);
+        GST_PAD_PROBE_INFO_DATA(info) = place_event(rounds, event);
         pthread_mutex_unlock(&rounds->lock);
     }
     return GST_PAD_PROBE_OK;
@@ -133,4 +178,14 @@ void rounds_begin(struct rounds *rounds, int64_t period_ns)
     rounds->last_ns = 0;
     rounds->pictures = false;
     pthread_mutex_unlock(&rounds->lock);
+}
+
+int64_t rounds_last_ns(struct rounds *rounds)
+{
+    int64_t last_ns;
+
+    pthread_mutex_lock(&rounds->lock);
+    last_ns = rounds->last_ns;
+    pthread_mutex_unlock(&rounds->lock);
+    return last_ns;
 }

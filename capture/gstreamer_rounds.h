@@ -1,5 +1,6 @@
 // The rounds of a clip that is played again and again, by seeks without a flush, while time runs
-// on: the first picture of a round is due a period after the last one of the round before.
+// on: the first picture of all is due at once, that of another round a period after the last one of
+// the round before.
 //
 // Demuxers let a round begin at different times (where the last picture began, or where it ended),
 // and are rounds ahead of what is shown. So the rounds are told apart, measured and put one after
@@ -18,3 +19,5 @@ struct rounds *rounds_watch(GstPad *pad);
 // The next segment is that of a first round: what came before is about to be flushed, or stopped.
 // Rounds follow each other by `period_ns`.
 void rounds_begin(struct rounds *rounds, int64_t period_ns);
+// When the last picture that passed is due, as running time; 0 before the first one.
+int64_t rounds_last_ns(struct rounds *rounds);

@@ -3,6 +3,9 @@
 // It is played as one segment; when that has been read, a seek without a flush plays it again while
 // time runs on, so that the loop has no seam. A clip that cannot be played so (or that breaks off)
 // is stopped, and played from its beginning anew one period after its last picture.
+//
+// Where a clip pauses, its last picture is handed out again and again: it is still what there is to
+// see, for viewers who come meanwhile, too. A clip that is stuck has no next picture to wait for.
 #include "capture/gstreamer_caps.h"
 #include "capture/gstreamer_intake.h"
 #include "capture/gstreamer_rounds.h"
@@ -15,6 +18,7 @@
 
 // A round has a picture, and there is not room for so many between the demuxer and the sink.
 #define ROUNDS_AHEAD_MAX 64
+#define PAUSE_NS (300 * NS_PER_MS) // below what brings the slate
 
 // decodebin's GstAutoplugSelectResult, which no header has.
 enum autoplug_select { AUTOPLUG_SELECT_TRY, AUTOPLUG_SELECT_EXPOSE, AUTOPLUG_SELECT_SKIP };
@@ -27,6 +31,7 @@ struct source_file {
     char *path;            // owned
     int64_t period_ns;
     int64_t last_pts_ns;
+    struct frame *shown;    // owned reference; the last picture of the clip
     uint64_t round_frames;  // since the clip began again
     bool retried;           // since the last picture
     unsigned rounds_ahead;  // read since the last picture
@@ -37,6 +42,7 @@ static void file_source_close(struct source *source)
 {
     struct source_file *self = (struct source_file *)source;
 
+    frame_unref(self->shown);
     intake_free(self->intake);
     gst_clear_object(&self->converter);
     free(self->path);
@@ -212,6 +218,8 @@ static void stamp(struct source_file *self, struct frame *frame)
         frame->pts_ns = self->last_pts_ns + 1;
     }
     self->last_pts_ns = frame->pts_ns;
+    frame_unref(self->shown);
+    self->shown = frame_ref(frame);
     self->round_frames++;
     self->rounds_ahead = 0;
     self->retried = false;
@@ -259,6 +267,40 @@ static int time_is_up(struct source_file *self, int64_t deadline_ns)
     return 0;
 }
 
+// When the picture shown last is to be shown again: not in the midst of a slow clip.
+static int64_t repeat_ns(const struct source_file *self)
+{
+    int64_t pause_ns = 3 * self->period_ns / 2;
+
+    return self->last_pts_ns + (pause_ns > PAUSE_NS ? pause_ns : PAUSE_NS);
+}
+
+// Shows it again if the next one waits until it is due. False: there is nothing to show.
+static bool repeat(struct source_file *self, struct frame **ret_frame)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (!self->shown || self->begin_again_ns > 0 || now_ns < repeat_ns(self) ||
+        now_ns >= intake_due_ns(self->intake, rounds_last_ns(self->rounds)) ||
+        intake_repeat(self->intake, self->shown, ret_frame) < 0) {
+        return false;
+    }
+    self->last_pts_ns = (*ret_frame)->pts_ns;
+    self->source.counters.frames++;
+    return true;
+}
+
+// Until when there is nothing to do unless something comes.
+static int64_t wait_until_ns(const struct source_file *self, int64_t deadline_ns)
+{
+    int64_t next_ns = self->begin_again_ns;
+
+    if (next_ns == 0 && repeat_ns(self) > clock_now_ns()) {
+        next_ns = repeat_ns(self);
+    }
+    return next_ns > 0 && next_ns < deadline_ns ? next_ns : deadline_ns;
+}
+
 static int file_source_next(struct source *source, int timeout_ms, struct error *error,
                             struct frame **ret_frame)
 {
@@ -267,9 +309,7 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
     int r;
 
     do {
-        bool stopped = self->begin_again_ns > 0 && self->begin_again_ns < deadline_ns;
-        enum intake_event event =
-            intake_wait(self->intake, stopped ? self->begin_again_ns : deadline_ns);
+        enum intake_event event = intake_wait(self->intake, wait_until_ns(self, deadline_ns));
 
         switch (event) {
         case INTAKE_SAMPLE:
@@ -291,6 +331,9 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
             r = end_round(self, event, error);
             break;
         case INTAKE_TIMEOUT:
+            if (repeat(self, ret_frame)) {
+                return 0;
+            }
             r = time_is_up(self, deadline_ns);
             break;
         }

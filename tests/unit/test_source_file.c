@@ -202,6 +202,68 @@ static void test_a_clip_whose_pictures_begin_after_its_sound_opens(void **state)
     source_close(harness.source);
 }
 
+static void test_a_clip_shows_its_first_picture_at_once(void **state)
+{
+    struct stopwatch watch;
+    struct harness harness;
+
+    (void)state;
+    record_late_pictures(in_directory("short"));
+    harness_init(&harness);
+    harness.camera.path = in_directory("short");
+    harness_start(&harness, ops);
+    watch = stopwatch_start();
+    frame_unref(harness_next(&harness));
+    assert_lasted(watch, 0, 500 * NS_PER_MS);
+    source_close(harness.source);
+    assert_loops(in_directory("short"), 110, 25 * NS_PER_MS);
+}
+
+// Ten pictures, a pause of nearly 3 s, and ten others, which are white.
+static void record_pause(const char *path)
+{
+    record("videotestsrc num-buffers=10 pattern=black" PICTURES "joint. "
+           "videotestsrc num-buffers=10 pattern=white timestamp-offset=3000000000" PICTURES
+           "joint. concat name=joint adjust-base=false ! jpegenc ! matroskamux",
+           path);
+}
+
+static bool is_white(const struct frame *frame)
+{
+    return frame_plane(frame, 0)[0] > 128;
+}
+
+static void test_a_pause_shows_the_last_picture_until_the_next_is_due(void **state)
+{
+    struct harness harness;
+    int64_t begin_ns = 0, last_ns = 0, white_ns = 0, kept = kept_ns();
+    unsigned white = 0, other = 0;
+
+    (void)state;
+    record_pause(in_directory("short"));
+    harness_init(&harness);
+    harness.camera.path = in_directory("short");
+    harness_start(&harness, ops);
+    while (white < 10) {
+        struct frame *frame = harness_next(&harness);
+
+        begin_ns = begin_ns ? begin_ns : frame->pts_ns;
+        if (last_ns > 0) {
+            assert_in_range(frame->pts_ns - last_ns, 1, 450 * NS_PER_MS + kept_since_ns(kept));
+        }
+        last_ns = frame->pts_ns;
+        if (is_white(frame) && !white_ns) {
+            white_ns = frame->pts_ns;
+        }
+        white += is_white(frame);
+        other += !is_white(frame);
+        frame_unref(frame);
+    }
+    assert_in_range(white_ns - begin_ns, 2990 * NS_PER_MS, 3010 * NS_PER_MS);
+    assert_in_range(other, 15, 20);
+    source_close(harness.source);
+}
+
 // Cut in the middle, it plays what is there; cut before the first picture or the index, it fails.
 static void test_truncated_clips_play_what_they_have_or_say_why_not(void **state)
 {
@@ -277,6 +339,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_decoders_to_device_memory_are_passed_over),
         cmocka_unit_test(test_a_picture_is_a_clip_of_one_frame),
         cmocka_unit_test(test_a_clip_whose_pictures_begin_after_its_sound_opens),
+        cmocka_unit_test(test_a_clip_shows_its_first_picture_at_once),
+        cmocka_unit_test(test_a_pause_shows_the_last_picture_until_the_next_is_due),
         cmocka_unit_test(test_truncated_clips_play_what_they_have_or_say_why_not),
         cmocka_unit_test(test_what_is_no_clip_is_refused_with_its_path_and_cause),
     };
