@@ -7,7 +7,7 @@
 struct rounds {
     pthread_mutex_t lock; // guards all below
     int64_t period_ns;
-    bool first;         // no segment has come since rounds_begin()
+    unsigned begun;     // since rounds_begin()
     guint32 seek;       // the sequence number that a round's segments have from its seek
     GstSegment given;   // the round's last segment as it came
     GstSegment segment; // the same, delayed
@@ -45,9 +45,9 @@ static void delay_segment(GstSegment *segment, int64_t delay_ns)
 // picture: then this one takes its place.
 static void place_segment(struct rounds *rounds, GstSegment *segment, guint32 seek)
 {
-    bool begins = rounds->first || seek != rounds->seek;
+    bool begins = rounds->begun == 0 || seek != rounds->seek;
 
-    if (rounds->first) {
+    if (rounds->begun == 0) {
         rounds->delay_ns = 0;
     } else if (begins && rounds->lead_ns != INT64_MAX) {
         rounds->delay_ns =
@@ -56,8 +56,8 @@ static void place_segment(struct rounds *rounds, GstSegment *segment, guint32 se
     if (begins) {
         rounds->begin_ns = (int64_t)segment->base + rounds->delay_ns;
         rounds->pictures = false;
+        rounds->begun++;
     }
-    rounds->first = false;
     rounds->seek = seek;
     rounds->given = *segment;
     delay_segment(segment, rounds->delay_ns);
@@ -173,7 +173,7 @@ void rounds_begin(struct rounds *rounds, int64_t period_ns)
 {
     pthread_mutex_lock(&rounds->lock);
     rounds->period_ns = period_ns;
-    rounds->first = true;
+    rounds->begun = 0;
     rounds->lead_ns = INT64_MAX;
     rounds->last_ns = 0;
     rounds->pictures = false;
@@ -188,4 +188,14 @@ int64_t rounds_last_ns(struct rounds *rounds)
     last_ns = rounds->last_ns;
     pthread_mutex_unlock(&rounds->lock);
     return last_ns;
+}
+
+bool rounds_have_come(struct rounds *rounds, unsigned count)
+{
+    bool come;
+
+    pthread_mutex_lock(&rounds->lock);
+    come = rounds->begun >= count && rounds->pictures;
+    pthread_mutex_unlock(&rounds->lock);
+    return come;
 }

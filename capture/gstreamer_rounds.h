@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gst/gst.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct rounds;
@@ -21,3 +22,5 @@ struct rounds *rounds_watch(GstPad *pad);
 void rounds_begin(struct rounds *rounds, int64_t period_ns);
 // When the last picture that passed is due, as running time; 0 before the first one.
 int64_t rounds_last_ns(struct rounds *rounds);
+// Whether `count` rounds have begun since rounds_begin(), and the newest has had a picture.
+bool rounds_have_come(struct rounds *rounds, unsigned count);

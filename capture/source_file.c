@@ -6,6 +6,7 @@
 //
 // Where a clip pauses, its last picture is handed out again and again: it is still what there is to
 // see, for viewers who come meanwhile, too. A clip that is stuck has no next picture to wait for.
+// One that is stuck between two rounds, as some demuxers are, is begun anew before that is seen.
 #include "capture/gstreamer_caps.h"
 #include "capture/gstreamer_intake.h"
 #include "capture/gstreamer_rounds.h"
@@ -18,7 +19,9 @@
 
 // A round has a picture, and there is not room for so many between the demuxer and the sink.
 #define ROUNDS_AHEAD_MAX 64
-#define PAUSE_NS (300 * NS_PER_MS) // below what brings the slate
+// Both below what brings the slate.
+#define PAUSE_NS (300 * NS_PER_MS)
+#define STUCK_NS (300 * NS_PER_MS)
 
 // decodebin's GstAutoplugSelectResult, which no header has.
 enum autoplug_select { AUTOPLUG_SELECT_TRY, AUTOPLUG_SELECT_EXPOSE, AUTOPLUG_SELECT_SKIP };
@@ -35,6 +38,8 @@ struct source_file {
     uint64_t round_frames;  // since the clip began again
     bool retried;           // since the last picture
     unsigned rounds_ahead;  // read since the last picture
+    unsigned replays;       // asked for since it was played from its beginning
+    int64_t played_ns;      // when that was
     int64_t begin_again_ns; // when it ended and was stopped: when the next round is due; else 0
 };
 
@@ -148,6 +153,7 @@ static void replay_segment(struct source_file *self)
 {
     self->round_frames = 0;
     self->rounds_ahead++;
+    self->replays++;
     gst_element_call_async(self->converter, on_replay, NULL, NULL);
 }
 
@@ -198,6 +204,13 @@ static int file_source_open(const struct config_camera *camera,
     return 0;
 }
 
+static void play(struct source_file *self)
+{
+    self->replays = 0;
+    self->played_ns = clock_now_ns();
+    intake_play(self->intake);
+}
+
 static int file_source_start(struct source *source, struct error *error)
 {
     struct source_file *self = (struct source_file *)source;
@@ -207,7 +220,7 @@ static int file_source_start(struct source *source, struct error *error)
     if (!play_segment(self->converter, GST_SEEK_FLAG_FLUSH)) {
         intake_stop(self->intake); // the demuxer may have flushed nevertheless
     }
-    intake_play(self->intake);
+    play(self);
     return 0;
 }
 
@@ -263,7 +276,7 @@ static int time_is_up(struct source_file *self, int64_t deadline_ns)
     }
     self->begin_again_ns = 0;
     self->round_frames = 0;
-    intake_play(self->intake);
+    play(self);
     return 0;
 }
 
@@ -290,15 +303,34 @@ static bool repeat(struct source_file *self, struct frame **ret_frame)
     return true;
 }
 
+// When a round that was asked for has failed to come: after the last picture's time.
+static int64_t stuck_ns(const struct source_file *self)
+{
+    int64_t due_ns = intake_due_ns(self->intake, rounds_last_ns(self->rounds));
+    int64_t quiet_ns = self->last_pts_ns > due_ns ? self->last_pts_ns : due_ns;
+
+    return (self->played_ns > quiet_ns ? self->played_ns : quiet_ns) + self->period_ns + STUCK_NS;
+}
+
+static bool is_stuck(const struct source_file *self)
+{
+    return self->replays > 0 && self->begin_again_ns == 0 && clock_now_ns() >= stuck_ns(self) &&
+           !rounds_have_come(self->rounds, self->replays + 1);
+}
+
+static int64_t earliest(int64_t until_ns, int64_t event_ns)
+{
+    return event_ns > clock_now_ns() && event_ns < until_ns ? event_ns : until_ns;
+}
+
 // Until when there is nothing to do unless something comes.
 static int64_t wait_until_ns(const struct source_file *self, int64_t deadline_ns)
 {
-    int64_t next_ns = self->begin_again_ns;
-
-    if (next_ns == 0 && repeat_ns(self) > clock_now_ns()) {
-        next_ns = repeat_ns(self);
+    if (self->begin_again_ns > 0) {
+        return self->begin_again_ns < deadline_ns ? self->begin_again_ns : deadline_ns;
     }
-    return next_ns > 0 && next_ns < deadline_ns ? next_ns : deadline_ns;
+    deadline_ns = self->replays > 0 ? earliest(deadline_ns, stuck_ns(self)) : deadline_ns;
+    return earliest(deadline_ns, repeat_ns(self));
 }
 
 static int file_source_next(struct source *source, int timeout_ms, struct error *error,
@@ -334,7 +366,7 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
             if (repeat(self, ret_frame)) {
                 return 0;
             }
-            r = time_is_up(self, deadline_ns);
+            r = is_stuck(self) ? end_round(self, event, error) : time_is_up(self, deadline_ns);
             break;
         }
     } while (r == 0);

@@ -137,6 +137,16 @@ static void test_clips_that_cannot_be_played_as_segments_are_begun_anew(void **s
     assert_loops(in_directory("short"), 6, 500 * NS_PER_MS);
 }
 
+// The demuxer waits for itself at the end of a round.
+static void test_clips_that_hang_between_rounds_are_begun_anew(void **state)
+{
+    (void)state;
+    record_clip(50, "x264enc ! flvmux", in_directory("short"));
+    assert_loops(in_directory("short"), 160, 500 * NS_PER_MS);
+    record_clip(1, "x264enc ! flvmux", in_directory("short"));
+    assert_loops(in_directory("short"), 6, 500 * NS_PER_MS);
+}
+
 static void test_a_clip_plays_at_its_own_rate_and_size(void **state)
 {
     struct harness harness;
@@ -335,6 +345,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_clips_loop_without_a_seam),
         cmocka_unit_test(test_clips_of_a_few_frames_loop_without_a_seam),
         cmocka_unit_test(test_clips_that_cannot_be_played_as_segments_are_begun_anew),
+        cmocka_unit_test(test_clips_that_hang_between_rounds_are_begun_anew),
         cmocka_unit_test(test_a_clip_plays_at_its_own_rate_and_size),
         cmocka_unit_test(test_decoders_to_device_memory_are_passed_over),
         cmocka_unit_test(test_a_picture_is_a_clip_of_one_frame),
