@@ -17,7 +17,12 @@ struct rounds {
     int64_t lead_ns;  // from there to a round's first picture, the least of all rounds
     int64_t last_ns;  // of the last picture
     bool pictures;    // the round has had one
+    // Of the segment's last picture: as it came, and as it went on; GST_CLOCK_TIME_NONE at first.
+    GstClockTime given_pts, pts;
+    int64_t shift_ns; // from one to the other
 };
+
+#define JUMP_NS (1000 * 1000 * 1000) // back in time: more than pictures out of order
 
 static void rounds_free(gpointer data)
 {
@@ -60,6 +65,8 @@ static void place_segment(struct rounds *rounds, GstSegment *segment, guint32 se
     }
     rounds->seek = seek;
     rounds->given = *segment;
+    rounds->given_pts = rounds->pts = GST_CLOCK_TIME_NONE;
+    rounds->shift_ns = 0;
     delay_segment(segment, rounds->delay_ns);
     rounds->segment = *segment;
 }
@@ -76,7 +83,7 @@ static GstEvent *hurry(struct rounds *rounds, const GstBuffer *buffer)
     GstClockTime running = due(rounds, buffer);
     GstEvent *event;
 
-    if (rounds->lead_ns != INT64_MAX || !GST_CLOCK_TIME_IS_VALID(running) ||
+    if (rounds->begun == 0 || rounds->lead_ns != INT64_MAX || !GST_CLOCK_TIME_IS_VALID(running) ||
         (int64_t)running <= rounds->period_ns) {
         return NULL;
     }
@@ -85,6 +92,41 @@ static GstEvent *hurry(struct rounds *rounds, const GstBuffer *buffer)
     event = gst_event_new_segment(&rounds->given);
     gst_event_set_seqnum(event, rounds->seek);
     return event;
+}
+
+// The segment's next picture, which came with the time `given`.
+static GstClockTime picture_pts(struct rounds *rounds, GstClockTime given)
+{
+    GstClockTime next = rounds->pts + (GstClockTime)rounds->period_ns, pts;
+
+    if (!GST_CLOCK_TIME_IS_VALID(rounds->pts)) {
+        return GST_CLOCK_TIME_IS_VALID(given) ? given : rounds->segment.start;
+    }
+    if (!GST_CLOCK_TIME_IS_VALID(given) || given == rounds->given_pts) {
+        return next;
+    }
+    if (given + JUMP_NS < rounds->given_pts) {
+        rounds->shift_ns = (int64_t)(next - given);
+    }
+    pts = given + (GstClockTime)rounds->shift_ns;
+    return pts > rounds->pts ? pts : rounds->pts + 1;
+}
+
+// Pictures without times, or with the same, follow each other by a period rather than all at once.
+// Takes `buffer` and returns the one to send instead.
+static GstBuffer *stamp(struct rounds *rounds, GstBuffer *buffer)
+{
+    GstClockTime given = GST_BUFFER_PTS(buffer);
+
+    rounds->pts = picture_pts(rounds, given);
+    if (GST_CLOCK_TIME_IS_VALID(given)) {
+        rounds->given_pts = given;
+    }
+    if (rounds->pts != given) {
+        buffer = gst_buffer_make_writable(buffer);
+        GST_BUFFER_PTS(buffer) = rounds->pts;
+    }
+    return buffer;
 }
 
 static void note_picture(struct rounds *rounds, const GstBuffer *buffer)
@@ -111,13 +153,18 @@ static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer 
     GstEvent *segment;
 
     pthread_mutex_lock(&rounds->lock);
+    // What comes between rounds_begin() and the first segment is about to be dropped.
     segment = hurry(rounds, buffer);
     pthread_mutex_unlock(&rounds->lock);
     if (segment) {
         gst_pad_send_event(pad, segment); // passes on_event()
     }
     pthread_mutex_lock(&rounds->lock);
-    note_picture(rounds, buffer);
+    if (rounds->begun > 0) {
+        buffer = stamp(rounds, buffer);
+        note_picture(rounds, buffer);
+        GST_PAD_PROBE_INFO_DATA(info) = buffer;
+    }
     pthread_mutex_unlock(&rounds->lock);
     return GST_PAD_PROBE_OK;
 }

@@ -4,7 +4,7 @@
 //
 // Demuxers let a round begin at different times (where the last picture began, or where it ended),
 // and are rounds ahead of what is shown. So the rounds are told apart, measured and put one after
-// the other where their segments and pictures pass.
+// the other where their segments and pictures pass. So are pictures that came without times.
 #pragma once
 
 #include <gst/gst.h>

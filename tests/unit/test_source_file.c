@@ -181,6 +181,31 @@ static void test_decoders_to_device_memory_are_passed_over(void **state)
     assert_loops(in_directory("short"), 15, 25 * NS_PER_MS);
 }
 
+// JPEGs one behind the other, at the rate of the configuration.
+static void test_pictures_without_times_follow_each_other_by_a_period(void **state)
+{
+    struct harness harness;
+    int64_t first_ns, span_ns;
+
+    (void)state;
+    record_clip(30, "jpegenc", in_directory("short"));
+    harness_init(&harness);
+    harness.camera.path = in_directory("short");
+    harness_start(&harness, ops);
+    struct frame *frame = harness_next(&harness);
+    first_ns = frame->pts_ns;
+    frame_unref(frame);
+    for (int i = 0; i < 8; i++) {
+        frame = harness_next(&harness);
+        span_ns = frame->pts_ns - first_ns;
+        frame_unref(frame);
+    }
+    int64_t periods = 8 + (int64_t)harness.source->counters.dropped;
+    assert_in_range(span_ns, periods * NS_PER_S / 30 - NS_PER_MS,
+                    periods * NS_PER_S / 30 + NS_PER_MS);
+    source_close(harness.source);
+}
+
 static void test_a_picture_is_a_clip_of_one_frame(void **state)
 {
     (void)state;
@@ -348,6 +373,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_clips_that_hang_between_rounds_are_begun_anew),
         cmocka_unit_test(test_a_clip_plays_at_its_own_rate_and_size),
         cmocka_unit_test(test_decoders_to_device_memory_are_passed_over),
+        cmocka_unit_test(test_pictures_without_times_follow_each_other_by_a_period),
         cmocka_unit_test(test_a_picture_is_a_clip_of_one_frame),
         cmocka_unit_test(test_a_clip_whose_pictures_begin_after_its_sound_opens),
         cmocka_unit_test(test_a_clip_shows_its_first_picture_at_once),
