@@ -61,14 +61,14 @@ def run_gstreamer(url, transport, reporter):
         arrival_ns = time.monotonic_ns()
         sample = sink.emit("pull-sample")
         buffer = sample.get_buffer()
-        info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+        structure = sample.get_caps().get_structure(0)
+        width, height = structure.get_value("width"), structure.get_value("height")
         meta = GstVideo.buffer_get_video_meta(buffer)
-        stride = meta.stride[0] if meta else info.stride[0]
-        offset = meta.offset[0] if meta else info.offset[0]
+        stride, offset = (meta.stride[0], meta.offset[0]) if meta else ((width + 3) & ~3, 0)
         mapped, data = buffer.map(Gst.MapFlags.READ)
         assert mapped
-        rows = np.frombuffer(data.data, np.uint8, stride * info.height, offset)
-        reporter.report(rows.reshape(info.height, stride)[:, : info.width], arrival_ns)
+        rows = np.frombuffer(data.data, np.uint8, stride * height, offset)
+        reporter.report(rows.reshape(height, stride)[:, :width], arrival_ns)
         buffer.unmap(data)
         return Gst.FlowReturn.OK
 

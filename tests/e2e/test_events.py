@@ -51,7 +51,7 @@ class Listener:
         return daemon.wait_for(look, timeout_s, lambda: "\n".join(self.lines))
 
     def events(self):
-        return [json.loads(x.removeprefix("data: ")) for x in self.lines if x.startswith("data: ")]
+        return [json.loads(x[len("data: "):]) for x in self.lines if x.startswith("data: ")]
 
     def stop(self):
         self.process.kill()
@@ -168,7 +168,7 @@ def test_who_comes_back_with_the_last_id_misses_nothing(moving, listen):
     toggle(moving)
     first.wait('"motion_started"')
     first.stop()
-    last = [line for line in first.lines if line.startswith("id: ")][-1].removeprefix("id: ")
+    last = [line for line in first.lines if line.startswith("id: ")][-1][len("id: "):]
     toggle(moving)
     moving.wait_camera("front", lambda c: not is_moving(c))
     toggle(moving)

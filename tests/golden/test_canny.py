@@ -103,6 +103,7 @@ def test_a_spiral_hangs_on_its_one_strong_end(process, tmp_path):
     turns = np.linspace(2 * np.pi, 16 * np.pi, 4000)
     circle = np.array([np.cos(turns), np.sin(turns)])
     points = np.rint(size / 2 + turns * size / 36 / np.pi * circle).astype(int).T.tolist()
+    points = [tuple(point) for point in points]  # OpenCV 4.2 takes no lists
     for i in range(len(points) - 1, 0, -1):
         cv2.line(image, points[i], points[i - 1], max(40, 255 - i), 4)
     image = cv2.GaussianBlur(image, (0, 0), 1.5)

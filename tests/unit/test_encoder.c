@@ -281,7 +281,12 @@ static void test_a_queue_that_stands_for_a_second_makes_way_for_the_newest(void 
 static void test_openh264enc_stands_in(void **state)
 {
     struct fixture *fixture = *state;
+    GstElementFactory *factory = gst_element_factory_find("openh264enc");
 
+    if (!factory) {
+        skip(); // Ubuntu 20.04 has none
+    }
+    gst_object_unref(factory);
     fixture->settings.element = CONFIG_ENCODER_OPENH264;
     struct encoder *encoder = make(fixture);
     check_trial(fixture);
