@@ -4,6 +4,7 @@ their view goes."""
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 
@@ -18,6 +19,15 @@ SMALL = {"width": 320, "height": 240}
 CONNECTIONS_MAX = 256  # those that edged has hung up on among them
 # A receiver's report over TCP, as players send it now and then.
 REPORT = b"$\x01\x00\x1c\x80\xc9\x00\x06" + bytes(24)
+
+
+def library_version():
+    """Of gst-rtsp-server, as (1, 22)."""
+    told = subprocess.run(
+        ["pkg-config", "--modversion", "gstreamer-rtsp-server-1.0"], capture_output=True, text=True,
+        check=True,
+    ).stdout
+    return tuple(int(part) for part in told.split(".")[:2])
 
 
 def address_of(server):
@@ -55,6 +65,7 @@ def test_idle_connections_make_room_for_viewers(edged, watch):
         connection.close()
 
 
+@pytest.mark.skipif(library_version() < (1, 18), reason="the library knows no limit")
 def test_a_body_without_end_is_not_read_to_its_end(edged):
     server = edged([daemon.camera(**SMALL)])
     with socket.create_connection(address_of(server)) as connection:
@@ -90,6 +101,7 @@ def talk(connection, stopped):
     return threads
 
 
+@pytest.mark.skipif(library_version() < (1, 18), reason="the library aborts by itself now and then")
 @pytest.mark.parametrize("_", range(5))
 def test_sigterm_while_viewers_talk_is_a_clean_end(edged, _):
     server = edged([daemon.camera(**SMALL)])
@@ -112,7 +124,7 @@ def test_who_has_set_up_a_view_that_goes_is_hung_up_on(edged):
     reload(server, [daemon.camera(views=["edges"], **SMALL)])
     assert is_hung_up(gone)
     kept.settimeout(0.2)
-    with pytest.raises(TimeoutError):
+    with pytest.raises(socket.timeout):
         kept.recv(1)
 
 
