@@ -13,6 +13,9 @@ void rtsp_connection_adopt(GstRTSPClient *client)
     GstRTSPConnection *connection = gst_rtsp_client_get_connection(client);
     GSocket *socket = gst_rtsp_connection_get_write_socket(connection);
 
+    if (!socket) {
+        return; // it is closed already
+    }
     // A reader that stalls would keep a backlog of its own in memory for as long as it stays;
     // without the option, until its session times out.
     g_socket_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, STALLED_MS, NULL);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 // Keeps what rtsp_connection_hang_up() needs, and has the kernel end the connection when its reader
-// stalls. For a client that is new.
+// stalls. For a client that is connected.
 void rtsp_connection_adopt(GstRTSPClient *client);
 // Has the client close the connection, and end its sessions, on its own thread soon after: closed
 // from another thread, it would lose what that thread and its media's are using at the moment. From

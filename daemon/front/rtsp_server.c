@@ -3,6 +3,7 @@
 
 #include "daemon/front/rtsp_server.h"
 
+#include "daemon/front/rtsp_acceptor.h"
 #include "daemon/front/rtsp_connection.h"
 #include "daemon/front/viewers.h"
 #include "daemon/log.h"
@@ -114,7 +115,7 @@ static void on_describe(GstRTSPClient *client, GstRTSPContext *context, gpointer
     g_object_set_data(G_OBJECT(client), HELD_MEDIA_KEY, NULL);
 }
 
-static void on_setup(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+static GstRTSPStatusCode on_pre_setup(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
 {
     struct rtsp_server *server = data;
     int matched; // the path goes on with "/stream=0"
@@ -127,6 +128,7 @@ static void on_setup(GstRTSPClient *client, GstRTSPContext *context, gpointer da
         g_object_set_data(G_OBJECT(client), SET_UP_KEY, (gpointer)path);
         g_object_unref(mount);
     }
+    return GST_RTSP_STS_OK;
 }
 
 static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
@@ -172,13 +174,18 @@ static void on_closed(GstRTSPClient *client, gpointer data)
     viewers_remove_client(server->viewers, client);
 }
 
-static void on_client(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
+static void on_connected(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
 {
     (void)object;
+    (void)data;
     rtsp_connection_adopt(client);
+}
+
+static void on_new_client(void *data, GstRTSPClient *client)
+{
     connect_signal(data, client, "pre-describe-request", G_CALLBACK(on_pre_describe));
     connect_signal(data, client, "describe-request", G_CALLBACK(on_describe));
-    connect_signal(data, client, "setup-request", G_CALLBACK(on_setup));
+    connect_signal(data, client, "pre-setup-request", G_CALLBACK(on_pre_setup));
     connect_signal(data, client, "play-request", G_CALLBACK(on_play));
     connect_signal(data, client, "teardown-request", G_CALLBACK(on_teardown));
     connect_signal(data, client, "closed", G_CALLBACK(on_closed));
@@ -269,7 +276,7 @@ int rtsp_server_new(const char *address, int port, struct error *error,
 {
     struct rtsp_server *server = g_atomic_rc_box_new0(struct rtsp_server);
 
-    server->server = gst_rtsp_server_new();
+    server->server = rtsp_acceptor_new(on_new_client, server);
     server->mounts = gst_rtsp_server_get_mount_points(server->server);
     server->sessions = gst_rtsp_server_get_session_pool(server->server);
     server->viewers = viewers_new();
@@ -281,7 +288,7 @@ int rtsp_server_new(const char *address, int port, struct error *error,
         rtsp_server_free(server);
         return r;
     }
-    connect_signal(server, server->server, "client-connected", G_CALLBACK(on_client));
+    connect_signal(server, server->server, "client-connected", G_CALLBACK(on_connected));
     connect_signal(server, server->sessions, "session-removed", G_CALLBACK(on_session_removed));
     *ret_server = server;
     return 0;
