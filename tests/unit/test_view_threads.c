@@ -69,20 +69,6 @@ static struct view *new_view(const struct config_view *settings, const struct fr
     return view_new(&setup, NULL, &view) == 0 ? view : NULL;
 }
 
-static void assert_same(const struct frame *one, const struct frame *several)
-{
-    assert_true(frame_layout_equal(&one->layout, &several->layout));
-    for (unsigned plane = 0; plane < one->layout.format->plane_count; plane++) {
-        size_t stride = one->layout.planes[plane].stride;
-
-        for (uint32_t y = 0; y < one->layout.planes[plane].rows; y++) {
-            assert_memory_equal(frame_plane(one, plane) + y * stride,
-                                frame_plane(several, plane) + y * stride,
-                                one->layout.planes[plane].width_bytes);
-        }
-    }
-}
-
 // Both see the same frames; a conversion that there is none of is left out by both.
 static unsigned check_view(const struct config_view *settings, struct frame *input,
                            enum view_output kind, struct pool *pool)
@@ -97,7 +83,7 @@ static unsigned check_view(const struct config_view *settings, struct frame *inp
         draw(input, n);
         assert_int_equal(view_run(one, input, NULL, &expected), 0);
         assert_int_equal(view_run(several, input, NULL, &output), 0);
-        assert_same(expected, output);
+        assert_same_picture(expected, output);
         frame_unref(expected);
         frame_unref(output);
     }
@@ -157,7 +143,7 @@ static void test_views_of_one_camera_take_turns_with_its_threads(void **state)
             assert_int_equal(view_run(several[i], input, NULL, &outputs[i][1]), 0);
         }
         for (size_t i = 0; i < 4; i++) {
-            assert_same(outputs[i][0], outputs[i][1]);
+            assert_same_picture(outputs[i][0], outputs[i][1]);
             frame_unref(outputs[i][0]);
             frame_unref(outputs[i][1]);
         }

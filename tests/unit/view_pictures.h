@@ -64,6 +64,20 @@ static inline void assert_row(const struct frame *frame, unsigned plane, uint32_
                         count);
 }
 
+// The same layout, and the same bytes in all rows of all planes.
+static inline void assert_same_picture(const struct frame *frame, const struct frame *expected)
+{
+    assert_true(frame_layout_equal(&frame->layout, &expected->layout));
+    for (unsigned plane = 0; plane < frame->layout.format->plane_count; plane++) {
+        size_t stride = frame->layout.planes[plane].stride;
+
+        for (uint32_t y = 0; y < frame->layout.planes[plane].rows; y++) {
+            assert_row(frame, plane, y, frame_plane(expected, plane) + y * stride,
+                       frame->layout.planes[plane].width_bytes);
+        }
+    }
+}
+
 static inline void assert_pixels(const struct frame *frame, const uint8_t *expected)
 {
     for (uint32_t y = 0; y < 3; y++) {
