@@ -19,6 +19,9 @@ void rtsp_connection_adopt(GstRTSPClient *client)
     // A reader that stalls would keep a backlog of its own in memory for as long as it stays;
     // without the option, until its session times out.
     g_socket_set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, STALLED_MS, NULL);
+    // Without it the kernel holds a frame's last packet back until the viewer has acknowledged
+    // those before, which it may put off for 40 ms.
+    g_socket_set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1, NULL);
     g_object_set_data_full(G_OBJECT(client), SOCKET_KEY, g_object_ref(socket), g_object_unref);
 }
 
