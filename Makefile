@@ -82,7 +82,7 @@ TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
 .PHONY: check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle
-.PHONY: all setup run check check-unit check-golden check-e2e check-vm bench asan tsan lint install clean help FORCE
+.PHONY: all setup run check check-unit check-golden check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -117,6 +117,11 @@ check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camer
 	@scripts/setup --with beds
 	@scripts/bed-root build/beds
 	@$(PYTEST) tests/systemd tests/vm
+
+# Needs the machine for itself. SOAK="-k NAME" gives one test all of the time.
+SECONDS ?= 600
+soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## lost frames, gaps and promised times for SECONDS=600, by the clock
+	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -rP tests/soak $(SOAK)
 
 bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeline
 	@set -e; for bench in $(BENCHES); do $$bench; done

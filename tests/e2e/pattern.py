@@ -91,6 +91,14 @@ def read_number(luma, view):
     return number if value >> NUMBER_BITS == check_nibble(number) else None
 
 
+def holes(frames, period=1 << NUMBER_BITS):
+    """Of (number or None, moment) in order: how many numbers are missing, how many pictures have
+    none."""
+    numbers = [number for number, _ in frames if number is not None]
+    steps = [(after - before) % period for before, after in zip(numbers, numbers[1:])]
+    return sum((step - 1) % period for step in steps), len(frames) - len(numbers)
+
+
 def limited_range(magnitude):
     """The luma in which a computed gray picture goes out."""
     return (16 + (219 * magnitude.astype(np.uint32) + 127) // 255).astype(np.uint8)

@@ -18,13 +18,6 @@ NUMBERS = 1 << pattern.NUMBER_BITS
 TELEMETRY_S = 3  # comes once a second
 
 
-def holes(frames, period=NUMBERS):
-    """Frames that are missing between those seen, and how many pictures carry no number."""
-    numbers = [number for number, _ in frames if number is not None]
-    steps = [(after - before) % period for before, after in zip(numbers, numbers[1:])]
-    return sum((step - 1) % period for step in steps), len(frames) - len(numbers)
-
-
 def _dropped(server):
     """Frames that edged has counted as dropped, by its cameras or before an encoder."""
     status = server.status()
@@ -84,7 +77,7 @@ def watch_all(server, look, period=NUMBERS):
     disturbance, overflows = Disturbance(server), _udp_overflows()
     for _ in range(WINDOWS):
         seen = look()
-        found = [holes(frames, period) for frames in seen]
+        found = [pattern.holes(frames, period) for frames in seen]
         if not any(map(any, found)):
             return seen
         waited_s = disturbance.waited_s()
