@@ -8,6 +8,7 @@
 // see, for viewers who come meanwhile, too. A clip that is stuck has no next picture to wait for.
 // One that is stuck between two rounds, as some demuxers are, is begun anew before that is seen.
 #include "capture/gstreamer_caps.h"
+#include "capture/gstreamer_decoders.h"
 #include "capture/gstreamer_intake.h"
 #include "capture/gstreamer_rounds.h"
 #include "capture/source.h"
@@ -22,9 +23,6 @@
 // Both below what brings the slate.
 #define PAUSE_NS (300 * NS_PER_MS)
 #define STUCK_NS (300 * NS_PER_MS)
-
-// decodebin's GstAutoplugSelectResult, which no header has.
-enum autoplug_select { AUTOPLUG_SELECT_TRY, AUTOPLUG_SELECT_EXPOSE, AUTOPLUG_SELECT_SKIP };
 
 struct source_file {
     struct source source;
@@ -84,26 +82,6 @@ static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
     }
 }
 
-// decodebin takes the decoder of the highest rank, though a Jetson's leaves its pictures in device
-// memory, which no converter reads. Such a one is passed over for one that decodes to the CPU's.
-static int on_select(GstElement *decoder, GstPad *stream, GstCaps *caps, GstElementFactory *factory,
-                     gpointer data)
-{
-    const GstElementFactoryListType pictures = GST_ELEMENT_FACTORY_TYPE_DECODER |
-                                               GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO |
-                                               GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE;
-    g_autoptr(GstCaps) readable = gst_caps_new_empty_simple("video/x-raw");
-
-    (void)decoder;
-    (void)stream;
-    (void)caps;
-    (void)data;
-    return gst_element_factory_list_is_type(factory, pictures) &&
-                   !gst_element_factory_can_src_any_caps(factory, readable)
-               ? AUTOPLUG_SELECT_SKIP
-               : AUTOPLUG_SELECT_TRY;
-}
-
 static int make_intake(struct source_file *self, const struct source_environment *environment,
                        struct error *error)
 {
@@ -122,7 +100,7 @@ static int make_intake(struct source_file *self, const struct source_environment
     decoder = gst_bin_get_by_name(bin, "decoder");
     self->converter = gst_bin_get_by_name(bin, "converter");
     g_object_set(clip, "location", self->path, NULL);
-    g_signal_connect(decoder, "autoplug-select", G_CALLBACK(on_select), NULL);
+    gstreamer_decoders_choose(decoder);
     g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), self->converter, 0);
     decoded = gst_element_get_static_pad(self->converter, "sink");
     self->rounds = rounds_watch(decoded);

@@ -1,5 +1,7 @@
 #include "daemon/media_bus.h"
 
+#include "capture/gstreamer_decoders.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -31,6 +33,13 @@ void media_set_location(GstElement *pipeline, const char *name, const char *path
     g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
 
     g_object_set(element, "location", path, NULL);
+}
+
+void media_choose_decoders(GstElement *pipeline, const char *name)
+{
+    g_autoptr(GstElement) decodebin = gst_bin_get_by_name(GST_BIN(pipeline), name);
+
+    gstreamer_decoders_choose(decodebin);
 }
 
 int media_wait(GstElement *pipeline, const char *input, const char *output, struct error *error)

@@ -12,6 +12,8 @@ int media_pipeline_new(const char *launch, struct error *error, GstElement **ret
 void cleanup_pipeline(GstElement **pipeline);
 // Sets the `location` of the element called `name`.
 void media_set_location(GstElement *pipeline, const char *name, const char *path);
+// gstreamer_decoders_choose() for the decodebin called `name`.
+void media_choose_decoders(GstElement *pipeline, const char *name);
 // Waits for the end of the stream: 0, or -EIO with the text of the first error. In front of it is
 // the name of the file at fault: `output` for an error of the element called "output", otherwise
 // `input`.

@@ -74,13 +74,14 @@ int media_read_picture(const char *path, const struct frame_allocator *allocator
     if (r < 0) {
         return r;
     }
-    r = media_pipeline_new("filesrc name=file ! decodebin ! videoconvert ! video/x-raw,format=RGB "
-                           "! appsink name=sink sync=false",
+    r = media_pipeline_new("filesrc name=file ! decodebin name=decoder ! videoconvert "
+                           "! video/x-raw,format=RGB ! appsink name=sink sync=false",
                            error, &pipeline);
     if (r < 0) {
         return r;
     }
     media_set_location(pipeline, "file", path);
+    media_choose_decoders(pipeline, "decoder");
     sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
     gst_element_set_state(pipeline, GST_STATE_PAUSED);
     if (gst_element_get_state(pipeline, NULL, NULL, GST_CLOCK_TIME_NONE) ==

@@ -133,8 +133,11 @@ def test_threads_make_the_same_picture(process, tmp_path, view):
     assert (tmp_path / "5.pgm").read_bytes() == one
 
 
-def test_a_picture_is_known_by_its_content(process, tmp_path):
-    shutil.copy(oracle.DATA / "chelsea.png", tmp_path / "picture.odd")
+@pytest.mark.parametrize("suffix", ["png", "bmp", "tiff", "webp"])
+def test_a_picture_is_known_by_its_content(process, tmp_path, suffix):
+    lossless = [cv2.IMWRITE_WEBP_QUALITY, 101] if suffix == "webp" else []
+    cv2.imwrite(str(tmp_path / f"in.{suffix}"), oracle.picture("chelsea.png"), lossless)
+    shutil.move(tmp_path / f"in.{suffix}", tmp_path / "picture.odd")
     result = process(tmp_path / "picture.odd", tmp_path / "out.pgm")
     assert result.returncode == 0, result.stderr
     expected = oracle.edges(oracle.gray(oracle.picture("chelsea.png")))

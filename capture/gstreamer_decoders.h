@@ -1,0 +1,10 @@
+// Which decoders decodebin may take for pictures that the CPU is to read.
+#pragma once
+
+#include <gst/gst.h>
+
+// decodebin takes the decoder of the highest rank, though some are of no use here: a Jetson's
+// leaves its pictures in device memory, which no converter reads, and libav's for BMP and TIFF want
+// the whole file in one buffer, which filesrc does not make. Such are passed over for others,
+// GdkPixbuf's among them.
+void gstreamer_decoders_choose(GstElement *decodebin);
