@@ -208,6 +208,7 @@ struct config_block {
 };
 
 struct config {
+    bool is_empty; // the text had not one setting
     enum config_backend backend;
     enum config_memory memory;
     int cpu_threads; // that a camera's views share on the CPU, 1..16

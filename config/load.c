@@ -282,6 +282,7 @@ static int read_tree(struct problems *problems, const config_setting_t *root,
     int r = config ? schema_set_defaults(&schema_root, config) : -ENOMEM;
 
     if (r == 0) {
+        config->is_empty = config_setting_length(root) == 0;
         r = read_group(problems, root, &schema_root, config);
     }
     if (r == 0) {

@@ -2,6 +2,7 @@
 
 #include "daemon/log.h"
 
+#include <errno.h>
 #include <string.h>
 
 // Addresses are bound once: `config` keeps those in use.
@@ -38,6 +39,12 @@ int front_config_reload(const char *path, struct config *in_use, struct config *
     free(text);
     if (r < 0) {
         return r;
+    }
+    if (config->is_empty) { // cut off, or being written: nobody means "forget all cameras" by it
+        log_write(LOG_ERR, LOG_EVENT_NONE, NULL, NULL,
+                  "%s: error: got a file without a setting, allowed: at least one", path);
+        config_free(config);
+        return -EINVAL;
     }
     keep_addresses(in_use, config);
     *ret_config = config;

@@ -3,7 +3,8 @@
 
 #include "config/config.h"
 
-// Loads `path` and logs every problem. Addresses are bound once: where the file has others than
-// `in_use`, that is logged, and the new configuration gets those of `in_use` (which is left with
-// the file's). 0, or the error of config_load().
+// Loads `path` and logs every problem; a file without a setting is one here. Addresses are bound
+// once: where the file has others than `in_use`, that is logged, and the new configuration gets
+// those of `in_use` (which is left with the file's). 0, or the error of config_load(), -EINVAL for
+// a file without a setting.
 int front_config_reload(const char *path, struct config *in_use, struct config **ret_config);

@@ -22,8 +22,14 @@ static const char *choose_config(const struct options *options)
 
 static int read_config(const char *path, struct config **ret_config)
 {
-    return path ? config_load(path, stderr, ret_config)
-                : config_parse("", "built-in defaults", stderr, ret_config);
+    int r = path ? config_load(path, stderr, ret_config)
+                 : config_parse("", "built-in defaults", stderr, ret_config);
+
+    if (r == 0 && path && (*ret_config)->is_empty) {
+        fprintf(stderr, "%s: warning: not one setting in it, using the default of each key\n",
+                path);
+    }
+    return r;
 }
 
 static int serve(struct config **config, const char *path)

@@ -73,7 +73,12 @@ def test_check_prints_every_problem_in_one_run(tmp_path):
 def test_check_of_a_good_configuration_ends_with_status_0(tmp_path):
     config = tmp_path / "edged.conf"
     config.write_text('cameras = ( { name = "front"; source = "pattern"; } );\n')
-    assert daemon.run_edged("--config", config, "--check").returncode == EXIT_OK
+    result = daemon.run_edged("--config", config, "--check")
+    assert (result.returncode, result.stderr) == (EXIT_OK, "")
+    config.write_text("# what a crash has left of it\n")
+    result = daemon.run_edged("--config", config, "--check")
+    assert result.returncode == EXIT_OK
+    assert f"{config}: warning: not one setting in it, using the default of" in result.stderr
 
 
 def test_unknown_option_ends_with_status_2():

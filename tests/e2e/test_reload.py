@@ -3,6 +3,8 @@
 import itertools
 import signal
 
+import pytest
+
 import daemon
 import pattern
 import rtsp
@@ -64,17 +66,23 @@ def test_reload_of_an_equal_configuration_restarts_nothing(edged):
     assert [server.camera(name)["process"]["pid"] for name in ("one", "two")] == before
 
 
-def test_reload_of_a_broken_configuration_changes_nothing(edged, watch):
+@pytest.mark.parametrize("text, error", [
+    ('cameras = ( { name = "front"; widht = 640; } );\n',
+     r'edged\.conf:1: error: cameras\[0\]\.widht: .* did you mean "width"'),
+    ("# nothing but a comment\n", r"edged\.conf: error: got a file without a setting, allowed: "),
+    ("", r"edged\.conf: error: got a file without a setting, allowed: at least one"),
+], ids=["wrong", "comment", "empty"])
+def test_reload_of_a_broken_configuration_changes_nothing(edged, watch, text, error):
     server = edged([daemon.camera("front", **SMALL)])
     viewer = watch(server.url("/front/edges"))
     viewer.wait_numbers(pattern.FPS)
     pid = server.camera()["process"]["pid"]
-    server.config.write_text('cameras = ( { name = "front"; widht = 640; } );\n')
+    server.config.write_text(text)
 
     def refuse():
         server.notify.told = ""
         server.signal(signal.SIGHUP)
-        server.wait_stderr(r'edged\.conf:1: error: cameras\[0\]\.widht: .* did you mean "width"')
+        server.wait_stderr(error)
         server.wait_notified(r"^READY=1$")
         return [viewer.new_frames() + viewer.next_frames(pattern.FPS)]
 
