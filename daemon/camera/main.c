@@ -10,6 +10,24 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#define OOM_SCORE_ADJ 500 // as if it used half of the memory more
+
+// Where memory runs out, the kernel is to end a camera process, which is replaced, before the
+// front.
+static void volunteer_for_oom(void)
+{
+    FILE *file = fopen("/proc/self/oom_score_adj", "r+e");
+    int score;
+
+    if (file && fscanf(file, "%d", &score) == 1 && score < OOM_SCORE_ADJ) {
+        rewind(file);
+        fprintf(file, "%d", OOM_SCORE_ADJ);
+    }
+    if (file && fclose(file)) {
+        log_debug("oom_score_adj: %s", strerror(errno));
+    }
+}
+
 static int parse_link_fd(int argc, char **argv)
 {
     static const char option[] = "--link-fd=";
@@ -36,6 +54,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    volunteer_for_oom();
     gst_init(NULL, NULL);
 
     int r = camera_new(fd, &error, &camera);

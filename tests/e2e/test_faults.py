@@ -164,6 +164,17 @@ def test_slate_goes_on_while_the_camera_process_is_dead(edged, watch):
     assert all(slate.shows_no_signal(picture) for picture in viewer.unreadable_pictures())
 
 
+def test_memory_that_runs_out_costs_the_camera_process_first(edged):
+    server = edged([daemon.camera()])
+
+    def oom_score_adj(pid):
+        with open(f"/proc/{pid}/oom_score_adj", encoding="ascii") as file:
+            return int(file.read())
+
+    front = oom_score_adj(server.process.pid)
+    server.wait_camera("front", lambda c: oom_score_adj(c["process"]["pid"]) == max(front, 500))
+
+
 def test_one_dead_camera_leaves_the_other_alone(edged, watch):
     server = edged(
         [

@@ -160,6 +160,6 @@ def test_broken_configuration_fails_once_with_its_messages(service):
     assert f"{beds.CONF}:2: error: cameras[0].fps" in journal
 
 
-def test_exposure_is_two_at_most(service):
+def test_exposure_is_one_point_eight_at_most(service):
     last = service.bed.check("systemd-analyze security --no-pager edged").splitlines()[-1]
-    assert float(last.split("edged.service: ")[1].split()[0]) <= 2.0, last
+    assert float(last.split("edged.service: ")[1].split()[0]) <= 1.8, last
