@@ -1,31 +1,35 @@
 #include "config/base.h"
 
+#include "config/redact.h"
+
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void error_format(struct error *error, const char *format, ...)
 {
+    _cleanup_(cleanup_free) char *text = NULL;
     va_list arguments;
 
     if (error) {
         va_start(arguments, format);
-        vsnprintf(error->text, sizeof error->text, format, arguments);
+        text = redact_format(format, arguments);
         va_end(arguments);
+        snprintf(error->text, sizeof error->text, "%s", text ? text : strerror(ENOMEM));
     }
 }
 
 void error_format_prefix(struct error *error, const char *format, ...)
 {
-    char prefix[256];
-    struct error inner;
+    _cleanup_(cleanup_free) char *prefix = NULL;
     va_list arguments;
 
     if (error) {
         va_start(arguments, format);
-        vsnprintf(prefix, sizeof prefix, format, arguments);
+        prefix = redact_format(format, arguments);
         va_end(arguments);
-        inner = *error;
-        error_format(error, "%s: %s", prefix, inner.text);
+        error_format(error, "%.255s: %s", prefix ? prefix : strerror(ENOMEM), error->text);
     }
 }
 

@@ -39,9 +39,9 @@ struct error {
     char text[512];
 };
 
-// Formats the text of `error` (may be NULL) and yields `code` (a negative errno), so that callers
-// write `return error_set(error, -ENODEV, "…")`. A macro, so that compilers and analyzers see that
-// the code that comes out is the one that went in.
+// Formats the text of `error` (may be NULL), without secrets (config/redact.h), and yields `code`
+// (a negative errno), so that callers write `return error_set(error, -ENODEV, "…")`. A macro, so
+// that compilers and analyzers see that the code that comes out is the one that went in.
 #define error_set(error, code, ...)                                                                \
     ({                                                                                             \
         int error_set_code_ = (code);                                                              \

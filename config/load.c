@@ -10,8 +10,6 @@
 #include <limits.h>
 #include <string.h>
 
-#define LINE_LENGTH_MAX 64
-
 static int read_group(struct problems *problems, const config_setting_t *setting,
                       const struct schema_group *group, void *object);
 
@@ -270,7 +268,7 @@ static void refuse_syntax(struct problems *problems, const config_t *tree)
         fputs(" at the end", problems->file);
     } else if (line && g_utf8_validate(line, -1, NULL)) {
         fputs(" in ", problems->file);
-        schema_print_quoted(problems->file, line + strspn(line, " \t"), LINE_LENGTH_MAX);
+        schema_print_excerpt(problems->file, line + strspn(line, " \t"));
     }
     problems_end(problems);
 }

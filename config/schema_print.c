@@ -1,12 +1,13 @@
 // Schema values as text: for the file, for messages and for the documents.
 #include "config/config.h"
+#include "config/redact.h"
 #include "config/schema_value.h"
 #include "config/suggest.h"
 
 #include <glib.h>
 #include <string.h>
 
-#define GOT_LENGTH_MAX 64
+#define EXCERPT_LENGTH_MAX 64
 
 static size_t word_count(const struct schema_key *key)
 {
@@ -18,7 +19,7 @@ static size_t word_count(const struct schema_key *key)
     return count;
 }
 
-void schema_print_quoted(FILE *file, const char *string, size_t limit)
+static void print_quoted(FILE *file, const char *string, size_t limit)
 {
     fputc('"', file);
     for (size_t i = 0; string[i]; i++) {
@@ -38,6 +39,20 @@ void schema_print_quoted(FILE *file, const char *string, size_t limit)
         }
     }
     fputc('"', file);
+}
+
+void schema_print_quoted(FILE *file, const char *string)
+{
+    print_quoted(file, string, SIZE_MAX);
+}
+
+void schema_print_excerpt(FILE *file, const char *string)
+{
+    char copy[64 * EXCERPT_LENGTH_MAX]; // half a secret cannot be told from anything else
+
+    snprintf(copy, sizeof copy, "%s", string);
+    redact(copy);
+    print_quoted(file, copy, EXCERPT_LENGTH_MAX);
 }
 
 struct number_text {
@@ -99,11 +114,11 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
 
     switch (key->type) {
     case SCHEMA_STRING:
-        schema_print_quoted(file, *(const char *const *)value, SIZE_MAX);
+        schema_print_quoted(file, *(const char *const *)value);
         break;
     case SCHEMA_INTEGER:
         if (key->word && *(const int *)value == key->word_value) {
-            schema_print_quoted(file, key->word, SIZE_MAX);
+            schema_print_quoted(file, key->word);
         } else {
             fprintf(file, "%d", *(const int *)value);
         }
@@ -112,12 +127,12 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
         print_fraction(file, *(const double *)value);
         break;
     case SCHEMA_WORD:
-        schema_print_quoted(file, key->words[*(const unsigned *)value], SIZE_MAX);
+        schema_print_quoted(file, key->words[*(const unsigned *)value]);
         break;
     case SCHEMA_WORDS:
         for (size_t i = 0; i < words->count; i++) {
             fputs(i ? ", " : "[", file);
-            schema_print_quoted(file, key->words[words->list[i]], SIZE_MAX);
+            schema_print_quoted(file, key->words[words->list[i]]);
         }
         fputs("]", file);
         break;
@@ -244,7 +259,7 @@ static void print_got(FILE *file, const struct schema_value *value, bool with_ty
         break;
     case SCHEMA_VALUE_STRING:
         fputs(with_type ? "the string " : "", file);
-        schema_print_quoted(file, value->string, GOT_LENGTH_MAX);
+        schema_print_excerpt(file, value->string);
         break;
     case SCHEMA_VALUE_GROUP:
         fputs("a group { … }", file);

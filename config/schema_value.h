@@ -67,5 +67,7 @@ void schema_print_allowed(FILE *file, const struct schema_key *key);
 // with a '.' whatever the locale, in the fewest digits that read back as the same number.
 void schema_print_value(FILE *file, const struct schema_key *key, const void *object);
 void schema_print_number(FILE *file, double number);
-// Writes `string` quoted and escaped for libconfig, at most `limit` bytes of it, then "…".
-void schema_print_quoted(FILE *file, const char *string, size_t limit);
+// Writes `string` quoted and escaped for libconfig.
+void schema_print_quoted(FILE *file, const char *string);
+// The same for people: without its secrets, and at most 64 bytes of it, then "…".
+void schema_print_excerpt(FILE *file, const char *string);

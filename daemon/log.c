@@ -5,6 +5,7 @@
 #include "daemon/log.h"
 
 #include "config/base.h"
+#include "config/redact.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -137,6 +138,7 @@ static void write_line(int priority, const char *text)
 __attribute__((format(printf, 2, 0))) static void
 write_record(const struct record *record, const char *format, va_list arguments)
 {
+    _cleanup_(cleanup_free) char *message = NULL;
     char text[2048];
     int used = 0, saved_errno = errno;
 
@@ -147,7 +149,8 @@ write_record(const struct record *record, const char *format, va_list arguments)
     if (record->camera) {
         used = snprintf(text, 256, "%.128s: ", record->camera);
     }
-    vsnprintf(text + used, sizeof text - used, format, arguments);
+    message = redact_format(format, arguments);
+    snprintf(text + used, sizeof text - used, "%s", message ? message : strerror(ENOMEM));
     replace_control_characters(text);
     if (!to_journal || write_journal(record, text) < 0) {
         write_line(record->priority, text);

@@ -32,7 +32,7 @@ const char *log_event_id(enum log_event event);
 // `priority` is LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO or LOG_DEBUG. `camera` and `state` may
 // be NULL; `camera` also opens the line ("edged: warning: front: …"). LOG_DEBUG is dropped unless
 // the environment says EDGED_LOG=debug. Control characters become spaces, and text beyond 2 KiB is
-// cut. Thread-safe, never fails, keeps errno.
+// cut; secrets are left out (config/redact.h). Thread-safe, never fails, keeps errno.
 void log_write(int priority, enum log_event event, const char *camera, const char *state,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 

@@ -1,3 +1,4 @@
+#include "config/redact.h"
 #include "daemon/ctl/doctor_checks.h"
 #include "daemon/json_members.h"
 #include "daemon/standard_output.h"
@@ -34,12 +35,15 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
                                         [DOCTOR_WARNING] = "warning",
                                         [DOCTOR_FAILED] = "failed"};
     struct doctor_report *report = doctor->report;
-    g_autofree char *text = NULL;
+    _cleanup_(cleanup_free) char *text = NULL;
     va_list arguments;
 
     va_start(arguments, format);
-    text = g_strdup_vprintf(format, arguments);
+    text = redact_format(format, arguments);
     va_end(arguments);
+    if (!text) {
+        return;
+    }
     report->checks++;
     report->failed += verdict == DOCTOR_FAILED;
     if (report->json) {

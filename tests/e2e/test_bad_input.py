@@ -184,6 +184,35 @@ def test_bad_gstreamer_fragment_is_named(edged, fragment, message):
     assert rtsp.describe(server.url("/front/edges"))[0] == 200
 
 
+def test_no_password_is_shown_anywhere(edged, tmp_path):
+    def camera(name, pipeline):
+        return daemon.camera(name, source="gstreamer", pipeline=pipeline)
+
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    away = f"souphttpsrc location=http://me:hunter2@127.0.0.1:{port}/?token=hunter2 user-pw=hunter2"
+    server = edged([
+        camera("away", f"{away} ! decodebin"),
+        camera("element", f'{away} proxy-pw="hunter2 hunter2" ! nosuchelement'),
+    ])
+    for name in ("away", "element"):
+        server.wait_camera(name, lambda c: c["error"], timeout_s=60)
+    texts = [server.stderr(), server.http_get("/v1/status"), server.http_get("/metrics")]
+    for words in (["status", "--socket", server.socket],
+                  ["doctor", "--config", server.config],
+                  ["doctor", "--json", "--config", server.config]):
+        result = subprocess.run([daemon.EDGECTL, *words], capture_output=True, text=True,
+                                timeout=60, env=daemon.environment(), check=False)
+        texts.append(result.stdout + result.stderr)
+    wrong = tmp_path / "wrong.conf"
+    for text in (f'cameras = ( {{ source = "{away}"; }} );', f'cameras = "{away}";\n',
+                 f'cameras = ( {{ pipeline = "{away}" format = ; }} );'):
+        wrong.write_text(text)
+        texts.append(daemon.run_edged("--config", wrong, "--check").stderr)
+    assert not any("hunter2" in text for text in texts), texts
+    assert all("***" in text for text in texts[:2] + texts[6:]), texts
+
+
 @pytest.fixture
 def plugins_without_encoder(tmp_path):
     """The environment of a machine on which no H.264 encoder is installed."""
