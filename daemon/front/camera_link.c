@@ -16,6 +16,7 @@ struct camera_link {
     struct stream *const *streams;
     size_t stream_count;
     bool watched[LINK_VIEWS_MAX]; // as told to the process
+    bool greeted;                 // its hello came
     const struct camera_link_events *events;
     void *context;
     struct error error;            // how the process broke the protocol
@@ -31,6 +32,10 @@ static int handle_hello(struct camera_link *link, const struct link_message *mes
 {
     const char *version = (const char *)message->payload;
 
+    if (link->greeted) {
+        return error_set(&link->error, -EPROTO, "sent a second hello");
+    }
+    link->greeted = true;
     return strcmp(version, EDGED_VERSION) == 0
                ? 0
                : error_set(&link->error, -EPROTO, "is of version %.32s and edged of " EDGED_VERSION,
@@ -123,6 +128,9 @@ static int on_message(void *context, struct link_message *message)
 {
     struct camera_link *link = context;
 
+    if (!link->greeted && message->header.type != LINK_HELLO) {
+        return error_set(&link->error, -EPROTO, "sent no hello first");
+    }
     switch (message->header.type) {
     case LINK_HELLO:
         return handle_hello(link, message);
@@ -143,17 +151,19 @@ static int on_message(void *context, struct link_message *message)
     }
 }
 
-void camera_link_receive(struct camera_link *link)
+bool camera_link_receive(struct camera_link *link)
 {
     int r = link_receive(link->link, on_message, link);
 
-    if (r < 0) {
-        if (!link->error.text[0]) {
-            error_set(&link->error, r, r == -EPIPE ? "closed its link" : "sent what is no message");
-        }
-        struct error error = link->error;
-        link->events->ended(link->context, r, error.text);
+    if (r == 0) {
+        return true;
     }
+    if (!link->error.text[0]) {
+        error_set(&link->error, r, r == -EPIPE ? "closed its link" : "sent what is no message");
+    }
+    struct error error = link->error;
+    link->events->ended(link->context, r, error.text);
+    return false;
 }
 
 static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)

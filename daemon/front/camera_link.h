@@ -39,5 +39,5 @@ void camera_link_update(struct camera_link *link, const struct stream *stream, b
 void camera_link_set_blocks(struct camera_link *link, const struct config_block *blocks);
 // The process may try the GPU; `backend` is the word of the configuration ("auto").
 void camera_link_try_gpu(struct camera_link *link, const char *backend);
-// Reads what is there; `ended` may follow.
-void camera_link_receive(struct camera_link *link);
+// Reads some of what is there (link_receive()). False when `ended` was called.
+bool camera_link_receive(struct camera_link *link);

@@ -11,6 +11,7 @@
 #define FATAL_DELAY_MS 30000
 #define STOP_MS 1000
 #define SILENCE_MS 5000
+#define LAST_TURNS 16
 #define FIRST_SIGN_MS 20000 // GStreamer scans its plugins at the first start
 
 static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
@@ -132,9 +133,12 @@ static void on_link_ended(void *context, int reason, const char *sentence)
 {
     struct supervisor *supervisor = context;
 
-    if (reason == -ENODEV) {
-        supervisor->gpu_lost = supervisor->configuration_cpu != NULL;
+    if (reason == -ENODEV && supervisor->gpu_offered) {
+        supervisor->gpu_lost = true;
         error_set(&supervisor->error, 0, "%s", sentence);
+    } else if (reason == -ENODEV) {
+        reason = -EPROTO;
+        sentence = "lost a GPU that it was not to use";
     }
     if (!supervisor->pid) {
         return; // on_child_exit() reads the last words of a process that is gone
@@ -146,7 +150,7 @@ static void on_link_ended(void *context, int reason, const char *sentence)
         start_without_gpu(supervisor, sentence);
         return;
     }
-    bool by_itself = reason == -EPIPE || reason == -ENODEV;
+    bool by_itself = reason == -EPIPE;
     if (!by_itself) {
         error_set(&supervisor->error, 0, "the camera process %s", sentence);
         log_write(LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "failed",
@@ -197,6 +201,14 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
     supervisor->changed(supervisor->changed_context);
 }
 
+// What a socket holds is read in a few turns; a helper of the process that outlived it may go on
+// sending.
+static void hear_last_words(struct supervisor *supervisor)
+{
+    for (int turn = 0; turn < LAST_TURNS && camera_link_receive(supervisor->link); turn++) {
+    }
+}
+
 static void on_child_exit(GPid pid, gint status, gpointer data)
 {
     struct supervisor *supervisor = data;
@@ -206,7 +218,7 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
     supervisor->pid = 0;
     supervisor->child_watch = 0;
     if (supervisor->link) {
-        camera_link_receive(supervisor->link);
+        hear_last_words(supervisor);
         close_link(supervisor);
     }
     g_clear_handle_id(&supervisor->timer, g_source_remove);

@@ -8,7 +8,8 @@ const char *supervisor_gpu_begin(struct supervisor *supervisor)
 {
     bool without = supervisor->without_gpu && supervisor->configuration_cpu;
 
-    gpu_retry_begin(&supervisor->gpu, !without && supervisor->configuration_cpu);
+    supervisor->gpu_offered = !without && supervisor->configuration_cpu;
+    gpu_retry_begin(&supervisor->gpu, supervisor->gpu_offered);
     return without ? supervisor->configuration_cpu : supervisor->configuration;
 }
 
@@ -18,6 +19,7 @@ static gboolean on_try_timer(gpointer data)
 
     if (supervisor->link) {
         supervisor->gpu_error.text[0] = 0; // what the process says of it counts now
+        supervisor->gpu_offered = true;
         camera_link_try_gpu(supervisor->link, supervisor->backend);
     }
     supervisor->gpu_timer =

@@ -40,7 +40,8 @@ struct supervisor {
     struct regions regions;
 
     struct gpu_retry gpu;
-    bool gpu_lost;          // the process that is there said so
+    bool gpu_offered;       // the process that is there began with it, or was told to try it
+    bool gpu_lost;          // that process said so
     bool without_gpu;       // processes begin on the CPU: the GPU failed and has not come back
     struct error gpu_error; // why it failed, until it is tried again
     guint gpu_timer;        // the next try; 0: none

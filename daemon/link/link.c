@@ -258,16 +258,13 @@ static int receive_header(struct link *link)
     return 0;
 }
 
-static int receive_payload(struct link *link)
+static ssize_t receive_payload(struct link *link)
 {
     ssize_t got = socket_receive(link->fd, link->payload + link->payload_filled,
                                  link->header.size - link->payload_filled);
 
-    if (got < 0) {
-        return (int)got;
-    }
-    link->payload_filled += (size_t)got;
-    return 0;
+    link->payload_filled += got > 0 ? (size_t)got : 0;
+    return got;
 }
 
 static int deliver(struct link *link, link_handler *handler, void *context)
@@ -282,18 +279,24 @@ static int deliver(struct link *link, link_handler *handler, void *context)
 
 int link_receive(struct link *link, link_handler *handler, void *context)
 {
-    for (;;) {
-        int r = 0;
+    unsigned messages = 0;
+    size_t bytes = 0;
+
+    while (messages < LINK_TURN_MESSAGES && bytes < LINK_TURN_BYTES) {
+        ssize_t r;
 
         if (!link->payload) {
             r = receive_header(link);
         } else if (link->payload_filled < link->header.size) {
             r = receive_payload(link);
+            bytes += r > 0 ? (size_t)r : 0;
         } else {
             r = deliver(link, handler, context);
+            messages++;
         }
         if (r < 0) {
-            return r == -EAGAIN ? 0 : r;
+            return r == -EAGAIN ? 0 : (int)r;
         }
     }
+    return 0;
 }

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
+// What is read at a time: some milliseconds' work.
+#define LINK_TURN_MESSAGES 64
+#define LINK_TURN_BYTES (1u << 20)
+
 struct link;
 
 // One message. The payload belongs to the link until the handler TAKE()s it, and then to the
@@ -44,6 +48,7 @@ int link_flush(struct link *link);
 
 // Called for each complete message; a negative return ends link_receive with it.
 typedef int link_handler(void *context, struct link_message *message);
-// Reads what is there and calls `handler` for each complete message. 0 when the socket is empty,
+// Reads what is there and calls `handler` for each complete message, up to LINK_TURN_MESSAGES or
+// LINK_TURN_BYTES, so that an end that never stops sending leaves the reader time for others. 0;
 // -EPIPE when the other end closed, -EPROTO for a malformed header.
 int link_receive(struct link *link, link_handler *handler, void *context);

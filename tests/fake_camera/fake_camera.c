@@ -7,6 +7,8 @@
 //   crash         aborts on start, after its slates
 //   fatal         declares an incurable fault and exits
 //   garbage       sends bytes that are no message once a view is watched
+//   two-hellos    sends another hello once a view is watched
+//   flood         sends nothing but telemetry once a view is watched, as fast as it is read
 //   bad-video     sends access units that are not H.264
 //   no-signal     declares NO SIGNAL in its telemetry
 //   gpu           has a GPU and computes on it unless told not to; SIGUSR1 makes the GPU fail: the
@@ -14,14 +16,12 @@
 //   gpu-full      has a GPU whose memory is full until it is told to try it, and says that this may
 //                 pass
 //   motion, bad-motion-X  see motion.h
-//
-// Into the file $FAKE_CAMERA_RECORD each process writes a line for what it is told: "PID configure
-// BACKEND BLOCKS", "PID blocks BLOCKS", "PID try-gpu BACKEND"; BLOCKS are "32x8 0x0 0x0", in the
-// order of enum config_kernel, with " rows 16" behind them where the first has rows.
 
 #include "config/config.h"
 #include "daemon/link/link.h"
 #include "tests/fake_camera/motion.h"
+#include "tests/fake_camera/record.h"
+#include "tests/fake_camera/video.h"
 
 #include <errno.h>
 #include <glib-unix.h>
@@ -30,19 +30,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
 #define QUEUE_BYTES (4u << 20)
-#define ENCODER                                                                                    \
-    " ! video/x-raw, format=I420, width=320, height=240, framerate=30/1"                           \
-    " ! x264enc tune=zerolatency speed-preset=ultrafast byte-stream=true key-int-max=%d name=enc"  \
-    " ! video/x-h264, stream-format=byte-stream, alignment=au, profile=constrained-baseline"       \
-    " ! appsink name=sink sync=false max-buffers=4"
-
 struct fake_camera {
     struct link *link;
     const char *mode;
@@ -63,43 +56,9 @@ static bool is_mode(const struct fake_camera *camera, const char *mode)
     return strcmp(camera->mode, mode) == 0;
 }
 
-static void record(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void record(const char *format, ...)
+static void say_hello(struct fake_camera *camera)
 {
-    const char *path = getenv("FAKE_CAMERA_RECORD");
-    FILE *file = path ? fopen(path, "ae") : NULL;
-    va_list arguments;
-
-    if (file) {
-        fprintf(file, "%d ", getpid());
-        va_start(arguments, format);
-        vfprintf(file, format, arguments);
-        va_end(arguments);
-        fclose(file);
-    }
-}
-
-static void record_blocks(const char *what, const struct config_block *blocks)
-{
-    g_autofree char *rows =
-        blocks[0].rows ? g_strdup_printf(" rows %d", blocks[0].rows) : g_strdup("");
-
-    record("%s %dx%d %dx%d %dx%d%s\n", what, blocks[0].x, blocks[0].y, blocks[1].x, blocks[1].y,
-           blocks[2].x, blocks[2].y, rows);
-}
-
-static GstElement *make_pipeline(const char *source, int key_frame_distance)
-{
-    g_autofree char *encoder = g_strdup_printf(ENCODER, key_frame_distance);
-    g_autofree char *text = g_strconcat(source, encoder, NULL);
-    GError *failure = NULL;
-    GstElement *pipeline = gst_parse_launch(text, &failure);
-
-    if (failure) {
-        fprintf(stderr, "fake_camera: %s\n", failure->message);
-        exit(1);
-    }
-    return pipeline;
+    link_send_bytes(camera->link, LINK_HELLO, 0, EDGED_VERSION, strlen(EDGED_VERSION));
 }
 
 static void send_slates(struct fake_camera *camera)
@@ -208,6 +167,17 @@ static void misbehave(struct fake_camera *camera)
 
     if (is_mode(camera, "garbage")) {
         send(link_fd(camera->link), garbage, sizeof garbage, MSG_NOSIGNAL);
+    }
+    if (is_mode(camera, "two-hellos")) {
+        say_hello(camera);
+    }
+    while (is_mode(camera, "flood")) { // until SIGKILL
+        struct pollfd room = {.fd = link_fd(camera->link), .events = POLLOUT};
+
+        send_telemetry(camera);
+        if (link_wants_write(camera->link) && poll(&room, 1, -1) > 0) {
+            link_flush(camera->link);
+        }
     }
     if (is_mode(camera, "hang")) {
         gst_element_set_state(camera->pipeline, GST_STATE_NULL);
@@ -336,7 +306,7 @@ static void wait_for_configuration(struct fake_camera *camera)
 
 static void introduce(struct fake_camera *camera)
 {
-    link_send_bytes(camera->link, LINK_HELLO, 0, EDGED_VERSION, strlen(EDGED_VERSION));
+    say_hello(camera);
     if (is_mode(camera, "fatal")) {
         static const char sentence[] = "the fake camera cannot go on";
 

@@ -2,6 +2,7 @@
 #include "tests/unit/supervised.h"
 
 #include "daemon/front/backoff.h"
+#include "daemon/link/link.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -61,30 +62,59 @@ static void test_a_killed_process_is_replaced_at_once_and_told_what_is_watched(v
     } while (after.access_units < before.access_units + 5);
 }
 
-static void test_garbage_on_the_link_replaces_the_process(void **state)
+static void test_a_process_that_breaks_the_protocol_is_replaced(void **state)
 {
-    struct fixture *fixture = *state;
+    static const struct {
+        const char *mood, *error;
+    } cases[] = {{"garbage", "sent what is no message"},
+                 {"two-hellos", "sent a second hello"},
+                 {"bad-video", "bad access unit"}};
 
-    start(fixture, "garbage");
-    wait_until(fixture, is_live);
-    setenv("FAKE_CAMERA", "", 1); // the next one behaves
-    watch(fixture);
-    wait_until(fixture, is_restarted);
-    wait_until(fixture, has_frames);
-    assert_int_equal(describe(fixture).process_restarts, 1);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        assert_int_equal(set_up(state), 0);
+        struct fixture *fixture = *state;
+
+        start(fixture, cases[i].mood);
+        wait_until(fixture, is_live);
+        setenv("FAKE_CAMERA", "", 1); // the next one behaves
+        watch(fixture);
+        wait_until(fixture, is_restarted);
+        assert_non_null(strstr(describe(fixture).error, cases[i].error));
+        wait_until(fixture, has_frames);
+        assert_int_equal(describe(fixture).process_restarts, 1);
+        tear_down(state);
+    }
 }
 
-static void test_video_that_is_none_replaces_the_process(void **state)
+static bool is_flooded(struct fixture *fixture)
+{
+    return fixture->changes > 10 * LINK_TURN_MESSAGES;
+}
+
+static gboolean count(gpointer data)
+{
+    (*(unsigned *)data)++;
+    return G_SOURCE_CONTINUE;
+}
+
+// Whatever else is due has its turn after each handful of messages.
+static void test_a_flood_of_messages_leaves_the_main_loop_to_others(void **state)
 {
     struct fixture *fixture = *state;
+    unsigned others = 0;
 
-    start(fixture, "bad-video");
+    start(fixture, "flood");
     wait_until(fixture, is_live);
-    setenv("FAKE_CAMERA", "", 1);
     watch(fixture);
-    wait_until(fixture, is_restarted);
-    assert_non_null(strstr(describe(fixture).error, "bad access unit"));
-    wait_until(fixture, has_frames);
+    wait_until(fixture, is_flooded);
+    unsigned begin = fixture->changes, turns = 0;
+    guint idle = g_idle_add_full(G_PRIORITY_DEFAULT, count, &others, NULL);
+    while (fixture->changes < begin + 100 * LINK_TURN_MESSAGES) {
+        g_main_context_iteration(NULL, TRUE);
+        turns++;
+    }
+    g_source_remove(idle);
+    assert_in_range(others, 100, turns);
 }
 
 static void test_a_silent_process_is_killed_and_replaced(void **state)
@@ -173,8 +203,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_delays_double_up_to_five_seconds_and_begin_anew_after_health),
         TEST(test_a_camera_settles_with_its_slates_and_sends_once_watched),
         TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched),
-        TEST(test_garbage_on_the_link_replaces_the_process),
-        TEST(test_video_that_is_none_replaces_the_process),
+        cmocka_unit_test(test_a_process_that_breaks_the_protocol_is_replaced),
+        TEST(test_a_flood_of_messages_leaves_the_main_loop_to_others),
         TEST(test_a_silent_process_is_killed_and_replaced),
         TEST(test_an_incurable_fault_is_kept_and_not_retried_at_once),
         TEST(test_a_missing_program_is_an_error_of_the_start),

@@ -209,7 +209,7 @@ static void test_deaths_on_the_cpu_are_plain_restarts(void **state)
     assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 3);
 }
 
-static void test_where_no_gpu_is_wanted_its_fault_is_a_plain_restart(void **state)
+static void test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart(void **state)
 {
     struct fixture *fixture = *state;
     struct supervisor_settings settings = make_settings(fixture);
@@ -222,7 +222,8 @@ static void test_where_no_gpu_is_wanted_its_fault_is_a_plain_restart(void **stat
     wait_until(fixture, has_cpu);
     fail_gpu(fixture);
     wait_until(fixture, is_restarted);
-    assert_string_equal(describe(fixture).error, "the fake GPU fell off the bus");
+    assert_string_equal(describe(fixture).error,
+                        "the camera process lost a GPU that it was not to use");
     wait_until(fixture, has_cpu);
     assert_int_equal(describe(fixture).gpu_faults, 0);
 }
@@ -296,7 +297,7 @@ int main(int argc, char **argv)
         TEST(test_a_process_that_dies_after_the_gpu_is_back_begins_on_it),
         TEST(test_a_driver_that_kills_twice_is_left_alone_for_a_while),
         TEST(test_deaths_on_the_cpu_are_plain_restarts),
-        TEST(test_where_no_gpu_is_wanted_its_fault_is_a_plain_restart),
+        TEST(test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart),
         TEST(test_other_settings_begin_on_the_gpu_again),
         TEST(test_a_stopped_supervisor_starts_nothing_after_a_fault),
         TEST(test_other_blocks_reach_the_running_process_and_the_next),
