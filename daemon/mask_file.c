@@ -36,8 +36,8 @@ int mask_file_read(void *context, const char *path, struct error *error,
 
     (void)context;
     if (r >= 0) {
-        r = r ? pnm_read(path, frame_allocator_host(), error, &frame)
-              : media_read_picture(path, frame_allocator_host(), error, &frame);
+        r = r ? pnm_read(path, path, frame_allocator_host(), error, &frame)
+              : media_read_picture(path, path, frame_allocator_host(), error, &frame);
     }
     if (r < 0) {
         return r;

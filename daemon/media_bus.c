@@ -42,18 +42,24 @@ void media_choose_decoders(GstElement *pipeline, const char *name)
     gstreamer_decoders_choose(decodebin);
 }
 
-int media_wait(GstElement *pipeline, const char *input, const char *output, struct error *error)
+int media_failure(GstMessage *message, const char *name, struct error *error)
+{
+    g_autoptr(GError) failure = NULL;
+    g_autofree char *debug = NULL;
+
+    gst_message_parse_error(message, &failure, &debug);
+    // A demuxer says no more than "Internal data stream error" when nobody takes its streams.
+    if (debug && strstr(debug, "not-linked")) {
+        return error_set(error, -ENODATA, "%s: no video in it", name);
+    }
+    return error_set(error, -EIO, "%s: %s", name, failure->message);
+}
+
+int media_wait(GstElement *pipeline, const char *name, struct error *error)
 {
     g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
     g_autoptr(GstMessage) message =
         gst_bus_timed_pop_filtered(bus, GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    g_autoptr(GError) failure = NULL;
 
-    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) {
-        return 0;
-    }
-    gst_message_parse_error(message, &failure, NULL);
-    return error_set(error, -EIO, "%s: %s",
-                     strcmp(GST_MESSAGE_SRC_NAME(message), "output") == 0 ? output : input,
-                     failure->message);
+    return GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS ? 0 : media_failure(message, name, error);
 }

@@ -14,7 +14,8 @@ void cleanup_pipeline(GstElement **pipeline);
 void media_set_location(GstElement *pipeline, const char *name, const char *path);
 // gstreamer_decoders_choose() for the decodebin called `name`.
 void media_choose_decoders(GstElement *pipeline, const char *name);
-// Waits for the end of the stream: 0, or -EIO with the text of the first error. In front of it is
-// the name of the file at fault: `output` for an error of the element called "output", otherwise
-// `input`.
-int media_wait(GstElement *pipeline, const char *input, const char *output, struct error *error);
+// -EIO with the text of an error message, behind the `name` of the file at fault; -ENODATA for a
+// file without video.
+int media_failure(GstMessage *message, const char *name, struct error *error);
+// Waits for the end of the stream: 0, or the first error as media_failure() says it.
+int media_wait(GstElement *pipeline, const char *name, struct error *error);

@@ -13,7 +13,7 @@
 #define JPEG_TAIL_BYTES 4096
 
 // A JPEG that ends early still decodes, with a gray rest: it has no end marker FF D9.
-static int check_jpeg_end(const char *path, struct error *error)
+static int check_jpeg_end(const char *path, const char *name, struct error *error)
 {
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
     uint8_t start[2] = {0}, tail[JPEG_TAIL_BYTES];
@@ -21,22 +21,22 @@ static int check_jpeg_end(const char *path, struct error *error)
     ssize_t length;
 
     if (size < 0) {
-        return error_set(error, -errno, "%s: %s", path, strerror(errno));
+        return error_set(error, -errno, "%s: %s", name, strerror(errno));
     }
     if (pread(fd, start, 2, 0) != 2 || start[0] != 0xff || start[1] != 0xd8) {
         return 0; // another format, whatever the name says
     }
     length = pread(fd, tail, sizeof tail, size > JPEG_TAIL_BYTES ? size - JPEG_TAIL_BYTES : 0);
     if (length < 0) {
-        return error_set(error, -errno, "%s: %s", path, strerror(errno));
+        return error_set(error, -errno, "%s: %s", name, strerror(errno));
     }
     if (!memmem(tail, (size_t)length, "\xff\xd9", 2)) {
-        return error_set(error, -ENODATA, "%s: truncated, the JPEG has no end marker", path);
+        return error_set(error, -ENODATA, "%s: truncated, the JPEG has no end marker", name);
     }
     return 0;
 }
 
-static int copy_sample(GstSample *sample, const char *path, const struct frame_allocator *allocator,
+static int copy_sample(GstSample *sample, const char *name, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame)
 {
     GstVideoInfo info;
@@ -46,7 +46,7 @@ static int copy_sample(GstSample *sample, const char *path, const struct frame_a
 
     if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) ||
         !gst_video_frame_map(&picture, &info, gst_sample_get_buffer(sample), GST_MAP_READ)) {
-        return error_set(error, -ENODATA, "%s: no picture in it", path);
+        return error_set(error, -ENODATA, "%s: no picture in it", name);
     }
     r = picture_frame_new("RGB3", (uint32_t)info.width, (uint32_t)info.height, allocator, error,
                           &frame);
@@ -63,13 +63,13 @@ static int copy_sample(GstSample *sample, const char *path, const struct frame_a
     return r;
 }
 
-int media_read_picture(const char *path, const struct frame_allocator *allocator,
+int media_read_picture(const char *path, const char *name, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame)
 {
     _cleanup_(cleanup_pipeline) GstElement *pipeline = NULL;
     g_autoptr(GstElement) sink = NULL;
     g_autoptr(GstSample) sample = NULL;
-    int r = check_jpeg_end(path, error);
+    int r = check_jpeg_end(path, name, error);
 
     if (r < 0) {
         return r;
@@ -86,14 +86,14 @@ int media_read_picture(const char *path, const struct frame_allocator *allocator
     gst_element_set_state(pipeline, GST_STATE_PAUSED);
     if (gst_element_get_state(pipeline, NULL, NULL, GST_CLOCK_TIME_NONE) ==
         GST_STATE_CHANGE_FAILURE) {
-        r = media_wait(pipeline, path, path, error);
-        return r < 0 ? -ENODATA : error_set(error, -ENODATA, "%s: no picture in it", path);
+        r = media_wait(pipeline, name, error);
+        return r < 0 ? -ENODATA : error_set(error, -ENODATA, "%s: no picture in it", name);
     }
     sample = gst_app_sink_pull_preroll(GST_APP_SINK(sink));
     if (!sample) {
-        return error_set(error, -ENODATA, "%s: no picture in it", path);
+        return error_set(error, -ENODATA, "%s: no picture in it", name);
     }
-    return copy_sample(sample, path, allocator, error, ret_frame);
+    return copy_sample(sample, name, allocator, error, ret_frame);
 }
 
 static GstBuffer *wrap_frame(const struct frame *frame)
@@ -130,5 +130,5 @@ int media_write_picture(const struct frame *frame, const char *encoder, const ch
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     gst_app_src_push_buffer(GST_APP_SRC(source), wrap_frame(frame));
     gst_app_src_end_of_stream(GST_APP_SRC(source));
-    return media_wait(pipeline, name, name, error);
+    return media_wait(pipeline, name, error);
 }

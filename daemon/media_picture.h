@@ -5,8 +5,8 @@
 #include "capture/frame_pool.h"
 
 // Decodes a picture to RGB3 in memory of `allocator`, exactly for PNG. -ENODATA: no picture in it,
-// or it ends early.
-int media_read_picture(const char *path, const struct frame_allocator *allocator,
+// or it ends early. Errors call the file `name`.
+int media_read_picture(const char *path, const char *name, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame);
 // Writes a GREY or RGB3 frame with `encoder`, "pngenc" or "jpegenc". Errors call the file `name`.
 int media_write_picture(const struct frame *frame, const char *encoder, const char *path,

@@ -51,27 +51,27 @@ static long read_number(FILE *file)
     return isspace(c) ? number : -1;
 }
 
-static int read_header(FILE *file, const char *path, struct error *error, const char **ret_format,
+static int read_header(FILE *file, const char *name, struct error *error, const char **ret_format,
                        uint32_t *ret_width, uint32_t *ret_height)
 {
     int magic = getc(file) == 'P' ? getc(file) : EOF;
     long width, height, maximum;
 
     if (magic != '5' && magic != '6') {
-        return error_set(error, -EINVAL, "%s: neither P5 nor P6, the binary PGM and PPM", path);
+        return error_set(error, -EINVAL, "%s: neither P5 nor P6, the binary PGM and PPM", name);
     }
     width = read_number(file);
     height = read_number(file);
     maximum = read_number(file);
     if (width < 0 || height < 0 || maximum < 0) {
-        return error_set(error, -EINVAL, "%s: broken header, expected width, height, 255", path);
+        return error_set(error, -EINVAL, "%s: broken header, expected width, height, 255", name);
     }
     if (width < 1 || height < 1 || width > PICTURE_SIDE_MAX || height > PICTURE_SIDE_MAX) {
-        return error_set(error, -EINVAL, "%s: a picture of %ldx%ld, allowed are 1x1 to %dx%d", path,
+        return error_set(error, -EINVAL, "%s: a picture of %ldx%ld, allowed are 1x1 to %dx%d", name,
                          width, height, PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
     }
     if (maximum != 255) {
-        return error_set(error, -EINVAL, "%s: samples of 0..%ld, allowed is 0..255", path, maximum);
+        return error_set(error, -EINVAL, "%s: samples of 0..%ld, allowed is 0..255", name, maximum);
     }
     *ret_format = magic == '5' ? "GREY" : "RGB3";
     *ret_width = (uint32_t)width;
@@ -79,8 +79,8 @@ static int read_header(FILE *file, const char *path, struct error *error, const 
     return 0;
 }
 
-int pnm_read(const char *path, const struct frame_allocator *allocator, struct error *error,
-             struct frame **ret_frame)
+int pnm_read(const char *path, const char *name, const struct frame_allocator *allocator,
+             struct error *error, struct frame **ret_frame)
 {
     _cleanup_(cleanup_file) FILE *file = fopen(path, "rbe");
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
@@ -89,22 +89,22 @@ int pnm_read(const char *path, const struct frame_allocator *allocator, struct e
     int r;
 
     if (!file) {
-        return error_set(error, -errno, "%s: %s", path, strerror(errno));
+        return error_set(error, -errno, "%s: %s", name, strerror(errno));
     }
-    r = read_header(file, path, error, &format, &width, &height);
+    r = read_header(file, name, error, &format, &width, &height);
     if (r < 0) {
         return r;
     }
     r = picture_frame_new(format, width, height, allocator, error, &frame);
     if (r < 0) {
-        return error_prefix(error, r, "%s", path);
+        return error_prefix(error, r, "%s", name);
     }
     for (uint32_t y = 0; y < height; y++) {
         uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
 
         if (fread(row, 1, frame->layout.planes[0].width_bytes, file) !=
             frame->layout.planes[0].width_bytes) {
-            return error_set(error, -ENODATA, "%s: truncated, row %u of %u is missing", path, y + 1,
+            return error_set(error, -ENODATA, "%s: truncated, row %u of %u is missing", name, y + 1,
                              height);
         }
     }

@@ -27,16 +27,21 @@ static const char usage[] =
     "  --backend BACKEND  auto (the default: the GPU where CUDA works), cpu or cuda\n"
     "  --threads N        threads that the CPU computes with, 1 (the default) to 16\n"
     "  --previous FILE    the picture before INPUT, for motion and difference\n"
+    "  --frame N          of a clip that makes a picture, the frame, from 0 on; else the\n"
+    "                     first, for motion and difference the second\n"
     "\n"
     "Pictures: .pgm .ppm (exact), .png .jpg .jpeg. Clips: .mp4 .mkv, and to read also any other\n"
-    "kind that GStreamer reads. A picture makes a picture, a clip a clip.\n";
+    "kind that GStreamer reads. A picture makes a picture, a clip a clip or the picture of a\n"
+    "frame. \"-\" is standard input, or standard output, which gets a .pgm or .ppm.\n";
+
+#define FRAME_MAX 10000000
 
 // Options of the command line, as they stand there.
 struct options {
     const char *view, *backend, *previous;
     const char *settings[32];
     size_t setting_count;
-    int threads;
+    int threads, frame;
 };
 
 // 0, or the exit status to leave with; `option` as getopt_long() gave it.
@@ -55,6 +60,12 @@ static int take_option(struct options *options, int option)
     case 't':
         if (number_parse(optarg, 1, POOL_THREADS_MAX, &options->threads) < 0) {
             fprintf(stderr, "edgectl: --threads %s: allowed are 1 to 16\n", optarg);
+            return 2;
+        }
+        return 0;
+    case 'f':
+        if (number_parse(optarg, 0, FRAME_MAX, &options->frame) < 0) {
+            fprintf(stderr, "edgectl: --frame %s: allowed are 0 to %d\n", optarg, FRAME_MAX);
             return 2;
         }
         return 0;
@@ -160,6 +171,7 @@ static int make_request(const struct options *options, struct process_request *r
     request->settings = *ret_settings;
     request->previous = options->previous;
     request->threads = (unsigned)options->threads;
+    request->frame = options->frame;
     return 0;
 }
 
@@ -188,15 +200,12 @@ static int run(const struct options *options, const char *input, const char *out
 int ctl_process(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"view", required_argument, NULL, 'v'},
-        {"backend", required_argument, NULL, 'b'},
-        {"set", required_argument, NULL, 's'},
-        {"previous", required_argument, NULL, 'p'},
-        {"threads", required_argument, NULL, 't'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"view", required_argument, NULL, 'v'},    {"backend", required_argument, NULL, 'b'},
+        {"set", required_argument, NULL, 's'},     {"previous", required_argument, NULL, 'p'},
+        {"threads", required_argument, NULL, 't'}, {"frame", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
     };
-    struct options options = {.backend = "auto", .threads = 1};
+    struct options options = {.backend = "auto", .threads = 1, .frame = -1};
     int option;
 
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {

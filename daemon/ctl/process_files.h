@@ -1,4 +1,4 @@
-// One view of one picture or clip, from a file into a file.
+// One view of one picture or clip, from a file into a file, or a frame of a clip into a picture.
 #pragma once
 
 #include "config/config.h"
@@ -7,8 +7,11 @@ struct process_request {
     const struct config_view *settings;
     enum config_backend backend; // auto: the GPU where CUDA works, else the CPU
     unsigned threads;            // that the CPU computes with, 1..POOL_THREADS_MAX
-    const char *input, *output;  // paths; the extension tells the kind of file
-    const char *previous;        // the picture before `input`, for the motion view; else NULL
+    // Paths, whose extensions tell the kinds of files; "-": standard input (what GStreamer reads,
+    // or a .pgm or .ppm), standard output (a .pgm of what is gray, a .ppm of what has colours).
+    const char *input, *output;
+    const char *previous; // the picture before `input`, for the motion view; else NULL
+    int frame;            // of a clip that makes a picture, from 0 on; -1: the first that says much
 };
 
 // The output appears whole or not at all. With auto, a GPU that fails is named on stderr, and the

@@ -88,7 +88,8 @@ static int read_picture(const struct options *options, unsigned index, struct er
     if (options->picture_count == 0) {
         return make_noise(error, ret_frame);
     }
-    return pnm_read(options->pictures[index], frame_allocator_host(), error, ret_frame);
+    return pnm_read(options->pictures[index], options->pictures[index], frame_allocator_host(),
+                    error, ret_frame);
 }
 
 // Rounds of frames of `size` bytes, a frame for each that takes turns, until the first are out of

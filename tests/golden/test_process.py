@@ -64,7 +64,7 @@ WRONG = [
     ("good.pgm", "nowhere/out.pgm", "cannot write there: No such file or directory"),
     ("good.pgm", "good.pgm", "input and output are the same file"),
     ("good.pgm", "./good.pgm", "input and output are the same file"),
-    ("good.pgm", "out.mp4", "a picture makes a picture and a clip makes a clip"),
+    ("good.pgm", "out.mp4", "a picture makes no clip, allowed outputs are .pgm"),
     ("good.pgm", "out.gif", "allowed are .pgm .ppm .png"),
     ("good.pgm", "out.avi", "cannot write this kind of file"),
     ("text.odd", "out.pgm", "text.odd: "),
@@ -96,13 +96,16 @@ USAGE = [
     (["--threads", "17", "good.pgm", "out.pgm"], 2, "--threads 17: allowed are 1 to 16"),
     (["--previous", "good.ppm", "good.pgm", "out.pgm"], 2, "looks at one picture only"),
     (["--view", "camera", "good.ppm", "out.pgm"], 1, "does not fit a .pgm"),
+    (["--frame", "x", "good.pgm", "out.pgm"], 2, "--frame x: allowed are 0 to 10000000"),
+    (["--frame", "2", "good.pgm", "out.pgm"], 1, "for a clip that makes a picture"),
+    (["--frame", "120", oracle.DATA / "street.mp4", "out.pgm"], 1, "allowed are 0 to 119"),
 ]
 
 
 @pytest.mark.parametrize("words, status, message", USAGE)
 def test_wrong_words_say_what_is_allowed(process, files, monkeypatch, words, status, message):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    result = process(*[files / word if "." in word else word for word in words])
+    result = process(*[files / word if "." in str(word) else word for word in words])
     assert result.returncode == status
     assert message in result.stderr
     assert not (files / "out.pgm").exists()
@@ -144,13 +147,66 @@ def test_a_picture_is_known_by_its_content(process, tmp_path, suffix):
     assert (cv2.imread(str(tmp_path / "out.pgm"), cv2.IMREAD_UNCHANGED) == expected).all()
 
 
-def test_a_clip_of_any_kind_becomes_another(process, tmp_path):
-    make = ("videotestsrc num-buffers=20 ! video/x-raw,width=320,height=240 ! theoraenc ! oggmux "
-            f"! filesink location={tmp_path}/clip.ogv")
-    subprocess.run(["gst-launch-1.0", "-q", *make.split()], check=True, timeout=60)
-    result = process(tmp_path / "clip.ogv", tmp_path / "out.mkv")
+# One whose demuxer never says that it is over, one without time stamps (frames in its own order),
+# odd sizes, and another container.
+@pytest.mark.parametrize("name, encode, size", [
+    ("clip.gif", [], (160, 120)), ("clip.avi", ["-c:v", "mpeg4", "-bf", "2"], (160, 120)),
+    ("clip.mkv", ["-c:v", "ffv1", "-pix_fmt", "yuv444p"], (161, 121)),
+    ("clip.ogv", ["-c:v", "libtheora"], (160, 112)),
+])
+def test_a_clip_of_any_kind_becomes_another(process, tmp_path, name, encode, size):
+    subprocess.run(["ffmpeg", "-v", "error", "-i", oracle.DATA / "street.mp4", "-frames:v", "20",
+                    "-vf", f"scale={size[0]}:{size[1]}", *encode, tmp_path / name], check=True)
+    result = process(tmp_path / name, tmp_path / "out.mp4")
     assert result.returncode == 0, result.stderr
-    assert cv2.VideoCapture(str(tmp_path / "out.mkv")).read()[1].shape == (240, 320, 3)
+    assert ("even sizes only" in result.stderr) == (size[0] % 2 == 1)
+    clip = cv2.VideoCapture(str(tmp_path / "out.mp4"))
+    pictures = [clip.read()[1] for _ in range(21)]
+    assert pictures[20] is None
+    assert pictures[19].shape == (size[1] & ~1, size[0] & ~1, 3)
+
+
+def luma(clip, number):
+    """The luma of a frame, as FFmpeg decodes it."""
+    command = ["ffmpeg", "-v", "error", "-i", clip, "-vf",
+               f"select=eq(n\\,{number}),extractplanes=y", "-frames:v", "1", "-f", "rawvideo", "-"]
+    made = subprocess.run(command, check=True, capture_output=True).stdout
+    return np.frombuffer(made, np.uint8).reshape(576, 768)
+
+
+def test_a_frame_of_a_clip_becomes_a_picture(process, tmp_path):
+    source, target = oracle.DATA / "street.mp4", tmp_path / "out.pgm"
+    for words, number in [([], 0), (["--frame", "40"], 40)]:
+        assert process(*words, source, target).returncode == 0
+        assert (cv2.imread(str(target), 0) == oracle.edges(luma(source, number))).all()
+    # Views with a memory have seen the frame before, and those with colours are in colour.
+    assert process("--set", "stages=difference", "--frame", "40", source, target).returncode == 0
+    moved = cv2.absdiff(luma(source, 40), luma(source, 39)) > 25
+    assert (cv2.imread(str(target), 0) == 255 * moved).all()
+    assert process("--view", "overlay", source, tmp_path / "out.ppm").returncode == 0
+
+
+def test_a_pipe_carries_pictures_and_clips(tmp_path):
+    def pipe(data, *words, output=subprocess.PIPE):
+        return subprocess.run([programs.EDGECTL, "process", *words], input=data, stdout=output,
+                              stderr=subprocess.PIPE, timeout=60)
+
+    picture = (oracle.DATA / "coffee.png").read_bytes()
+    expected = oracle.edges(oracle.gray(oracle.picture("coffee.png")))
+    gray = pipe(picture, "--view", "gray", "-", "-").stdout
+    assert gray.startswith(b"P5\n600 400\n255\n")
+    assert pipe(gray, "-", "-").stdout == b"P5\n600 400\n255\n" + expected.tobytes()
+    assert pipe(picture, "--view", "camera", "-", "-").stdout.startswith(b"P6\n600 400\n")
+    clip = (oracle.DATA / "street.mp4").read_bytes()
+    assert pipe(clip, "--frame", "1", "-", "-").stdout.startswith(b"P5\n768 576\n")
+    assert pipe(clip, "-", tmp_path / "out.mkv").returncode == 0
+    for data, words, message in [(b"", ("-", "-"), b"standard input is empty"),
+                                 (gray, ("-", "out.mp4"), b"a picture makes no clip"),
+                                 (b"text" * 999, ("-", "-"), b"standard input: ")]:
+        result = pipe(data, *words)
+        assert result.returncode == 1 and message in result.stderr and not result.stdout
+    with open("/dev/full", "wb") as full:
+        assert b"standard output: No space" in pipe(gray, "-", "-", output=full).stderr
 
 
 def test_a_terminal_sees_how_far_a_clip_is(tmp_path):
