@@ -19,6 +19,8 @@ enum config_memory {
     CONFIG_MEMORY_MANAGED,
     CONFIG_MEMORY_HOST,
 };
+// Who may watch: unset, those on a loopback address; none, whoever reaches the address.
+enum config_auth { CONFIG_AUTH_UNSET, CONFIG_AUTH_NONE };
 enum config_source {
     CONFIG_SOURCE_AUTO,
     CONFIG_SOURCE_V4L2,
@@ -214,7 +216,8 @@ struct config {
     int cpu_threads; // that a camera's views share on the CPU, 1..16
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct {
-        char *address;
+        char *address; // of a loopback where auth is unset
+        enum config_auth auth;
         int port;
     } rtsp;
     struct {
@@ -224,6 +227,10 @@ struct config {
     struct config_camera *cameras;
     size_t camera_count;
 };
+
+// Addresses that only this machine reaches, for messages, and whether `address` is one.
+#define CONFIG_LOOPBACK "127.0.0.0/8, ::1 or localhost"
+bool config_is_loopback(const char *address);
 
 // Loads a file (libconfig syntax, @include relative to the file). All problems are found in one
 // run, each written to `problems` (may be NULL) as one line `FILE:LINE: error: key.path: what it

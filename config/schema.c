@@ -19,18 +19,24 @@ static bool accepts_format(const char *string)
     return strlen(string) == 4;
 }
 
-static bool accepts_loopback(const char *string)
+static bool accepts_address(const char *string)
+{
+    struct in6_addr address;
+
+    return strcmp(string, "localhost") == 0 || inet_pton(AF_INET, string, &address) == 1 ||
+           inet_pton(AF_INET6, string, &address) == 1;
+}
+
+bool config_is_loopback(const char *address)
 {
     struct in_addr v4;
     struct in6_addr v6;
 
-    if (strcmp(string, "localhost") == 0) {
-        return true;
-    }
-    if (inet_pton(AF_INET, string, &v4) == 1) {
+    if (inet_pton(AF_INET, address, &v4) == 1) {
         return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
     }
-    return inet_pton(AF_INET6, string, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+    return strcmp(address, "localhost") == 0 ||
+           (inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
 }
 
 static bool accepts_socket(const char *string)
@@ -44,8 +50,8 @@ static const struct schema_rule format_rule = {
     "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts",
 };
 static const struct schema_rule address_rule = {
-    accepts_loopback,
-    "127.0.0.0/8, ::1 or localhost (loopback only until credentials exist)",
+    accepts_address,
+    CONFIG_LOOPBACK ", or with auth = \"none\" any address of this machine",
 };
 static const struct schema_rule socket_rule = {
     accepts_socket,
@@ -62,6 +68,11 @@ static const char *const memory_words[] = {
     [CONFIG_MEMORY_AUTO] = "auto",     [CONFIG_MEMORY_REGISTERED] = "registered",
     [CONFIG_MEMORY_PINNED] = "pinned", [CONFIG_MEMORY_MANAGED] = "managed",
     [CONFIG_MEMORY_HOST] = "host",     NULL,
+};
+static const char *const auth_words[] = {
+    [CONFIG_AUTH_UNSET] = "",
+    [CONFIG_AUTH_NONE] = "none",
+    NULL,
 };
 static const char *const source_words[] = {
     [CONFIG_SOURCE_AUTO] = "auto",           [CONFIG_SOURCE_V4L2] = "v4l2",
@@ -137,7 +148,13 @@ const struct schema_group schema_camera = {
 static const struct schema_key rtsp_keys[] = {
     {"address", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.address),
      .rule = &address_rule, .default_text = "127.0.0.1",
-     .help = "The address the RTSP server listens on."},
+     .help = "The address the RTSP server listens on; 0.0.0.0 and :: are all of the machine."},
+    {"auth", SCHEMA_WORD, .offset = offsetof(struct config, rtsp.auth), .words = auth_words,
+     .default_text = "",
+     .help = "Who may watch. \"\" leaves it to the machine: the server listens on a loopback "
+             "address only. \"none\" asks nobody for a password, so that with an address of the "
+             "network whoever reaches it can watch every view: for a network that is trusted. A "
+             "warning says so at each start. Users and passwords do not exist yet."},
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "8554",
      .help = "The port the RTSP server listens on; 0 takes any free one."},

@@ -278,10 +278,28 @@ static void check_views(struct problems *problems, const config_setting_t *camer
     }
 }
 
+// Not where the address itself was refused: then it still is the default.
+static void check_address(struct problems *problems, const config_setting_t *root,
+                          const struct config *config)
+{
+    const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
+
+    if (rtsp && config->rtsp.auth == CONFIG_AUTH_UNSET &&
+        !config_is_loopback(config->rtsp.address)) {
+        problems_error(problems, config_setting_get_member(rtsp, "address"), NULL,
+                       "got \"%s\", allowed: " CONFIG_LOOPBACK
+                       ", or this with auth = \"none\", which lets whoever "
+                       "reaches it watch",
+                       config->rtsp.address);
+    }
+}
+
 void validate_check(struct problems *problems, const config_setting_t *root,
                     const struct config *config)
 {
     const config_setting_t *list = config_setting_get_member(root, "cameras");
+
+    check_address(problems, root, config);
 
     for (size_t i = 0; list && i < config->camera_count; i++) {
         const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);

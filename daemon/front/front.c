@@ -277,6 +277,10 @@ static int open_addresses(struct front *front, struct error *error)
     int r = rtsp_server_new(front->config->rtsp.address, front->config->rtsp.port, error,
                             &front->server);
 
+    if (r == 0 && !config_is_loopback(front->config->rtsp.address)) {
+        log_warning("rtsp.auth = \"none\": whoever reaches %s can watch every view, serving all",
+                    rtsp_server_url(front->server));
+    }
     if (r == 0) {
         r = control_socket_path(front->config->control.socket, error, &socket);
     }

@@ -81,6 +81,17 @@ def test_check_of_a_good_configuration_ends_with_status_0(tmp_path):
     assert f"{config}: warning: not one setting in it, using the default of" in result.stderr
 
 
+def test_server_is_open_to_the_network_only_in_so_many_words(edged):
+    server = edged([daemon.camera()], settings={"rtsp": {"address": "0.0.0.0", "auth": "none"}})
+    assert f'warning: rtsp.auth = "none": whoever reaches rtsp://0.0.0.0:{server.port} can watch' in (
+        server.stderr()
+    )
+    # 127.0.0.2 is another address of this machine, which a server on 127.0.0.1 does not have.
+    url = f"rtsp://127.0.0.2:{server.port}/front/edges"
+    daemon.wait_for(lambda: rtsp.describe(url)[0] == 200, 60)
+    assert "whoever reaches" not in edged([daemon.camera()]).stderr()
+
+
 def test_unknown_option_ends_with_status_2():
     result = daemon.run_edged("--frobnicate")
     assert result.returncode == EXIT_USAGE
