@@ -38,7 +38,8 @@ CFLAGS += -std=gnu17 $(OPTIMIZE) -g -fPIC -pthread $(WARNINGS) $(SANITIZERS)
 LDFLAGS += -pthread $(SANITIZERS)
 # Asked for once, and only by the first recipe that compiles: `make setup` works without pkg-config.
 pkg_config = $(or $(shell pkg-config $(1) $(PACKAGES)),$(error packages are missing: run scripts/setup))
-PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(call pkg_config,--cflags))$(PACKAGE_CFLAGS)
+# As folders of the system: what newer headers deprecate within themselves is no warning here.
+PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(patsubst -I%,-isystem%,$(call pkg_config,--cflags)))$(PACKAGE_CFLAGS)
 LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm -ldl)$(LDLIBS)
 
 # Every .c of these folders is part of libedged.a, except the programs' main files.
@@ -88,7 +89,7 @@ DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcu
 
 all: $(PROGRAMS) ## the programs: edged, edged-camera, edgectl
 
-setup: ## install missing packages (Debian 12, Ubuntu 20.04 to 24.04)
+setup: ## install missing packages (Debian 12 and 13, Ubuntu 20.04 to 26.04)
 	@scripts/setup
 
 # A make of its own after setup, so that it sees what setup installed, whatever -j says.
