@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 import pattern
+from daemon import PATIENCE_S
 
 UNREADABLE_KEPT = 100
 
@@ -30,12 +31,12 @@ class Reporter:
 
     def report(self, luma, arrival_ns):
         number = pattern.read_number(luma, self.view)
-        print("frame", "-" if number is None else number, arrival_ns, flush=True)
         if self.keep_every and number is not None and number % self.keep_every == 0:
             np.save(self.keep_dir / f"{number}.npy", luma)
         if self.keep_every and number is None and self.unreadable < UNREADABLE_KEPT:
             np.save(self.keep_dir / f"unreadable-{self.unreadable}.npy", luma)
             self.unreadable += 1
+        print("frame", "-" if number is None else number, arrival_ns, flush=True)
 
 
 def run_gstreamer(url, transport, reporter):
@@ -126,6 +127,7 @@ class Viewer:
         self.frames = []  # (number or None, arrival_ns); guarded by changed
         self.taken = 0  # of them, by next_frames()
         self.changed = threading.Condition()
+        self.keep_every = keep_every
         self.keep_dir = pathlib.Path(keep_dir) if keep_dir else None
         self.ended = False
         command = [sys.executable, __file__, program, url, "--view", view]
@@ -165,7 +167,7 @@ class Viewer:
     def __exit__(self, *_):
         self.stop()
 
-    def wait_until(self, condition, timeout_s):
+    def wait_until(self, condition, timeout_s=PATIENCE_S):
         """Waits for `condition(frames)`; fails when the client ends or the time is over."""
         with self.changed:
             self.changed.wait_for(lambda: self.ended or condition(self.frames), timeout_s)
@@ -176,17 +178,24 @@ class Viewer:
             f" {''.join(self.messages)[-2000:]}"
         )
 
-    def wait_frames(self, count, timeout_s=20):
+    def wait_frames(self, count, timeout_s=PATIENCE_S):
         """Waits for `count` pictures, readable or not."""
         return self.wait_until(lambda frames: len(frames) >= count, timeout_s)
 
-    def wait_numbers(self, count, timeout_s=20):
+    def wait_numbers(self, count, timeout_s=PATIENCE_S):
         """Waits until `count` pictures carried a number."""
         return self.wait_until(
             lambda frames: sum(number is not None for number, _ in frames) >= count, timeout_s
         )
 
-    def wait_after(self, moment_ns, count=1, timeout_s=20):
+    def wait_kept(self, count):
+        """Waits until `count` pictures with a number were kept."""
+        return self.wait_until(
+            lambda frames: sum(n is not None and n % self.keep_every == 0 for n, _ in frames)
+            >= count
+        )
+
+    def wait_after(self, moment_ns, count=1, timeout_s=PATIENCE_S):
         """Waits for `count` numbered pictures that arrive after `moment_ns`."""
         frames = self.wait_until(
             lambda frames: sum(n is not None and t > moment_ns for n, t in frames) >= count,
@@ -194,11 +203,18 @@ class Viewer:
         )
         return [(n, t) for n, t in frames if n is not None and t > moment_ns]
 
+    def wait_restart(self, moment_ns, count=1):
+        """Waits for `count` pictures of a camera process that began after `moment_ns`: it counts
+        from 0. Returns when the first came."""
+        before = max(n for n, t in self.wait_numbers(1) if n is not None and t <= moment_ns)
+        new = lambda seen: [t for n, t in seen if n is not None and t > moment_ns and n < before]  # noqa: E731
+        return new(self.wait_until(lambda seen: len(new(seen)) >= count))[0]
+
     def numbers(self):
         with self.changed:
             return [number for number, _ in self.frames]
 
-    def next_frames(self, count, timeout_s=20):
+    def next_frames(self, count, timeout_s=PATIENCE_S):
         """Waits for the `count` pictures that follow those this returned before."""
         begin, end = self.taken, self.taken + count
         frames = self.wait_frames(end, timeout_s)
@@ -236,7 +252,7 @@ class Viewer:
             return was_watching
         self.process.stdin.close()
         try:
-            self.process.wait(10)
+            self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

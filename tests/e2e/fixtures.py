@@ -1,15 +1,18 @@
 """Fixtures: a running edged that must also end well, and clients that are hung up afterwards."""
 
+import time
+
 import pytest
 
 import clients
 import daemon
+import rtsp
 
 
 @pytest.fixture
 def edged(tmp_path):
     """Starts daemons: edged([camera, …], ENVIRONMENT=…). Each is stopped by SIGTERM at the end and
-    has to exit 0 in time, leaving no process and no sanitizer report behind."""
+    has to exit 0, leaving no process and no sanitizer report behind."""
     started = []
 
     def start(cameras, **extra):
@@ -29,10 +32,11 @@ def edged(tmp_path):
 
 @pytest.fixture
 def watch(tmp_path):
-    """Starts viewers: watch(url, program=…, transport=…, view=…, keep_every=…)."""
+    """Starts viewers, when there is something to see: watch(url, program=…, keep_every=…)."""
     viewers = []
 
     def start(url, **settings):
+        rtsp.wait_served(url)
         directory = tmp_path / f"viewer-{len(viewers)}" if settings.get("keep_every") else None
         viewers.append(clients.Viewer(url, keep_dir=directory, **settings))
         return viewers[-1]
@@ -40,3 +44,39 @@ def watch(tmp_path):
     yield start
     for viewer in viewers:
         viewer.stop()
+
+
+@pytest.fixture
+def board(edged, tmp_path):
+    """Starts a daemon on a board: board("thor", [camera, …], "hang=gradient:9", settings=…)."""
+    started = []
+
+    def start(name, cameras, *faults, **extra):
+        options = [f"board={name}", f"trigger={tmp_path / 'trigger'}", *faults]
+        started.append(
+            edged(
+                cameras, program=daemon.FAKE_CUDA / "edged", LD_LIBRARY_PATH=daemon.FAKE_CUDA,
+                EDGED_FAKE_CUDA=",".join(options), **extra,
+            )
+        )
+        return started[-1]
+
+    yield start
+    for server in started:
+        assert "CPU touched" not in server.stderr(), server.stderr()
+        assert "fake_cuda: leaked" not in server.stderr(), server.stderr()
+
+
+@pytest.fixture
+def provoke(tmp_path):
+    """Has a fault done to the next launch, and waits until it was, unless nothing is launched yet:
+    its moment in ns."""
+
+    def do(fault, launching=True):
+        trigger = tmp_path / "trigger"
+        (tmp_path / "new").write_text(fault + "\n")
+        (tmp_path / "new").rename(trigger)
+        daemon.wait_for(lambda: not launching or not trigger.exists())
+        return time.monotonic_ns()
+
+    return do

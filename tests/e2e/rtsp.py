@@ -3,8 +3,10 @@
 import socket
 import time
 
+from daemon import PATIENCE_S, wait_for
 
-def describe(url, timeout_s=10):
+
+def describe(url, timeout_s=PATIENCE_S):
     """DESCRIBEs `url`. Returns the status code, the SDP text and the seconds it took."""
     host, port = url.split("/")[2].split(":")
     begin = time.monotonic()
@@ -16,6 +18,11 @@ def describe(url, timeout_s=10):
         head, body = _read_response(connection)
     code = int(head[0].split()[1])
     return code, body, time.monotonic() - begin
+
+
+def wait_served(url):
+    """Waits until a first picture is there: a viewer who comes before is told to come again."""
+    wait_for(lambda: describe(url)[0] != 503)
 
 
 def _read_response(connection):
@@ -39,7 +46,7 @@ def _receive(connection):
     return data
 
 
-def set_up(url, receive_buffer_bytes=4096, timeout_s=10):
+def set_up(url, receive_buffer_bytes=4096, timeout_s=PATIENCE_S):
     """A viewer over TCP that has yet to play(). Returns its socket and its session."""
     host, port = url.split("/")[2].split(":")
     connection = socket.socket()
@@ -62,6 +69,17 @@ def play_and_stall(url, **settings):
         f"PLAY {url} RTSP/1.0\r\nCSeq: 3\r\nSession: {session}\r\n\r\n".encode()
     )
     return connection
+
+
+def read_to_end(connection, most_bytes=1 << 30):
+    """Reads until the other end has hung up, or so much. Returns how many bytes came."""
+    count = 0
+    try:
+        while count < most_bytes and (data := connection.recv(1 << 20)):
+            count += len(data)
+    except ConnectionError:
+        pass
+    return count
 
 
 def _request(connection, method, url, sequence, header):

@@ -1,10 +1,9 @@
-"""A mount answers DESCRIBE within a second, whatever the camera does and whoever else asks."""
+"""A mount answers DESCRIBE, whatever the camera does and whoever else asks. How fast: tests/soak."""
 
 import collections
 import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -14,80 +13,53 @@ import rtsp
 FAKE_CAMERA = daemon.BUILD / "tests/fake_camera/fake_camera"
 HELD_MIN_S = 0.5
 SMALL = {"width": 320, "height": 240}
+# What each misbehaviour of tests/fake_camera leaves to answer with.
+MODES = {
+    "": 200, "no-video": 200, "hang": 200, "crash": 200, "garbage": 200, "bad-video": 200,
+    "no-signal": 200, "no-slates": 503, "fatal": 503,
+}
 
 
-def hammer(url, connections):
-    """DESCRIBEs back to back, one connection each. Returns how often each code was answered and
-    the longest wait."""
-    codes, longest_s = collections.Counter(), 0.0
-    for _ in range(connections):
-        code, _, took_s = rtsp.describe(url)
-        codes[code] += 1
-        longest_s = max(longest_s, took_s)
-    return codes, longest_s
+def describe_at_once(url, threads, connections=1):
+    """DESCRIBEs, in each thread back to back. Returns the codes and the seconds each answer took."""
+    answers = []
 
+    def run():
+        for _ in range(connections):
+            code, _, took_s = rtsp.describe(url)
+            answers.append((code, took_s))
 
-def hammer_in_threads(url, threads, connections):
-    results = [None] * threads
-
-    def run(index):
-        results[index] = hammer(url, connections)
-
-    workers = [threading.Thread(target=run, args=(i,)) for i in range(threads)]
+    workers = [threading.Thread(target=run) for _ in range(threads)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    return sum((codes for codes, _ in results), collections.Counter())
+    return answers
 
 
 def assert_answers(server, code, path="/front/edges"):
+    """Returns the seconds the answer took."""
     answered, sdp, took_s = rtsp.describe(server.url(path))
     assert answered == code, server.stderr()
     assert ("H264" in sdp) == (code == 200)
-    assert took_s < daemon.describe_max_s()
+    return took_s
 
 
-@pytest.mark.parametrize("threads, connections", [(1, 300), (4, 100)])
+@pytest.mark.parametrize("threads, connections", [(1, 60), (4, 30), (40, 1)])
 def test_no_viewer_is_turned_away_while_the_last_one_leaves(edged, threads, connections):
     server = edged([daemon.camera(**SMALL)])
-    codes = hammer_in_threads(server.url("/front/edges"), threads, connections)
-    assert codes == {200: threads * connections}
-    daemon.wait_for(lambda: server.status()["viewers"] == 0, 5)
+    rtsp.wait_served(server.url("/front/edges"))
+    answers = describe_at_once(server.url("/front/edges"), threads, connections)
+    assert collections.Counter(code for code, _ in answers) == {200: threads * connections}
+    daemon.wait_for(lambda: server.status()["viewers"] == 0)
 
 
-def test_forty_viewers_at_once_are_all_answered_in_time(edged):
-    server = edged([daemon.camera(**SMALL)])
-    for _ in range(5):
-        answers = []
-        ask = lambda: answers.append(rtsp.describe(server.url("/front/edges")))  # noqa: E731
-        viewers = [threading.Thread(target=ask) for _ in range(40)]
-        for viewer in viewers:
-            viewer.start()
-        for viewer in viewers:
-            viewer.join()
-        assert {code for code, _, _ in answers} == {200}
-        assert max(took_s for _, _, took_s in answers) < daemon.describe_max_s()
-
-
-# What each misbehaviour of tests/fake_camera leaves to answer with.
-@pytest.mark.parametrize(
-    "mode, code",
-    [
-        ("", 200),
-        ("no-video", 200),
-        ("hang", 200),
-        ("crash", 200),
-        ("garbage", 200),
-        ("bad-video", 200),
-        ("no-signal", 200),
-        ("no-slates", 503),
-        ("fatal", 503),
-    ],
-)
-def test_describe_is_answered_within_a_second_in_every_fault(edged, mode, code):
+@pytest.mark.parametrize("mode, code", MODES.items())
+def test_describe_is_answered_in_every_fault(edged, mode, code):
     server = edged([daemon.camera()], EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA=mode)
-    for _ in range(4):
+    if code == 200:
+        rtsp.wait_served(server.url("/front/edges"))
+    for _ in range(2):
         assert_answers(server, code)
 
 
@@ -96,15 +68,15 @@ def test_describe_is_answered_while_the_camera_process_stands_still(edged):
     pid = server.wait_camera("front", lambda c: c["state"] == "live")["process"]["pid"]
     os.kill(pid, signal.SIGSTOP)
     try:
-        for _ in range(4):
-            assert_answers(server, 200)
+        for path in ("/front/edges", "/edges"):
+            assert_answers(server, 200, path)
     finally:
         os.kill(pid, signal.SIGCONT)
 
 
 def test_describe_is_answered_while_the_camera_process_is_being_replaced(edged):
     server = edged([daemon.camera(**SMALL)])
-    for _ in range(3):
+    for _ in range(2):
         pid = server.wait_camera("front", lambda c: c["state"] == "live")["process"]["pid"]
         os.kill(pid, signal.SIGKILL)
         assert_answers(server, 200)
@@ -112,10 +84,9 @@ def test_describe_is_answered_while_the_camera_process_is_being_replaced(edged):
         assert_answers(server, 200)
 
 
-@pytest.fixture
-def late_camera(tmp_path):
+def late_camera(directory):
     """A camera program that has nothing to show for cameras called "late"."""
-    program = tmp_path / "camera"
+    program = directory / "camera"
     program.write_text(
         "#!/bin/sh\n"
         'case "$*" in *late*) export FAKE_CAMERA=no-slates;; esac\n'
@@ -125,23 +96,19 @@ def late_camera(tmp_path):
     return program
 
 
-def test_waiting_for_a_first_picture_holds_up_nobody_else(edged, late_camera):
-    server = edged([daemon.camera("good"), daemon.camera("late")], EDGED_CAMERA_PROGRAM=late_camera)
+def test_who_waits_for_a_first_picture_is_held_and_holds_up_nobody_else(edged, tmp_path):
+    server = edged([daemon.camera("good"), daemon.camera("late")],
+                   EDGED_CAMERA_PROGRAM=late_camera(tmp_path))
+    rtsp.wait_served(server.url("/good/edges"))
     late = []
-    waiting = [
-        threading.Thread(target=lambda: late.append(rtsp.describe(server.url("/late/edges"))))
-        for _ in range(8)
-    ]
-    for thread in waiting:
-        thread.start()
-    # Behind eight who are held for 0.7 s each, a viewer would wait for most of 5.6 s.
-    good = [rtsp.describe(server.url("/good/edges")) for _ in range(3)]
-    for thread in waiting:
-        thread.join()
-    assert [code for code, _, _ in good] == [200] * 3
-    assert all(took_s < daemon.describe_max_s() for _, _, took_s in good), good
-    assert [code for code, _, _ in late] == [503] * 8
-    assert all(HELD_MIN_S < took_s < daemon.describe_max_s() for _, _, took_s in late), late
+    ask = lambda: late.extend(describe_at_once(server.url("/late/edges"), 8))  # noqa: E731
+    waiting = threading.Thread(target=ask)
+    waiting.start()
+    for _ in range(3):
+        assert_answers(server, 200, "/good/edges")
+    waiting.join()
+    assert [code for code, _ in late] == [503] * 8
+    assert min(took_s for _, took_s in late) > HELD_MIN_S
 
 
 def test_viewer_who_comes_with_a_new_camera_is_held_until_it_has_a_picture(edged):
@@ -149,10 +116,11 @@ def test_viewer_who_comes_with_a_new_camera_is_held_until_it_has_a_picture(edged
     server.write_config([daemon.camera("old", **SMALL), daemon.camera("new", **SMALL)])
     server.signal(signal.SIGHUP)
     answers = []
-    while not answers or answers[-1][0] != 200:
+
+    def is_served():
         answers.append(rtsp.describe(server.url("/new/edges")))
-        assert len(answers) < 1000, answers
-    waits_s = [took_s for code, _, took_s in answers if code != 404]
-    assert max(waits_s) < daemon.describe_max_s()
+        return answers[-1][0] == 200
+
+    daemon.wait_for(is_served)
     # Not one was sent away at once.
     assert all(took_s > HELD_MIN_S for code, _, took_s in answers if code == 503)

@@ -8,11 +8,10 @@ import daemon
 import pattern
 import rtsp
 import slate
-from windows import watch_all
 
-RESUME_MAX_NS = int(daemon.at_most_s(2) * 1e9)
-NO_CAMERA = daemon.camera(source="v4l2", device="/dev/video-none")
-
+SIZE = (640, 360)
+CAMERA = daemon.camera(width=SIZE[0], height=SIZE[1])
+NO_CAMERA = daemon.camera(source="v4l2", device="/dev/video-none", width=SIZE[0], height=SIZE[1])
 
 STALLED_MAX_MIB = 40  # for four of them; what the library lets wait would be six times that
 
@@ -26,17 +25,12 @@ def camera_pid(server, name="front"):
     return server.wait_camera(name, lambda c: c["process"]["pid"])["process"]["pid"]
 
 
-def assert_describes_in_time(server, path="/front/edges"):
-    code, sdp, took_s = rtsp.describe(server.url(path))
-    assert code == 200
-    assert "H264" in sdp
-    assert took_s < daemon.describe_max_s()
-
-
-def test_killed_camera_process_costs_four_viewers_two_seconds_and_no_session(edged, watch):
-    server = edged([daemon.camera()])
+def test_killed_camera_process_costs_four_viewers_no_session(edged, watch):
+    server = edged([CAMERA])
     kinds = [(p, t) for p in ("gstreamer", "ffmpeg") for t in ("udp", "tcp")]
-    viewers = [watch(server.url("/front/edges"), program=p, transport=t) for p, t in kinds]
+    viewers = [
+        watch(server.url("/front/edges"), program=p, transport=t, size=SIZE) for p, t in kinds
+    ]
     for viewer in viewers:
         viewer.wait_numbers(2 * pattern.FPS)
     victim = camera_pid(server)
@@ -45,91 +39,47 @@ def test_killed_camera_process_costs_four_viewers_two_seconds_and_no_session(edg
     # Frames under way may still arrive: what counts is the new process's, which counts from 0.
     server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, victim))
     for viewer in viewers:
-        before = max(n for n, t in viewer.wait_numbers(1) if n is not None and t <= killed_ns)
-        frames = viewer.wait_until(
-            lambda seen, last=before: sum(
-                n is not None and t > killed_ns and n < last for n, t in seen
-            ) >= pattern.FPS,
-            10,
-        )
-        resumed_ns = next(
-            t for n, t in frames if n is not None and t > killed_ns and n < before
-        )
-        assert resumed_ns - killed_ns < RESUME_MAX_NS
+        viewer.wait_restart(killed_ns, 10)
         assert viewer.watching
     assert server.status()["viewers"] == 4
     assert server.camera()["process"]["restarts"] == 1
     assert "was killed by signal 9" in server.stderr()
 
 
-def test_describe_answers_within_a_second_while_the_camera_process_hangs(edged):
-    server = edged([daemon.camera()])
-    assert_describes_in_time(server)
-    pid = camera_pid(server)
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        assert_describes_in_time(server)
-        assert_describes_in_time(server, "/edges")
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-
 def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
-    server = edged([daemon.camera()])
-    viewer = watch(server.url("/front/edges"), keep_every=1000)
-    viewer.wait_numbers(pattern.FPS)
-    pid = camera_pid(server)
-    os.kill(pid, signal.SIGSTOP)
-    server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, pid), timeout_s=15)
-    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
-    assert viewer.watching
-    assert server.camera()["process"]["restarts"] == 1
-
-
-def test_viewer_of_a_hanging_camera_process_sees_the_slate_before_it_is_replaced(edged, watch):
-    server = edged([daemon.camera()])
+    server = edged([CAMERA])
     viewer = watch(server.url("/front/edges"), keep_every=1000)
     viewer.wait_numbers(pattern.FPS)
     pid = camera_pid(server)
     os.kill(pid, signal.SIGSTOP)
     stopped_ns = time.monotonic_ns()
-    begin_ns, end_ns = stopped_ns + 500_000_000, stopped_ns + 3_000_000_000
-    frames = viewer.wait_until(lambda frames: frames[-1][1] > end_ns, timeout_s=10)
-    seen = [number for number, arrival_ns in frames if begin_ns < arrival_ns < end_ns]
-    assert len(seen) >= 3, "two slates a second, from 0.7 s on"
-    assert set(seen) == {None}, "slates carry no number"
-    os.kill(pid, signal.SIGCONT)
+    # The front's own slates, before there is another process that could send some.
+    viewer.wait_until(lambda seen: sum(n is None for n, _ in seen) >= 2)
+    assert server.camera()["process"]["restarts"] == 0
+    server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, pid))
+    viewer.wait_restart(stopped_ns, pattern.FPS)
+    assert viewer.watching and viewer.stop()
+    assert any(map(slate.shows_no_signal, viewer.unreadable_pictures()))
+    assert server.camera()["process"]["restarts"] == 1
 
 
 def test_stalled_viewers_are_hung_up_on_and_disturb_nobody(edged, watch):
     server = edged([daemon.camera()])
-    viewer = watch(server.url("/front/edges"), keep_every=1000)
+    viewer = watch(server.url("/front/edges"))
     viewer.wait_numbers(pattern.FPS)
     before_mib = resident_mib(server.process.pid)
-
-    def stall():
-        stalled = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(4)]
-        daemon.wait_for(lambda: server.status()["viewers"] == 1 + len(stalled), 5)
-        daemon.wait_for(lambda: server.status()["viewers"] == 1, 20)
-        assert resident_mib(server.process.pid) < before_mib + STALLED_MAX_MIB
-        for connection in stalled:
-            connection.close()
-        return [viewer.new_frames()]
-
-    watch_all(server, stall)
-
-
-def test_describe_answers_within_a_second_while_the_camera_process_is_replaced(edged):
-    server = edged([daemon.camera()])
-    for _ in range(3):
-        os.kill(camera_pid(server), signal.SIGKILL)
-        assert_describes_in_time(server)
-        server.wait_camera("front", lambda c: c["state"] == "live", timeout_s=15)
+    stalled = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(4)]
+    daemon.wait_for(lambda: server.status()["viewers"] > 1)
+    daemon.wait_for(lambda: server.status()["viewers"] == 1)
+    assert resident_mib(server.process.pid) < before_mib + STALLED_MAX_MIB
+    for connection in stalled:
+        assert rtsp.read_to_end(connection) < STALLED_MAX_MIB << 20
+        connection.close()
+    server.assert_accounted(viewer.new_frames())
 
 
 def test_absent_camera_shows_no_signal_and_says_why(edged, watch):
     server = edged([NO_CAMERA])
-    assert_describes_in_time(server)
     viewer = watch(server.url("/front/edges"), keep_every=1)
     viewer.wait_frames(6)
     viewer.stop()
@@ -144,7 +94,7 @@ def test_slate_counts_the_time_since_loss(edged, watch):
     server = edged([NO_CAMERA])
     viewer = watch(server.url("/front/edges"), keep_every=1)
     begin = viewer.wait_frames(1)[0][1]
-    viewer.wait_until(lambda frames: frames[-1][1] > begin + 2_500_000_000, 15)
+    viewer.wait_until(lambda frames: frames[-1][1] > begin + 2_500_000_000)
     viewer.stop()
     pictures = viewer.unreadable_pictures()
     # Letters and ground stand still; two or three digits of the clock went by.
@@ -159,7 +109,7 @@ def test_slate_goes_on_while_the_camera_process_is_dead(edged, watch):
     viewer.wait_frames(3)
     os.kill(camera_pid(server), signal.SIGKILL)
     killed_ns = time.monotonic_ns()
-    viewer.wait_until(lambda frames: sum(t > killed_ns for _, t in frames) >= 4, 10)
+    viewer.wait_until(lambda frames: sum(t > killed_ns for _, t in frames) >= 4)
     assert viewer.stop()
     assert all(slate.shows_no_signal(picture) for picture in viewer.unreadable_pictures())
 
@@ -185,11 +135,7 @@ def test_one_dead_camera_leaves_the_other_alone(edged, watch):
     viewer = watch(server.url("/good/edges"))
     viewer.wait_numbers(pattern.FPS)
 
-    def kill():
-        restarts = server.camera("bad")["process"]["restarts"]
-        os.kill(camera_pid(server, "bad"), signal.SIGKILL)
-        server.wait_camera("bad", lambda c: c["process"]["restarts"] == restarts + 1)
-        return [viewer.new_frames() + viewer.next_frames(2 * pattern.FPS)]
-
-    watch_all(server, kill)
+    os.kill(camera_pid(server, "bad"), signal.SIGKILL)
+    server.wait_camera("bad", lambda c: c["process"]["restarts"] == 1)
+    server.assert_accounted(viewer.next_frames(pattern.FPS))
     assert server.camera("good")["process"]["restarts"] == 0

@@ -30,11 +30,11 @@ class Told:
     def texts(self):
         return [text for _, text in self.all()]
 
-    def wait(self, text, timeout_s=5):
+    def wait(self, text):
         """The process that was told `text` last."""
         return daemon.wait_for(
-            lambda: next((pid for pid, t in reversed(self.all()) if t == text), None), timeout_s,
-            self.texts,
+            lambda: next((pid for pid, t in reversed(self.all()) if t == text), None),
+            explain=self.texts,
         )
 
 
@@ -62,19 +62,15 @@ def kernels(**blocks):
     return {name: {"block": list(block)} for name, block in blocks.items()}
 
 
-def reload(server, cameras=(CAMERA,), **settings):
-    server.settings = settings
-    server.write_config(list(cameras))
-    server.notify.told = ""
-    server.signal(signal.SIGHUP)
-    server.wait_notified(r"^RELOADING=1$")
-    server.wait_notified(r"^READY=1$")
+def wait_live(server, viewer):
+    """Waits until the viewer gets what the camera process encodes now."""
 
+    def count():
+        return server.mount()["latency_ms"]["capture_to_rtp"]["count"]
 
-def wait_live(viewer):
-    """Waits for more frames than slates would be, which come twice a second."""
-    since_ns = time.monotonic_ns()
-    viewer.wait_until(lambda frames: sum(t > since_ns for _, t in frames) >= 30, 5)
+    before, since_ns = count(), time.monotonic_ns()
+    daemon.wait_for(lambda: count() >= before + 10)
+    viewer.wait_until(lambda frames: sum(t > since_ns for _, t in frames) >= 10)
 
 
 def test_other_block_sizes_reach_the_running_process_and_viewers_stay(fake, told, watch):
@@ -82,13 +78,13 @@ def test_other_block_sizes_reach_the_running_process_and_viewers_stay(fake, told
     pid = server.camera()["process"]["pid"]
     viewer = watch(server.url("/front/edges"), **WATCHED)
     viewer.wait_frames(10)
-    reload(server, kernels=kernels(gradient=(32, 8), convert=(64, 4)))
+    server.reload(kernels=kernels(gradient=(32, 8), convert=(64, 4)))
     assert told.wait("blocks 32x8 0x0 64x4") == pid
-    reload(server, kernels=kernels(gradient=(16, 16)))
+    server.reload(kernels=kernels(gradient=(16, 16)))
     assert told.wait("blocks 16x16 0x0 0x0") == pid
-    reload(server, kernels={"gradient": {"block": [16, 16], "rows": 8}})
+    server.reload(kernels={"gradient": {"block": [16, 16], "rows": 8}})
     assert told.wait("blocks 16x16 0x0 0x0 rows 8") == pid
-    wait_live(viewer)
+    wait_live(server, viewer)
     assert viewer.watching
     assert server.camera()["process"] == {"pid": pid, "restarts": 0}
     assert server.status()["viewers"] == 1
@@ -102,8 +98,8 @@ def test_a_reload_without_a_change_tells_the_process_nothing(fake, told):
     server = fake(kernels=kernels(gray=(32, 8)))
     before = told.all()
     for _ in range(2):
-        reload(server, kernels=kernels(gray=(32, 8)))
-    reload(server, kernels=kernels(gray=(32, 4)))
+        server.reload(kernels=kernels(gray=(32, 8)))
+    server.reload(kernels=kernels(gray=(32, 4)))
     pid = told.wait("blocks 0x0 32x4 0x0")
     assert told.all() == [*before, (pid, "blocks 0x0 32x4 0x0")]
 
@@ -111,7 +107,7 @@ def test_a_reload_without_a_change_tells_the_process_nothing(fake, told):
 def test_a_change_beside_the_block_sizes_replaces_the_process(fake, told):
     server = fake(kernels=kernels(gray=(32, 8)))
     pid = server.camera()["process"]["pid"]
-    reload(server, [{**CAMERA, "fps": 15}], kernels=kernels(gray=(32, 4)))
+    server.reload([{**CAMERA, "fps": 15}], kernels=kernels(gray=(32, 4)))
     assert told.wait("configure auto 0x0 32x4 0x0") != pid
     assert "blocks 0x0 32x4 0x0" not in told.texts()
 
@@ -124,18 +120,17 @@ def test_the_cpu_goes_on_when_the_gpu_fails_and_viewers_stay(fake, told, watch):
     os.kill(lost, signal.SIGUSR1)
     failed_s = time.monotonic()
     pid = told.wait("configure cpu 0x0 0x0 0x0")
-    assert time.monotonic() - failed_s < daemon.at_most_s(1)
     assert pid != lost
     camera = server.wait_camera("front", lambda c: c["backend"] == "CPU" or c["error"])
     assert camera["gpu"] == "failed: the fake GPU fell off the bus"
     assert told.wait("try-gpu auto") == pid
-    assert 0.9 < time.monotonic() - failed_s < daemon.at_most_s(2)
+    assert time.monotonic() - failed_s > 0.9
     camera = server.wait_camera("front", lambda c: c["backend"] == "CUDA sm_87")
     assert camera["process"] == {"pid": pid, "restarts": 0}
     assert (camera["gpu"], camera["gpu_faults"]) == ("Fake GPU", 1)
     assert server.status()["backend"] == "cuda"
     assert 'edged_camera_gpu_faults_total{camera="front"} 1' in server.http_get("/metrics")
-    wait_live(viewer)
+    wait_live(server, viewer)
     assert viewer.watching
     assert server.status()["viewers"] == 1
     assert (
@@ -151,8 +146,8 @@ def test_where_no_gpu_is_wanted_none_is_tried(edged, told):
     )
     lost = server.wait_camera("front", lambda c: c["backend"] == "CPU")["process"]["pid"]
     os.kill(lost, signal.SIGUSR1)
-    camera = server.wait_camera("front", lambda c: c["process"]["restarts"] == 1, 5)
+    camera = server.wait_camera("front", lambda c: c["process"]["restarts"] == 1)
     assert camera["gpu_faults"] == 0
     assert server.status()["backend"] == "cpu"
-    server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, lost), 5)
-    daemon.wait_for(lambda: told.texts() == ["configure cpu 0x0 0x0 0x0"] * 2, 5, told.texts)
+    server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, lost))
+    daemon.wait_for(lambda: told.texts() == ["configure cpu 0x0 0x0 0x0"] * 2, explain=told.texts)

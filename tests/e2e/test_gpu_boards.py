@@ -5,8 +5,6 @@ The driver ends the camera process, with a line on stderr, when the CPU touches 
 may be using on a board where it must not.
 """
 
-import itertools
-import signal
 import time
 
 import pytest
@@ -15,59 +13,16 @@ import daemon
 import pattern
 from test_frames import assert_pictures_match
 from test_mask import assert_masked, draw_mask, masked_camera
-from test_v4l2 import fake_luma
-from windows import watch_all
+from test_v4l2 import assert_shows_fake_camera
 
 SIZE = (320, 240)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
 BOARDS = {"xavier": 72, "orin-nano": 87, "agx-orin": 87, "thor": 110, "h200": 90}
 
 
-@pytest.fixture
-def board(edged, tmp_path):
-    """Starts a daemon on a board: board("thor", [camera, …], "hang=gradient:9", settings=…)."""
-    started = []
-
-    def start(name, cameras, *faults, **extra):
-        options = [f"board={name}", f"trigger={tmp_path / 'trigger'}", *faults]
-        started.append(
-            edged(
-                cameras, program=daemon.FAKE_CUDA / "edged", LD_LIBRARY_PATH=daemon.FAKE_CUDA,
-                EDGED_FAKE_CUDA=",".join(options), **extra,
-            )
-        )
-        return started[-1]
-
-    yield start
-    for server in started:
-        assert "CPU touched" not in server.stderr(), server.stderr()
-        assert "fake_cuda: leaked" not in server.stderr(), server.stderr()
-
-
-@pytest.fixture
-def provoke(tmp_path):
-    """Has a fault done to the next launch, and waits until it was: its moment in ns."""
-
-    def do(fault):
-        trigger = tmp_path / "trigger"
-        (tmp_path / "new").write_text(fault + "\n")
-        (tmp_path / "new").rename(trigger)
-        daemon.wait_for(lambda: not trigger.exists(), 5)
-        return time.monotonic_ns()
-
-    return do
-
-
-def reload(server, **settings):
-    server.settings = {**server.settings, **settings}
-    server.notify.told = ""
-    server.signal(signal.SIGHUP)
-    server.wait_notified(r"^READY=1$")
-
-
-def wait_on_gpu(server, name="front", timeout_s=10):
+def wait_on_gpu(server, name="front"):
     return server.wait_camera(
-        name, lambda c: c["state"] == "live" and c["backend"].startswith("CUDA"), timeout_s
+        name, lambda c: c["state"] == "live" and c["backend"].startswith("CUDA")
     )
 
 
@@ -76,9 +31,7 @@ def test_every_board_streams_opencv_edges_without_a_copy(board, watch, name):
     server = board(name, [daemon.camera(**SMALL)])
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     camera = wait_on_gpu(server)
-    viewer.wait_numbers(2 * pattern.FPS)
-    assert viewer.stop()
-    assert_pictures_match(viewer, "edges", SIZE, least=10)
+    assert_pictures_match(viewer, "edges", SIZE)
     assert camera["backend"] == f"CUDA sm_{BOARDS[name]}"
     assert f"-> registered -> CUDA sm_{BOARDS[name]} ->" in camera["path"]
     assert server.camera()["copies_per_frame"] == 0
@@ -98,11 +51,8 @@ def test_two_cameras_with_two_views_stream_from_other_kinds_of_memory(board, wat
         (name, view): watch(server.url(f"/{name}/{view}"), view=view, size=SIZE, keep_every=10)
         for name in names for view in views
     }
-    for viewer in watched.values():
-        viewer.wait_numbers(3 * pattern.FPS)
     for (_, view), viewer in watched.items():
-        assert viewer.stop()
-        assert_pictures_match(viewer, view, SIZE, least=5)
+        assert_pictures_match(viewer, view, SIZE)
     for name in names:
         assert server.camera(name)["process"]["restarts"] == 0
 
@@ -122,11 +72,9 @@ def test_regions_are_watched_by_the_cpu_between_the_gpus_kernels(board, watch, m
                    settings={"memory": memory})
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     wait_on_gpu(server)
-    viewer.wait_numbers(2 * pattern.FPS)
     region, = server.wait_camera("front", lambda c: c["regions"][0]["moving"])["regions"]
     assert region["share"] > 0.001
-    assert viewer.stop()
-    assert_pictures_match(viewer, "edges", SIZE, least=10)
+    assert_pictures_match(viewer, "edges", SIZE, least=3)
     assert server.camera()["process"]["restarts"] == 0
 
 
@@ -140,42 +88,28 @@ def test_views_of_one_launch_and_of_many_stand_beside_each_other(board, watch, m
         kind: watch(server.url(f"/front/{name}"), view=kind, size=SIZE, keep_every=10)
         for name, kind in (("edges", "edges"), ("thin", "canny"))
     }
-    for viewer in watched.values():
-        viewer.wait_numbers(3 * pattern.FPS)
     for view, viewer in watched.items():
-        assert viewer.stop()
-        assert_pictures_match(viewer, view, SIZE, least=5)
+        assert_pictures_match(viewer, view, SIZE)
     assert server.camera()["process"]["restarts"] == 0
 
 
 @pytest.mark.parametrize(
-    "fault, reason, cpu_within_s",
+    "fault, reason",
     [
-        # The second that a kernel may take comes first.
-        ("hang=gradient", "the GPU is not done in time", 2.0),
-        ("illegal=gradient", "an illegal memory access was encountered", 1.0),
+        ("hang=gradient", "the GPU is not done in time"),
+        ("illegal=gradient", "an illegal memory access was encountered"),
     ],
 )
-def test_viewers_stay_when_the_gpu_fails_and_see_it_come_back(
-    board, watch, provoke, fault, reason, cpu_within_s
-):
+def test_viewers_stay_when_the_gpu_fails_and_see_it_come_back(board, watch, provoke, fault, reason):
     server = board("orin-nano", [daemon.camera(**SMALL)])
     viewers = [watch(server.url("/front/edges"), size=SIZE) for _ in range(2)]
     for viewer in viewers:
         viewer.wait_numbers(pattern.FPS)
     lost = wait_on_gpu(server)["process"]["pid"]
     failed_ns = provoke(fault)
-    camera = server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, lost), 5)
+    server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, lost))
     for viewer in viewers:
-        # Frames of the process before may still be under way; the next one's count from 0.
-        frames = viewer.wait_until(
-            lambda seen: sum(
-                n is not None and t > failed_ns and n < pattern.FPS for n, t in seen
-            ) >= pattern.FPS // 2,
-            10,
-        )
-        resumed_ns = next(t for n, t in frames if n is not None and t > failed_ns and n < 15)
-        assert resumed_ns - failed_ns < daemon.at_most_s(cpu_within_s) * 1e9
+        viewer.wait_restart(failed_ns)
     assert reason in server.stderr()
     camera = wait_on_gpu(server)
     assert camera["gpu_faults"] == 1
@@ -193,24 +127,14 @@ def test_block_sizes_and_rows_change_between_two_frames(board, watch):
     viewer.wait_numbers(pattern.FPS)
     pid = wait_on_gpu(server)["process"]["pid"]
 
-    def change():
-        for block, rows in (((64, 4), 0), ((1, 1), 3), ((128, 2), 64), ((128, 2), 1), ((7, 9), 8)):
-            reload_kernels(server, gradient={"block": list(block), "rows": rows})
-            viewer.wait_after(time.monotonic_ns(), 15)
-        return [viewer.new_frames()]
-
-    watch_all(server, change)
-    assert viewer.stop()
-    assert_pictures_match(viewer, "edges", SIZE, least=10)
+    for block, rows in (((64, 4), 0), ((1, 1), 3), ((128, 2), 64), ((128, 2), 1), ((7, 9), 8)):
+        server.reload(kernels={"gradient": {"block": list(block), "rows": rows}})
+        viewer.wait_after(time.monotonic_ns(), 10)
+    server.assert_accounted(viewer.new_frames())
+    assert_pictures_match(viewer, "edges", SIZE)
     assert server.camera()["process"] == {"pid": pid, "restarts": 0}
     # 16 blocks of one warp that has one thread: 1 % of 1536.
     assert "kernels.gradient.block = [1, 1]: at most 1% of the GPU's threads" in server.stderr()
-
-
-def reload_kernels(server, **kernels):
-    server.settings = {**server.settings, "kernels": kernels}
-    server.write_config([daemon.camera(**SMALL)])
-    reload(server)
 
 
 def test_block_that_the_kernel_cannot_have_is_named_and_the_old_one_stays(board, watch):
@@ -218,40 +142,22 @@ def test_block_that_the_kernel_cannot_have_is_named_and_the_old_one_stays(board,
     server = board("xavier", [daemon.camera(**SMALL)], "registers=gradient:168")
     viewer = watch(server.url("/front/edges"), size=SIZE)
     viewer.wait_numbers(pattern.FPS)
-
-    widths = itertools.count(9)
-
-    def refuse():
-        x = next(widths)
-        reload_kernels(server, gradient={"block": [x, 64]})
-        server.wait_stderr(rf"kernels\.gradient\.block = \[{x}, 64\].*384")
-        viewer.wait_after(time.monotonic_ns(), pattern.FPS)
-        return [viewer.new_frames()]
-
-    watch_all(server, refuse)
+    server.reload(kernels={"gradient": {"block": [9, 64]}})
+    server.wait_stderr(r"kernels\.gradient\.block = \[9, 64\].*384")
+    viewer.wait_after(time.monotonic_ns(), 10)
+    server.assert_accounted(viewer.new_frames())
     assert wait_on_gpu(server)["process"]["restarts"] == 0
 
 
 def test_launch_that_is_refused_goes_back_to_the_block_before(board, watch, provoke):
     server = board("thor", [daemon.camera(**SMALL)])
     wait_on_gpu(server)
-    heights = itertools.count(2)
-
-    def refuse():
-        y = next(heights)
-        reload_kernels(server, gradient={"block": [64, y], "rows": 2})
-        viewer = watch(server.url("/front/edges"), size=SIZE)
-        provoke("refuse=gradient")
-        frames = viewer.next_frames(pattern.FPS)
-        server.wait_stderr(
-            rf"kernels\.gradient\.block = \[64, {y}\] with rows = 2, "
-            r"back to \[32, 8\] with rows = 16"
-        )
-        frames += viewer.new_frames()
-        viewer.stop()
-        return [frames]
-
-    watch_all(server, refuse)
+    server.reload(kernels={"gradient": {"block": [64, 2], "rows": 2}})
+    provoke("refuse=gradient", launching=False)
+    viewer = watch(server.url("/front/edges"), size=SIZE)
+    server.wait_stderr(r"kernels\.gradient\.block = \[64, 2\] with rows = 2, "
+                       r"back to \[32, 8\] with rows = 16")
+    server.assert_accounted(viewer.next_frames(pattern.FPS))
     assert wait_on_gpu(server)["process"]["restarts"] == 0
 
 
@@ -274,8 +180,7 @@ def test_gpu_that_cannot_be_used_leaves_the_cpu_and_a_reason(board, watch, fault
     assert camera["backend"] == "CPU"
     assert camera["process"]["restarts"] == 0
     assert camera["gpu_faults"] == 0
-    assert viewer.stop()
-    assert_pictures_match(viewer, "edges", SIZE, least=3)
+    assert_pictures_match(viewer, "edges", SIZE)
 
 
 def test_driver_that_lacks_a_function_is_called_too_old(edged, watch):
@@ -292,7 +197,7 @@ def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
     """The memory's self-test hangs: slates for 10 s, then the CPU."""
     server = board("orin-nano", [daemon.camera(**SMALL)], "hang=gpu_probe:1")
     viewer = watch(server.url("/front/edges"), size=SIZE)
-    server.wait_stderr(r"the GPU driver did not answer within 10 s, using the CPU", 15)
+    server.wait_stderr(r"the GPU driver did not answer within 10 s, using the CPU")
     viewer.wait_numbers(pattern.FPS)
     assert server.camera()["backend"] == "CPU"
     assert viewer.watching
@@ -310,8 +215,7 @@ def test_gpu_that_computes_wrongly_or_without_end_is_refused(board, watch, fault
     camera = server.camera()
     assert camera["backend"] == "CPU" and "self-test" in camera["gpu"]
     assert camera["process"]["restarts"] == 0
-    assert viewer.stop()
-    assert_pictures_match(viewer, "edges", SIZE, least=3)
+    assert_pictures_match(viewer, "edges", SIZE)
 
 
 @pytest.mark.parametrize("memory", ["registered", "pinned", "managed"])
@@ -330,11 +234,7 @@ def test_frames_of_a_v4l2_camera_reach_gpu_and_encoder_without_a_copy(board, wat
         viewer.wait_frames(20)
         assert viewer.stop()
     seen = [[*v.pictures().values(), *v.unreadable_pictures()][-3:] for v in viewers]
-    # The fake camera's pictures repeat after 220.
-    grays = [fake_luma(number) for number in range(220)]
-    edges = [pattern.limited_range(pattern.sobel_magnitude(gray)) for gray in grays]
-    for pictures, expected in zip(seen, (grays, edges)):
-        assert len(pictures) == 3
-        for picture in pictures:
-            assert max(pattern.psnr_db(picture, frame) for frame in expected) >= 32
+    assert_shows_fake_camera(seen[0])
+    assert_shows_fake_camera(
+        seen[1], lambda luma: pattern.limited_range(pattern.sobel_magnitude(luma)))
     assert server.camera()["copies_per_frame"] == 0

@@ -13,7 +13,6 @@ import pytest
 import daemon
 import pattern
 import rtsp
-from test_reload import reload
 
 SMALL = {"width": 320, "height": 240}
 CONNECTIONS_MAX = 256  # those that edged has hung up on among them
@@ -38,9 +37,9 @@ def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
-def is_hung_up(connection, timeout_s=5):
+def is_hung_up(connection):
     """Whether the other end closes a connection on which it has nothing to say."""
-    connection.settimeout(timeout_s)
+    connection.settimeout(daemon.PATIENCE_S)
     try:
         return connection.recv(1) == b""
     except ConnectionError:
@@ -55,9 +54,6 @@ def test_idle_connections_make_room_for_viewers(edged, watch):
     assert is_hung_up(idle[0])
     # A connection has its socket and its thread's event.
     assert descriptors(server.process.pid) < 2 * CONNECTIONS_MAX + 100
-    used_s = daemon.process_cpu_s(server.process.pid)
-    viewer.wait_after(time.monotonic_ns(), 2 * pattern.FPS)
-    assert daemon.process_cpu_s(server.process.pid) - used_s < 1
     other = watch(server.url("/front/edges"), size=(320, 240))
     other.wait_numbers(pattern.FPS)
     assert viewer.watching
@@ -70,7 +66,7 @@ def test_a_body_without_end_is_not_read_to_its_end(edged):
     server = edged([daemon.camera(**SMALL)])
     with socket.create_connection(address_of(server)) as connection:
         connection.sendall(b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 4000000000\r\n\r\n")
-        connection.settimeout(10)
+        connection.settimeout(daemon.PATIENCE_S)
         with pytest.raises(OSError):
             for _ in range(300):
                 connection.sendall(bytes(1 << 20))
@@ -102,13 +98,13 @@ def talk(connection, stopped):
 
 
 @pytest.mark.skipif(library_version() < (1, 18), reason="the library aborts by itself now and then")
-@pytest.mark.parametrize("_", range(5))
+@pytest.mark.parametrize("_", range(2))
 def test_sigterm_while_viewers_talk_is_a_clean_end(edged, _):
     server = edged([daemon.camera(**SMALL)])
     stopped = threading.Event()
     viewers = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(24)]
     threads = [thread for viewer in viewers for thread in talk(viewer, stopped)]
-    daemon.wait_for(lambda: server.status()["viewers"] == len(viewers), 10)
+    daemon.wait_for(lambda: server.status()["viewers"] == len(viewers))
     server.stop()
     stopped.set()
     for thread in threads:
@@ -121,7 +117,7 @@ def test_who_has_set_up_a_view_that_goes_is_hung_up_on(edged):
     server = edged([daemon.camera(views=["edges", "gray"], **SMALL)])
     kept, _ = rtsp.set_up(server.url("/front/edges"))
     gone, _ = rtsp.set_up(server.url("/front/gray"))
-    reload(server, [daemon.camera(views=["edges"], **SMALL)])
+    server.reload([daemon.camera(views=["edges"], **SMALL)])
     assert is_hung_up(gone)
     kept.settimeout(0.2)
     with pytest.raises(socket.timeout):
@@ -130,9 +126,12 @@ def test_who_has_set_up_a_view_that_goes_is_hung_up_on(edged):
 
 def test_nothing_is_reloaded_by_an_edged_that_stops(edged):
     server = edged([daemon.camera(**SMALL)])
-    for number in (signal.SIGSTOP, signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
-        server.signal(number)
-    assert server.process.wait(daemon.stop_max_s()) == 0
+    pid = server.wait_camera("front", lambda c: c["process"]["pid"])["process"]["pid"]
+    os.kill(pid, signal.SIGSTOP)  # it is waited for
+    server.signal(signal.SIGTERM)
+    server.wait_notified("^STOPPING=1$")
+    server.signal(signal.SIGHUP)
+    assert server.process.wait(daemon.PATIENCE_S) == 0
     assert "reloaded" not in server.stderr()
 
 

