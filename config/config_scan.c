@@ -5,6 +5,14 @@
 #include <limits.h>
 #include <string.h>
 
+size_t config_scan_mark(const char *text, size_t length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t size = sizeof mark - 1;
+
+    return length >= size && memcmp(text, mark, size) == 0 ? size : 0;
+}
+
 bool config_scan_integer(const char *word, size_t length, long long *ret_value)
 {
     size_t sign = length > 0 && (word[0] == '-' || word[0] == '+');

@@ -7,6 +7,9 @@
 // Where a position in the text is; carried from line to line, at first 0.
 enum config_scan_state { CONFIG_SCAN_CODE, CONFIG_SCAN_STRING, CONFIG_SCAN_BLOCK_COMMENT };
 
+// The length of the byte order mark that some editors begin a file with, and that libconfig takes
+// for a syntax error; else 0.
+size_t config_scan_mark(const char *text, size_t length);
 // Yields how many of the `length` (at least 1) bytes of `line` belong together: a word (name or
 // number), a comment to the end of the line, an escape, one other byte. Follows `state`.
 size_t config_scan_token(enum config_scan_state *state, const char *line, size_t length);

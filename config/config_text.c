@@ -287,6 +287,8 @@ static int add_piece(struct config_text *target, struct piece *piece)
 {
     int r = 0;
 
+    piece->text += config_scan_mark(piece->text, (size_t)(piece->end - piece->text));
+
     while (piece->text < piece->end && r == 0) {
         const char *line = piece->text, *name = NULL;
         const char *newline = memchr(line, '\n', (size_t)(piece->end - line));

@@ -3,6 +3,7 @@
 #include "config/problems.h"
 #include "config/schema_value.h"
 #include "config/suggest.h"
+#include "config/syntax_hint.h"
 #include "config/validate.h"
 
 #include <errno.h>
@@ -174,7 +175,7 @@ static int read_points(struct problems *problems, const config_setting_t *settin
                        const struct schema_key *key, void *object)
 {
     static const struct schema_key point_key = {.type = SCHEMA_POINT, .maximum = 1};
-    size_t count = (size_t)config_setting_length(setting);
+    size_t count = (size_t)config_setting_length(setting), before = problems->errors;
     char *elements;
     int r;
 
@@ -187,6 +188,10 @@ static int read_points(struct problems *problems, const config_setting_t *settin
     for (size_t i = 0; i < count && r == 0; i++) {
         r = read_scalar(problems, config_setting_get_elem(setting, (unsigned)i), &point_key,
                         (struct config_point *)elements + i);
+    }
+    if (r == 0 && problems->errors == before &&
+        !schema_points_have_area((struct config_point *)elements, count)) {
+        problems_error(problems, setting, NULL, SCHEMA_POINTS_REFUSAL);
     }
     return r;
 }
@@ -252,15 +257,22 @@ static int read_group(struct problems *problems, const config_setting_t *setting
     return r;
 }
 
-// libconfig's own words and, where it is text, the line it stopped at.
+// What is often wrong by its name, else libconfig's own words and, where it is text, the line it
+// stopped at.
 static void refuse_syntax(struct problems *problems, const config_t *tree)
 {
     unsigned number = (unsigned)config_error_line(tree);
     struct config_line origin = config_text_origin(problems->text, number);
     _cleanup_(cleanup_free) char *line = config_text_copy_line(problems->text, number);
+    struct syntax_hint hint;
 
     problems->errors++;
     if (!problems->file) {
+        return;
+    }
+    if (syntax_hint_find(problems->text, number, &hint)) {
+        fprintf(problems->file, "%s:%u: error: syntax error: %s\n", hint.place.file,
+                hint.place.line, hint.text);
         return;
     }
     fprintf(problems->file, "%s:%u: error: %s", origin.file, origin.line, config_error_text(tree));

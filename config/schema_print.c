@@ -301,11 +301,18 @@ bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
     return false;
 }
 
-// What was meant by a word that is near one of those known.
+// What was meant by a word that means or is near one of those known.
 static void suggest(FILE *file, const struct schema_key *key, const char *word)
 {
-    int near = suggest_nearest(word, key->words, word_count(key), sizeof key->words[0]);
+    const char *synonym = suggest_synonym(word);
+    int near = -1;
 
+    for (int i = 0; synonym && key->words[i]; i++) {
+        near = strcmp(key->words[i], synonym) == 0 ? i : near;
+    }
+    if (near < 0) {
+        near = suggest_nearest(word, key->words, word_count(key), sizeof key->words[0]);
+    }
     if (near >= 0 && strcmp(key->words[near], word) != 0) {
         fprintf(file, "; did you mean \"%s\"?", key->words[near]);
     }

@@ -37,6 +37,10 @@ int schema_assign_text(const struct schema_key *key, void *object, const char *t
 // The same for the corners of a POINTS: "x:y,x:y,x:y".
 int schema_assign_points(const struct schema_key *key, void *object, const char *text,
                          struct error *error);
+struct config_point;
+// Whether not all of at least one corners lie on one line.
+bool schema_points_have_area(const struct config_point *points, size_t count);
+#define SCHEMA_POINTS_REFUSAL "got corners on one line, allowed: a polygon with an area"
 // Gives every field of `group` in a zeroed `object` its default; lists and strings without one stay
 // empty. -ENOMEM.
 int schema_set_defaults(const struct schema_group *group, void *object);

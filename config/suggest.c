@@ -39,6 +39,23 @@ static unsigned edit_distance(const char *a, size_t length_a, const char *b, siz
     return cost[length_a][length_b];
 }
 
+const char *suggest_synonym(const char *typed)
+{
+    static const char *const words[][2] = {
+        {"gpu", "cuda"},       {"nvidia", "cuda"},    {"processor", "cpu"}, {"grey", "gray"},
+        {"grayscale", "gray"}, {"greyscale", "gray"}, {"usb", "v4l2"},      {"webcam", "v4l2"},
+        {"uvc", "v4l2"},       {"csi", "gstreamer"},  {"clip", "file"},     {"video", "file"},
+        {"test", "pattern"},   {"raw", "camera"},
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(typed, words[i][0]) == 0) {
+            return words[i][1];
+        }
+    }
+    return NULL;
+}
+
 int suggest_nearest(const char *typed, const char *const *first, size_t count, size_t stride)
 {
     size_t length = strlen(typed);

@@ -8,3 +8,5 @@
 // replaced or swapped with a neighbour (optimal string alignment distance), or the beginning of the
 // word, from 3 letters on.
 int suggest_nearest(const char *typed, const char *const *first, size_t count, size_t stride);
+// Another word for what one of edged's words says ("gpu": "cuda"), or NULL.
+const char *suggest_synonym(const char *typed);

@@ -1,4 +1,4 @@
-// The pictures that regions and views name, and the clips of cameras.
+// The pictures that regions and views name, and the clips and devices of cameras.
 #include "config/validate.h"
 
 #include <errno.h>
@@ -85,11 +85,42 @@ static const config_setting_t *find_mask(const config_setting_t *camera, const c
                                                        : NULL;
 }
 
-static int check_camera(struct problems *problems, const config_setting_t *setting,
+// What may come yet, as a camera that is plugged in later.
+static void warn_of_absent(struct problems *problems, const config_setting_t *setting,
+                           const char *path, const char *what)
+{
+    if (access(path, R_OK) < 0) {
+        FILE *line = problems_begin_warning(problems, setting);
+
+        if (line) {
+            fprintf(line, "cannot open \"%s\": %s; until then viewers see NO SIGNAL; allowed: %s",
+                    path, strerror(errno), what);
+        }
+        problems_end(problems);
+    }
+}
+
+static int check_source(struct problems *problems, const config_setting_t *setting,
                         struct config_camera *camera)
 {
     const config_setting_t *clip = config_setting_get_member(setting, "path");
+    const config_setting_t *device = config_setting_get_member(setting, "device");
     int r = clip && *camera->path ? place_beside(problems, clip, &camera->path) : 0;
+
+    if (r == 0 && clip && *camera->path && camera->source == CONFIG_SOURCE_FILE) {
+        warn_of_absent(problems, clip, camera->path, "a clip");
+    }
+    if (r == 0 && device && *camera->device && camera->source == CONFIG_SOURCE_V4L2) {
+        warn_of_absent(problems, device, camera->device,
+                       "one of `v4l2-ctl --list-devices`, or \"\" for the first camera");
+    }
+    return r;
+}
+
+static int check_camera(struct problems *problems, const config_setting_t *setting,
+                        struct config_camera *camera)
+{
+    int r = check_source(problems, setting, camera);
 
     for (size_t i = 0; i < camera->view_count && r == 0; i++) {
         const config_setting_t *mask = find_mask(setting, "views", i);

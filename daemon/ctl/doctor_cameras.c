@@ -1,9 +1,9 @@
 // The V4L2 devices of this machine, and whether each camera of the configuration has its source.
 #include "capture/v4l2_candidates.h"
 #include "daemon/ctl/doctor_checks.h"
+#include "daemon/pipeline_check.h"
 
 #include <errno.h>
-#include <gst/gst.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -136,23 +136,16 @@ static void check_file(struct doctor *doctor, const struct config_camera *camera
     }
 }
 
-// Whether GStreamer has the elements of the pipeline, which is not started.
 static void check_pipeline(struct doctor *doctor, const struct config_camera *camera,
                            const char *subject)
 {
-    GError *failure = NULL;
-    GstElement *pipeline =
-        gst_parse_launch_full(camera->pipeline, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &failure);
+    struct error error = {0};
 
-    if (failure) {
+    if (pipeline_check(camera->pipeline, &error) < 0) {
         doctor_say(doctor, DOCTOR_FAILED, subject,
-                   "pipeline: %s; install what is missing, or correct it", failure->message);
+                   "pipeline: %s; install what is missing, or correct it", error.text);
     } else {
         doctor_say(doctor, DOCTOR_OK, subject, "GStreamer has the elements of its pipeline");
-    }
-    g_clear_error(&failure);
-    if (pipeline) {
-        gst_object_unref(gst_object_ref_sink(pipeline));
     }
 }
 

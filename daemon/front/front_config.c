@@ -1,6 +1,7 @@
 #include "daemon/front/front_config.h"
 
 #include "daemon/log.h"
+#include "daemon/pipeline_check.h"
 
 #include <errno.h>
 #include <string.h>
@@ -49,4 +50,20 @@ int front_config_reload(const char *path, struct config *in_use, struct config *
     keep_addresses(in_use, config);
     *ret_config = config;
     return 0;
+}
+
+void front_config_warn(const struct config *config, const char *path, FILE *problems)
+{
+    for (size_t i = 0; i < config->camera_count; i++) {
+        const struct config_camera *camera = &config->cameras[i];
+        struct error error = {0};
+
+        if (camera->source == CONFIG_SOURCE_GSTREAMER &&
+            pipeline_check(camera->pipeline, &error) < 0) {
+            fprintf(problems,
+                    "%s: warning: cameras[%zu].pipeline: %s; install what is missing, or correct "
+                    "it\n",
+                    path, i, error.text);
+        }
+    }
 }

@@ -8,3 +8,6 @@
 // those of `in_use` (which is left with the file's). 0, or the error of config_load(), -EINVAL for
 // a file without a setting.
 int front_config_reload(const char *path, struct config *in_use, struct config **ret_config);
+// Writes a line of warning for each pipeline that names what GStreamer has not got: what a parser
+// cannot see, and `edgectl doctor` would find.
+void front_config_warn(const struct config *config, const char *path, FILE *problems);

@@ -1,6 +1,7 @@
 // edged: reads the configuration, then serves it until it is told to stop.
 
 #include "daemon/front/front.h"
+#include "daemon/front/front_config.h"
 #include "daemon/front/options.h"
 #include "daemon/log.h"
 #include "daemon/standard_output.h"
@@ -65,6 +66,7 @@ int main(int argc, char **argv)
         return FRONT_EXIT_CONFIGURATION;
     }
     if (options.check) {
+        front_config_warn(config, path, stderr);
         printf("%s: ok\n", path ? path : "built-in defaults");
         return standard_output_finish("edged", FRONT_EXIT_OK);
     }

@@ -79,6 +79,10 @@ def test_check_of_a_good_configuration_ends_with_status_0(tmp_path):
     result = daemon.run_edged("--config", config, "--check")
     assert result.returncode == EXIT_OK
     assert f"{config}: warning: not one setting in it, using the default of" in result.stderr
+    config.write_text('cameras = ( { source = "gstreamer"; pipeline = "nosuchsrc ! queue"; } );')
+    result = daemon.run_edged("--config", config, "--check")
+    assert result.returncode == EXIT_OK
+    assert f'{config}: warning: cameras[0].pipeline: no element "nosuchsrc"' in result.stderr
 
 
 def test_server_is_open_to_the_network_only_in_so_many_words(edged):

@@ -88,13 +88,6 @@ static void test_endless_file_is_refused(void **state)
           "/dev/zero: error: cannot read: larger than 4 MiB, what it includes counted in\n");
 }
 
-static void test_empty_file_is_the_defaults(void **state)
-{
-    (void)state;
-    write_text("e.conf", "");
-    check("e.conf", 0, "");
-}
-
 static void test_syntax_errors_have_their_line(void **state)
 {
     static const struct {
@@ -106,7 +99,21 @@ static void test_syntax_errors_have_their_line(void **state)
          "m.conf:2: error: duplicate setting name in \"backend = \\\"cuda\\\";\"\n"},
         {"# one\n/* two\nthree */ cameras = ( { width == 640; } );\n",
          "m.conf:3: error: syntax error in \"three */ cameras = ( { width == 640; } );\"\n"},
-        {"cameras = ( {\n", "m.conf:1: error: syntax error at the end\n"},
+        {"cameras = ( {\n", "m.conf:1: error: syntax error: \"{\" is never closed\n"},
+        {"backend =", "m.conf:1: error: syntax error at the end\n"},
+        {"# {\ncameras = (\n  { name = \"{(\";\n);\n",
+         "m.conf:4: error: syntax error: got a \")\", allowed: a \"}\" that closes the \"{\" of "
+         "line 3\n"},
+        {"rtsp = { port = 1; } };\n",
+         "m.conf:1: error: syntax error: got a \"}\" that closes nothing\n"},
+        {"backend = \xe2\x80\x9c"
+         "cpu\xe2\x80\x9d;\n",
+         "m.conf:1: error: syntax error: got a curly quote, allowed: straight ones, as in "
+         "\"name\"\n"},
+        {"\xef\xbb\xbf"
+         "backend = 1;\n",
+         "m.conf:1: error: backend: got the integer 1, allowed: a string: \"auto\", \"cuda\", "
+         "\"cpu\"\n"},
         {"\xff\xfe\n", "m.conf:1: error: syntax error\n"},
     };
 
@@ -115,6 +122,19 @@ static void test_syntax_errors_have_their_line(void **state)
         write_text("m.conf", malformed[i].text);
         check("m.conf", -EINVAL, malformed[i].problems);
     }
+}
+
+#define ABSENT "No such file or directory; until then viewers see NO SIGNAL; allowed: "
+
+static void test_sources_that_are_not_there_are_warnings(void **state)
+{
+    (void)state;
+    write_text("m.conf", "cameras = ( { source = \"file\"; path = \"no.mp4\"; },\n"
+                         "{ source = \"v4l2\"; device = \"/no/video7\"; } );\n");
+    check("m.conf", 0,
+          "m.conf:1: warning: cameras[0].path: cannot open \"no.mp4\": " ABSENT "a clip\n"
+          "m.conf:2: warning: cameras[1].device: cannot open \"/no/video7\": " ABSENT
+          "one of `v4l2-ctl --list-devices`, or \"\" for the first camera\n");
 }
 
 // A linear congruential generator: the same garbage in every run.
@@ -139,7 +159,7 @@ static void test_a_mebibyte_of_garbage_is_a_syntax_error(void **state)
     assert_non_null(bytes);
     fill_garbage(bytes, size, 1);
     write_bytes("g.conf", bytes, size);
-    check("g.conf", -EINVAL, "g.conf:1: error: syntax error\n");
+    check("g.conf", -EINVAL, "g.conf:1: error: syntax error: got a \")\" that closes nothing\n");
     memcpy(bytes, line, sizeof line);
     write_bytes("g.conf", bytes, size);
     check("g.conf", -EINVAL, "g.conf:2: error: syntax error: got a byte 0, allowed: text\n");
@@ -350,8 +370,8 @@ int main(void)
         IN_FOLDER(test_folder_is_no_file),
         IN_FOLDER(test_loop_of_links_is_not_readable),
         IN_FOLDER(test_endless_file_is_refused),
-        IN_FOLDER(test_empty_file_is_the_defaults),
         IN_FOLDER(test_syntax_errors_have_their_line),
+        IN_FOLDER(test_sources_that_are_not_there_are_warnings),
         IN_FOLDER(test_a_mebibyte_of_garbage_is_a_syntax_error),
         IN_FOLDER(test_truncated_files_do_no_harm),
         IN_FOLDER(test_places_are_right_inside_included_files),

@@ -150,7 +150,7 @@ static void test_unknown_words_get_the_list_and_the_nearest(void **state)
     static const struct expectation unknown[] = {
         {"backend = \"gpu\";",
          "backend: got \"gpu\", allowed: \"auto\", \"cuda\", \"cpu\"; did you "
-         "mean \"cpu\"?"},
+         "mean \"cuda\"?"},
         {"memory = \"fast\";",
          "memory: got \"fast\", allowed: \"auto\", \"registered\", \"pinned\", "
          "\"managed\", \"host\""},

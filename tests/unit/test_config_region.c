@@ -114,6 +114,9 @@ static void test_corners_that_are_none_are_refused_each(void **state)
     check("{ polygon = ( [1e999, 0.0], [0.0, -1e999], [0.0, 1e-999] ); }", -EINVAL,
           "t:1: error: cameras[0].regions[0].polygon[0]: got [inf, 0.0], allowed: " POINT "\n"
           "t:1: error: cameras[0].regions[0].polygon[1]: got [0.0, -inf], allowed: " POINT "\n");
+    check("{ polygon = ( [0.1, 0.1], [0.1, 0.1], [0.5, 0.3], [0.9, 0.5] ); }", -EINVAL,
+          "t:1: error: cameras[0].regions[0].polygon: got corners on one line, allowed: a polygon "
+          "with an area\n");
 }
 
 static void test_too_few_and_too_many_corners_are_refused(void **state)
@@ -126,7 +129,7 @@ static void test_too_few_and_too_many_corners_are_refused(void **state)
     check("{ polygon = ( [0, 0], [1, 1] ); }", -EINVAL,
           "t:1: error: cameras[0].regions[0].polygon: got 2 corners, allowed: 3 to 64\n");
     for (int i = 1; i < 64; i++) {
-        strcat(many, ", [0, 1]");
+        strcat(many, i % 2 ? ", [0, 1]" : ", [1, 1]");
     }
     size_t length = strlen(many);
     strcpy(many + length, " ); }");
