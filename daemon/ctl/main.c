@@ -10,10 +10,13 @@
 #include "daemon/ctl/status.h"
 #include "daemon/ctl/tune.h"
 #include "daemon/ctl/watch.h"
+#include "daemon/descriptors.h"
 #include "daemon/standard_output.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define DESCRIPTORS 32
 
 static const struct command {
     const char *name, *help;
@@ -78,6 +81,12 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    descriptors_raise();
+    if (descriptors_limit() < DESCRIPTORS) { // GStreamer and GLib end the process for want of one
+        fprintf(stderr, "edgectl: at most %zu files may be open, needed: %d; raise `ulimit -n`\n",
+                descriptors_limit(), DESCRIPTORS);
+        return 1;
+    }
     int status = standard_output_finish("edgectl", run(argc, argv));
 
     if (gpu_session_was_lost()) {

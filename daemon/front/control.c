@@ -3,6 +3,7 @@
 // from bind to unlink; libmicrohttpd closes the fd.
 #include "daemon/front/control.h"
 
+#include "daemon/descriptors.h"
 #include "daemon/front/control_reply.h"
 #include "daemon/front/control_socket.h"
 #include "daemon/front/event_stream.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 
 #define EVENTS_PATH "/v1/events"
-#define CONTROL_CONNECTIONS 32u
+#define CONTROL_CONNECTIONS_MAX 32u
 #define CONTROL_MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 #define CONTROL_TIMEOUT_S 5u
 #define CONTROL_LAST_RUNS 8u // enough for an event and the end of a reply
@@ -180,6 +181,7 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
                 struct control **ret_control)
 {
     struct control *control = calloc(1, sizeof *control);
+    unsigned connections = (unsigned)CLAMP(descriptors_limit() / 32, 4, CONTROL_CONNECTIONS_MAX);
     int result;
 
     if (!control) {
@@ -197,7 +199,7 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
     control->server = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle_request,
         control, MHD_OPTION_EXTERNAL_LOGGER, log_server, NULL, MHD_OPTION_LISTEN_SOCKET,
-        control->socket.fd, MHD_OPTION_CONNECTION_LIMIT, CONTROL_CONNECTIONS,
+        control->socket.fd, MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONTROL_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
         CONTROL_TIMEOUT_S, MHD_OPTION_END);
     if (!control->server) {

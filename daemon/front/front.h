@@ -11,7 +11,7 @@ enum front_exit {
     FRONT_EXIT_CONFIGURATION = 1,
     FRONT_EXIT_USAGE = 2,
     FRONT_EXIT_ADDRESS = 3, // port or control socket taken, or not ours to take
-    FRONT_EXIT_CAMERA = 4,  // the camera program or a GStreamer element is missing
+    FRONT_EXIT_CAMERA = 4,  // no camera program, GStreamer element, or file descriptors
 };
 
 // Builds everything from `config` (taken over on success) and starts the camera processes.

@@ -1,10 +1,30 @@
 #include "daemon/front/front_config.h"
 
+#include "daemon/descriptors.h"
 #include "daemon/log.h"
 #include "daemon/pipeline_check.h"
 
 #include <errno.h>
 #include <string.h>
+
+// What the front opens, one viewer and those that read the control socket included, and what each
+// camera needs more; a camera process does with less.
+#define DESCRIPTORS 60
+#define DESCRIPTORS_CAMERA 4
+
+int front_config_check_descriptors(const struct config *config, struct error *error)
+{
+    size_t limit = descriptors_limit();
+    size_t needed = DESCRIPTORS + DESCRIPTORS_CAMERA * config->camera_count;
+
+    return limit >= needed
+               ? 0
+               : error_set(error, -EMFILE,
+                           "at most %zu files may be open, needed for %zu camera%s: %zu; raise "
+                           "`ulimit -n`, or LimitNOFILE= of the service",
+                           limit, config->camera_count, config->camera_count == 1 ? "" : "s",
+                           needed);
+}
 
 // Addresses are bound once: `config` keeps those in use.
 static void keep_addresses(struct config *old, struct config *config)
@@ -25,6 +45,7 @@ static void keep_addresses(struct config *old, struct config *config)
 
 int front_config_reload(const char *path, struct config *in_use, struct config **ret_config)
 {
+    struct error error = {0};
     struct config *config;
     char *text = NULL;
     size_t size;
@@ -46,6 +67,12 @@ int front_config_reload(const char *path, struct config *in_use, struct config *
                   "%s: error: got a file without a setting, allowed: at least one", path);
         config_free(config);
         return -EINVAL;
+    }
+    r = front_config_check_descriptors(config, &error);
+    if (r < 0) {
+        log_error("%s", error.text);
+        config_free(config);
+        return r;
     }
     keep_addresses(in_use, config);
     *ret_config = config;

@@ -3,6 +3,9 @@
 
 #include "config/config.h"
 
+// The process may open enough files for `config`. -EMFILE with the numbers in `error`.
+int front_config_check_descriptors(const struct config *config, struct error *error);
+
 // Loads `path` and logs every problem; a file without a setting is one here. Addresses are bound
 // once: where the file has others than `in_use`, that is logged, and the new configuration gets
 // those of `in_use` (which is left with the file's). 0, or the error of config_load(), -EINVAL for

@@ -1,5 +1,6 @@
 // edged: reads the configuration, then serves it until it is told to stop.
 
+#include "daemon/descriptors.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_config.h"
 #include "daemon/front/options.h"
@@ -39,6 +40,11 @@ static int serve(struct config **config, const char *path)
     struct error error = {0};
 
     signal(SIGPIPE, SIG_IGN);
+    descriptors_raise();
+    if (front_config_check_descriptors(*config, &error) < 0) {
+        log_error("%s, ending", error.text);
+        return FRONT_EXIT_CAMERA;
+    }
     gst_init(NULL, NULL);
     int status = front_new(*config, path, &error, &front);
     if (status) {

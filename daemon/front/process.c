@@ -70,9 +70,11 @@ static int spawn(const char *program, const char *name, int fd, pid_t *ret_pid)
 
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, fd, LINK_FD);
     set_attributes(&attributes);
-    int r = -posix_spawn(ret_pid, program, &actions, &attributes, arguments, environ);
+    int r = -posix_spawn_file_actions_adddup2(&actions, fd, LINK_FD);
+    if (!r) {
+        r = -posix_spawn(ret_pid, program, &actions, &attributes, arguments, environ);
+    }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return r;

@@ -3,6 +3,7 @@
 
 #include "daemon/front/rtsp_server.h"
 
+#include "daemon/descriptors.h"
 #include "daemon/front/rtsp_acceptor.h"
 #include "daemon/front/rtsp_connection.h"
 #include "daemon/front/viewers.h"
@@ -23,10 +24,14 @@
 #define SET_UP_KEY "edged-set-up"
 // Requests need no body, and the library would read one of any length.
 #define BODY_MAX_BYTES 65536u
-// GLib ends the process when a client's thread finds no file descriptor left for its main loop.
 #define CONNECTIONS_MAX 128
 // Those that were hung up on may take a moment to go.
 #define CONNECTIONS_GOING_MAX 128
+// What one that plays nothing yet may come to need: its socket, its thread's main loop and a media
+// of its own over UDP.
+#define CONNECTION_DESCRIPTORS 18
+// For the control socket, camera processes and files.
+#define OTHER_DESCRIPTORS 16
 
 struct rtsp_server {
     GstRTSPServer *server;        // reference
@@ -195,8 +200,10 @@ static void on_new_client(void *data, GstRTSPClient *client)
 static bool make_room(struct rtsp_server *server)
 {
     GList *clients = gst_rtsp_server_client_filter(server->server, NULL, NULL);
-    unsigned count = g_list_length(clients);
-    bool room = count < CONNECTIONS_MAX;
+    unsigned count = g_list_length(clients), playing = viewers_count(server->viewers, NULL);
+    unsigned idle = count > playing ? count - playing : 0;
+    bool scarce = descriptors_left() < OTHER_DESCRIPTORS + (idle + 1) * CONNECTION_DESCRIPTORS;
+    bool room = count < CONNECTIONS_MAX && !scarce;
 
     for (GList *link = clients; link && !room; link = link->next) {
         room = count < CONNECTIONS_MAX + CONNECTIONS_GOING_MAX &&
@@ -204,7 +211,7 @@ static bool make_room(struct rtsp_server *server)
                rtsp_connection_hang_up(link->data);
     }
     g_list_free_full(clients, g_object_unref);
-    return room;
+    return room && !scarce; // its descriptors are free only when it has gone
 }
 
 static gboolean on_connection(GSocket *listener, GIOCondition condition, gpointer data)

@@ -10,7 +10,7 @@ import pytest
 import daemon
 import rtsp
 
-EXIT_OK, EXIT_CONFIGURATION, EXIT_USAGE, EXIT_TAKEN = 0, 1, 2, 3
+EXIT_OK, EXIT_CONFIGURATION, EXIT_USAGE, EXIT_TAKEN, EXIT_MISSING = 0, 1, 2, 3, 4
 STREET = pathlib.Path(__file__).resolve().parents[1] / "data/street.mp4"
 ENCODER_PLUGINS = ("x264", "openh264", "nvvideo4linux2", "video4linux2")
 
@@ -126,6 +126,42 @@ def test_taken_control_socket_ends_with_its_message_and_status_3(tmp_path, edged
     assert result.returncode == EXIT_TAKEN
     assert f"{server.socket}: another edged listens there" in result.stderr
     assert server.status()["cameras"]
+
+
+def test_too_few_descriptors_are_an_error_and_few_are_enough(tmp_path, edged):
+    program = tmp_path / "few"
+    for limit in [*range(8, 64, 5), 63, 64, 66, 70, 80, 96, 128]:
+        program.write_text(f'#!/bin/sh\nulimit -n {limit} && exec "{daemon.EDGED}" "$@"\n')
+        program.chmod(0o755)
+        if limit < 32:
+            command = f"ulimit -n {limit} && exec '{daemon.EDGECTL}' status"
+            result = subprocess.run(["sh", "-c", command],
+                                    timeout=60, capture_output=True, text=True, check=False)
+            assert result.returncode == EXIT_CONFIGURATION
+            assert f"at most {limit} files may be open, needed: 32" in result.stderr
+        if limit < 64:
+            result = subprocess.run([program, "--config", write_config(tmp_path)], timeout=60,
+                                    capture_output=True, text=True, check=False)
+            assert result.returncode == EXIT_MISSING, result
+            assert f"at most {limit} files may be open, needed for 1 camera: 64" in result.stderr
+            continue
+        server = edged([daemon.camera(width=320, height=240)], program=program)
+        url = server.url("/front/edges")
+        # More than there is room for: those that play nothing make room for one that asks.
+        crowd = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+        daemon.wait_for(lambda: describes(url), 60, server.stderr)
+        for one in crowd:
+            one.close()
+        daemon.wait_for(lambda: describes(url), 60, server.stderr)
+        server.stop()
+        assert "signal" not in server.stderr().replace("no signal", "")
+
+
+def describes(url):
+    try:
+        return rtsp.describe(url)[0] == 200
+    except (AssertionError, OSError):
+        return False
 
 
 def test_missing_camera_program_ends_with_its_message(tmp_path):
