@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define OLDEST_NS (10 * NS_PER_S) // an access unit that waited longer would be no live picture
+
 static void add_to_bitrate(struct meter *meter, uint64_t bytes, int64_t now_ns)
 {
     int64_t elapsed_ns = now_ns - meter->window_began_ns;
@@ -20,9 +22,25 @@ static void add_to_bitrate(struct meter *meter, uint64_t bytes, int64_t now_ns)
     meter->window_bytes += bytes;
 }
 
-void meter_add(struct meter *meter, const struct link_access_unit *unit, uint64_t bytes,
-               int64_t now_ns)
+static int64_t clamp(int64_t value, int64_t least, int64_t most)
 {
+    return value < least ? least : value > most ? most : value;
+}
+
+static void mend_times(struct meter *meter, struct link_access_unit *unit, int64_t now_ns)
+{
+    int64_t captured_ns = clamp(unit->captured_ns, now_ns - OLDEST_NS, now_ns);
+
+    meter->bad_timestamps += captured_ns != unit->captured_ns;
+    unit->captured_ns = captured_ns;
+    unit->grabbed_ns = clamp(unit->grabbed_ns, unit->captured_ns, now_ns);
+    unit->computed_ns = clamp(unit->computed_ns, unit->grabbed_ns, now_ns);
+    unit->encoded_ns = clamp(unit->encoded_ns, unit->computed_ns, now_ns);
+}
+
+void meter_add(struct meter *meter, struct link_access_unit *unit, uint64_t bytes, int64_t now_ns)
+{
+    mend_times(meter, unit, now_ns);
     meter->access_units++;
     meter->key_frames += unit->key_frame != 0;
     meter->bytes += bytes;
@@ -45,6 +63,7 @@ void meter_describe(const struct meter *meter, int64_t now_ns, struct snapshot_m
     mount->bytes = meter->bytes;
     mount->encoded = meter->encoded;
     mount->dropped = meter->dropped + meter->missed;
+    mount->bad_timestamps = meter->bad_timestamps;
     mount->bitrate_kbps = idle ? 0 : meter->bitrate_kbps;
     memcpy(mount->encoder, meter->encoder, sizeof mount->encoder);
     memcpy(mount->latency, meter->latency, sizeof mount->latency);

@@ -39,6 +39,9 @@ static const struct counter mount_counters[] = {
     {"edged_encoded_total", "Frames the camera process encoded.", MOUNT(encoded)},
     {"edged_encoded_dropped_total", "Frames computed or encoded too late to be sent.",
      MOUNT(dropped)},
+    {"edged_bad_timestamps_total",
+     "Access units that claimed to be captured in the future or over 10 s ago.",
+     MOUNT(bad_timestamps)},
 };
 
 // Of each kind of stage: an uint64_t at `offset` in its counters.

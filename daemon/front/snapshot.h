@@ -31,6 +31,7 @@ struct snapshot_mount {
     unsigned viewers;
     uint32_t bitrate_kbps; // measured over the last second; 0 while nobody watches
     uint64_t access_units, key_frames, bytes, encoded, dropped;
+    uint64_t bad_timestamps; // access units that claimed an impossible time of capture
     struct histogram latency[LATENCY_STEP_COUNT];
 };
 

@@ -127,6 +127,7 @@ static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
     json_add_integer(builder, "bytes", mount->bytes);
     json_add_integer(builder, "encoded", mount->encoded);
     json_add_integer(builder, "dropped", mount->dropped);
+    json_add_integer(builder, "bad_timestamps", mount->bad_timestamps);
     json_builder_set_member_name(builder, "latency_ms");
     json_builder_begin_object(builder);
     for (unsigned step = 0; step < LATENCY_STEP_COUNT; step++) {

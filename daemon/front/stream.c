@@ -350,10 +350,10 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
     memcpy(&unit, payload, sizeof unit);
 
     struct outlet_frame frame = {.memory = annex_b_wrap(payload, size, sizeof unit),
-                                 .pts_ns = unit.captured_ns,
                                  .key_frame = unit.key_frame != 0};
     pthread_mutex_lock(&stream->lock);
     meter_add(&stream->meter, &unit, size - sizeof unit, clock_now_ns());
+    frame.pts_ns = unit.captured_ns;
     freshness_note(&stream->freshness, clock_now_ns());
     if (frame.key_frame) {
         stream->interrupted = false;

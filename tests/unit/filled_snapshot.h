@@ -62,6 +62,7 @@ static inline void fill_edges_mount(struct snapshot_mount *mount)
         .bytes = 123456789012,
         .encoded = 905,
         .dropped = 5,
+        .bad_timestamps = 6,
     };
     // All in the bucket 4.2 ms to 5.6 ms: p50 4.9, p95 5.53, p99 5.586, mean 5.
     for (int i = 0; i < 100; i++) {

@@ -233,6 +233,7 @@ static void test_totals_and_mounts_are_in_base_units(void **state)
     assert_series(state, "edged_stream_bytes_total{camera=\"front\",view=\"edges\"}", 123456789012);
     assert_series(state, "edged_encoded_total{camera=\"front\",view=\"edges\"}", 905);
     assert_series(state, "edged_encoded_dropped_total{camera=\"front\",view=\"edges\"}", 5);
+    assert_series(state, "edged_bad_timestamps_total{camera=\"front\",view=\"edges\"}", 6);
 }
 
 static void test_latency_is_a_cumulative_histogram(void **state)

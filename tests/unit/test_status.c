@@ -183,6 +183,7 @@ static void test_a_mount_shows_viewers_bitrate_and_latency(void **state)
     assert_integer(mount, "bytes", 123456789012);
     assert_integer(mount, "encoded", 905);
     assert_integer(mount, "dropped", 5);
+    assert_integer(mount, "bad_timestamps", 6);
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
         assert_true(json_object_has_member(steps, names[i]));
     }

@@ -187,17 +187,41 @@ static void test_attaching_and_detaching_is_reported_as_demand(void **state)
 static void test_time_stamps_are_relative_to_the_pipeline_and_only_grow(void **state)
 {
     struct fixture *fixture = *state;
+    int64_t base_ns = clock_now_ns() - 4 * NS_PER_S;
 
-    stream_attach(fixture->stream, fixture->source, 10 * NS_PER_S);
-    send_frame(fixture, true, 9 * NS_PER_S, 1); // before the pipeline began
-    send_frame(fixture, false, 12 * NS_PER_S, 2);
-    send_frame(fixture, false, 11 * NS_PER_S, 3); // back in time
-    send_frame(fixture, false, 13 * NS_PER_S, 4);
+    stream_attach(fixture->stream, fixture->source, base_ns);
+    send_frame(fixture, true, base_ns - NS_PER_S, 1); // before the pipeline began
+    send_frame(fixture, false, base_ns + 2 * NS_PER_S, 2);
+    send_frame(fixture, false, base_ns + 1 * NS_PER_S, 3); // back in time
+    send_frame(fixture, false, base_ns + 3 * NS_PER_S, 4);
 
     assert_int_equal(next_frame(fixture, WAIT_NS).pts_ns, 0);
     assert_int_equal(next_frame(fixture, WAIT_NS).pts_ns, 2 * NS_PER_S);
     assert_int_equal(next_frame(fixture, WAIT_NS).pts_ns, 2 * NS_PER_S + NS_PER_MS);
     assert_int_equal(next_frame(fixture, WAIT_NS).pts_ns, 3 * NS_PER_S);
+}
+
+// A viewer would wait an hour for what follows a frame that is an hour ahead.
+static void test_times_that_cannot_be_true_are_mended_and_counted(void **state)
+{
+    static const int64_t lies_ns[] = {INT64_MAX - NS_PER_S, INT64_MIN, -1};
+    struct fixture *fixture = *state;
+    struct snapshot_mount mount = {0};
+    int64_t base_ns = clock_now_ns();
+
+    stream_attach(fixture->stream, fixture->source, base_ns);
+    for (size_t i = 0; i < ARRAY_LENGTH(lies_ns); i++) {
+        send_frame(fixture, i == 0, lies_ns[i], 1);
+    }
+    send_frame(fixture, false, clock_now_ns(), 2);
+    for (size_t i = 0; i <= ARRAY_LENGTH(lies_ns); i++) {
+        int64_t pts_ns = next_frame(fixture, WAIT_NS).pts_ns;
+
+        assert_in_range(pts_ns, 0, clock_now_ns() - base_ns + 5 * NS_PER_MS);
+    }
+    stream_describe(fixture->stream, &mount);
+    assert_int_equal(mount.bad_timestamps, ARRAY_LENGTH(lies_ns));
+    assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 20, 1e-6); // of the two in the past
 }
 
 static void test_the_slates_take_turns_while_the_camera_process_is_gone(void **state)
@@ -352,26 +376,22 @@ static void test_what_was_sent_is_counted(void **state)
     assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 0.140, 0.05);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_viewer_begins_with_a_key_frame, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_attaching_and_detaching_is_reported_as_demand, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_time_stamps_are_relative_to_the_pipeline_and_only_grow,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_slates_take_turns_while_the_camera_process_is_gone,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_silent_camera_leaves_the_slate_to_a_new_viewer,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_another_bitrate_moves_the_bound_of_viewers_that_are_there, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_nothing_piles_up_while_nobody_plays, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_no_video_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_was_sent_is_counted, set_up, tear_down),
+        TEST(test_a_viewer_begins_with_a_key_frame),
+        TEST(test_attaching_and_detaching_is_reported_as_demand),
+        TEST(test_time_stamps_are_relative_to_the_pipeline_and_only_grow),
+        TEST(test_times_that_cannot_be_true_are_mended_and_counted),
+        TEST(test_the_slates_take_turns_while_the_camera_process_is_gone),
+        TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer),
+        TEST(test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame),
+        TEST(test_another_bitrate_moves_the_bound_of_viewers_that_are_there),
+        TEST(test_nothing_piles_up_while_nobody_plays),
+        TEST(test_what_is_no_video_is_refused),
+        TEST(test_what_was_sent_is_counted),
     };
 
     gst_init(&argc, &argv);
