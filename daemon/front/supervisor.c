@@ -73,6 +73,9 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
 {
     struct supervisor *supervisor = context;
 
+    if (!supervisor->running_ns) {
+        supervisor->running_ns = clock_now_ns();
+    }
     supervisor->telemetry = *telemetry;
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;
@@ -180,14 +183,18 @@ static gboolean on_start_timer(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+static int64_t healthy_ns(const struct supervisor *supervisor)
+{
+    return supervisor->running_ns ? clock_now_ns() - supervisor->running_ns : 0;
+}
+
 // `how` is a clause about the end of the process or why there is none.
 static void plan_restart(struct supervisor *supervisor, const char *how)
 {
     bool fatal = supervisor->fatal;
-    unsigned delay_ms =
-        supervisor->reconfigured ? 0
-        : fatal                  ? FATAL_DELAY_MS
-                : backoff_advance_ms(&supervisor->backoff, clock_now_ns() - supervisor->started_ns);
+    unsigned delay_ms = supervisor->reconfigured ? 0
+                        : fatal                  ? FATAL_DELAY_MS
+                                : backoff_advance_ms(&supervisor->backoff, healthy_ns(supervisor));
 
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
     if (!supervisor->reconfigured) {
@@ -255,7 +262,7 @@ static int try_start(struct supervisor *supervisor)
     if (r < 0) {
         return r;
     }
-    supervisor->started_ns = clock_now_ns();
+    supervisor->running_ns = 0;
     supervisor->state = SUPERVISOR_STARTING;
     supervisor->fatal = false;
     supervisor->gpu_lost = false;

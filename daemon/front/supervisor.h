@@ -1,7 +1,7 @@
 // Keeps one camera process running and its streams fed.
 //
 // A process that ends or says nothing for 5 s is started again: at once the first time, then after
-// 100 ms, 200 ms, … up to 5 s, until one has been healthy for 10 s. A process that declares its
+// 100 ms, 200 ms, … up to 5 s, until one has run for 5 s. A process that declares its
 // fault incurable (LINK_FATAL) is tried again every 30 s.
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next

@@ -46,9 +46,10 @@ struct supervisor {
     struct error gpu_error; // why it failed, until it is tried again
     guint gpu_timer;        // the next try; 0: none
 
-    pid_t pid;                     // 0: none
-    struct camera_link *link;      // owned
-    int64_t started_ns, ending_ns; // when it was started, and told to end
+    pid_t pid;                // 0: none
+    struct camera_link *link; // owned
+    int64_t running_ns;       // when it told of itself first; 0: not yet
+    int64_t ending_ns;        // when it was told to end
     guint child_watch;
     guint timer; // what comes next, by state: silence, kill, start. 0: none
 };

@@ -1,4 +1,5 @@
 // Supervision of real processes: the fake camera, in its several moods.
+#include "tests/unit/caught_stderr.h"
 #include "tests/unit/supervised.h"
 
 #include "daemon/front/backoff.h"
@@ -14,9 +15,11 @@ static void test_delays_double_up_to_five_seconds_and_begin_anew_after_health(vo
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(row); i++) {
-        assert_int_equal(backoff_advance_ms(&backoff, 9 * NS_PER_S), row[i]);
+        assert_int_equal(backoff_advance_ms(&backoff, 4 * NS_PER_S), row[i]);
     }
-    assert_int_equal(backoff_advance_ms(&backoff, 11 * NS_PER_S), 0);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(backoff_advance_ms(&backoff, 5 * NS_PER_S), 0);
+    }
     assert_int_equal(backoff_advance_ms(&backoff, 0), 100);
 }
 
@@ -84,6 +87,49 @@ static void test_a_process_that_breaks_the_protocol_is_replaced(void **state)
         assert_int_equal(describe(fixture).process_restarts, 1);
         tear_down(state);
     }
+}
+
+static gboolean on_time(gpointer data)
+{
+    *(bool *)data = true;
+    return G_SOURCE_REMOVE;
+}
+
+static void run_for(unsigned ms)
+{
+    bool over = false;
+
+    g_timeout_add(ms, on_time, &over);
+    while (!over) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+}
+
+static void test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for(void **state)
+{
+    static const char again[] = "was killed by signal 9 (Killed), starting it again";
+    static const unsigned lives_ms[] = {0, 0, 5200, 0};
+    static const char *const delays[] = {"now", "in 0.1 s", "now", "in 0.1 s"};
+    struct fixture *fixture = *state;
+    char line[256];
+
+    catch_stderr();
+    start(fixture, "");
+    for (size_t i = 0; i < ARRAY_LENGTH(lives_ms); i++) {
+        wait_until(fixture, is_live);
+        run_for(lives_ms[i]);
+        kill(describe(fixture).pid, SIGKILL);
+        while (describe(fixture).process_restarts == i) {
+            g_main_context_iteration(NULL, TRUE);
+        }
+    }
+    rewind(caught);
+    for (size_t i = 0; i < ARRAY_LENGTH(lives_ms); i++) {
+        assert_non_null(fgets(line, sizeof line, caught));
+        assert_non_null(strstr(line, again));
+        assert_non_null(strstr(line, delays[i]));
+    }
+    release_stderr();
 }
 
 static bool is_flooded(struct fixture *fixture)
@@ -204,6 +250,7 @@ int main(int argc, char **argv)
         TEST(test_a_camera_settles_with_its_slates_and_sends_once_watched),
         TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched),
         cmocka_unit_test(test_a_process_that_breaks_the_protocol_is_replaced),
+        TEST(test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for),
         TEST(test_a_flood_of_messages_leaves_the_main_loop_to_others),
         TEST(test_a_silent_process_is_killed_and_replaced),
         TEST(test_an_incurable_fault_is_kept_and_not_retried_at_once),
