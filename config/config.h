@@ -57,6 +57,8 @@ enum config_morphology {
     CONFIG_MORPHOLOGY_OPEN,
     CONFIG_MORPHOLOGY_CLOSE,
 };
+// How a mask is marked in the camera's picture: red 255 with green and blue halved, or red alone.
+enum config_mark { CONFIG_MARK_TINT, CONFIG_MARK_RED };
 // Where Canny's two thresholds come from.
 enum config_thresholds { CONFIG_THRESHOLDS_FIXED, CONFIG_THRESHOLDS_MEDIAN };
 enum config_codec { CONFIG_CODEC_H264 };
@@ -126,6 +128,7 @@ struct config_view {
     int times;
     enum config_thresholds thresholds; // canny: `low` and `high`, or by the median of each frame
     int erode;                         // how often a mask of motion loses its outermost pixels
+    enum config_mark mark;             // of what moves, and of the stage of that name
     double low, high;                  // canny: gradient strengths, swapped if low > high
     // What the view is limited to, as a region is; neither: it looks at the whole picture.
     struct config_point *polygon;

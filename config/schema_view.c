@@ -72,6 +72,8 @@ static const char *const morphology_words[] = {
     [CONFIG_MORPHOLOGY_DILATE] = "dilate", [CONFIG_MORPHOLOGY_OPEN] = "open",
     [CONFIG_MORPHOLOGY_CLOSE] = "close",   NULL,
 };
+static const char *const mark_words[] = {
+    [CONFIG_MARK_TINT] = "tint", [CONFIG_MARK_RED] = "red", NULL};
 static const char *const thresholds_words[] = {
     [CONFIG_THRESHOLDS_FIXED] = "fixed",
     [CONFIG_THRESHOLDS_MEDIAN] = "median",
@@ -115,10 +117,10 @@ static const struct schema_key view_keys[] = {
          "A view of your own, in the order that the stages follow one another; view may be left "
          "out. The camera's picture is turned gray for the first stage that wants gray; "
          "threshold, canny and difference make a mask of 0 and 255, which is gray, too; mark "
-         "puts a mask into the red of the camera's picture, overlay draws it there in a colour, "
+         "marks a mask in red in the camera's picture, overlay draws it there in a colour, "
          "and direction colours gray; these end the view. mask blackens what the view's mask or "
-         "polygon leaves out. Options are the view's norm, gain, threshold, colour, low, high and "
-         "times."},
+         "polygon leaves out. Options are the view's norm, gain, threshold, colour, mark, low, "
+         "high and times."},
     {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
      .default_text = "sobel", .used_by = WITH_GRADIENT,
      .help =
@@ -156,6 +158,11 @@ static const struct schema_key view_keys[] = {
     {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
      .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
+    {"mark", SCHEMA_WORD, VIEW_FIELD(mark), .words = mark_words, .default_text = "tint",
+     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .help = "How the camera's picture shows what has moved, or the mask of your own stages: tint "
+             "makes red 255 and halves green and blue, which shows on white, too; red makes red "
+             "255 and leaves green and blue as they are."},
     {"thresholds", SCHEMA_WORD, VIEW_FIELD(thresholds), .words = thresholds_words,
      .default_text = "fixed", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
      .help = "fixed are low and high; median takes, whatever they say, 0.67 and 1.33 times the "

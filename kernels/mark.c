@@ -13,18 +13,65 @@ static size_t scratch_bytes(uint32_t width)
     return SCRATCH_BYTES_A_PIXEL * ((size_t)width + 64);
 }
 
-SIMD_CLONES
-static void redden(const uint8_t *restrict mask, size_t width, size_t step, uint8_t *restrict red)
+SIMD_INLINE uint8_t choose(uint8_t mask, int32_t marked, uint8_t unmarked)
 {
-    for (size_t x = 0; x < width; x++) {
-        red[step * x] |= mask[x];
+    return (uint8_t)((marked & mask) | (unmarked & ~mask));
+}
+
+// `step` bytes a pixel, of which the first three are colours.
+SIMD_INLINE void mark_bytes(const uint8_t *restrict mask, size_t count, size_t step,
+                            const uint8_t *red, unsigned shift, uint8_t *restrict pixels)
+{
+    for (size_t x = 0; x < count; x++) {
+        for (size_t i = 0; i < step; i++) {
+            uint8_t *byte = &pixels[step * x + i];
+
+            *byte = choose(mask[x], *byte >> shift | red[i], *byte);
+        }
+    }
+}
+
+SIMD_CLONES
+static void mark_rgb_pixels(const uint8_t *restrict mask, size_t count, size_t step, size_t red,
+                            unsigned shift, uint8_t *restrict pixels)
+{
+    const uint8_t reds[4] = {red == 0 ? 255 : 0, 0, red == 2 ? 255 : 0, 0};
+
+    if (step == 4) {
+        mark_bytes(mask, count, 4, reds, shift, pixels);
+    } else {
+        mark_bytes(mask, count, 3, reds, shift, pixels);
+    }
+}
+
+// The first pixel of the first block from `first` on that the mask is set in; or at least `width`.
+// Most rows hold little that has moved: only the blocks it is in are looked at.
+static size_t find_block(const uint8_t *mask, size_t first, size_t width)
+{
+    const uint8_t *set = NULL;
+
+    if (mask != stage_black_row && first < width) {
+        set = memchr(mask + first, 255, width - first);
+    }
+    return set ? (size_t)(set - mask) / BLOCK * BLOCK : width;
+}
+
+static void mark_rgb_row(const struct mark *mark, const uint8_t *mask, size_t step, size_t red,
+                         uint8_t *row)
+{
+    size_t width = mark->line.width;
+
+    for (size_t at = find_block(mask, 0, width); at < width;
+         at = find_block(mask, at + BLOCK, width)) {
+        mark_rgb_pixels(mask + at, width - at < BLOCK ? width - at : BLOCK, step, red, mark->shift,
+                        row + step * at);
     }
 }
 
 static void mark_rgb3(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
     (void)scratch;
-    redden(mask, mark->line.width, 3, paint_row(&mark->paint, y));
+    mark_rgb_row(mark, mask, 3, 0, paint_row(&mark->paint, y));
 }
 
 static void mark_rgb(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
@@ -36,8 +83,8 @@ static void mark_rgb(const struct mark *mark, const uint8_t *mask, uint32_t y, v
     uint32_t width = line.layout.width;
 
     memcpy(scratch, paint_row_at(mark->paint.input, 0, y), line.layout.planes[0].width_bytes);
-    redden(mask, width, format->planes[0].bytes,
-           (uint8_t *)scratch + (strcmp(format->name, "RGB3") == 0 ? 0 : 2));
+    mark_rgb_row(mark, mask, format->planes[0].bytes, strcmp(format->name, "RGB3") == 0 ? 0 : 2,
+                 scratch);
     convert->row(scratch, width, paint_row_at(output, 0, y));
     if (y % 2 == 0) {
         convert->chroma(&line, 0, output->layout.planes[1].width_bytes / 2,
@@ -68,9 +115,9 @@ const struct mark_space mark_space_full = {
     .v = {524288 * 255 + (128 << 20) + HALF, -439026, -85262},
 };
 
-SIMD_INLINE int32_t limit(int32_t value)
+SIMD_INLINE int32_t limit(int32_t value, int32_t most)
 {
-    return value < 0 ? 0 : value < 255 ? value : 255;
+    return value < 0 ? 0 : value < most ? value : most;
 }
 
 // A block of a row, whole or up to the row's end, and of the chroma that belongs to it.
@@ -78,8 +125,8 @@ struct block {
     uint8_t mask[BLOCK], luma[BLOCK], chroma[BLOCK];
 };
 
-// Green and blue of each pixel of a block.
-SIMD_INLINE void to_rgb(const struct mark_space *space, const struct block *block,
+// Green and blue of each pixel of a block, marked.
+SIMD_INLINE void to_rgb(const struct mark_space *space, unsigned shift, const struct block *block,
                         int32_t *restrict green, int32_t *restrict blue)
 {
     for (size_t i = 0; i < BLOCK / 2; i++) {
@@ -91,22 +138,17 @@ SIMD_INLINE void to_rgb(const struct mark_space *space, const struct block *bloc
     for (size_t x = 0; x < BLOCK; x++) {
         int32_t luma = block->luma[x] - space->black, term = space->luma * (luma > 0 ? luma : 0);
 
-        green[x] = limit((term + green[x]) >> 20);
-        blue[x] = limit((term + blue[x]) >> 20);
+        green[x] = limit((term + green[x]) >> (20 + shift), 255 >> shift);
+        blue[x] = limit((term + blue[x]) >> (20 + shift), 255 >> shift);
     }
 }
 
-SIMD_INLINE uint8_t choose(uint8_t mask, int32_t marked, uint8_t unmarked)
-{
-    return (uint8_t)((marked & mask) | (unmarked & ~mask));
-}
-
-SIMD_CLONES
-static void mark_block(const struct mark_space *space, bool marks_chroma, struct block *block)
+SIMD_INLINE void mark_block(const struct mark_space *space, unsigned shift, bool marks_chroma,
+                            struct block *block)
 {
     int32_t green[BLOCK], blue[BLOCK];
 
-    to_rgb(space, block, green, blue);
+    to_rgb(space, shift, block, green, blue);
     for (size_t x = 0; x < BLOCK; x++) {
         int32_t y = space->y.constant + space->y.green * green[x] + space->y.blue * blue[x];
 
@@ -116,14 +158,14 @@ static void mark_block(const struct mark_space *space, bool marks_chroma, struct
         int32_t u = space->u.constant + space->u.green * green[x] + space->u.blue * blue[x];
         int32_t v = space->v.constant + space->v.green * green[x] + space->v.blue * blue[x];
 
-        block->chroma[x] = choose(block->mask[x], limit(u >> 20), block->chroma[x]);
-        block->chroma[x + 1] = choose(block->mask[x], limit(v >> 20), block->chroma[x + 1]);
+        block->chroma[x] = choose(block->mask[x], limit(u >> 20, 255), block->chroma[x]);
+        block->chroma[x + 1] = choose(block->mask[x], limit(v >> 20, 255), block->chroma[x + 1]);
     }
 }
 
-// The `count` pixels of a row from `first` on, which is even. The chroma of odd rows is read alone.
-static void mark_pixels(const struct mark_space *space, const uint8_t *mask, uint32_t y,
-                        size_t first, size_t count, uint8_t *luma, uint8_t *chroma)
+// `count` pixels at the start of a block. The chroma of odd rows is read alone.
+SIMD_INLINE void mark_pixels(const struct mark *mark, bool marks_chroma, const uint8_t *mask,
+                             size_t count, uint8_t *luma, uint8_t *chroma)
 {
     size_t chroma_bytes = (count + 1) & ~(size_t)1;
     struct block block;
@@ -131,32 +173,37 @@ static void mark_pixels(const struct mark_space *space, const uint8_t *mask, uin
     if (count < BLOCK) {
         memset(&block, 0, sizeof block);
     }
-    memcpy(block.mask, mask + first, count);
-    memcpy(block.luma, luma + first, count);
-    memcpy(block.chroma, chroma + first, chroma_bytes);
-    mark_block(space, y % 2 == 0, &block);
-    memcpy(luma + first, block.luma, count);
-    if (y % 2 == 0) {
-        memcpy(chroma + first, block.chroma, chroma_bytes);
+    memcpy(block.mask, mask, count);
+    memcpy(block.luma, luma, count);
+    memcpy(block.chroma, chroma, chroma_bytes);
+    mark_block(mark->space, mark->shift, marks_chroma, &block);
+    memcpy(luma, block.luma, count);
+    if (marks_chroma) {
+        memcpy(chroma, block.chroma, chroma_bytes);
     }
 }
 
-// Most rows hold little that has moved: only the blocks it is in are looked at.
+SIMD_CLONES
+static void mark_whole_block(const struct mark *mark, bool marks_chroma, const uint8_t *mask,
+                             uint8_t *luma, uint8_t *chroma)
+{
+    mark_pixels(mark, marks_chroma, mask, BLOCK, luma, chroma);
+}
+
 static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch)
 {
-    size_t width = mark->line.width;
+    size_t width = mark->line.width, at = find_block(mask, 0, width);
     uint8_t *luma = paint_row(&mark->paint, y), *chroma = scratch;
-    const uint8_t *set = mask == stage_black_row ? NULL : memchr(mask, 255, width);
 
-    if (set || y % 2 == 0) {
+    if (at < width || y % 2 == 0) {
         chroma = paint_chroma(&mark->paint, y, chroma);
     }
-    while (set) {
-        size_t first = (size_t)(set - mask) / BLOCK * BLOCK;
-        size_t end = first + BLOCK < width ? first + BLOCK : width;
-
-        mark_pixels(mark->space, mask, y, first, end - first, luma, chroma);
-        set = memchr(mask + end, 255, width - end);
+    for (; at < width; at = find_block(mask, at + BLOCK, width)) {
+        if (width - at >= BLOCK) {
+            mark_whole_block(mark, y % 2 == 0, mask + at, luma + at, chroma + at);
+        } else {
+            mark_pixels(mark, y % 2 == 0, mask + at, width - at, luma + at, chroma + at);
+        }
     }
 }
 
@@ -165,6 +212,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     struct mark *mark = &stage->mark;
     const struct frame_layout *input = setup->input;
 
+    mark->shift = mark_shift(setup->options->mark);
     mark->space = input->range == FRAME_RANGE_FULL ? &mark_space_full : &mark_space_limited;
     mark->rows = setup->output->luma_step == 0   ? mark_rgb3
                  : input->format->luma_step == 0 ? mark_rgb

@@ -1,8 +1,9 @@
-// A mask into the red channel of a picture that is there already, eroded first, in one launch.
+// A mask marked in a picture that is there already, eroded first, in one launch.
 //
 //   set: mask(x, y) and all its neighbours up to `erode` away, outside the picture all is set
-//   RGB3: R = 255             NV12: R = 255 of the pixel as RGB, then Y, and of the top left of two
-//                             by two U and V again, as mark.h has it
+//   RGB3: R = 255, and where marks tint G and B halved
+//   NV12: the same of the pixel as RGB, then Y, and of the top left of two by two U and V again, as
+//         mark.h has it
 //
 // bit for bit what morphology.c and mark.c compute.
 //
@@ -120,7 +121,8 @@ __device__ __forceinline__ other from_rgb(const mark_cuda &p, uint32_t x, uint32
     const uint8_t *__restrict__ pixel = reinterpret_cast<const uint8_t *>(p.input) +
                                         (size_t)y * p.input_stride + (size_t)x * p.input_step;
 
-    return {__ldg(pixel + 1), __ldg(pixel + (p.blue_first ? 0 : 2))};
+    return {__ldg(pixel + 1) >> p.space.shift,
+            __ldg(pixel + (p.blue_first ? 0 : 2)) >> p.space.shift};
 }
 
 // Two by two of NV12 at (x, y), all of whose pixels that are set lie within the picture. Bits 0 and
@@ -180,8 +182,15 @@ __device__ __forceinline__ void mark_rgb3(const mark_cuda &p, uint32_t x, uint32
     uint8_t *row = reinterpret_cast<uint8_t *>(p.output[0]) + (size_t)y * p.output_stride[0];
 
     for (uint32_t i = 0; bits != 0; i++, bits >>= 1) {
-        if (bits & 1) {
-            row[3 * (size_t)(x + i)] = 255;
+        uint8_t *pixel = row + 3 * (size_t)(x + i);
+
+        if ((bits & 1) == 0) {
+            continue;
+        }
+        pixel[0] = 255;
+        if (p.space.shift > 0) {
+            pixel[1] >>= p.space.shift;
+            pixel[2] >>= p.space.shift;
         }
     }
 }

@@ -1,4 +1,4 @@
-// A mask into the red of tiles of NV12 (convert.cuh), by the formulas of mark.h: all pixels of a
+// A mask marked in tiles of NV12 (convert.cuh), by the formulas of mark.h: all pixels of a
 // tile at once and without branches, 255 in the bytes of the mask that are set and 0 in the others.
 #pragma once
 
@@ -60,7 +60,8 @@ __device__ __forceinline__ other from_luma(const mark_cuda_space &s, const other
 {
     int32_t term = s.luma * max((int32_t)luma - s.black, 0);
 
-    return {limit20(term + terms.green) >> 20, limit20(term + terms.blue) >> 20};
+    return {limit20(term + terms.green) >> (20 + s.shift),
+            limit20(term + terms.blue) >> (20 + s.shift)};
 }
 
 __device__ __forceinline__ uint32_t byte_of(uint32_t word, int i)

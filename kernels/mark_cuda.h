@@ -8,11 +8,12 @@
 // The most often a mask of bits can be eroded: what the bytes beside a byte reach.
 #define MARK_CUDA_ERODE_MAX 8
 
-// struct mark_space of mark.h, in its order.
+// struct mark_space of mark.h, in its order, and its shift.
 struct mark_cuda_space {
     int32_t black, luma, u_green, v_green, u_blue;
     int32_t y_constant, y_green, y_blue, u_constant, u_green_out, u_blue_out;
     int32_t v_constant, v_green_out, v_blue_out;
+    uint32_t shift;
 };
 
 struct mark_cuda {

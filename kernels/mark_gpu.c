@@ -1,4 +1,4 @@
-// A mask of bytes into the red channel on the GPU: the camera's picture by convert.cu, or copied by
+// A mask of bytes marked on the GPU: the camera's picture by convert.cu, or copied by
 // gray.cu where it has the output's format already, then mark.cu.
 #include "kernels/mark_gpu.h"
 
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera)
+struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera, enum config_mark mark)
 {
     const struct mark_space *space =
         camera->format->luma_step != 0 && camera->range == FRAME_RANGE_FULL ? &mark_space_full
@@ -30,6 +30,7 @@ struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera)
         .v_constant = space->v.constant,
         .v_green_out = space->v.green,
         .v_blue_out = space->v.blue,
+        .shift = mark_shift(mark),
     };
 }
 
@@ -40,7 +41,8 @@ int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
     bool rgb = input->luma_step == 0;
     char name[64];
 
-    mark->parameters.space = mark_gpu_space(setup->camera);
+    mark->parameters.space =
+        mark_gpu_space(setup->camera, setup->steps[setup->count - 1].options.mark);
     mark->parameters.input_step = input->planes[0].bytes;
     mark->parameters.blue_first = strcmp(input->name, "RGB3") != 0;
     mark->kernel = stage->kernel_count;

@@ -1,4 +1,4 @@
-// A mask into the red channel of a picture that the GPU has made. Shared by the stages that end so.
+// A mask marked in a picture that the GPU has made. Shared by the stages that end so.
 #pragma once
 
 #include "kernels/gpu_stage.h"
@@ -17,8 +17,9 @@ struct mark_gpu_mask {
 };
 
 // What marks are made with in a camera's picture.
-struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera);
-// `bits`: the mask has them, else bytes. Adds a kernel to the stage. As gpu_stage_add_kernel().
+struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera, enum config_mark mark);
+// For the mark that is the setup's last step. `bits`: the mask has them, else bytes. Adds a kernel.
+// As gpu_stage_add_kernel().
 int mark_gpu_init(struct mark_gpu *mark, struct gpu_stage *stage,
                   const struct gpu_stage_setup *setup, bool bits, struct error *error);
 // Marks the output.

@@ -3,7 +3,7 @@
 //
 //   bit: |gray - previous| > threshold     without a frame before: 0
 //   marked: where it is set of a pixel and, if eroded, of its eight neighbours, those outside the
-//           picture set: R = 255, as mark.h has it
+//           picture set: red, as mark.h has it
 //
 // The picture is bit for bit what convert.c makes, the bits what gray.c and difference.c make, the
 // marks what morphology.c and mark.c make.

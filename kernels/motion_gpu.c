@@ -66,7 +66,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     stage->state = state;
     state->threshold = (uint32_t)difference->options.threshold;
     state->erode = erode->kind == STAGE_ERODE ? (uint32_t)erode->options.times : 0;
-    state->space = mark_gpu_space(setup->camera);
+    state->space = mark_gpu_space(setup->camera, setup->steps[setup->count - 1].options.mark);
     state->marked = setup->camera->format->luma_step != 0 && !setup->mapped &&
                     state->erode <= MOTION_CUDA_ERODE_MAX;
     r = add_kernels(stage, setup, error);

@@ -28,6 +28,9 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
     case STAGE_DILATE:
         options->times = settings->view == CONFIG_VIEW_MOTION ? settings->erode : settings->times;
         break;
+    case STAGE_MARK:
+        options->mark = settings->mark;
+        break;
     case STAGE_OVERLAY:
         config_colour_parse(settings->colour, options->colour);
         break;

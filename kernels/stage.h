@@ -41,7 +41,7 @@ enum stage_kind {
     STAGE_DIFFERENCE, // gray rows to where they differ from the frame before, 0 and 255
     STAGE_ERODE,      // smaller bright shapes
     STAGE_DILATE,     // larger bright shapes
-    STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask in red
+    STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask marked in red
     STAGE_OVERLAY,    // a mask's rows to those of the camera's picture with the mask in a colour
     STAGE_DIRECTION,  // gray rows to the hue of their gradient's direction
     STAGE_CONVERT,    // frame stage: a picture to another pixel format
@@ -61,6 +61,7 @@ struct stage_options {
     bool shades;                       // erosion and dilation: of gray, else of 0 and 255 alone
     int times;                         // of erosion and dilation
     uint8_t colour[3];                 // of an overlay: red, green, blue
+    enum config_mark mark;             // of a mark
     enum config_thresholds thresholds; // canny
     double low, high;                  // canny with fixed ones
     const struct mask_plane *mask;     // not owned; equal ones of a camera are one (shared.h)

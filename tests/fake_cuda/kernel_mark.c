@@ -56,15 +56,16 @@ static void mark_nv12(const struct launch *launch, const struct planes *at, uint
     if (strstr(launch->name, "_rgb_")) {
         const uint8_t *pixel = at->input + (size_t)y * p->input_stride + (size_t)x * p->input_step;
 
-        green = pixel[1];
-        blue = pixel[p->blue_first ? 0 : 2];
+        green = pixel[1] >> space->shift;
+        blue = pixel[p->blue_first ? 0 : 2] >> space->shift;
     } else {
         int32_t above = *luma > space->black ? *luma - space->black : 0, u = before[0] - 128,
                 v = before[1] - 128;
 
         green = limit((space->luma * above + space->u_green * u + space->v_green * v + (1 << 19)) >>
-                      20);
-        blue = limit((space->luma * above + space->u_blue * u + (1 << 19)) >> 20);
+                      20) >>
+                space->shift;
+        blue = limit((space->luma * above + space->u_blue * u + (1 << 19)) >> 20) >> space->shift;
     }
     *luma = (uint8_t)((space->y_constant + space->y_green * green + space->y_blue * blue) >> 20);
     if (x % 2 == 0 && y % 2 == 0) {
@@ -92,7 +93,11 @@ static void mark_two_by_two(const struct launch *launch, const struct planes *at
             continue;
         }
         if (rgb3) {
-            at->luma[(size_t)py * p->output_stride[0] + 3 * (size_t)px] = 255;
+            uint8_t *pixel = at->luma + (size_t)py * p->output_stride[0] + 3 * (size_t)px;
+
+            pixel[0] = 255;
+            pixel[1] >>= p->space.shift;
+            pixel[2] >>= p->space.shift;
         } else {
             mark_nv12(launch, at, px, py, before);
         }

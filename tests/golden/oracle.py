@@ -93,8 +93,17 @@ def binary(gray, threshold, morphology="none", times=1):
                             iterations=times)
 
 
-def motion(previous, bgr, threshold, erode, limit=None):
-    """Both BGR or both gray; the picture with what moved, where `limit` is set, in red, BGR."""
+def marked(picture, mask, mark):
+    """BGR or gray; the picture as BGR, marked where the mask is 255."""
+    out = picture.copy() if picture.ndim == 3 else cv2.cvtColor(picture, cv2.COLOR_GRAY2BGR)
+    out[:, :, 2] = np.maximum(out[:, :, 2], mask)
+    if mark == "tint":
+        out[mask == 255, :2] //= 2
+    return out
+
+
+def motion(previous, bgr, threshold, erode, limit=None, mark="tint"):
+    """Both BGR or both gray; the picture, BGR, with what moved, where `limit` is set, marked."""
     gray_of = gray if bgr.ndim == 3 else np.asarray
     difference = cv2.absdiff(gray_of(bgr), gray_of(previous))
     if threshold == "otsu":
@@ -102,10 +111,7 @@ def motion(previous, bgr, threshold, erode, limit=None):
     else:
         mask = cv2.threshold(difference, threshold, 255, cv2.THRESH_BINARY)[1]
     mask = cv2.erode(mask, np.ones((3, 3), np.uint8), iterations=erode)
-    mask = mask if limit is None else limited(mask, limit)
-    out = bgr.copy() if bgr.ndim == 3 else cv2.cvtColor(bgr, cv2.COLOR_GRAY2BGR)
-    out[:, :, 2] = np.maximum(out[:, :, 2], mask)
-    return out
+    return marked(bgr, mask if limit is None else limited(mask, limit), mark)
 
 
 def stretched(mask, width, height):

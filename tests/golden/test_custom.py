@@ -22,9 +22,7 @@ def expected_of(stages, previous, image, options):
                     for picture in (image, previous))
     for stage in stages:
         if stage == "mark":
-            out = image.copy() if image.ndim == 3 else cv2.cvtColor(image, cv2.COLOR_GRAY2BGR)
-            out[:, :, 2] = np.maximum(out[:, :, 2], gray)
-            return out
+            return oracle.marked(image, gray, options["mark"])
         if stage == "difference":
             gray, before = difference(before, gray, options["threshold"]), np.zeros_like(gray)
         else:
@@ -55,7 +53,8 @@ def step(stage, gray, options):
     return gray
 
 
-OPTIONS = {"norm": "l2", "gain": 1.0, "threshold": 80, "low": 50, "high": 150, "times": 1}
+OPTIONS = {"norm": "l2", "gain": 1.0, "threshold": 80, "low": 50, "high": 150, "times": 1,
+           "mark": "tint"}
 
 
 def compute(process, tmp_path, stages, previous, image, options):
@@ -64,7 +63,7 @@ def compute(process, tmp_path, stages, previous, image, options):
     assert cv2.imwrite(str(tmp_path / f"in.{kind}"), image)
     words = ["--set", f"stages={','.join(stages)}"]
     for key, value in options.items():
-        words += ["--set", f"{key}={value!r}" if key != "norm" else f"{key}={value}"]
+        words += ["--set", f"{key}={value!r}"]
     words = [word.replace("'", "") for word in words]
     if "difference" in stages:
         words += ["--previous", tmp_path / f"before.{kind}"]
@@ -112,6 +111,7 @@ def test_random_stages_equal_opencv(process, tmp_path):
         previous = np.where(chance.random(shape) < 0.8, image,
                             chance.integers(0, 256, shape).astype(np.uint8))
         options = {"norm": str(chance.choice(["l1", "l2"])),
+                   "mark": str(chance.choice(["tint", "red"])),
                    "gain": float(chance.choice([1.0, 0.25, 1.7])),
                    "threshold": int(chance.integers(1, 256)) if chance.integers(3) else "otsu",
                    "low": int(chance.integers(0, 300)), "high": int(chance.integers(0, 600)),

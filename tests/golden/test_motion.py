@@ -1,4 +1,4 @@
-"""Motion equals OpenCV's absdiff, threshold, erode and the mask in red, bit for bit."""
+"""Motion equals OpenCV's absdiff, threshold and erode, and numpy's tint or red, bit for bit."""
 
 import os
 import random
@@ -17,12 +17,12 @@ def pair(names):
     return first[:height, :width], second[:height, :width]
 
 
-def compute(process, tmp_path, previous, image, threshold, erode):
+def compute(process, tmp_path, previous, image, threshold, erode, *words):
     suffix = "pgm" if image.ndim == 2 else "ppm"
     before, source = tmp_path / f"before.{suffix}", tmp_path / f"in.{suffix}"
     assert cv2.imwrite(str(before), previous) and cv2.imwrite(str(source), image)
     result = process("--view", "motion", "--set", f"threshold={threshold}",
-                     "--set", f"erode={erode}", "--previous", before, source, tmp_path / "out.ppm")
+                     "--set", f"erode={erode}", *words, "--previous", before, source, tmp_path / "out.ppm")
     assert result.returncode == 0, result.stderr
     return cv2.imread(str(tmp_path / "out.ppm"), cv2.IMREAD_UNCHANGED)
 
@@ -42,6 +42,13 @@ def test_motion_between_real_pictures_is_opencvs(process, tmp_path, names, thres
     assert_equal(compute(process, tmp_path, previous, image, threshold, erode), expected)
     if threshold != 255 and erode <= 1:
         assert (expected != image).any()
+
+
+def test_what_moves_on_white_shows_unless_it_is_marked_by_red_alone(process, tmp_path):
+    previous, white = (np.full((9, 9, 3), level, np.uint8) for level in (0, 255))
+    assert_equal(compute(process, tmp_path, previous, white, 25, 1),
+                 np.full((9, 9, 3), (127, 127, 255), np.uint8))
+    assert_equal(compute(process, tmp_path, previous, white, 25, 1, "--set", "mark=red"), white)
 
 
 def test_motion_through_the_whole_street_is_opencvs(process, tmp_path):
@@ -73,8 +80,10 @@ def test_random_pictures_equal_opencv(process, tmp_path):
         image[: height // 2] = 255 - previous[: height // 2]  # moves as a whole
         threshold, erode = int(chance.integers(1, 256)), int(chance.integers(0, 9))
         threshold = threshold if chance.integers(4) else "otsu"
-        assert_equal(compute(process, tmp_path, previous, image, threshold, erode),
-                     oracle.motion(previous, image, threshold, erode))
+        mark = str(chance.choice(["tint", "red"]))
+        assert_equal(compute(process, tmp_path, previous, image, threshold, erode,
+                             "--set", f"mark={mark}"),
+                     oracle.motion(previous, image, threshold, erode, mark=mark))
 
 
 def test_each_frame_of_a_clip_is_compared_with_the_one_before(process, tmp_path):

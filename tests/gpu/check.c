@@ -157,10 +157,11 @@ static void describe(const struct check_case *what, char *text, size_t size)
     static const char *const operators[] = {"sobel", "sobel5", "scharr", "prewitt"};
     const struct config_view *view = &what->settings;
 
-    snprintf(text, size, "%s, %s %s gain %g, blur %d, threshold %d, morphology %d times %d%s, %s",
+    snprintf(text, size, "%s, %s %s gain %g, blur %d, threshold %d, morphology %d times %d%s%s, %s",
              kinds[view->view], operators[view->operator],
              view->norm == CONFIG_NORM_L2 ? "l2" : "l1", view->gain, view->blur, view->threshold,
-             (int)view->morphology, view->times, view->polygon_count > 0 ? ", masked" : "",
+             (int)view->morphology, view->times, view->mark == CONFIG_MARK_RED ? ", red" : "",
+             view->polygon_count > 0 ? ", masked" : "",
              what->output == VIEW_OUTPUT_STREAM ? "stream" : "exact");
 }
 

@@ -106,7 +106,8 @@ void check_motion(struct check *check)
             struct check_case what = {
                 .settings = {.view = CONFIG_VIEW_MOTION,
                              .threshold = 1 + (int)(turn * 29 % 100),
-                             .erode = erosions[turn % ARRAY_LENGTH(erosions)]},
+                             .erode = erosions[turn % ARRAY_LENGTH(erosions)],
+                             .mark = turn / 4 % 2 ? CONFIG_MARK_RED : CONFIG_MARK_TINT},
                 .output = file && i % 2 ? VIEW_OUTPUT_EXACT : VIEW_OUTPUT_STREAM};
 
             if (turn % 3 == 0) {

@@ -38,6 +38,7 @@ static struct config_view draw_settings(void)
         .morphology = (enum config_morphology)draw(5),
         .times = 1 + (int)draw(8),
         .erode = (int)draw(9),
+        .mark = (enum config_mark)draw(2),
         .thresholds = draw(3) == 0 ? CONFIG_THRESHOLDS_MEDIAN : CONFIG_THRESHOLDS_FIXED,
         .low = draw(400),
         .high = draw(800),

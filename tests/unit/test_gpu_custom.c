@@ -24,6 +24,7 @@ static struct config_view draw_view(void)
                                .gain = draw_number(2) ? 1.0 : 0.37,
                                .threshold = thresholds[draw_number(ARRAY_LENGTH(thresholds))],
                                .times = 1 + (int)draw_number(8),
+                               .mark = draw_number(2) ? CONFIG_MARK_RED : CONFIG_MARK_TINT,
                                .low = draw_number(200),
                                .high = draw_number(400),
                                .polygon = corners,

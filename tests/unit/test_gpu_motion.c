@@ -35,7 +35,10 @@ struct motion_case {
 static void make_views(struct gpu_view_bed *bed, const struct motion_case *c)
 {
     const struct config_view settings = {
-        .view = CONFIG_VIEW_MOTION, .threshold = c->threshold, .erode = c->erode};
+        .view = CONFIG_VIEW_MOTION,
+        .threshold = c->threshold,
+        .erode = c->erode,
+        .mark = (c->width + (uint32_t)c->erode) % 2 ? CONFIG_MARK_RED : CONFIG_MARK_TINT};
     struct view_setup setup = {.settings = &settings, .allocator = frame_allocator_host()};
     struct frame_layout layout;
 

@@ -1,4 +1,5 @@
-// The motion view: what counts as moved, by hand, and how red gets into YUV, by OpenCV's numbers.
+// The motion view: what counts as moved, by hand, and how its mark gets into YUV, by OpenCV's
+// numbers.
 #include "unit.h"
 #include "view_pictures.h"
 
@@ -45,8 +46,8 @@ static void test_only_a_difference_over_the_threshold_is_motion(void **state)
     const struct config_view settings = MOTION(25, 0);
     static const uint8_t previous[] = {100, 100, 100, 100, 0, 255, 25};
     static const uint8_t current[] = {125, 126, 75, 74, 255, 0, 0};
-    static const uint8_t expected[] = {125, 125, 125, 255, 126, 126, 75, 75, 75, 255, 74,
-                                       74,  255, 255, 255, 255, 0,   0,  0,  0,  0};
+    static const uint8_t expected[] = {125, 125, 125, 255, 63,  63, 75, 75, 75, 255, 37,
+                                       37,  255, 127, 127, 255, 0,  0,  0,  0,  0};
     struct frame *output =
         compare(&settings, new_gray(7, 1, previous), new_gray(7, 1, current), VIEW_OUTPUT_EXACT);
 
@@ -83,7 +84,7 @@ static void test_erosion_takes_the_rim_and_spares_the_border(void **state)
             bool set = cases[i].rows[p / 7][p % 7] == '#';
 
             assert_int_equal(pixel[0], set ? 255 : current[p]);
-            assert_int_equal(pixel[1], current[p]);
+            assert_int_equal(pixel[1], set ? current[p] / 2 : current[p]);
         }
         frame_unref(output);
     }
@@ -107,31 +108,67 @@ static void test_the_first_frame_has_not_moved_and_each_is_compared_with_the_las
         memset(input->data, lumas[i], input->layout.size);
         assert_int_equal(view_run(view, input, NULL, &output), 0);
         assert_int_equal(frame_plane(output, 0)[3], reds[i]);
-        assert_int_equal(frame_plane(output, 0)[4], lumas[i]);
+        assert_int_equal(frame_plane(output, 0)[4], reds[i] == 255 ? lumas[i] / 2 : lumas[i]);
         frame_unref(output);
     }
     view_free(view);
     frame_unref(input);
 }
 
-// 2x2 pixels with the chroma U V, and the same with all of them moved.
+// 2x2 pixels with the chroma U V, and the same with all of them moved, tinted and red.
 struct yuv {
     enum frame_range range;
-    uint8_t luma[4], chroma[2], marked_luma[4], marked_chroma[2];
+    uint8_t luma[4], chroma[2], marked_luma[2][4], marked_chroma[2][2];
 };
 
-// Limited: cv2.COLOR_YUV2RGB_NV12, R = 255, cv2.COLOR_RGB2YUV_I420. Full: JFIF's formulas in
-// decimals.
+// Limited: cv2.COLOR_YUV2RGB_NV12, R = 255 and where it is tinted G and B halved,
+// cv2.COLOR_RGB2YUV_I420. Full: JFIF's formulas in decimals.
 static const struct yuv yuv_cases[] = {
-    {0, {16, 235, 128, 126}, {128, 128}, {82, 235, 160, 159}, {90, 240}},
-    {0, {81, 81, 90, 200}, {90, 240}, {82, 82, 87, 165}, {90, 240}},
-    {0, {145, 40, 160, 210}, {54, 34}, {210, 149, 212, 218}, {16, 146}},
-    {0, {41, 16, 0, 255}, {240, 110}, {107, 104, 104, 232}, {202, 222}},
-    {0, {235, 100, 50, 180}, {0, 255}, {183, 104, 82, 151}, {31, 166}},
-    {0, {90, 120, 30, 60}, {255, 0}, {178, 195, 142, 160}, {161, 170}},
-    {1, {145, 40, 160, 210}, {54, 34}, {218, 154, 228, 235}, {13, 155}},
-    {1, {235, 100, 50, 180}, {0, 255}, {188, 107, 78, 154}, {27, 176}},
-    {1, {90, 120, 30, 60}, {255, 0}, {186, 204, 151, 169}, {167, 177}},
+    {0,
+     {16, 235, 128, 126},
+     {128, 128},
+     {{82, 158, 121, 120}, {82, 235, 160, 159}},
+     {{90, 240}, {90, 240}}},
+    {0,
+     {81, 81, 90, 200},
+     {90, 240},
+     {{82, 82, 84, 123}, {82, 82, 87, 165}},
+     {{90, 240}, {90, 240}}},
+    {0,
+     {145, 40, 160, 210},
+     {54, 34},
+     {{146, 115, 146, 149}, {210, 149, 212, 218}},
+     {{53, 193}, {16, 146}}},
+    {0,
+     {41, 16, 0, 255},
+     {240, 110},
+     {{94, 93, 93, 156}, {107, 104, 104, 232}},
+     {{146, 231}, {202, 222}}},
+    {0,
+     {235, 100, 50, 180},
+     {0, 255},
+     {{132, 93, 82, 116}, {183, 104, 82, 151}},
+     {{61, 203}, {31, 166}}},
+    {0,
+     {90, 120, 30, 60},
+     {255, 0},
+     {{129, 138, 112, 121}, {178, 195, 142, 160}},
+     {{126, 205}, {161, 170}}},
+    {1,
+     {145, 40, 160, 210},
+     {54, 34},
+     {{147, 115, 152, 155}, {218, 154, 228, 235}},
+     {{49, 205}, {13, 155}}},
+    {1,
+     {235, 100, 50, 180},
+     {0, 255},
+     {{132, 92, 77, 115}, {188, 107, 78, 154}},
+     {{56, 216}, {27, 176}}},
+    {1,
+     {90, 120, 30, 60},
+     {255, 0},
+     {{131, 140, 114, 122}, {186, 204, 151, 169}},
+     {{126, 216}, {167, 177}}},
 };
 
 // The picture, with the luma of pixels in `moved` (a bit each) far from what it is.
@@ -150,13 +187,13 @@ static struct frame *new_yuv(const struct yuv *yuv, unsigned moved)
     return frame;
 }
 
-static void test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_red(void **state)
+static void test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_mark(void **state)
 {
-    const struct config_view settings = MOTION(25, 0);
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_LENGTH(yuv_cases); i++) {
-        const struct yuv *yuv = &yuv_cases[i];
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(yuv_cases); i++) {
+        const struct yuv *yuv = &yuv_cases[i / 2];
+        struct config_view settings = MOTION(25, 0);
+        unsigned mark = settings.mark = i % 2 ? CONFIG_MARK_RED : CONFIG_MARK_TINT;
 
         for (unsigned moved = 0; moved < 16; moved++) {
             struct frame *output =
@@ -166,9 +203,9 @@ static void test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_red(void *
             for (unsigned p = 0; p < 4; p++) {
                 assert_int_equal(
                     frame_plane(output, 0)[p / 2 * output->layout.planes[0].stride + p % 2],
-                    moved >> p & 1 ? yuv->marked_luma[p] : yuv->luma[p]);
+                    moved >> p & 1 ? yuv->marked_luma[mark][p] : yuv->luma[p]);
             }
-            assert_row(output, 1, 0, moved & 1 ? yuv->marked_chroma : yuv->chroma, 2);
+            assert_row(output, 1, 0, moved & 1 ? yuv->marked_chroma[mark] : yuv->chroma, 2);
             frame_unref(output);
         }
     }
@@ -222,24 +259,31 @@ static void test_other_yuv_moves_as_the_camera_view_of_it_does(void **state)
     }
 }
 
-// Red where the 4 bytes a pixel of XR24 have it; so are those of the others.
-static void test_rgb_moves_in_red_before_it_is_converted(void **state)
+// Tinted and red where the 4 bytes a pixel of XR24 have it; so are those of the others.
+static void test_rgb_is_marked_before_it_is_converted(void **state)
 {
     static const struct {
         const char *name;
+        enum config_mark mark;
         uint8_t previous[8], current[8], marked[8];
     } cases[] = {
-        {"RGB3", {0, 0, 0, 9, 9, 9}, {7, 99, 50, 9, 9, 9}, {255, 99, 50, 9, 9, 9}},
-        {"BGR3", {0, 0, 0, 9, 9, 9}, {50, 99, 7, 9, 9, 9}, {50, 99, 255, 9, 9, 9}},
+        {"RGB3", CONFIG_MARK_RED, {0, 0, 0, 9, 9, 9}, {7, 99, 50, 9, 9, 9}, {255, 99, 50, 9, 9, 9}},
+        {"BGR3", CONFIG_MARK_RED, {0, 0, 0, 9, 9, 9}, {50, 99, 7, 9, 9, 9}, {50, 99, 255, 9, 9, 9}},
         {"XR24",
+         CONFIG_MARK_RED,
          {0, 0, 0, 1, 9, 9, 9, 2},
          {50, 99, 7, 3, 9, 9, 9, 4},
          {50, 99, 255, 5, 9, 9, 9, 6}},
+        {"RGB3", CONFIG_MARK_TINT, {0}, {255, 255, 254, 9, 9, 9}, {255, 127, 127, 9, 9, 9}},
+        {"BGR3", CONFIG_MARK_TINT, {0}, {50, 99, 7, 9, 9, 9}, {25, 49, 255, 9, 9, 9}},
+        {"XR24", CONFIG_MARK_TINT, {0}, {50, 99, 7, 3, 9, 9, 9, 4}, {25, 49, 255, 5, 9, 9, 9, 6}},
     };
-    const struct config_view settings = MOTION(25, 0);
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_view settings = MOTION(25, 0);
+
+        settings.mark = cases[i].mark;
         for (int kind = VIEW_OUTPUT_STREAM; kind <= VIEW_OUTPUT_EXACT; kind++) {
             struct frame *frames[3], *output, *expected;
 
@@ -264,9 +308,9 @@ int main(void)
         cmocka_unit_test(test_only_a_difference_over_the_threshold_is_motion),
         cmocka_unit_test(test_erosion_takes_the_rim_and_spares_the_border),
         cmocka_unit_test(test_the_first_frame_has_not_moved_and_each_is_compared_with_the_last),
-        cmocka_unit_test(test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_red),
+        cmocka_unit_test(test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_mark),
         cmocka_unit_test(test_other_yuv_moves_as_the_camera_view_of_it_does),
-        cmocka_unit_test(test_rgb_moves_in_red_before_it_is_converted),
+        cmocka_unit_test(test_rgb_is_marked_before_it_is_converted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
