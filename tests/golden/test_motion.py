@@ -111,7 +111,7 @@ def test_each_frame_of_a_clip_is_compared_with_the_one_before(process, tmp_path)
 
 WRONG = [
     (["in.ppm", "out.ppm"], "name the one before with --previous"),
-    (["--previous", "in.mp4", "in.ppm", "out.ppm"], "a clip, allowed is a picture"),
+    (["--previous", "in.mp4", "in.ppm", "out.ppm"], "allowed is a picture in a file"),
     (["--previous", "none.ppm", "in.ppm", "out.ppm"], "No such file"),
     (["--previous", "small.ppm", "in.ppm", "out.ppm"], "both must be alike"),
     (["--previous", "in.pgm", "in.ppm", "out.ppm"], "both must be alike"),
