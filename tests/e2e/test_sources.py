@@ -24,19 +24,22 @@ def live(edged):
     return start
 
 
-@pytest.fixture(scope="module")
-def pattern_clip(tmp_path_factory):
+def make_pattern_clip(path, width, height):
     """One second of the moving pattern, all but lossless."""
-    path = tmp_path_factory.mktemp("clip") / "pattern.mp4"
     pictures = b"".join(
-        b"".join(plane.tobytes() for plane in pattern.frame(number, WIDTH, HEIGHT))
+        b"".join(plane.tobytes() for plane in pattern.frame(number, width, height))
         for number in range(pattern.FPS)
     )
     command = ["ffmpeg", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "yuv420p"]
-    command += ["-s", f"{WIDTH}x{HEIGHT}", "-r", str(pattern.FPS), "-color_range", "tv", "-i", "-"]
+    command += ["-s", f"{width}x{height}", "-r", str(pattern.FPS), "-color_range", "tv", "-i", "-"]
     command += ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "4", path]
     subprocess.run(command, input=pictures, check=True)
     return path
+
+
+@pytest.fixture
+def pattern_clip(tmp_path):
+    return make_pattern_clip(tmp_path / "pattern.mp4", WIDTH, HEIGHT)
 
 
 def test_clip_plays_every_frame_again_and_again(live, watch, pattern_clip):
