@@ -29,6 +29,7 @@ void frame_layout_init(struct frame_layout *layout, const struct pixel_format *f
         layout->planes[i].stride = round_up(layout->planes[i].width_bytes, stride_align);
         layout->size += layout->planes[i].stride * layout->planes[i].rows;
     }
+    layout->colour = frame_colour_default(format->luma_step == 0, height);
     if (format->luma_step == 0 || strcmp(format->name, "GREY") == 0) {
         layout->range = FRAME_RANGE_FULL;
     }
@@ -37,7 +38,7 @@ void frame_layout_init(struct frame_layout *layout, const struct pixel_format *f
 bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b)
 {
     if (a->format != b->format || a->width != b->width || a->height != b->height ||
-        a->size != b->size || a->range != b->range) {
+        a->size != b->size || a->range != b->range || !frame_colour_equal(a->colour, b->colour)) {
         return false;
     }
     for (unsigned i = 0; i < a->format->plane_count; i++) {

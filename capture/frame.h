@@ -5,6 +5,7 @@
 // Stages, encoders and sources may hold references from any thread.
 #pragma once
 
+#include "capture/frame_colour.h"
 #include "capture/pixel_format.h"
 #include "config/base.h"
 
@@ -28,15 +29,16 @@ struct frame_layout {
     } planes[PIXEL_FORMAT_PLANES_MAX];
     size_t size; // bytes of the whole block
     enum frame_range range;
+    struct frame_colour colour;
 };
 
 // Fills a layout with planes one behind the other, each stride rounded up to `stride_align` bytes
 // (a power of two). Odd widths and heights round subsampled planes up. Range: limited, full for
-// RGB and GREY.
+// RGB and GREY; colour: frame_colour_default().
 void frame_layout_init(struct frame_layout *layout, const struct pixel_format *format,
                        uint32_t width, uint32_t height, size_t stride_align);
 
-// Whether pictures of both layouts look the same in memory.
+// Whether pictures of both layouts look the same in memory, and mean the same colours.
 bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b);
 
 // Which processor may touch a frame's memory now. Kinds of memory that both may touch at any time

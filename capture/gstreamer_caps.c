@@ -52,6 +52,42 @@ GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int he
     return caps;
 }
 
+// What GStreamer calls primaries, transfer functions and matrices, in H.273's numbers; those of
+// later releases than 1.16 are the same in all that have them. Others are unspecified.
+#define UNSPECIFIED COLOUR_UNSPECIFIED
+static const uint8_t primaries[] = {UNSPECIFIED, 1, 4, 5, 6, 7, 8, 9, UNSPECIFIED, 10, 11, 12, 22};
+static const uint8_t transfers[] = {UNSPECIFIED, 8,  UNSPECIFIED, UNSPECIFIED, 4,  1,  7,  13, 5,
+                                    9,           10, 15,          UNSPECIFIED, 14, 16, 18, 6};
+static const uint8_t matrices[] = {UNSPECIFIED, COLOUR_RGB, 4, 1, 6, 7, 9};
+
+static uint32_t number_of(const uint8_t *table, size_t length, unsigned index)
+{
+    return index < length ? table[index] : UNSPECIFIED;
+}
+
+// What the caps say of range and colour; gst_video_info_from_caps() makes up what they do not say.
+static void read_colour(const GstCaps *caps, struct frame_layout *layout)
+{
+    const gchar *text = gst_structure_get_string(gst_caps_get_structure(caps, 0), "colorimetry");
+    GstVideoColorimetry said;
+    struct frame_colour colour;
+
+    if (!text || !gst_video_colorimetry_from_string(&said, text)) {
+        return;
+    }
+    if (said.range != GST_VIDEO_COLOR_RANGE_UNKNOWN) {
+        layout->range =
+            said.range == GST_VIDEO_COLOR_RANGE_0_255 ? FRAME_RANGE_FULL : FRAME_RANGE_LIMITED;
+    }
+    colour.primaries = number_of(primaries, ARRAY_LENGTH(primaries), said.primaries);
+    colour.transfer = number_of(transfers, ARRAY_LENGTH(transfers), said.transfer);
+    colour.matrix = number_of(matrices, ARRAY_LENGTH(matrices), said.matrix);
+    if ((colour.matrix == COLOUR_RGB) != (layout->format->luma_step == 0)) {
+        colour.matrix = UNSPECIFIED;
+    }
+    layout->colour = frame_colour_complete(colour, layout->colour);
+}
+
 int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode)
 {
     const struct pixel_format *format;
@@ -70,11 +106,7 @@ int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode)
         mode->layout.planes[i].stride = (size_t)info.stride[i];
     }
     mode->layout.size = info.size;
-    if (info.colorimetry.range != GST_VIDEO_COLOR_RANGE_UNKNOWN) {
-        mode->layout.range = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255
-                                 ? FRAME_RANGE_FULL
-                                 : FRAME_RANGE_LIMITED;
-    }
+    read_colour(caps, &mode->layout);
     mode->fps_numerator = (unsigned)info.fps_n;
     mode->fps_denominator = (unsigned)info.fps_d;
     return 0;

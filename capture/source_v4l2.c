@@ -4,6 +4,7 @@
 // The driver holds every free frame of the pool. When several are filled, the newest is handed out
 // and the others go straight back. Any failure ends the source; nothing is queued after it.
 #include "capture/source_v4l2_private.h"
+#include "capture/v4l2_colour.h"
 #include "capture/v4l2_controls.h"
 
 #include <errno.h>
@@ -86,7 +87,7 @@ static int set_up_mmap(struct source_v4l2 *self, const struct frame_allocator *a
         return r;
     }
     frame_layout_init(&layout, driver->format, driver->width, driver->height, STRIDE_ALIGN);
-    layout.range = driver->range;
+    v4l2_colour_read(&self->driver.answer, &layout);
     return make_pool(self, &layout, allocator, error);
 }
 
@@ -157,7 +158,7 @@ static int set_up_mjpeg(struct source_v4l2 *self, const struct frame_allocator *
     }
     frame_layout_init(&layout, format ? format : pixel_format_by_name("422P"), self->driver.width,
                       self->driver.height, STRIDE_ALIGN);
-    layout.range = FRAME_RANGE_FULL;
+    v4l2_colour_read(&self->driver.answer, &layout);
     return make_pool(self, &layout, allocator, error);
 }
 

@@ -1,25 +1,12 @@
 #include "capture/v4l2_mode.h"
 
+#include "capture/v4l2_colour.h"
+
 #include <errno.h>
 #include <string.h>
 
 #define SIZE_MAX_PX 16384
 #define IMAGE_MAX_BYTES (256U << 20)
-
-static enum frame_range range_of(const struct v4l2_pix_format *pix,
-                                 const struct pixel_format *format)
-{
-    if (pix->quantization == V4L2_QUANTIZATION_FULL_RANGE) {
-        return FRAME_RANGE_FULL;
-    }
-    if (pix->quantization == V4L2_QUANTIZATION_LIM_RANGE) {
-        return FRAME_RANGE_LIMITED;
-    }
-    return format->luma_step == 0 || format->fourcc == V4L2_PIX_FMT_GREY ||
-                   pix->colorspace == V4L2_COLORSPACE_JPEG
-               ? FRAME_RANGE_FULL
-               : FRAME_RANGE_LIMITED;
-}
 
 // The planes of V4L2's single-buffer formats lie one behind the other; `bytesperline` is that of
 // the first, and the chroma planes of YU12 and 422P have half of it. False when the driver's
@@ -46,7 +33,7 @@ static bool layout_from_driver(struct frame_layout *layout, const struct v4l2_pi
         end += stride * layout->planes[i].rows;
     }
     layout->size = end > pix->sizeimage ? end : pix->sizeimage;
-    layout->range = range_of(pix, format);
+    v4l2_colour_read(pix, layout);
     return end <= pix->sizeimage;
 }
 
@@ -70,6 +57,7 @@ static int check_answer(const struct v4l2_device *device, const struct v4l2_pix_
                          "all",
                          device->path, pix->width, pix->height, pix->bytesperline, pix->sizeimage);
     }
+    mode->answer = *pix;
     mode->fourcc = fourcc;
     mode->width = pix->width;
     mode->height = pix->height;

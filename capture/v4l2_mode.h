@@ -7,6 +7,7 @@
 #include "config/config.h"
 
 struct v4l2_mode {
+    struct v4l2_pix_format answer; // of the driver
     uint32_t fourcc; // what driver buffers hold; V4L2_PIX_FMT_MJPEG or layout.format->fourcc
     uint32_t width, height;
     size_t size_bytes; // of one driver buffer

@@ -1,5 +1,6 @@
 #include "kernels/direction.h"
 
+#include "kernels/colour.h"
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
@@ -26,37 +27,47 @@ static int hue_of(unsigned direction)
 }
 
 // In 2^-`bits`, odd; the factors are in 2^-20.
-static int32_t weigh(const int32_t colour[3], unsigned bits, int32_t red, int32_t green,
-                     int32_t blue)
+static int32_t weigh(const int32_t colour[3], unsigned bits, const int32_t factors[3])
 {
-    return (red * colour[0] + green * colour[1] + blue * colour[2]) >> (28 - bits) | 1;
+    return (factors[0] * colour[0] + factors[1] * colour[1] + factors[2] * colour[2]) >>
+               (28 - bits) |
+           1;
 }
 
-static struct direction_colours colours;
+static struct direction_colours all_colours[COLOUR_MATRIX_COUNT];
 
-static void make_colours(void)
+static void make_colours_of(unsigned matrix_number, struct direction_colours *colours)
 {
+    const struct colour_space space = colour_space_of(matrix_number, FRAME_RANGE_LIMITED);
+
     for (unsigned i = 0; i < DIRECTION_COUNT; i++) {
         int hue = hue_of(i), rise = hue % 256, fall = 256 - rise;
         const int32_t sectors[6][3] = {{256, rise, 0}, {fall, 256, 0}, {0, 256, rise},
                                        {0, fall, 256}, {rise, 0, 256}, {256, 0, fall}};
         const int32_t *colour = sectors[hue / 256];
 
-        colours.red[i] = colour[0];
-        colours.green[i] = colour[1];
-        colours.blue[i] = colour[2];
-        colours.y[i] = weigh(colour, DIRECTION_Y_BITS, 269484, 528482, 102760);
-        colours.u[i] = weigh(colour, DIRECTION_UV_BITS, -155188, -305135, 460324);
-        colours.v[i] = weigh(colour, DIRECTION_UV_BITS, 460324, -385875, -74448);
+        colours->red[i] = colour[0];
+        colours->green[i] = colour[1];
+        colours->blue[i] = colour[2];
+        colours->y[i] = weigh(colour, DIRECTION_Y_BITS, space.y);
+        colours->u[i] = weigh(colour, DIRECTION_UV_BITS, space.u);
+        colours->v[i] = weigh(colour, DIRECTION_UV_BITS, space.v);
     }
 }
 
-const struct direction_colours *direction_colours(void)
+static void make_colours(void)
+{
+    for (unsigned i = 0; i < COLOUR_MATRIX_COUNT; i++) {
+        make_colours_of(i, &all_colours[i]);
+    }
+}
+
+const struct direction_colours *direction_colours(const struct frame_layout *camera)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, make_colours);
-    return &colours;
+    return &all_colours[colour_matrix_number(camera->colour.matrix)];
 }
 
 SIMD_INLINE int32_t size_of(int32_t slope)
@@ -151,7 +162,7 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
                                  uint32_t width, void *scratch, uint8_t *output)
 {
     const struct direction *direction = &stage->direction;
-    const struct direction_colours *of = direction_colours();
+    const struct direction_colours *of = direction->colours;
     const struct frame *frame = direction->output;
     struct row row = row_in(scratch, width);
     struct magnitude_columns columns =
@@ -174,6 +185,7 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     (void)error;
+    stage->direction.colours = direction_colours(setup->input);
     stage->radius = gradient_radius(setup->options->operator);
     stage->direction.slopes = magnitude_slopes_for(setup->options->operator);
     gradient_set(&stage->direction.gradient, setup->options);

@@ -14,7 +14,8 @@
 // comparison of gx with gy. The hue's colour at full strength, red, green and blue in 256ths, is
 // HSV's (A. R. Smith, "Color gamut transform pairs", 1978): red at 0, yellow at 256, green at 512,
 // cyan at 768, blue at 1024, magenta at 1280, with straight lines in between. To YUV it goes by
-// convert.h's factors, rounded to odd numbers, of 2048ths for Y and of 4096ths for U and V: l_y =
+// the factors of colour.h, of limited range and the matrix of the camera's picture, rounded to odd
+// numbers, of 2048ths for Y and of 4096ths for U and V. By BT.601: l_y =
 // 2 floor((269484 w_red + 528482 w_green + 102760 w_blue) / 2^18) + 1 and so on, 2^17 for U and V.
 // Odd, so that no product with m is half way between two integers: however a machine rounds, it
 // rounds to the same; and of 11 bits, so that halves hold them.
@@ -33,12 +34,15 @@
 #define DIRECTION_Y_BITS 11
 #define DIRECTION_UV_BITS 12
 
+struct direction_colours;
 struct frame;
+struct frame_layout;
 
 struct direction {
     struct gradient gradient;
     magnitude_slopes *slopes;
-    struct frame *output; // not owned; of the frame being computed
+    const struct direction_colours *colours; // static
+    struct frame *output;                    // not owned; of the frame being computed
 };
 
 // Of every direction what m is multiplied with.
@@ -49,7 +53,7 @@ struct direction_colours {
 
 // The definition: the number of the direction of (gx, gy), neither over GRADIENT_REACH.
 unsigned direction_of(int gx, int gy);
-// Static.
-const struct direction_colours *direction_colours(void);
+// By the matrix of the camera's picture, BT.601 if it is RGB; static.
+const struct direction_colours *direction_colours(const struct frame_layout *camera);
 
 extern const struct stage_ops direction_ops;

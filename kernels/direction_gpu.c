@@ -76,9 +76,9 @@ static uint32_t rgb_word(const int32_t channels[3])
     return factor << 16 | selector;
 }
 
-static void make_colours(struct tables *tables)
+static void make_colours(struct tables *tables, const struct frame_layout *camera)
 {
-    const struct direction_colours *of = direction_colours();
+    const struct direction_colours *of = direction_colours(camera);
     struct direction_cuda_colours *colours = &tables->colours;
 
     memset(colours->no_uv, 0, sizeof colours->no_uv);
@@ -95,9 +95,10 @@ static void make_colours(struct tables *tables)
     }
 }
 
-static int upload(struct gpu_stage *stage, const struct stage_options *options, struct error *error)
+static int upload(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct cuda_driver *driver = gpu_driver(stage->gpu);
+    const struct stage_options *options = options_of(setup);
     struct state *state = stage->state;
     struct tables tables;
     int r = cuda_driver_check(driver, driver->mem_alloc(&state->tables, sizeof tables),
@@ -106,7 +107,7 @@ static int upload(struct gpu_stage *stage, const struct stage_options *options, 
     if (r < 0) {
         return r;
     }
-    make_colours(&tables);
+    make_colours(&tables, setup->camera);
     gradient_thresholds(options->norm, options->gain, tables.thresholds);
     state->parameters.colours = state->tables;
     state->parameters.thresholds = state->tables + offsetof(struct tables, thresholds);
@@ -153,7 +154,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
                              (struct gpu_tile){TILE_CUDA_PIXELS, rows_of(setup)}, error);
     if (r == 0) {
         stage->kernels[0].rows_vary = true;
-        r = upload(stage, options, error);
+        r = upload(stage, setup, error);
     }
     return r;
 }

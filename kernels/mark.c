@@ -1,5 +1,6 @@
 #include "kernels/mark.h"
 
+#include "kernels/colour.h"
 #include "kernels/simd.h"
 #include "kernels/stage.h"
 
@@ -94,26 +95,21 @@ static void mark_rgb(const struct mark *mark, const uint8_t *mask, uint32_t y, v
 
 #define HALF (1 << 19)
 
-const struct mark_space mark_space_limited = {
-    16,
-    1220542,
-    -409993,
-    -852492,
-    2116026,
-    .y = {269484 * 255 + (16 << 20) + HALF, 528482, 102760},
-    .u = {-155188 * 255 + (128 << 20) + HALF, -305135, 460324},
-    .v = {460324 * 255 + (128 << 20) + HALF, -385875, -74448},
-};
-const struct mark_space mark_space_full = {
-    0,
-    1048576,
-    -360853,
-    -748826,
-    1858077,
-    .y = {313524 * 255 + HALF, 615514, 119538},
-    .u = {-176932 * 255 + (128 << 20) + HALF, -347356, 524288},
-    .v = {524288 * 255 + (128 << 20) + HALF, -439026, -85262},
-};
+struct mark_space mark_space_of(const struct frame_layout *camera)
+{
+    const struct colour_space of = colour_space_of_camera(camera);
+
+    return (struct mark_space){
+        .black = of.black,
+        .luma = of.luma,
+        .u_green = of.u_green,
+        .v_green = of.v_green,
+        .u_blue = of.u_blue,
+        .y = {of.y[0] * 255 + (of.black << 20) + HALF, of.y[1], of.y[2]},
+        .u = {of.u[0] * 255 + (128 << 20) + HALF, of.u[1], of.u[2]},
+        .v = {of.v[0] * 255 + (128 << 20) + HALF, of.v[1], of.v[2]},
+    };
+}
 
 SIMD_INLINE int32_t limit(int32_t value, int32_t most)
 {
@@ -176,7 +172,7 @@ SIMD_INLINE void mark_pixels(const struct mark *mark, bool marks_chroma, const u
     memcpy(block.mask, mask, count);
     memcpy(block.luma, luma, count);
     memcpy(block.chroma, chroma, chroma_bytes);
-    mark_block(mark->space, mark->shift, marks_chroma, &block);
+    mark_block(&mark->space, mark->shift, marks_chroma, &block);
     memcpy(luma, block.luma, count);
     if (marks_chroma) {
         memcpy(chroma, block.chroma, chroma_bytes);
@@ -213,7 +209,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     const struct frame_layout *input = setup->input;
 
     mark->shift = mark_shift(setup->options->mark);
-    mark->space = input->range == FRAME_RANGE_FULL ? &mark_space_full : &mark_space_limited;
+    mark->space = mark_space_of(input);
     mark->rows = setup->output->luma_step == 0   ? mark_rgb3
                  : input->format->luma_step == 0 ? mark_rgb
                                                  : mark_yuv;

@@ -8,14 +8,13 @@
 // - RGB to NV12: the mark first, then convert.h; so chroma follows the top left pixel of two by
 //   two.
 // - YUV to NV12: convert.h first. Then each masked pixel, with the chroma of its two by two,
-//   becomes RGB by BT.601, is marked, and becomes YUV again; chroma changes where the top left
-//   pixel of two by two is masked. Everything else stays as it is, bit for bit.
-//   In 20 bits, rounded by 1 << 19, G and B limited to 0..255 before they are halved, the results
-//   to 255:
-//   Limited range, as OpenCV's COLOR_YUV2RGB_NV12 and, back, convert.h:
+//   becomes RGB by its matrix (colour.h), is marked, and becomes YUV again; chroma changes where
+//   the top left pixel of two by two is masked. Everything else stays as it is, bit for bit. In 20
+//   bits, rounded by 1 << 19, G and B limited to 0..255 before they are halved, the results to 255:
+//   BT.601 limited range, as OpenCV's COLOR_YUV2RGB_NV12 and, back, convert.h:
 //     G = (1220542 max(Y - 16, 0) - 409993 (U - 128) - 852492 (V - 128)) >> 20
 //     B = (1220542 max(Y - 16, 0) + 2116026 (U - 128)) >> 20
-//   Full range, JFIF's:
+//   BT.601 full range, JFIF's:
 //     G = (1048576 Y - 360853 (U - 128) - 748826 (V - 128)) >> 20
 //     B = (1048576 Y + 1858077 (U - 128)) >> 20
 //     Y = (313524 R + 615514 G + 119538 B) >> 20
@@ -38,7 +37,8 @@ struct mark_space {
     } y, u, v;
 };
 
-extern const struct mark_space mark_space_limited, mark_space_full;
+// By colour.h, of the NV12 that a camera's picture is painted in.
+struct mark_space mark_space_of(const struct frame_layout *camera);
 
 // Row `y` of the output frame, from the input frame and the mask's row.
 typedef void mark_rows(const struct mark *mark, const uint8_t *mask, uint32_t y, void *scratch);
@@ -53,8 +53,8 @@ struct mark {
     struct paint paint;
     mark_rows *rows;
     unsigned shift;
-    const struct mark_space *space; // of YUV
-    struct frame_layout line;       // of a picture of one row, RGB
+    struct mark_space space;  // of YUV
+    struct frame_layout line; // of a picture of one row, RGB
 };
 
 extern const struct stage_ops mark_ops;

@@ -11,25 +11,23 @@
 
 struct mark_cuda_space mark_gpu_space(const struct frame_layout *camera, enum config_mark mark)
 {
-    const struct mark_space *space =
-        camera->format->luma_step != 0 && camera->range == FRAME_RANGE_FULL ? &mark_space_full
-                                                                            : &mark_space_limited;
+    const struct mark_space space = mark_space_of(camera);
 
     return (struct mark_cuda_space){
-        .black = space->black,
-        .luma = space->luma,
-        .u_green = space->u_green,
-        .v_green = space->v_green,
-        .u_blue = space->u_blue,
-        .y_constant = space->y.constant,
-        .y_green = space->y.green,
-        .y_blue = space->y.blue,
-        .u_constant = space->u.constant,
-        .u_green_out = space->u.green,
-        .u_blue_out = space->u.blue,
-        .v_constant = space->v.constant,
-        .v_green_out = space->v.green,
-        .v_blue_out = space->v.blue,
+        .black = space.black,
+        .luma = space.luma,
+        .u_green = space.u_green,
+        .v_green = space.v_green,
+        .u_blue = space.u_blue,
+        .y_constant = space.y.constant,
+        .y_green = space.y.green,
+        .y_blue = space.y.blue,
+        .u_constant = space.u.constant,
+        .u_green_out = space.u.green,
+        .u_blue_out = space.u.blue,
+        .v_constant = space.v.constant,
+        .v_green_out = space.v.green,
+        .v_blue_out = space.v.blue,
         .shift = mark_shift(mark),
     };
 }

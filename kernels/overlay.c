@@ -66,17 +66,13 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
-enum frame_range overlay_range(const struct frame_layout *camera)
-{
-    return camera->format->luma_step == 0 ? FRAME_RANGE_LIMITED : camera->range;
-}
-
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     struct overlay *overlay = &stage->overlay;
+    struct colour_space space = colour_space_of_camera(setup->input);
 
     memcpy(overlay->rgb, setup->options->colour, sizeof overlay->rgb);
-    overlay->yuv = colour_to_yuv(overlay->rgb, overlay_range(setup->input));
+    overlay->yuv = colour_to_yuv(&space, overlay->rgb);
     return paint_init(&overlay->paint, setup, error);
 }
 

@@ -5,8 +5,8 @@
 // - To RGB3: the picture as convert.h has it, GREY as R = G = B; where the mask is set, the colour.
 // - To NV12: the picture as convert.h has it; where the mask is set, the colour's Y; where it is
 //   set at the top left pixel of two by two, their U and V are the colour's. Y, U and V are those
-//   of colour.h in the range of the picture, limited if it is RGB. So of RGB it is what convert.h
-//   makes of the picture with the colour painted in.
+//   of colour.h by matrix and range of the picture, BT.601 limited if it is RGB. So of RGB it is
+//   what convert.h makes of the picture with the colour painted in.
 // Everything else is the camera view's, bit for bit.
 #pragma once
 
@@ -18,8 +18,5 @@ struct overlay {
     uint8_t rgb[3];
     struct colour_yuv yuv;
 };
-
-// The range of a picture that is painted on, as its NV12 keeps it.
-enum frame_range overlay_range(const struct frame_layout *camera);
 
 extern const struct stage_ops overlay_ops;

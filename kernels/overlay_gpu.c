@@ -35,7 +35,8 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 static void set_colour(struct overlay_cuda *parameters, const uint8_t rgb[3],
                        const struct frame_layout *camera)
 {
-    struct colour_yuv yuv = colour_to_yuv(rgb, overlay_range(camera));
+    struct colour_space space = colour_space_of_camera(camera);
+    struct colour_yuv yuv = colour_to_yuv(&space, rgb);
 
     parameters->luma = yuv.y * 0x01010101U;
     parameters->chroma = (yuv.u | (uint32_t)yuv.v << 8) * 0x00010001U;

@@ -51,12 +51,15 @@ static void place_gray_in_nv12(const struct frame *side, uint32_t x, struct fram
 
 static void place_rgb3_in_nv12(const struct frame *side, uint32_t x, struct frame *output)
 {
+    const struct colour_space space =
+        colour_space_of(colour_matrix_number(output->layout.colour.matrix), FRAME_RANGE_FULL);
+
     for (uint32_t y = 0; y < side->layout.height; y++) {
         const uint8_t *rgb = row_of(side, 0, y);
         uint8_t *luma = row_of(output, 0, y) + x, *chroma = row_of(output, 1, y / 2) + x;
 
         for (uint32_t i = 0; i < side->layout.width; i++) {
-            struct colour_yuv yuv = colour_to_yuv(rgb + 3 * (size_t)i, FRAME_RANGE_FULL);
+            struct colour_yuv yuv = colour_to_yuv(&space, rgb + 3 * (size_t)i);
 
             luma[i] = yuv.y;
             if (i % 2 == 0 && y % 2 == 0) {
@@ -132,6 +135,13 @@ static int use_gpu(struct split *split, const struct view_setup *setup,
     const struct split_gpu_half halves[2] = {{split->views[0], split->at[0]},
                                              {split->views[1], split->at[1]}};
 
+    for (unsigned i = 0; i < 2; i++) {
+        if (choose_place(layout_of(split, i)->format, strcmp(output->name, "NV12") == 0) ==
+                place_rgb3_in_nv12 &&
+            colour_matrix_number(setup->input->colour.matrix) != COLOUR_MATRIX_BT601) {
+            return 0; // the kernel knows BT.601 alone: others are full range of few cameras
+        }
+    }
     return split_gpu_supports(setup, halves)
                ? split_gpu_new(setup, halves, output, error, &split->gpu)
                : 0;
@@ -170,6 +180,9 @@ int split_new(const struct view_setup *setup, struct error *error, struct split 
         return r;
     }
     frame_layout_init(ret_output, format, split->at[1] + width, setup->input->height, STRIDE_ALIGN);
+    if (nv12) {
+        ret_output->colour = frame_colour_yuv(setup->input->colour);
+    }
     for (unsigned i = 0; i < 2; i++) {
         split->place[i] = choose_place(layout_of(split, i)->format, nv12);
         if (layout_of(split, i)->range == FRAME_RANGE_FULL) {

@@ -3,8 +3,8 @@
 // - To RGB3: GREY as R = G = B; the right one begins at the left one's width.
 // - To NV12: the right one begins at the next even column; where that leaves one between them, its
 //   luma is black. If either is full range, as a camera's own picture may be, both are: computed
-//   gray is then its values 0..255 with chroma 128, computed colour YUV by JFIF (colour.h), with
-//   the chroma of the top left pixel of two by two.
+//   gray is then its values 0..255 with chroma 128, computed colour full range YUV by the
+//   camera's matrix (colour.h), with the chroma of the top left pixel of two by two.
 //
 // On a GPU that computes both each writes its half (split_gpu.h), else the CPU composes them,
 // whatever computed the two. Used by one thread at a time, as views are.

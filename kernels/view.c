@@ -163,6 +163,9 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (stages.output->luma_step != 0 && !view->plan.computed && input->format->luma_step != 0) {
         view->output.range = input->range;
     }
+    if (stages.output->luma_step != 0) {
+        view->output.colour = frame_colour_yuv(input->colour);
+    }
     r = gpu ? view_gpu_new(setup, &view->plan, error, &view->gpu)
             : chain_new(view->plan.steps, view->plan.count, &stages, error, &view->chain);
     if (r == 0) {

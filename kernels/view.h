@@ -83,7 +83,8 @@ bool view_take_refusal(struct view *view, struct error *ret_why);
 // `ret_text` says how much of it works and which block would do better.
 bool view_take_warning(struct view *view, struct error *ret_text);
 
-// Layout of the output, its range as it is to be signalled.
+// Layout of the output, range and colour as they are to be signalled: all views of a camera have
+// its colour, with the matrix of BT.601 if it is RGB, and computed ones are limited range.
 const struct frame_layout *view_output_layout(const struct view *view);
 // For the memory path and status: "CPU" here, "CUDA sm_87" with a GPU.
 const char *view_backend(const struct view *view);

@@ -122,7 +122,7 @@ static int make_encoder(struct channel *channel, const struct encoder_settings *
     return r;
 }
 
-// A new encoder when the picture has changed in size, range or rate.
+// A new encoder when the picture has changed in size, range, colour or rate.
 static int prepare_encoder(struct channel *channel, unsigned fps_numerator,
                            unsigned fps_denominator, struct error *error)
 {
@@ -132,6 +132,7 @@ static int prepare_encoder(struct channel *channel, unsigned fps_numerator,
         .width = output->width,
         .height = output->height,
         .range = output->range,
+        .colour = output->colour,
         .fps_numerator = fps_numerator,
         .fps_denominator = fps_denominator,
         .bitrate_kbps = view->bitrate_kbps,
@@ -147,6 +148,7 @@ static int prepare_encoder(struct channel *channel, unsigned fps_numerator,
     channel_reset(channel);
     frame_layout_init(&slate, output->format, output->width, output->height, 64);
     slate.range = output->range;
+    slate.colour = output->colour;
     return make_encoder(channel, &settings, &slate, error);
 }
 

@@ -37,9 +37,9 @@ int channel_new(uint32_t index, const struct config_view *settings,
                 struct channel **ret_channel);
 void channel_free(struct channel *channel); // takes NULL
 
-// Lane thread. Builds the view for `setup` and, when the picture it makes has another size or range
-// than before, an encoder, whose first two units go to the front as slate. Does nothing when all
-// fits already. -ENOSYS: no encoder works; else what view_new() says.
+// Lane thread. Builds the view for `setup` and, when the picture it makes has another size, range
+// or colour than before, an encoder, whose first two units go to the front as slate. Does nothing
+// when all fits already. -ENOSYS: no encoder works; else what view_new() says.
 int channel_prepare(struct channel *channel, const struct channel_setup *setup,
                     struct error *error);
 // Lane thread. Before the first of a camera's channels runs a frame: whether somebody watches

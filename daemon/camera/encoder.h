@@ -24,7 +24,9 @@ struct encoder;
 
 struct encoder_settings {
     uint32_t width, height; // pixels
-    enum frame_range range; // signalled in the VUI
+    // Both signalled in the SPS.
+    enum frame_range range;
+    struct frame_colour colour;
     unsigned fps_numerator, fps_denominator;
     int bitrate_kbps;
     unsigned keyframe_frames; // distance of key frames in frames

@@ -1,5 +1,7 @@
 #include "daemon/camera/encoder_pipeline.h"
 
+#include "daemon/h264_colour.h"
+
 #include <errno.h>
 #include <gst/video/video.h>
 #include <stdio.h>
@@ -39,7 +41,8 @@ GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct fr
     return gst_pad_push(pipeline->feed, wrap_frame(frame, pts_ns));
 }
 
-// Stream start, caps and segment, as every stream begins.
+// Stream start, caps and segment, as every stream begins. Of colours the caps say nothing, so that
+// nothing converts them: encoders take the code values as they are.
 static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_settings *settings)
 {
     GstSegment segment;
@@ -47,10 +50,7 @@ static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_s
         "video/x-raw", "format", G_TYPE_STRING, "NV12", "width", G_TYPE_INT, settings->width,
         "height", G_TYPE_INT, settings->height, "framerate", GST_TYPE_FRACTION,
         settings->fps_numerator, settings->fps_denominator, "pixel-aspect-ratio", GST_TYPE_FRACTION,
-        1, 1, "interlace-mode", G_TYPE_STRING, "progressive",
-        // range : BT.601 matrix : transfer and primaries unspecified
-        "colorimetry", G_TYPE_STRING, settings->range == FRAME_RANGE_FULL ? "1:4:0:0" : "2:4:0:0",
-        NULL);
+        1, 1, "interlace-mode", G_TYPE_STRING, "progressive", NULL);
 
     gst_pad_push_event(pipeline->feed, gst_event_new_stream_start("edged"));
     gst_pad_push_event(pipeline->feed, gst_event_new_caps(caps));
@@ -89,6 +89,9 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     gst_object_unref(encoder);
     GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
+    GstPad *exit = gst_element_get_static_pad(sink, "sink");
+    h264_colour_set(exit, &(struct h264_colour){settings->range, settings->colour});
+    gst_object_unref(exit);
     gst_object_unref(sink);
 
     GstPad *entry = gst_element_get_static_pad(bin, "sink");

@@ -88,6 +88,7 @@ const struct kernel_kind kernel_convert = {names, {sizeof(struct convert_cuda)},
 static int run_full(const struct launch *launch)
 {
     const struct convert_cuda *p = (const void *)launch->parameters;
+    const struct colour_space space = colour_space_of(COLOUR_MATRIX_BT601, FRAME_RANGE_FULL);
     struct frame input, output;
 
     if (!place(launch, pixel_format_by_name("RGB3"), p->input, p->input_stride, &input) ||
@@ -103,7 +104,7 @@ static int run_full(const struct launch *launch)
         uint8_t *chroma = frame_plane(&output, 1) + (size_t)(y / 2) * p->output_stride[1];
 
         for (uint32_t x = 0; x < p->width; x++) {
-            struct colour_yuv yuv = colour_to_yuv(rgb + 3 * (size_t)x, FRAME_RANGE_FULL);
+            struct colour_yuv yuv = colour_to_yuv(&space, rgb + 3 * (size_t)x);
 
             luma[x] = yuv.y;
             if (x % 2 == 0 && y % 2 == 0) {

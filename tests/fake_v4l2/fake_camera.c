@@ -163,6 +163,9 @@ int fake_set_format(struct fake_camera *camera, struct v4l2_pix_format *pix)
         fake_option_is(camera, "range", "full")      ? V4L2_QUANTIZATION_FULL_RANGE
         : fake_option_is(camera, "range", "limited") ? V4L2_QUANTIZATION_LIM_RANGE
                                                      : 0;
+    fake_option(camera->spec, "colour", text);
+    sscanf(text, "%u,%u,%u", &camera->pix.colorspace, &camera->pix.ycbcr_enc,
+           &camera->pix.xfer_func);
     item(camera, "size", "640x480", 0, text);
     if (sscanf(text, "%ux%u-%ux%u/%ux%u", &min[0], &min[1], &max[0], &max[1], &step[0], &step[1]) <
         6) {

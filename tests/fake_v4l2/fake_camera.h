@@ -8,6 +8,8 @@
 //   fps=30,15            rates               stride=0             bytes more in a line
 //   range=full|limited   quantization        userptr=no|qbuf      where USERPTR is refused
 //   mjpg=FILE            the JPEG            damage=garbage|truncated  what happens to JPEGs
+//                        (of another format: a picture as it lies in memory)
+//   colour=8,1,2         colorspace, ycbcr_enc and xfer_func
 //   damage-every=1       to every nth        error-every=N        every nth frame flagged
 //   short-every=N        every nth too short gap-every=N          a number lost before every nth
 //   burst=1              frames a tick       unplug-after=N       gone after N frames, till

@@ -87,6 +87,11 @@ static uint32_t draw_jpeg(const struct fake_camera *camera, uint8_t *data)
 
 uint32_t fake_draw(const struct fake_camera *camera, uint32_t number, uint8_t *data)
 {
+    if (camera->pix.pixelformat != V4L2_PIX_FMT_MJPEG &&
+        camera->jpeg_size == camera->pix.sizeimage) {
+        memcpy(data, camera->jpeg, camera->jpeg_size);
+        return camera->pix.sizeimage;
+    }
     switch (camera->pix.pixelformat) {
     case V4L2_PIX_FMT_YUYV:
     case V4L2_PIX_FMT_UYVY:

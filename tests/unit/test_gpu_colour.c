@@ -22,6 +22,9 @@ static void make_views(struct gpu_view_bed *bed, const struct colour_case *c)
 
     frame_layout_init(&layout, pixel_format_by_name(c->format), c->width, c->height, 16);
     layout.range = c->range;
+    if (layout.format->luma_step != 0 && c->width % 2 == 1) {
+        layout.colour.matrix = COLOUR_BT709;
+    }
     setup.input = &layout;
     assert_int_equal(view_new(&setup, NULL, &bed->reference), 0);
     setup.allocator = gpu_memory_allocator(bed->memory);

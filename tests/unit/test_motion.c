@@ -118,57 +118,85 @@ static void test_the_first_frame_has_not_moved_and_each_is_compared_with_the_las
 // 2x2 pixels with the chroma U V, and the same with all of them moved, tinted and red.
 struct yuv {
     enum frame_range range;
+    uint32_t matrix;
     uint8_t luma[4], chroma[2], marked_luma[2][4], marked_chroma[2][2];
 };
 
 // Limited: cv2.COLOR_YUV2RGB_NV12, R = 255 and where it is tinted G and B halved,
-// cv2.COLOR_RGB2YUV_I420. Full: JFIF's formulas in decimals.
+// cv2.COLOR_RGB2YUV_I420. Full: JFIF's formulas in decimals; BT.709: its.
 static const struct yuv yuv_cases[] = {
     {0,
+     COLOUR_BT601,
      {16, 235, 128, 126},
      {128, 128},
      {{82, 158, 121, 120}, {82, 235, 160, 159}},
      {{90, 240}, {90, 240}}},
     {0,
+     COLOUR_BT601,
      {81, 81, 90, 200},
      {90, 240},
      {{82, 82, 84, 123}, {82, 82, 87, 165}},
      {{90, 240}, {90, 240}}},
     {0,
+     COLOUR_BT601,
      {145, 40, 160, 210},
      {54, 34},
      {{146, 115, 146, 149}, {210, 149, 212, 218}},
      {{53, 193}, {16, 146}}},
     {0,
+     COLOUR_BT601,
      {41, 16, 0, 255},
      {240, 110},
      {{94, 93, 93, 156}, {107, 104, 104, 232}},
      {{146, 231}, {202, 222}}},
     {0,
+     COLOUR_BT601,
      {235, 100, 50, 180},
      {0, 255},
      {{132, 93, 82, 116}, {183, 104, 82, 151}},
      {{61, 203}, {31, 166}}},
     {0,
+     COLOUR_BT601,
      {90, 120, 30, 60},
      {255, 0},
      {{129, 138, 112, 121}, {178, 195, 142, 160}},
      {{126, 205}, {161, 170}}},
     {1,
+     COLOUR_BT601,
      {145, 40, 160, 210},
      {54, 34},
      {{147, 115, 152, 155}, {218, 154, 228, 235}},
      {{49, 205}, {13, 155}}},
     {1,
+     COLOUR_BT601,
      {235, 100, 50, 180},
      {0, 255},
      {{132, 92, 77, 115}, {188, 107, 78, 154}},
      {{56, 216}, {27, 176}}},
     {1,
+     COLOUR_BT601,
      {90, 120, 30, 60},
      {255, 0},
      {{131, 140, 114, 122}, {186, 204, 151, 169}},
      {{126, 216}, {167, 177}}},
+    {0,
+     COLOUR_BT709,
+     {145, 40, 160, 210},
+     {54, 34},
+     {{129, 91, 135, 143}, {195, 120, 207, 224}},
+     {{66, 197}, {29, 154}}},
+    {0,
+     COLOUR_BT709,
+     {235, 100, 50, 180},
+     {0, 255},
+     {{128, 80, 63, 109}, {195, 98, 63, 155}},
+     {{66, 197}, {30, 154}}},
+    {1,
+     COLOUR_BT709,
+     {90, 120, 30, 60},
+     {255, 0},
+     {{108, 119, 87, 98}, {163, 184, 120, 141}},
+     {{138, 221}, {178, 187}}},
 };
 
 // The picture, with the luma of pixels in `moved` (a bit each) far from what it is.
@@ -184,6 +212,7 @@ static struct frame *new_yuv(const struct yuv *yuv, unsigned moved)
     set_row(frame, 0, 1, luma + 2);
     set_row(frame, 1, 0, yuv->chroma);
     frame->layout.range = yuv->range;
+    frame->layout.colour.matrix = yuv->matrix;
     return frame;
 }
 

@@ -1,5 +1,5 @@
 // The overlay view: which pixels get the colour, and what the colour is in YUV, by the numbers of
-// BT.601 and JFIF.
+// BT.601, BT.709 and JFIF.
 #include "unit.h"
 #include "view_pictures.h"
 
@@ -54,39 +54,43 @@ static void test_edges_at_least_as_strong_as_the_threshold_get_the_colour(void *
 
 static void test_colours_in_yuv_are_those_of_the_standards(void **state)
 {
-    // OpenCV's COLOR_RGB2YUV_I420; JFIF rounded, blue's U and red's V are 255.5.
+    // BT.601: OpenCV's COLOR_RGB2YUV_I420; JFIF rounded, blue's U and red's V are 255.5. BT.709: as
+    // its section 3 has it, worked by hand.
     static const struct {
         uint8_t rgb[3];
-        struct colour_yuv limited, full;
+        struct colour_yuv of[2][2]; // BT.601, BT.709; limited, full
     } cases[] = {
-        {{0, 0, 0}, {16, 128, 128}, {0, 128, 128}},
-        {{255, 255, 255}, {235, 128, 128}, {255, 128, 128}},
-        {{255, 0, 0}, {82, 90, 240}, {76, 85, 255}},
-        {{0, 255, 0}, {145, 54, 34}, {150, 44, 21}},
-        {{0, 0, 255}, {41, 240, 110}, {29, 255, 107}},
-        {{255, 255, 0}, {210, 16, 146}, {226, 1, 149}},
-        {{64, 128, 192}, {116, 166, 95}, {116, 171, 91}},
+        {{0, 0, 0}, {{{16, 128, 128}, {0, 128, 128}}, {{16, 128, 128}, {0, 128, 128}}}},
+        {{255, 255, 255}, {{{235, 128, 128}, {255, 128, 128}}, {{235, 128, 128}, {255, 128, 128}}}},
+        {{255, 0, 0}, {{{82, 90, 240}, {76, 85, 255}}, {{63, 102, 240}, {54, 99, 255}}}},
+        {{0, 255, 0}, {{{145, 54, 34}, {150, 44, 21}}, {{173, 42, 26}, {182, 30, 12}}}},
+        {{0, 0, 255}, {{{41, 240, 110}, {29, 255, 107}}, {{32, 240, 118}, {18, 255, 116}}}},
+        {{255, 255, 0}, {{{210, 16, 146}, {226, 1, 149}}, {{219, 16, 138}, {237, 1, 140}}}},
+        {{64, 128, 192}, {{{116, 166, 95}, {116, 171, 91}}, {{118, 163, 97}, {119, 167, 93}}}},
     };
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-        struct colour_yuv limited = colour_to_yuv(cases[i].rgb, FRAME_RANGE_LIMITED);
-        struct colour_yuv full = colour_to_yuv(cases[i].rgb, FRAME_RANGE_FULL);
+    for (size_t i = 0; i < 4 * ARRAY_LENGTH(cases); i++) {
+        const struct colour_space space = colour_space_of(
+            colour_matrix_number(i & 2 ? COLOUR_BT709 : COLOUR_BT601), (enum frame_range)(i & 1));
+        struct colour_yuv yuv = colour_to_yuv(&space, cases[i / 4].rgb);
 
-        assert_memory_equal(&limited, &cases[i].limited, sizeof limited);
-        assert_memory_equal(&full, &cases[i].full, sizeof full);
+        assert_memory_equal(&yuv, &cases[i / 4].of[i >> 1 & 1][i & 1], sizeof yuv);
     }
 }
 
 // Luma wherever an edge is; chroma only where one is at the top left pixel of two by two.
-static void test_a_stream_has_the_colour_in_the_range_of_the_picture(void **state)
+static void test_a_stream_has_the_colour_by_matrix_and_range_of_the_picture(void **state)
 {
     static const struct {
         enum frame_range range;
+        struct frame_colour colour;
         uint8_t rows[5], chroma[6];
     } cases[] = {
-        {FRAME_RANGE_LIMITED, {10, 10, 145, 145, 30}, {90, 91, 54, 34, 94, 95}},
-        {FRAME_RANGE_FULL, {10, 10, 150, 150, 30}, {90, 91, 44, 21, 94, 95}},
+        {FRAME_RANGE_LIMITED, {6, 6, 6}, {10, 10, 145, 145, 30}, {90, 91, 54, 34, 94, 95}},
+        {FRAME_RANGE_FULL, {1, 13, 6}, {10, 10, 150, 150, 30}, {90, 91, 44, 21, 94, 95}},
+        {FRAME_RANGE_LIMITED, {1, 1, 1}, {10, 10, 173, 173, 30}, {90, 91, 42, 26, 94, 95}},
+        {FRAME_RANGE_FULL, {1, 1, 1}, {10, 10, 182, 182, 30}, {90, 91, 30, 12, 94, 95}},
     };
 
     (void)state;
@@ -94,6 +98,7 @@ static void test_a_stream_has_the_colour_in_the_range_of_the_picture(void **stat
         struct frame *input = new_frame("NV12", 5, 3, 7), *output;
 
         input->layout.range = cases[i].range;
+        input->layout.colour = cases[i].colour;
         for (uint32_t y = 0; y < 3; y++) {
             set_row(input, 0, y, step_x);
             set_row(input, 1, y / 2, (uint8_t[]){90, 91, 92, 93, 94, 95});
@@ -101,6 +106,7 @@ static void test_a_stream_has_the_colour_in_the_range_of_the_picture(void **stat
         output = compute(&green, input, VIEW_OUTPUT_STREAM);
         assert_string_equal(output->layout.format->name, "NV12");
         assert_int_equal(output->layout.range, cases[i].range);
+        assert_true(frame_colour_equal(output->layout.colour, cases[i].colour));
         for (uint32_t y = 0; y < 3; y++) {
             assert_row(output, 0, y, cases[i].rows, 5);
             assert_row(output, 1, y / 2, cases[i].chroma, 6);
@@ -180,7 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_edges_at_least_as_strong_as_the_threshold_get_the_colour),
         cmocka_unit_test(test_colours_in_yuv_are_those_of_the_standards),
-        cmocka_unit_test(test_a_stream_has_the_colour_in_the_range_of_the_picture),
+        cmocka_unit_test(test_a_stream_has_the_colour_by_matrix_and_range_of_the_picture),
         cmocka_unit_test(test_every_format_is_the_camera_view_with_the_edges_of_the_binary_view),
     };
 

@@ -117,14 +117,36 @@ static void test_smpte_bars_have_their_standard_values(void **state)
     source_close(harness.source);
 }
 
-static void test_the_range_comes_from_the_colorimetry(void **state)
+static void test_range_and_colour_come_from_the_colorimetry(void **state)
 {
+    static const struct {
+        const char *caps;
+        enum frame_range range;
+        struct frame_colour colour; // primaries, transfer, matrix
+    } cases[] = {
+        {"format=I420,height=48,colorimetry=bt709", FRAME_RANGE_LIMITED, {1, 1, 1}},
+        {"format=NV12,height=720,colorimetry=2:4:16:4", FRAME_RANGE_LIMITED, {6, 6, 6}},
+        {"format=I420,height=48,colorimetry=1:4:0:0", FRAME_RANGE_FULL, {6, 6, 6}},
+        {"format=I420,height=720,colorimetry=1:4:0:0", FRAME_RANGE_FULL, {1, 1, 6}},
+        {"format=I420,height=720,colorimetry=bt2020", FRAME_RANGE_LIMITED, {9, 15, 9}},
+        {"format=Y444,height=48,colorimetry=smpte240m", FRAME_RANGE_LIMITED, {7, 7, 7}},
+        {"format=GRAY8,height=48,colorimetry=2:0:0:0", FRAME_RANGE_LIMITED, {6, 6, 6}},
+        {"format=BGRx,height=720,colorimetry=sRGB", FRAME_RANGE_FULL, {1, 13, 0}},
+        {"format=RGB,height=720", FRAME_RANGE_FULL, {1, 13, 0}},
+    };
     struct harness harness;
 
     (void)state;
-    copies_after(&harness, "videotestsrc ! video/x-raw,format=I420,colorimetry=1:4:0:0", 1);
-    assert_int_equal(harness.source->mode.layout.range, FRAME_RANGE_FULL);
-    source_close(harness.source);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        g_autofree char *pipeline =
+            g_strdup_printf("videotestsrc ! video/x-raw,width=64,%s", cases[i].caps);
+
+        copies_after(&harness, pipeline, 1);
+        assert_int_equal(harness.source->mode.layout.range, cases[i].range);
+        assert_memory_equal(&harness.source->mode.layout.colour, &cases[i].colour,
+                            sizeof cases[i].colour);
+        source_close(harness.source);
+    }
 }
 
 static void test_capture_times_are_monotonic_clock_times(void **state)
@@ -257,7 +279,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_repeated_buffer_is_not_handed_out_twice),
         cmocka_unit_test(test_frames_in_use_are_not_lent_again),
         cmocka_unit_test(test_smpte_bars_have_their_standard_values),
-        cmocka_unit_test(test_the_range_comes_from_the_colorimetry),
+        cmocka_unit_test(test_range_and_colour_come_from_the_colorimetry),
         cmocka_unit_test(test_capture_times_are_monotonic_clock_times),
         cmocka_unit_test(test_frames_nobody_took_in_time_are_dropped_and_counted),
         cmocka_unit_test(test_bad_fragments_are_refused_with_a_sentence),

@@ -2,17 +2,36 @@
 // opened.
 #include "tests/unit/v4l2_source.h"
 
-static void test_range_is_what_the_driver_says(void **state)
+// colour=: colorspace 0 unknown, 1 SMPTE 170M, 3 Rec. 709, 7 JPEG, 8 sRGB, 10 BT.2020; ycbcr_enc 2
+// 709; xfer_func 1 709. Defaults as linux/videodev2.h has them for each colorspace.
+static void test_range_and_colour_are_what_the_driver_says(void **state)
 {
     static const struct {
         const char *camera;
         enum frame_range range;
+        struct frame_colour colour; // primaries, transfer, matrix
     } cases[] = {
-        {"format=YUYV size=64x48", FRAME_RANGE_LIMITED},
-        {"format=YUYV size=64x48 range=full", FRAME_RANGE_FULL},
-        {"format=GREY size=64x48", FRAME_RANGE_FULL},
-        {"format=GREY size=64x48 range=limited", FRAME_RANGE_LIMITED},
-        {"format=RGB3 size=64x48", FRAME_RANGE_FULL},
+        {"format=YUYV size=64x48", FRAME_RANGE_LIMITED, {1, 13, 6}},
+        {"format=YUYV size=64x48 range=full", FRAME_RANGE_FULL, {1, 13, 6}},
+        {"format=YUYV size=64x48 colour=0", FRAME_RANGE_LIMITED, {6, 6, 6}},
+        {"format=YUYV size=1280x718 colour=0", FRAME_RANGE_LIMITED, {6, 6, 6}},
+        {"format=YUYV size=1280x720 colour=0", FRAME_RANGE_LIMITED, {1, 1, 1}},
+        {"format=YUYV size=64x48 colour=0,2", FRAME_RANGE_LIMITED, {6, 6, 1}},
+        {"format=YUYV size=1280x720 colour=1", FRAME_RANGE_LIMITED, {6, 1, 6}},
+        {"format=NV12 size=64x48 colour=3", FRAME_RANGE_LIMITED, {1, 1, 1}},
+        {"format=NV12 size=64x48 colour=8,2,1", FRAME_RANGE_LIMITED, {1, 1, 1}},
+        {"format=NV12 size=64x48 colour=7", FRAME_RANGE_FULL, {1, 13, 6}},
+        {"format=NV12 size=64x48 colour=10", FRAME_RANGE_LIMITED, {9, 1, 9}},
+        {"format=NV12 size=64x48 colour=99,99,99", FRAME_RANGE_LIMITED, {6, 6, 6}},
+        {"format=GREY size=64x48", FRAME_RANGE_FULL, {1, 13, 6}},
+        {"format=GREY size=64x48 range=limited", FRAME_RANGE_LIMITED, {1, 13, 6}},
+        {"format=RGB3 size=64x48", FRAME_RANGE_FULL, {1, 13, 0}},
+        {"format=RGB3 size=64x48 colour=3,2", FRAME_RANGE_FULL, {1, 1, 0}},
+        {"format=MJPG size=1280x720 silent=1 colour=0", FRAME_RANGE_FULL, {1, 13, 6}},
+        {"format=MJPG size=64x48 silent=1 colour=3", FRAME_RANGE_FULL, {1, 1, 6}},
+        {"format=MJPG size=64x48 silent=1 colour=3,2 range=limited",
+         FRAME_RANGE_LIMITED,
+         {1, 1, 1}},
     };
     struct config_camera wish = camera_wish();
 
@@ -21,6 +40,7 @@ static void test_range_is_what_the_driver_says(void **state)
         struct source *source = start_source(cases[i].camera, &wish);
 
         assert_int_equal(source->mode.layout.range, cases[i].range);
+        assert_memory_equal(&source->mode.layout.colour, &cases[i].colour, sizeof cases[i].colour);
         close_source(source);
     }
 }
@@ -276,7 +296,7 @@ static void test_wrong_controls_say_what_is_allowed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_range_is_what_the_driver_says),
+        cmocka_unit_test(test_range_and_colour_are_what_the_driver_says),
         cmocka_unit_test(test_negotiation_finds_the_nearest_mode),
         cmocka_unit_test(test_what_cannot_be_opened_says_why),
         cmocka_unit_test(test_a_camera_busy_at_start_says_so),
