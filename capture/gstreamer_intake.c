@@ -3,6 +3,7 @@
 #include "capture/gstreamer_caps.h"
 #include "capture/gstreamer_frame.h"
 #include "capture/gstreamer_intake_private.h"
+#include "capture/gstreamer_names.h"
 #include "capture/gstreamer_pool.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ static int parse(struct intake *intake, const char *fragment, const GstCaps *cap
 
     intake->pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &problem);
     if (!intake->pipeline) {
+        gstreamer_names_settle(problem->message);
         return error_set(error, -EINVAL, "%s", problem->message);
     }
     gst_object_ref_sink(intake->pipeline);

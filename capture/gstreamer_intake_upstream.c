@@ -2,6 +2,7 @@
 // mailbox, the ALLOCATION query is answered.
 #include "capture/gstreamer_caps.h"
 #include "capture/gstreamer_intake_private.h"
+#include "capture/gstreamer_names.h"
 #include "capture/gstreamer_pool.h"
 
 #include <errno.h>
@@ -71,6 +72,7 @@ static void note_failure(struct intake *intake, GstMessage *message)
             debug && (strstr(debug, "not-negotiated") || strstr(debug, "not-linked"));
         error_set(&intake->failure, -EPIPE, "%s: %s%s%s%s", GST_MESSAGE_SRC_NAME(message),
                   cause->message, debug ? " (" : "", debug ? debug : "", debug ? ")" : "");
+        gstreamer_names_settle(intake->failure.text);
     }
     g_error_free(cause);
     g_free(debug);

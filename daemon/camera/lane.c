@@ -27,6 +27,7 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
     }
     lane->environment = *environment;
     lane->means.allocator = frame_allocator_host();
+    lane->log_limit.open = true; // that frames come the first time is told
     *ret_lane = lane;
     return 0;
 }
@@ -48,6 +49,26 @@ static void describe_path(struct lane *lane, char *ret_path, size_t size)
     channels_report(channels, lane->environment.report);
 }
 
+// What the log has to say while frames come: the memory path where they just began to, and that
+// messages were left out.
+static void tell_end(struct lane *lane, const char *path)
+{
+    const char *camera = lane->environment.settings->name;
+    unsigned left_out;
+
+    if (!log_limit_end(&lane->log_limit, clock_now_ns(), &left_out)) {
+        return;
+    }
+    if (path) { // the log puts the camera's name in front itself
+        log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live", "%s",
+                  path + strlen(camera) + 2);
+    }
+    if (left_out) {
+        log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live",
+                  "live again, %u more messages of no signal were left out", left_out);
+    }
+}
+
 static void set_live(struct lane *lane, const struct frame *frame)
 {
     const char *camera = lane->environment.settings->name;
@@ -57,8 +78,7 @@ static void set_live(struct lane *lane, const struct frame *frame)
     schedule_live(&lane->schedule);
     describe_path(lane, path, sizeof path);
     report_set_state(lane->environment.report, LINK_CAMERA_LIVE, "");
-    // The log puts the camera's name in front itself.
-    log_write(LOG_NOTICE, LOG_EVENT_CAMERA_STATE, camera, "live", "%s", path + strlen(camera) + 2);
+    tell_end(lane, path);
     log_write(LOG_DEBUG, LOG_EVENT_NONE, camera, NULL,
               "frame %" PRIu64 " was captured at %" PRId64 " ns", frame->sequence, frame->pts_ns);
     lane->environment.changed(lane->environment.context);
@@ -84,8 +104,10 @@ static void lose_source(struct lane *lane, const char *error)
     lane_close_source(lane, true);
     int64_t delay_ns = schedule_lose(&lane->schedule, clock_now_ns());
     if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error) && !lane->fatal) {
-        log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, camera, "no signal",
-                  "no signal: %s, retrying in %.1f s", error, (double)delay_ns / NS_PER_S);
+        if (log_limit_begin(&lane->log_limit, clock_now_ns())) {
+            log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, camera, "no signal",
+                      "no signal: %s, retrying in %.1f s", error, (double)delay_ns / NS_PER_S);
+        }
         lane->environment.changed(lane->environment.context);
     }
 }
@@ -200,6 +222,7 @@ static void grab(struct lane *lane)
     schedule_frame(&lane->schedule, clock_now_ns());
     if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
         describe_path(lane, path, sizeof path);
+        tell_end(lane, NULL);
     }
     if (!lane->live) {
         set_live(lane, frame);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "daemon/camera/lane.h"
+#include "daemon/camera/log_limit.h"
 #include "daemon/camera/schedule.h"
 
 #include <pthread.h>
@@ -22,6 +23,7 @@ struct lane {
     struct source *source;                        // owned
     bool fatal;                                   // nothing more can be done
     bool live;                                    // the state, as last reported
+    struct log_limit log_limit;
     struct schedule schedule;
     uint64_t source_copies; // copies counted before this source was opened
 };

@@ -3,6 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
+#include "daemon/camera/log_limit.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -218,6 +219,33 @@ static void test_errno_survives_a_message_that_cannot_be_written(void **state)
     assert_string_equal(output_of(write_without_stderr, false), "kept");
 }
 
+static void test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest(void **state)
+{
+    struct log_limit limit = {0};
+    unsigned said = 0, left_out = 99;
+
+    (void)state;
+    for (int second = 0; second < 60; second++) { // one fault whose text changes
+        said += log_limit_begin(&limit, second * NS_PER_S);
+    }
+    assert_int_equal(said, 10);
+    assert_true(log_limit_begin(&limit, 60 * NS_PER_S));
+    assert_true(log_limit_end(&limit, 61 * NS_PER_S, &left_out));
+    assert_int_equal(left_out, 50);
+    assert_false(log_limit_end(&limit, 62 * NS_PER_S, &left_out));
+
+    said = 0;
+    for (int second = 120; second < 150; second++) { // one that comes and goes
+        said += log_limit_begin(&limit, second * NS_PER_S);
+        said += log_limit_end(&limit, second * NS_PER_S, &left_out);
+    }
+    assert_int_equal(said, 10);
+    assert_false(log_limit_end(&limit, 179 * NS_PER_S, &left_out));
+    assert_true(log_limit_end(&limit, 180 * NS_PER_S, &left_out));
+    assert_int_equal(left_out, 25);
+    assert_false(log_limit_end(&limit, 300 * NS_PER_S, &left_out));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_message_ids_are_distinct_128_bit_numbers),
         cmocka_unit_test(test_lines_of_two_threads_do_not_mix),
         cmocka_unit_test(test_errno_survives_a_message_that_cannot_be_written),
+        cmocka_unit_test(test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
