@@ -248,10 +248,17 @@ static int encoder_open(const struct encoder_element *element,
     pthread_mutex_init(&encoder->lock, NULL);
     condition_init(&encoder->changed);
 
+    // New threads, the element's own among them, have the name of the one that starts them.
+    char name[16] = "";
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    pthread_setname_np(pthread_self(), element->name);
     int r =
         encoder_pipeline_init(&encoder->pipeline, element, settings, take_sample, encoder, error);
     if (!r) {
         encoder->thread_started = !pthread_create(&encoder->thread, NULL, encoder_thread, encoder);
+    }
+    pthread_setname_np(pthread_self(), name);
+    if (!r) {
         r = encoder->thread_started ? try_encode(encoder, trial, error) : -EAGAIN;
     }
     if (r) {
