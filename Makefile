@@ -7,6 +7,8 @@ prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libexecdir ?= $(prefix)/libexec
 mandir ?= $(prefix)/share/man
+docdir ?= $(prefix)/share/doc/edged
+completionsdir ?= $(prefix)/share/bash-completion/completions
 sysconfdir ?= /etc
 unitdir ?= $(prefix)/lib/systemd/system
 sysusersdir ?= $(prefix)/lib/sysusers.d
@@ -81,7 +83,7 @@ TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
 .PHONY: check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle
-.PHONY: all setup run check check-unit check-golden check-e2e check-vm soak bench asan tsan lint install clean help FORCE
+.PHONY: uninstall all setup run check check-unit check-golden check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -256,16 +258,32 @@ $(BUILD)/tests/fake_v4l2/%.so: $(BUILD)/tests/fake_v4l2/%.o
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)
 CONF := $(DESTDIR)$(sysconfdir)/edged/edged.conf
+UNITS := $(notdir $(wildcard systemd/*.service))
+# All but edged.conf, which is the user's.
+INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(libexecdir)/edged-camera $(addprefix $(unitdir)/,$(UNITS)) \
+            $(sysusersdir)/edged.conf $(udevrulesdir)/70-edged.rules $(addprefix $(docdir)/,README.md LICENSE) \
+            $(addprefix $(completionsdir)/,edged edgectl) \
+            $(foreach page,$(MAN_PAGES),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+RELOAD = $(if $(DESTDIR),,test ! -d /run/systemd/system || { $(1)systemctl daemon-reload; udevadm control --reload; })
 
 install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new one put beside it
 	install -Dm755 -t $(DESTDIR)$(bindir) $(BUILD)/edged $(BUILD)/edgectl
 	install -Dm755 -t $(DESTDIR)$(libexecdir) $(BUILD)/edged-camera
 	install -Dm644 config/edged.conf $(CONF)$$(test ! -e $(CONF) || echo .new)
+	install -Dm644 -t $(DESTDIR)$(docdir) README.md LICENSE
+	install -Dm644 scripts/completion.bash $(DESTDIR)$(completionsdir)/edgectl
+	ln -sf edgectl $(DESTDIR)$(completionsdir)/edged
 	$(foreach page,$(MAN_PAGES),install -Dm644 -t $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page))) $(page) &&) true
-	$(call INSTALL_UNIT,systemd/edged.service,$(unitdir)/edged.service)
+	$(foreach unit,$(UNITS),$(call INSTALL_UNIT,systemd/$(unit),$(unitdir)/$(unit)) &&) true
 	$(call INSTALL_UNIT,systemd/sysusers.conf,$(sysusersdir)/edged.conf)
 	$(call INSTALL_UNIT,systemd/70-edged.rules,$(udevrulesdir)/70-edged.rules)
-	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemd-sysusers; systemctl daemon-reload; udevadm control --reload; })
+	$(call RELOAD,systemd-sysusers; )
+
+uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
+	$(if $(DESTDIR),,test ! -d /run/systemd/system || systemctl disable --now edged)
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
+	$(call RELOAD,)
 
 clean: ## remove build/, test beds included
 	rm -rf $(BUILD)

@@ -23,7 +23,11 @@ CONF = "/etc/edged/edged.conf"
 def stage(directory):
     """Installs what is built under `directory`, as a package would be unpacked."""
     shutil.rmtree(directory, ignore_errors=True)
-    subprocess.run(["make", "-s", "install", f"BUILD={os.path.relpath(BUILD, ROOT)}", "prefix=/usr",
+    make("install", directory)
+
+
+def make(target, directory):
+    subprocess.run(["make", "-s", target, f"BUILD={os.path.relpath(BUILD, ROOT)}", "prefix=/usr",
                     f"DESTDIR={directory}"], cwd=ROOT, check=True, timeout=600)
 
 

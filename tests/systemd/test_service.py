@@ -163,3 +163,12 @@ def test_broken_configuration_fails_once_with_its_messages(service):
 def test_exposure_is_one_point_eight_at_most(service):
     last = service.bed.check("systemd-analyze security --no-pager edged").splitlines()[-1]
     assert float(last.split("edged.service: ")[1].split()[0]) <= 1.8, last
+
+
+def test_uninstall_leaves_the_configuration_alone(tmp_path):
+    beds.stage(tmp_path)
+    for path in ["bin/edgectl", "libexec/edged-camera", "share/man/man8/edged.8",
+                 "share/doc/edged/LICENSE", "share/bash-completion/completions/edged"]:
+        assert (tmp_path / "usr" / path).exists()
+    beds.make("uninstall", tmp_path)
+    assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == [tmp_path / beds.CONF[1:]]

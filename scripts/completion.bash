@@ -1,0 +1,31 @@
+# Completion of edged's and edgectl's arguments for bash: commands and options as --help has them,
+# the words of some options, else files.
+
+_edged()
+{
+    local program=$1 word=$2 before=$3 help=()
+
+    COMPREPLY=()
+    if [[ ${program##*/} == edgectl ]]; then
+        if ((COMP_CWORD == 1)); then
+            mapfile -t COMPREPLY < <(compgen -W "$("$program" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p')" -- "$word")
+            return
+        fi
+        help=("${COMP_WORDS[1]}")
+    fi
+    case $before in
+    --backend) mapfile -t COMPREPLY < <(compgen -W "auto cpu cuda" -- "$word") ;;
+    --view)
+        mapfile -t COMPREPLY < <(compgen -W "camera gray edges binary canny motion overlay direction split custom" -- "$word")
+        ;;
+    *)
+        if [[ $word == -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$("$program" "${help[@]}" --help | grep -oE '^ +.*--[a-z-]+' | grep -oE -- '--[a-z-]+')" -- "$word")
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        fi
+        ;;
+    esac
+}
+
+complete -o filenames -F _edged edged edgectl
