@@ -2,48 +2,63 @@
 
 #include "daemon/camera/sentry.h"
 #include "daemon/ctl/clip_reader.h"
+#include "daemon/front/motion.h"
+#include "daemon/json_members.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 struct clip {
+    const char *camera;
     bool frames;
     FILE *output;
     struct sentry *sentry; // owned
 };
 
-// Names of regions need no escaping, and a '.' is a '.' in every locale.
-static void print_number(struct clip *clip, const char *name, double value)
+static void print_line(struct clip *clip, JsonBuilder *builder)
 {
-    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_autoptr(JsonNode) root = NULL;
+    g_autofree char *line = NULL;
 
-    fprintf(clip->output, ",\"%s\":%s", name, g_ascii_formatd(text, sizeof text, "%.4f", value));
+    json_builder_end_object(builder);
+    root = json_builder_get_root(builder);
+    line = json_to_string(root, FALSE);
+    fprintf(clip->output, "%s\n", line);
 }
 
-static void print_time(struct clip *clip, const char *name, int64_t time_ns)
+static struct motion_box box_of(const struct link_region *region)
 {
-    print_number(clip, name, (double)time_ns / (double)NS_PER_S);
+    return (struct motion_box){region->x, region->y, region->width, region->height};
 }
 
-static void print_region(struct clip *clip, const struct link_region *region)
+static double seconds(int64_t time_ns)
 {
-    print_number(clip, "share", region->share);
-    fprintf(clip->output, ",\"box\":{\"x\":%u,\"y\":%u,\"width\":%u,\"height\":%u}", region->x,
-            region->y, region->width, region->height);
+    return (double)time_ns / (double)NS_PER_S;
 }
 
+// As edged tells it, with the time of day counted from the beginning of the clip.
 static void print_event(void *context, const struct link_event *event)
 {
+    g_autoptr(JsonBuilder) builder = json_builder_new();
     struct clip *clip = context;
-    bool ended = event->kind == LINK_EVENT_MOTION_ENDED;
+    struct motion_event motion = {
+        .kind = event->kind == LINK_EVENT_MOTION_ENDED ? MOTION_ENDED : MOTION_STARTED,
+        .reason = MOTION_STILL,
+        .number = event->number,
+        .started_ns = event->started_ns,
+        .at_ns = event->at_ns,
+        .wall_ns = event->at_ns,
+        .share = event->region.share,
+        .peak = event->peak_share,
+        .box = box_of(&event->region),
+    };
 
-    fprintf(clip->output, "{\"event\":\"motion_%s\",\"region\":\"%s\",\"number\":%" PRIu64,
-            ended ? "ended" : "started", event->region.name, event->number);
-    print_time(clip, "time_s", event->at_ns);
-    print_time(clip, "started_s", event->started_ns);
-    print_region(clip, &event->region);
-    print_number(clip, "peak", event->peak_share);
-    fputs("}\n", clip->output);
+    snprintf(motion.camera, sizeof motion.camera, "%s", clip->camera);
+    snprintf(motion.region, sizeof motion.region, "%s", event->region.name);
+    json_builder_begin_object(builder);
+    motion_add_members(builder, &motion);
+    json_add_rounded(builder, "time_s", seconds(event->at_ns));
+    json_add_rounded(builder, "started_s", seconds(event->started_ns));
+    print_line(clip, builder);
 }
 
 static void print_frame(struct clip *clip, int64_t time_ns)
@@ -51,11 +66,19 @@ static void print_frame(struct clip *clip, int64_t time_ns)
     const struct link_region *region;
 
     for (size_t i = 0; (region = sentry_region(clip->sentry, i)); i++) {
-        fprintf(clip->output, "{\"event\":\"frame\",\"region\":\"%s\",\"moving\":%s", region->name,
-                region->moving ? "true" : "false");
-        print_time(clip, "time_s", time_ns);
-        print_region(clip, region);
-        fputs("}\n", clip->output);
+        g_autoptr(JsonBuilder) builder = json_builder_new();
+        struct motion_box box = box_of(region);
+
+        json_builder_begin_object(builder);
+        json_add_string(builder, "event", "frame");
+        json_add_string(builder, "camera", clip->camera);
+        json_add_string(builder, "region", region->name);
+        json_builder_set_member_name(builder, "moving");
+        json_builder_add_boolean_value(builder, region->moving);
+        json_add_rounded(builder, "share", region->share);
+        motion_add_box(builder, &box);
+        json_add_rounded(builder, "time_s", seconds(time_ns));
+        print_line(clip, builder);
     }
 }
 
@@ -80,7 +103,7 @@ static int see_frames(struct clip *clip, struct clip_reader *reader, struct erro
 int events_read_clip(const struct config_camera *camera, const char *path, bool frames,
                      FILE *output, struct error *error)
 {
-    struct clip clip = {.frames = frames, .output = output};
+    struct clip clip = {.camera = camera->name, .frames = frames, .output = output};
     struct clip_reader *reader = NULL;
     int r = sentry_new(camera, print_event, &clip, &clip.sentry);
 

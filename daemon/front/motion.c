@@ -63,12 +63,8 @@ void motion_add_box(JsonBuilder *builder, const struct motion_box *box)
     json_builder_end_object(builder);
 }
 
-char *motion_json(const struct motion_event *event)
+void motion_add_members(JsonBuilder *builder, const struct motion_event *event)
 {
-    g_autoptr(JsonBuilder) builder = json_builder_new();
-    g_autoptr(JsonNode) root = NULL;
-
-    json_builder_begin_object(builder);
     json_add_string(builder, "event", motion_kind_name(event->kind));
     json_add_string(builder, "camera", event->camera);
     json_add_string(builder, "region", event->region);
@@ -83,6 +79,15 @@ char *motion_json(const struct motion_event *event)
         json_add_rounded(builder, "duration_s", duration_s(event));
         json_add_string(builder, "reason", motion_reason_name(event->reason));
     }
+}
+
+char *motion_json(const struct motion_event *event)
+{
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    g_autoptr(JsonNode) root = NULL;
+
+    json_builder_begin_object(builder);
+    motion_add_members(builder, event);
     json_builder_end_object(builder);
     root = json_builder_get_root(builder);
     return json_to_string(root, FALSE);

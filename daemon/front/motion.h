@@ -46,7 +46,8 @@ const char *motion_reason_name(enum motion_reason reason); // "still", "no-signa
 
 // One JSON object on one line, without a line end; documented in edged(8). The caller g_free()s it.
 char *motion_json(const struct motion_event *event);
-// Adds the member "box" to the object that `builder` is in.
+// Its members alone, and the member "box" alone, for the object that `builder` is in.
+void motion_add_members(JsonBuilder *builder, const struct motion_event *event);
 void motion_add_box(JsonBuilder *builder, const struct motion_box *box);
 // One message with its fields.
 void motion_log(const struct motion_event *event);

@@ -70,6 +70,11 @@ def assert_as_labelled(found):
             # The first frame of the clip has none before it to differ from.
             assert first / FPS <= event["started_s"] <= event["time_s"], who
             assert event["time_s"] <= first / FPS + FOUND_S, who
+        # What reads `edgectl watch --json` reads these, too.
+        watched = {"event", "camera", "region", "number", "time", "time_ns", "started", "share",
+                   "peak", "box", "time_s", "started_s"}
+        assert all(set(e) == watched for e in started)
+        assert all(set(e) == watched | {"duration_s", "reason"} for e in ended)
         over = [r for r in ranges if r[1] < 119]
         assert [e["number"] for e in ended] == list(range(1, len(over) + 1)), region
         for (_, last, who), event in zip(over, ended):
