@@ -1,6 +1,6 @@
 #include "daemon/ctl/status.h"
 
-#include "config/base.h"
+#include "config/config.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/json_get.h"
 #include "daemon/ctl/table.h"
@@ -11,10 +11,11 @@
 #include <string.h>
 
 static const char usage[] =
-    "Usage: edgectl status [--json] [--socket PATH]\n"
+    "Usage: edgectl status [--json] [--config FILE | --socket PATH]\n"
     "What the running edged does: its cameras, its mounts, their viewers and latency.\n"
     "\n"
     "  --json         the whole status as JSON; edgectl(1) explains the fields\n"
+    "  --config FILE  the running edged's configuration, which names its control socket\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
 
 static void print_summary(JsonObject *status)
@@ -160,7 +161,8 @@ static void print_mounts(JsonObject *status)
         JsonObject *mount = json_node_get_object(item->data);
         JsonObject *latency = get_object(get_object(mount, "latency_ms"), "capture_to_rtp");
 
-        table_add(table, "%s", get_string(mount, "url"));
+        table_add(table, "%s%s%s", get_string(mount, "url"),
+                  get_string(mount, "alias")[0] ? ", " : "", get_string(mount, "alias"));
         table_add(table, "%.0f", get_number(mount, "viewers"));
         table_add(table, "%.0f", get_number(mount, "bitrate_kbps"));
         add_percentile(table, latency, "p50");
@@ -209,10 +211,12 @@ int ctl_status(int argc, char **argv)
 {
     static const struct option options[] = {
         {"json", no_argument, NULL, 'j'},
+        {"config", required_argument, NULL, 'c'},
         {"socket", required_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
+    _cleanup_(cleanup_config) struct config *config = NULL;
     const char *path = NULL;
     bool json = false;
     int option;
@@ -222,6 +226,13 @@ int ctl_status(int argc, char **argv)
         switch (option) {
         case 'j':
             json = true;
+            break;
+        case 'c':
+            config_free(TAKE(config));
+            if (config_load(optarg, stderr, &config) < 0) {
+                return 1;
+            }
+            path = config->control.socket;
             break;
         case 's':
             path = optarg;

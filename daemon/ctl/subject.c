@@ -1,8 +1,10 @@
 #include "daemon/ctl/subject.h"
 
+#include "capture/source.h"
 #include "daemon/ctl/client.h"
 
 #include <errno.h>
+#include <gst/gst.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
 
@@ -137,7 +139,7 @@ static const char *guess_format(const struct config_camera *camera)
 }
 
 static void describe(struct subject *subject, const struct subject_request *request,
-                     const struct delivery *delivery, const struct error *why)
+                     const struct delivery *delivery, bool asked, const struct error *why)
 {
     char *origin = subject->origin;
     size_t size = sizeof subject->origin;
@@ -145,11 +147,31 @@ static void describe(struct subject *subject, const struct subject_request *requ
     if (request->format && request->size.width > 0) {
         snprintf(origin, size, "the command line");
     } else if (delivery->format) {
-        snprintf(origin, size, "the running edged");
+        snprintf(origin, size, "%s", asked ? "the running edged" : "the clip");
     } else {
         snprintf(origin, size, "%s%s%s", request->config_path ? "the configuration" : "built in",
                  why->text[0] ? "; " : "", why->text);
     }
+}
+
+// The pictures of a clip, which are as they are whatever the configuration wishes.
+static int open_clip(const struct config_camera *camera, struct error *error,
+                     struct delivery *ret_delivery)
+{
+    _cleanup_(cleanup_source) struct source *clip = NULL;
+    struct copies copies = {0};
+    const struct source_environment environment = {frame_allocator_host(), &copies};
+    int r;
+
+    gst_init(NULL, NULL);
+    r = source_open(camera, &environment, error, &clip);
+
+    if (r == 0) {
+        ret_delivery->format = clip->mode.layout.format;
+        ret_delivery->size =
+            (struct picture_size){(int)clip->mode.layout.width, (int)clip->mode.layout.height};
+    }
+    return r;
 }
 
 static int find_layout(struct subject *subject, const struct subject_request *request,
@@ -158,7 +180,16 @@ static int find_layout(struct subject *subject, const struct subject_request *re
     const struct config_camera *camera = subject->camera;
     struct delivery delivery = {0};
     struct error why = {0};
-    bool known = request->ask_daemon && ask_daemon(subject, &delivery, &why);
+    bool asked = request->ask_daemon && ask_daemon(subject, &delivery, &why);
+    int r =
+        !asked && camera->source == CONFIG_SOURCE_FILE && !(request->format && request->size.width)
+            ? open_clip(camera, error, &delivery)
+            : 0;
+
+    if (r < 0) {
+        return r;
+    }
+    bool known = delivery.format != NULL;
     struct picture_size size =
         known ? delivery.size : (struct picture_size){camera->width, camera->height};
     const char *name = known ? delivery.format->name : guess_format(camera);
@@ -175,7 +206,7 @@ static int find_layout(struct subject *subject, const struct subject_request *re
     }
     frame_layout_init(&subject->input, format, (uint32_t)size.width, (uint32_t)size.height,
                       SUBJECT_STRIDE_ALIGN);
-    describe(subject, request, &delivery, &why);
+    describe(subject, request, &delivery, asked, &why);
     return 0;
 }
 

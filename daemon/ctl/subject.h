@@ -29,10 +29,10 @@ struct subject {
     char origin[640];          // who says so: "the configuration", …
 };
 
-// Finds it out without opening a camera. What is not asked for comes from the running edged, then
-// from the configuration. -EINVAL (the problems of the configuration are on stderr already and
-// `error` is empty; no such camera or view; a format that only a camera can tell), errors of
-// config_load(). End it with subject_finish() in any case.
+// Finds it out without opening a camera. What is not asked for comes from the running edged, else
+// from the clip where that is the source, else from the configuration. -EINVAL (the problems of the
+// configuration are on stderr already and `error` is empty; no such camera or view; a format that
+// only a camera can tell), errors of config_load(). End it with subject_finish() in any case.
 int subject_init(struct subject *subject, const struct subject_request *request,
                  struct error *error);
 void subject_finish(struct subject *subject);

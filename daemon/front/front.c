@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ALIAS_PATH "/edges" // the first camera's first view
 #define READY_AT_LATEST_MS 3000
 #define STOP_NS (1500 * NS_PER_MS)
 
@@ -56,8 +55,11 @@ static void log_mounts(const struct front *front)
         const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
 
         for (size_t j = 0; j < front_camera_view_count(camera); j++) {
-            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, EDGED_VERSION " ready: %s%s", url,
-                      front_camera_view_path(camera, j));
+            g_autofree char *alias =
+                i == 0 && j == 0 ? g_strconcat(" and ", url, FRONT_ALIAS_PATH, NULL) : NULL;
+
+            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, EDGED_VERSION " ready: %s%s%s",
+                      url, front_camera_view_path(camera, j), alias ? alias : "");
         }
     }
 }
@@ -182,7 +184,7 @@ static int apply_cameras(struct front *front, const struct config *config, struc
     if (front->cameras->len > 0) {
         const struct front_camera *first = g_ptr_array_index(front->cameras, 0);
 
-        rtsp_server_add(front->server, ALIAS_PATH, front_camera_first_mount(first));
+        rtsp_server_add(front->server, FRONT_ALIAS_PATH, front_camera_first_mount(first));
     }
     return first_error;
 }

@@ -2,6 +2,7 @@
 // added, none renamed or removed.
 #include "daemon/front/status.h"
 
+#include "daemon/front/front.h"
 #include "daemon/json_members.h"
 #include "kernels/stage.h"
 
@@ -116,6 +117,7 @@ static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
     json_builder_begin_object(builder);
     json_add_string(builder, "path", mount->path);
     json_add_string(builder, "url", url);
+    json_add_string(builder, "alias", mount == snapshot->mounts ? FRONT_ALIAS_PATH : "");
     json_add_string(builder, "camera", mount->camera);
     json_add_string(builder, "view", mount->view);
     json_add_string(builder, "kind", mount->kind);

@@ -191,7 +191,7 @@ class Daemon:
 
     def status_by_edgectl(self):
         result = subprocess.run(
-            [EDGECTL, "status", "--json", "--socket", self.socket], capture_output=True, text=True,
+            [EDGECTL, "status", "--json", "--config", self.config], capture_output=True, text=True,
             timeout=PATIENCE_S, check=True, env=environment(),
         )
         return json.loads(result.stdout)

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+import oracle
 import programs
 
 KEYS = {"view", "format", "width", "height", "origin", "what", "name", "backend", "memory", "bytes",
@@ -52,6 +53,17 @@ def test_every_stage_and_every_view_is_measured(form, names):
         assert row["backend"] == "CPU" and row["memory"] == "host"
         assert row["us"] > 0 and row["memcpy_us"] > 0 and row["spread_us"] >= 0
         assert row["memcpy_share"] == pytest.approx(row["memcpy_us"] / row["us"])
+
+
+def test_a_clip_is_measured_in_its_own_format(tmp_path):
+    config = tmp_path / "edged.conf"
+    config.write_text('cameras = ( { source = "file"; path = "%s"; } );'
+                      % (oracle.DATA / "street.mp4"))
+    result = edgectl("bench", "--backend", "cpu", "--runs", "1", "--json", "--config", config)
+    assert result.returncode == 0, result.stderr
+    for row in json.loads(result.stdout):
+        assert (row["format"], row["width"], row["height"]) == ("YU12", 768, 576)
+        assert row["origin"] == "the clip"
 
 
 def test_bytes_are_those_read_and_written():

@@ -152,8 +152,8 @@ static void test_tables_show_cameras_errors_and_mounts(void **state)
         "front/door  moving  10.0%  9007199254740992  64x48 at 8,16\n"
         "front/yard  still   0.0%   0                 -\n"
         "\n"
-        "MOUNT                              VIEWERS  KBPS  P50 MS  P95 MS\n"
-        "rtsp://127.0.0.1:8554/front/edges  2        3900  4.9     5.5\n");
+        "MOUNT                                      VIEWERS  KBPS  P50 MS  P95 MS\n"
+        "rtsp://127.0.0.1:8554/front/edges, /edges  2        3900  4.9     5.5\n");
     assert_string_equal(fixture->errors, "");
 }
 

@@ -172,6 +172,7 @@ static void test_a_mount_shows_viewers_bitrate_and_latency(void **state)
 
     assert_string(mount, "path", "/front/edges");
     assert_string(mount, "url", "rtsp://127.0.0.1:8554/front/edges");
+    assert_string(mount, "alias", "/edges");
     assert_string(mount, "camera", "front");
     assert_string(mount, "view", "edges");
     assert_string(mount, "kind", "edges");
