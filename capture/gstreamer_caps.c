@@ -111,3 +111,26 @@ int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode)
     mode->fps_denominator = (unsigned)info.fps_d;
     return 0;
 }
+
+// 0, which is unknown, without an entry.
+static unsigned index_of(const uint8_t *table, size_t length, uint32_t number)
+{
+    for (unsigned i = 1; i < length; i++) {
+        if (table[i] == number && number != UNSPECIFIED) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+gchar *gstreamer_caps_colorimetry(const struct frame_layout *layout)
+{
+    const struct frame_colour *colour = &layout->colour;
+
+    return g_strdup_printf("%d:%u:%u:%u",
+                           layout->range == FRAME_RANGE_FULL ? GST_VIDEO_COLOR_RANGE_0_255
+                                                             : GST_VIDEO_COLOR_RANGE_16_235,
+                           index_of(matrices, ARRAY_LENGTH(matrices), colour->matrix),
+                           index_of(transfers, ARRAY_LENGTH(transfers), colour->transfer),
+                           index_of(primaries, ARRAY_LENGTH(primaries), colour->primaries));
+}

@@ -13,3 +13,7 @@ GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int he
 // and offsets are GStreamer's default ones, so that elements that know no GstVideoMeta can write
 // into such a picture, too. -ENOTSUP: not raw video in a format we know.
 int gstreamer_caps_read(const GstCaps *caps, struct source_mode *mode);
+
+// Range and colour of a layout as the "colorimetry" of caps. What GStreamer has no name for is
+// unknown in it. The caller frees the text.
+gchar *gstreamer_caps_colorimetry(const struct frame_layout *layout);

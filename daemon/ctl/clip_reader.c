@@ -55,6 +55,7 @@ static int take_caps(struct clip_reader *reader, struct error *error)
     frame_layout_init(&reader->layout, mode.layout.format, mode.layout.width, mode.layout.height,
                       64);
     reader->layout.range = mode.layout.range;
+    reader->layout.colour = mode.layout.colour;
     if (reader->pool && frame_layout_equal(frame_pool_layout(reader->pool), &reader->layout)) {
         return 0;
     }
@@ -125,7 +126,7 @@ static int start(struct clip_reader *reader, const char *path, bool rgb, struct 
     g_autofree char *launch = g_strdup_printf("filesrc name=input ! decodebin name=decoder ! "
                                               "videoconvert ! video/x-raw,format=(string)%s "
                                               "! appsink name=sink sync=false max-buffers=2",
-                                              rgb ? "RGB" : "{NV12,I420,GRAY8}");
+                                              rgb ? "RGB" : "{NV12,I420,GRAY8,RGB,BGR,BGRx}");
     gint64 duration_ns;
     int r = media_pipeline_new(launch, error, &reader->pipeline);
 

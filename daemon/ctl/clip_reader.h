@@ -9,9 +9,9 @@
 struct clip_reader;
 
 // Opens what GStreamer reads at `path`, which errors call `name`, and decodes its first picture.
-// Frames are RGB3 with `rgb`, else NV12, YU12 or GREY, in memory of `allocator`, which has to
-// outlive them. -ENODATA: there is no video in it; -EIO with GStreamer's words; -ENOTSUP; -ENOMEM.
-// The caller frees *ret_reader.
+// Frames are RGB3 with `rgb`, else NV12, YU12 or GREY, or what RGB the clip is, in memory of
+// `allocator`, which has to outlive them. -ENODATA: there is no video in it; -EIO with GStreamer's
+// words; -ENOTSUP; -ENOMEM. The caller frees *ret_reader.
 int clip_reader_new(const char *path, const char *name, bool rgb,
                     const struct frame_allocator *allocator, struct error *error,
                     struct clip_reader **ret_reader);
@@ -20,7 +20,7 @@ void clip_reader_free(struct clip_reader *reader);
 
 // The layout of the newest frame, at first of the first one: it may change in the midst of a clip.
 const struct frame_layout *clip_reader_layout(const struct clip_reader *reader);
-// What else GStreamer knows of the clip: rate, pixel aspect ratio, colours.
+// What else GStreamer knows of the clip: rate, pixel aspect ratio.
 const GstVideoInfo *clip_reader_info(const struct clip_reader *reader);
 // As the container says, in ns; -1 where it does not.
 int64_t clip_reader_duration_ns(const struct clip_reader *reader);

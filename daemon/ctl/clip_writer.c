@@ -2,6 +2,8 @@
 // room again (an application message) and when the pipeline has failed.
 #include "daemon/ctl/clip_writer.h"
 
+#include "capture/gstreamer_caps.h"
+#include "daemon/h264_colour.h"
 #include "daemon/media_bus.h"
 
 #include <errno.h>
@@ -36,7 +38,7 @@ static int encoder_launch(int bitrate_kbps, struct error *error, char **ret_laun
 }
 
 // 4:2:0 shares a colour among two columns and rows: the planes stay, the last odd one is not shown.
-static GstCaps *make_caps(const struct clip_writer_settings *settings)
+static GstCaps *make_caps(const struct clip_writer_settings *settings, const char *colorimetry)
 {
     const struct frame_layout *layout = settings->layout;
     GstVideoInfo info;
@@ -47,10 +49,17 @@ static GstCaps *make_caps(const struct clip_writer_settings *settings)
     info.fps_d = settings->like->fps_d;
     info.par_n = settings->like->par_n;
     info.par_d = settings->like->par_d;
-    info.colorimetry = settings->like->colorimetry;
-    info.colorimetry.range = layout->range == FRAME_RANGE_FULL ? GST_VIDEO_COLOR_RANGE_0_255
-                                                               : GST_VIDEO_COLOR_RANGE_16_235;
+    gst_video_colorimetry_from_string(&info.colorimetry, colorimetry);
     return gst_video_info_to_caps(&info);
+}
+
+// The muxer takes the colours from the caps; what the encoder makes of them is written anew.
+static void set_colours(GstElement *pipeline, const struct frame_layout *layout)
+{
+    g_autoptr(GstElement) parser = gst_bin_get_by_name(GST_BIN(pipeline), "parser");
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(parser, "sink");
+
+    h264_colour_set(pad, &(struct h264_colour){layout->range, layout->colour});
 }
 
 static void on_need_data(GstAppSrc *source, guint length, gpointer data)
@@ -66,7 +75,7 @@ int clip_writer_new(const struct clip_writer_settings *settings, struct error *e
                     struct clip_writer **ret_writer)
 {
     GstAppSrcCallbacks callbacks = {.need_data = on_need_data};
-    g_autofree char *encoder = NULL, *launch = NULL;
+    g_autofree char *encoder = NULL, *colorimetry = NULL, *launch = NULL;
     g_autoptr(GstCaps) caps = NULL;
     struct clip_writer *writer;
     GstElement *pipeline;
@@ -82,9 +91,12 @@ int clip_writer_new(const struct clip_writer_settings *settings, struct error *e
     if (r < 0) {
         return r;
     }
-    launch = g_strdup_printf("appsrc name=source format=time ! videoconvert ! %s ! h264parse ! %s "
-                             "! filesink name=output async=false",
-                             encoder, settings->muxer);
+    colorimetry = gstreamer_caps_colorimetry(settings->layout);
+    launch = g_strdup_printf("appsrc name=source format=time ! videoconvert "
+                             "! video/x-raw,format=(string){NV12,I420},colorimetry=%s ! %s "
+                             "! h264parse ! video/x-h264,stream-format=byte-stream,alignment=au "
+                             "! h264parse name=parser ! %s ! filesink name=output async=false",
+                             colorimetry, encoder, settings->muxer);
     r = media_pipeline_new(launch, error, &pipeline);
     if (r < 0) {
         return r;
@@ -94,7 +106,8 @@ int clip_writer_new(const struct clip_writer_settings *settings, struct error *e
     writer->name = settings->name;
     writer->source = GST_APP_SRC(gst_bin_get_by_name(GST_BIN(pipeline), "source"));
     media_set_location(pipeline, "output", settings->path);
-    caps = make_caps(settings);
+    set_colours(pipeline, settings->layout);
+    caps = make_caps(settings, colorimetry);
     gst_app_src_set_caps(writer->source, caps);
     gst_app_src_set_callbacks(writer->source, &callbacks, NULL, NULL);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);

@@ -9,7 +9,7 @@ struct clip_writer;
 
 struct clip_writer_settings {
     const struct frame_layout *layout; // NV12; an odd last column or row is left out
-    const GstVideoInfo *like;          // the rate, pixel aspect ratio and colours
+    const GstVideoInfo *like;          // the rate and pixel aspect ratio
     int bitrate_kbps;
     const char *muxer; // "mp4mux" or "matroskamux"
     const char *path;  // where it is written
