@@ -340,11 +340,10 @@ int process_files(const struct process_request *request, struct error *error)
     struct job job = {.request = request,
                       .input = request->input,
                       .input_name = request->input,
-                      .output_name = request->output,
-                      .standard_input = STANDARD_FILE_NONE,
-                      .standard_output = STANDARD_FILE_NONE};
+                      .output_name = request->output};
     int r = 0;
 
+    job.standard_input = job.standard_output = STANDARD_FILE_NONE;
     if (standard_file_is(request->output)) {
         job.output_name = "standard output";
     }

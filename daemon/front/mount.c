@@ -6,6 +6,7 @@
 
 #include "daemon/front/mount.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 
 #define MOUNT_CAPS "video/x-h264, stream-format=(string)byte-stream, alignment=(string)au"
@@ -234,11 +235,32 @@ struct stream *mount_stream(GstRTSPMediaFactory *factory)
     return ((struct mount *)factory)->stream;
 }
 
+// With gst_rtsp_media_can_be_shared() (1.24) the library began to return medias locked; unlocking
+// came with 1.18. The release that runs decides, and edged builds with older ones: look them up.
+static void unlock_constructed(GstRTSPMedia *media)
+{
+    if (dlsym(RTLD_DEFAULT, "gst_rtsp_media_can_be_shared")) {
+        void (*unlock)(GstRTSPMedia *) = dlsym(RTLD_DEFAULT, "gst_rtsp_media_unlock");
+
+        unlock(media);
+    }
+}
+
+GstRTSPMedia *mount_construct(GstRTSPMediaFactory *factory, const GstRTSPUrl *url)
+{
+    GstRTSPMedia *media = gst_rtsp_media_factory_construct(factory, url);
+
+    if (media) {
+        unlock_constructed(media);
+    }
+    return media;
+}
+
 GstRTSPMedia *mount_hold_media(GstRTSPMediaFactory *factory, GstRTSPThreadPool *threads,
                                GstRTSPContext *context)
 {
     for (int i = 0; i < PREPARE_ATTEMPTS; i++) {
-        GstRTSPMedia *media = gst_rtsp_media_factory_construct(factory, context->uri);
+        GstRTSPMedia *media = mount_construct(factory, context->uri);
         GstRTSPThread *thread =
             gst_rtsp_thread_pool_get_thread(threads, GST_RTSP_THREAD_TYPE_MEDIA, context);
 

@@ -67,7 +67,8 @@ static inline void end_motion(struct fake_motion *motion, struct link *link)
 // Telemetry with a region that is wrong.
 static inline void send_bad_telemetry(const char *what, struct link *link)
 {
-    struct link_telemetry telemetry = {.state = LINK_CAMERA_LIVE, .regions[7].name = "door"};
+    struct link_telemetry telemetry = {.state = LINK_CAMERA_LIVE,
+                                       .regions = {[7] = {.name = "door"}}};
 
     if (strcmp(what, "telemetry-name") == 0) {
         strcpy(telemetry.regions[7].name, "../door");

@@ -38,7 +38,7 @@ static GstRTSPMedia *construct(struct fixture *fixture, const char *address)
     GstRTSPUrl *url;
 
     assert_int_equal(gst_rtsp_url_parse(address, &url), GST_RTSP_OK);
-    GstRTSPMedia *media = gst_rtsp_media_factory_construct(fixture->mount, url);
+    GstRTSPMedia *media = mount_construct(fixture->mount, url);
     gst_rtsp_url_free(url);
     assert_non_null(media);
     return media;
