@@ -1,5 +1,6 @@
 #include "daemon/ctl/client.h"
 
+#include "daemon/ctl/json_get.h"
 #include "daemon/front/control.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <sys/un.h>
 
 #define TIMEOUT_S 5
-#define FOLLOW_TIMEOUT_S 45
+#define HEAD_MAX_BYTES 4096
 #define REPLY_MAX_BYTES ((size_t)16 << 20)
 
 static int connect_error(const char *path, int code, struct error *error)
@@ -67,13 +68,11 @@ static int io_error(const char *path, struct error *error)
     return error_set(error, -errno, "%s: %s", path, strerror(errno));
 }
 
-// What a stream calls for its bytes. Calls on a socket with a timeout end with EINTR even where no
-// signal is handled: as the process goes on after Ctrl-Z.
-static ssize_t receive(void *socket, char *bytes, size_t size)
+// Calls on a socket with a timeout end with EINTR even where no signal is handled: as the process
+// goes on after Ctrl-Z.
+static ssize_t receive(int fd, char *bytes, size_t size)
 {
-    const int *fd = socket;
-
-    return TEMP_FAILURE_RETRY(recv(*fd, bytes, size, 0));
+    return TEMP_FAILURE_RETRY(recv(fd, bytes, size, 0));
 }
 
 // Reads up to the end of the connection. The caller frees *ret_reply.
@@ -93,7 +92,7 @@ static int read_reply(int fd, const char *path, struct error *error, char **ret_
             reply = larger;
             size += 65536;
         }
-        count = receive(&fd, reply + used, size - used - 1);
+        count = receive(fd, reply + used, size - used - 1);
         if (count < 0) {
             return io_error(path, error);
         }
@@ -131,8 +130,9 @@ static const char *find_body(const char *reply, const char *path, struct error *
     return body;
 }
 
-// A connection that has sent its request.
-static int send_request(const char *path, const char *page, struct error *error)
+// A connection that has sent its request, whose `headers` end in "\r\n" each.
+static int send_request(const char *path, const char *page, const char *headers,
+                        struct error *error)
 {
     _cleanup_(cleanup_close) int fd = connect_path(path, error);
     char request[512];
@@ -141,7 +141,8 @@ static int send_request(const char *path, const char *page, struct error *error)
     if (fd < 0) {
         return TAKE_FD(fd);
     }
-    length = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: edged\r\n\r\n", page);
+    length = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: edged\r\n%s\r\n", page,
+                      headers);
     if (length >= (int)sizeof request) {
         return error_set(error, -EINVAL, "the request is too long");
     }
@@ -153,7 +154,7 @@ static int send_request(const char *path, const char *page, struct error *error)
 
 int client_get(const char *path, const char *page, struct error *error, char **ret_body)
 {
-    _cleanup_(cleanup_close) int fd = send_request(path, page, error);
+    _cleanup_(cleanup_close) int fd = send_request(path, page, "", error);
     _cleanup_(cleanup_free) char *reply = NULL;
     const char *body;
     int result;
@@ -173,63 +174,61 @@ int client_get(const char *path, const char *page, struct error *error, char **r
     return *ret_body ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 
-// `what` is wrong with a head, unless it did not come at all.
-static int head_error(FILE *file, const char *path, const char *what, struct error *error)
+// Reads the head of a reply and not a byte of its body.
+static int read_head(int fd, const char *path, char head[HEAD_MAX_BYTES], struct error *error)
 {
-    return ferror(file) ? io_error(path, error) : error_set(error, -EPROTO, "%s: %s", path, what);
-}
+    size_t used = 0;
 
-// Reads the head of a reply, which has to be a "200". Otherwise the reply is read to its end, for
-// its sentence.
-static int read_head(FILE *file, const char *path, struct error *error)
-{
-    _cleanup_(cleanup_free) char *line = NULL, *body = NULL;
-    size_t size = 0, body_size = 0;
-    unsigned status = 0;
+    while (used < 4 || memcmp(head + used - 4, "\r\n\r\n", 4) != 0) {
+        ssize_t count = used + 1 < HEAD_MAX_BYTES ? receive(fd, head + used, 1) : 0;
 
-    if (getline(&line, &size, file) < 0 || sscanf(line, "HTTP/1.%*1[01] %3u", &status) != 1) {
-        return head_error(file, path, "what listens there speaks no HTTP: is it edged?", error);
-    }
-    while (strcmp(line, "\r\n") != 0) {
-        if (getline(&line, &size, file) < 0) {
-            return head_error(file, path, "edged's reply is cut short", error);
+        if (count < 0) {
+            return io_error(path, error);
         }
+        if (count == 0) {
+            return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
+        }
+        used++;
     }
-    if (status != 200) {
-        return error_set(error, -EPROTO, "%s: edged answers with status %u: %.300s", path, status,
-                         getline(&body, &body_size, file) > 0 ? body : "");
-    }
+    head[used] = 0;
     return 0;
 }
 
-int client_follow(const char *path, const char *page, client_line *line, void *context,
-                  struct error *error)
+// The sentence in the body of a reply that is not "200".
+static int refusal(int fd, const char *path, unsigned status, struct error *error)
 {
-    _cleanup_(cleanup_close) int fd = send_request(path, page, error);
-    _cleanup_(cleanup_free) char *text = NULL;
-    size_t size = 0;
-    FILE *file;
+    _cleanup_(cleanup_free) char *body = NULL;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    int result = read_reply(fd, path, error, &body);
 
-    if (fd < 0) {
-        return TAKE_FD(fd);
+    if (result < 0) {
+        return result;
     }
-    file = fopencookie(&fd, "r", (cookie_io_functions_t){.read = receive});
-    if (!file) {
-        return error_set(error, -ENOMEM, "out of memory");
+    JsonNode *root =
+        json_parser_load_from_data(parser, body, -1, NULL) ? json_parser_get_root(parser) : NULL;
+    const char *sentence = root && JSON_NODE_HOLDS_OBJECT(root)
+                               ? get_string(json_node_get_object(root), "error")
+                               : body;
+    return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%u): %.300s",
+                     path, status, sentence);
+}
+
+int client_open_stream(const char *path, const char *page, const char *last_id, struct error *error)
+{
+    g_autofree char *header = last_id ? g_strdup_printf("Last-Event-ID: %s\r\n", last_id) : NULL;
+    _cleanup_(cleanup_close) int fd = send_request(path, page, header ? header : "", error);
+    char head[HEAD_MAX_BYTES];
+    unsigned status = 0;
+    int result = fd < 0 ? fd : read_head(fd, path, head, error);
+
+    if (result < 0) {
+        return result;
     }
-    int r = read_head(file, path, error);
-    if (r == 0) {
-        r = set_timeout(fd, FOLLOW_TIMEOUT_S);
+    if (sscanf(head, "HTTP/1.%*1[01] %3u", &status) != 1) {
+        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?",
+                         path);
     }
-    while (r >= 0 && getline(&text, &size, file) > 0) {
-        text[strcspn(text, "\r\n")] = 0;
-        r = line(context, text);
-    }
-    if (r >= 0 && ferror(file)) {
-        r = io_error(path, error);
-    }
-    fclose(file);
-    return r;
+    return status == 200 ? TAKE_FD(fd) : refusal(fd, path, status, error);
 }
 
 int client_find_socket(const char *configured, struct error *error, char **ret_path)

@@ -9,12 +9,11 @@
 // with its sentence in `error`.
 int client_get(const char *path, const char *page, struct error *error, char **ret_body);
 
-// Called for each line, without its end. A negative return ends client_follow() with it.
-typedef int client_line(void *context, const char *line);
-// GETs `page` and calls `line` for each line of the body as it comes, to its end: 0. As
-// client_get(); -ETIMEDOUT when nothing came for 45 s, three times what edged lets pass.
-int client_follow(const char *path, const char *page, client_line *line, void *context,
-                  struct error *error);
+// GETs `page`, whose body goes on for as long as edged does, and reads the head of the reply: the
+// socket that the body comes from, which the caller closes. `last_id`: the newest event that was
+// heard, NULL: none. As client_get(); -EINVAL: edged refuses what was asked for, in its own words.
+int client_open_stream(const char *path, const char *page, const char *last_id,
+                       struct error *error);
 
 // The control socket as `control.socket` has it; NULL and "" mean a user's own edged if it is
 // there, or else the system's. The caller frees *ret_path. -EINVAL for a path that is too long.

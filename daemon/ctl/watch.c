@@ -1,30 +1,45 @@
 #include "daemon/ctl/watch.h"
 
 #include "config/base.h"
+#include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
+#include "daemon/ctl/event_follower.h"
+#include "daemon/ctl/event_programs.h"
 #include "daemon/ctl/json_get.h"
 #include "daemon/standard_output.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <glib-unix.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define DATA "data: "
+#define RECONNECT_S 60
+#define RECONNECT_S_MAX 86400
+#define EXEC_TIMEOUT_S 30
+#define EXEC_TIMEOUT_S_MAX 3600
 
 static const char usage[] =
-    "Usage: edgectl watch [--json] [--camera NAME] [--region NAME] [--socket PATH]\n"
+    "Usage: edgectl watch [OPTION]... [--exec PROGRAM [ARGUMENT]...]\n"
     "Motion in the cameras' regions, a line for each beginning and end, as it happens.\n"
     "\n"
-    "  --json         each as one line of JSON; edged(8) explains the fields\n"
-    "  --camera NAME  only of this camera\n"
-    "  --region NAME  only of regions of this name\n"
-    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+    "  --json            each as one line of JSON; edged(8) explains the fields\n"
+    "  --camera NAME     only of this camera\n"
+    "  --region NAME     only of regions of this name\n"
+    "  --reconnect-s N   how long edged may be away before it is gone, 0 to 86400; 60\n"
+    "  --socket PATH     the control socket, as `control.socket` in edged.conf\n"
+    "  --exec-timeout N  seconds that a program may take, 1 to 3600; 30\n"
+    "  --exec PROGRAM [ARGUMENT]...\n"
+    "                    run it for each event, which is in its environment (edgectl(1)); the\n"
+    "                    last option, as all that follows is the program's\n";
 
 struct watch {
     const char *socket, *camera, *region; // NULL: not given
     bool json;
+    int reconnect_s, exec_timeout_s;
+    char **command;                  // of the command line; NULL: none
+    struct event_programs *programs; // owned; NULL: none
 };
 
 // The time of day where edgectl runs.
@@ -59,16 +74,8 @@ static void print_ended(JsonObject *event)
     }
 }
 
-static int print_event(const char *text)
+static void print_event(JsonObject *event)
 {
-    g_autoptr(JsonParser) parser = json_parser_new();
-    JsonNode *root;
-
-    if (!json_parser_load_from_data(parser, text, -1, NULL) ||
-        !(root = json_parser_get_root(parser)) || !JSON_NODE_HOLDS_OBJECT(root)) {
-        return -EPROTO;
-    }
-    JsonObject *event = json_node_get_object(root);
     print_time(event);
     printf("%s/%s  ", get_string(event, "camera"), get_string(event, "region"));
     if (strcmp(get_string(event, "event"), "motion_started") == 0) {
@@ -77,23 +84,27 @@ static int print_event(const char *text)
         print_ended(event);
     }
     putchar('\n');
-    return 0;
 }
 
-static int on_line(void *context, const char *line)
+static int on_event(void *context, const char *json)
 {
     const struct watch *watch = context;
-    int r = 0;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonNode *root =
+        json_parser_load_from_data(parser, json, -1, NULL) ? json_parser_get_root(parser) : NULL;
 
-    if (strncmp(line, DATA, strlen(DATA)) != 0) {
-        return 0; // its id, its name, or a sign of life
+    if (!root || !JSON_NODE_HOLDS_OBJECT(root)) {
+        return -EPROTO;
     }
     if (watch->json) {
-        puts(line + strlen(DATA));
+        puts(json);
     } else {
-        r = print_event(line + strlen(DATA));
+        print_event(json_node_get_object(root));
     }
-    return standard_output_flush() ? r : -EIO;
+    if (watch->programs) {
+        event_programs_take(watch->programs, json_node_get_object(root), json);
+    }
+    return standard_output_flush() ? 0 : -EIO;
 }
 
 static char *make_page(const struct watch *watch)
@@ -108,14 +119,34 @@ static char *make_page(const struct watch *watch)
                        region, NULL);
 }
 
+static gboolean on_stop_signal(gpointer loop)
+{
+    g_main_loop_quit(loop);
+    return G_SOURCE_CONTINUE;
+}
+
+static int run_loop(struct watch *watch, const char *socket, struct error *error)
+{
+    g_autoptr(GMainLoop) loop = g_main_loop_new(NULL, FALSE);
+    g_autofree char *page = make_page(watch);
+    const struct event_follower follower = {socket, page, watch->reconnect_s, on_event, watch};
+    guint term = g_unix_signal_add(SIGTERM, on_stop_signal, loop);
+    guint interrupt = g_unix_signal_add(SIGINT, on_stop_signal, loop);
+    int r = event_follower_run(&follower, loop, error);
+
+    event_programs_free(TAKE(watch->programs));
+    g_source_remove(term);
+    g_source_remove(interrupt);
+    return r;
+}
+
 static int follow(struct watch *watch)
 {
-    g_autofree char *page = make_page(watch);
     _cleanup_(cleanup_free) char *path = NULL;
     struct error error = {0};
     int r = client_find_socket(watch->socket, &error, &path);
 
-    r = r < 0 ? r : client_follow(path, page, on_line, watch, &error);
+    r = r < 0 ? r : run_loop(watch, path, &error);
     if (ferror(stdout)) {
         return 1; // main() says why
     }
@@ -126,46 +157,94 @@ static int follow(struct watch *watch)
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
     }
-    fputs("edgectl: edged ended the stream\n", stderr);
     return 0;
+}
+
+static int take_number(const char *option, const char *text, int minimum, int maximum,
+                       int *ret_number)
+{
+    if (number_parse(text, minimum, maximum, ret_number) < 0) {
+        fprintf(stderr, "edgectl: %s: got \"%s\", allowed: an integer from %d to %d (seconds)\n",
+                option, text, minimum, maximum);
+        return 2;
+    }
+    return 0;
+}
+
+// The program and all words after it.
+static int take_command(struct watch *watch, char **words)
+{
+    g_autofree char *path = g_find_program_in_path(words[0]);
+
+    if (!path) {
+        fprintf(stderr, "edgectl: --exec: there is no program \"%s\" that can be run%s\n", words[0],
+                strchr(words[0], '/') ? "" : " in PATH");
+        return 2;
+    }
+    watch->command = words;
+    return 0;
+}
+
+// 0, or the exit status to leave with; `option` as getopt_long() gave it.
+static int take_option(struct watch *watch, int option, char **argv)
+{
+    switch (option) {
+    case 'j':
+        watch->json = true;
+        return 0;
+    case 'c':
+        watch->camera = optarg;
+        return 0;
+    case 'r':
+        watch->region = optarg;
+        return 0;
+    case 's':
+        watch->socket = optarg;
+        return 0;
+    case 'n':
+        return take_number("--reconnect-s", optarg, 0, RECONNECT_S_MAX, &watch->reconnect_s);
+    case 't':
+        return take_number("--exec-timeout", optarg, 1, EXEC_TIMEOUT_S_MAX, &watch->exec_timeout_s);
+    case 'e':
+        argv[optind - 1] = optarg; // what follows the = of --exec=PROGRAM
+        return take_command(watch, argv + optind - 1);
+    default:
+        fputs(usage, stderr);
+        return 2;
+    }
 }
 
 int ctl_watch(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},         {"camera", required_argument, NULL, 'c'},
-        {"region", required_argument, NULL, 'r'}, {"socket", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},         {0},
+        {"json", no_argument, NULL, 'j'},
+        {"camera", required_argument, NULL, 'c'},
+        {"region", required_argument, NULL, 'r'},
+        {"socket", required_argument, NULL, 's'},
+        {"reconnect-s", required_argument, NULL, 'n'},
+        {"exec-timeout", required_argument, NULL, 't'},
+        {"exec", required_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
-    struct watch watch = {0};
+    struct watch watch = {.reconnect_s = RECONNECT_S, .exec_timeout_s = EXEC_TIMEOUT_S};
     int option;
 
     optind = 0; // main's own options were parsed before
-    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-        switch (option) {
-        case 'j':
-            watch.json = true;
-            break;
-        case 'c':
-            watch.camera = optarg;
-            break;
-        case 'r':
-            watch.region = optarg;
-            break;
-        case 's':
-            watch.socket = optarg;
-            break;
-        case 'h':
+    while (!watch.command && (option = getopt_long(argc, argv, "+", options, NULL)) >= 0) {
+        int status = option == 'h' ? 0 : take_option(&watch, option, argv);
+
+        if (option == 'h') {
             fputs(usage, stdout);
-            return 0;
-        default:
-            fputs(usage, stderr);
-            return 2;
+        }
+        if (option == 'h' || status != 0) {
+            return status;
         }
     }
-    if (optind < argc) {
+    if (!watch.command && optind < argc) {
         fprintf(stderr, "edgectl: watch takes no argument \"%s\"\n%s", argv[optind], usage);
         return 2;
     }
+    watch.programs = watch.command ? event_programs_new(watch.command, watch.exec_timeout_s) : NULL;
     return follow(&watch);
 }

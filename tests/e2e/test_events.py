@@ -15,12 +15,13 @@ import pytest
 import daemon
 
 FAKE_CAMERA = daemon.BUILD / "tests/fake_camera/fake_camera"
+REGIONS = [{"name": "door"}, {"name": "yard"}]  # as the fake camera has them
 
 
 @pytest.fixture
 def moving(edged):
     """An edged whose camera process begins and ends motion in its region "door" on SIGUSR1."""
-    server = edged([daemon.camera()], EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    server = edged([daemon.camera(regions=REGIONS)], EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
     server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
     return server
 
@@ -232,9 +233,69 @@ def test_edgectl_watch_prints_a_line_an_event(moving, listen):
     assert re.search(r"  front/door  motion ended after \d+\.\d s, at most 50\.0%$", line)
     machine.wait('"motion_ended"')
     assert [json.loads(x)["event"] for x in machine.lines] == ["motion_started", "motion_ended"]
+
+
+def test_edgectl_watch_comes_back_to_an_edged_that_starts_anew(moving, listen):
+    watch = listen(daemon.EDGECTL, "watch", "--json", "--socket", moving.socket)
+    fleeting = [listen(daemon.EDGECTL, "watch", "--reconnect-s", seconds, "--socket", moving.socket)
+                for seconds in (0, 1)]
+    toggle(moving)
+    for each in (watch, *fleeting):
+        each.wait("motion_started|began")
     moving.stop()
+    for each, reason in zip(fleeting, (r"edged ended the stream", r"away for \d+ s: no edged")):
+        each.wait(f"^edgectl: .*{reason}")
+        assert each.process.wait(daemon.PATIENCE_S) == 1
+    watch.wait("^edgectl: edged ended the stream, trying for 60 s to come back$")
+    moving.start()
+    watch.wait("^edgectl: edged is back$")
+    moving.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
+    toggle(moving)
+    told = daemon.wait_for(lambda: [x for x in watch.lines if "motion_started" in x][1:])
+    assert json.loads(told[0])["number"] == 1
+    watch.process.terminate()
     assert watch.process.wait(daemon.PATIENCE_S) == 0
-    watch.wait("edgectl: edged ended the stream")
+
+
+def watch_with(moving, listen, *program, timeout=3600):
+    return listen(daemon.EDGECTL, "watch", "--socket", moving.socket, "--exec-timeout", timeout,
+                  "--exec", *program)
+
+
+def test_a_program_gets_each_event_in_its_environment(moving, listen, tmp_path):
+    watch = watch_with(moving, listen, "sh", "-c",
+                       'env -0 >"$0/$EDGED_EVENT"; echo told; exit 3', tmp_path)
+    for count, kind in enumerate(("motion_started", "motion_ended"), 1):
+        toggle(moving)
+        watch.wait(rf"^edgectl: front/door: sh failed with exit status 3 \({count} of {count}")
+        told = dict(x.split("=", 1) for x in (tmp_path / kind).read_text().split("\0")[:-1])
+        event = json.loads(told["EDGED_JSON"])
+        assert (event["event"], event["number"]) == (kind, 1)
+        for name, value in event.items():
+            shown = told[f"EDGED_{name.upper()}"]
+            if name == "box":
+                assert shown == ",".join(str(value[x]) for x in ("x", "y", "width", "height"))
+            else:
+                assert shown == value or float(shown) == pytest.approx(value, 1e-5)
+    assert watch.lines.count("told") == 2
+    watch.process.terminate()
+    watch.wait("^edgectl: sh: runs 2, failed 2, ended 0, events skipped 0$")
+
+
+def test_one_program_runs_a_region_and_none_beyond_its_time(moving, listen):
+    stubborn = ("sh", "-c", 'trap "" TERM; echo runs; while :; do sleep 1; done')
+    patient = watch_with(moving, listen, *stubborn)
+    brief = watch_with(moving, listen, *stubborn, timeout=1)
+    toggle(moving)
+    for watch in (patient, brief):
+        watch.wait("^runs$")
+    toggle(moving)
+    patient.wait("motion ended")
+    brief.wait("^edgectl: front/door: sh is ended after 1 s, its time limit$")
+    patient.process.terminate()
+    patient.wait(r"^edgectl: front/door: events skipped while sh ran: 1 \(1 so far\)$")
+    patient.wait("^edgectl: sh: runs 1, failed 0, ended 1, events skipped 1$")
+    assert patient.process.wait(daemon.PATIENCE_S) == 0
 
 
 def test_edgectl_watch_goes_on_after_ctrl_z(moving, listen):
@@ -269,5 +330,7 @@ def test_edgectl_watch_says_what_is_wrong(tmp_path):
         silent.listen()
         assert "does not answer" in call("--socket", tmp_path / "silent.sock").stderr
     assert call("--jsn").returncode == 2
+    assert 'there is no program "none/such" that can be run' in call("--exec", "none/such").stderr
+    assert "allowed: an integer from 1 to 3600 (seconds)" in call("--exec-timeout", "0").stderr
     assert '"front"' in call("front").stderr
     assert "--region NAME" in call("--help").stdout

@@ -172,3 +172,16 @@ def test_uninstall_leaves_the_configuration_alone(tmp_path):
         assert (tmp_path / "usr" / path).exists()
     beds.make("uninstall", tmp_path)
     assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == [tmp_path / beds.CONF[1:]]
+
+
+def test_a_program_runs_for_motion_beside_the_service(service):
+    region = 'regions = ( { name = "all"; start = 0.5; end = 0.2; } ); views'
+    service.bed.write("/etc/edged/on-motion/note", '#!/bin/sh\necho "$EDGED_EVENT $EDGED_REGION" >>told\n')
+    service.bed.check("chmod 755 /etc/edged/on-motion/note")
+    service.bed.restart(service.conf().replace("views", region, 1))
+    service.bed.check("systemctl start edged-on-motion@note")
+    beds.wait_until("the program's note", lambda: "motion_started all" in service.bed.run(
+        "cat /var/lib/edged-on-motion/note/told")[1], 60)
+    service.bed.check("systemctl stop edged")
+    beds.wait_until("the program's end", lambda: service.bed.run(
+        "systemctl is-active edged-on-motion@note")[0] != 0, 30)
