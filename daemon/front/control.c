@@ -22,8 +22,7 @@
 #define CONTROL_LAST_RUNS 8u // enough for an event and the end of a reply
 
 struct control {
-    control_snapshot *snapshot; // borrowed, with its context
-    void *context;
+    struct control_front front;
     struct control_socket socket;
     struct event_stream *events; // owned
     struct MHD_Daemon *server;
@@ -61,12 +60,23 @@ static CONTROL_RESULT respond_page(struct control *control, struct MHD_Connectio
     _cleanup_(cleanup_snapshot) struct snapshot *snapshot = NULL;
 
     if (page->wants_snapshot) {
-        snapshot = control->snapshot(control->context);
+        snapshot = control->front.snapshot(control->front.context);
         if (!snapshot) {
             return control_refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
         }
     }
     return control_reply(connection, MHD_HTTP_OK, page->content_type, page->text(snapshot));
+}
+
+static CONTROL_RESULT respond_events(struct control *control, struct MHD_Connection *connection)
+{
+    g_autofree char *refusal = control->front.refuse(
+        control->front.context,
+        MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "camera"),
+        MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "region"));
+
+    return refusal ? control_refuse(connection, MHD_HTTP_NOT_FOUND, refusal)
+                   : event_stream_answer(control->events, connection);
 }
 
 // Called once with the headers, then with each piece of a body, then at the end of the request. An
@@ -90,7 +100,7 @@ static CONTROL_RESULT handle_request(void *context, struct MHD_Connection *conne
         return MHD_YES;
     }
     if (strcmp(url, EVENTS_PATH) == 0) {
-        return event_stream_answer(control->events, connection);
+        return respond_events(control, connection);
     }
     for (size_t i = 0; i < ARRAY_LENGTH(pages); i++) {
         if (strcmp(url, pages[i].path) == 0) {
@@ -177,7 +187,7 @@ __attribute__((format(printf, 2, 0))) static void log_server(void *context, cons
     log_debug("control socket: %s", text);
 }
 
-int control_new(const char *path, control_snapshot *snapshot, void *context, struct error *error,
+int control_new(const char *path, const struct control_front *front, struct error *error,
                 struct control **ret_control)
 {
     struct control *control = calloc(1, sizeof *control);
@@ -187,8 +197,7 @@ int control_new(const char *path, control_snapshot *snapshot, void *context, str
     if (!control) {
         return error_set(error, -ENOMEM, "out of memory");
     }
-    control->snapshot = snapshot;
-    control->context = context;
+    control->front = *front;
     result = control_socket_open(&control->socket, path, error);
     if (result < 0) {
         free(control);

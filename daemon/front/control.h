@@ -8,8 +8,13 @@
 
 struct control;
 
-// Makes a snapshot of now; the server frees it.
-typedef struct snapshot *control_snapshot(void *context);
+// What the server asks the front for. `snapshot`: one of now, which the server frees. `refuse`: as
+// event_filter_refuse().
+struct control_front {
+    struct snapshot *(*snapshot)(void *context);
+    char *(*refuse)(void *context, const char *camera, const char *region);
+    void *context;
+};
 
 // The path in the config, or the default for who is running: $XDG_RUNTIME_DIR/edged/control.sock
 // for a user, /run/edged/control.sock for root and services ($RUNTIME_DIRECTORY where systemd sets
@@ -18,7 +23,7 @@ int control_socket_path(const char *configured, struct error *error, char **ret_
 
 // Listens on `path` (0660; parent directory made when missing; a stale socket is replaced, a live
 // one is -EADDRINUSE) in the default main context.
-int control_new(const char *path, control_snapshot *snapshot, void *context, struct error *error,
+int control_new(const char *path, const struct control_front *front, struct error *error,
                 struct control **ret_control);
 // Tells an event to those who follow /v1/events.
 void control_publish(struct control *control, const struct motion_event *event);

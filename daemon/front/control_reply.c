@@ -1,6 +1,6 @@
 #include "daemon/front/control_reply.h"
 
-#include <glib.h>
+#include <json-glib/json-glib.h>
 #include <string.h>
 
 #define RETRY_AFTER_S "5"
@@ -32,6 +32,11 @@ CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
 CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
                               const char *sentence)
 {
+    g_autoptr(JsonNode) node = json_node_new(JSON_NODE_VALUE);
+    g_autofree char *valid = g_utf8_make_valid(sentence, -1), *text = NULL;
+
+    json_node_set_string(node, valid);
+    text = json_to_string(node, FALSE);
     return control_reply(connection, status, "application/json",
-                         g_strdup_printf("{\"error\": \"%s\"}\n", sentence));
+                         g_strdup_printf("{\"error\": %s}\n", text));
 }

@@ -14,6 +14,6 @@
 // MHD_NO, which closes the connection, when there is no memory.
 CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
                              const char *content_type, char *text);
-// Replies {"error": `sentence`}; `sentence` is a literal without quotes.
+// Replies {"error": `sentence`}.
 CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
                               const char *sentence);

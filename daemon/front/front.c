@@ -1,6 +1,7 @@
 #include "daemon/front/front.h"
 
 #include "daemon/front/control.h"
+#include "daemon/front/event_filter.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_config.h"
 #include "daemon/front/front_status.h"
@@ -37,6 +38,11 @@ static struct snapshot *make_snapshot(void *context)
     const struct front *front = context;
 
     return front_status_snapshot(front->cameras, front->server, clock_now_ns() - front->started_ns);
+}
+
+static char *refuse_filter(void *context, const char *camera, const char *region)
+{
+    return event_filter_refuse(((struct front *)context)->config, camera, region);
 }
 
 static void on_motion(void *context, const struct motion_event *event)
@@ -275,6 +281,7 @@ static void remove_sources(struct front *front)
 
 static int open_addresses(struct front *front, struct error *error)
 {
+    const struct control_front asked = {make_snapshot, refuse_filter, front};
     _cleanup_(cleanup_free) char *socket = NULL;
     int r = rtsp_server_new(front->config->rtsp.address, front->config->rtsp.port, error,
                             &front->server);
@@ -283,12 +290,8 @@ static int open_addresses(struct front *front, struct error *error)
         log_warning("rtsp.auth = \"none\": whoever reaches %s can watch every view, serving all",
                     rtsp_server_url(front->server));
     }
-    if (r == 0) {
-        r = control_socket_path(front->config->control.socket, error, &socket);
-    }
-    if (r == 0) {
-        r = control_new(socket, make_snapshot, front, error, &front->control);
-    }
+    r = r < 0 ? r : control_socket_path(front->config->control.socket, error, &socket);
+    r = r < 0 ? r : control_new(socket, &asked, error, &front->control);
     return r < 0 ? FRONT_EXIT_ADDRESS : 0;
 }
 

@@ -21,7 +21,8 @@ REGIONS = [{"name": "door"}, {"name": "yard"}]  # as the fake camera has them
 @pytest.fixture
 def moving(edged):
     """An edged whose camera process begins and ends motion in its region "door" on SIGUSR1."""
-    server = edged([daemon.camera(regions=REGIONS)], EDGED_CAMERA_PROGRAM=FAKE_CAMERA, FAKE_CAMERA="motion")
+    server = edged([daemon.camera(regions=REGIONS)], EDGED_CAMERA_PROGRAM=FAKE_CAMERA,
+                   FAKE_CAMERA="motion")
     server.wait_camera("front", lambda c: c["state"] == "live" and len(c["regions"]) == 2)
     return server
 
@@ -255,6 +256,20 @@ def test_edgectl_watch_comes_back_to_an_edged_that_starts_anew(moving, listen):
     assert json.loads(told[0])["number"] == 1
     watch.process.terminate()
     assert watch.process.wait(daemon.PATIENCE_S) == 0
+
+
+def test_who_asks_for_what_is_not_there_is_told_what_is(moving, listen):
+    for query, sentence in (
+        ("?camera=b%22k%ff", 'there is no camera "b"k\ufffd"; there is "front"'),
+        ("?region=attic", 'there is no region "attic"; there is "door" of camera "front", "yard"'),
+        ("?camera=front&region=", 'there is no region ""; there is "door" of camera "front", "yard"'),
+    ):
+        answer = curl(moving, listen, "-w", "%{http_code}", query=query)
+        answer.wait("^404$")
+        assert sentence in json.loads(answer.lines[0])["error"]
+    refused = listen(daemon.EDGECTL, "watch", "--region", "attic", "--socket", moving.socket)
+    refused.wait(r'refuses \(404\): there is no region "attic"; there is "door" of camera "front"')
+    assert refused.process.wait(daemon.PATIENCE_S) == 1
 
 
 def watch_with(moving, listen, *program, timeout=3600):

@@ -176,8 +176,10 @@ def test_uninstall_leaves_the_configuration_alone(tmp_path):
 
 def test_a_program_runs_for_motion_beside_the_service(service):
     region = 'regions = ( { name = "all"; start = 0.5; end = 0.2; } ); views'
-    service.bed.write("/etc/edged/on-motion/note", '#!/bin/sh\necho "$EDGED_EVENT $EDGED_REGION" >>told\n')
-    service.bed.check("chmod 755 /etc/edged/on-motion/note")
+    program = "/etc/edged/on-motion/note"
+    service.bed.check("mkdir -p /etc/edged/on-motion")
+    service.bed.write(program, '#!/bin/sh\necho "$EDGED_EVENT $EDGED_REGION" >>told')
+    service.bed.check(f"chmod 755 {program}")
     service.bed.restart(service.conf().replace("views", region, 1))
     service.bed.check("systemctl start edged-on-motion@note")
     beds.wait_until("the program's note", lambda: "motion_started all" in service.bed.run(

@@ -27,6 +27,12 @@ static inline struct snapshot *take_snapshot(void *context)
     return filled_snapshot();
 }
 
+static inline char *refuse_filter(void *context, const char *camera, const char *region)
+{
+    (void)context, (void)camera, (void)region;
+    return NULL;
+}
+
 static inline int setup(void **state)
 {
     struct fixture *fixture = g_new0(struct fixture, 1);
@@ -34,8 +40,9 @@ static inline int setup(void **state)
 
     fixture->folder = g_dir_make_tmp("edged-XXXXXX", NULL);
     fixture->path = g_build_filename(fixture->folder, "control.sock", NULL);
-    assert_int_equal(control_new(fixture->path, take_snapshot, fixture, &error, &fixture->control),
-                     0);
+    const struct control_front front = {take_snapshot, refuse_filter, fixture};
+
+    assert_int_equal(control_new(fixture->path, &front, &error, &fixture->control), 0);
     *state = fixture;
     return 0;
 }

@@ -172,6 +172,7 @@ static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
     g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
     int next = dup(STDOUT_FILENO), lowest;
     struct rlimit before, one_more = {.rlim_cur = next + 1};
+    const struct control_front front = {take_snapshot, refuse_filter, fixture};
     struct control *control = NULL;
     struct error error = {0};
 
@@ -179,7 +180,7 @@ static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
     getrlimit(RLIMIT_NOFILE, &before);
     one_more.rlim_max = before.rlim_max;
     setrlimit(RLIMIT_NOFILE, &one_more); // enough for the listening socket, not for epoll
-    assert_int_equal(control_new(path, take_snapshot, fixture, &error, &control), -EIO);
+    assert_int_equal(control_new(path, &front, &error, &control), -EIO);
     setrlimit(RLIMIT_NOFILE, &before);
     assert_non_null(strstr(error.text, "does not start"));
     assert_null(control);

@@ -123,9 +123,10 @@ static struct snapshot *take_snapshot(void *context)
 
 static struct control *serve(struct fixture *fixture)
 {
+    const struct control_front front = {.snapshot = take_snapshot};
     struct control *control = NULL;
 
-    assert_int_equal(control_new(fixture->path, take_snapshot, NULL, NULL, &control), 0);
+    assert_int_equal(control_new(fixture->path, &front, NULL, &control), 0);
     return control;
 }
 
