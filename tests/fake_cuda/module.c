@@ -327,6 +327,7 @@ int module_launch(const struct CUfunc_st *function, const struct geometry *geome
     int r = act_on(function, &launch);
 
     r = r == 0 ? act_on_trigger(function, &launch) : r;
+    stream->told = stream->told || launch.hang || launch.slow_ms > 0;
     if (r != 0) {
         return r;
     }

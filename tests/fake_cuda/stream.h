@@ -14,6 +14,7 @@ struct CUstream_st {
     uint64_t queued, done, seen, last_kernel;
     char kernel[64]; // the name of that
     bool ending, abandoned;
+    bool told; // a kernel was told to be slow or endless
 };
 
 // A piece of work. Called without the lock; answers what the context is lost to, or 0. Returns

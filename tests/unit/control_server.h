@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define GUARD_MS 20000 // a client that is never answered fails its test instead of hanging it
+#define GUARD_MS 60000 // a client that is never answered fails its test instead of hanging it
 
 struct fixture {
     char *folder, *path;

@@ -86,7 +86,7 @@ static inline int fake_gpu_run_child(void (*body)(const void *context), const vo
         dup2(pipe_fds[1], STDERR_FILENO);
         close(pipe_fds[0]);
         close(pipe_fds[1]);
-        alarm(10);
+        alarm(60);
         body(context);
         _exit(0);
     }

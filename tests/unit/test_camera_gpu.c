@@ -48,9 +48,9 @@ static void test_a_driver_that_hangs_does_not_keep_the_process(void **state)
     begin(&front, CAMERA);
     watch(&front, 0);
     until(&front, has_10_units);
-    struct stopwatch ended = stopwatch_start();
+    int64_t ended_ns = clock_now_ns();
     end(&front, -ENOTRECOVERABLE);
-    assert_lasted(ended, 0, 2 * NS_PER_S);
+    assert_lasted(ended_ns, 0, 2 * NS_PER_S);
     (void)state;
 }
 

@@ -120,14 +120,14 @@ static void test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s(void **s
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int slow = client_connect(fixture);
     g_autofree char *reply = NULL;
-    struct stopwatch watch = stopwatch_start();
+    int64_t begin_ns = clock_now_ns();
 
     client_send(slow, "GET /v1/sta");
     assert_still_serves(fixture);
-    assert_lasted(watch, 0, 4 * NS_PER_S);
+    assert_lasted(begin_ns, 0, 4 * NS_PER_S);
     reply = receive_reply(slow, NULL);
     assert_null(strstr(reply, " 200 "));
-    assert_lasted(watch, 4 * NS_PER_S, 8 * NS_PER_S);
+    assert_lasted(begin_ns, 4 * NS_PER_S, 8 * NS_PER_S);
 }
 
 static void test_a_client_that_leaves_without_reading_harms_nobody(void **state)

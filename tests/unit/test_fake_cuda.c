@@ -2,11 +2,10 @@
 #include "kernels/cuda_driver.h"
 
 #include "tests/unit/fake_gpu.h"
+#include "tests/unit/stopwatch.h"
 
 #include <signal.h>
 #include <sys/mman.h>
-
-#define LONG_NS (10 * NS_PER_S)
 
 struct bed {
     struct cuda_driver driver;
@@ -51,7 +50,7 @@ static int launch(const struct bed *bed, uint64_t input, uint64_t output, uint32
 
 static int wait_idle(const struct bed *bed)
 {
-    int64_t end_ns = clock_now_ns() + LONG_NS;
+    int64_t end_ns = clock_now_ns() + PATIENCE_NS;
     int r;
 
     do {

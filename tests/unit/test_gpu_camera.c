@@ -3,6 +3,7 @@
 // starts the next; it ends when it is told to, and leaves nothing behind.
 #include "daemon/link/link.h"
 #include "tests/unit/fake_gpu.h"
+#include "tests/unit/stopwatch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,6 @@
 
 #define LIVES_AT_ONCE 4
 #define UNITS 3
-#define PATIENCE_NS (20 * NS_PER_S)
-#define END_NS (5 * NS_PER_S)
 
 static const char settings[] =
     "memory = \"%s\";"
@@ -148,7 +147,7 @@ static int reap(struct life *life)
     int fd = (int)syscall(SYS_pidfd_open, life->pid, 0), status = -1;
     struct pollfd ended = {.fd = fd, .events = POLLIN};
 
-    if (poll(&ended, 1, (int)(END_NS / NS_PER_MS)) == 0) {
+    if (poll(&ended, 1, (int)(PATIENCE_NS / NS_PER_MS)) == 0) {
         snprintf(life->problem, sizeof life->problem, "it did not end when it was told to");
         kill(life->pid, SIGABRT);
     }

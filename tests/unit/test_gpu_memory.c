@@ -248,9 +248,9 @@ static void test_kernel_that_does_not_end_fails_the_frame_within_its_second(void
     assert_int_equal(bed_take_frame(&bed), 0);
     assert_int_equal(frame_to_gpu(bed.frame, &error, &address), 0);
     launch_probe(&bed, address);
-    struct stopwatch watch = stopwatch_start();
+    int64_t begin_ns = clock_now_ns();
     assert_int_equal(frame_to_cpu(bed.frame, &error), -ETIMEDOUT);
-    assert_lasted(watch, 0, 2 * NS_PER_S);
+    assert_lasted(begin_ns, 0, 2 * NS_PER_S);
     gpu_lose(bed.gpu);
     bed_finish(&bed);
 }

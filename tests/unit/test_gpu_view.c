@@ -224,9 +224,9 @@ static void test_kernel_that_does_not_end_is_given_up_within_its_second(void **s
     c.options = "board=orin-nano,hang=gradient:2";
     make_bed(&bed, &c);
     run(&bed, 1);
-    struct stopwatch watch = stopwatch_start();
+    int64_t begin_ns = clock_now_ns();
     assert_int_equal(gpu_view_bed_run(&bed, 2, &error), -ETIMEDOUT);
-    assert_lasted(watch, 0, 3 * NS_PER_S / 2);
+    assert_lasted(begin_ns, 0, 3 * NS_PER_S / 2);
     gpu_lose(bed.gpu);
     gpu_view_bed_finish(&bed);
 }
@@ -292,6 +292,16 @@ static void hand_over(struct reader *reader, struct frame *frame)
     pthread_mutex_unlock(&reader->lock);
 }
 
+static bool has_read(struct reader *reader, unsigned count)
+{
+    bool has;
+
+    pthread_mutex_lock(&reader->lock);
+    has = reader->read >= count;
+    pthread_mutex_unlock(&reader->lock);
+    return has;
+}
+
 // The rule of boards without concurrent access: a touch in the wrong moment would end this program.
 static void test_managed_frames_are_read_while_the_next_are_computed(void **state)
 {
@@ -311,7 +321,7 @@ static void test_managed_frames_are_read_while_the_next_are_computed(void **stat
     (void)state;
     make_bed(&bed, &c);
     assert_int_equal(pthread_create(&thread, NULL, read_frames, &reader), 0);
-    for (uint32_t seed = 0; seed < 60; seed++) {
+    for (uint32_t seed = 0; computed < 20 || !has_read(&reader, 10); seed++) {
         struct frame *input = frame_pool_take(bed.pool), *output = NULL;
         int r;
 
@@ -329,7 +339,6 @@ static void test_managed_frames_are_read_while_the_next_are_computed(void **stat
     pthread_cond_signal(&reader.changed);
     pthread_mutex_unlock(&reader.lock);
     pthread_join(thread, NULL);
-    assert_true(computed > 10 && reader.read > 10);
     gpu_view_bed_finish(&bed);
     assert_int_equal(fake_gpu_leaks(), 0);
 }

@@ -2,7 +2,6 @@
 #include "late_sink.h"
 #include "nvmm_decoder.h"
 #include "source_harness.h"
-#include "tests/unit/stopwatch.h"
 
 #include <gst/gst.h>
 #include <stdio.h>
@@ -57,14 +56,13 @@ static void truncate_copy(const char *from, size_t size, const char *path)
     assert_true(g_file_set_contents(path, bytes, (gssize)(size < length ? size : length), NULL));
 }
 
-// Whether no frame comes later after the one before it than `gap_max_ns` for each picture that was
-// counted as not taken in time. Fails if one does though the machine kept nothing from this
-// program.
-static bool loops_in_time(const char *path, int frames, int64_t gap_max_ns)
+// Frames come one after the other, by the clock none later after the one before it than
+// `gap_max_ns` for each picture that was counted as not taken in time.
+static void assert_loops(const char *path, int frames, int64_t gap_max_ns)
 {
-    int64_t last_ns = 0, late_ns = 0, begin_ns = kept_ns();
     struct harness harness;
     uint64_t dropped = 0;
+    int64_t last_ns = 0;
 
     harness_init(&harness);
     harness.camera.path = (char *)path;
@@ -72,29 +70,14 @@ static bool loops_in_time(const char *path, int frames, int64_t gap_max_ns)
     for (int i = 0; i < frames; i++) {
         struct frame *frame = harness_next(&harness);
         int64_t gaps = 1 + (int64_t)(harness.source->counters.dropped - dropped);
-        int64_t excess_ns = frame->pts_ns - last_ns - gaps * gap_max_ns;
 
         assert_true(frame->pts_ns > last_ns);
-        if (last_ns != 0 && excess_ns > late_ns) {
-            late_ns = excess_ns;
-        }
+        assert_true(last_ns == 0 || frame->pts_ns - last_ns <= at_most_ns(gaps * gap_max_ns));
         last_ns = frame->pts_ns;
         dropped = harness.source->counters.dropped;
         frame_unref(frame);
     }
-    assert_true(late_ns <= kept_since_ns(begin_ns));
     source_close(harness.source);
-    return late_ns == 0;
-}
-
-static void assert_loops(const char *path, int frames, int64_t gap_max_ns)
-{
-    for (unsigned window = 0; window < WINDOWS; window++) {
-        if (loops_in_time(path, frames, gap_max_ns)) {
-            return;
-        }
-    }
-    fail_msg("the machine disturbed each of %d tries", WINDOWS);
 }
 
 static void test_clips_loop_without_a_seam(void **state)
@@ -150,7 +133,7 @@ static void test_clips_that_hang_between_rounds_are_begun_anew(void **state)
 static void test_a_clip_plays_at_its_own_rate_and_size(void **state)
 {
     struct harness harness;
-    int64_t first_ns = 0, last_ns = 0, begin_ns = kept_ns();
+    int64_t first_ns = 0, last_ns = 0;
 
     (void)state;
     harness_init(&harness);
@@ -162,8 +145,7 @@ static void test_a_clip_plays_at_its_own_rate_and_size(void **state)
 
         first_ns = i == 0 ? frame->pts_ns : first_ns;
         last_ns = frame->pts_ns;
-        int64_t late_ns = kept_since_ns(begin_ns);
-        assert_in_range(labs(frame->grabbed_ns - frame->pts_ns), 0, 80 * NS_PER_MS + late_ns);
+        assert_in_range(labs(frame->grabbed_ns - frame->pts_ns), 0, at_most_ns(80 * NS_PER_MS));
         frame_unref(frame);
     }
     int64_t periods = 5 + (int64_t)harness.source->counters.dropped;
@@ -239,17 +221,17 @@ static void test_a_clip_whose_pictures_begin_after_its_sound_opens(void **state)
 
 static void test_a_clip_shows_its_first_picture_at_once(void **state)
 {
-    struct stopwatch watch;
     struct harness harness;
+    int64_t begin_ns;
 
     (void)state;
     record_late_pictures(in_directory("short"));
     harness_init(&harness);
     harness.camera.path = in_directory("short");
     harness_start(&harness, ops);
-    watch = stopwatch_start();
+    begin_ns = clock_now_ns();
     frame_unref(harness_next(&harness));
-    assert_lasted(watch, 0, 500 * NS_PER_MS);
+    assert_lasted(begin_ns, 0, 500 * NS_PER_MS);
     source_close(harness.source);
     assert_loops(in_directory("short"), 110, 25 * NS_PER_MS);
 }
@@ -271,7 +253,7 @@ static bool is_white(const struct frame *frame)
 static void test_a_pause_shows_the_last_picture_until_the_next_is_due(void **state)
 {
     struct harness harness;
-    int64_t begin_ns = 0, last_ns = 0, white_ns = 0, kept = kept_ns();
+    int64_t begin_ns = 0, last_ns = 0, white_ns = 0;
     unsigned white = 0, other = 0;
 
     (void)state;
@@ -279,12 +261,13 @@ static void test_a_pause_shows_the_last_picture_until_the_next_is_due(void **sta
     harness_init(&harness);
     harness.camera.path = in_directory("short");
     harness_start(&harness, ops);
-    while (white < 10) {
+    // Of one round of the clip, whose pictures are there or counted.
+    while (white == 0 || white + harness.source->counters.dropped < 10) {
         struct frame *frame = harness_next(&harness);
 
         begin_ns = begin_ns ? begin_ns : frame->pts_ns;
         if (last_ns > 0) {
-            assert_in_range(frame->pts_ns - last_ns, 1, 450 * NS_PER_MS + kept_since_ns(kept));
+            assert_in_range(frame->pts_ns - last_ns, 1, at_most_ns(450 * NS_PER_MS));
         }
         last_ns = frame->pts_ns;
         if (is_white(frame) && !white_ns) {
@@ -294,8 +277,11 @@ static void test_a_pause_shows_the_last_picture_until_the_next_is_due(void **sta
         other += !is_white(frame);
         frame_unref(frame);
     }
-    assert_in_range(white_ns - begin_ns, 2990 * NS_PER_MS, 3010 * NS_PER_MS);
-    assert_in_range(other, 15, 20);
+    assert_true(other + harness.source->counters.dropped > 10);
+    if (by_the_clock()) {
+        assert_in_range(white_ns - begin_ns, 2990 * NS_PER_MS, 3010 * NS_PER_MS);
+        assert_in_range(other, 15, 20);
+    }
     source_close(harness.source);
 }
 

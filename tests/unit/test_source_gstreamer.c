@@ -1,5 +1,4 @@
 #include "source_harness.h"
-#include "tests/unit/stopwatch.h"
 
 #include <gst/gst.h>
 
@@ -152,7 +151,7 @@ static void test_range_and_colour_come_from_the_colorimetry(void **state)
 static void test_capture_times_are_monotonic_clock_times(void **state)
 {
     struct harness harness;
-    int64_t last_ns = clock_now_ns(), begin_ns = kept_ns();
+    int64_t last_ns = clock_now_ns();
 
     (void)state;
     harness_init(&harness);
@@ -163,7 +162,7 @@ static void test_capture_times_are_monotonic_clock_times(void **state)
 
         assert_true(frame->pts_ns > last_ns);
         assert_true(frame->pts_ns <= frame->grabbed_ns + NS_PER_MS);
-        assert_true(frame->grabbed_ns - frame->pts_ns < NS_PER_S / 2 + kept_since_ns(begin_ns));
+        assert_true(frame->grabbed_ns - frame->pts_ns < at_most_ns(NS_PER_S / 2));
         last_ns = frame->pts_ns;
         frame_unref(frame);
     }
@@ -173,24 +172,24 @@ static void test_capture_times_are_monotonic_clock_times(void **state)
 static void test_frames_nobody_took_in_time_are_dropped_and_counted(void **state)
 {
     struct harness harness;
-    struct frame *first, *second;
-    int64_t later_ns;
+    uint64_t begin, taken = 0;
+    struct frame *frame;
 
     (void)state;
     harness_init(&harness);
     harness.camera.fps = 100;
     harness.camera.pipeline = (char *)"videotestsrc is-live=true";
     harness_start(&harness, ops);
-    first = harness_next(&harness);
-    later_ns = clock_now_ns() + 200 * NS_PER_MS;
-    while (clock_now_ns() < later_ns) {
-        // The lane is busy for twenty periods.
+    frame = harness_next(&harness);
+    begin = frame->sequence;
+    while (harness.source->counters.dropped < 5) {
+        frame_unref(frame);
+        g_usleep(200000); // the lane is busy for twenty periods, and its producer perhaps, too
+        frame = harness_next(&harness);
+        taken++;
     }
-    second = harness_next(&harness);
-    assert_true(harness.source->counters.dropped >= 5);
-    assert_int_equal(second->sequence - first->sequence, harness.source->counters.dropped + 1);
-    frame_unref(first);
-    frame_unref(second);
+    assert_int_equal(frame->sequence - begin, harness.source->counters.dropped + taken);
+    frame_unref(frame);
     source_close(harness.source);
 }
 

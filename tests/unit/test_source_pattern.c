@@ -1,5 +1,4 @@
 #include "source_harness.h"
-#include "tests/unit/stopwatch.h"
 
 static const struct source_ops *const ops = &source_pattern_ops;
 
@@ -39,12 +38,11 @@ static void test_missed_deadlines_skip_numbers_and_are_counted(void **state)
     while (clock_now_ns() < later_ns) {
         // The lane is busy for ten periods.
     }
-    int64_t begin_ns = kept_ns();
     second = harness_next(&harness);
     // Ten periods late, of which a backlog of four frames is still there.
     assert_true(second->sequence >= first->sequence + 6);
     assert_int_equal(harness.source->counters.dropped, second->sequence - first->sequence - 1);
-    assert_true(second->grabbed_ns - second->pts_ns < 100 * NS_PER_MS + kept_since_ns(begin_ns));
+    assert_true(second->pts_ns > later_ns - 50 * NS_PER_MS);
     assert_int_equal(harness.source->counters.frames, 2);
     frame_unref(first);
     frame_unref(second);
@@ -59,12 +57,12 @@ static void test_a_short_hiccup_loses_nothing(void **state)
 
     (void)state;
     harness_init(&harness);
-    harness.camera.fps = 5;
+    harness.camera.fps = 2;
     harness_start(&harness, ops);
     struct frame *first = harness_next(&harness);
     expected = first->sequence + 1;
     frame_unref(first);
-    later_ns = clock_now_ns() + 440 * NS_PER_MS;
+    later_ns = clock_now_ns() + 1100 * NS_PER_MS;
     while (clock_now_ns() < later_ns) {
         // The lane is busy for more than two periods.
     }

@@ -10,7 +10,7 @@
 #include <gst/gst.h>
 #include <string.h>
 
-#define WAIT_NS (10 * GST_SECOND)
+#define WAIT_NS PATIENCE_NS
 #define NOTHING_NS (50 * GST_MSECOND)
 
 struct fixture {
@@ -131,12 +131,12 @@ static gboolean on_tick(gpointer data)
 // Runs the main loop until a frame comes out.
 static struct seen wait_frame(struct fixture *fixture)
 {
-    struct stopwatch watch = stopwatch_start();
+    int64_t begin_ns = clock_now_ns();
     guint ticks = g_timeout_add(20, on_tick, NULL);
     struct seen seen;
 
     do {
-        assert_lasted(watch, 0, 5 * NS_PER_S);
+        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
         g_main_context_iteration(NULL, TRUE);
         seen = next_frame(fixture, 0);
     } while (seen.mark < 0);
@@ -234,11 +234,11 @@ static void test_the_slates_take_turns_while_the_camera_process_is_gone(void **s
     send_frame(fixture, true, clock_now_ns(), 1);
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 1);
 
-    struct stopwatch watch = stopwatch_start();
+    int64_t begin_ns = clock_now_ns();
     stream_interrupt(fixture->stream);
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 'a'); // at once
     assert_int_equal(wait_frame(fixture).mark, 'b');
-    assert_lasted(watch, 400 * NS_PER_MS, 1500 * NS_PER_MS);
+    assert_lasted(begin_ns, 400 * NS_PER_MS, 1500 * NS_PER_MS);
 
     // A new process is let in with its first key frame, and ends the slate.
     send_frame(fixture, false, clock_now_ns(), 2);
@@ -249,14 +249,14 @@ static void test_the_slates_take_turns_while_the_camera_process_is_gone(void **s
 static void test_a_silent_camera_leaves_the_slate_to_a_new_viewer(void **state)
 {
     struct fixture *fixture = *state;
-    struct stopwatch watch = stopwatch_start();
+    int64_t begin_ns = clock_now_ns();
 
     assert_false(stream_wait_servable(fixture->stream, 0));
     send_slate(fixture, 'a');
     assert_true(stream_wait_servable(fixture->stream, 0));
-    stream_attach(fixture->stream, fixture->source, watch.begin_ns);
+    stream_attach(fixture->stream, fixture->source, begin_ns);
     assert_int_equal(wait_frame(fixture).mark, 'a');
-    assert_lasted(watch, 300 * NS_PER_MS, 900 * NS_PER_MS);
+    assert_lasted(begin_ns, 300 * NS_PER_MS, 900 * NS_PER_MS);
 
     // What follows does not refer to the slate.
     send_frame(fixture, false, clock_now_ns(), 1);
