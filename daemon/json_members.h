@@ -1,8 +1,11 @@
 // Members of the JSON object that a builder is in.
 #pragma once
 
+#include "config/base.h"
+
 #include <json-glib/json-glib.h>
 #include <math.h>
+#include <stdio.h>
 
 static inline void json_add_string(JsonBuilder *builder, const char *name, const char *value)
 {
@@ -29,4 +32,18 @@ static inline void json_add_number(JsonBuilder *builder, const char *name, doubl
 static inline void json_add_rounded(JsonBuilder *builder, const char *name, double value)
 {
     json_add_number(builder, name, round(value * 1e6) / 1e6);
+}
+
+// RFC 3339 in UTC with microseconds; `wall_ns` since 1970.
+static inline void json_add_time(JsonBuilder *builder, const char *name, int64_t wall_ns)
+{
+    time_t seconds = (time_t)(wall_ns / NS_PER_S);
+    int microseconds = (int)(wall_ns % NS_PER_S / NS_PER_US);
+    char day[32], text[64];
+    struct tm parts;
+
+    gmtime_r(&seconds, &parts);
+    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text, sizeof text, "%s.%06dZ", day, microseconds);
+    json_add_string(builder, name, text);
 }

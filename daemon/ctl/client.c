@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #define TIMEOUT_S 5
+#define POST_TIMEOUT_S 60
 #define HEAD_MAX_BYTES 4096
 #define REPLY_MAX_BYTES ((size_t)16 << 20)
 
@@ -131,7 +132,7 @@ static const char *find_body(const char *reply, const char *path, struct error *
 }
 
 // A connection that has sent its request, whose `headers` end in "\r\n" each.
-static int send_request(const char *path, const char *page, const char *headers,
+static int send_request(const char *path, const char *method, const char *page, const char *headers,
                         struct error *error)
 {
     _cleanup_(cleanup_close) int fd = connect_path(path, error);
@@ -141,8 +142,8 @@ static int send_request(const char *path, const char *page, const char *headers,
     if (fd < 0) {
         return TAKE_FD(fd);
     }
-    length = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\nHost: edged\r\n%s\r\n", page,
-                      headers);
+    length = snprintf(request, sizeof request, "%s %s HTTP/1.0\r\nHost: edged\r\n%s\r\n", method,
+                      page, headers);
     if (length >= (int)sizeof request) {
         return error_set(error, -EINVAL, "the request is too long");
     }
@@ -152,9 +153,10 @@ static int send_request(const char *path, const char *page, const char *headers,
     return TAKE_FD(fd);
 }
 
-int client_get(const char *path, const char *page, struct error *error, char **ret_body)
+static int ask(const char *path, const char *method, const char *page, int timeout_s,
+               struct error *error, char **ret_body)
 {
-    _cleanup_(cleanup_close) int fd = send_request(path, page, "", error);
+    _cleanup_(cleanup_close) int fd = send_request(path, method, page, "", error);
     _cleanup_(cleanup_free) char *reply = NULL;
     const char *body;
     int result;
@@ -162,6 +164,7 @@ int client_get(const char *path, const char *page, struct error *error, char **r
     if (fd < 0) {
         return TAKE_FD(fd);
     }
+    set_timeout(fd, timeout_s); // where that fails it stays as it is
     result = read_reply(fd, path, error, &reply);
     if (!reply) {
         return result;
@@ -172,6 +175,16 @@ int client_get(const char *path, const char *page, struct error *error, char **r
     }
     *ret_body = strdup(body);
     return *ret_body ? 0 : error_set(error, -ENOMEM, "out of memory");
+}
+
+int client_get(const char *path, const char *page, struct error *error, char **ret_body)
+{
+    return ask(path, "GET", page, TIMEOUT_S, error, ret_body);
+}
+
+int client_post(const char *path, const char *page, struct error *error, char **ret_body)
+{
+    return ask(path, "POST", page, POST_TIMEOUT_S, error, ret_body);
 }
 
 // Reads the head of a reply and not a byte of its body.
@@ -216,7 +229,7 @@ static int refusal(int fd, const char *path, unsigned status, struct error *erro
 int client_open_stream(const char *path, const char *page, const char *last_id, struct error *error)
 {
     g_autofree char *header = last_id ? g_strdup_printf("Last-Event-ID: %s\r\n", last_id) : NULL;
-    _cleanup_(cleanup_close) int fd = send_request(path, page, header ? header : "", error);
+    _cleanup_(cleanup_close) int fd = send_request(path, "GET", page, header ? header : "", error);
     char head[HEAD_MAX_BYTES];
     unsigned status = 0;
     int result = fd < 0 ? fd : read_head(fd, path, head, error);

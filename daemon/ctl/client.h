@@ -9,6 +9,9 @@
 // with its sentence in `error`.
 int client_get(const char *path, const char *page, struct error *error, char **ret_body);
 
+// The same with a POST, that may take 60 s.
+int client_post(const char *path, const char *page, struct error *error, char **ret_body);
+
 // GETs `page`, whose body goes on for as long as edged does, and reads the head of the reply: the
 // socket that the body comes from, which the caller closes. `last_id`: the newest event that was
 // heard, NULL: none. As client_get(); -EINVAL: edged refuses what was asked for, in its own words.

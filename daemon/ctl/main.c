@@ -7,6 +7,7 @@
 #include "daemon/ctl/events.h"
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/process.h"
+#include "daemon/ctl/reload.h"
 #include "daemon/ctl/status.h"
 #include "daemon/ctl/tune.h"
 #include "daemon/ctl/watch.h"
@@ -23,6 +24,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"status", "what the running edged does", ctl_status},
+    {"reload", "have edged load its configuration again", ctl_reload},
     {"watch", "motion in regions, as it begins and ends", ctl_watch},
     {"process", "a view of a picture or a clip", ctl_process},
     {"events", "the motion events that a recording gives", ctl_events},

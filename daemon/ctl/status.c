@@ -28,6 +28,22 @@ static void print_summary(JsonObject *status)
            viewers == 1 ? "" : "s", get_string(status, "rtsp"));
 }
 
+// That the file is another than what is in use.
+static void print_configuration(JsonObject *status)
+{
+    JsonObject *verdict = get_object(status, "configuration");
+    g_autoptr(GList) problems = verdict ? get_list(verdict, "problems") : NULL;
+
+    if (!verdict || get_boolean(verdict, "successful")) {
+        return;
+    }
+    printf("the reload at %s was refused, the configuration of %s is in use:\n",
+           get_string(verdict, "time"), get_string(verdict, "applied"));
+    for (GList *item = problems; item; item = item->next) {
+        printf("  %s\n", json_node_get_string(item->data));
+    }
+}
+
 // What is wrong with a camera, and its GPU: the name, or why there is none.
 static void print_remarks(JsonObject *camera)
 {
@@ -184,6 +200,7 @@ static int print_status(const char *text)
         return 1;
     }
     print_summary(json_node_get_object(root));
+    print_configuration(json_node_get_object(root));
     print_cameras(json_node_get_object(root));
     print_regions(json_node_get_object(root));
     print_mounts(json_node_get_object(root));

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define EVENTS_PATH "/v1/events"
+#define RELOAD_PATH "/v1/reload"
 #define CONTROL_CONNECTIONS_MAX 32u
 #define CONTROL_MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
 #define CONTROL_TIMEOUT_S 5u
@@ -41,7 +42,8 @@ static char *index_text(const struct snapshot *snapshot)
     return g_strdup("edged " EDGED_VERSION "\n"
                     "/v1/status  JSON: cameras, mounts, latency\n" EVENTS_PATH
                     "  motion in regions, as it begins and ends (server-sent events)\n"
-                    "/metrics    the same for Prometheus\n");
+                    "/metrics    the same for Prometheus\n" RELOAD_PATH
+                    "  POST: loads the configuration again, the verdict is JSON\n");
 }
 
 static const struct page {
@@ -87,17 +89,22 @@ static CONTROL_RESULT handle_request(void *context, struct MHD_Connection *conne
                                      void **request)
 {
     struct control *control = context;
-    bool at_headers = !*request;
+    bool at_headers = !*request, reload = strcmp(url, RELOAD_PATH) == 0;
+    bool reads =
+        strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
 
     (void)version, (void)upload_data;
     *request = context;
-    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
-        return control_refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
-                              "no such method; allowed are GET and HEAD");
+    if (reload ? strcmp(method, MHD_HTTP_METHOD_POST) != 0 : !reads) {
+        return control_refuse_method(connection, reload ? "POST" : "GET, HEAD");
     }
     if (at_headers || *upload_data_size > 0) {
-        *upload_data_size = 0; // a GET's body means nothing
+        *upload_data_size = 0; // a body means nothing here
         return MHD_YES;
+    }
+    if (reload) {
+        return control_reply(connection, MHD_HTTP_OK, "application/json",
+                             control->front.reload(control->front.context));
     }
     if (strcmp(url, EVENTS_PATH) == 0) {
         return respond_events(control, connection);
@@ -107,8 +114,9 @@ static CONTROL_RESULT handle_request(void *context, struct MHD_Connection *conne
             return respond_page(control, connection, &pages[i]);
         }
     }
-    return control_refuse(connection, MHD_HTTP_NOT_FOUND,
-                          "no such page; allowed are /, /v1/status, /v1/events and /metrics");
+    return control_refuse(
+        connection, MHD_HTTP_NOT_FOUND,
+        "no such page; allowed are /, /v1/status, /v1/events, /metrics and /v1/reload");
 }
 
 static gboolean source_prepare(GSource *base, int *ret_timeout_ms)

@@ -8,10 +8,12 @@
 
 struct control;
 
-// What the server asks the front for. `snapshot`: one of now, which the server frees. `refuse`: as
+// What the server asks the front for. `snapshot`: one of now, which the server frees. `reload`: to
+// load the configuration again; the verdict as JSON, which the server g_free()s. `refuse`: as
 // event_filter_refuse().
 struct control_front {
     struct snapshot *(*snapshot)(void *context);
+    char *(*reload)(void *context);
     char *(*refuse)(void *context, const char *camera, const char *region);
     void *context;
 };

@@ -17,3 +17,5 @@ CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
 // Replies {"error": `sentence`}.
 CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
                               const char *sentence);
+// Replies 405; `allowed` is a literal: "GET, HEAD".
+CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed);

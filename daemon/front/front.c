@@ -19,12 +19,12 @@
 #define STOP_NS (1500 * NS_PER_MS)
 
 struct front {
-    struct config *config;      // owned
-    const char *config_path;    // borrowed; NULL: built-in defaults
-    char *program;              // owned
-    struct rtsp_server *server; // owned
-    struct control *control;    // owned
-    GPtrArray *cameras;         // owned struct front_camera, in the order of the configuration
+    struct config *config;         // owned
+    struct reload_verdict verdict; // of the configuration; owned
+    char *program;                 // owned
+    struct rtsp_server *server;    // owned
+    struct control *control;       // owned
+    GPtrArray *cameras;            // owned struct front_camera, in the order of the configuration
     GMainLoop *loop;
     int64_t started_ns;
     bool ready;     // systemd has been told since the start or the last reload
@@ -37,7 +37,8 @@ static struct snapshot *make_snapshot(void *context)
 {
     const struct front *front = context;
 
-    return front_status_snapshot(front->cameras, front->server, clock_now_ns() - front->started_ns);
+    return front_status_snapshot(front->cameras, front->server, &front->verdict,
+                                 clock_now_ns() - front->started_ns);
 }
 
 static char *refuse_filter(void *context, const char *camera, const char *region)
@@ -53,23 +54,6 @@ static void on_motion(void *context, const struct motion_event *event)
     control_publish(front->control, event);
 }
 
-static void log_mounts(const struct front *front)
-{
-    const char *url = rtsp_server_url(front->server);
-
-    for (guint i = 0; i < front->cameras->len; i++) {
-        const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
-
-        for (size_t j = 0; j < front_camera_view_count(camera); j++) {
-            g_autofree char *alias =
-                i == 0 && j == 0 ? g_strconcat(" and ", url, FRONT_ALIAS_PATH, NULL) : NULL;
-
-            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, EDGED_VERSION " ready: %s%s%s",
-                      url, front_camera_view_path(camera, j), alias ? alias : "");
-        }
-    }
-}
-
 static gboolean become_ready(gpointer data)
 {
     struct front *front = data;
@@ -78,7 +62,7 @@ static gboolean become_ready(gpointer data)
     g_clear_handle_id(&front->ready_timer, g_source_remove);
     if (!front->announced) {
         front->announced = true;
-        log_mounts(front);
+        front_status_log_mounts(front->cameras, front->server);
     }
     notify_ready();
     return G_SOURCE_REMOVE;
@@ -113,7 +97,7 @@ static void await_readiness(struct front *front)
 static gboolean on_pulse(gpointer data)
 {
     struct front *front = data;
-    char *status = front_status_line(front->cameras, front->server);
+    char *status = front_status_line(front->cameras, front->server, front->verdict.refused);
 
     if (g_strcmp0(status, front->status) != 0) {
         notify_status(status);
@@ -218,35 +202,37 @@ static void reload(struct front *front)
     _cleanup_(cleanup_config) struct config *config = NULL;
     struct error error = {0};
 
-    if (front_config_reload(front->config_path, front->config, &config) < 0) {
+    if (front_config_reload(front->config, &front->verdict, &config) < 0) {
         log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
-                  "%s has problems, keeping the configuration that is in use", front->config_path);
+                  "the configuration has problems, keeping the one that is in use");
         return;
     }
     if (apply_cameras(front, config, &error) < 0) {
         log_error("%s, going on without what failed", error.text);
+        reload_verdict_set(&front->verdict, true, strdup(error.text));
     }
     start_cameras(front); // what cannot be started is logged and tried again
     config_free(front->config);
     front->config = TAKE(config);
     log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded", "configuration reloaded from %s",
-              front->config_path);
+              front->verdict.path);
+}
+
+static char *reload_and_tell(void *context)
+{
+    struct front *front = context;
+
+    if (g_main_loop_is_running(front->loop)) { // else it is stopping
+        notify_reloading();
+        reload(front);
+        await_readiness(front);
+    }
+    return reload_verdict_json(&front->verdict);
 }
 
 static gboolean on_reload_signal(gpointer data)
 {
-    struct front *front = data;
-
-    if (!g_main_loop_is_running(front->loop)) {
-        return G_SOURCE_CONTINUE; // it is stopping
-    }
-    if (!front->config_path) {
-        log_notice("there is no configuration file to reload, going on with built-in defaults");
-        return G_SOURCE_CONTINUE;
-    }
-    notify_reloading();
-    reload(front);
-    await_readiness(front);
+    g_free(reload_and_tell(data));
     return G_SOURCE_CONTINUE;
 }
 
@@ -281,7 +267,7 @@ static void remove_sources(struct front *front)
 
 static int open_addresses(struct front *front, struct error *error)
 {
-    const struct control_front asked = {make_snapshot, refuse_filter, front};
+    const struct control_front asked = {make_snapshot, reload_and_tell, refuse_filter, front};
     _cleanup_(cleanup_free) char *socket = NULL;
     int r = rtsp_server_new(front->config->rtsp.address, front->config->rtsp.port, error,
                             &front->server);
@@ -321,7 +307,8 @@ int front_new(struct config *config, const char *config_path, struct error *erro
     struct front *front = g_new0(struct front, 1);
 
     front->config = config;
-    front->config_path = config_path;
+    front->verdict.path = config_path;
+    reload_verdict_set(&front->verdict, false, NULL);
     front->cameras = g_ptr_array_new_with_free_func(free_camera);
     front->loop = g_main_loop_new(NULL, FALSE);
     front->started_ns = clock_now_ns();
@@ -395,5 +382,6 @@ void front_free(struct front *front)
     config_free(front->config);
     g_main_loop_unref(front->loop);
     g_free(front->status);
+    reload_verdict_finish(&front->verdict);
     g_free(front);
 }

@@ -5,6 +5,7 @@
 #include "daemon/pipeline_check.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <string.h>
 
 // What the front opens, one viewer and those that read the control socket included, and what each
@@ -27,13 +28,16 @@ int front_config_check_descriptors(const struct config *config, struct error *er
 }
 
 // Addresses are bound once: `config` keeps those in use.
-static void keep_addresses(struct config *old, struct config *config)
+static void keep_addresses(struct config *old, struct config *config, const char *path,
+                           FILE *problems)
 {
     if (strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
         old->rtsp.port != config->rtsp.port ||
         strcmp(old->control.socket, config->control.socket) != 0) {
-        log_warning("rtsp.address, rtsp.port and control.socket take effect when edged is started "
-                    "again");
+        fprintf(problems,
+                "%s: warning: rtsp.address, rtsp.port and control.socket take effect when edged is "
+                "started again\n",
+                path);
     }
     struct config between = *old;
 
@@ -43,40 +47,59 @@ static void keep_addresses(struct config *old, struct config *config)
     config->control = between.control;
 }
 
-int front_config_reload(const char *path, struct config *in_use, struct config **ret_config)
+static int load(const char *path, FILE *problems, struct config **config)
 {
     struct error error = {0};
-    struct config *config;
+    int r;
+
+    if (!path) {
+        fputs("edged was started without a configuration file\n", problems);
+        return -ENOENT;
+    }
+    r = config_load(path, problems, config);
+    if (r < 0) {
+        return r;
+    }
+    r = front_config_check_descriptors(*config, &error);
+    if ((*config)->is_empty) { // cut off, or being written: nobody means "forget all cameras" by it
+        r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
+    }
+    if (r < 0) {
+        fprintf(problems, "%s: error: %s\n", path, error.text);
+    }
+    return r;
+}
+
+static void log_problems(const char *text, int priority)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (char **line = lines; *line; line++) {
+        if (**line) {
+            log_write(priority, LOG_EVENT_NONE, NULL, NULL, "%s", *line);
+        }
+    }
+}
+
+int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
+                        struct config **ret_config)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
     char *text = NULL;
     size_t size;
     FILE *problems = open_memstream(&text, &size);
-    int r = config_load(path, problems, &config);
+    int r = problems ? load(verdict->path, problems, &config) : -ENOMEM;
 
-    fclose(problems);
-    for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
-        if (*line) {
-            log_write(r < 0 ? LOG_ERR : LOG_WARNING, LOG_EVENT_NONE, NULL, NULL, "%s", line);
-        }
+    if (r == 0) {
+        keep_addresses(in_use, config, verdict->path, problems);
+        *ret_config = TAKE(config);
     }
-    free(text);
-    if (r < 0) {
-        return r;
+    if (problems) {
+        fclose(problems);
     }
-    if (config->is_empty) { // cut off, or being written: nobody means "forget all cameras" by it
-        log_write(LOG_ERR, LOG_EVENT_NONE, NULL, NULL,
-                  "%s: error: got a file without a setting, allowed: at least one", path);
-        config_free(config);
-        return -EINVAL;
-    }
-    r = front_config_check_descriptors(config, &error);
-    if (r < 0) {
-        log_error("%s", error.text);
-        config_free(config);
-        return r;
-    }
-    keep_addresses(in_use, config);
-    *ret_config = config;
-    return 0;
+    log_problems(text ? text : strerror(ENOMEM), r < 0 ? LOG_ERR : LOG_WARNING);
+    reload_verdict_set(verdict, r < 0, text);
+    return r;
 }
 
 void front_config_warn(const struct config *config, const char *path, FILE *problems)

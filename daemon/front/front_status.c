@@ -1,6 +1,8 @@
 #include "daemon/front/front_status.h"
 
+#include "daemon/front/front.h"
 #include "daemon/front/front_camera.h"
+#include "daemon/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +18,7 @@ static size_t count_mounts(const GPtrArray *cameras)
 }
 
 struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
-                                       int64_t uptime_ns)
+                                       const struct reload_verdict *verdict, int64_t uptime_ns)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
 
@@ -40,6 +42,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
         snapshot->mount_count += front_camera_view_count(camera);
         cuda |= strncmp(snapshot->cameras[i].telemetry.backend, "CUDA", strlen("CUDA")) == 0;
     }
+    snapshot->configuration = *verdict;
     snapshot->uptime_s = (double)uptime_ns / (double)NS_PER_S;
     snapshot->viewers = rtsp_server_count_viewers(server, NULL);
     snprintf(snapshot->rtsp_url, sizeof snapshot->rtsp_url, "%s", rtsp_server_url(server));
@@ -47,13 +50,14 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
     return snapshot;
 }
 
-char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server)
+char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused)
 {
     unsigned viewers = rtsp_server_count_viewers(server, NULL);
     GString *line = g_string_new(NULL);
 
-    g_string_printf(line, "%u camera%s, %u viewer%s", cameras->len, cameras->len == 1 ? "" : "s",
-                    viewers, viewers == 1 ? "" : "s");
+    g_string_printf(line, "%s%u camera%s, %u viewer%s",
+                    refused ? "the last reload was refused, " : "", cameras->len,
+                    cameras->len == 1 ? "" : "s", viewers, viewers == 1 ? "" : "s");
     for (guint i = 0; i < cameras->len; i++) {
         struct snapshot_camera shown = {0};
 
@@ -66,4 +70,21 @@ char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server)
         }
     }
     return g_string_free(line, FALSE);
+}
+
+void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server *server)
+{
+    const char *url = rtsp_server_url(server);
+
+    for (guint i = 0; i < cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(cameras, i);
+
+        for (size_t j = 0; j < front_camera_view_count(camera); j++) {
+            g_autofree char *alias =
+                i == 0 && j == 0 ? g_strconcat(" and ", url, FRONT_ALIAS_PATH, NULL) : NULL;
+
+            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, EDGED_VERSION " ready: %s%s%s",
+                      url, front_camera_view_path(camera, j), alias ? alias : "");
+        }
+    }
 }

@@ -8,7 +8,10 @@
 
 // A snapshot of `cameras` (struct front_camera) as of now; snapshot_free(). NULL: out of memory.
 struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
-                                       int64_t uptime_ns);
+                                       const struct reload_verdict *verdict, int64_t uptime_ns);
 
-// "2 cameras, 3 viewers, front 30.0 fps, back no signal". The caller g_free()s it.
-char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server);
+// "2 cameras, 3 viewers, front 30.0 fps, back no signal"; `refused`: the last reload was. The
+// caller g_free()s it.
+char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused);
+// A message for each mount: where it can be watched.
+void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server *server);

@@ -112,6 +112,15 @@ static void add_totals(GString *text, const struct snapshot *snapshot)
     g_string_append(text, "edged_uptime_seconds ");
     add_double(text, "%.3f", snapshot->uptime_s);
     g_string_append_c(text, '\n');
+    begin_metric(text, "edged_config_last_reload_successful", "gauge",
+                 "1, or 0 when the last reload was refused.");
+    g_string_append_printf(text, "edged_config_last_reload_successful %d\n",
+                           !snapshot->configuration.refused);
+    begin_metric(text, "edged_config_last_reload_success_timestamp_seconds", "gauge",
+                 "When the configuration in use was loaded, since 1970.");
+    g_string_append(text, "edged_config_last_reload_success_timestamp_seconds ");
+    add_double(text, "%.3f", (double)snapshot->configuration.applied_at_ns / (double)NS_PER_S);
+    g_string_append_c(text, '\n');
     begin_metric(text, "edged_viewers", "gauge", "RTSP sessions that play.");
     g_string_append_printf(text, "edged_viewers %u\n", snapshot->viewers);
 }

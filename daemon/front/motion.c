@@ -38,20 +38,6 @@ static double duration_s(const struct motion_event *event)
     return (double)(event->at_ns - event->started_ns) / (double)NS_PER_S;
 }
 
-// RFC 3339 in UTC with microseconds.
-static void add_time(JsonBuilder *builder, const char *name, int64_t wall_ns)
-{
-    time_t seconds = (time_t)(wall_ns / NS_PER_S);
-    int microseconds = (int)(wall_ns % NS_PER_S / NS_PER_US);
-    char day[32], text[64];
-    struct tm parts;
-
-    gmtime_r(&seconds, &parts);
-    strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text, sizeof text, "%s.%06dZ", day, microseconds);
-    json_add_string(builder, name, text);
-}
-
 void motion_add_box(JsonBuilder *builder, const struct motion_box *box)
 {
     json_builder_set_member_name(builder, "box");
@@ -69,9 +55,9 @@ void motion_add_members(JsonBuilder *builder, const struct motion_event *event)
     json_add_string(builder, "camera", event->camera);
     json_add_string(builder, "region", event->region);
     json_add_integer(builder, "number", (int64_t)event->number);
-    add_time(builder, "time", event->wall_ns);
+    json_add_time(builder, "time", event->wall_ns);
     json_add_integer(builder, "time_ns", event->wall_ns);
-    add_time(builder, "started", event->wall_ns - (event->at_ns - event->started_ns));
+    json_add_time(builder, "started", event->wall_ns - (event->at_ns - event->started_ns));
     json_add_rounded(builder, "share", event->share);
     json_add_rounded(builder, "peak", event->peak);
     motion_add_box(builder, &event->box);

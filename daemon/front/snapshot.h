@@ -4,6 +4,7 @@
 
 #include "daemon/front/histogram.h"
 #include "daemon/front/motion.h"
+#include "daemon/front/reload_verdict.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>
@@ -57,6 +58,7 @@ struct snapshot_camera {
 };
 
 struct snapshot {
+    struct reload_verdict configuration; // borrowed
     double uptime_s;
     unsigned viewers;
     char rtsp_url[160]; // "rtsp://127.0.0.1:8554"

@@ -150,6 +150,8 @@ char *status_json(const struct snapshot *snapshot)
     json_add_string(builder, "backend", snapshot->backend);
     json_add_string(builder, "rtsp", snapshot->rtsp_url);
     json_add_integer(builder, "viewers", snapshot->viewers);
+    json_builder_set_member_name(builder, "configuration");
+    reload_verdict_add(builder, &snapshot->configuration);
     json_builder_set_member_name(builder, "cameras");
     json_builder_begin_array(builder);
     for (size_t i = 0; i < snapshot->camera_count; i++) {

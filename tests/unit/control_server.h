@@ -33,6 +33,15 @@ static inline char *refuse_filter(void *context, const char *camera, const char 
     return NULL;
 }
 
+static inline char *refuse_reload(void *context)
+{
+    struct reload_verdict verdict = {.path = "/e.conf", .refused = true};
+
+    (void)context;
+    verdict.problems = (char *)"e.conf:1: error: a\ne.conf:2: error: b\n";
+    return reload_verdict_json(&verdict);
+}
+
 static inline int setup(void **state)
 {
     struct fixture *fixture = g_new0(struct fixture, 1);
@@ -40,7 +49,7 @@ static inline int setup(void **state)
 
     fixture->folder = g_dir_make_tmp("edged-XXXXXX", NULL);
     fixture->path = g_build_filename(fixture->folder, "control.sock", NULL);
-    const struct control_front front = {take_snapshot, refuse_filter, fixture};
+    const struct control_front front = {take_snapshot, refuse_reload, refuse_filter, fixture};
 
     assert_int_equal(control_new(fixture->path, &front, &error, &fixture->control), 0);
     *state = fixture;

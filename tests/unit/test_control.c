@@ -43,6 +43,18 @@ static void test_the_root_lists_both_pages(void **state)
     assert_non_null(strstr(body_of(reply), "/metrics"));
 }
 
+static void test_a_reload_is_posted_and_answered_with_the_verdict(void **state)
+{
+    g_autofree char *reply = ask(*state, "POST /v1/reload HTTP/1.0\r\n\r\n");
+    g_autofree char *get = ask(*state, "GET /v1/reload HTTP/1.0\r\n\r\n");
+
+    assert_non_null(strstr(reply, " 200 "));
+    assert_non_null(strstr(reply, "\"successful\" : false"));
+    assert_non_null(strstr(reply, "\"e.conf:1: error: a\",\n    \"e.conf:2: error: b\"\n  ]"));
+    assert_non_null(strstr(get, " 405 "));
+    assert_non_null(strstr(get, "\r\nAllow: POST\r\n"));
+}
+
 static void test_head_has_the_length_and_no_body(void **state)
 {
     g_autofree char *get = ask(*state, "GET /v1/status HTTP/1.0\r\n\r\n");
@@ -172,7 +184,7 @@ static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
     g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
     int next = dup(STDOUT_FILENO), lowest;
     struct rlimit before, one_more = {.rlim_cur = next + 1};
-    const struct control_front front = {take_snapshot, refuse_filter, fixture};
+    const struct control_front front = {take_snapshot, refuse_reload, refuse_filter, fixture};
     struct control *control = NULL;
     struct error error = {0};
 
@@ -196,6 +208,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_status_is_json_of_now, setup, teardown),
         cmocka_unit_test_setup_teardown(test_metrics_declare_the_text_format, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_root_lists_both_pages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_reload_is_posted_and_answered_with_the_verdict,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(test_head_has_the_length_and_no_body, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_unknown_page_is_404_and_says_what_is_there, setup,
                                         teardown),

@@ -1,0 +1,52 @@
+#include "daemon/front/reload_verdict.h"
+
+#include "config/base.h"
+#include "daemon/json_members.h"
+
+void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *problems)
+{
+    verdict->refused = refused;
+    verdict->at_ns = g_get_real_time() * NS_PER_US;
+    if (!refused) {
+        verdict->applied_at_ns = verdict->at_ns;
+    }
+    free(verdict->problems);
+    verdict->problems = problems;
+}
+
+void reload_verdict_finish(struct reload_verdict *verdict)
+{
+    free(verdict->problems);
+    *verdict = (struct reload_verdict){0};
+}
+
+void reload_verdict_add(JsonBuilder *builder, const struct reload_verdict *verdict)
+{
+    g_auto(GStrv) lines = g_strsplit(verdict->problems ? verdict->problems : "", "\n", -1);
+
+    json_builder_begin_object(builder);
+    json_add_string(builder, "path", verdict->path ? verdict->path : "");
+    json_builder_set_member_name(builder, "successful");
+    json_builder_add_boolean_value(builder, !verdict->refused);
+    json_add_time(builder, "time", verdict->at_ns);
+    json_add_time(builder, "applied", verdict->applied_at_ns);
+    json_builder_set_member_name(builder, "problems");
+    json_builder_begin_array(builder);
+    for (char **line = lines; *line; line++) {
+        if (**line) {
+            json_builder_add_string_value(builder, *line);
+        }
+    }
+    json_builder_end_array(builder);
+    json_builder_end_object(builder);
+}
+
+char *reload_verdict_json(const struct reload_verdict *verdict)
+{
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    g_autoptr(JsonNode) root = NULL;
+
+    reload_verdict_add(builder, verdict);
+    root = json_builder_get_root(builder);
+    return json_to_string(root, TRUE);
+}
