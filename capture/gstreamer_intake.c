@@ -120,10 +120,12 @@ int intake_failure(struct intake *intake, struct error *error)
     int r;
 
     pthread_mutex_lock(&intake->lock);
-    r = intake->failed_to_negotiate
-            ? error_set(error, -EINVAL, "no video comes out in a format edged knows: %s",
-                        intake->failure.text)
-            : error_set(error, -EPIPE, "%s", intake->failure.text);
+    if (intake->failed_to_negotiate) {
+        r = error_set(error, -EINVAL, "no video comes out in a format edged knows: %s",
+                      intake->failure.text);
+    } else {
+        r = error_set(error, intake->unauthorized ? -EACCES : -EPIPE, "%s", intake->failure.text);
+    }
     pthread_mutex_unlock(&intake->lock);
     return r;
 }

@@ -39,8 +39,9 @@ static inline void cleanup_intake(struct intake **intake)
 GstElement *intake_pipeline(struct intake *intake);
 
 // Brings the pipeline to where its format is known, in PAUSED, or PLAYING when it is live, and
-// fills layout and rate of `mode`. Waits at most INTAKE_OPEN_TIMEOUT_NS: -ETIMEDOUT, -EPIPE (the
-// pipeline's own error), -EINVAL (nothing in a format we know comes out), -ENODATA (it ended).
+// fills layout and rate of `mode`. Waits at most INTAKE_OPEN_TIMEOUT_NS: -ETIMEDOUT, -EPIPE and
+// -EACCES (as intake_failure()), -EINVAL (nothing in a format we know comes out), -ENODATA (it
+// ended).
 int intake_open(struct intake *intake, struct source_mode *mode, struct error *error);
 // Lets frames flow; those that came before are forgotten.
 void intake_play(struct intake *intake);
@@ -49,8 +50,8 @@ void intake_stop(struct intake *intake);
 
 // Waits until something is there or CLOCK_MONOTONIC is past `deadline_ns`.
 enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);
-// After INTAKE_FAILED: sets `error` to the text of the pipeline and returns -EPIPE, or -EINVAL when
-// the formats there and here did not meet.
+// After INTAKE_FAILED: sets `error` to the text of the pipeline and returns -EPIPE; -EINVAL when
+// the formats there and here did not meet, -EACCES when a server refused the user or the password.
 int intake_failure(struct intake *intake, struct error *error);
 
 // When a picture of running time `running_ns` is due, once frames flow.

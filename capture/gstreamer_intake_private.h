@@ -23,7 +23,7 @@ struct intake {
     int64_t grabbed_ns;
     uint64_t arrived;  // samples so far
     uint64_t replaced; // of them, before they were taken; since it was counted last
-    bool segment_done, eos, failed, failed_to_negotiate;
+    bool segment_done, eos, failed, failed_to_negotiate, unauthorized;
     struct error failure;
 };
 

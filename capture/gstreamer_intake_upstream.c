@@ -70,6 +70,8 @@ static void note_failure(struct intake *intake, GstMessage *message)
         intake->failed = true;
         intake->failed_to_negotiate =
             debug && (strstr(debug, "not-negotiated") || strstr(debug, "not-linked"));
+        intake->unauthorized =
+            g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_AUTHORIZED);
         error_set(&intake->failure, -EPIPE, "%s: %s%s%s%s", GST_MESSAGE_SRC_NAME(message),
                   cause->message, debug ? " (" : "", debug ? debug : "", debug ? ")" : "");
         gstreamer_names_settle(intake->failure.text);

@@ -1,4 +1,4 @@
-// Where frames come from: V4L2, GStreamer, a clip, the moving pattern, behind one ops table.
+// Where frames come from: V4L2, GStreamer, a clip, RTSP, the moving pattern, behind one ops table.
 //
 // Life: source_open() finds and negotiates, source_start() streams, source_next() hands out frames
 // until it fails, source_close() ends it all. Any failure means close and open again: nothing is
@@ -45,6 +45,7 @@ extern const struct source_ops source_v4l2_ops; // device "" is the first that w
 extern const struct source_ops source_gstreamer_ops;
 extern const struct source_ops source_file_ops;
 extern const struct source_ops source_pattern_ops;
+extern const struct source_ops source_rtsp_ops;
 
 // Embedded first in every source.
 struct source {

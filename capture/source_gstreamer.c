@@ -1,17 +1,12 @@
 // Frames from a launch fragment of the configuration.
+#include "capture/source_gstreamer.h"
+
 #include "capture/gstreamer_caps.h"
-#include "capture/gstreamer_intake.h"
-#include "capture/source.h"
 
 #include <errno.h>
 #include <string.h>
 
-struct source_gstreamer {
-    struct source source;
-    struct intake *intake; // owned
-};
-
-static void gstreamer_source_close(struct source *source)
+void source_gstreamer_close(struct source *source)
 {
     intake_free(((struct source_gstreamer *)source)->intake);
     free(source);
@@ -51,60 +46,74 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
     return intake_open(self->intake, &self->source.mode, error);
 }
 
-static int gstreamer_source_open(const struct config_camera *camera,
-                                 const struct source_environment *environment, struct error *error,
-                                 struct source **ret_source)
+int source_gstreamer_new(
+    const struct source_ops *ops, const char *what, const char *label,
+    const struct config_camera *camera, const struct source_environment *environment,
+    int (*open)(struct source_gstreamer *self, const struct config_camera *camera,
+                const struct source_environment *environment, struct error *error),
+    struct error *error, struct source **ret_source)
 {
     _cleanup_(cleanup_source) struct source *source = NULL;
     struct source_gstreamer *self = calloc(1, sizeof *self);
     int r;
 
     if (!self) {
-        return error_set(error, -ENOMEM, "pipeline: out of memory");
+        return error_set(error, -ENOMEM, "%s: out of memory", what);
     }
     source = &self->source;
-    source->ops = &source_gstreamer_ops;
-    r = open_intake(self, camera, environment, error);
+    source->ops = ops;
+    self->what = what;
+    r = open(self, camera, environment, error);
     if (r < 0) {
-        return error_prefix(error, r, "pipeline \"%s\"", camera->pipeline);
+        return r;
     }
     if (source->mode.fps_numerator == 0) {
         source->mode.fps_numerator = (unsigned)camera->fps;
         source->mode.fps_denominator = 1;
     }
-    source_mode_describe(&source->mode, "GStreamer");
+    source_mode_describe(&source->mode, label);
     *ret_source = TAKE(source);
     return 0;
 }
 
-static int gstreamer_source_start(struct source *source, struct error *error)
+static int gstreamer_source_open(const struct config_camera *camera,
+                                 const struct source_environment *environment, struct error *error,
+                                 struct source **ret_source)
+{
+    int r = source_gstreamer_new(&source_gstreamer_ops, "pipeline", "GStreamer", camera,
+                                 environment, open_intake, error, ret_source);
+
+    return r < 0 ? error_prefix(error, r, "pipeline \"%s\"", camera->pipeline) : 0;
+}
+
+int source_gstreamer_start(struct source *source, struct error *error)
 {
     (void)error;
     intake_play(((struct source_gstreamer *)source)->intake);
     return 0;
 }
 
-static int gstreamer_source_next(struct source *source, int timeout_ms, struct error *error,
-                                 struct frame **ret_frame)
+int source_gstreamer_next(struct source *source, int timeout_ms, struct error *error,
+                          struct frame **ret_frame)
 {
-    struct intake *intake = ((struct source_gstreamer *)source)->intake;
+    const struct source_gstreamer *self = (struct source_gstreamer *)source;
     int64_t deadline_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
     int r;
 
     for (;;) {
-        switch (intake_wait(intake, deadline_ns)) {
+        switch (intake_wait(self->intake, deadline_ns)) {
         case INTAKE_SAMPLE:
-            r = intake_take(intake, source, error, ret_frame);
+            r = intake_take(self->intake, source, error, ret_frame);
             if (r != -EAGAIN) {
-                return r < 0 ? error_prefix(error, r, "pipeline") : 0;
+                return r < 0 ? error_prefix(error, r, "%s", self->what) : 0;
             }
             break;
         case INTAKE_FAILED:
-            intake_failure(intake, error);
-            return error_prefix(error, -EPIPE, "pipeline");
+            intake_failure(self->intake, error);
+            return error_prefix(error, -EPIPE, "%s", self->what);
         case INTAKE_EOS:
         case INTAKE_SEGMENT_DONE:
-            return error_set(error, -ENODATA, "the pipeline ended");
+            return error_set(error, -ENODATA, "the %s ended", self->what);
         case INTAKE_TIMEOUT:
             return -EAGAIN;
         }
@@ -114,7 +123,7 @@ static int gstreamer_source_next(struct source *source, int timeout_ms, struct e
 const struct source_ops source_gstreamer_ops = {
     .name = "gstreamer",
     .open = gstreamer_source_open,
-    .start = gstreamer_source_start,
-    .next = gstreamer_source_next,
-    .close = gstreamer_source_close,
+    .start = source_gstreamer_start,
+    .next = source_gstreamer_next,
+    .close = source_gstreamer_close,
 };

@@ -4,10 +4,9 @@
 
 // By config_source; "auto" has none of its own.
 static const struct source_ops *const table[] = {
-    [CONFIG_SOURCE_V4L2] = &source_v4l2_ops,
-    [CONFIG_SOURCE_GSTREAMER] = &source_gstreamer_ops,
-    [CONFIG_SOURCE_FILE] = &source_file_ops,
-    [CONFIG_SOURCE_PATTERN] = &source_pattern_ops,
+    [CONFIG_SOURCE_V4L2] = &source_v4l2_ops, [CONFIG_SOURCE_GSTREAMER] = &source_gstreamer_ops,
+    [CONFIG_SOURCE_FILE] = &source_file_ops, [CONFIG_SOURCE_PATTERN] = &source_pattern_ops,
+    [CONFIG_SOURCE_RTSP] = &source_rtsp_ops,
 };
 
 // The first camera that works; without one, the pattern in a format and size of its own choice.

@@ -27,7 +27,10 @@ enum config_source {
     CONFIG_SOURCE_GSTREAMER,
     CONFIG_SOURCE_FILE,
     CONFIG_SOURCE_PATTERN,
+    CONFIG_SOURCE_RTSP,
 };
+// What an RTSP camera's pictures come by: auto is UDP, and TCP where nothing comes by that.
+enum config_transport { CONFIG_TRANSPORT_AUTO, CONFIG_TRANSPORT_TCP, CONFIG_TRANSPORT_UDP };
 // How a v4l2 source gets its frames: auto tries USERPTR, then MMAP with one counted copy.
 enum config_v4l2_io { CONFIG_V4L2_IO_AUTO, CONFIG_V4L2_IO_USERPTR, CONFIG_V4L2_IO_MMAP };
 enum config_view_kind {
@@ -166,10 +169,13 @@ struct config_region {
 struct config_camera {
     char *name; // as for views, unique
     enum config_source source;
-    char *device;   // v4l2: device node or /dev/v4l/by-path link; "" means the first that works
-    char *pipeline; // gstreamer: launch fragment, without a sink
-    char *path;     // file: the clip
-    char *format;   // fourcc as V4L2 names it ("YUYV", "NV12", "MJPG", …) or "auto"
+    char *device;      // v4l2: device node or /dev/v4l/by-path link; "" means the first that works
+    char *pipeline;    // gstreamer: launch fragment, without a sink
+    char *path;        // file: the clip
+    char *url;         // rtsp: of the camera, without user and password
+    char *credentials; // rtsp: the file with them (credentials.h); "": none
+    enum config_transport transport; // rtsp
+    char *format; // fourcc as V4L2 names it ("YUYV", "NV12", "MJPG", …) or "auto"
     enum config_v4l2_io io;
     int width, height; // pixels
     int fps;

@@ -44,6 +44,24 @@ static bool accepts_socket(const char *string)
     return strlen(string) < sizeof((struct sockaddr_un *)NULL)->sun_path;
 }
 
+// A password belongs into a file that not everybody reads.
+static bool accepts_url(const char *string)
+{
+    size_t scheme = strncmp(string, "rtsp://", 7) == 0 ? 7 : 8;
+    const char *host = string + scheme;
+
+    if (!*string) {
+        return true;
+    }
+    return (scheme == 7 || strncmp(string, "rtsps://", 8) == 0) && *host && *host != '/' &&
+           *host != ':' && !strchr(host, '@') && !strpbrk(host, " \t\r\n\"");
+}
+
+static const struct schema_rule url_rule = {
+    accepts_url,
+    "\"rtsp://HOST/PATH\" or \"rtsps://HOST/PATH\", HOST with :PORT or without; user and password "
+    "stand in the file that credentials names",
+};
 static const struct schema_rule format_rule = {
     accepts_format,
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "
@@ -75,9 +93,19 @@ static const char *const auth_words[] = {
     NULL,
 };
 static const char *const source_words[] = {
-    [CONFIG_SOURCE_AUTO] = "auto",           [CONFIG_SOURCE_V4L2] = "v4l2",
-    [CONFIG_SOURCE_GSTREAMER] = "gstreamer", [CONFIG_SOURCE_FILE] = "file",
-    [CONFIG_SOURCE_PATTERN] = "pattern",     NULL,
+    [CONFIG_SOURCE_AUTO] = "auto",
+    [CONFIG_SOURCE_V4L2] = "v4l2",
+    [CONFIG_SOURCE_GSTREAMER] = "gstreamer",
+    [CONFIG_SOURCE_FILE] = "file",
+    [CONFIG_SOURCE_PATTERN] = "pattern",
+    [CONFIG_SOURCE_RTSP] = "rtsp",
+    NULL,
+};
+static const char *const transport_words[] = {
+    [CONFIG_TRANSPORT_AUTO] = "auto",
+    [CONFIG_TRANSPORT_TCP] = "tcp",
+    [CONFIG_TRANSPORT_UDP] = "udp",
+    NULL,
 };
 static const char *const io_words[] = {
     [CONFIG_V4L2_IO_AUTO] = "auto",
@@ -108,6 +136,17 @@ static const struct schema_key camera_keys[] = {
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_FILE), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_FILE),
      .help = "A clip that GStreamer decodes; it is played at its own rate, again and again. A "
              "relative name is one beside this file."},
+    {"url", SCHEMA_STRING, CAMERA_FIELD(url), .rule = &url_rule, .default_text = "",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
+     .help = "The stream of a camera in the network, H.264, H.265 or MJPEG, for example "
+             "\"rtsp://192.168.1.20/stream1\"."},
+    {"credentials", SCHEMA_STRING, CAMERA_FIELD(credentials), .default_text = "",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
+     .help = "A file with the line user:password for that camera, which nobody but its owner and "
+             "group may read (chmod 640). A relative name is one beside this file."},
+    {"transport", SCHEMA_WORD, CAMERA_FIELD(transport), .words = transport_words,
+     .default_text = "auto", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
+     .help = "What its pictures come by; auto is udp, and tcp where none come by udp within 2 s."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
      .help = "The pixel format to ask the source for."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",

@@ -1,4 +1,5 @@
-// The pictures that regions and views name, and the clips and devices of cameras.
+// The pictures that regions and views name, and the clips, devices and credentials of cameras.
+#include "config/credentials.h"
 #include "config/validate.h"
 
 #include <errno.h>
@@ -100,6 +101,27 @@ static void warn_of_absent(struct problems *problems, const config_setting_t *se
     }
 }
 
+static int check_credentials(struct problems *problems, const config_setting_t *setting,
+                             struct config_camera *camera)
+{
+    const config_setting_t *file = config_setting_get_member(setting, "credentials");
+    struct credentials credentials;
+    struct error error;
+    int r = file && *camera->credentials ? place_beside(problems, file, &camera->credentials) : 0;
+
+    if (r < 0 || !file || !*camera->credentials || camera->source != CONFIG_SOURCE_RTSP) {
+        return r;
+    }
+    if (access(camera->credentials, R_OK) < 0) {
+        warn_of_absent(problems, file, camera->credentials, "a file with the line user:password");
+    } else if (credentials_read(camera->credentials, &error, &credentials) < 0) {
+        problems_error(problems, file, NULL, "%s", error.text);
+    } else {
+        credentials_clear(&credentials);
+    }
+    return 0;
+}
+
 static int check_source(struct problems *problems, const config_setting_t *setting,
                         struct config_camera *camera)
 {
@@ -114,7 +136,7 @@ static int check_source(struct problems *problems, const config_setting_t *setti
         warn_of_absent(problems, device, camera->device,
                        "one of `v4l2-ctl --list-devices`, or \"\" for the first camera");
     }
-    return r;
+    return r < 0 ? r : check_credentials(problems, setting, camera);
 }
 
 static int check_camera(struct problems *problems, const config_setting_t *setting,

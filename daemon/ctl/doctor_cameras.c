@@ -136,12 +136,11 @@ static void check_file(struct doctor *doctor, const struct config_camera *camera
     }
 }
 
-static void check_pipeline(struct doctor *doctor, const struct config_camera *camera,
-                           const char *subject)
+static void check_pipeline(struct doctor *doctor, const char *pipeline, const char *subject)
 {
     struct error error = {0};
 
-    if (pipeline_check(camera->pipeline, &error) < 0) {
+    if (pipeline_check(pipeline, &error) < 0) {
         doctor_say(doctor, DOCTOR_FAILED, subject,
                    "pipeline: %s; install what is missing, or correct it", error.text);
     } else {
@@ -161,10 +160,13 @@ static void check_camera(struct doctor *doctor, const struct config_camera *came
         check_v4l2(doctor, camera, subject, devices);
         break;
     case CONFIG_SOURCE_GSTREAMER:
-        check_pipeline(doctor, camera, subject);
+        check_pipeline(doctor, camera->pipeline, subject);
         break;
     case CONFIG_SOURCE_FILE:
         check_file(doctor, camera, subject);
+        break;
+    case CONFIG_SOURCE_RTSP:
+        check_pipeline(doctor, "rtspsrc ! rtph264depay ! decodebin ! fakesink", subject);
         break;
     case CONFIG_SOURCE_PATTERN:
         doctor_say(doctor, DOCTOR_OK, subject, "the moving pattern");

@@ -7,7 +7,7 @@
 
 #define VIEW_KEYS                                                                                  \
     "name, view, stages, operator, blur, norm, gain, threshold, colour, morphology, times, "       \
-    "erode, "                                                                                      \
+    "erode, mark, "                                                                                \
     "thresholds, low, high, polygon, mask, left, right, codec, encoder, bitrate_kbps, keyframe_s"
 #define VIEWS                                                                                      \
     "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", "            \
@@ -156,7 +156,7 @@ static void test_unknown_words_get_the_list_and_the_nearest(void **state)
          "\"managed\", \"host\""},
         {"cameras = ( { source = \"v4l\"; } );",
          "cameras[0].source: got \"v4l\", allowed: \"auto\", \"v4l2\", \"gstreamer\", \"file\", "
-         "\"pattern\"; did you mean \"v4l2\"?"},
+         "\"pattern\", \"rtsp\"; did you mean \"v4l2\"?"},
         {"cameras = ( { io = \"read\"; } );",
          "cameras[0].io: got \"read\", allowed: \"auto\", \"userptr\", \"mmap\""},
         {"cameras = ( { views = ( { view = \"edgse\"; } ); } );",

@@ -1,0 +1,147 @@
+"""Cameras in the network: edged watches them by RTSP, and does without them while they are away."""
+
+import signal
+import time
+
+import pytest
+
+import daemon
+import pattern
+import rtsp_camera
+
+
+@pytest.fixture
+def network_camera():
+    cameras = []
+
+    def start(port=0):
+        cameras.append(rtsp_camera.Camera(port))
+        return cameras[-1]
+
+    yield start
+    for camera in cameras:
+        camera.stop()
+
+
+@pytest.fixture
+def credentials(tmp_path):
+    path = tmp_path / "camera.credentials"
+    path.write_text(f"{rtsp_camera.USER}:{rtsp_camera.PASSWORD}\n")
+    path.chmod(0o640)
+    return path
+
+
+def watching(url, **settings):
+    return daemon.camera(source="rtsp", url=url, views=["camera"], **settings)
+
+
+def is_live(camera):
+    return camera["state"] == "live"
+
+
+def assert_tells_no_password(server):
+    for text in (server.stderr(), server.http_get("/v1/status"), server.http_get("/metrics")):
+        assert rtsp_camera.PASSWORD not in text
+
+
+@pytest.mark.parametrize(("name", "transport"), [("h264", "tcp"), ("h265", "udp"), ("jpeg", "auto")])
+def test_a_camera_with_a_password_streams(
+    edged, watch, network_camera, credentials, name, transport
+):
+    url = network_camera().url(name)
+    server = edged([watching(url, transport=transport, credentials=credentials)])
+    camera = server.wait_camera("front", is_live, 60)
+    assert (camera["width"], camera["height"]) == rtsp_camera.SIZE
+    assert "RTSP " in camera["path"]
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=1)
+    viewer.wait_frames(10, 60)
+    viewer.stop()
+    # SMPTE's bars: white on the left, blue on the right.
+    row = viewer.unreadable_pictures()[-1][rtsp_camera.SIZE[1] // 4].astype(int)
+    assert row[20] > 200 and row[-20] < 60
+    assert_tells_no_password(server)
+
+
+def test_edged_watches_edged_and_comes_back_to_it(edged, watch):
+    def serve(**extra):
+        served = [daemon.camera(width=640, height=360, views=["camera"])]
+        return edged(served, settings={"rtsp": extra} if extra else None)
+
+    first = serve()
+    server = edged([watching(first.url("/front/camera"), fps=pattern.FPS)])
+    server.wait_camera("front", is_live, 60)
+    viewer = watch(server.url("/front/camera"), view="camera", keep_every=10)
+    viewer.wait_numbers(2 * pattern.FPS, 60)
+    for number, picture in viewer.pictures().items():
+        expected = pattern.expected_luma("camera", number, 640, 360)
+        assert pattern.psnr_db(picture, expected) >= 30
+    first.stop()
+    lost = server.wait_camera("front", lambda c: c["state"] == "no signal", 60)
+    assert lost["process"]["restarts"] == 0
+    serve(port=first.port)
+    server.wait_camera("front", is_live, 60)
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS, 60)
+    viewer.stop()
+    assert server.camera()["process"]["restarts"] == 0
+
+
+def test_a_camera_that_falls_silent_is_lost(edged, network_camera, credentials):
+    camera = network_camera()
+    server = edged([watching(camera.url("h264"), transport="tcp", credentials=credentials)])
+    server.wait_camera("front", is_live, 60)
+    camera.process.send_signal(signal.SIGSTOP)  # its connection stays
+    lost = server.wait_camera("front", lambda c: c["state"] == "no signal", 60)
+    assert "delivers no frames" in lost["error"]
+    camera.process.send_signal(signal.SIGCONT)
+    server.wait_camera("front", is_live, 60)
+
+
+@pytest.mark.parametrize(
+    ("line", "mode", "name", "parts"),
+    [
+        (f"{rtsp_camera.USER}:wrong", 0o600, "h264", ["refuses the user and password in"]),
+        (None, None, "h264", ["wants a user and a password", "credentials = "]),
+        (f"{rtsp_camera.USER}:{rtsp_camera.PASSWORD}", 0o644, "h264", ["mode 0644", "chmod 640"]),
+        ("nobody", 0o600, "h264", ["one line, user:password"]),
+        (f"{rtsp_camera.USER}:{rtsp_camera.PASSWORD}", 0o600, "nothing", ["Not Found (404)"]),
+    ],
+)
+def test_why_there_is_no_picture_is_said(edged, network_camera, tmp_path, line, mode, name, parts):
+    path, url = tmp_path / "camera.credentials", network_camera().url(name)
+    path.write_text("somebody:else")
+    path.chmod(0o600)
+    server = edged([watching(url, **({"credentials": path} if line else {}))])
+    if line:  # only now: edged would not have started with some
+        path.write_text(line)
+        path.chmod(mode)
+
+    def says(camera):
+        return camera["state"] == "no signal" and all(part in camera["error"] for part in parts)
+
+    camera = server.wait_camera("front", says, 60)
+    assert url in camera["error"]
+    assert_tells_no_password(server)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"url": "http://camera/stream"}, 'allowed: "rtsp://HOST/PATH"'),
+        ({"url": "rtsp:///stream"}, 'allowed: "rtsp://HOST/PATH"'),
+        ({"url": "rtsp://user:secret@camera/stream"}, "the file that credentials names"),
+        ({}, "needed with source = \"rtsp\""),
+        ({"url": "rtsp://camera/", "transport": "tls"}, 'allowed: "auto", "tcp", "udp"'),
+        ({"url": "rtsp://camera/", "credentials": "open.txt"}, "chmod 640"),
+        ({"url": "rtsp://camera/", "credentials": "empty.txt"}, "one line, user:password"),
+    ],
+)
+def test_check_says_what_is_allowed(tmp_path, settings, message):
+    for name, mode in (("open.txt", 0o644), ("empty.txt", 0o600)):
+        (tmp_path / name).write_text("user:secret\n" if mode == 0o644 else "")
+        (tmp_path / name).chmod(mode)
+    config = tmp_path / "edged.conf"
+    config.write_text(f"cameras = {daemon.libconfig([daemon.camera(source='rtsp', **settings)])};")
+    result = daemon.run_edged("--config", config, "--check")
+    assert result.returncode == 1
+    assert message in result.stderr + result.stdout
+    assert "secret" not in result.stderr + result.stdout
