@@ -103,7 +103,8 @@ check: setup ## unit, golden and end-to-end tests
 	@$(MAKE) --no-print-directory check-golden
 	@$(MAKE) --no-print-directory check-e2e
 
-check-unit: $(UNIT_TESTS) $(FAKES) $(GPU_PROGRAMS) ## every module by itself
+# The GPU's programs only to see that they build.
+check-unit: $(UNIT_TESTS) $(FAKES) $(if $(SANITIZE),,$(GPU_PROGRAMS)) ## every module by itself
 	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
 
 check-golden: $(PROGRAMS) $(TUTORIALS) ## results on real pictures, bit for bit against OpenCV
@@ -161,10 +162,13 @@ asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
 	@$(MAKE) $(ASAN) check-golden
 	@$(MAKE) $(ASAN) check-e2e
 
+# What a program that has threads calls: its own, or those of a library or of a driver.
+STARTS_THREADS := pthread_create|g_thread_new|gst_element_set_state|MHD_start_daemon|dlopen
 # GLib and GStreamer are not instrumented: what happens inside them is left out.
 tsan: export TSAN_OPTIONS = ignore_noninstrumented_modules=1:suppressions=$(CURDIR)/tests/tsan.supp
-tsan: ## check-unit under ThreadSanitizer
-	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread NVCC= check-unit
+tsan: $(UNIT_TESTS) ## check-unit under ThreadSanitizer, of the programs that have threads
+	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread NVCC= check-unit \
+		UNIT_TESTS="$$(nm -A -u $(UNIT_TESTS) | sed -nE 's,^$(BUILD)/([^:]*):.* ($(STARTS_THREADS))(@.*)?$$,build/tsan/\1,p' | sort -u | xargs)"
 
 lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
 	@scripts/setup --group lint
@@ -220,7 +224,7 @@ $(BUILD)/flags $(BUILD)/nvcc-flags: FORCE
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LDLIBS) -lcmocka
 
-$(BUILD)/tests/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
+$(BENCHES) $(BUILD)/tests/fake_camera/fake_camera: %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
@@ -233,9 +237,6 @@ $(BUILD)/tests/gpu/faulty/libcuda.so.1: $(BUILD)/tests/gpu/faulty_driver.o
 $(BUILD)/tests/gpu/faulty_driver.o: $(BUILD)/tests/gpu/faulty.fatbin
 $(BUILD)/tests/gpu/faulty_driver.o: private CFLAGS += -Wa,-I$(BUILD)/tests/gpu
 -include $(addprefix $(BUILD)/tests/gpu/,daemon_client.d pattern_code.d faulty_driver.d)
-
-$(BUILD)/tests/fake_camera/%: $(BUILD)/tests/fake_camera/%.o $(LIBRARY)
-	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Objects come before the library when tests are linked: its own images stay out.
 $(FAKE_CUDA_TESTS): $(FAKE_CUDA_IMAGES) | $(FAKES) $(FAKE_CUDA_PROGRAMS)
