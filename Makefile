@@ -117,7 +117,7 @@ check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with 
 check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
 	@scripts/bed-root build/beds
-	@$(PYTEST) tests/systemd tests/vm
+	@$(PYTEST) -n 2 --dist loadfile tests/systemd tests/vm
 
 # Needs the machine for itself. SOAK="-k NAME" gives one test all of the time.
 SECONDS ?= 600
@@ -296,5 +296,5 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(filter-out %.so.d %.so.1.d,$(FAKES:=.d)) \
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
          $(FAKE_CUDA_OBJECTS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build"))
 BEDS = ROOT / "build" / "beds"
 CONF = "/etc/edged/edged.conf"
+PATIENCE_S = 60  # for any event, however busy the machine is
 
 
 def stage(directory):
@@ -37,7 +38,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def wait_until(what, condition, timeout_s):
+def wait_until(what, condition, timeout_s=PATIENCE_S):
     """Asks `condition` until it is true; its value. `what` names it when the time is up."""
     end = time.monotonic() + timeout_s
     while True:
@@ -48,7 +49,7 @@ def wait_until(what, condition, timeout_s):
         time.sleep(0.1)
 
 
-def picture_size(url, timeout_s):
+def picture_size(url, timeout_s=PATIENCE_S):
     """(width, height) of the stream at `url`, or None while the server does not serve it."""
     probe = subprocess.run(
         ["ffprobe", "-v", "error", "-rtsp_transport", "tcp", "-select_streams", "v",
@@ -60,7 +61,7 @@ def picture_size(url, timeout_s):
     return width, height
 
 
-def decode_gray(url, frames, timeout_s):
+def decode_gray(url, frames, timeout_s=PATIENCE_S):
     """The luma of the first `frames` pictures a TCP viewer of `url` decodes, limited range kept."""
     width, height = picture_size(url, timeout_s) or (0, 0)
     assert width, f"{url} is not served"
@@ -77,11 +78,11 @@ def decode_gray(url, frames, timeout_s):
 class Bed:
     """One running system. Subclasses say how to run a shell command in it."""
 
-    def run(self, command, timeout_s=60):
+    def run(self, command, timeout_s=PATIENCE_S):
         """Runs a shell command as root; (exit status, stdout and stderr together)."""
         raise NotImplementedError
 
-    def check(self, command, timeout_s=60):
+    def check(self, command, timeout_s=PATIENCE_S):
         status, output = self.run(command, timeout_s)
         assert status == 0, f"{command}: exit status {status}\n{output}\n{self.journal()}"
         return output
@@ -101,7 +102,7 @@ class Bed:
     def camera(self, name):
         return next(camera for camera in self.status()["cameras"] if camera["name"] == name)
 
-    def restart(self, conf, timeout_s=60):
+    def restart(self, conf, timeout_s=PATIENCE_S):
         """Puts a configuration in place and starts edged with it."""
         self.run("systemctl stop edged; systemctl reset-failed edged")
         self.write(CONF, conf)

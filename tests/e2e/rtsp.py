@@ -21,8 +21,8 @@ def describe(url, timeout_s=PATIENCE_S):
 
 
 def wait_served(url):
-    """Waits until a first picture is there: a viewer who comes before is told to come again."""
-    wait_for(lambda: describe(url)[0] != 503)
+    """DESCRIBEs until a first picture is there: who comes before is told to come again."""
+    return wait_for(lambda: (answer := describe(url))[0] != 503 and answer)
 
 
 def _read_response(connection):
@@ -48,6 +48,7 @@ def _receive(connection):
 
 def set_up(url, receive_buffer_bytes=4096, timeout_s=PATIENCE_S):
     """A viewer over TCP that has yet to play(). Returns its socket and its session."""
+    wait_served(url)
     host, port = url.split("/")[2].split(":")
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)

@@ -93,7 +93,7 @@ def test_server_is_open_to_the_network_only_in_so_many_words(edged):
     )
     # 127.0.0.2 is another address of this machine, which a server on 127.0.0.1 does not have.
     url = f"rtsp://127.0.0.2:{server.port}/front/edges"
-    daemon.wait_for(lambda: rtsp.describe(url)[0] == 200, 60)
+    daemon.wait_for(lambda: rtsp.describe(url)[0] == 200)
     assert "whoever reaches" not in edged([daemon.camera()]).stderr()
 
 
@@ -178,7 +178,7 @@ def assert_no_signal_says(server, message):
     camera = server.wait_camera("front", lambda c: re.search(message, c["error"]))
     assert camera["state"] == "no signal"
     server.wait_stderr(message)
-    assert rtsp.describe(server.url("/front/edges"))[0] == 200
+    assert rtsp.wait_served(server.url("/front/edges"))[0] == 200
     assert camera["process"]["restarts"] == 0
 
 
@@ -208,7 +208,7 @@ def test_truncated_clip_is_named(edged, tmp_path):
     # What is left of the clip may be playable for a moment; its end must be told all the same.
     server.wait_stderr(f"clip {re.escape(str(path))}: ")
     assert server.camera()["process"]["restarts"] == 0
-    assert rtsp.describe(server.url("/front/edges"))[0] == 200
+    assert rtsp.wait_served(server.url("/front/edges"))[0] == 200
 
 
 def test_clip_that_is_no_video_is_named(edged, tmp_path):
@@ -231,7 +231,7 @@ def test_bad_gstreamer_fragment_is_named(edged, fragment, message):
     server = edged([daemon.camera(source="gstreamer", pipeline=fragment)])
     server.wait_stderr(message)
     assert server.camera()["process"]["restarts"] == 0
-    assert rtsp.describe(server.url("/front/edges"))[0] == 200
+    assert rtsp.wait_served(server.url("/front/edges"))[0] == 200
 
 
 def test_no_password_is_shown_anywhere(edged, tmp_path):

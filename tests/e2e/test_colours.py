@@ -111,7 +111,7 @@ def assert_is_chart(what, said):
 
 def assert_shows_chart(server, said):
     """The streams of both encoders do."""
-    server.wait_camera("front", lambda c: c["state"] == "live", 30)
+    server.wait_camera("front", lambda c: c["state"] == "live")
     for encoder in ENCODERS:
         assert_is_chart(server.url(f"/front/{encoder}"), said)
 
@@ -201,7 +201,7 @@ def test_a_camera_keeps_its_colours(edged, tmp_path, name):
 def test_the_pattern_has_the_colours_of_its_size(edged, height, said):
     width = height * 16 // 9
     server = edged([daemon.camera(width=width, height=height, fps=10, views=VIEWS)])
-    server.wait_camera("front", lambda c: c["state"] == "live", 30)
+    server.wait_camera("front", lambda c: c["state"] == "live")
     for encoder in ENCODERS:
         picture, signalled = watch_rgb(server.url(f"/front/{encoder}"))
         assert signalled == said

@@ -121,8 +121,6 @@ def test_the_cpu_goes_on_when_the_gpu_fails_and_viewers_stay(fake, told, watch):
     failed_s = time.monotonic()
     pid = told.wait("configure cpu 0x0 0x0 0x0")
     assert pid != lost
-    camera = server.wait_camera("front", lambda c: c["backend"] == "CPU" or c["error"])
-    assert camera["gpu"] == "failed: the fake GPU fell off the bus"
     assert told.wait("try-gpu auto") == pid
     assert time.monotonic() - failed_s > 0.9
     camera = server.wait_camera("front", lambda c: c["backend"] == "CUDA sm_87")

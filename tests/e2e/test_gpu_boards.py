@@ -106,10 +106,10 @@ def test_viewers_stay_when_the_gpu_fails_and_see_it_come_back(board, watch, prov
     for viewer in viewers:
         viewer.wait_numbers(pattern.FPS)
     lost = wait_on_gpu(server)["process"]["pid"]
-    failed_ns = provoke(fault)
+    provoke(fault)
     server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, lost))
     for viewer in viewers:
-        viewer.wait_restart(failed_ns)
+        viewer.wait_after(time.monotonic_ns(), 5)
     assert reason in server.stderr()
     camera = wait_on_gpu(server)
     assert camera["gpu_faults"] == 1
@@ -130,7 +130,7 @@ def test_block_sizes_and_rows_change_between_two_frames(board, watch):
     for block, rows in (((64, 4), 0), ((1, 1), 3), ((128, 2), 64), ((128, 2), 1), ((7, 9), 8)):
         server.reload(kernels={"gradient": {"block": list(block), "rows": rows}})
         viewer.wait_after(time.monotonic_ns(), 10)
-    server.assert_accounted(viewer.new_frames())
+    server.assert_accounted(viewer)
     assert_pictures_match(viewer, "edges", SIZE)
     assert server.camera()["process"] == {"pid": pid, "restarts": 0}
     # 16 blocks of one warp that has one thread: 1 % of 1536.
@@ -145,7 +145,7 @@ def test_block_that_the_kernel_cannot_have_is_named_and_the_old_one_stays(board,
     server.reload(kernels={"gradient": {"block": [9, 64]}})
     server.wait_stderr(r"kernels\.gradient\.block = \[9, 64\].*384")
     viewer.wait_after(time.monotonic_ns(), 10)
-    server.assert_accounted(viewer.new_frames())
+    server.assert_accounted(viewer)
     assert wait_on_gpu(server)["process"]["restarts"] == 0
 
 
@@ -157,7 +157,8 @@ def test_launch_that_is_refused_goes_back_to_the_block_before(board, watch, prov
     viewer = watch(server.url("/front/edges"), size=SIZE)
     server.wait_stderr(r"kernels\.gradient\.block = \[64, 2\] with rows = 2, "
                        r"back to \[32, 8\] with rows = 16")
-    server.assert_accounted(viewer.next_frames(pattern.FPS))
+    viewer.wait_numbers(pattern.FPS)
+    server.assert_accounted(viewer)
     assert wait_on_gpu(server)["process"]["restarts"] == 0
 
 

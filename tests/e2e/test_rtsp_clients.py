@@ -70,7 +70,7 @@ def test_a_body_without_end_is_not_read_to_its_end(edged):
         with pytest.raises(OSError):
             for _ in range(300):
                 connection.sendall(bytes(1 << 20))
-    assert rtsp.describe(server.url("/front/edges"))[0] == 200
+    assert rtsp.wait_served(server.url("/front/edges"))[0] == 200
 
 
 def talk(connection, stopped):
@@ -137,4 +137,4 @@ def test_nothing_is_reloaded_by_an_edged_that_stops(edged):
 
 def test_localhost_is_where_ipv4_viewers_look(edged):
     server = edged([daemon.camera(**SMALL)], settings={"rtsp": {"address": "localhost"}})
-    assert rtsp.describe(server.url("/front/edges"))[0] == 200
+    assert rtsp.wait_served(server.url("/front/edges"))[0] == 200

@@ -51,7 +51,7 @@ def test_clip_plays_every_frame_again_and_again(live, watch, pattern_clip):
     )
     viewer.stop()
     assert {number for number, _ in frames if number is not None} == every
-    server.assert_accounted(frames, period=pattern.FPS)
+    server.assert_accounted(viewer, period=pattern.FPS)
     for number, picture in viewer.pictures().items():
         expected = pattern.expected_luma("edges", number, WIDTH, HEIGHT)
         assert pattern.psnr_db(picture, expected) >= 32

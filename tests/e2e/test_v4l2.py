@@ -50,7 +50,7 @@ def assert_no_signal_says(server, *parts):
     camera = server.wait_camera("front", fits)
     assert all(part in server.stderr() for part in parts)
     assert camera["process"]["restarts"] == 0
-    assert rtsp.describe(server.url("/front/camera"))[0] == 200
+    assert rtsp.wait_served(server.url("/front/camera"))[0] == 200
 
 
 @pytest.mark.parametrize(

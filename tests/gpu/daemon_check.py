@@ -112,7 +112,7 @@ def saw_all(check, server, client, seconds):
     if total["restarts"] or total["disconnects"]:
         return False
     if not check.timed:
-        return server.has_dropped(total["lost"]) and total["frames"] > 0
+        return server.accounts_for(client) and total["frames"] > 0
     whole = total["lost"] == client.unreadable() == server.dropped() == 0
     return whole and total["frames"] >= (seconds - 1) * bed.FPS
 

@@ -24,7 +24,7 @@ class Container(beds.Bed):
              "--register=no", "--keep-unit", "--volatile=overlay", "--console=pipe",
              f"--bind-ro={stage}:/bed/stage"],
             stdin=subprocess.DEVNULL, stdout=self.console, stderr=subprocess.STDOUT)
-        self.leader = beds.wait_until("systemd in the container", self._find_leader, 20)
+        self.leader = beds.wait_until("systemd in the container", self._find_leader)
         self.wait_booted(60)
 
     def _find_leader(self):
@@ -47,7 +47,7 @@ class Container(beds.Bed):
     def console_text(self):
         return pathlib.Path(self.console.name).read_text()
 
-    def run(self, command, timeout_s=60):
+    def run(self, command, timeout_s=beds.PATIENCE_S):
         done = subprocess.run(["nsenter", "--target", str(self.leader), "--all", "--", "bash", "-c",
                                command],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

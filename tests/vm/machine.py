@@ -53,11 +53,11 @@ class Machine(beds.Bed):
 
     def _connect(self, path):
         self.shell = socket.socket(socket.AF_UNIX)
-        beds.wait_until("qemu's shell socket", path.exists, 20)
+        beds.wait_until("qemu's shell socket", path.exists)
         self.shell.connect(str(path))
         self.replies = self.shell.makefile("rb")
 
-    def run(self, command, timeout_s=60):
+    def run(self, command, timeout_s=beds.PATIENCE_S):
         """One line in, one line out: `END count status base64-output`."""
         self.count += 1
         wrapped = base64.b64encode(command.encode()).decode()
