@@ -4,7 +4,6 @@
 #include "config/base.h"
 
 #include <json-glib/json-glib.h>
-#include <math.h>
 #include <stdio.h>
 
 static inline void json_add_string(JsonBuilder *builder, const char *name, const char *value)
@@ -26,12 +25,6 @@ static inline void json_add_number(JsonBuilder *builder, const char *name, doubl
 {
     json_builder_set_member_name(builder, name);
     json_builder_add_double_value(builder, value);
-}
-
-// To six digits after the point: a share that was a float, seconds.
-static inline void json_add_rounded(JsonBuilder *builder, const char *name, double value)
-{
-    json_add_number(builder, name, round(value * 1e6) / 1e6);
 }
 
 // RFC 3339 in UTC with microseconds; `wall_ns` since 1970.

@@ -2,6 +2,7 @@
 
 #include "daemon/ctl/table.h"
 #include "daemon/json_members.h"
+#include "daemon/json_text.h"
 #include "daemon/standard_output.h"
 
 struct bench_report {
@@ -103,7 +104,7 @@ void bench_report_end(struct bench_report *report, bool print)
 
         json_builder_end_array(report->json);
         root = json_builder_get_root(report->json);
-        text = json_to_string(root, TRUE);
+        text = json_text(root, true);
         if (print) {
             puts(text);
         }

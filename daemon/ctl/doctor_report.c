@@ -1,6 +1,7 @@
 #include "config/redact.h"
 #include "daemon/ctl/doctor_checks.h"
 #include "daemon/json_members.h"
+#include "daemon/json_text.h"
 #include "daemon/standard_output.h"
 
 #include <stdarg.h>
@@ -68,7 +69,7 @@ static void print_json(struct doctor_report *report)
     json_builder_add_boolean_value(report->json, report->failed == 0);
     json_builder_end_object(report->json);
     root = json_builder_get_root(report->json);
-    text = json_to_string(root, TRUE);
+    text = json_text(root, true);
     puts(text);
     g_object_unref(report->json);
 }

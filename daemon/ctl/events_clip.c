@@ -4,6 +4,7 @@
 #include "daemon/ctl/clip_reader.h"
 #include "daemon/front/motion.h"
 #include "daemon/json_members.h"
+#include "daemon/json_text.h"
 
 #include <errno.h>
 
@@ -21,7 +22,7 @@ static void print_line(struct clip *clip, JsonBuilder *builder)
 
     json_builder_end_object(builder);
     root = json_builder_get_root(builder);
-    line = json_to_string(root, FALSE);
+    line = json_text(root, false);
     fprintf(clip->output, "%s\n", line);
 }
 
@@ -56,8 +57,8 @@ static void print_event(void *context, const struct link_event *event)
     snprintf(motion.region, sizeof motion.region, "%s", event->region.name);
     json_builder_begin_object(builder);
     motion_add_members(builder, &motion);
-    json_add_rounded(builder, "time_s", seconds(event->at_ns));
-    json_add_rounded(builder, "started_s", seconds(event->started_ns));
+    json_add_number(builder, "time_s", seconds(event->at_ns));
+    json_add_number(builder, "started_s", seconds(event->started_ns));
     print_line(clip, builder);
 }
 
@@ -75,9 +76,9 @@ static void print_frame(struct clip *clip, int64_t time_ns)
         json_add_string(builder, "region", region->name);
         json_builder_set_member_name(builder, "moving");
         json_builder_add_boolean_value(builder, region->moving);
-        json_add_rounded(builder, "share", region->share);
+        json_add_number(builder, "share", region->share);
         motion_add_box(builder, &box);
-        json_add_rounded(builder, "time_s", seconds(time_ns));
+        json_add_number(builder, "time_s", seconds(time_ns));
         print_line(clip, builder);
     }
 }

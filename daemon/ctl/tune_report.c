@@ -2,6 +2,7 @@
 
 #include "daemon/ctl/table.h"
 #include "daemon/json_members.h"
+#include "daemon/json_text.h"
 
 static double percent(double part, double whole)
 {
@@ -190,6 +191,6 @@ void tune_report_print_json(const struct tune_report *report)
     json_builder_end_array(builder);
     json_builder_end_object(builder);
     root = json_builder_get_root(builder);
-    text = json_to_string(root, TRUE);
+    text = json_text(root, true);
     puts(text);
 }

@@ -2,6 +2,7 @@
 
 #include "config/base.h"
 #include "daemon/json_members.h"
+#include "daemon/json_text.h"
 #include "daemon/log.h"
 
 #include <inttypes.h>
@@ -58,11 +59,11 @@ void motion_add_members(JsonBuilder *builder, const struct motion_event *event)
     json_add_time(builder, "time", event->wall_ns);
     json_add_integer(builder, "time_ns", event->wall_ns);
     json_add_time(builder, "started", event->wall_ns - (event->at_ns - event->started_ns));
-    json_add_rounded(builder, "share", event->share);
-    json_add_rounded(builder, "peak", event->peak);
+    json_add_number(builder, "share", event->share);
+    json_add_number(builder, "peak", event->peak);
     motion_add_box(builder, &event->box);
     if (event->kind == MOTION_ENDED) {
-        json_add_rounded(builder, "duration_s", duration_s(event));
+        json_add_number(builder, "duration_s", duration_s(event));
         json_add_string(builder, "reason", motion_reason_name(event->reason));
     }
 }
@@ -76,7 +77,7 @@ char *motion_json(const struct motion_event *event)
     motion_add_members(builder, event);
     json_builder_end_object(builder);
     root = json_builder_get_root(builder);
-    return json_to_string(root, FALSE);
+    return json_text(root, false);
 }
 
 static void log_started(const struct motion_event *event, const struct log_field *fields,

@@ -4,7 +4,10 @@
 
 #include "daemon/front/front.h"
 #include "daemon/json_members.h"
+#include "daemon/json_text.h"
 #include "kernels/stage.h"
+
+#include <math.h>
 
 static double per_frame(uint64_t count, uint64_t frames)
 {
@@ -53,7 +56,7 @@ static void add_region(JsonBuilder *builder, const struct snapshot_region *regio
     json_add_string(builder, "name", region->name);
     json_builder_set_member_name(builder, "moving");
     json_builder_add_boolean_value(builder, region->moving);
-    json_add_rounded(builder, "share", region->share);
+    json_add_number(builder, "share", region->share);
     motion_add_box(builder, &region->box);
     json_add_integer(builder, "events", (int64_t)region->events);
     json_builder_end_object(builder);
@@ -146,7 +149,7 @@ char *status_json(const struct snapshot *snapshot)
 
     json_builder_begin_object(builder);
     json_add_string(builder, "version", EDGED_VERSION);
-    json_add_number(builder, "uptime_s", snapshot->uptime_s);
+    json_add_number(builder, "uptime_s", round(snapshot->uptime_s * 10) / 10);
     json_add_string(builder, "backend", snapshot->backend);
     json_add_string(builder, "rtsp", snapshot->rtsp_url);
     json_add_integer(builder, "viewers", snapshot->viewers);
@@ -166,5 +169,5 @@ char *status_json(const struct snapshot *snapshot)
     json_builder_end_array(builder);
     json_builder_end_object(builder);
     root = json_builder_get_root(builder);
-    return json_to_string(root, TRUE);
+    return json_text(root, true);
 }

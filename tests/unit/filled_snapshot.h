@@ -75,7 +75,7 @@ static inline struct snapshot *filled_snapshot(void)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
 
-    *snapshot = (struct snapshot){.uptime_s = 3725.5,
+    *snapshot = (struct snapshot){.uptime_s = 3725.5123,
                                   .viewers = 2,
                                   .rtsp_url = "rtsp://127.0.0.1:8554",
                                   .backend = "cpu",

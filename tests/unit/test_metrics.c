@@ -224,7 +224,7 @@ static void test_hostile_names_are_escaped(void **state)
 static void test_totals_and_mounts_are_in_base_units(void **state)
 {
     assert_series(state, "edged_info{version=\"" EDGED_VERSION "\",backend=\"cpu\"}", 1);
-    assert_series(state, "edged_uptime_seconds", 3725.5);
+    assert_series(state, "edged_uptime_seconds", 3725.512);
     assert_series(state, "edged_viewers", 2);
     assert_series(state, "edged_mount_viewers{camera=\"front\",view=\"edges\"}", 2);
     assert_series(state, "edged_mount_bits_per_second{camera=\"front\",view=\"edges\"}", 3900000);

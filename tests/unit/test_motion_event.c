@@ -84,7 +84,7 @@ static void test_a_start_is_one_line_of_json(void **state)
                         "\"number\":3,\"time\":\"2026-11-21T09:18:03.123456Z\","
                         "\"time_ns\":1795252683123456789,"
                         "\"started\":\"2026-11-21T09:18:01.623456Z\","
-                        "\"share\":0.10000000000000001,\"peak\":0.25,"
+                        "\"share\":0.1,\"peak\":0.25,"
                         "\"box\":{\"x\":8,\"y\":16,\"width\":64,\"height\":48}}");
 }
 

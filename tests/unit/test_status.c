@@ -13,6 +13,8 @@ static int setup(void **state)
     JsonParser *parser = json_parser_new();
 
     snapshot_free(snapshot);
+    // As 98765432 and 3725.5, but not 0.033333333333333333.
+    assert_false(g_regex_match_simple("[0-9]\\.0*[1-9][0-9]{6}", text, 0, 0));
     assert_true(json_parser_load_from_data(parser, text, -1, NULL));
     g_free(text);
     *state = parser;
