@@ -68,6 +68,7 @@ bool report_source_frame(struct report *report, const struct source *source, int
     report->window_frames++;
     pthread_mutex_lock(&report->lock);
     set_counters(report, &source->counters);
+    report->telemetry.last_frame_ns = now_ns;
     if (ended) {
         report->telemetry.fps_milli =
             (uint32_t)((int64_t)report->window_frames * 1000 * NS_PER_S / window_ns);

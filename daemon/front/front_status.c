@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static size_t count_mounts(const GPtrArray *cameras)
 {
@@ -40,10 +41,12 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
         front_camera_describe(camera, &snapshot->cameras[snapshot->camera_count++],
                               &snapshot->mounts[snapshot->mount_count]);
         snapshot->mount_count += front_camera_view_count(camera);
+        snapshot->cameras[i].usage = snapshot_read_usage(snapshot->cameras[i].pid);
         cuda |= strncmp(snapshot->cameras[i].telemetry.backend, "CUDA", strlen("CUDA")) == 0;
     }
     snapshot->configuration = *verdict;
     snapshot->uptime_s = (double)uptime_ns / (double)NS_PER_S;
+    snapshot->usage = snapshot_read_usage(getpid());
     snapshot->viewers = rtsp_server_count_viewers(server, NULL);
     snprintf(snapshot->rtsp_url, sizeof snapshot->rtsp_url, "%s", rtsp_server_url(server));
     snprintf(snapshot->backend, sizeof snapshot->backend, cuda ? "cuda" : "cpu");

@@ -5,6 +5,9 @@
 #include <stdint.h>
 
 #define HISTOGRAM_BUCKETS 40
+// Every second bound between these, 1 ms and 2.5 s, is enough for others to count by.
+#define HISTOGRAM_COARSE_FIRST 10
+#define HISTOGRAM_COARSE_LAST 36
 
 struct histogram {
     uint64_t buckets[HISTOGRAM_BUCKETS + 1]; // counts, the last one above every bound

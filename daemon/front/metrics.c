@@ -1,8 +1,12 @@
-// GET /metrics: Prometheus text format 0.0.4. Base units (seconds, bytes, bits) in the names; a
+// GET /metrics: Prometheus text format 0.0.4. Base units (seconds, bytes) in the names; a
 // metric's samples stand together under one HELP and TYPE, so the loops go metric by metric.
+//
+// 25 series of latency a view: a histogram of the whole way in buckets that grow by 1.8 (17
+// series), and of each of its four steps the sum and the count, a mean over any time (8 series).
 #include "daemon/front/status.h"
 
 #include "config/base.h"
+#include "daemon/front/metrics_text.h"
 #include "kernels/stage.h"
 
 #include <glib.h>
@@ -54,104 +58,121 @@ static const struct counter stage_counters[] = {
 static const char *const camera_states[] = {"starting", "live", "no signal", "restarting",
                                             "failed"};
 
-static void begin_metric(GString *text, const char *name, const char *type, const char *help)
-{
-    g_string_append_printf(text, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-// Appends name="value", with a backslash before what would end the value.
-static void add_label(GString *text, const char *name, const char *value)
-{
-    g_autofree char *valid = g_utf8_make_valid(value, -1);
-
-    if (text->str[text->len - 1] != '{') {
-        g_string_append_c(text, ',');
-    }
-    g_string_append_printf(text, "%s=\"", name);
-    for (const char *c = valid; *c; c++) {
-        if (*c == '\n') {
-            g_string_append(text, "\\n");
-            continue;
-        }
-        if (*c == '\\' || *c == '"') {
-            g_string_append_c(text, '\\');
-        }
-        g_string_append_c(text, *c);
-    }
-    g_string_append_c(text, '"');
-}
-
-// Decimal point whatever the locale says; `format` for g_ascii_formatd().
-static void add_double(GString *text, const char *format, double value)
-{
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
-
-    g_string_append(text, g_ascii_formatd(number, sizeof number, format, value));
-}
-
-static void end_sample(GString *text, uint64_t value)
-{
-    g_string_append_printf(text, "} %" G_GUINT64_FORMAT "\n", value);
-}
-
 static void begin_mount_sample(GString *text, const char *name, const struct snapshot_mount *mount)
 {
     g_string_append_printf(text, "%s{", name);
-    add_label(text, "camera", mount->camera);
-    add_label(text, "view", mount->view);
+    metrics_label(text, "camera", mount->camera);
+    metrics_label(text, "view", mount->view);
 }
 
 static void add_totals(GString *text, const struct snapshot *snapshot)
 {
-    begin_metric(text, "edged_info", "gauge", "Always 1; what runs, in labels.");
+    metrics_begin(text, "edged_info", "gauge", "Always 1; what runs, in labels.");
     g_string_append(text, "edged_info{");
-    add_label(text, "version", EDGED_VERSION);
-    add_label(text, "backend", snapshot->backend);
-    end_sample(text, 1);
-    begin_metric(text, "edged_uptime_seconds", "gauge", "Time since edged started.");
+    metrics_label(text, "version", EDGED_VERSION);
+    metrics_label(text, "backend", snapshot->backend);
+    metrics_end(text, 1);
+    metrics_begin(text, "edged_uptime_seconds", "gauge", "Time since edged started.");
     g_string_append(text, "edged_uptime_seconds ");
-    add_double(text, "%.3f", snapshot->uptime_s);
+    metrics_double(text, "%.3f", snapshot->uptime_s);
     g_string_append_c(text, '\n');
-    begin_metric(text, "edged_config_last_reload_successful", "gauge",
-                 "1, or 0 when the last reload was refused.");
+    metrics_begin(text, "edged_config_last_reload_successful", "gauge",
+                  "1, or 0 when the last reload was refused.");
     g_string_append_printf(text, "edged_config_last_reload_successful %d\n",
                            !snapshot->configuration.refused);
-    begin_metric(text, "edged_config_last_reload_success_timestamp_seconds", "gauge",
-                 "When the configuration in use was loaded, since 1970.");
+    metrics_begin(text, "edged_config_last_reload_success_timestamp_seconds", "gauge",
+                  "When the configuration in use was loaded, since 1970.");
     g_string_append(text, "edged_config_last_reload_success_timestamp_seconds ");
-    add_double(text, "%.3f", (double)snapshot->configuration.applied_at_ns / (double)NS_PER_S);
+    metrics_double(text, "%.3f", (double)snapshot->configuration.applied_at_ns / (double)NS_PER_S);
     g_string_append_c(text, '\n');
-    begin_metric(text, "edged_viewers", "gauge", "RTSP sessions that play.");
+    metrics_begin(text, "edged_viewers", "gauge", "RTSP sessions that play.");
     g_string_append_printf(text, "edged_viewers %u\n", snapshot->viewers);
 }
 
 static void add_camera_states(GString *text, const struct snapshot *snapshot)
 {
-    begin_metric(text, "edged_camera_state", "gauge", "1 for the state the camera is in, else 0.");
+    metrics_begin(text, "edged_camera_state", "gauge", "1 for the state the camera is in, else 0.");
     for (size_t i = 0; i < snapshot->camera_count; i++) {
         const struct snapshot_camera *camera = &snapshot->cameras[i];
 
         for (size_t state = 0; state < ARRAY_LENGTH(camera_states); state++) {
             g_string_append(text, "edged_camera_state{");
-            add_label(text, "camera", camera->name);
-            add_label(text, "state", camera_states[state]);
-            end_sample(text, strcmp(camera->state, camera_states[state]) == 0);
+            metrics_label(text, "camera", camera->name);
+            metrics_label(text, "state", camera_states[state]);
+            metrics_end(text, strcmp(camera->state, camera_states[state]) == 0);
         }
     }
 }
 
 static void add_backends(GString *text, const struct snapshot *snapshot)
 {
-    begin_metric(text, "edged_camera_backend_info", "gauge",
-                 "Always 1; what computes the camera's views, as a label.");
+    metrics_begin(text, "edged_camera_backend_info", "gauge",
+                  "Always 1; what computes the camera's views, as a label.");
     for (size_t i = 0; i < snapshot->camera_count; i++) {
         const struct snapshot_camera *camera = &snapshot->cameras[i];
 
         if (camera->telemetry.backend[0]) {
             g_string_append(text, "edged_camera_backend_info{");
-            add_label(text, "camera", camera->name);
-            add_label(text, "backend", camera->telemetry.backend);
-            end_sample(text, 1);
+            metrics_label(text, "camera", camera->name);
+            metrics_label(text, "backend", camera->telemetry.backend);
+            metrics_end(text, 1);
+        }
+    }
+}
+
+static void add_pace(GString *text, const struct snapshot *snapshot)
+{
+    metrics_begin(text, "edged_camera_frames_per_second", "gauge",
+                  "Frames captured over the last second.");
+    for (size_t i = 0; i < snapshot->camera_count; i++) {
+        g_string_append(text, "edged_camera_frames_per_second{");
+        metrics_label(text, "camera", snapshot->cameras[i].name);
+        metrics_end_double(text, "%.6g", snapshot->cameras[i].telemetry.fps_milli / 1e3);
+    }
+    metrics_begin(text, "edged_camera_last_frame_age_seconds", "gauge",
+                  "Time since the newest frame that the camera process told of, once a second.");
+    for (size_t i = 0; i < snapshot->camera_count; i++) {
+        if (snapshot->cameras[i].frame_age_s >= 0) {
+            g_string_append(text, "edged_camera_last_frame_age_seconds{");
+            metrics_label(text, "camera", snapshot->cameras[i].name);
+            metrics_end_double(text, "%.3f", snapshot->cameras[i].frame_age_s);
+        }
+    }
+}
+
+// `camera`: NULL for the front.
+static void begin_process_sample(GString *text, const char *name,
+                                 const struct snapshot_camera *camera)
+{
+    g_string_append_printf(text, "%s{", name);
+    metrics_label(text, "role", camera ? "camera" : "front");
+    if (camera) {
+        metrics_label(text, "camera", camera->name);
+    }
+}
+
+// A process that is gone has no samples; its successor counts from 0.
+static void add_processes(GString *text, const struct snapshot *snapshot)
+{
+    static const char cpu[] = "edged_process_cpu_seconds_total";
+    static const char memory[] = "edged_process_resident_memory_bytes";
+
+    metrics_begin(text, cpu, "counter", "Processor time of the front and of each camera process.");
+    begin_process_sample(text, cpu, NULL);
+    metrics_end_double(text, "%.2f", snapshot->usage.cpu_s);
+    for (size_t i = 0; i < snapshot->camera_count; i++) {
+        if (snapshot->cameras[i].pid) {
+            begin_process_sample(text, cpu, &snapshot->cameras[i]);
+            metrics_end_double(text, "%.2f", snapshot->cameras[i].usage.cpu_s);
+        }
+    }
+    metrics_begin(text, memory, "gauge", "Memory in RAM of the front and of each camera process.");
+    begin_process_sample(text, memory, NULL);
+    metrics_end(text, snapshot->usage.resident_bytes);
+    for (size_t i = 0; i < snapshot->camera_count; i++) {
+        if (snapshot->cameras[i].pid) {
+            begin_process_sample(text, memory, &snapshot->cameras[i]);
+            metrics_end(text, snapshot->cameras[i].usage.resident_bytes);
         }
     }
 }
@@ -160,25 +181,26 @@ static void add_cameras(GString *text, const struct snapshot *snapshot)
 {
     add_camera_states(text, snapshot);
     add_backends(text, snapshot);
+    add_pace(text, snapshot);
     for (size_t row = 0; row < ARRAY_LENGTH(camera_counters); row++) {
         const struct counter *counter = &camera_counters[row];
 
-        begin_metric(text, counter->name, "counter", counter->help);
+        metrics_begin(text, counter->name, "counter", counter->help);
         for (size_t i = 0; i < snapshot->camera_count; i++) {
             const char *camera = (const char *)&snapshot->cameras[i];
 
             g_string_append_printf(text, "%s{", counter->name);
-            add_label(text, "camera", snapshot->cameras[i].name);
-            end_sample(text, *(const uint64_t *)(camera + counter->offset));
+            metrics_label(text, "camera", snapshot->cameras[i].name);
+            metrics_end(text, *(const uint64_t *)(camera + counter->offset));
         }
     }
-    begin_metric(text, "edged_copies_total", "counter", "Copies of a whole frame, by reason.");
+    metrics_begin(text, "edged_copies_total", "counter", "Copies of a whole frame, by reason.");
     for (size_t i = 0; i < snapshot->camera_count; i++) {
         for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
             g_string_append(text, "edged_copies_total{");
-            add_label(text, "camera", snapshot->cameras[i].name);
-            add_label(text, "kind", copy_kind_name(kind));
-            end_sample(text, snapshot->cameras[i].telemetry.copies[kind]);
+            metrics_label(text, "camera", snapshot->cameras[i].name);
+            metrics_label(text, "kind", copy_kind_name(kind));
+            metrics_end(text, snapshot->cameras[i].telemetry.copies[kind]);
         }
     }
 }
@@ -188,15 +210,15 @@ static void add_stages(GString *text, const struct snapshot *snapshot)
     for (size_t row = 0; row < ARRAY_LENGTH(stage_counters); row++) {
         const struct counter *counter = &stage_counters[row];
 
-        begin_metric(text, counter->name, "counter", counter->help);
+        metrics_begin(text, counter->name, "counter", counter->help);
         for (size_t i = 0; i < snapshot->camera_count; i++) {
             for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
                 const char *counts = (const char *)&snapshot->cameras[i].telemetry.stages[kind];
 
                 g_string_append_printf(text, "%s{", counter->name);
-                add_label(text, "camera", snapshot->cameras[i].name);
-                add_label(text, "stage", stage_kind_name(kind));
-                end_sample(text, *(const uint64_t *)(counts + counter->offset));
+                metrics_label(text, "camera", snapshot->cameras[i].name);
+                metrics_label(text, "stage", stage_kind_name(kind));
+                metrics_end(text, *(const uint64_t *)(counts + counter->offset));
             }
         }
     }
@@ -207,25 +229,23 @@ static void begin_region_sample(GString *text, const char *name,
                                 const struct snapshot_region *region)
 {
     g_string_append_printf(text, "%s{", name);
-    add_label(text, "camera", camera->name);
-    add_label(text, "region", region->name);
+    metrics_label(text, "camera", camera->name);
+    metrics_label(text, "region", region->name);
 }
 
 static void add_region_moving(GString *text, const struct snapshot_region *region)
 {
-    end_sample(text, region->moving);
+    metrics_end(text, region->moving);
 }
 
 static void add_region_share(GString *text, const struct snapshot_region *region)
 {
-    g_string_append(text, "} ");
-    add_double(text, "%.6f", region->share);
-    g_string_append_c(text, '\n');
+    metrics_end_double(text, "%.6f", region->share);
 }
 
 static void add_region_events(GString *text, const struct snapshot_region *region)
 {
-    end_sample(text, region->events);
+    metrics_end(text, region->events);
 }
 
 static void add_regions(GString *text, const struct snapshot *snapshot)
@@ -242,7 +262,7 @@ static void add_regions(GString *text, const struct snapshot *snapshot)
     };
 
     for (size_t row = 0; row < ARRAY_LENGTH(metrics); row++) {
-        begin_metric(text, metrics[row].name, metrics[row].type, metrics[row].help);
+        metrics_begin(text, metrics[row].name, metrics[row].type, metrics[row].help);
         for (size_t i = 0; i < snapshot->camera_count; i++) {
             const struct snapshot_camera *camera = &snapshot->cameras[i];
 
@@ -256,60 +276,74 @@ static void add_regions(GString *text, const struct snapshot *snapshot)
 
 static void add_mounts(GString *text, const struct snapshot *snapshot)
 {
-    begin_metric(text, "edged_mount_viewers", "gauge", "RTSP sessions that play this view.");
+    metrics_begin(text, "edged_mount_viewers", "gauge", "RTSP sessions that play this view.");
     for (size_t i = 0; i < snapshot->mount_count; i++) {
         begin_mount_sample(text, "edged_mount_viewers", &snapshot->mounts[i]);
-        end_sample(text, snapshot->mounts[i].viewers);
+        metrics_end(text, snapshot->mounts[i].viewers);
     }
-    begin_metric(text, "edged_mount_bits_per_second", "gauge",
-                 "Encoded bits over the last second.");
+    metrics_begin(text, "edged_mount_bytes_per_second", "gauge",
+                  "Encoded bytes over the last second.");
     for (size_t i = 0; i < snapshot->mount_count; i++) {
-        begin_mount_sample(text, "edged_mount_bits_per_second", &snapshot->mounts[i]);
-        end_sample(text, snapshot->mounts[i].bitrate_kbps * UINT64_C(1000));
+        begin_mount_sample(text, "edged_mount_bytes_per_second", &snapshot->mounts[i]);
+        metrics_end(text, snapshot->mounts[i].bitrate_kbps * UINT64_C(125));
     }
     for (size_t row = 0; row < ARRAY_LENGTH(mount_counters); row++) {
         const struct counter *counter = &mount_counters[row];
 
-        begin_metric(text, counter->name, "counter", counter->help);
+        metrics_begin(text, counter->name, "counter", counter->help);
         for (size_t i = 0; i < snapshot->mount_count; i++) {
             const char *mount = (const char *)&snapshot->mounts[i];
 
             begin_mount_sample(text, counter->name, &snapshot->mounts[i]);
-            end_sample(text, *(const uint64_t *)(mount + counter->offset));
+            metrics_end(text, *(const uint64_t *)(mount + counter->offset));
         }
     }
 }
 
-static void begin_latency_sample(GString *text, const char *suffix,
-                                 const struct snapshot_mount *mount, enum latency_step step)
+#define LATENCY "edged_latency_seconds"
+#define STEP "edged_step_seconds"
+
+static void begin_step_sample(GString *text, const char *name, const struct snapshot_mount *mount,
+                              enum latency_step step)
 {
-    g_string_append(text, "edged_latency_seconds");
-    begin_mount_sample(text, suffix, mount);
-    add_label(text, "step", latency_step_name(step));
+    begin_mount_sample(text, name, mount);
+    metrics_label(text, "step", latency_step_name(step));
 }
 
-static void add_histogram(GString *text, const struct snapshot_mount *mount, enum latency_step step)
+// The whole way, 1 ms to 2.5 s: every second of the bounds that percentiles are made from.
+static void add_latency(GString *text, const struct snapshot_mount *mount)
 {
-    const struct histogram *histogram = &mount->latency[step];
+    const struct histogram *histogram = &mount->latency[LATENCY_CAPTURE_TO_RTP];
     uint64_t cumulative = 0;
-    char bound[G_ASCII_DTOSTR_BUF_SIZE];
 
-    for (unsigned bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
+    for (unsigned bucket = 0; bucket <= HISTOGRAM_COARSE_LAST; bucket++) {
         cumulative += histogram->buckets[bucket];
-        g_ascii_formatd(bound, sizeof bound, "%g", histogram_bound_s(bucket));
-        begin_latency_sample(text, "_bucket", mount, step);
-        add_label(text, "le", bound);
-        end_sample(text, cumulative);
+        if (bucket >= HISTOGRAM_COARSE_FIRST && (bucket - HISTOGRAM_COARSE_FIRST) % 2 == 0) {
+            char bound[G_ASCII_DTOSTR_BUF_SIZE];
+
+            g_ascii_formatd(bound, sizeof bound, "%g", histogram_bound_s(bucket));
+            begin_step_sample(text, LATENCY "_bucket", mount, LATENCY_CAPTURE_TO_RTP);
+            metrics_label(text, "le", bound);
+            metrics_end(text, cumulative);
+        }
     }
-    begin_latency_sample(text, "_bucket", mount, step);
-    add_label(text, "le", "+Inf");
-    end_sample(text, histogram->count);
-    begin_latency_sample(text, "_sum", mount, step);
-    g_string_append(text, "} ");
-    add_double(text, "%.9f", histogram->sum_s);
-    g_string_append_c(text, '\n');
-    begin_latency_sample(text, "_count", mount, step);
-    end_sample(text, histogram->count);
+    begin_step_sample(text, LATENCY "_bucket", mount, LATENCY_CAPTURE_TO_RTP);
+    metrics_label(text, "le", "+Inf");
+    metrics_end(text, histogram->count);
+    begin_step_sample(text, LATENCY "_sum", mount, LATENCY_CAPTURE_TO_RTP);
+    metrics_end_double(text, "%.9f", histogram->sum_s);
+    begin_step_sample(text, LATENCY "_count", mount, LATENCY_CAPTURE_TO_RTP);
+    metrics_end(text, histogram->count);
+}
+
+static void add_steps(GString *text, const struct snapshot_mount *mount)
+{
+    for (unsigned step = 0; step < LATENCY_CAPTURE_TO_RTP; step++) {
+        begin_step_sample(text, STEP "_sum", mount, step);
+        metrics_end_double(text, "%.9f", mount->latency[step].sum_s);
+        begin_step_sample(text, STEP "_count", mount, step);
+        metrics_end(text, mount->latency[step].count);
+    }
 }
 
 char *status_metrics(const struct snapshot *snapshot)
@@ -317,16 +351,19 @@ char *status_metrics(const struct snapshot *snapshot)
     GString *text = g_string_sized_new(16384);
 
     add_totals(text, snapshot);
+    add_processes(text, snapshot);
     add_cameras(text, snapshot);
     add_stages(text, snapshot);
     add_regions(text, snapshot);
     add_mounts(text, snapshot);
-    begin_metric(text, "edged_latency_seconds", "histogram",
-                 "Time a frame spends in a step; capture_to_rtp is the whole of its way.");
+    metrics_begin(text, LATENCY, "histogram",
+                  "Time from the camera's time stamp to the packetizer.");
     for (size_t i = 0; i < snapshot->mount_count; i++) {
-        for (unsigned step = 0; step < LATENCY_STEP_COUNT; step++) {
-            add_histogram(text, &snapshot->mounts[i], step);
-        }
+        add_latency(text, &snapshot->mounts[i]);
+    }
+    metrics_begin(text, STEP, "summary", "Time a frame spends in a step of its way.");
+    for (size_t i = 0; i < snapshot->mount_count; i++) {
+        add_steps(text, &snapshot->mounts[i]);
     }
     return g_string_free(text, FALSE);
 }

@@ -1,6 +1,9 @@
 #include "daemon/front/snapshot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 const char *latency_step_name(enum latency_step step)
 {
@@ -13,6 +16,34 @@ const char *latency_step_name(enum latency_step step)
     };
 
     return names[step];
+}
+
+struct snapshot_usage snapshot_read_usage(pid_t pid)
+{
+    struct snapshot_usage usage = {0};
+    unsigned long user, system, pages;
+    char path[32], line[1024] = "";
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = pid > 0 ? fopen(path, "re") : NULL;
+    if (!file) {
+        return usage;
+    }
+    if (!fgets(line, sizeof line, file)) {
+        line[0] = 0;
+    }
+    fclose(file);
+    // Fields 14, 15 and 24 of proc(5); the second is a name in brackets that may hold anything.
+    const char *after = strrchr(line, ')');
+    if (after && sscanf(after,
+                        ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d "
+                        "%*d %*u %*u %lu",
+                        &user, &system, &pages) == 3) {
+        usage.cpu_s = (double)(user + system) / (double)getauxval(AT_CLKTCK);
+        usage.resident_bytes = (uint64_t)pages * getauxval(AT_PAGESZ);
+    }
+    return usage;
 }
 
 void snapshot_free(struct snapshot *snapshot)

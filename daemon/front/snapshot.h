@@ -44,12 +44,20 @@ struct snapshot_region {
     uint64_t events;       // begun since edged was started
 };
 
+// What a process has used since it was started.
+struct snapshot_usage {
+    double cpu_s;            // of all its threads
+    uint64_t resident_bytes; // memory that it has in RAM
+};
+
 struct snapshot_camera {
     char name[40];
     char state[16]; // "starting", "live", "no signal", "restarting", "failed"
     char error[512];
-    char source[16]; // as in the config
-    pid_t pid;       // of the camera process; 0 while there is none
+    char source[16];    // as in the config
+    pid_t pid;          // of the camera process; 0 while there is none
+    double frame_age_s; // since the newest frame that its process told of; negative: none yet
+    struct snapshot_usage usage; // of the camera process
     uint64_t process_restarts;
     uint64_t gpu_faults;             // times the GPU failed and the CPU went on
     struct link_telemetry telemetry; // the newest
@@ -60,6 +68,7 @@ struct snapshot_camera {
 struct snapshot {
     struct reload_verdict configuration; // borrowed
     double uptime_s;
+    struct snapshot_usage usage; // of the front
     unsigned viewers;
     char rtsp_url[160]; // "rtsp://127.0.0.1:8554"
     char backend[16];   // "cuda" when a camera's views are computed by it, else "cpu"
@@ -67,6 +76,9 @@ struct snapshot {
     struct snapshot_camera *cameras;
     struct snapshot_mount *mounts;
 };
+
+// Reads what the kernel counts for a process; 0 where there is none.
+struct snapshot_usage snapshot_read_usage(pid_t pid);
 
 // Frees the snapshot with its two arrays, all from malloc() or calloc(). NULL is fine.
 void snapshot_free(struct snapshot *snapshot);

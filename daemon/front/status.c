@@ -62,6 +62,22 @@ static void add_region(JsonBuilder *builder, const struct snapshot_region *regio
     json_builder_end_object(builder);
 }
 
+static void add_usage(JsonBuilder *builder, const struct snapshot_usage *usage)
+{
+    json_add_number(builder, "cpu_s", usage->cpu_s);
+    json_add_integer(builder, "resident_bytes", (int64_t)usage->resident_bytes);
+}
+
+static void add_frame_age(JsonBuilder *builder, double frame_age_s)
+{
+    json_builder_set_member_name(builder, "frame_age_s");
+    if (frame_age_s < 0) {
+        json_builder_add_null_value(builder);
+    } else {
+        json_builder_add_double_value(builder, frame_age_s);
+    }
+}
+
 static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camera)
 {
     const struct link_telemetry *telemetry = &camera->telemetry;
@@ -79,6 +95,7 @@ static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camer
     json_add_integer(builder, "width", telemetry->width);
     json_add_integer(builder, "height", telemetry->height);
     json_add_number(builder, "fps", telemetry->fps_milli / 1e3);
+    add_frame_age(builder, camera->frame_age_s);
     json_add_integer(builder, "frames", telemetry->frames);
     json_add_integer(builder, "dropped", telemetry->dropped);
     json_add_integer(builder, "corrupted", telemetry->corrupted);
@@ -87,6 +104,7 @@ static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camer
     json_builder_begin_object(builder);
     json_add_integer(builder, "pid", camera->pid);
     json_add_integer(builder, "restarts", camera->process_restarts);
+    add_usage(builder, &camera->usage);
     json_builder_end_object(builder);
     add_copies(builder, telemetry);
     add_stages(builder, telemetry);
@@ -155,6 +173,10 @@ char *status_json(const struct snapshot *snapshot)
     json_add_integer(builder, "viewers", snapshot->viewers);
     json_builder_set_member_name(builder, "configuration");
     reload_verdict_add(builder, &snapshot->configuration);
+    json_builder_set_member_name(builder, "process");
+    json_builder_begin_object(builder);
+    add_usage(builder, &snapshot->usage);
+    json_builder_end_object(builder);
     json_builder_set_member_name(builder, "cameras");
     json_builder_begin_array(builder);
     for (size_t i = 0; i < snapshot->camera_count; i++) {

@@ -72,11 +72,14 @@ static gboolean on_silence(gpointer data)
 static void on_telemetry(void *context, const struct link_telemetry *telemetry)
 {
     struct supervisor *supervisor = context;
+    int64_t now_ns = clock_now_ns(), last_frame_ns = supervisor->telemetry.last_frame_ns;
 
     if (!supervisor->running_ns) {
-        supervisor->running_ns = clock_now_ns();
+        supervisor->running_ns = now_ns;
     }
     supervisor->telemetry = *telemetry;
+    // A process that has none yet does not hide the last one of the process before.
+    supervisor->telemetry.last_frame_ns = MAX(last_frame_ns, MIN(telemetry->last_frame_ns, now_ns));
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;
     set_timer(supervisor, SILENCE_MS, on_silence);

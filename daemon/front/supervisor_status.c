@@ -42,6 +42,10 @@ void supervisor_describe(const struct supervisor *supervisor, struct snapshot_ca
     camera->process_restarts = supervisor->restarts;
     camera->gpu_faults = supervisor->gpu_faults;
     camera->telemetry = supervisor->telemetry;
+    camera->frame_age_s =
+        supervisor->telemetry.last_frame_ns
+            ? (double)(clock_now_ns() - supervisor->telemetry.last_frame_ns) / (double)NS_PER_S
+            : -1;
     regions_describe(&supervisor->regions, camera);
     if (supervisor->gpu_error.text[0]) {
         snprintf(camera->telemetry.gpu, sizeof camera->telemetry.gpu, "%.255s",

@@ -93,6 +93,7 @@ struct link_telemetry {
     uint32_t gpu_may_return; // it does not for a reason that may pass: it is to be tried again
     uint32_t reserved;
     uint64_t frames, dropped, corrupted, reconnects;
+    int64_t last_frame_ns; // when edged had the newest; 0: none yet
     uint64_t copies[COPY_KIND_COUNT];
     struct {
         uint64_t encoded; // frames

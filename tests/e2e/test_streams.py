@@ -142,6 +142,20 @@ def test_metrics_count_viewers_and_frames(edged, watch):
     assert re.search(r"^edged_\w+_bucket\{[^}]*le=\"\+Inf\"[^}]*\} [1-9]", metrics, re.M), metrics
 
 
+def test_status_and_metrics_tell_the_pace_and_what_each_process_uses(edged, watch):
+    server = edged([daemon.camera(), daemon.camera(name="back")])
+    watch(server.url("/front/edges")).wait_numbers(2 * pattern.FPS)
+    camera = server.wait_camera("front", lambda c: c["process"]["cpu_s"] > 0)
+    assert 0 <= camera["frame_age_s"] < daemon.PATIENCE_S
+    assert 1e6 < camera["process"]["resident_bytes"] < 4e9
+    assert server.status()["process"]["resident_bytes"] > 1e6
+    metrics = server.http_get("/metrics")
+    for labels in ('role="front"', 'role="camera",camera="front"', 'role="camera",camera="back"'):
+        assert f"edged_process_cpu_seconds_total{{{labels}}} " in metrics
+    for name in ("frames_per_second", "last_frame_age_seconds"):
+        assert re.search(rf'^edged_camera_{name}{{camera="front"}} [\d.]+$', metrics, re.M), metrics
+
+
 def test_sigterm_with_viewers_is_a_clean_end(edged, watch):
     server = edged([daemon.camera()])
     viewers = [watch(server.url("/front/edges"), transport=t) for t in ("udp", "tcp", "tcp", "udp")]

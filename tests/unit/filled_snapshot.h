@@ -19,6 +19,8 @@ static inline void fill_front_camera(struct snapshot_camera *camera)
         .state = "live",
         .source = "v4l2",
         .pid = 4711,
+        .frame_age_s = 1.0 / 30,
+        .usage = {.cpu_s = 2.0 / 3, .resident_bytes = 98765432},
         .process_restarts = 2,
         .gpu_faults = 3,
         .telemetry =
@@ -68,6 +70,9 @@ static inline void fill_edges_mount(struct snapshot_mount *mount)
     for (int i = 0; i < 100; i++) {
         histogram_add_ns(&mount->latency[LATENCY_CAPTURE_TO_RTP], 5 * NS_PER_MS);
     }
+    for (int i = 0; i < 3; i++) {
+        histogram_add_ns(&mount->latency[LATENCY_ENCODE], 7 * NS_PER_MS);
+    }
 }
 
 // Two cameras, the second without signal and with a hostile name, and one mount.
@@ -76,6 +81,7 @@ static inline struct snapshot *filled_snapshot(void)
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
 
     *snapshot = (struct snapshot){.uptime_s = 3725.5123,
+                                  .usage = {.cpu_s = 12.34, .resident_bytes = 12345678},
                                   .viewers = 2,
                                   .rtsp_url = "rtsp://127.0.0.1:8554",
                                   .backend = "cpu",
@@ -84,8 +90,10 @@ static inline struct snapshot *filled_snapshot(void)
     snapshot->cameras = calloc(2, sizeof *snapshot->cameras);
     snapshot->mounts = calloc(1, sizeof *snapshot->mounts);
     fill_front_camera(&snapshot->cameras[0]);
-    snapshot->cameras[1] = (struct snapshot_camera){
-        .name = HOSTILE_NAME, .state = "no signal", .error = "/dev/video9: No such device"};
+    snapshot->cameras[1] = (struct snapshot_camera){.name = HOSTILE_NAME,
+                                                    .state = "no signal",
+                                                    .error = "/dev/video9: No such device",
+                                                    .frame_age_s = -1};
     fill_edges_mount(snapshot->mounts);
     return snapshot;
 }

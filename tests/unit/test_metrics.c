@@ -66,7 +66,7 @@ static void read_comment(struct exposition *exposition, const char *line)
     assert_string_equal(words[1], "TYPE");
     assert_string_equal(words[2], exposition->family);
     assert_true(strcmp(words[3], "counter") == 0 || strcmp(words[3], "gauge") == 0 ||
-                strcmp(words[3], "histogram") == 0);
+                strcmp(words[3], "histogram") == 0 || strcmp(words[3], "summary") == 0);
     assert_int_equal(strcmp(words[3], "counter") == 0, g_str_has_suffix(words[2], "_total"));
     g_hash_table_insert(exposition->families, g_strdup(words[2]), g_strdup(words[3]));
 }
@@ -85,7 +85,9 @@ static void check_family(struct exposition *exposition, const char *name, double
         fail_msg("%s has no TYPE", name);
         return;
     }
-    if (strcmp(type, "histogram") != 0) {
+    if (strcmp(type, "summary") == 0) {
+        assert_true(strcmp(suffix, "_sum") == 0 || strcmp(suffix, "_count") == 0);
+    } else if (strcmp(type, "histogram") != 0) {
         assert_string_equal(suffix, "");
     } else if (strcmp(suffix, "_bucket") == 0) {
         assert_true(value >= exposition->bucket); // cumulative
@@ -165,6 +167,18 @@ static void assert_series(void **state, const char *series, double expected)
     assert_float_equal(*value, expected, 1e-9);
 }
 
+static unsigned count_series(void **state, const char *part)
+{
+    const struct exposition *exposition = *state;
+    g_autoptr(GList) series = g_hash_table_get_keys(exposition->series);
+    unsigned count = 0;
+
+    for (GList *item = series; item; item = item->next) {
+        count += strstr(item->data, part) != NULL;
+    }
+    return count;
+}
+
 static void test_camera_counters_carry_their_camera(void **state)
 {
     assert_series(state, "edged_frames_total{camera=\"front\"}", 1000);
@@ -203,15 +217,37 @@ static void test_a_camera_is_in_exactly_one_state(void **state)
 
 static void test_the_backend_is_told_of_cameras_where_it_is_known(void **state)
 {
-    const struct exposition *exposition = *state;
-    unsigned samples = 0;
-
     assert_series(state, "edged_camera_backend_info{camera=\"front\",backend=\"CUDA sm_87\"}", 1);
-    g_autoptr(GList) series = g_hash_table_get_keys(exposition->series);
-    for (GList *item = series; item; item = item->next) {
-        samples += g_str_has_prefix(item->data, "edged_camera_backend_info{");
+    assert_int_equal(count_series(state, "edged_camera_backend_info{"), 1);
+}
+
+// Counters begin anew with the process they are of; what is not there has no sample.
+static void test_pace_and_load_are_told_of_who_is_there(void **state)
+{
+    assert_series(state, "edged_camera_frames_per_second{camera=\"front\"}", 29.5);
+    assert_series(state, "edged_camera_last_frame_age_seconds{camera=\"front\"}", 0.033);
+    assert_int_equal(count_series(state, "edged_camera_last_frame_age_seconds{"), 1);
+    assert_series(state, "edged_process_cpu_seconds_total{role=\"front\"}", 12.34);
+    assert_series(state, "edged_process_cpu_seconds_total{role=\"camera\",camera=\"front\"}", 0.67);
+    assert_series(state, "edged_process_resident_memory_bytes{role=\"front\"}", 12345678);
+    assert_int_equal(count_series(state, "edged_process_resident_memory_bytes{"), 2);
+}
+
+// promtool of Debian's package prometheus, where it is.
+static void test_promtool_has_nothing_to_object_to(void **state)
+{
+    g_autofree char *promtool = g_find_program_in_path("promtool");
+    struct snapshot *snapshot = filled_snapshot();
+    g_autofree char *text = status_metrics(snapshot);
+    FILE *pipe = promtool ? popen("promtool check metrics", "w") : NULL;
+
+    (void)state;
+    snapshot_free(snapshot);
+    if (!pipe) {
+        skip();
     }
-    assert_int_equal(samples, 1);
+    fputs(text, pipe);
+    assert_int_equal(pclose(pipe), 0);
 }
 
 static void test_hostile_names_are_escaped(void **state)
@@ -227,7 +263,7 @@ static void test_totals_and_mounts_are_in_base_units(void **state)
     assert_series(state, "edged_uptime_seconds", 3725.512);
     assert_series(state, "edged_viewers", 2);
     assert_series(state, "edged_mount_viewers{camera=\"front\",view=\"edges\"}", 2);
-    assert_series(state, "edged_mount_bits_per_second{camera=\"front\",view=\"edges\"}", 3900000);
+    assert_series(state, "edged_mount_bytes_per_second{camera=\"front\",view=\"edges\"}", 487500);
     assert_series(state, "edged_access_units_total{camera=\"front\",view=\"edges\"}", 900);
     assert_series(state, "edged_key_frames_total{camera=\"front\",view=\"edges\"}", 30);
     assert_series(state, "edged_stream_bytes_total{camera=\"front\",view=\"edges\"}", 123456789012);
@@ -236,14 +272,17 @@ static void test_totals_and_mounts_are_in_base_units(void **state)
     assert_series(state, "edged_bad_timestamps_total{camera=\"front\",view=\"edges\"}", 6);
 }
 
-static void test_latency_is_a_cumulative_histogram(void **state)
+static void test_latency_is_a_cumulative_histogram_and_steps_are_sums(void **state)
 {
-#define LATENCY(suffix, le)                                                                        \
-    "edged_latency_seconds" suffix "{camera=\"front\",view=\"edges\",step=\"capture_to_rtp\"" le "}"
-    assert_series(state, LATENCY("_bucket", ",le=\"5e-05\""), 0);
-    assert_series(state, LATENCY("_bucket", ",le=\"0.0042\""), 0);
+#define LABELS(step) "{camera=\"front\",view=\"edges\",step=\"" step "\""
+#define LATENCY(suffix, le) "edged_latency_seconds" suffix LABELS("capture_to_rtp") le "}"
+    assert_int_equal(count_series(state, "view=\"edges\",step=\""), 25); // of a view, all steps
+    assert_series(state, LATENCY("_bucket", ",le=\"0.001\""), 0);
+    assert_series(state, LATENCY("_bucket", ",le=\"0.0032\""), 0);
     assert_series(state, LATENCY("_bucket", ",le=\"0.0056\""), 100);
-    assert_series(state, LATENCY("_bucket", ",le=\"10\""), 100);
+    assert_series(state, LATENCY("_bucket", ",le=\"2.5\""), 100);
+    assert_series(state, "edged_step_seconds_sum" LABELS("encode") "}", 0.021);
+    assert_series(state, "edged_step_seconds_count" LABELS("encode") "}", 3);
     assert_series(state, LATENCY("_bucket", ",le=\"+Inf\""), 100);
     assert_series(state, LATENCY("_sum", ""), 0.5);
     assert_series(state, LATENCY("_count", ""), 100);
@@ -257,9 +296,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_camera_is_in_exactly_one_state, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_backend_is_told_of_cameras_where_it_is_known,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pace_and_load_are_told_of_who_is_there, setup,
+                                        teardown),
+        cmocka_unit_test(test_promtool_has_nothing_to_object_to),
         cmocka_unit_test_setup_teardown(test_hostile_names_are_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_totals_and_mounts_are_in_base_units, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_latency_is_a_cumulative_histogram, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_latency_is_a_cumulative_histogram_and_steps_are_sums,
+                                        setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,6 +62,7 @@ static void test_totals_are_at_the_top(void **state)
 
     assert_string(root, "version", EDGED_VERSION);
     assert_double(root, "uptime_s", 3725.5);
+    assert_double(json_object_get_object_member(root, "process"), "cpu_s", 12.34);
     assert_string(root, "backend", "cpu");
     assert_string(root, "rtsp", "rtsp://127.0.0.1:8554");
     assert_integer(root, "viewers", 2);
@@ -87,6 +88,7 @@ static void test_a_camera_shows_state_format_and_counters(void **state)
     assert_integer(camera, "gpu_faults", 3);
     assert_integer(camera, "width", 1280);
     assert_integer(camera, "height", 720);
+    assert_double(camera, "frame_age_s", 0.0333333);
     assert_double(camera, "fps", 29.5);
     assert_integer(camera, "frames", 1000);
     assert_integer(camera, "dropped", 3);
