@@ -343,8 +343,8 @@ static gboolean on_wake_up(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-// Ends sessions and processes at the same time, and waits for both.
-static void stop(struct front *front)
+// Ends sessions and processes at the same time, and waits for both. Whether all have ended.
+static bool stop(struct front *front)
 {
     int64_t deadline_ns = clock_now_ns() + STOP_NS;
     guint wake_up = g_timeout_add(50, on_wake_up, NULL);
@@ -353,20 +353,22 @@ static void stop(struct front *front)
         supervisor_stop(front_camera_supervisor(g_ptr_array_index(front->cameras, i)));
     }
     rtsp_server_close(front->server);
-    while (!(rtsp_server_is_closed(front->server) && is_stopped(front)) &&
+    bool ended;
+    while (!(ended = rtsp_server_is_closed(front->server) && is_stopped(front)) &&
            clock_now_ns() < deadline_ns) {
         g_main_context_iteration(NULL, TRUE);
     }
     g_source_remove(wake_up);
+    return ended;
 }
 
-void front_run(struct front *front)
+bool front_run(struct front *front)
 {
     await_readiness(front);
     g_main_loop_run(front->loop);
     log_write(LOG_NOTICE, LOG_EVENT_STOPPING, NULL, NULL, "stopping");
     notify_stopping();
-    stop(front);
+    return stop(front);
 }
 
 void front_free(struct front *front)

@@ -3,6 +3,8 @@
 
 #include "config/config.h"
 
+#include <stdbool.h>
+
 #define FRONT_ALIAS_PATH "/edges" // a second path of the first camera's first view
 
 struct front;
@@ -21,7 +23,8 @@ enum front_exit {
 // with is returned as a positive enum front_exit, its sentence in `error`.
 int front_new(struct config *config, const char *config_path, struct error *error,
               struct front **ret_front);
-// Runs until SIGTERM or SIGINT, then ends sessions and processes (under 2 s).
-void front_run(struct front *front);
+// Runs until SIGTERM or SIGINT, then ends sessions and processes (under 2 s). False: not all of
+// them ended in that time, and threads of viewers may go on whatever is freed; _exit() ends them.
+bool front_run(struct front *front);
 // Takes NULL.
 void front_free(struct front *front);

@@ -52,8 +52,12 @@ static int serve(struct config **config, const char *path)
         return status;
     }
     *config = NULL; // the front's now
-    front_run(front);
+    bool ended = front_run(front);
     front_free(front);
+    if (!ended) {
+        log_notice("a viewer's thread or a camera process goes on, ending without it");
+        _exit(FRONT_EXIT_OK);
+    }
     gst_deinit();
     return FRONT_EXIT_OK;
 }

@@ -4,18 +4,28 @@ struct acceptor {
     GstRTSPServer parent;
     rtsp_acceptor_handler *handler;
     void *context;
+    gint clients; // made and not finalized yet; atomic
 };
 
 struct acceptor_class {
     GstRTSPServerClass parent;
 };
 
+static void count_down(gpointer server)
+{
+    g_atomic_int_dec_and_test(&((struct acceptor *)server)->clients);
+    g_object_unref(server);
+}
+
 static GstRTSPClient *create_client(GstRTSPServer *server)
 {
     const GstRTSPServerClass *parent = g_type_class_peek(GST_TYPE_RTSP_SERVER);
-    const struct acceptor *acceptor = (const struct acceptor *)server;
+    struct acceptor *acceptor = (struct acceptor *)server;
     GstRTSPClient *client = parent->create_client(server);
 
+    // A client's data is the last that goes, after all it has to do with sessions and medias.
+    g_atomic_int_inc(&acceptor->clients);
+    g_object_set_data_full(G_OBJECT(client), "edged-count", g_object_ref(server), count_down);
     acceptor->handler(acceptor->context, client);
     return client;
 }
@@ -49,4 +59,9 @@ GstRTSPServer *rtsp_acceptor_new(rtsp_acceptor_handler *handler, void *context)
     acceptor->handler = handler;
     acceptor->context = context;
     return &acceptor->parent;
+}
+
+unsigned rtsp_acceptor_clients(GstRTSPServer *server)
+{
+    return (unsigned)g_atomic_int_get(&((struct acceptor *)server)->clients);
 }

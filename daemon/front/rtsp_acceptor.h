@@ -10,3 +10,6 @@ typedef void rtsp_acceptor_handler(void *context, GstRTSPClient *client);
 
 // Returns a new reference. `handler` is called for as long as the server is there.
 GstRTSPServer *rtsp_acceptor_new(rtsp_acceptor_handler *handler, void *context);
+// How many clients are there still, those included that have hung up and whose thread is not done
+// with them: one may be waiting for the first picture of a media. From any thread.
+unsigned rtsp_acceptor_clients(GstRTSPServer *server);

@@ -333,10 +333,8 @@ void rtsp_server_close(struct rtsp_server *server)
 
 bool rtsp_server_is_closed(struct rtsp_server *server)
 {
-    GList *clients = gst_rtsp_server_client_filter(server->server, NULL, NULL);
-    bool none = !clients;
+    bool none = rtsp_acceptor_clients(server->server) == 0;
 
-    g_list_free_full(clients, g_object_unref);
     // A client's thread may be using its session for as long as it is there.
     if (none && !server->listener) {
         gst_rtsp_session_pool_filter(server->sessions, remove_session, NULL);
