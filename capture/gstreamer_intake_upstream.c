@@ -58,14 +58,18 @@ static void on_eos(GstAppSink *sink, gpointer data)
     pthread_mutex_unlock(&intake->lock);
 }
 
-// Keeps the first error: the ones after it are its consequences.
+// Keeps the first error: the ones after it are its consequences. Details begin with a line about
+// GStreamer's own code, which is left out.
 static void note_failure(struct intake *intake, GstMessage *message)
 {
     GError *cause = NULL;
-    gchar *debug = NULL;
+    gchar *debug = NULL, *details;
 
     gst_message_parse_error(message, &cause, &debug);
-    g_strdelimit(debug, "\n", ' ');
+    details = debug ? strchr(debug, '\n') : NULL;
+    if (details) {
+        g_strdelimit(++details, "\n", ' ');
+    }
     if (!intake->failed) {
         intake->failed = true;
         intake->failed_to_negotiate =
@@ -73,7 +77,7 @@ static void note_failure(struct intake *intake, GstMessage *message)
         intake->unauthorized =
             g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_AUTHORIZED);
         error_set(&intake->failure, -EPIPE, "%s: %s%s%s%s", GST_MESSAGE_SRC_NAME(message),
-                  cause->message, debug ? " (" : "", debug ? debug : "", debug ? ")" : "");
+                  cause->message, details ? " (" : "", details ? details : "", details ? ")" : "");
         gstreamer_names_settle(intake->failure.text);
     }
     g_error_free(cause);

@@ -1,6 +1,8 @@
 """Cameras in the network: edged watches them by RTSP, and does without them while they are away."""
 
+import re
 import signal
+import subprocess
 import time
 
 import pytest
@@ -85,15 +87,41 @@ def test_edged_watches_edged_and_comes_back_to_it(edged, watch):
     assert server.camera()["process"]["restarts"] == 0
 
 
-def test_a_camera_that_falls_silent_is_lost(edged, network_camera, credentials):
-    camera = network_camera()
-    server = edged([watching(camera.url("h264"), transport="tcp", credentials=credentials)])
+def test_a_camera_that_falls_silent_is_lost_and_its_slate_keeps_its_colours(
+    edged, tmp_path, network_camera, credentials
+):
+    camera, record = network_camera(), tmp_path / "record.h264"
+    server = edged([watching(camera.url("jpeg"), transport="tcp", credentials=credentials)])
     server.wait_camera("front", is_live, 60)
-    camera.process.send_signal(signal.SIGSTOP)  # its connection stays
-    lost = server.wait_camera("front", lambda c: c["state"] == "no signal", 60)
-    assert "delivers no frames" in lost["error"]
-    camera.process.send_signal(signal.SIGCONT)
-    server.wait_camera("front", is_live, 60)
+    command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", "tcp"]
+    command += ["-i", server.url("/front/camera"), "-c", "copy", "-flush_packets", "1", record]
+
+    def wait_for_more():
+        """Some pictures, or slates."""
+        before = record.stat().st_size if record.exists() else 0
+        server.wait_mount("/front/camera", lambda m: m["encoded"] > 0, 60)
+        encoded = server.mount("/front/camera")["encoded"]
+        server.wait_mount("/front/camera", lambda m: m["encoded"] > encoded + 1, 60)
+        daemon.wait_for(lambda: record.exists() and record.stat().st_size > before, 60)
+
+    with subprocess.Popen(command) as ffmpeg:
+        wait_for_more()
+        camera.process.send_signal(signal.SIGSTOP)  # its connection stays
+        lost = server.wait_camera("front", lambda c: c["state"] == "no signal", 60)
+        assert "delivers no frames" in lost["error"]
+        wait_for_more()
+        camera.process.send_signal(signal.SIGCONT)
+        server.wait_camera("front", is_live, 60)
+        wait_for_more()
+        ffmpeg.send_signal(signal.SIGINT)
+    assert server.camera()["process"]["restarts"] == 0
+    units = re.split(b"\0\0\0?\1", record.read_bytes())
+    assert len({unit for unit in units if unit and unit[0] & 31 == 7}) == 1
+    shown = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_entries", "stream=color_range,color_space", "-of", "csv"]
+        + [record], capture_output=True, text=True, check=True,
+    )
+    assert shown.stdout.split() == ["stream,pc,smpte170m"]  # as JFIF has it
 
 
 @pytest.mark.parametrize(
@@ -120,6 +148,7 @@ def test_why_there_is_no_picture_is_said(edged, network_camera, tmp_path, line, 
 
     camera = server.wait_camera("front", says, 60)
     assert url in camera["error"]
+    assert ".c(" not in camera["error"]  # a place in GStreamer's own code
     assert_tells_no_password(server)
 
 

@@ -63,22 +63,32 @@ static void test_exact_pictures_are_rgb_without_a_gap(void **state)
     frame_unref(output);
 }
 
-// Gray that gets brighter to the right is red in the direction view: JFIF has 76 85 255 of it.
-static void test_computed_colour_beside_full_range_is_full_range(void **state)
+// Gray that gets brighter to the right is red in the direction view: in full range JFIF has 76 85
+// 255 of it, BT.709 54 99 255.
+static void test_computed_colour_beside_full_range_is_full_range_of_its_matrix(void **state)
 {
+    static const struct {
+        uint32_t matrix;
+        const char *luma, *chroma;
+    } cases[] = {{COLOUR_BT601, "\0\114\114\0\0\0\377\377", "\200\200\125\377\200\200\200\200"},
+                 {COLOUR_BT709, "\0\66\66\0\0\0\377\377", "\200\200\143\377\200\200\200\200"}};
     const struct config_view settings = SPLIT("direction", "gray");
-    struct frame *input = new_frame("GREY", 4, 2, 0), *output;
 
     (void)state;
-    set_row(input, 0, 0, "\0\0\377\377");
-    set_row(input, 0, 1, "\0\0\377\377");
-    output = compute(&settings, input, VIEW_OUTPUT_STREAM);
-    assert_int_equal(output->layout.range, FRAME_RANGE_FULL);
-    for (uint32_t y = 0; y < 2; y++) {
-        assert_row(output, 0, y, "\0\114\114\0\0\0\377\377", 8);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct frame *input = new_frame("GREY", 4, 2, 0), *output;
+
+        input->layout.colour.matrix = cases[i].matrix;
+        set_row(input, 0, 0, "\0\0\377\377");
+        set_row(input, 0, 1, "\0\0\377\377");
+        output = compute(&settings, input, VIEW_OUTPUT_STREAM);
+        assert_int_equal(output->layout.range, FRAME_RANGE_FULL);
+        assert_int_equal(output->layout.colour.matrix, cases[i].matrix);
+        assert_row(output, 0, 0, cases[i].luma, 8);
+        assert_row(output, 0, 1, cases[i].luma, 8);
+        assert_row(output, 1, 0, cases[i].chroma, 8);
+        frame_unref(output);
     }
-    assert_row(output, 1, 0, "\200\200\125\377\200\200\200\200", 8);
-    frame_unref(output);
 }
 
 static void test_a_side_may_be_another_view_with_its_own_keys(void **state)
@@ -162,7 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_both_pictures_are_whole_with_a_black_column_between_odd_ones),
         cmocka_unit_test(test_exact_pictures_are_rgb_without_a_gap),
-        cmocka_unit_test(test_computed_colour_beside_full_range_is_full_range),
+        cmocka_unit_test(test_computed_colour_beside_full_range_is_full_range_of_its_matrix),
         cmocka_unit_test(test_a_side_may_be_another_view_with_its_own_keys),
         cmocka_unit_test(test_each_side_has_the_mask_of_its_own_view),
         cmocka_unit_test(test_what_cannot_be_beside_each_other_is_refused),
