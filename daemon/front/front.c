@@ -1,6 +1,7 @@
 #include "daemon/front/front.h"
 
 #include "daemon/front/control.h"
+#include "daemon/front/deadline.h"
 #include "daemon/front/event_filter.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_config.h"
@@ -17,6 +18,7 @@
 
 #define READY_AT_LATEST_MS 3000
 #define STOP_NS (1500 * NS_PER_MS)
+#define STOP_AT_LATEST_S 10 // where no systemd ends it before
 
 struct front {
     struct config *config;         // owned
@@ -368,6 +370,7 @@ bool front_run(struct front *front)
     g_main_loop_run(front->loop);
     log_write(LOG_NOTICE, LOG_EVENT_STOPPING, NULL, NULL, "stopping");
     notify_stopping();
+    deadline_new("the stop", STOP_AT_LATEST_S); // until the process has ended
     return stop(front);
 }
 

@@ -12,6 +12,8 @@
 #define MOUNT_CAPS "video/x-h264, stream-format=(string)byte-stream, alignment=(string)au"
 #define ATTACHMENT_KEY "edged-attachment"
 #define PREPARE_ATTEMPTS 5
+// No attempt begins later: one that finds no picture takes 20 s.
+#define PREPARE_NS NS_PER_S
 
 struct mount {
     GstRTSPMediaFactory parent;
@@ -259,7 +261,9 @@ GstRTSPMedia *mount_construct(GstRTSPMediaFactory *factory, const GstRTSPUrl *ur
 GstRTSPMedia *mount_hold_media(GstRTSPMediaFactory *factory, GstRTSPThreadPool *threads,
                                GstRTSPContext *context)
 {
-    for (int i = 0; i < PREPARE_ATTEMPTS; i++) {
+    int64_t give_up_ns = clock_now_ns() + PREPARE_NS;
+
+    for (int i = 0; i < PREPARE_ATTEMPTS && clock_now_ns() < give_up_ns; i++) {
         GstRTSPMedia *media = mount_construct(factory, context->uri);
         GstRTSPThread *thread =
             gst_rtsp_thread_pool_get_thread(threads, GST_RTSP_THREAD_TYPE_MEDIA, context);

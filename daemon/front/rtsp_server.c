@@ -6,6 +6,7 @@
 #include "daemon/descriptors.h"
 #include "daemon/front/rtsp_acceptor.h"
 #include "daemon/front/rtsp_connection.h"
+#include "daemon/front/rtsp_threads.h"
 #include "daemon/front/viewers.h"
 #include "daemon/log.h"
 
@@ -287,8 +288,8 @@ int rtsp_server_new(const char *address, int port, struct error *error,
     server->mounts = gst_rtsp_server_get_mount_points(server->server);
     server->sessions = gst_rtsp_server_get_session_pool(server->server);
     server->viewers = viewers_new();
-    server->threads = gst_rtsp_server_get_thread_pool(server->server);
-    gst_rtsp_thread_pool_set_max_threads(server->threads, -1);
+    server->threads = rtsp_threads_new(RTSP_THREADS_HUNG_S);
+    gst_rtsp_server_set_thread_pool(server->server, server->threads);
 
     int r = listen_on(server, address, port, error);
     if (r < 0) {

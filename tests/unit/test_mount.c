@@ -2,9 +2,13 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/front/mount.h"
+#include "daemon/front/rtsp_threads.h"
 #include "daemon/front/viewers.h"
+#include "tests/unit/caught_stderr.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 struct fixture {
     struct stream *stream;
@@ -127,11 +131,56 @@ static void test_viewers_are_counted_by_session_and_go_with_their_connection(voi
     viewers_free(viewers);
 }
 
+static gboolean wait_for_ever(gpointer data)
+{
+    g_mutex_lock(data);
+    return G_SOURCE_REMOVE;
+}
+
+// In a process of its own: a thread of the library waits for a lock that nobody gives back.
+static void hang_in_a_thread(void)
+{
+    GstRTSPThreadPool *threads = rtsp_threads_new(1);
+    GstRTSPThread *thread =
+        gst_rtsp_thread_pool_get_thread(threads, GST_RTSP_THREAD_TYPE_CLIENT, NULL);
+    GSource *hang = g_idle_source_new();
+    static GMutex taken;
+
+    g_mutex_lock(&taken);
+    g_source_set_callback(hang, wait_for_ever, &taken, NULL);
+    g_source_attach(hang, thread->context);
+    while (true) {
+        pause();
+    }
+}
+
+static void test_a_lock_of_the_library_that_never_comes_ends_the_process(void **state)
+{
+    char said[512] = "";
+    int status;
+
+    (void)state;
+    catch_stderr();
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGABRT, SIG_DFL);
+        hang_in_a_thread();
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    rewind(caught);
+    fgets(said, sizeof said, caught);
+    release_stderr();
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_non_null(strstr(said, "the thread of an RTSP connection has hung for 1 s, ending"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        // It forks: first, while there are no threads.
+        cmocka_unit_test(test_a_lock_of_the_library_that_never_comes_ends_the_process),
         TEST(test_every_path_and_query_shares_one_media),
         TEST(test_a_media_that_is_about_to_end_is_not_shared_any_more),
         TEST(test_a_media_is_fed_until_it_ends),
