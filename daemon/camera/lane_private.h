@@ -2,8 +2,8 @@
 #pragma once
 
 #include "daemon/camera/lane.h"
-#include "daemon/camera/log_limit.h"
 #include "daemon/camera/schedule.h"
+#include "daemon/log_limit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -69,6 +69,16 @@ static gboolean on_silence(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
+static void tell_end(struct supervisor *supervisor)
+{
+    unsigned left_out;
+
+    if (log_limit_end(&supervisor->log_limit, clock_now_ns(), &left_out) && left_out) {
+        log_write(LOG_NOTICE, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "running",
+                  "the camera process runs, %u more messages of its ends were left out", left_out);
+    }
+}
+
 static void on_telemetry(void *context, const struct link_telemetry *telemetry)
 {
     struct supervisor *supervisor = context;
@@ -83,6 +93,7 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;
     set_timer(supervisor, SILENCE_MS, on_silence);
+    tell_end(supervisor);
     supervisor_gpu_note(supervisor);
     regions_take_telemetry(&supervisor->regions, telemetry);
     supervisor->changed(supervisor->changed_context);
@@ -200,7 +211,7 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
                                 : backoff_advance_ms(&supervisor->backoff, healthy_ns(supervisor));
 
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
-    if (!supervisor->reconfigured) {
+    if (!supervisor->reconfigured && log_limit_begin(&supervisor->log_limit, clock_now_ns())) {
         log_write(fatal ? LOG_ERR : LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
                   fatal ? "failed" : "restarting",
                   delay_ms ? "%s, starting it again in %.1f s" : "%s, starting it again now", how,

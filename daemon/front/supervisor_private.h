@@ -5,6 +5,7 @@
 #include "daemon/front/camera_link.h"
 #include "daemon/front/gpu_retry.h"
 #include "daemon/front/supervisor.h"
+#include "daemon/log_limit.h"
 
 #include <glib.h>
 
@@ -35,6 +36,7 @@ struct supervisor {
     bool fatal;        // the process that is there declared an incurable fault
     struct error error;
     struct backoff backoff;
+    struct log_limit log_limit; // of messages that the process ended
     uint64_t restarts, gpu_faults;
     struct link_telemetry telemetry; // the newest
     struct regions regions;

@@ -262,7 +262,8 @@ def test_no_password_is_shown_anywhere(edged, tmp_path):
         texts.append(result.stdout + result.stderr)
     wrong = tmp_path / "wrong.conf"
     for text in (f'cameras = ( {{ source = "{away}"; }} );', f'cameras = "{away}";\n',
-                 f'cameras = ( {{ pipeline = "{away}" format = ; }} );'):
+                 f'cameras = ( {{ pipeline = "{away}" format = ; }} );',
+                 'cameras = ( { url = "rtsp://me:hunter2@127.0.0.1/1"; } );'):
         wrong.write_text(text)
         texts.append(daemon.run_edged("--config", wrong, "--check").stderr)
     assert not any("hunter2" in text for text in texts), texts

@@ -2,7 +2,7 @@
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/supervised.h"
 
-#include "daemon/front/backoff.h"
+#include "daemon/front/supervisor_private.h"
 #include "daemon/link/link.h"
 
 #include <errno.h>
@@ -132,6 +132,30 @@ static void test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for(voi
     release_stderr();
 }
 
+static void test_ends_of_the_process_are_told_ten_times_a_minute_at_most(void **state)
+{
+    struct fixture *fixture = *state;
+    unsigned told = 0;
+    char line[256];
+
+    catch_stderr();
+    start(fixture, "");
+    for (size_t i = 0; i < 12; i++) {
+        wait_until(fixture, is_live);
+        fixture->supervisor->backoff = (struct backoff){0};
+        kill(describe(fixture).pid, SIGKILL);
+        while (describe(fixture).process_restarts == i) {
+            g_main_context_iteration(NULL, TRUE);
+        }
+    }
+    rewind(caught);
+    while (fgets(line, sizeof line, caught)) {
+        told += strstr(line, "starting it again") != NULL;
+    }
+    assert_in_range(told, 1, LOG_LIMIT_A_MINUTE);
+    release_stderr();
+}
+
 static bool is_flooded(struct fixture *fixture)
 {
     return fixture->changes > 10 * LINK_TURN_MESSAGES;
@@ -251,6 +275,7 @@ int main(int argc, char **argv)
         TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched),
         cmocka_unit_test(test_a_process_that_breaks_the_protocol_is_replaced),
         TEST(test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for),
+        TEST(test_ends_of_the_process_are_told_ten_times_a_minute_at_most),
         TEST(test_a_flood_of_messages_leaves_the_main_loop_to_others),
         TEST(test_a_silent_process_is_killed_and_replaced),
         TEST(test_an_incurable_fault_is_kept_and_not_retried_at_once),

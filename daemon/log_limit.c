@@ -1,4 +1,4 @@
-#include "daemon/camera/log_limit.h"
+#include "daemon/log_limit.h"
 
 #include "config/base.h"
 
