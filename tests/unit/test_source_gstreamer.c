@@ -251,10 +251,16 @@ static void test_a_pipeline_that_ends_says_so(void **state)
 {
     struct harness harness;
     struct frame *frame;
+    int r;
 
     (void)state;
-    copies_after(&harness, "videotestsrc num-buffers=3", 3);
-    assert_int_equal(source_next(harness.source, 2000, &harness.error, &frame), -ENODATA);
+    copies_after(&harness, "videotestsrc num-buffers=3", 1);
+    // As many of the others as were taken in time.
+    while ((r = source_next(harness.source, (int)(PATIENCE_NS / NS_PER_MS), &harness.error,
+                            &frame)) == 0) {
+        frame_unref(frame);
+    }
+    assert_int_equal(r, -ENODATA);
     assert_string_equal(harness.error.text, "the pipeline ended");
     source_close(harness.source);
 }
