@@ -128,6 +128,10 @@ soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(CLOCK_TESTS) ## lost frames, 
 	@$(if $(SOAK),,EDGED_BUILD=$(abspath $(BUILD)) EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))
 	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -rP tests/soak $(SOAK)
 
+check-fresh: ## make run and make check in fresh roots of Debian 12 and 13, make run and the unit tests on 11; as root
+	@scripts/setup --with beds
+	@scripts/check-fresh $(RELEASES)
+
 bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeline
 	@set -e; for bench in $(BENCHES); do $$bench; done
 	@set -e; for bench in $(wildcard tests/bench/bench_*.py); do EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B $$bench; done
