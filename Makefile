@@ -51,6 +51,7 @@ OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libedged.a
 PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+RANDOM_TESTS = $(patsubst %.c,$(BUILD)/%,$(shell grep -l 'random_seed()' tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c)) \
@@ -76,6 +77,8 @@ GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/f
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
+# `edgectl process` for the many pictures of tests/golden.
+PROCESS_MANY := $(BUILD)/tests/golden/process_many
 # edged's rows in the tutorials' table.
 TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 
@@ -83,7 +86,7 @@ TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
 .PHONY: check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle
-.PHONY: uninstall all setup run check check-unit check-golden check-e2e check-vm soak bench asan tsan lint install clean help FORCE
+.PHONY: uninstall all setup run check check-unit check-golden check-random check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -107,8 +110,11 @@ check: setup ## unit, golden and end-to-end tests
 check-unit: $(UNIT_TESTS) $(FAKES) $(if $(SANITIZE),,$(GPU_PROGRAMS)) ## every module by itself
 	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
 
-check-golden: $(PROGRAMS) $(TUTORIALS) ## results on real pictures, bit for bit against OpenCV
+check-golden: $(PROGRAMS) $(PROCESS_MANY) $(TUTORIALS) ## results on real pictures, bit for bit against OpenCV
 	@$(PYTEST) -n $(CORES) tests/golden
+
+check-random: $(PROGRAMS) $(PROCESS_MANY) $(RANDOM_TESTS) $(FAKES) ## random pictures and settings for SECONDS=600, from a seed that is drawn or SEED=
+	@EDGED_BUILD=$(abspath $(BUILD)) PYTHON=$(PYTHON) scripts/check-random $(SECONDS) "$(SEED)" $(RANDOM_TESTS)
 
 # They wait for events more than they compute. What a clock measures is soak's.
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
@@ -161,6 +167,7 @@ ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC=
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
+asan: export EDGED_RANDOM_CASES = 20
 asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
 	@$(MAKE) $(ASAN) check-unit
 	@$(MAKE) $(ASAN) check-golden
@@ -228,7 +235,7 @@ $(BUILD)/flags $(BUILD)/nvcc-flags: FORCE
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LDLIBS) -lcmocka
 
-$(BENCHES) $(BUILD)/tests/fake_camera/fake_camera: %: %.o $(LIBRARY)
+$(BENCHES) $(PROCESS_MANY) $(BUILD)/tests/fake_camera/fake_camera: %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
@@ -300,5 +307,5 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(PROCESS_MANY:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
          $(FAKE_CUDA_OBJECTS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

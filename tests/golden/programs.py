@@ -3,3 +3,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EDGECTL = ROOT / os.environ.get("EDGED_BUILD", "build") / "edgectl"
+LIBRARY = EDGECTL.parent / "libedged.a"
+PROCESS_MANY = EDGECTL.parent / "tests/golden/process_many"

@@ -1,13 +1,11 @@
 """The canny view equals cv2.Canny(..., apertureSize=3, L2gradient=True) bit for bit."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 import pytest
 
 import oracle
+from random_cases import random_cases
 from test_views import SIZES, assert_equal, compute
 
 # Pairs in order, equal, swapped, nothing and everything, and beyond what OpenCV limits.
@@ -80,10 +78,7 @@ def texture(chance, height, width):
 
 
 def test_random_pictures_and_thresholds_equal_opencv(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for _ in range(200):
+    for _, chance in random_cases(200):
         height, width = map(int, chance.integers(1, chance.choice([8, 300]), 2))
         image = texture(chance, height, width)
         low, high = map(float, chance.uniform(0, chance.choice([10, 300, 1500]), 2))

@@ -1,13 +1,11 @@
 """Views of one's own stages equal OpenCV's, stage after stage, bit for bit."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 import pytest
 
 import oracle
+from random_cases import random_cases
 from test_canny import texture
 from test_views import SIZES, assert_equal
 
@@ -101,10 +99,7 @@ def random_stages(chance):
 
 
 def test_random_stages_equal_opencv(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for count in range(150):
+    for count, chance in random_cases(150):
         width, height = SIZES[count % len(SIZES)] if count % 3 == 0 else chance.integers(1, 150, 2)
         shape = (height, width, 3) if chance.integers(2) else (height, width)
         image = np.resize(texture(chance, height, width * 3 if len(shape) == 3 else width), shape)

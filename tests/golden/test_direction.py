@@ -1,13 +1,11 @@
 """The direction view equals numpy's arctan2 in hue and value, bit for bit, and OpenCV's angles."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 import pytest
 
 import oracle
+from random_cases import random_cases
 from test_motion import assert_equal
 
 
@@ -54,10 +52,7 @@ def test_bright_pixels_have_the_hue_of_their_angle_in_opencvs_hsv(process, tmp_p
 
 
 def test_random_pictures_and_settings_equal_numpy(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for _ in range(200):
+    for _, chance in random_cases(200):
         height, width = chance.integers(1, chance.choice([8, 200]), 2)
         image = chance.integers(0, chance.integers(2, 257), (height, width)).astype(np.uint8)
         options = {"operator": str(chance.choice(oracle.OPERATORS)),

@@ -1,13 +1,11 @@
 """Views that are limited to a part of the picture equal cv2.bitwise_and with the mask, bit for bit."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 import pytest
 
 import oracle
+from random_cases import random_cases
 from test_canny import texture
 from test_views import SIZES, assert_equal
 
@@ -109,10 +107,7 @@ def test_a_mask_among_stages_is_applied_where_it_stands(process, tmp_path, pictu
 
 
 def test_random_masks_and_polygons_equal_numpy(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for count in range(200):
+    for count, chance in random_cases(200):
         width, height = SIZES[count % len(SIZES)] if count % 3 == 0 else chance.integers(1, 200, 2)
         image = np.resize(texture(chance, height, width), (height, width))
         view = str(chance.choice(list(GRAY_VIEWS)))
@@ -163,13 +158,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize("words, message", WRONG)
-def test_wrong_masks_say_what_is_wrong(process, tmp_path, monkeypatch, words, message):
+def test_wrong_masks_say_what_is_wrong(edgectl_process, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     assert cv2.imwrite("in.pgm", np.zeros((3, 3), np.uint8))
     assert cv2.imwrite("m.png", np.zeros((3, 3), np.uint8))
     (tmp_path / "text.png").write_text("no picture")
     (tmp_path / "short.pgm").write_bytes(b"P5 3 3 255\nabcd")
-    result = process(*words, "in.pgm", "out.pgm")
+    result = edgectl_process(*words, "in.pgm", "out.pgm")
     assert result.returncode == 2
     assert message in result.stderr and result.stderr.count("\n") == 1
     assert not list(tmp_path.glob("out*"))

@@ -1,13 +1,11 @@
 """Motion equals OpenCV's absdiff, threshold and erode, and numpy's tint or red, bit for bit."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 import pytest
 
 import oracle
+from random_cases import random_cases
 
 
 def pair(names):
@@ -69,10 +67,7 @@ def test_gray_pictures_turn_red_where_they_move(process, tmp_path):
 
 
 def test_random_pictures_equal_opencv(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for _ in range(200):
+    for _, chance in random_cases(200):
         height, width = chance.integers(1, 200, 2)
         shape = (height, width, 3) if chance.integers(2) else (height, width)
         spread = chance.integers(1, 257)

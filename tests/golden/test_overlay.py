@@ -1,13 +1,11 @@
 """The overlay is the picture, and the colour where the edges by OpenCV and numpy are strong."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 import pytest
 
 import oracle
+from random_cases import random_cases
 from test_motion import assert_equal
 
 
@@ -38,10 +36,7 @@ def test_every_operator_is_drawn(process, tmp_path, operator, blur):
 
 
 def test_random_pictures_and_settings_equal_opencv(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for _ in range(200):
+    for _, chance in random_cases(200):
         height, width = chance.integers(1, chance.choice([8, 200]), 2)
         shape = (height, width, 3) if chance.integers(2) else (height, width)
         image = chance.integers(0, chance.integers(2, 257), shape).astype(np.uint8)

@@ -17,6 +17,12 @@ import programs
 
 
 @pytest.fixture
+def process(edgectl_process):
+    """Each run is one of the program itself."""
+    return edgectl_process
+
+
+@pytest.fixture
 def files(tmp_path):
     """A folder with good and bad inputs."""
     image = cv2.imread(str(oracle.DATA / "coffee.png"))

@@ -1,12 +1,10 @@
 """A split is two views of the picture, whole, side by side."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 
 import oracle
+from random_cases import random_cases
 from test_motion import assert_equal
 
 VIEWS = {
@@ -42,10 +40,7 @@ def test_every_view_stands_beside_every_other(process, tmp_path):
 
 
 def test_random_sizes_are_whole(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for _ in range(40):
+    for _, chance in random_cases(40):
         height, width = chance.integers(1, 100, 2)
         image = chance.integers(0, 256, (height, width, 3)).astype(np.uint8)
         left, right = chance.choice(list(VIEWS), 2)

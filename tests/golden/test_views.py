@@ -1,13 +1,11 @@
 """Gray and edges equal OpenCV bit for bit, on real pictures and on sizes that hurt."""
 
-import os
-import random
-
 import cv2
 import numpy as np
 import pytest
 
 import oracle
+from random_cases import random_cases
 
 GAINS = [1.0, 0.5, 0.25, 1.5, 2.0, 0.3333, 3.7, 0.01, 100.0]
 SIZES = [(1, 1), (2, 1), (1, 2), (3, 3), (1, 257), (641, 1), (63, 5), (64, 4), (65, 3), (127, 2),
@@ -86,10 +84,7 @@ def test_morphology_is_opencvs(process, tmp_path, picture, morphology, times):
 
 
 def test_random_binary_pictures_equal_opencv(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for _ in range(200):
+    for _, chance in random_cases(200):
         height, width = chance.integers(1, 100, 2)
         image = chance.integers(0, chance.integers(2, 257), (height, width)).astype(np.uint8)
         threshold, times = int(chance.integers(1, 256)), int(chance.integers(1, 9))
@@ -124,10 +119,7 @@ def test_every_size_replicates_its_border(process, tmp_path, size, operator, blu
 
 
 def test_random_pictures_equal_opencv(process, tmp_path):
-    seed = int(os.environ.get("EDGED_SEED", random.randrange(2**32)))
-    print(f"EDGED_SEED={seed}")  # shown when the test fails
-    chance = np.random.default_rng(seed)
-    for _ in range(200):
+    for _, chance in random_cases(200):
         height, width = chance.integers(1, 300, 2)
         spread = chance.integers(1, 257)
         image = chance.integers(0, spread, (height, width, 3)).astype(np.uint8)

@@ -1,8 +1,6 @@
 // Views of one's own on the GPU, drawn anew each run, beside the CPU's.
 #include "tests/unit/gpu_view_bed.h"
 
-#include <time.h>
-
 #define LISTS 300
 #define FRAMES 3
 
@@ -104,12 +102,10 @@ static bool compare(const struct config_view *settings, const char *format, uint
 static void test_lists_of_stages_are_the_cpus(void **state)
 {
     static const char *const formats[] = {"NV12", "YUYV", "BGR3"};
-    const char *seed = getenv("EDGED_SEED");
     unsigned computed = 0;
 
     (void)state;
-    chance = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)time(NULL);
-    print_message("EDGED_SEED=%u\n", chance);
+    chance = random_seed();
     for (unsigned i = 0; i < LISTS; i++) {
         const struct config_view view = draw_view();
         uint32_t width = 1 + draw_number(150), height = 1 + draw_number(50);

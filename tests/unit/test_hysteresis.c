@@ -5,8 +5,6 @@
 #include "kernels/hysteresis.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SIDE_MAX 260
@@ -196,9 +194,7 @@ int main(void)
         cmocka_unit_test(test_a_spiral_is_followed_from_either_end),
         cmocka_unit_test(test_a_full_row_lights_up_from_one_pixel),
     };
-    const char *seed = getenv("EDGED_SEED");
 
-    random_state = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)clock_now_ns();
-    fprintf(stderr, "EDGED_SEED=%u\n", random_state);
+    random_state = random_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #include "kernels/suppress.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH_MAX 200
@@ -172,9 +170,7 @@ int main(void)
         cmocka_unit_test(test_directions_are_those_of_whole_numbers),
         cmocka_unit_test(test_every_make_keeps_the_same_maxima),
     };
-    const char *seed = getenv("EDGED_SEED");
 
-    random_state = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)clock_now_ns();
-    fprintf(stderr, "EDGED_SEED=%u\n", random_state);
+    random_state = random_seed();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
