@@ -172,7 +172,7 @@ def test_uninstall_leaves_the_configuration_alone(tmp_path):
 
 
 def test_a_program_runs_for_motion_beside_the_service(service):
-    region = 'regions = ( { name = "all"; start = 0.5; end = 0.2; } ); views'
+    region = 'regions = ( { name = "all"; erode = 0; start = 0.1; end = 0.01; } ); views'
     program = "/etc/edged/on-motion/note"
     service.bed.check("mkdir -p /etc/edged/on-motion")
     service.bed.write(program, '#!/bin/sh\necho "$EDGED_EVENT $EDGED_REGION" >>told')
