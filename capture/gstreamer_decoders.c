@@ -1,5 +1,6 @@
 #include "capture/gstreamer_decoders.h"
 
+#include <gst/video/video.h>
 #include <stdbool.h>
 
 // decodebin's GstAutoplugSelectResult, which no header has.
@@ -44,8 +45,66 @@ static void allow_gdk_pixbuf(void)
     }
 }
 
+// The same caps without a range; NULL where they have none.
+static GstCaps *drop_range(const GstCaps *caps)
+{
+    const char *text = gst_structure_get_string(gst_caps_get_structure(caps, 0), "colorimetry");
+    g_autofree gchar *unknown = NULL;
+    GstVideoColorimetry said;
+    GstCaps *dropped;
+
+    if (!text || !gst_video_colorimetry_from_string(&said, text)) {
+        return NULL;
+    }
+    unknown = g_strdup_printf("%d:%d:%d:%d", GST_VIDEO_COLOR_RANGE_UNKNOWN, said.matrix,
+                              said.transfer, said.primaries);
+    dropped = gst_caps_copy(caps);
+    gst_caps_set_simple(dropped, "colorimetry", G_TYPE_STRING, unknown, NULL);
+    return dropped;
+}
+
+static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+    g_autoptr(GstCaps) dropped = NULL;
+    GstCaps *caps;
+
+    (void)pad;
+    (void)data;
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) {
+        return GST_PAD_PROBE_OK;
+    }
+    gst_event_parse_caps(event, &caps);
+    dropped = drop_range(caps);
+    if (dropped) {
+        GST_PAD_PROBE_INFO_DATA(info) = gst_event_new_caps(dropped);
+        gst_event_unref(event);
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+static void on_stream(GstElement *demuxer, GstPad *stream, gpointer data)
+{
+    (void)demuxer;
+    (void)data;
+    gst_pad_add_probe(stream, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, NULL, NULL);
+}
+
+// qtdemux takes every range in an MP4 for limited. Decoders know it from the stream.
+static void on_element(GstBin *decodebin, GstElement *element, gpointer data)
+{
+    const GstElementFactory *factory = gst_element_get_factory(element);
+
+    (void)decodebin;
+    (void)data;
+    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "qtdemux")) {
+        g_signal_connect(element, "pad-added", G_CALLBACK(on_stream), NULL);
+    }
+}
+
 void gstreamer_decoders_choose(GstElement *decodebin)
 {
     allow_gdk_pixbuf();
+    g_signal_connect(decodebin, "element-added", G_CALLBACK(on_element), NULL);
     g_signal_connect(decodebin, "autoplug-select", G_CALLBACK(on_select), NULL);
 }

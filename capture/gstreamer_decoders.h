@@ -6,5 +6,6 @@
 // decodebin takes the decoder of the highest rank, though some are of no use here: a Jetson's
 // leaves its pictures in device memory, which no converter reads, and libav's for BMP and TIFF want
 // the whole file in one buffer, which filesrc does not make. Such are passed over for others,
-// GdkPixbuf's among them.
+// GdkPixbuf's among them. And decoders tell full range from limited themselves, where an MP4's
+// demuxer would tell them wrong.
 void gstreamer_decoders_choose(GstElement *decodebin);
