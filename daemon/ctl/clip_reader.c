@@ -123,10 +123,11 @@ static int decode(struct clip_reader *reader, struct error *error)
 
 static int start(struct clip_reader *reader, const char *path, bool rgb, struct error *error)
 {
-    g_autofree char *launch = g_strdup_printf("filesrc name=input ! decodebin name=decoder ! "
-                                              "videoconvert ! video/x-raw,format=(string)%s "
-                                              "! appsink name=sink sync=false max-buffers=2",
-                                              rgb ? "RGB" : "{NV12,I420,GRAY8,RGB,BGR,BGRx}");
+    g_autofree char *launch =
+        g_strdup_printf("filesrc name=input ! decodebin name=decoder ! "
+                        "videoconvert ! video/x-raw,format=(string)%s "
+                        "! appsink name=sink sync=false max-buffers=2",
+                        rgb ? "RGB" : "{NV12,I420,Y42B,Y444,GRAY8,RGB,BGR,BGRx}");
     gint64 duration_ns;
     int r = media_pipeline_new(launch, error, &reader->pipeline);
 

@@ -9,7 +9,7 @@
 struct clip_reader;
 
 // Opens what GStreamer reads at `path`, which errors call `name`, and decodes its first picture.
-// Frames are RGB3 with `rgb`, else NV12, YU12 or GREY, or what RGB the clip is, in memory of
+// Frames are RGB3 with `rgb`, else planar YUV, GREY or the RGB that the clip is, in memory of
 // `allocator`, which has to outlive them. -ENODATA: there is no video in it; -EIO with GStreamer's
 // words; -ENOTSUP; -ENOMEM. The caller frees *ret_reader.
 int clip_reader_new(const char *path, const char *name, bool rgb,
