@@ -116,15 +116,6 @@ int config_view_set(struct config_view *view, const char *key, const char *value
 static void format_group(FILE *file, const struct schema_group *group, const void *object,
                          size_t only, int depth);
 
-static void format_controls(FILE *file, const struct config_control *controls, size_t count)
-{
-    fputs("{ ", file);
-    for (size_t i = 0; i < count; i++) {
-        fprintf(file, "%s = %d; ", controls[i].name, controls[i].value);
-    }
-    fputs("}", file);
-}
-
 // Elements of a list, number `only` alone unless that is SIZE_MAX.
 static void format_list(FILE *file, const struct schema_key *key, const char *elements,
                         size_t count, size_t only, int depth)
@@ -158,10 +149,6 @@ static void format_key(FILE *file, const struct schema_key *key, const void *obj
     case SCHEMA_LIST:
         elements = schema_get_list(key, object, &count);
         format_list(file, key, elements, count, only, depth + 1);
-        break;
-    case SCHEMA_CONTROLS:
-        elements = schema_get_list(key, object, &count);
-        format_controls(file, (const struct config_control *)elements, count);
         break;
     default:
         schema_print_value(file, key, object);

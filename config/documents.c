@@ -29,6 +29,9 @@ static void print_facts(FILE *file, const struct schema_group *group, const stru
         schema_print_selected(file, group, key->used_by);
         fputs(".", file);
     }
+    if (key->cost) {
+        fprintf(file, " A change: %s.", config_cost_text(key->cost));
+    }
 }
 
 // The facts as text; the caller frees it. NULL without memory.
@@ -212,6 +215,9 @@ int config_write_example(FILE *file)
         "# The configuration of edged: every key with its default. See edged.conf(5).\n"
         "# Made from config/schema.c. `edged --check` finds every mistake in one run;\n"
         "# @include \"FILE\" at the start of a line takes in another file, relative to this one.\n"
+        "# A reload changes kernels, views and regions between two frames, and starts a camera\n"
+        "# anew for its other keys, where no key says otherwise; `edged --check --diff OLD` "
+        "tells.\n"
         "\n",
         file);
     r = example_group(file, &schema_root, config, 0);
@@ -236,11 +242,16 @@ static void print_roff(FILE *file, const char *text)
     fputc('\n', file);
 }
 
-static void man_group(FILE *file, const struct schema_group *group)
+// `around`: what a change costs in the group around this one.
+static void man_group(FILE *file, const struct schema_group *group, enum config_cost around)
 {
     if (*group->title) {
         fprintf(file, ".SS \"%s\"\n", group->title);
         print_roff(file, group->help);
+        if (group->cost != around) {
+            fprintf(file, "What a change costs where a key says nothing else: %s.\n",
+                    config_cost_text(group->cost));
+        }
     }
     for (size_t i = 0; i < group->key_count; i++) {
         const struct schema_key *key = &group->keys[i];
@@ -256,7 +267,7 @@ static void man_group(FILE *file, const struct schema_group *group)
     }
     for (size_t i = 0; i < group->key_count; i++) {
         if (group->keys[i].group) {
-            man_group(file, group->keys[i].group);
+            man_group(file, group->keys[i].group, group->cost);
         }
     }
 }
@@ -287,9 +298,23 @@ int config_write_man_page(FILE *file)
           ".B Only with\n"
           "below says, is a warning, but an error for stages, and for polygon and mask of a view.\n"
           "A region\\(aqs mask that cannot be read is a warning too.\n"
+          ".PP\n"
+          "A reload costs what its changes cost:\n"
+          ".I between two frames\n"
+          "no viewer loses a frame;\n"
+          ".I this view starts anew\n"
+          "gives its viewers a new encoder, and they go on at a key frame;\n"
+          ".I this camera starts anew\n"
+          "replaces the camera process, and its viewers see the slate for a moment;\n"
+          ".I when edged is started again\n"
+          "waits for that. Whatever a change does not touch goes on.\n"
+          ".B edged \\-\\-check \\-\\-diff OLD\n"
+          "says it of each key in which the file differs from the file\n"
+          ".IR OLD .\n"
+          "What a change costs where a key says nothing else: this camera starts anew.\n"
           ".SH KEYS\n",
           file);
-    man_group(file, &schema_root);
+    man_group(file, &schema_root, schema_root.cost);
     fputs(".SH EXAMPLE\n"
           ".nf\n"
           "cameras = ( {\n"

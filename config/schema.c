@@ -167,12 +167,13 @@ static const struct schema_key camera_keys[] = {
      .default_note = "none, the camera's own settings stay",
      .help = "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
              "{ exposure_time_absolute = 100; }. A camera without one of them is not used."},
-    {"views", SCHEMA_LIST, CAMERA_FIELD(views), .minimum = 0, .maximum = 16,
-     .count_offset = offsetof(struct config_camera, view_count), .group = &schema_view,
-     .default_note = "one view \"edges\"", .help = "The streams made of this camera."},
-    {"regions", SCHEMA_LIST, CAMERA_FIELD(regions), .minimum = 0, .maximum = 8,
-     .count_offset = offsetof(struct config_camera, region_count), .group = &schema_region,
-     .default_note = "none",
+    {"views", SCHEMA_LIST, CAMERA_FIELD(views), .cost = CONFIG_COST_VIEW, .minimum = 0,
+     .maximum = 16, .count_offset = offsetof(struct config_camera, view_count),
+     .group = &schema_view, .default_note = "one view \"edges\"",
+     .help = "The streams made of this camera."},
+    {"regions", SCHEMA_LIST, CAMERA_FIELD(regions), .cost = CONFIG_COST_FRAME, .minimum = 0,
+     .maximum = 8, .count_offset = offsetof(struct config_camera, region_count),
+     .group = &schema_region, .default_note = "none",
      .help = "Parts of the picture in which motion is an event, watched or not."},
 };
 const struct schema_group schema_camera = {
@@ -180,6 +181,7 @@ const struct schema_group schema_camera = {
     .help = "One camera, run by a process of its own.",
     .keys = camera_keys,
     .key_count = ARRAY_LENGTH(camera_keys),
+    .cost = CONFIG_COST_CAMERA,
     .size = sizeof(struct config_camera),
     .selector = &camera_keys[1],
 };
@@ -203,6 +205,7 @@ static const struct schema_group rtsp_group = {
     .help = "The streams' server: rtsp://ADDRESS:PORT/CAMERA/VIEW.",
     .keys = rtsp_keys,
     .key_count = ARRAY_LENGTH(rtsp_keys),
+    .cost = CONFIG_COST_START,
 };
 
 static const struct schema_key control_keys[] = {
@@ -217,6 +220,7 @@ static const struct schema_group control_group = {
     .help = "The socket that serves status and metrics, read by edgectl status.",
     .keys = control_keys,
     .key_count = ARRAY_LENGTH(control_keys),
+    .cost = CONFIG_COST_START,
 };
 
 static const struct schema_key root_keys[] = {
@@ -253,6 +257,7 @@ const struct schema_group schema_root = {
     .help = "",
     .keys = root_keys,
     .key_count = ARRAY_LENGTH(root_keys),
+    .cost = CONFIG_COST_CAMERA,
     .size = sizeof(struct config),
 };
 
@@ -264,6 +269,11 @@ const struct schema_key *schema_find_key(const struct schema_group *group, const
         }
     }
     return NULL;
+}
+
+enum config_cost schema_cost(const struct schema_group *group, const struct schema_key *key)
+{
+    return key->cost ? key->cost : group->cost;
 }
 
 unsigned schema_selected(const struct schema_group *group, const void *object)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "config/base.h"
+#include "config/diff.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,6 +54,7 @@ struct schema_key {
     const char *default_text;         // as config_view_set() takes it; NULL: `default_note`
     const char *default_note;         // a default that depends, in words
     const char *help;                 // one sentence
+    enum config_cost cost;            // of a change; NONE: as the group's
     size_t offset, count_offset;      // bytes into the struct
     const struct schema_group *group; // GROUP, LIST: the keys inside
     unsigned used_by;                 // bit set of selector values this key is for; 0: all
@@ -66,6 +68,7 @@ struct schema_group {
     const char *help;
     const struct schema_key *keys;
     size_t key_count;
+    enum config_cost cost;             // of a change in a key that names none itself
     size_t size;                       // bytes of the struct; 0 for plain groups
     const struct schema_key *selector; // the WORD that used_by and needed_by speak of, or NULL
 };
@@ -81,6 +84,8 @@ extern const struct schema_group schema_kernels;
 
 // The key of that name, or NULL.
 const struct schema_key *schema_find_key(const struct schema_group *group, const char *name);
+// What a change of a key of the group costs.
+enum config_cost schema_cost(const struct schema_group *group, const struct schema_key *key);
 // The selector's value in `object`; 0 without a selector.
 unsigned schema_selected(const struct schema_group *group, const void *object);
 // Writes the words of the selector whose bits are set: `"v4l2", "auto"`.

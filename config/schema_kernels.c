@@ -51,6 +51,7 @@ static const struct schema_key gradient_keys[] = {
                     : block_keys[CONFIG_KERNEL_##kernel],                                          \
         .key_count =                                                                               \
             CONFIG_KERNEL_##kernel == CONFIG_KERNEL_GRADIENT ? ARRAY_LENGTH(gradient_keys) : 1,    \
+        .cost = CONFIG_COST_FRAME,                                                                 \
     },
 static const struct schema_group kernel_groups[CONFIG_KERNEL_COUNT] = {KERNELS(KERNEL_GROUP)};
 
@@ -69,6 +70,7 @@ const struct schema_group schema_kernels = {
             "own uses the kernels of its stages, a split those of its sides.",
     .keys = kernel_keys,
     .key_count = ARRAY_LENGTH(kernel_keys),
+    .cost = CONFIG_COST_FRAME,
 };
 
 const char *config_kernel_name(enum config_kernel kernel)

@@ -106,6 +106,18 @@ static void print_points(FILE *file, const struct schema_key *key, const void *o
     fputc(')', file);
 }
 
+static void print_controls(FILE *file, const struct schema_key *key, const void *object)
+{
+    size_t count;
+    const struct config_control *controls = (void *)schema_get_list(key, object, &count);
+
+    fputs("{ ", file);
+    for (size_t i = 0; i < count; i++) {
+        fprintf(file, "%s = %d; ", controls[i].name, controls[i].value);
+    }
+    fputs("}", file);
+}
+
 void schema_print_value(FILE *file, const struct schema_key *key, const void *object)
 {
     const void *value = (const char *)object + key->offset;
@@ -145,9 +157,11 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
     case SCHEMA_POINTS:
         print_points(file, key, object);
         break;
+    case SCHEMA_CONTROLS:
+        print_controls(file, key, object);
+        break;
     case SCHEMA_GROUP:
     case SCHEMA_LIST:
-    case SCHEMA_CONTROLS:
         break;
     }
 }

@@ -47,5 +47,6 @@ const struct schema_group schema_region = {
             "or not. \"edgectl events\" shows what a recording gives.",
     .keys = region_keys,
     .key_count = ARRAY_LENGTH(region_keys),
+    .cost = CONFIG_COST_FRAME,
     .size = sizeof(struct config_region),
 };

@@ -67,8 +67,8 @@ void schema_print_refusal(FILE *file, const struct schema_key *key,
                           const struct schema_value *value);
 // Writes what `key` takes: "an even integer from 16 to 8192 (pixels)".
 void schema_print_allowed(FILE *file, const struct schema_key *key);
-// Writes the value of a scalar key as it stands in the file: strings quoted and escaped, numbers
-// with a '.' whatever the locale, in the fewest digits that read back as the same number.
+// Writes the value of a key but a GROUP or LIST as it stands in the file: strings quoted and
+// escaped, numbers with a '.' whatever the locale, in the fewest digits that read back as the same.
 void schema_print_value(FILE *file, const struct schema_key *key, const void *object);
 void schema_print_number(FILE *file, double number);
 // Writes `string` quoted and escaped for libconfig.

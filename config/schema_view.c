@@ -102,17 +102,19 @@ static const char *const encoder_words[] = {
      SCHEMA_BIT(CONFIG_VIEW_MOTION) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY) | CUSTOM)
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
-    {"name", SCHEMA_STRING, VIEW_FIELD(name), .rule = &schema_name_rule,
+    {"name", SCHEMA_STRING, VIEW_FIELD(name), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
      .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
-    {"view", SCHEMA_WORD, VIEW_FIELD(view), .words = view_words, .default_text = "edges",
+    {"view", SCHEMA_WORD, VIEW_FIELD(view), .cost = CONFIG_COST_VIEW, .words = view_words,
+     .default_text = "edges",
      .help =
          "What viewers see: the camera's picture, its luma, the strength of its edges, the "
          "strong edges in white, thin edges as Canny's detector finds them, the picture with "
          "what moves in red, with its strong edges in a colour, the direction in which gray gets "
          "brighter as a hue, two of these side by side, or what stages of your own make."},
-    {"stages", SCHEMA_WORDS, VIEW_FIELD(stages), .words = stages_words, .check = stages_check,
-     .default_note = "none", .used_by = CUSTOM, .needed_by = CUSTOM, .implies = CONFIG_VIEW_CUSTOM,
+    {"stages", SCHEMA_WORDS, VIEW_FIELD(stages), .cost = CONFIG_COST_VIEW, .words = stages_words,
+     .check = stages_check, .default_note = "none", .used_by = CUSTOM, .needed_by = CUSTOM,
+     .implies = CONFIG_VIEW_CUSTOM,
      .help =
          "A view of your own, in the order that the stages follow one another; view may be left "
          "out. The camera's picture is turned gray for the first stage that wants gray; "
@@ -187,17 +189,18 @@ static const struct schema_key view_keys[] = {
          "A picture instead of a polygon, a .pgm or .png of any size, white where the view looks; "
          "it is stretched over the camera's, and what is at least 128 is white. A relative name is "
          "one beside this file. A reload reads a picture that has changed."},
-    {"left", SCHEMA_STRING, VIEW_FIELD(left), .rule = &schema_name_rule, .default_text = "camera",
-     .used_by = SPLIT,
+    {"left", SCHEMA_STRING, VIEW_FIELD(left), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
+     .default_text = "camera", .used_by = SPLIT,
      .help = "The picture on the left: the name of another view of this camera, or a kind of view, "
              "which then has this view's keys."},
-    {"right", SCHEMA_STRING, VIEW_FIELD(right), .rule = &schema_name_rule, .default_text = "edges",
-     .used_by = SPLIT,
+    {"right", SCHEMA_STRING, VIEW_FIELD(right), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
+     .default_text = "edges", .used_by = SPLIT,
      .help = "The picture on the right, in the same way. Both are whole, so the stream is twice as "
              "wide as the camera's picture, and that may be at most 2048 pixels."},
-    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .words = codec_words, .default_text = "h264",
-     .help = "The compression of the stream."},
-    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .words = encoder_words, .default_text = "auto",
+    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .cost = CONFIG_COST_VIEW, .words = codec_words,
+     .default_text = "h264", .help = "The compression of the stream."},
+    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .cost = CONFIG_COST_VIEW, .words = encoder_words,
+     .default_text = "auto",
      .help = "The GStreamer encoder; auto takes the first of the list that encodes a trial frame."},
     {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .unit = "kbit/s", .minimum = 64,
      .maximum = 100000, .default_text = "4000", .help = "The bit rate the encoder aims at."},
@@ -210,6 +213,7 @@ const struct schema_group schema_view = {
     .help = "One stream of a camera. A view costs nothing while nobody watches it.",
     .keys = view_keys,
     .key_count = ARRAY_LENGTH(view_keys),
+    .cost = CONFIG_COST_FRAME,
     .size = sizeof(struct config_view),
     .selector = &view_keys[1],
 };

@@ -56,3 +56,15 @@ int mask_file_read(void *context, const char *path, struct error *error,
     *ret_picture = (struct region_picture){gray, width, width, height};
     return 0;
 }
+
+void mask_file_stamp(const char *path, struct mask_stamp *ret_stamp)
+{
+    struct stat status;
+
+    *ret_stamp = (struct mask_stamp){0};
+    if (*path && stat(path, &status) == 0) {
+        *ret_stamp = (struct mask_stamp){(int64_t)status.st_dev,  (int64_t)status.st_ino,
+                                         (int64_t)status.st_mode, status.st_size,
+                                         status.st_ctim.tv_sec,   status.st_ctim.tv_nsec};
+    }
+}

@@ -9,3 +9,10 @@
 // `context` is not looked at: this is a mask_read().
 int mask_file_read(void *context, const char *path, struct error *error,
                    struct region_picture *ret_picture);
+
+// Which picture lies under a name: another one, or the same written anew, has another stamp.
+struct mask_stamp {
+    int64_t device, inode, mode, size, seconds, nanoseconds; // all 0: none
+};
+// "" is no file, and so is one that cannot be looked at.
+void mask_file_stamp(const char *path, struct mask_stamp *ret_stamp);

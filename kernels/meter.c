@@ -15,6 +15,7 @@ struct region {
     uint64_t *mask;    // all rows of the picture
     uint64_t *columns; // a row: where something moves in any row so far
     uint32_t pixels, moving, top, bottom;
+    bool unseen; // has pixels that the frame before was not kept of
 };
 
 struct meter {
@@ -166,6 +167,30 @@ int meter_new(const struct frame_layout *layout, const struct meter_region *regi
     return 0;
 }
 
+static bool window_holds(const struct window *window, const struct window *other)
+{
+    return other->top >= other->bottom ||
+           (window->top <= other->top && other->bottom <= window->bottom &&
+            window->left <= other->left && other->right <= window->right);
+}
+
+void meter_take_over(struct meter *meter, struct meter *before)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *picture = meter->pictures[i], *sample = meter->samples[i];
+
+        meter->pictures[i] = before->pictures[i];
+        meter->samples[i] = before->samples[i];
+        before->pictures[i] = picture;
+        before->samples[i] = sample;
+    }
+    meter->current = before->current;
+    meter->has_previous = before->has_previous;
+    for (size_t i = 0; i < meter->region_count; i++) {
+        meter->regions[i].unseen = !window_holds(&before->window, &meter->regions[i].window);
+    }
+}
+
 void meter_free(struct meter *meter)
 {
     if (!meter) {
@@ -262,6 +287,11 @@ static void read_region(struct region *region, size_t words, struct meter_readin
 {
     size_t first = 0, last = words - 1;
 
+    if (region->unseen) {
+        memset(region->columns, 0, words * sizeof *region->columns);
+        region->moving = 0;
+        region->unseen = false;
+    }
     *ret_reading = (struct meter_reading){.pixels = region->pixels, .moving = region->moving};
     if (region->moving == 0) {
         return;

@@ -31,6 +31,10 @@ struct meter_reading {
 // For frames of `layout`. Settings and pictures are needed during the call alone. -ENOMEM.
 int meter_new(const struct frame_layout *layout, const struct meter_region *regions, size_t count,
               struct meter **ret_meter);
+// Goes on in place of `before`, of the same layout, which is left to be freed: frames are compared
+// with its last one. Nothing moves in the next frame where a region has pixels that `before` did
+// not look at.
+void meter_take_over(struct meter *meter, struct meter *before);
 void meter_free(struct meter *meter); // takes NULL
 
 // Compares a frame, on the CPU's side, with the one before. Fills in a reading for each region; in

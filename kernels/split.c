@@ -103,6 +103,7 @@ static int make_view(struct split *split, unsigned side, const struct view_setup
     own.settings = &settings;
     own.output = output;
     own.frames = 1;
+    own.before = NULL;
     view_free(TAKE(split->views[side]));
     r = view_new(&own, error, &split->views[side]);
     return r < 0 ? error_prefix(error, r, "%s", side ? "right" : "left") : 0;

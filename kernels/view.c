@@ -51,10 +51,26 @@ static void write_constants(const struct view *view, unsigned count)
     }
 }
 
+// Whether the other's output frames hold all that no picture of this view changes.
+static bool fits_frames(const struct view *view, const struct view *other)
+{
+    const struct plan *plan = &view->plan;
+
+    return other && other->frames && !view->split && !other->split &&
+           frame_layout_equal(&view->output, &other->output) &&
+           plan->steps[plan->count - 1].kind == other->plan.steps[other->plan.count - 1].kind;
+}
+
 static int make_frames(struct view *view, const struct view_setup *setup, struct error *error)
 {
     unsigned count = setup->frames ? setup->frames : FRAMES_DEFAULT;
-    int r = frame_pool_new(&view->output, count, setup->allocator, &view->frames);
+    int r;
+
+    if (fits_frames(view, setup->before)) {
+        view->frames = frame_pool_ref(setup->before->frames);
+        return 0;
+    }
+    r = frame_pool_new(&view->output, count, setup->allocator, &view->frames);
 
     if (r < 0) {
         return error_set(error, r, "no memory for %u output frames of %ux%u", count,

@@ -34,9 +34,11 @@ struct view_setup {
     struct pool *pool; // shares the rows of what the CPU computes, outlives the view; NULL: the
                        // caller's thread alone
     const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
-    struct shared *shared; // of the camera, outlives the view; NULL: it computes all by itself
-    mask_read *read_mask;  // reads the mask of a view that has one; NULL: none has
-    void *read_context;    // of read_mask
+    struct shared *shared;     // of the camera, outlives the view; NULL: it computes all by itself
+    mask_read *read_mask;      // reads the mask of a view that has one; NULL: none has
+    void *read_context;        // of read_mask
+    const struct view *before; // what this view takes the place of, with as many frames of the same
+                               // allocator: they are used again where they fit; NULL: nothing
 };
 
 // Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, or when a

@@ -1,6 +1,5 @@
 #include "daemon/camera/camera.h"
 
-#include "config/config.h"
 #include "daemon/camera/lane.h"
 #include "daemon/log.h"
 
@@ -23,9 +22,11 @@ struct camera {
     struct link *link;
     int wake_fd; // eventfd: the link has to be flushed, or the lane has news
     int timer_fd;
-    atomic_bool news;    // the lane's report is to be sent now
-    char *settings_text; // as received, until it is parsed
-    struct config *config;
+    atomic_bool news;                  // the lane's report is to be sent now
+    struct link_message first_message; // its payload is owned, until it is parsed
+    struct settings *first;            // a reference: what the source and the GPU are opened with
+    struct settings *newest;           // a reference; the lane goes over to it
+    struct shared *shared;
     struct copies copies;
     struct report report;
     struct channel_environment channel_environment;
@@ -63,14 +64,15 @@ static void tell_decision(void *context)
     tell_news(camera);
 }
 
-static int handle_configure(void *context, struct link_message *message)
+static int handle_first(void *context, struct link_message *message)
 {
     struct camera *camera = context;
 
-    if (message->header.type != LINK_CONFIGURE || camera->settings_text) {
+    if (message->header.type != LINK_CONFIGURE || camera->first_message.payload) {
         return -EPROTO;
     }
-    camera->settings_text = (char *)TAKE(message->payload);
+    camera->first_message = *message;
+    message->payload = NULL;
     return -ECANCELED; // what follows is for camera_run()
 }
 
@@ -79,13 +81,13 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     struct pollfd link = {.fd = link_fd(camera->link), .events = POLLIN};
     int64_t deadline = clock_now_ns() + CONFIGURE_TIMEOUT_MS * NS_PER_MS;
 
-    while (!camera->settings_text) {
+    while (!camera->first_message.payload) {
         int64_t left_ms = (deadline - clock_now_ns()) / NS_PER_MS;
 
         if (left_ms <= 0 || poll(&link, 1, (int)left_ms) == 0) {
             return error_set(error, -ETIMEDOUT, "no configuration came over the link");
         }
-        int r = link_receive(camera->link, handle_configure, camera);
+        int r = link_receive(camera->link, handle_first, camera);
         if (r && r != -ECANCELED) {
             return error_set(error, r, "the link broke before a configuration came: %s",
                              strerror(-r));
@@ -101,7 +103,7 @@ static void tell_event(void *context, const struct link_event *event)
     int r = link_send_bytes(camera->link, LINK_EVENT, 0, event, sizeof *event);
 
     if (r == -ENOBUFS) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+        log_write(LOG_WARNING, LOG_EVENT_NONE, settings_camera(camera->first)->name, NULL,
                   "motion in %s %s, which the front has no room to hear of, going on",
                   event->region.name, event->kind == LINK_EVENT_MOTION_STARTED ? "began" : "ended");
     }
@@ -110,39 +112,52 @@ static void tell_event(void *context, const struct link_event *event)
 static int make_pool(struct camera *camera)
 {
     struct error error = {0};
-    int r = pool_new((unsigned)camera->config->cpu_threads, &error, &camera->pool);
+    int r = pool_new((unsigned)camera->first->config->cpu_threads, &error, &camera->pool);
 
     if (!r && error.text[0]) {
-        log_write(LOG_WARNING, LOG_EVENT_NONE, camera->config->cameras[0].name, NULL,
+        log_write(LOG_WARNING, LOG_EVENT_NONE, settings_camera(camera->first)->name, NULL,
                   "%s, using these", error.text);
+    }
+    return r;
+}
+
+static int take_first(struct camera *camera, struct error *error)
+{
+    const struct link_message *message = &camera->first_message;
+    int r = settings_new(message->payload, message->header.size, NULL, &camera->channel_environment,
+                         error, &camera->first);
+
+    if (!r) {
+        camera->newest = settings_ref(camera->first);
+        camera->channel_environment.camera = settings_camera(camera->first)->name;
+        report_set_configuration(&camera->report, camera->first->number);
     }
     return r;
 }
 
 static int build(struct camera *camera, struct error *error)
 {
-    int r = config_parse(camera->settings_text, "link", stderr, &camera->config);
+    int r = shared_new(&camera->shared);
 
-    if (r || camera->config->camera_count != 1) {
-        return error_set(error, -EINVAL, "the configuration on the link is no single camera");
+    camera->channel_environment = (struct channel_environment){
+        .link = camera->link, .copies = &camera->copies, .shared = camera->shared};
+    r = r ? error_set(error, r, "out of memory") : take_first(camera, error);
+    if (r) {
+        return r;
     }
-    const struct config_camera *settings = &camera->config->cameras[0];
+    const struct config *config = camera->first->config;
+    const struct config_camera *settings = &config->cameras[0];
     struct compute_settings compute = {.camera = settings->name,
-                                       .backend = camera->config->backend,
-                                       .memory = camera->config->memory,
-                                       .blocks = camera->config->blocks,
+                                       .backend = config->backend,
+                                       .memory = config->memory,
                                        .changed = tell_decision,
                                        .context = camera};
-    camera->channel_environment = (struct channel_environment){
-        .camera = settings->name, .link = camera->link, .copies = &camera->copies};
+    channels_init(&camera->channels, settings->name, camera->shared, settings_ref(camera->first));
     r = compute_new(&compute, &camera->compute);
-    if (!r) {
-        r = channels_init(&camera->channels, settings, &camera->channel_environment);
-    }
     r = r ? r : sentry_new(settings, tell_event, camera, &camera->sentry);
     r = r ? r : make_pool(camera);
     struct lane_environment environment = {
-        .settings = settings,
+        .camera = settings,
         .compute = camera->compute,
         .pool = camera->pool,
         .copies = &camera->copies,
@@ -198,27 +213,30 @@ static void send_telemetry(struct camera *camera)
     }
     report_get(&camera->report, &telemetry);
     compute_describe(camera->compute, &telemetry);
-    for (size_t i = 0; i < camera->channels.count; i++) {
-        const struct channel *channel = camera->channels.list[i];
+    settings_describe(camera->newest, &telemetry);
+    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
+        const struct shared_count count = shared_count(camera->shared, kind);
 
-        telemetry.views[i].encoded = channel_encoded(channel);
-        telemetry.views[i].dropped = channel_dropped(channel);
-        telemetry.views[i].watched = channel_is_watched(channel);
+        telemetry.stages[kind].runs = count.runs;
+        telemetry.stages[kind].shared = count.shared;
     }
-    channels_count_stages(&camera->channels, &telemetry);
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
 }
 
-static int set_blocks(struct camera *camera, const struct link_message *message)
+static int reconfigure(struct camera *camera, const struct link_message *message)
 {
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
+    struct settings *next = NULL;
+    struct error error = {0};
+    int r = settings_follow(message->payload, message->header.size, camera->first, camera->newest,
+                            &camera->channel_environment, &error, &next);
 
-    if (message->header.size != sizeof blocks) {
-        return -EPROTO;
+    if (r) {
+        log_error("%s, ending", error.text);
+        return r;
     }
-    memcpy(blocks, message->payload, sizeof blocks);
-    compute_set_blocks(camera->compute, blocks);
-    lane_wake(camera->lane);
+    settings_unref(camera->newest);
+    camera->newest = next;
+    lane_set_settings(camera->lane, settings_ref(next));
     return 0;
 }
 
@@ -236,15 +254,9 @@ static int try_gpu(struct camera *camera, const struct link_message *message)
     return -EPROTO;
 }
 
-static int handle_command(void *context, struct link_message *message)
+static int command_view(struct camera *camera, struct channel *channel, uint32_t type)
 {
-    struct camera *camera = context;
-    struct channel *channel = camera->channels.list[message->header.view];
-
-    if (!channel) {
-        return -EPROTO;
-    }
-    switch (message->header.type) {
+    switch (type) {
     case LINK_VIEW_START:
         channel_set_watched(channel, true);
         lane_wake(camera->lane);
@@ -255,12 +267,23 @@ static int handle_command(void *context, struct link_message *message)
     case LINK_KEY_FRAME:
         channel_want_key_frame(channel);
         return 0;
-    case LINK_BLOCKS:
-        return set_blocks(camera, message);
+    default:
+        return -EPROTO;
+    }
+}
+
+static int handle_command(void *context, struct link_message *message)
+{
+    struct camera *camera = context;
+    struct channel *channel = settings_find(camera->newest, message->header.view);
+
+    switch (message->header.type) {
+    case LINK_CONFIGURE:
+        return reconfigure(camera, message);
     case LINK_TRY_GPU:
         return try_gpu(camera, message);
     default:
-        return -EPROTO;
+        return channel ? command_view(camera, channel, message->header.type) : -EPROTO;
     }
 }
 
@@ -358,11 +381,13 @@ void camera_free(struct camera *camera)
     lane_free(camera->lane);
     sentry_free(camera->sentry);
     channels_finish(&camera->channels);
+    settings_unref(camera->newest);
+    settings_unref(camera->first);
+    shared_free(camera->shared);
     pool_free(camera->pool);
     compute_free(camera->compute);
     link_free(camera->link);
-    config_free(camera->config);
-    free(camera->settings_text);
+    free(camera->first_message.payload);
     report_finish(&camera->report);
     if (camera->wake_fd >= 0) {
         close(camera->wake_fd);

@@ -19,6 +19,7 @@ struct channel_environment {
     const char *camera; // its name, for the slate
     struct link *link;
     struct copies *copies;
+    struct shared *shared; // what the camera's views have in common
 };
 
 // What a view is computed from and by.
@@ -30,18 +31,39 @@ struct channel_setup {
     const struct frame_allocator *allocator; // of the view's pictures; slates are in host memory
 };
 
-// `index` is the view's number in its camera; `settings` is copied from. The environment and what
-// the camera's views share outlive the channel.
-int channel_new(uint32_t index, const struct config_view *settings,
-                const struct channel_environment *environment, struct shared *shared,
+// `number` is what messages call the view. The environment outlives the channel. -ENOMEM.
+int channel_new(uint32_t number, const struct channel_environment *environment,
                 struct channel **ret_channel);
-void channel_free(struct channel *channel); // takes NULL
+struct channel *channel_ref(struct channel *channel);
+// The last reference to a channel that has computed is the lane's, or the lane has ended. Takes
+// NULL.
+void channel_unref(struct channel *channel);
+uint32_t channel_number(const struct channel *channel);
 
+// Lane thread. The settings that count at first; they outlive the channel, or the change to others.
+void channel_begin_settings(struct channel *channel, const struct config_view *settings);
 // Lane thread. Builds the view for `setup` and, when the picture it makes has another size, range
 // or colour than before, an encoder, whose first two units go to the front as slate. Does nothing
 // when all fits already. -ENOSYS: no encoder works; else what view_new() says.
 int channel_prepare(struct channel *channel, const struct channel_setup *setup,
                     struct error *error);
+// Lane thread. Gets ready for other settings beside what runs: builds a view for `setup` where they
+// ask for another one. Errors as above. What is staged is committed or aborted before the next.
+int channel_stage(struct channel *channel, const struct config_view *settings,
+                  const struct channel_setup *setup, struct error *error);
+// Then, where true, makes the encoder that they need; any thread, which the lane waits for before
+// it commits or aborts. Its first two units go to the front as slate. -ENOSYS as above.
+bool channel_wants_encoder(const struct channel *channel);
+int channel_stage_encoder(struct channel *channel, struct error *error);
+// Lane thread. The staged settings count from the next frame on; or what is staged goes.
+void channel_commit(struct channel *channel);
+void channel_abort(struct channel *channel); // fine where nothing is staged
+// Lane thread. The view was taken out of the configuration.
+void channel_close(struct channel *channel);
+// Encoders that these leave behind end only here: any thread, before the next change is staged.
+bool channel_has_old_encoder(const struct channel *channel);
+void channel_end_old_encoder(struct channel *channel);
+
 // Lane thread. Before the first of a camera's channels runs a frame: whether somebody watches
 // counts for all of that frame.
 void channel_begin(struct channel *channel);
@@ -71,6 +93,7 @@ bool channel_is_watched(const struct channel *channel);
 uint64_t channel_encoded(const struct channel *channel);
 uint64_t channel_dropped(const struct channel *channel);
 
+const char *channel_encoder_name(const struct channel *channel); // "" while there is none
+
 // Lane thread: for the memory path. "" while there is none.
-const char *channel_encoder_name(const struct channel *channel);
 const char *channel_backend(const struct channel *channel);

@@ -5,35 +5,26 @@
 #include <errno.h>
 #include <string.h>
 
-int channels_init(struct channels *channels, const struct config_camera *settings,
-                  const struct channel_environment *environment)
+void channels_init(struct channels *channels, const char *camera, struct shared *shared,
+                   struct settings *settings)
 {
-    int r;
+    const struct config_view *views = settings_camera(settings)->views;
 
-    *channels = (struct channels){.camera = settings->name, .settings = settings->views};
-    r = shared_new(&channels->shared);
-    while (!r && channels->count < settings->view_count) {
-        size_t i = channels->count;
-
-        r = channel_new((uint32_t)i, &settings->views[i], environment, channels->shared,
-                        &channels->list[i]);
-        channels->count += !r;
+    *channels = (struct channels){.camera = camera, .shared = shared, .settings = settings};
+    for (size_t i = 0; i < settings->count; i++) {
+        channel_begin_settings(settings->channels[i], &views[i]);
+        channel_set_blocks(settings->channels[i], settings->config->blocks);
     }
-    return r;
 }
 
 void channels_finish(struct channels *channels)
 {
-    while (channels->count > 0) {
-        channels->count--;
-        channel_free(TAKE(channels->list[channels->count]));
-    }
-    shared_free(TAKE(channels->shared));
+    settings_unref(TAKE(channels->settings));
 }
 
-static int name_view(const struct channels *channels, size_t index, int code, struct error *error)
+static int name_view(const struct settings *settings, size_t index, int code, struct error *error)
 {
-    return error_prefix(error, code, "view \"%s\"", channels->settings[index].name);
+    return error_prefix(error, code, "view \"%s\"", settings_camera(settings)->views[index].name);
 }
 
 static bool is_told(const struct channels *channels, const struct error *text)
@@ -50,8 +41,8 @@ static void tell_complaints(struct channels *channels)
 {
     struct error text;
 
-    for (size_t i = 0; i < channels->count; i++) {
-        while (channel_take_complaint(channels->list[i], &text)) {
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        while (channel_take_complaint(channels->settings->channels[i], &text)) {
             if (channels->told_count < CHANNELS_TOLD_MAX && !is_told(channels, &text)) {
                 log_write(LOG_WARNING, LOG_EVENT_NONE, channels->camera, NULL, "%s", text.text);
                 channels->told[channels->told_count++] = text;
@@ -63,11 +54,11 @@ static void tell_complaints(struct channels *channels)
 int channels_prepare(struct channels *channels, const struct channel_setup *setup,
                      struct error *error)
 {
-    for (size_t i = 0; i < channels->count; i++) {
-        int r = channel_prepare(channels->list[i], setup, error);
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        int r = channel_prepare(channels->settings->channels[i], setup, error);
 
         if (r) {
-            return name_view(channels, i, r, error);
+            return name_view(channels->settings, i, r, error);
         }
     }
     tell_complaints(channels);
@@ -77,8 +68,8 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
 static int run_those(struct channels *channels, bool passing_through, struct frame *frame,
                      struct error *error)
 {
-    for (size_t i = 0; i < channels->count; i++) {
-        struct channel *channel = channels->list[i];
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        struct channel *channel = channels->settings->channels[i];
 
         if (channel_passes_through(channel) == passing_through) {
             int r = channel_run(channel, frame, error);
@@ -87,7 +78,7 @@ static int run_those(struct channels *channels, bool passing_through, struct fra
                 channel_reset(channel);
             }
             if (r) {
-                return name_view(channels, i, r, error);
+                return name_view(channels->settings, i, r, error);
             }
         }
     }
@@ -96,8 +87,8 @@ static int run_those(struct channels *channels, bool passing_through, struct fra
 
 void channels_forget(struct channels *channels)
 {
-    for (size_t i = 0; i < channels->count; i++) {
-        channel_forget(channels->list[i]);
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        channel_forget(channels->settings->channels[i]);
     }
 }
 
@@ -105,8 +96,8 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
 {
     int r;
 
-    for (size_t i = 0; i < channels->count; i++) {
-        channel_begin(channels->list[i]);
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        channel_begin(channels->settings->channels[i]);
     }
     shared_begin(channels->shared);
     r = run_those(channels, false, frame, error);
@@ -119,47 +110,100 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
 
 void channels_run_slate(struct channels *channels, int64_t seconds)
 {
-    for (size_t i = 0; i < channels->count; i++) {
-        if (channel_run_slate(channels->list[i], seconds) < 0) {
-            channel_reset(channels->list[i]);
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        if (channel_run_slate(channels->settings->channels[i], seconds) < 0) {
+            channel_reset(channels->settings->channels[i]);
         }
     }
 }
 
-void channels_set_blocks(struct channels *channels, const struct config_block *blocks)
+static bool is_known(const struct channels *channels, const struct channel *channel)
 {
-    channels->told_count = 0;
-    for (size_t i = 0; i < channels->count; i++) {
-        channel_set_blocks(channels->list[i], blocks);
-    }
-    tell_complaints(channels);
+    return settings_find(channels->settings, channel_number(channel)) == channel;
 }
 
-bool channels_are_watched(const struct channels *channels)
+void channels_abort(const struct settings *next)
 {
-    for (size_t i = 0; i < channels->count; i++) {
-        if (channel_is_watched(channels->list[i])) {
+    for (size_t i = 0; i < next->count; i++) {
+        channel_abort(next->channels[i]);
+    }
+}
+
+int channels_stage(struct channels *channels, const struct settings *next,
+                   const struct channel_setup *setup, struct error *error)
+{
+    for (size_t i = 0; i < next->count; i++) {
+        struct channel *channel = next->channels[i];
+
+        if (!is_known(channels, channel)) {
+            channel_set_blocks(channel, channels->settings->config->blocks);
+        }
+        int r = channel_stage(channel, &settings_camera(next)->views[i], setup, error);
+        if (r) {
+            channels_abort(next);
+            return name_view(next, i, r, error);
+        }
+    }
+    return 0;
+}
+
+bool channels_want_encoders(const struct settings *next)
+{
+    for (size_t i = 0; i < next->count; i++) {
+        if (channel_wants_encoder(next->channels[i])) {
             return true;
         }
     }
     return false;
 }
 
-void channels_report(const struct channels *channels, struct report *report)
+int channels_stage_encoders(const struct settings *next, struct error *error)
 {
-    for (size_t i = 0; i < channels->count; i++) {
-        report_set_encoder(report, i, channel_encoder_name(channels->list[i]));
+    for (size_t i = 0; i < next->count; i++) {
+        int r = channel_wants_encoder(next->channels[i])
+                    ? channel_stage_encoder(next->channels[i], error)
+                    : 0;
+        if (r) {
+            return name_view(next, i, r, error);
+        }
+    }
+    return 0;
+}
+
+static void set_blocks(struct channels *channels, const struct config_block *blocks)
+{
+    channels->told_count = 0;
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        channel_set_blocks(channels->settings->channels[i], blocks);
     }
 }
 
-void channels_count_stages(const struct channels *channels, struct link_telemetry *telemetry)
+struct settings *channels_commit(struct channels *channels, struct settings *next)
 {
-    _Static_assert(STAGE_KIND_COUNT <= LINK_STAGES_MAX, "every kind of stage has its counters");
+    struct settings *before = channels->settings;
 
-    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
-        const struct shared_count count = shared_count(channels->shared, kind);
-
-        telemetry->stages[kind].runs = count.runs;
-        telemetry->stages[kind].shared = count.shared;
+    for (size_t i = 0; i < next->count; i++) {
+        channel_commit(next->channels[i]);
     }
+    channels->settings = next;
+    for (size_t i = 0; i < before->count; i++) {
+        if (!is_known(channels, before->channels[i])) {
+            channel_close(before->channels[i]);
+        }
+    }
+    if (memcmp(before->config->blocks, next->config->blocks, sizeof next->config->blocks) != 0) {
+        set_blocks(channels, next->config->blocks);
+    }
+    tell_complaints(channels);
+    return before;
+}
+
+bool channels_are_watched(const struct channels *channels)
+{
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        if (channel_is_watched(channels->settings->channels[i])) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -29,10 +29,8 @@ struct compute {
     char cpu_reason[256];        // why the CPU computed last
     enum config_backend backend; // as wished for
     int64_t deadline_ns;
-    struct gpu *gpu;           // owned; kept when given up, frames may be in its memory
-    struct gpu_memory *memory; // owned
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
-    bool blocks_are_new;
+    struct gpu *gpu;                      // owned; kept when given up, frames may be in its memory
+    struct gpu_memory *memory;            // owned
     char backend_text[16], gpu_text[256]; // for telemetry
 };
 
@@ -47,7 +45,6 @@ int compute_new(const struct compute_settings *settings, struct compute **ret_co
     compute->backend = settings->backend;
     pthread_mutex_init(&compute->lock, NULL);
     condition_init(&compute->idle);
-    compute_set_blocks(compute, settings->blocks);
     *ret_compute = compute;
     return 0;
 }
@@ -330,26 +327,6 @@ bool compute_has_lost(struct compute *compute)
     bool lost = compute->gpu && gpu_is_lost(compute->gpu);
     pthread_mutex_unlock(&compute->lock);
     return lost;
-}
-
-void compute_set_blocks(struct compute *compute, const struct config_block *blocks)
-{
-    pthread_mutex_lock(&compute->lock);
-    memcpy(compute->blocks, blocks, sizeof compute->blocks);
-    compute->blocks_are_new = true;
-    pthread_mutex_unlock(&compute->lock);
-}
-
-bool compute_take_blocks(struct compute *compute, struct config_block *ret_blocks)
-{
-    pthread_mutex_lock(&compute->lock);
-    bool new = compute->blocks_are_new;
-    compute->blocks_are_new = false;
-    if (new) {
-        memcpy(ret_blocks, compute->blocks, sizeof compute->blocks);
-    }
-    pthread_mutex_unlock(&compute->lock);
-    return new;
 }
 
 void compute_describe(struct compute *compute, struct link_telemetry *telemetry)

@@ -1,4 +1,4 @@
-// What computes a camera's views: the GPU where one works, else the CPU, and the block sizes.
+// What computes a camera's views: the GPU where one works, else the CPU.
 //
 // A driver may take seconds to open, or never answer, so it is opened in a thread of its own: what
 // that thread brings counts when it comes within 10 s. Each decision is told in the log once, with
@@ -21,7 +21,6 @@ struct compute_settings {
     const char *camera; // its name, for the log; outlives the result
     enum config_backend backend;
     enum config_memory memory;
-    const struct config_block *blocks; // CONFIG_KERNEL_COUNT, copied
     // Called in any thread, without locks held, when there is something new to ask for.
     void (*changed)(void *context);
     void *context;
@@ -61,11 +60,6 @@ void compute_lose(struct compute *compute, const char *reason);
 // Whether it is, by that or by a self-test without end when it was opened: the process ends without
 // the driver's handlers.
 bool compute_has_lost(struct compute *compute);
-
-// Block sizes (CONFIG_KERNEL_COUNT) for compute_take_blocks(). Any thread.
-void compute_set_blocks(struct compute *compute, const struct config_block *blocks);
-// True when they are new since the last call; the settings' are at first.
-bool compute_take_blocks(struct compute *compute, struct config_block *ret_blocks);
 
 // Fills in `backend`, `gpu` and `gpu_may_return`. Any thread.
 void compute_describe(struct compute *compute, struct link_telemetry *telemetry);

@@ -21,10 +21,11 @@ struct job {
     struct frame *frame; // owned reference
     struct link_access_unit life;
     bool key_frame;
+    int bitrate_kbps; // from this one on
 };
 
 struct encoder {
-    struct encoder_settings settings;
+    struct encoder_settings settings; // bit rate and key frame distance are guarded by the lock
     encoder_output *output;
     void *context;
 
@@ -32,6 +33,11 @@ struct encoder {
     pthread_t thread;
     bool thread_started;
     int64_t last_pts_ns; // thread only: what the element got last
+    int bitrate_kbps;    // thread only: what the element aims at
+    unsigned since_key;  // thread only: frames since the last forced key frame
+
+    pthread_mutex_t output_lock; // held while a unit is handed out
+    bool muted;                  // guarded by it
 
     pthread_mutex_t lock; // guards all below
     pthread_cond_t changed;
@@ -77,7 +83,11 @@ static bool life_end(struct encoder *encoder, int64_t pts_ns, struct link_access
 static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
 {
     unit->trial = encoder->units < TRIAL_UNITS; // written by this thread only
-    encoder->output(encoder->context, unit);
+    pthread_mutex_lock(&encoder->output_lock);
+    if (!encoder->muted) {
+        encoder->output(encoder->context, unit);
+    }
+    pthread_mutex_unlock(&encoder->output_lock);
     pthread_mutex_lock(&encoder->lock);
     encoder->units++;
     pthread_cond_broadcast(&encoder->changed);
@@ -119,6 +129,10 @@ static GstFlowReturn encode(struct encoder *encoder, struct job *job)
     }
     encoder->last_pts_ns = pts_ns;
     life_begin(encoder, &job->life, pts_ns);
+    if (encoder->bitrate_kbps != job->bitrate_kbps) {
+        encoder->bitrate_kbps = job->bitrate_kbps;
+        encoder_pipeline_set_bitrate(&encoder->pipeline, job->bitrate_kbps);
+    }
     return encoder_pipeline_push(&encoder->pipeline, TAKE(job->frame), pts_ns, job->key_frame);
 }
 
@@ -131,6 +145,9 @@ static bool take_job(struct encoder *encoder, struct job *ret_job)
     bool taken = !encoder->stopping;
     if (taken) {
         *ret_job = encoder->jobs[0];
+        ret_job->bitrate_kbps = encoder->settings.bitrate_kbps;
+        ret_job->key_frame |= ++encoder->since_key >= encoder->settings.keyframe_frames;
+        encoder->since_key = ret_job->key_frame ? 0 : encoder->since_key;
         encoder->job_count--;
         memmove(encoder->jobs, encoder->jobs + 1, encoder->job_count * sizeof encoder->jobs[0]);
     }
@@ -245,7 +262,9 @@ static int encoder_open(const struct encoder_element *element,
     encoder->output = output;
     encoder->context = context;
     encoder->last_pts_ns = -1;
+    encoder->bitrate_kbps = settings->bitrate_kbps;
     pthread_mutex_init(&encoder->lock, NULL);
+    pthread_mutex_init(&encoder->output_lock, NULL);
     condition_init(&encoder->changed);
 
     // New threads, the element's own among them, have the name of the one that starts them.
@@ -309,8 +328,26 @@ void encoder_free(struct encoder *encoder)
         frame_unref(encoder->jobs[i].frame);
     }
     pthread_cond_destroy(&encoder->changed);
+    pthread_mutex_destroy(&encoder->output_lock);
     pthread_mutex_destroy(&encoder->lock);
     free(encoder);
+}
+
+void encoder_mute(struct encoder *encoder)
+{
+    if (encoder) {
+        pthread_mutex_lock(&encoder->output_lock);
+        encoder->muted = true;
+        pthread_mutex_unlock(&encoder->output_lock);
+    }
+}
+
+void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames)
+{
+    pthread_mutex_lock(&encoder->lock);
+    encoder->settings.bitrate_kbps = bitrate_kbps;
+    encoder->settings.keyframe_frames = keyframe_frames;
+    pthread_mutex_unlock(&encoder->lock);
 }
 
 const char *encoder_name(const struct encoder *encoder)

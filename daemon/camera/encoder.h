@@ -59,6 +59,13 @@ void encoder_free(struct encoder *encoder);
 int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
                  bool key_frame);
 
+// No output call comes after it; what is still to be encoded is lost. For an encoder that is to be
+// freed by another thread, because that may take as long as a frame takes to encode.
+void encoder_mute(struct encoder *encoder); // takes NULL
+
+// Any thread. Another bit rate and another distance of key frames, from the next frame on.
+void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames);
+
 const char *encoder_name(const struct encoder *encoder); // "x264enc"
 // Whether the element needs each frame converted first: one copy a frame.
 bool encoder_converts(const struct encoder *encoder);

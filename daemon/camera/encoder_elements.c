@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#define KEYFRAME_LONGEST_S 10 // as the schema has it
+
 // Sets a property from text when the element has it.
 static void set(GstElement *element, const char *property, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -21,10 +23,34 @@ static void set(GstElement *element, const char *property, const char *format, .
     gst_util_set_object_arg(G_OBJECT(element), property, value);
 }
 
+// Software encoders are left to make no key frame of their own for so long: the distance changes
+// while they play, which no element's own does, so encoder.c forces each. A hardware encoder that
+// knows no forced ones goes on at the distance it began with.
+static unsigned longest_distance(const struct encoder_settings *settings)
+{
+    return KEYFRAME_LONGEST_S * settings->fps_numerator / settings->fps_denominator + 1;
+}
+
+static void set_bits_per_second(GstElement *encoder, int bitrate_kbps)
+{
+    set(encoder, "bitrate", "%d", bitrate_kbps * 1000);
+    set(encoder, "max-bitrate", "%d", bitrate_kbps * 1500);
+}
+
+static void set_kilobits_per_second(GstElement *encoder, int bitrate_kbps)
+{
+    set(encoder, "bitrate", "%d", bitrate_kbps);
+}
+
+static void set_control(GstElement *encoder, int bitrate_kbps)
+{
+    set(encoder, "extra-controls", "controls,video_bitrate=%d", bitrate_kbps * 1000);
+}
+
 // Jetson's hardware encoder. insert-sps-pps puts the parameter sets in front of every IDR.
 static void configure_nvv4l2(GstElement *encoder, const struct encoder_settings *settings)
 {
-    set(encoder, "bitrate", "%d", settings->bitrate_kbps * 1000);
+    set_bits_per_second(encoder, settings->bitrate_kbps);
     set(encoder, "iframeinterval", "%u", settings->keyframe_frames);
     set(encoder, "idrinterval", "%u", settings->keyframe_frames);
     set(encoder, "insert-sps-pps", "true");
@@ -48,16 +74,15 @@ static void configure_x264(GstElement *encoder, const struct encoder_settings *s
 {
     set(encoder, "tune", "zerolatency");
     set(encoder, "speed-preset", "ultrafast");
-    set(encoder, "bitrate", "%d", settings->bitrate_kbps);
-    set(encoder, "key-int-max", "%u", settings->keyframe_frames);
+    set_kilobits_per_second(encoder, settings->bitrate_kbps);
+    set(encoder, "key-int-max", "%u", longest_distance(settings));
     set(encoder, "byte-stream", "true");
 }
 
 static void configure_openh264(GstElement *encoder, const struct encoder_settings *settings)
 {
-    set(encoder, "bitrate", "%d", settings->bitrate_kbps * 1000);
-    set(encoder, "max-bitrate", "%d", settings->bitrate_kbps * 1500);
-    set(encoder, "gop-size", "%u", settings->keyframe_frames);
+    set_bits_per_second(encoder, settings->bitrate_kbps);
+    set(encoder, "gop-size", "%u", longest_distance(settings));
     set(encoder, "rate-control", "bitrate");
     set(encoder, "complexity", "low");
     set(encoder, "enable-frame-skip", "false");
@@ -67,20 +92,24 @@ static const struct encoder_element elements[] = {
     {.id = CONFIG_ENCODER_NVV4L2,
      .name = "nvv4l2h264enc",
      .fragment = "nvvidconv ! video/x-raw(memory:NVMM),format=NV12 ! nvv4l2h264enc name=encoder",
-     .configure = configure_nvv4l2},
+     .configure = configure_nvv4l2,
+     .set_bitrate = set_bits_per_second},
     {.id = CONFIG_ENCODER_V4L2,
      .name = "v4l2h264enc",
      .fragment = "v4l2h264enc name=encoder",
-     .configure = configure_v4l2},
+     .configure = configure_v4l2,
+     .set_bitrate = set_control},
     {.id = CONFIG_ENCODER_X264,
      .name = "x264enc",
      .fragment = "x264enc name=encoder ! video/x-h264,profile=constrained-baseline",
-     .configure = configure_x264},
+     .configure = configure_x264,
+     .set_bitrate = set_kilobits_per_second},
     {.id = CONFIG_ENCODER_OPENH264,
      .name = "openh264enc",
      .fragment = "videoconvert ! video/x-raw,format=I420 ! openh264enc name=encoder",
      .converts = true,
-     .configure = configure_openh264},
+     .configure = configure_openh264,
+     .set_bitrate = set_bits_per_second},
 };
 
 const struct encoder_element *encoder_element_at(size_t index)

@@ -10,9 +10,10 @@ struct encoder_element {
     const char *name;
     const char *fragment; // from NV12 in system memory to H.264; the encoder is called "encoder"
     bool converts;        // the fragment converts each frame in system memory
-    // Sets bitrate, key frame distance and low latency; properties differ by release, so each is
-    // set only where the element has it.
+    // Sets bit rate, distance of key frames and low latency; properties differ by release, so each
+    // is set only where the element has it.
     void (*configure)(GstElement *encoder, const struct encoder_settings *settings);
+    void (*set_bitrate)(GstElement *encoder, int bitrate_kbps); // while it plays
 };
 
 // Entry `index`, NULL past the end.

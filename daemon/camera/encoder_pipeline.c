@@ -84,9 +84,8 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     }
     pipeline->pipeline = gst_pipeline_new(NULL);
     gst_bin_add(GST_BIN(pipeline->pipeline), bin);
-    GstElement *encoder = gst_bin_get_by_name(GST_BIN(bin), "encoder");
-    element->configure(encoder, settings);
-    gst_object_unref(encoder);
+    pipeline->encoder = gst_bin_get_by_name(GST_BIN(bin), "encoder");
+    element->configure(pipeline->encoder, settings);
     GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
     GstPad *exit = gst_element_get_static_pad(sink, "sink");
@@ -105,6 +104,11 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     gst_pad_set_active(pipeline->feed, TRUE);
     feed_begin(pipeline, settings);
     return 0;
+}
+
+void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps)
+{
+    pipeline->element->set_bitrate(pipeline->encoder, bitrate_kbps);
 }
 
 int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,
@@ -137,5 +141,6 @@ void encoder_pipeline_stop(struct encoder_pipeline *pipeline)
 void encoder_pipeline_finish(struct encoder_pipeline *pipeline)
 {
     gst_clear_object(&pipeline->feed);
+    gst_clear_object(&pipeline->encoder);
     gst_clear_object(&pipeline->pipeline);
 }

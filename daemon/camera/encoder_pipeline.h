@@ -9,6 +9,7 @@
 struct encoder_pipeline {
     const struct encoder_element *element;
     GstElement *pipeline; // owned
+    GstElement *encoder;  // the element in it, a reference
     GstPad *feed;         // owned; linked to the fragment's sink pad
 };
 
@@ -23,6 +24,9 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
 // the element has taken it.
 GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
                                     int64_t pts_ns, bool key_frame);
+
+// Another bit rate for the frames that follow; from the thread that pushes.
+void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps);
 
 // Puts what the element said on the bus into `error`, or `otherwise`; returns -ENOSYS.
 int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,

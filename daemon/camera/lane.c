@@ -25,6 +25,7 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
         free(lane);
         return -errno;
     }
+    pthread_mutex_init(&lane->lock, NULL);
     lane->environment = *environment;
     lane->means.allocator = frame_allocator_host();
     lane->log_limit.open = true; // that frames come the first time is told
@@ -36,24 +37,22 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
 static void describe_path(struct lane *lane, char *ret_path, size_t size)
 {
     const struct source *source = lane->source;
-    const struct channels *channels = lane->environment.channels;
+    const struct channel *first = lane->environment.channels->settings->channels[0];
     uint64_t frames = source->counters.frames;
     uint64_t copies = copies_total(lane->environment.copies) - lane->source_copies;
 
     snprintf(ret_path, size, "%s: %s -> %s -> %s -> %s, %.3g copies a frame",
-             lane->environment.settings->name, source->mode.description,
-             lane->means.allocator->kind, channel_backend(channels->list[0]),
-             channel_encoder_name(channels->list[0]),
+             lane->environment.camera->name, source->mode.description, lane->means.allocator->kind,
+             channel_backend(first), channel_encoder_name(first),
              frames ? (double)copies / (double)frames : 0.0);
     report_set_path(lane->environment.report, &source->mode, ret_path);
-    channels_report(channels, lane->environment.report);
 }
 
 // What the log has to say while frames come: the memory path where they just began to, and that
 // messages were left out.
 static void tell_end(struct lane *lane, const char *path)
 {
-    const char *camera = lane->environment.settings->name;
+    const char *camera = lane->environment.camera->name;
     unsigned left_out;
 
     if (!log_limit_end(&lane->log_limit, clock_now_ns(), &left_out)) {
@@ -71,7 +70,7 @@ static void tell_end(struct lane *lane, const char *path)
 
 static void set_live(struct lane *lane, const struct frame *frame)
 {
-    const char *camera = lane->environment.settings->name;
+    const char *camera = lane->environment.camera->name;
     char path[256];
 
     lane->live = true;
@@ -99,7 +98,7 @@ void lane_close_source(struct lane *lane, bool lost)
 // Closes what there is of a source and sets the time of the next try.
 static void lose_source(struct lane *lane, const char *error)
 {
-    const char *camera = lane->environment.settings->name;
+    const char *camera = lane->environment.camera->name;
 
     lane_close_source(lane, true);
     int64_t delay_ns = schedule_lose(&lane->schedule, clock_now_ns());
@@ -126,15 +125,23 @@ static void handle_failure(struct lane *lane, int code, bool preparing, const st
     }
 }
 
-int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
-                          unsigned fps_numerator, unsigned fps_denominator, struct error *error)
+struct channel_setup lane_setup(const struct lane *lane, const struct frame_layout *layout)
 {
-    struct channel_setup setup = {.input = layout,
-                                  .fps_numerator = fps_numerator,
-                                  .fps_denominator = fps_denominator,
+    return (struct channel_setup){.input = layout,
+                                  .fps_numerator = lane->fps_numerator,
+                                  .fps_denominator = lane->fps_denominator,
                                   .gpu = lane->means.gpu,
                                   .pool = lane->environment.pool,
                                   .allocator = lane->means.allocator};
+}
+
+int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
+                          unsigned fps_numerator, unsigned fps_denominator, struct error *error)
+{
+    lane->layout = *layout;
+    lane->fps_numerator = fps_numerator;
+    lane->fps_denominator = fps_denominator;
+    const struct channel_setup setup = lane_setup(lane, &lane->layout);
     int r = channels_prepare(lane->environment.channels, &setup, error);
 
     if (r == -ENOSYS) {
@@ -147,7 +154,7 @@ static void open_source(struct lane *lane)
 {
     struct error error = {0};
     struct source *source = NULL;
-    int r = source_open(lane->environment.settings, &lane->source_environment, &error, &source);
+    int r = source_open(lane->environment.camera, &lane->source_environment, &error, &source);
     bool preparing = false;
 
     if (!r) {
@@ -262,7 +269,7 @@ static void wait_for_retry(struct lane *lane)
 // has slates to show whatever the camera does.
 static void prepare_first(struct lane *lane)
 {
-    const struct config_camera *settings = lane->environment.settings;
+    const struct config_camera *settings = lane->environment.camera;
     struct frame_layout layout;
     struct error error = {0};
 
@@ -283,6 +290,7 @@ static void *lane_thread(void *context)
     while (!lane->stopping && !lane->fatal) {
         lane->alive_ns = clock_now_ns();
         lane_follow_compute(lane);
+        lane_follow_settings(lane);
         if (lane->fatal) {
             break;
         }
@@ -319,6 +327,14 @@ void lane_free(struct lane *lane)
     if (lane->started) {
         pthread_join(lane->thread, NULL);
     }
+    lane_finish_work(lane);
+    if (lane->next) {
+        channels_abort(lane->next);
+    }
+    settings_unref(lane->next);
+    settings_unref(lane->left);
+    settings_unref(lane->pending);
+    pthread_mutex_destroy(&lane->lock);
     source_close(lane->source);
     close(lane->wake_fd);
     free(lane);

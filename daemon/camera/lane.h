@@ -3,7 +3,7 @@
 //
 // It owns the source. While there is none it keeps trying to open one, with back-off, and shows the
 // NO SIGNAL slate to whoever watches. Source and views are made with what the compute decides on,
-// and made anew between two frames when it decides otherwise.
+// and made anew between two frames when it decides otherwise, or other settings come.
 #pragma once
 
 #include "daemon/camera/channels.h"
@@ -14,7 +14,7 @@
 struct lane;
 
 struct lane_environment {
-    const struct config_camera *settings;
+    const struct config_camera *camera; // the source's settings, and the camera's name
     struct compute *compute;
     struct pool *pool; // of what the CPU computes
     struct copies *copies;
@@ -32,7 +32,9 @@ int lane_start(struct lane *lane);
 // Stops the thread and waits for it. Takes NULL.
 void lane_free(struct lane *lane);
 
-// Any thread.
+// Any thread. Other settings than those that count, from between two frames on; takes over a
+// reference. Newer ones take the place of those the lane has not gone over to yet.
+void lane_set_settings(struct lane *lane, struct settings *settings);
 // When the lane last came around: a lane that hangs in a driver stops coming around.
 int64_t lane_alive_ns(const struct lane *lane);
 // Wakes a lane that waits: a view is watched now, or the compute has decided.

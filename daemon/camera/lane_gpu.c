@@ -68,13 +68,9 @@ static bool fits_gpu(struct lane *lane, const struct compute_means *means)
 
 void lane_follow_compute(struct lane *lane)
 {
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct compute_means means;
     struct error error = {0};
 
-    if (compute_take_blocks(lane->environment.compute, blocks)) {
-        channels_set_blocks(lane->environment.channels, blocks);
-    }
     if (!compute_ask(lane->environment.compute, lane->alive_ns, &means) ||
         (lane->decided && means.gpu == lane->means.gpu)) {
         return;

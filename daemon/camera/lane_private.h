@@ -16,7 +16,20 @@ struct lane {
     atomic_bool stopping;
     _Atomic int64_t alive_ns;
 
-    // Lane thread only.
+    pthread_mutex_t lock;
+    struct settings *pending; // a reference, guarded by it: to be gone over to; NULL: none
+
+    // Lane thread only; `next` and `left` are the worker's while that works.
+    struct settings *next; // a reference; staged, and waits for encoders
+    int next_result;       // of making these
+    struct error next_error;
+    struct settings *left; // a reference; with encoders to be ended
+    pthread_t worker;
+    bool worker_started;
+    atomic_bool working;
+    void (*work)(struct lane *lane); // what the worker does
+    struct frame_layout layout;      // what the views are made for, with its rate
+    unsigned fps_numerator, fps_denominator;
     bool decided; // what computes; until then no source is opened
     struct compute_means means;
     struct source_environment source_environment; // of a source while it is open
@@ -36,6 +49,14 @@ void lane_end(struct lane *lane, enum link_type last_word, const char *reason);
 // view_new() says.
 int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
                           unsigned fps_numerator, unsigned fps_denominator, struct error *error);
+
+// What views are made from and by, with `layout`, which outlives the result.
+struct channel_setup lane_setup(const struct lane *lane, const struct frame_layout *layout);
+
+// Goes over to the newest settings as far as it can between two frames.
+void lane_follow_settings(struct lane *lane);
+// Waits for the thread that makes and ends encoders.
+void lane_finish_work(struct lane *lane);
 
 // A failure while the GPU computes. One that answers no more is lost; one that lacks something for
 // views (`preparing`) or memory leaves them to the CPU. False: the failure is the camera's.

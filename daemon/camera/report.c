@@ -109,17 +109,17 @@ void report_set_regions(struct report *report, const struct sentry *sentry)
     const struct link_region *region;
 
     pthread_mutex_lock(&report->lock);
+    memset(report->telemetry.regions, 0, sizeof report->telemetry.regions);
     for (size_t i = 0; (region = sentry_region(sentry, i)); i++) {
         report->telemetry.regions[i] = *region;
     }
     pthread_mutex_unlock(&report->lock);
 }
 
-void report_set_encoder(struct report *report, size_t view, const char *name)
+void report_set_configuration(struct report *report, uint32_t number)
 {
     pthread_mutex_lock(&report->lock);
-    snprintf(report->telemetry.views[view].encoder, sizeof report->telemetry.views[view].encoder,
-             "%s", name);
+    report->telemetry.configuration = number;
     pthread_mutex_unlock(&report->lock);
 }
 

@@ -45,6 +45,7 @@ void report_source_closed(struct report *report, const struct source *source, bo
 void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
 // How the regions are now.
 void report_set_regions(struct report *report, const struct sentry *sentry);
-void report_set_encoder(struct report *report, size_t view, const char *name);
+// The configuration that counts, or has been refused.
+void report_set_configuration(struct report *report, uint32_t number);
 
 void report_get(struct report *report, struct link_telemetry *ret_telemetry);

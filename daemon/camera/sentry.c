@@ -1,5 +1,6 @@
 #include "daemon/camera/sentry.h"
 
+#include "config/diff.h"
 #include "daemon/camera/trigger.h"
 #include "daemon/log.h"
 #include "daemon/mask_file.h"
@@ -15,6 +16,7 @@ struct sentry {
     struct trigger triggers[LINK_REGIONS_MAX];
     struct frame_layout layout; // of the meter, or of frames there is no memory for; {0}: none yet
     struct meter *meter;        // owned
+    struct mask_stamp masks[LINK_REGIONS_MAX]; // of the pictures it was made with
 };
 
 int sentry_new(const struct config_camera *camera, sentry_event *event, void *context,
@@ -28,10 +30,7 @@ int sentry_new(const struct config_camera *camera, sentry_event *event, void *co
     sentry->camera = camera;
     sentry->event = event;
     sentry->context = context;
-    while (sentry->count < camera->region_count && sentry->count < LINK_REGIONS_MAX) {
-        trigger_init(&sentry->triggers[sentry->count], &camera->regions[sentry->count]);
-        sentry->count++;
-    }
+    sentry_set_camera(sentry, camera);
     *ret_sentry = sentry;
     return 0;
 }
@@ -59,8 +58,8 @@ static void read_mask(const struct sentry *sentry, struct meter_region *region,
     }
     region->empty = true;
     log_write(LOG_WARNING, LOG_EVENT_NONE, sentry->camera->name, NULL,
-              "region \"%s\": cannot read its mask: %s, no events of it until the camera is opened "
-              "again",
+              "region \"%s\": cannot read its mask: %s, no events of it until it is mended and "
+              "edged reloaded",
               region->settings->name, error.text);
 }
 
@@ -75,25 +74,87 @@ static void warn_of_empty(const struct sentry *sentry, const struct meter_region
     }
 }
 
+// In place of the one that is there, which it goes on from when the layout is the same.
 static void make_meter(struct sentry *sentry, const struct frame_layout *layout)
 {
     struct meter_region setups[LINK_REGIONS_MAX] = {{0}};
     struct region_picture pictures[LINK_REGIONS_MAX] = {{0}};
+    struct meter *before = TAKE(sentry->meter);
+    bool goes_on = before && frame_layout_equal(&sentry->layout, layout);
 
-    meter_free(TAKE(sentry->meter));
     sentry->layout = *layout;
     for (size_t i = 0; i < sentry->count; i++) {
         setups[i].settings = &sentry->camera->regions[i];
+        mask_file_stamp(setups[i].settings->mask, &sentry->masks[i]);
         read_mask(sentry, &setups[i], &pictures[i]);
     }
     if (meter_new(layout, setups, sentry->count, &sentry->meter)) {
         log_write(LOG_WARNING, LOG_EVENT_NONE, sentry->camera->name, NULL,
                   "no memory to measure motion, no events until the camera is opened again");
     } else {
+        if (goes_on) {
+            meter_take_over(sentry->meter, before);
+        }
         warn_of_empty(sentry, setups);
     }
+    meter_free(before);
     for (size_t i = 0; i < sentry->count; i++) {
         free((uint8_t *)pictures[i].gray);
+    }
+}
+
+// The place of the region called `name` in those of the camera before; -1: it had none.
+static int find_region(const struct sentry *sentry, const char *name)
+{
+    for (size_t i = 0; i < sentry->count; i++) {
+        if (strcmp(sentry->triggers[i].region.name, name) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+// Whether what region `index` of the other camera measures is what the meter does there.
+static bool is_measured(const struct sentry *sentry, const struct config_camera *camera,
+                        size_t index)
+{
+    const struct config_region *region = &camera->regions[index];
+    struct mask_stamp mask;
+
+    mask_file_stamp(region->mask, &mask);
+    return index < sentry->count &&
+           config_regions_look_equal(&sentry->camera->regions[index], region) &&
+           memcmp(&sentry->masks[index], &mask, sizeof mask) == 0;
+}
+
+void sentry_set_camera(struct sentry *sentry, const struct config_camera *camera)
+{
+    size_t count =
+        camera->region_count < LINK_REGIONS_MAX ? camera->region_count : LINK_REGIONS_MAX;
+    struct trigger triggers[LINK_REGIONS_MAX];
+    bool measured = sentry->meter && count == sentry->count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct config_region *region = &camera->regions[i];
+        int before = find_region(sentry, region->name);
+
+        if (before >= 0) {
+            triggers[i] = sentry->triggers[before];
+            trigger_set(&triggers[i], region);
+        } else {
+            trigger_init(&triggers[i], region);
+        }
+        measured = measured && is_measured(sentry, camera, i);
+    }
+    memcpy(sentry->triggers, triggers, count * sizeof triggers[0]);
+    sentry->count = count;
+    sentry->camera = camera;
+    if (count == 0) {
+        sentry_reset(sentry, false);
+    } else if (!measured && sentry->layout.format) {
+        const struct frame_layout layout = sentry->layout;
+
+        make_meter(sentry, &layout);
     }
 }
 

@@ -19,6 +19,12 @@ int sentry_new(const struct config_camera *camera, sentry_event *event, void *co
                struct sentry **ret_sentry);
 void sentry_free(struct sentry *sentry); // takes NULL
 
+// Other settings of the same camera, from the next frame on; they outlive the sentry or the next
+// call, those before may go. A region that keeps its name keeps its events, and its state where its
+// numbers are others; one that is as it was is not disturbed at all. An event under way in a region
+// that went is over without being told.
+void sentry_set_camera(struct sentry *sentry, const struct config_camera *camera);
+
 // A frame, on the CPU's side; only read. Errors are logged: they cost events, not frames.
 void sentry_see(struct sentry *sentry, const struct frame *frame);
 // The next frame is compared with none before it: the camera was opened again. `lost`: because it

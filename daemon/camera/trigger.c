@@ -6,14 +6,17 @@
 
 void trigger_init(struct trigger *trigger, const struct config_region *settings)
 {
-    *trigger = (struct trigger){
-        .start = settings->start / 100,
-        .end = settings->end / 100,
-        .duration_ns = (int64_t)(settings->duration_s * (double)NS_PER_S),
-        .cooldown_ns = (int64_t)(settings->cooldown_s * (double)NS_PER_S),
-        .last_ns = INT64_MIN,
-    };
+    *trigger = (struct trigger){.last_ns = INT64_MIN};
     snprintf(trigger->region.name, sizeof trigger->region.name, "%s", settings->name);
+    trigger_set(trigger, settings);
+}
+
+void trigger_set(struct trigger *trigger, const struct config_region *settings)
+{
+    trigger->start = settings->start / 100;
+    trigger->end = settings->end / 100;
+    trigger->duration_ns = (int64_t)(settings->duration_s * (double)NS_PER_S);
+    trigger->cooldown_ns = (int64_t)(settings->cooldown_s * (double)NS_PER_S);
 }
 
 static void fill_event(const struct trigger *trigger, struct link_event *ret_event)

@@ -23,6 +23,8 @@ struct trigger {
 };
 
 void trigger_init(struct trigger *trigger, const struct config_region *settings);
+// Other numbers from the next frame on: what is under way goes on.
+void trigger_set(struct trigger *trigger, const struct config_region *settings);
 
 // A frame: fills in the region and, when that begins or ends an event, *ret_event; true if so.
 bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct meter_reading *reading,

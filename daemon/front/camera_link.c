@@ -11,12 +11,18 @@
 #define EVENTS_MAX (UINT64_C(1) << 53) // what JSON carries exactly
 #define AHEAD_MAX_NS (10 * NS_PER_S)   // of now, for a frame's time
 
+struct view {
+    struct stream *stream; // borrowed
+    uint32_t number;       // what messages call it, from 1 on
+    bool watched;          // as told to the process
+};
+
 struct camera_link {
     struct link *link; // owned
-    struct stream *const *streams;
-    size_t stream_count;
-    bool watched[LINK_VIEWS_MAX]; // as told to the process
-    bool greeted;                 // its hello came
+    struct view views[LINK_VIEWS_MAX];
+    size_t view_count;
+    uint32_t numbers; // given so far
+    bool greeted;     // the process has said hello
     const struct camera_link_events *events;
     void *context;
     struct error error;            // how the process broke the protocol
@@ -26,6 +32,27 @@ struct camera_link {
 static int reject(struct camera_link *link, const char *what, uint32_t size)
 {
     return error_set(&link->error, -EPROTO, "sent a bad %s message of %u bytes", what, size);
+}
+
+// The view that messages call so; NULL: it is gone, and what the process sent of it was under way.
+static struct view *find_number(struct camera_link *link, uint32_t number)
+{
+    for (size_t i = 0; i < link->view_count; i++) {
+        if (link->views[i].number == number) {
+            return &link->views[i];
+        }
+    }
+    return NULL;
+}
+
+static struct view *find_stream(struct camera_link *link, const struct stream *stream)
+{
+    for (size_t i = 0; i < link->view_count; i++) {
+        if (link->views[i].stream == stream) {
+            return &link->views[i];
+        }
+    }
+    return NULL;
 }
 
 static int handle_hello(struct camera_link *link, const struct link_message *message)
@@ -95,10 +122,14 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
             return reject(link, "telemetry", message->header.size);
         }
     }
-    for (size_t i = 0; i < link->stream_count; i++) {
+    for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
+        const struct view *view = find_number(link, telemetry.views[i].view);
+
         telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
-        stream_set_view_counters(link->streams[i], telemetry.views[i].encoded,
-                                 telemetry.views[i].dropped, telemetry.views[i].encoder);
+        if (view) {
+            stream_set_view_counters(view->stream, telemetry.views[i].encoded,
+                                     telemetry.views[i].dropped, telemetry.views[i].encoder);
+        }
     }
     link->events->telemetry(link->context, &telemetry);
     return 0;
@@ -108,13 +139,13 @@ static int handle_video(struct camera_link *link, struct link_message *message)
 {
     bool slate = message->header.type == LINK_SLATE;
 
-    if (message->header.view >= link->stream_count) {
-        return reject(link, "video", message->header.size);
-    }
-    struct stream *stream = link->streams[message->header.view];
+    const struct view *view = find_number(link, message->header.view);
     size_t size = message->header.size;
-    int r = slate ? stream_take_slate(stream, TAKE(message->payload), size)
-                  : stream_take_access_unit(stream, TAKE(message->payload), size);
+    if (!view) {
+        return 0;
+    }
+    int r = slate ? stream_take_slate(view->stream, TAKE(message->payload), size)
+                  : stream_take_access_unit(view->stream, TAKE(message->payload), size);
     if (r < 0) {
         return reject(link, slate ? "slate" : "access unit", message->header.size);
     }
@@ -188,19 +219,53 @@ static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static void send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
-                       const void *bytes, size_t size)
+static int send_pieces(struct camera_link *link, enum link_type type, uint32_t view,
+                       const struct iovec *pieces, int count)
 {
-    // Lost messages matter only to a process that does not read; silence gives that one away.
-    link_send_bytes(link->link, type, view, bytes, size);
+    int r = link_send(link->link, type, view, pieces, count);
+
     if (!link->write_watch && link_wants_write(link->link)) {
         link->write_watch =
             g_unix_fd_add(link_fd(link->link), G_IO_OUT | G_IO_ERR, on_writable, link);
     }
+    return r;
 }
 
-int camera_link_new(int fd, const char *configuration, struct stream *const *streams,
-                    size_t stream_count, const struct camera_link_events *events, void *context,
+// Lost messages matter only to a process that does not read; silence gives that one away.
+static void send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
+                       const void *bytes, size_t size)
+{
+    const struct iovec piece = {(void *)bytes, size};
+
+    send_pieces(link, type, view, &piece, size > 0);
+}
+
+int camera_link_configure(struct camera_link *link,
+                          const struct camera_link_configuration *configuration)
+{
+    struct link_configuration head = {.number = configuration->number};
+    struct iovec pieces[] = {{&head, sizeof head},
+                             {(void *)configuration->text, strlen(configuration->text)}};
+    struct view views[LINK_VIEWS_MAX];
+
+    for (size_t i = 0; i < configuration->stream_count; i++) {
+        struct stream *stream = configuration->streams[i];
+        const struct view *known = find_stream(link, stream);
+
+        views[i] = known ? *known : (struct view){stream, ++link->numbers, false};
+        head.views[i] = views[i].number;
+    }
+    link->view_count = configuration->stream_count;
+    memcpy(link->views, views, link->view_count * sizeof views[0]);
+    int r = send_pieces(link, LINK_CONFIGURE, 0, pieces, ARRAY_LENGTH(pieces));
+    for (size_t i = 0; i < link->view_count && r == 0; i++) {
+        camera_link_update(link, link->views[i].stream, false);
+    }
+    return r;
+}
+
+int camera_link_new(int fd, const struct camera_link_configuration *configuration,
+                    const struct camera_link_events *events, void *context,
                     struct camera_link **ret_link)
 {
     struct camera_link *link = calloc(1, sizeof *link);
@@ -211,15 +276,10 @@ int camera_link_new(int fd, const char *configuration, struct stream *const *str
         free(link);
         return r;
     }
-    link->streams = streams;
-    link->stream_count = stream_count;
     link->events = events;
     link->context = context;
     link->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, link);
-    send_bytes(link, LINK_CONFIGURE, 0, configuration, strlen(configuration));
-    for (size_t i = 0; i < stream_count; i++) {
-        camera_link_update(link, streams[i], false);
-    }
+    camera_link_configure(link, configuration);
     *ret_link = link;
     return 0;
 }
@@ -241,26 +301,18 @@ void camera_link_free(struct camera_link *link)
 
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame)
 {
-    uint32_t view = 0;
+    struct view *view = find_stream(link, stream);
 
-    while (view < link->stream_count && link->streams[view] != stream) {
-        view++;
-    }
-    if (view == link->stream_count) {
+    if (!view) {
         return;
     }
-    bool watched = stream_is_watched(link->streams[view]);
-    if (watched != link->watched[view]) {
-        link->watched[view] = watched;
-        send_bytes(link, watched ? LINK_VIEW_START : LINK_VIEW_STOP, view, NULL, 0);
+    bool watched = stream_is_watched(view->stream);
+    if (watched != view->watched) {
+        view->watched = watched;
+        send_bytes(link, watched ? LINK_VIEW_START : LINK_VIEW_STOP, view->number, NULL, 0);
     } else if (watched && key_frame) {
-        send_bytes(link, LINK_KEY_FRAME, view, NULL, 0);
+        send_bytes(link, LINK_KEY_FRAME, view->number, NULL, 0);
     }
-}
-
-void camera_link_set_blocks(struct camera_link *link, const struct config_block *blocks)
-{
-    send_bytes(link, LINK_BLOCKS, 0, blocks, CONFIG_KERNEL_COUNT * sizeof *blocks);
 }
 
 void camera_link_try_gpu(struct camera_link *link, const char *backend)

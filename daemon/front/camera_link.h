@@ -24,19 +24,29 @@ struct camera_link_events {
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
-// Takes over `fd` and sends `configuration` as the first message. The streams, in the order of the
-// camera's views, are borrowed and have to outlive the link.
-int camera_link_new(int fd, const char *configuration, struct stream *const *streams,
-                    size_t stream_count, const struct camera_link_events *events, void *context,
+// What a process is told to be. The streams are those of the views, in the order of the text; they
+// are borrowed as long as they are the newest.
+struct camera_link_configuration {
+    uint32_t number; // telemetry tells it when it counts
+    const char *text;
+    struct stream *const *streams;
+    size_t stream_count; // up to LINK_VIEWS_MAX
+};
+
+// Takes over `fd` and sends `configuration` as the first message.
+int camera_link_new(int fd, const struct camera_link_configuration *configuration,
+                    const struct camera_link_events *events, void *context,
                     struct camera_link **ret_link);
+// Another configuration, that the process can follow without being replaced. -ENOBUFS: it does not
+// read what it is told.
+int camera_link_configure(struct camera_link *link,
+                          const struct camera_link_configuration *configuration);
 // Closes the fd. Takes NULL.
 void camera_link_free(struct camera_link *link);
 
 // Tells the process whether `stream` is watched, if that changed, else asks for a key frame if
 // `key_frame` is set and somebody watches.
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame);
-// Other block sizes and rows a thread (CONFIG_KERNEL_COUNT) for the process.
-void camera_link_set_blocks(struct camera_link *link, const struct config_block *blocks);
 // The process may try the GPU; `backend` is the word of the configuration ("auto").
 void camera_link_try_gpu(struct camera_link *link, const char *backend);
 // Reads some of what is there (link_receive()). False when `ended` was called.

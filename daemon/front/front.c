@@ -151,7 +151,7 @@ static int make_camera(struct front *front, const struct config *config, size_t 
         .context = front,
     };
     struct front_camera *camera = take_camera(before, config->cameras[index].name);
-    int r = camera ? front_camera_apply(camera, config, index, error)
+    int r = camera ? front_camera_apply(camera, front->config, config, index, error)
                    : front_camera_new(config, index, &environment, error, &camera);
 
     if (camera) {
@@ -202,9 +202,10 @@ static int start_cameras(struct front *front)
 static void reload(struct front *front)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *changes = NULL;
     struct error error = {0};
 
-    if (front_config_reload(front->config, &front->verdict, &config) < 0) {
+    if (front_config_reload(front->config, &front->verdict, &config, &changes) < 0) {
         log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
                   "the configuration has problems, keeping the one that is in use");
         return;
@@ -216,8 +217,9 @@ static void reload(struct front *front)
     start_cameras(front); // what cannot be started is logged and tried again
     config_free(front->config);
     front->config = TAKE(config);
-    log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded", "configuration reloaded from %s",
-              front->verdict.path);
+    log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded",
+              "configuration reloaded from %s: %s", front->verdict.path,
+              changes ? changes : "out of memory to say what has changed");
 }
 
 static char *reload_and_tell(void *context)

@@ -1,6 +1,6 @@
 #include "daemon/front/front_camera.h"
 
-#include "daemon/front/mask_stamps.h"
+#include "config/diff.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +15,7 @@ struct front_view {
 // The camera's settings by config_format(); all owned.
 struct camera_texts {
     char *whole;
-    char *cpu;   // the same with backend = "cpu"; NULL: that is what they say
-    char *bare;  // the same without `kernels`, which a running process can change
-    char *masks; // which pictures they name, by mask_stamps()
+    char *cpu; // the same with backend = "cpu"; NULL: that is what they say
 };
 
 struct front_camera {
@@ -34,8 +32,6 @@ static void texts_finish(struct camera_texts *texts)
 {
     free(texts->whole);
     free(texts->cpu);
-    free(texts->bare);
-    free(texts->masks);
     *texts = (struct camera_texts){0};
 }
 
@@ -48,10 +44,7 @@ static int texts_init(struct camera_texts *texts, const struct config *config, s
     if (r == 0 && config->backend != CONFIG_BACKEND_CPU) {
         r = config_format(&other, index, &texts->cpu);
     }
-    other.backend = config->backend;
-    memset(other.blocks, 0, sizeof other.blocks);
-    r = r < 0 ? r : config_format(&other, index, &texts->bare);
-    return r < 0 ? r : mask_stamps(&config->cameras[index], &texts->masks);
+    return r;
 }
 
 static void drop_view(struct front_camera *camera, struct front_view *view)
@@ -146,21 +139,16 @@ static struct supervisor_settings describe_process(const struct front_camera *ca
     };
 }
 
-static int supervise(struct front_camera *camera)
+static int supervise(struct front_camera *camera, enum config_cost cost)
 {
     struct stream *streams[LINK_VIEWS_MAX];
     struct supervisor_settings settings = describe_process(camera, streams);
 
-    return camera->supervisor ? supervisor_reconfigure(camera->supervisor, &settings)
-                              : supervisor_new(&settings, &camera->supervisor);
-}
-
-static int set_blocks(struct front_camera *camera, const struct config_block *blocks)
-{
-    struct stream *streams[LINK_VIEWS_MAX];
-    struct supervisor_settings settings = describe_process(camera, streams);
-
-    return supervisor_set_blocks(camera->supervisor, &settings, blocks);
+    if (!camera->supervisor) {
+        return supervisor_new(&settings, &camera->supervisor);
+    }
+    return cost < CONFIG_COST_CAMERA ? supervisor_update(camera->supervisor, &settings)
+                                     : supervisor_reconfigure(camera->supervisor, &settings);
 }
 
 // Takes over the texts, and all that `settings` says beside the views.
@@ -175,8 +163,8 @@ static void take_texts(struct front_camera *camera, struct camera_texts *texts,
     snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
 }
 
-int front_camera_apply(struct front_camera *camera, const struct config *config, size_t index,
-                       struct error *error)
+static int apply(struct front_camera *camera, enum config_cost cost, const struct config *config,
+                 size_t index, struct error *error)
 {
     const struct config_camera *settings = &config->cameras[index];
     _cleanup_(texts_finish) struct camera_texts texts = {0};
@@ -185,24 +173,21 @@ int front_camera_apply(struct front_camera *camera, const struct config *config,
     if (r < 0) {
         return error_set(error, r, "camera %s: %s", settings->name, strerror(-r));
     }
-    bool same_masks = camera->texts.masks && strcmp(camera->texts.masks, texts.masks) == 0;
-    if (same_masks && strcmp(camera->texts.whole, texts.whole) == 0) {
-        return 0;
-    }
     if (settings->view_count > LINK_VIEWS_MAX) {
         return error_set(error, -EINVAL, "camera %s has %zu views, allowed are up to %d",
                          settings->name, settings->view_count, LINK_VIEWS_MAX);
     }
-    bool only_blocks = same_masks && strcmp(camera->texts.bare, texts.bare) == 0;
-
     take_texts(camera, &texts, config, settings);
-    if (only_blocks) {
-        r = set_blocks(camera, config->blocks);
-    } else {
-        r = replace_views(camera, settings);
-        r = r < 0 ? r : supervise(camera);
-    }
+    r = replace_views(camera, settings);
+    r = r < 0 ? r : supervise(camera, cost);
     return r < 0 ? error_set(error, r, "camera %s: %s", settings->name, strerror(-r)) : 0;
+}
+
+int front_camera_apply(struct front_camera *camera, const struct config *before,
+                       const struct config *config, size_t index, struct error *error)
+{
+    // Even where nothing has changed: a mask may be another picture under the same name.
+    return apply(camera, config_diff_camera(before, config, index), config, index, error);
 }
 
 int front_camera_new(const struct config *config, size_t index,
@@ -215,7 +200,7 @@ int front_camera_new(const struct config *config, size_t index,
         return error_set(error, -ENOMEM, "out of memory");
     }
     camera->environment = *environment;
-    int r = front_camera_apply(camera, config, index, error);
+    int r = apply(camera, CONFIG_COST_CAMERA, config, index, error);
     if (r < 0) {
         front_camera_free(camera);
         return r;

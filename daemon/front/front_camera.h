@@ -24,11 +24,11 @@ int front_camera_new(const struct config *config, size_t index,
 // Takes the mounts away, disconnects their viewers and kills the process. Takes NULL.
 void front_camera_free(struct front_camera *camera);
 
-// Takes over other settings of the camera of the same name. Views that keep their name keep their
-// viewers; the process is replaced. Without any change nothing happens, and where only the block
-// sizes of kernels are others, the process is told and goes on.
-int front_camera_apply(struct front_camera *camera, const struct config *config, size_t index,
-                       struct error *error);
+// Takes over settings of the camera of the same name that differ from those of `before`, the
+// configuration in use, where the camera costs what config_diff_camera() says: its process goes on,
+// or is replaced. Views that keep their name keep their viewers.
+int front_camera_apply(struct front_camera *camera, const struct config *before,
+                       const struct config *config, size_t index, struct error *error);
 
 const char *front_camera_name(const struct front_camera *camera);
 struct supervisor *front_camera_supervisor(const struct front_camera *camera);

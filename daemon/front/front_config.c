@@ -1,5 +1,6 @@
 #include "daemon/front/front_config.h"
 
+#include "config/diff.h"
 #include "daemon/descriptors.h"
 #include "daemon/log.h"
 #include "daemon/pipeline_check.h"
@@ -70,6 +71,19 @@ static int load(const char *path, FILE *problems, struct config **config)
     return r;
 }
 
+static char *summarize(const struct config *in_use, const struct config *config)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (file) {
+        config_diff_summarize(file, in_use, config);
+        fclose(file);
+    }
+    return text;
+}
+
 static void log_problems(const char *text, int priority)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -82,7 +96,7 @@ static void log_problems(const char *text, int priority)
 }
 
 int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
-                        struct config **ret_config)
+                        struct config **ret_config, char **ret_changes)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     char *text = NULL;
@@ -91,6 +105,7 @@ int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
     int r = problems ? load(verdict->path, problems, &config) : -ENOMEM;
 
     if (r == 0) {
+        *ret_changes = summarize(in_use, config);
         keep_addresses(in_use, config, verdict->path, problems);
         *ret_config = TAKE(config);
     }

@@ -11,9 +11,10 @@ int front_config_check_descriptors(const struct config *config, struct error *er
 // setting is one here. Addresses are bound once: where the file has others than `in_use`, that is a
 // warning, and the new configuration gets those of `in_use` (which is left with the file's). 0, or
 // the error of config_load(), -EINVAL for a file without a setting, -EMFILE for more cameras than
-// there are file descriptors for.
+// there are file descriptors for. *ret_changes says in one line what has changed, and what that
+// costs; NULL: no memory to. The caller frees both.
 int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
-                        struct config **ret_config);
+                        struct config **ret_config, char **ret_changes);
 // Writes a line of warning for each pipeline that names what GStreamer has not got: what a parser
 // cannot see, and `edgectl doctor` would find.
 void front_config_warn(const struct config *config, const char *path, FILE *problems);

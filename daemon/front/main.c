@@ -1,5 +1,6 @@
 // edged: reads the configuration, then serves it until it is told to stop.
 
+#include "config/diff.h"
 #include "daemon/descriptors.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_config.h"
@@ -32,6 +33,21 @@ static int read_config(const char *path, struct config **ret_config)
                 path);
     }
     return r;
+}
+
+static int check(const struct config *config, const char *path, const char *old_path)
+{
+    _cleanup_(cleanup_config) struct config *old = NULL;
+
+    if (old_path && config_load(old_path, stderr, &old) < 0) {
+        return FRONT_EXIT_CONFIGURATION;
+    }
+    front_config_warn(config, path, stderr);
+    printf("%s: ok\n", path ? path : "built-in defaults");
+    if (old) {
+        config_diff_print(stdout, old, config);
+    }
+    return FRONT_EXIT_OK;
 }
 
 static int serve(struct config **config, const char *path)
@@ -76,9 +92,7 @@ int main(int argc, char **argv)
         return FRONT_EXIT_CONFIGURATION;
     }
     if (options.check) {
-        front_config_warn(config, path, stderr);
-        printf("%s: ok\n", path ? path : "built-in defaults");
-        return standard_output_finish("edged", FRONT_EXIT_OK);
+        return standard_output_finish("edged", check(config, path, options.diff_path));
     }
     return serve(&config, path);
 }

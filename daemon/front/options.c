@@ -6,22 +6,25 @@
 #include <stdio.h>
 
 static const char usage[] =
-    "Usage: edged [--config FILE] [--check]\n"
+    "Usage: edged [--config FILE] [--check [--diff OLD]]\n"
     "Streams edge-filtered cameras over RTSP.\n"
     "\n"
     "  -c, --config FILE  configuration (" EDGED_SYSCONFDIR "/edged/edged.conf if it is there,\n"
     "                     else built-in defaults: the first camera, else a moving pattern)\n"
     "      --check        print every problem of the configuration and exit\n"
+    "      --diff OLD     with --check: also print each key that differs from the configuration\n"
+    "                     OLD, and what a reload of the change costs\n"
     "      --version      print the version and exit\n"
     "  -h, --help         print this and exit\n"
     "\n"
     "SIGHUP reloads the configuration. See edged(8) and edged.conf(5).\n";
 
-enum { OPTION_CHECK = 256, OPTION_VERSION };
+enum { OPTION_CHECK = 256, OPTION_DIFF, OPTION_VERSION };
 
 static const struct option long_options[] = {
     {"config", required_argument, NULL, 'c'},
     {"check", no_argument, NULL, OPTION_CHECK},
+    {"diff", required_argument, NULL, OPTION_DIFF},
     {"version", no_argument, NULL, OPTION_VERSION},
     {"help", no_argument, NULL, 'h'},
     {0},
@@ -42,6 +45,9 @@ int options_parse(int argc, char **argv, struct options *ret_options, int *ret_s
         case OPTION_CHECK:
             options.check = true;
             break;
+        case OPTION_DIFF:
+            options.diff_path = optarg;
+            break;
         case OPTION_VERSION:
             puts("edged " EDGED_VERSION);
             return 1;
@@ -54,8 +60,11 @@ int options_parse(int argc, char **argv, struct options *ret_options, int *ret_s
             return 1;
         }
     }
-    if (optind < argc) {
-        fprintf(stderr, "edged: unexpected argument \"%s\"\n%s", argv[optind], usage);
+    if (optind < argc || (options.diff_path && !options.check)) {
+        const char *wrong = optind < argc ? argv[optind] : "--diff";
+
+        fprintf(stderr, "edged: unexpected argument \"%s\"%s\n%s", wrong,
+                optind < argc ? "" : " without --check", usage);
         *ret_status = FRONT_EXIT_USAGE;
         return 1;
     }

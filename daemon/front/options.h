@@ -6,6 +6,7 @@
 struct options {
     const char *config_path; // NULL: not given
     bool check;
+    const char *diff_path; // an older configuration to compare with; only with `check`
 };
 
 // Parses the command line. 0: go on with `ret_options`. 1: end with `ret_status` (an enum

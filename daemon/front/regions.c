@@ -175,8 +175,37 @@ static void end_all(struct regions *regions, enum motion_reason reason)
     }
 }
 
+static bool is_told(const struct link_telemetry *telemetry, const char *name)
+{
+    for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
+        if (strcmp(telemetry->regions[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The process has no such region any more; one of the same name would begin to count anew.
+static void hide(const struct regions *regions, struct region *region)
+{
+    region->share = 0;
+    region->box = (struct motion_box){0};
+    if (region->moving) {
+        end(regions, region, MOTION_RECONFIGURED, clock_now_ns());
+    }
+    region->shown = false;
+    region->before += region->begun;
+    region->begun = 0;
+    region->number = 0;
+}
+
 void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry)
 {
+    for (size_t i = 0; i < regions->count; i++) {
+        if (regions->list[i].shown && !is_told(telemetry, regions->list[i].name)) {
+            hide(regions, &regions->list[i]);
+        }
+    }
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
         if (telemetry->regions[i].name[0]) {
             take_region(regions, &telemetry->regions[i]);

@@ -3,7 +3,8 @@
 //
 // A process that loses its signal, ends or is reconfigured tells no end of what moved: the front
 // ends it. An end whose start was lost brings the start along; a start whose end was lost ends with
-// the next start, or when telemetry has said twice that nothing moves.
+// the next start, or when telemetry has said twice that nothing moves. A region that telemetry does
+// not name any more has been taken out of the configuration.
 #pragma once
 
 #include "daemon/front/motion.h"

@@ -282,8 +282,9 @@ static int try_start(struct supervisor *supervisor)
     supervisor->gpu_lost = false;
     supervisor->child_watch = g_child_watch_add(supervisor->pid, on_child_exit, supervisor);
     set_timer(supervisor, FIRST_SIGN_MS, on_silence);
-    r = camera_link_new(fd, supervisor_gpu_begin(supervisor), supervisor->streams,
-                        supervisor->stream_count, &link_events, supervisor, &supervisor->link);
+    const struct camera_link_configuration configuration =
+        supervisor_configuration(supervisor, supervisor_gpu_begin(supervisor));
+    r = camera_link_new(fd, &configuration, &link_events, supervisor, &supervisor->link);
     if (r < 0) {
         error_set(&supervisor->error, r, "no link to the camera process: %s", strerror(-r));
         end_process(supervisor, 0);
@@ -345,7 +346,6 @@ int supervisor_reconfigure(struct supervisor *supervisor,
     if (supervisor->link) {
         end_process(supervisor, STOP_MS);
     }
-    supervisor_drop_settings(supervisor);
     int r = supervisor_take_settings(supervisor, settings);
     supervisor->reconfigured = supervisor->pid != 0;
     supervisor->fatal = false;

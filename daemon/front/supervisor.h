@@ -52,15 +52,14 @@ int supervisor_start(struct supervisor *supervisor);
 // device.
 int supervisor_reconfigure(struct supervisor *supervisor,
                            const struct supervisor_settings *settings);
-// Takes the texts of `settings`, which differ from those in use in nothing but `kernels`, and
-// tells a running process of these (CONFIG_KERNEL_COUNT): it goes on. -ENOMEM: nothing changed.
-int supervisor_set_blocks(struct supervisor *supervisor, const struct supervisor_settings *settings,
-                          const struct config_block *blocks);
+// The same for settings that a running process can follow (at most CONFIG_COST_VIEW): it is told
+// and goes on, and where there is none they are those of the next. What is equal changes nothing.
+int supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings);
 // Closes the link, upon which the process ends; SIGKILL after 1 s. Nothing is started again.
 void supervisor_stop(struct supervisor *supervisor);
 bool supervisor_is_stopped(const struct supervisor *supervisor);
 
-// The camera's mounts can be served, or it has declared why not.
+// The camera's mounts can be served with the newest settings, or it has declared why not.
 bool supervisor_is_settled(const struct supervisor *supervisor);
 // False when a process that was told to end is still there after 10 s (it hangs in a driver):
 // a silent process is killed after 5 s, so that any other makes progress or is being replaced.

@@ -27,6 +27,7 @@ struct supervisor {
     const char *backend;     // the wanted one's word; a literal
     struct stream *streams[LINK_VIEWS_MAX]; // references
     size_t stream_count;
+    uint32_t number; // of the configuration, as telemetry tells it
     void (*changed)(void *context);
     void *changed_context;
 
@@ -56,11 +57,15 @@ struct supervisor {
     guint timer; // what comes next, by state: silence, kill, start. 0: none
 };
 
-// Copies and references of what `settings` says, in place of nothing. -ENOMEM: some are missing.
+// Takes what `settings` says in place of what there is. -ENOMEM: nothing was taken.
 int supervisor_take_settings(struct supervisor *supervisor,
                              const struct supervisor_settings *settings);
 // Lets go of all of them.
 void supervisor_drop_settings(struct supervisor *supervisor);
+
+// What a process is told to be, with the text it begins with.
+struct camera_link_configuration supervisor_configuration(const struct supervisor *supervisor,
+                                                          const char *text);
 
 // A process is about to start; what it is to be configured with.
 const char *supervisor_gpu_begin(struct supervisor *supervisor);

@@ -9,6 +9,10 @@ bool supervisor_is_settled(const struct supervisor *supervisor)
     if (supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING) {
         return supervisor->error.text[0] != 0;
     }
+    if (supervisor->state == SUPERVISOR_RUNNING &&
+        supervisor->telemetry.configuration != supervisor->number) {
+        return false;
+    }
     for (size_t i = 0; i < supervisor->stream_count; i++) {
         if (!stream_has_slates(supervisor->streams[i])) {
             return false;

@@ -15,11 +15,11 @@
 
 enum link_type {
     // front to camera
-    LINK_CONFIGURE = 1, // payload: libconfig text with this one camera; sent once, first
+    LINK_CONFIGURE = 1, // payload: link_configuration, then libconfig text with this one camera;
+                        // the first message, and again for changes that the process can follow
     LINK_VIEW_START,    // .view is watched now; begins with a key frame
     LINK_VIEW_STOP,     // nobody watches .view any more
     LINK_KEY_FRAME,     // make the next frame of .view a key frame
-    LINK_BLOCKS,        // payload: struct config_block[CONFIG_KERNEL_COUNT]; from the next frame on
     LINK_TRY_GPU,       // a process that computes on the CPU may try the GPU now; payload: the word
                         // of the backend wanted ("auto", "cuda")
     // camera to front
@@ -36,8 +36,15 @@ enum link_type {
 
 struct link_header {
     uint32_t type; // enum link_type
-    uint32_t view; // index into the camera's views, where the type says so
+    uint32_t view; // the view's number (link_configuration), where the type says so
     uint32_t size; // bytes of payload that follow
+};
+
+// In front of a configuration. A view keeps its number from one to the next, and no other view of
+// the process ever gets it: what is under way while views come and go reaches the right one.
+struct link_configuration {
+    uint32_t number;                // of the configuration, from 1 on; telemetry says which counts
+    uint32_t views[LINK_VIEWS_MAX]; // their numbers, in the order of the text
 };
 
 // Life of one frame, for the latency histograms.
@@ -91,7 +98,7 @@ struct link_telemetry {
     char backend[16];        // what computes the views: "CPU", "CUDA sm_87"; "" before it is known
     char gpu[256];           // the GPU's name when it computes, else why it does not
     uint32_t gpu_may_return; // it does not for a reason that may pass: it is to be tried again
-    uint32_t reserved;
+    uint32_t configuration;  // number of the newest that counts, or has been refused
     uint64_t frames, dropped, corrupted, reconnects;
     int64_t last_frame_ns; // when edged had the newest; 0: none yet
     uint64_t copies[COPY_KIND_COUNT];
@@ -99,7 +106,7 @@ struct link_telemetry {
         uint64_t encoded; // frames
         uint64_t dropped; // computed or encoded too late, or the link was full
         uint32_t watched;
-        uint32_t reserved;
+        uint32_t view;    // its number; 0: there is none
         char encoder[24]; // "x264enc"
     } views[LINK_VIEWS_MAX];
     struct link_region regions[LINK_REGIONS_MAX]; // unused ones have no name

@@ -1,5 +1,6 @@
 """SIGHUP: the cameras that changed start anew, the others' viewers notice nothing."""
 
+import re
 import time
 
 import pytest
@@ -67,13 +68,57 @@ def test_reload_of_a_broken_configuration_changes_nothing(edged, watch, text, er
     assert pids(server) == before
 
 
-def test_reload_of_block_sizes_disturbs_no_viewer(edged, watch):
-    server = edged([daemon.camera("front", **SMALL)])
-    viewer = watch(server.url("/front/edges"))
+def looks_db(viewer, gain):
+    """How well the newest picture kept fits edges of that gain."""
+    number, picture = list(viewer.pictures().items())[-1]
+    luma = pattern.frame(number, *SMALL.values())[0]
+    return pattern.psnr_db(picture, pattern.limited_range(pattern.sobel_magnitude(luma, gain)))
+
+
+def test_what_a_frame_can_change_costs_no_process_no_event_and_no_frame(edged, watch):
+    edges, binary = {"name": "edges", "view": "edges"}, {"name": "bw", "view": "binary"}
+    region = {"name": "all", "start": 0.1, "duration_s": 0.0}
+    front = {**daemon.camera("front", views=[edges, binary], **SMALL), "regions": [region]}
+    server = edged([front])
+    viewers = [watch(server.url("/front/edges"), keep_every=1),
+               watch(server.url("/front/bw"), view="binary")]
+    for viewer in viewers:
+        viewer.wait_numbers(1)
+    before = server.wait_camera("front", lambda c: c["regions"][0]["moving"])
+    for gain in (1.5, 1.0) * 5 + (3.0,):
+        edges.update(gain=gain, keyframe_s=gain, bitrate_kbps=int(3000 * gain))
+        binary["threshold"] = int(60 * gain)
+        region["end"] = 0.01 * gain
+        server.reload([front], kernels={"gradient": {"block": [32, int(8 * gain)]}})
+    viewers[0].wait_after(time.monotonic_ns() + 10**9, pattern.FPS)
+    after = server.camera()
+    assert after["process"]["pid"] == before["process"]["pid"]
+    assert after["process"]["restarts"] == 0 and after["frames"] > before["frames"]
+    assert after["regions"][0]["moving"]
+    assert after["regions"][0]["events"] == before["regions"][0]["events"] == 1
+    for viewer in viewers:
+        server.assert_accounted(viewer)
+    assert viewers[0].stop() and looks_db(viewers[0], 3.0) > looks_db(viewers[0], 1.0) + 6
+    assert re.search("reloaded from .*: between two frames: kernels.gradient.block, "
+                     r"cameras\[0\]\.views\[0\]\.gain,", server.stderr())
+
+
+def test_a_view_that_starts_anew_comes_or_goes_disturbs_no_other(edged, watch):
+    same, other = {"name": "same", "view": "edges"}, {"name": "other", "view": "edges"}
+    server = edged([daemon.camera("front", views=[other, same], **SMALL)])
+    viewer, changed = watch(server.url("/front/same")), watch(server.url("/front/other"))
     viewer.wait_numbers(1)
-    pid = server.camera()["process"]["pid"]
-    for block in ([32, 8], [128, 1], [16, 16]):
-        server.reload(kernels={"gradient": {"block": block}})
-        viewer.wait_after(time.monotonic_ns(), 15)
-    server.assert_accounted(viewer)
-    assert server.camera()["process"] == {"pid": pid, "restarts": 0}
+    changed.wait_numbers(1)
+    before = pids(server)
+    for views in ([same, {**other, "view": "binary"}, {"name": "new", "view": "gray"}],
+                  [{**other, "stages": ["blur3", "sobel"], "view": "custom"}, same],
+                  [{"name": "next", "view": "canny"}, same, {**other, "encoder": "openh264enc"}]):
+        server.reload([daemon.camera("front", views=views, **SMALL)])
+        for view in views:
+            assert rtsp.describe(server.url(f"/front/{view['name']}"))[0] == 200
+        changed.wait_after(time.monotonic_ns() + 10**9)
+        server.assert_accounted(viewer)
+    assert rtsp.describe(server.url("/front/new"))[0] == 404
+    assert server.mount("/front/other")["encoder"] == "openh264enc"
+    assert server.mount("/front/same")["encoder"] == "x264enc"
+    assert pids(server) == before

@@ -41,6 +41,7 @@ struct fake_camera {
     const char *mode;
     const char *backend; // of its telemetry
     size_t view_count;
+    struct link_configuration head; // of the newest configuration
     GMainLoop *loop;
     GstElement *pipeline;
     pthread_mutex_t
@@ -73,7 +74,7 @@ static void send_slates(struct fake_camera *camera)
 
         gst_buffer_map(gst_sample_get_buffer(sample), &map, GST_MAP_READ);
         for (uint32_t view = 0; view < camera->view_count; view++) {
-            link_send_bytes(camera->link, LINK_SLATE, view, map.data, map.size);
+            link_send_bytes(camera->link, LINK_SLATE, camera->head.views[view], map.data, map.size);
         }
         gst_buffer_unmap(gst_sample_get_buffer(sample), &map);
         gst_sample_unref(sample);
@@ -95,6 +96,7 @@ static gboolean send_telemetry(gpointer data)
         .format = "I420",
         .path = "fake -> x264enc, 0 copies a frame",
         .frames = camera->sequence,
+        .configuration = camera->head.number,
     };
 
     if (lost) {
@@ -131,7 +133,7 @@ static void send_access_unit(struct fake_camera *camera, const GstMapInfo *map, 
     for (uint32_t view = 0; view < camera->view_count; view++) {
         if (camera->watched[view] && (camera->began[view] || key_frame)) {
             camera->began[view] = true;
-            link_send(camera->link, LINK_ACCESS_UNIT, view, pieces, 2);
+            link_send(camera->link, LINK_ACCESS_UNIT, camera->head.views[view], pieces, 2);
         }
     }
     pthread_mutex_unlock(&camera->lock);
@@ -185,13 +187,31 @@ static void misbehave(struct fake_camera *camera)
     }
 }
 
+static void configure(struct fake_camera *camera, const struct link_message *message,
+                      const char *what)
+{
+    struct config *config;
+
+    memcpy(&camera->head, message->payload, sizeof camera->head);
+    if (config_parse((const char *)message->payload + sizeof camera->head, "link", stderr,
+                     &config) < 0) {
+        exit(1);
+    }
+    camera->view_count = config->cameras[0].view_count;
+    g_autofree char *which = g_strdup_printf("%s %s", what, config_backend_name(config->backend));
+    record_blocks(which, config->blocks);
+    if (!camera->backend) {
+        camera->backend =
+            is_mode(camera, "gpu") && config->backend != CONFIG_BACKEND_CPU ? "CUDA sm_87" : "CPU";
+    }
+    config_free(config);
+}
+
 static void hear(struct fake_camera *camera, const struct link_message *message)
 {
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
-
-    if (message->header.type == LINK_BLOCKS && message->header.size == sizeof blocks) {
-        memcpy(blocks, message->payload, sizeof blocks);
-        record_blocks("blocks", blocks);
+    if (message->header.type == LINK_CONFIGURE) {
+        configure(camera, message, "reconfigure");
+        send_telemetry(camera);
     }
     if (message->header.type == LINK_TRY_GPU) {
         record("try-gpu %s\n", (const char *)message->payload);
@@ -243,8 +263,12 @@ static void await_signals(struct fake_camera *camera)
 static int on_message(void *context, struct link_message *message)
 {
     struct fake_camera *camera = context;
-    uint32_t view = message->header.view;
     bool start = message->header.type == LINK_VIEW_START;
+    size_t view = 0;
+
+    while (view + 1 < LINK_VIEWS_MAX && camera->head.views[view] != message->header.view) {
+        view++;
+    }
 
     if (start || message->header.type == LINK_VIEW_STOP) {
         pthread_mutex_lock(&camera->lock);
@@ -277,18 +301,7 @@ static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
 
 static int on_configuration(void *context, struct link_message *message)
 {
-    struct fake_camera *camera = context;
-    struct config *config;
-
-    if (config_parse((const char *)message->payload, "link", stderr, &config) < 0) {
-        exit(1);
-    }
-    camera->view_count = config->cameras[0].view_count;
-    camera->backend =
-        is_mode(camera, "gpu") && config->backend != CONFIG_BACKEND_CPU ? "CUDA sm_87" : "CPU";
-    g_autofree char *what = g_strdup_printf("configure %s", config_backend_name(config->backend));
-    record_blocks(what, config->blocks);
-    config_free(config);
+    configure(context, message, "configure");
     return -ECANCELED; // the rest is read by the main loop
 }
 

@@ -30,6 +30,7 @@ struct process {
 struct front {
     struct process process;
     struct link *link;
+    uint32_t number; // of the newest settings
     char hello[32], fatal[512], gpu_fault[512];
     struct link_telemetry telemetry;
     unsigned slates, telemetries, units;
@@ -58,6 +59,18 @@ static void *run_process(void *context)
     return NULL;
 }
 
+// Tells the process what it is to be; messages call its views by their place.
+static void send_settings(struct front *front, const char *text)
+{
+    struct link_configuration head = {.number = ++front->number};
+    struct iovec pieces[] = {{&head, sizeof head}, {(void *)text, strlen(text)}};
+
+    for (uint32_t i = 0; i < LINK_VIEWS_MAX; i++) {
+        head.views[i] = i;
+    }
+    assert_int_equal(link_send(front->link, LINK_CONFIGURE, 0, pieces, 2), 0);
+}
+
 static void begin(struct front *front, const char *settings)
 {
     int fds[2];
@@ -66,8 +79,7 @@ static void begin(struct front *front, const char *settings)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     front->process.fd = fds[0];
     assert_int_equal(link_new(fds[1], 1 << 20, &front->link), 0);
-    assert_int_equal(link_send_bytes(front->link, LINK_CONFIGURE, 0, settings, strlen(settings)),
-                     0);
+    send_settings(front, settings);
     assert_int_equal(pthread_create(&front->process.thread, NULL, run_process, &front->process), 0);
 }
 
@@ -134,6 +146,12 @@ static void until(struct front *front, bool (*done)(const struct front *))
 static inline bool is_live(const struct front *front)
 {
     return front->telemetry.state == LINK_CAMERA_LIVE;
+}
+
+// The newest settings count, or have been refused.
+static inline bool is_configured(const struct front *front)
+{
+    return front->telemetry.configuration == front->number;
 }
 
 static inline bool has_10_units(const struct front *front)

@@ -21,7 +21,7 @@ static struct config *parse(const char *text)
     return config;
 }
 
-static char *format(const struct config *config, size_t camera)
+static inline char *format(const struct config *config, size_t camera)
 {
     char *text = NULL;
 
@@ -29,7 +29,7 @@ static char *format(const struct config *config, size_t camera)
     return text;
 }
 
-static void assert_number_equal(double got, double wanted)
+static inline void assert_number_equal(double got, double wanted)
 {
     assert_true(got == wanted);
 }

@@ -161,12 +161,8 @@ static inline void count_decision(void *context)
 
 static inline struct compute *make(enum config_backend backend, enum config_memory memory)
 {
-    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{32, 8, 0}};
-    struct compute_settings settings = {.camera = "front",
-                                        .backend = backend,
-                                        .memory = memory,
-                                        .blocks = blocks,
-                                        .changed = count_decision};
+    struct compute_settings settings = {
+        .camera = "front", .backend = backend, .memory = memory, .changed = count_decision};
     struct compute *compute;
 
     sem_init(&decisions, 0, 0);

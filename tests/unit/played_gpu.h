@@ -46,7 +46,7 @@ static struct {
 } machine;
 
 // A block that no GPU takes.
-static const struct config_block illegal = {2000, 1, 0};
+static const struct config_block illegal = {1024, 1, 0};
 
 static void play_machine(void)
 {
@@ -164,7 +164,7 @@ int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
 
 static int refuse(const struct config_block *block, struct error *error)
 {
-    return error_set(error, -EINVAL, "kernels.gradient.block = [%d, %d]: 1 to 1024", block->x,
+    return error_set(error, -EINVAL, "kernels.gradient.block = [%d, %d]: 1 to 512", block->x,
                      block->y);
 }
 

@@ -154,14 +154,16 @@ static void finish(struct front *front)
 
 static void set_other_blocks(struct front *front)
 {
-    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
-        {64, 4, 16}, {16, 16, 0}, {1, 1, 0}};
+    char settings[512];
 
+    snprintf(settings, sizeof settings,
+             "kernels = { gradient = { block = [64, 4]; rows = 16; }; }; %s", pattern_on_cpu);
     begin(front, pattern_on_cpu);
     link_send_bytes(front->link, LINK_VIEW_START, 0, NULL, 0);
     until(front, has_10_units);
-    link_send_bytes(front->link, LINK_BLOCKS, 0, blocks, sizeof blocks);
+    send_settings(front, settings);
     until(front, has_40_units);
+    until(front, is_configured);
 }
 
 static void test_other_blocks_cost_no_frame(void **state)
@@ -170,16 +172,26 @@ static void test_other_blocks_cost_no_frame(void **state)
     (void)state;
 }
 
-static void test_blocks_of_another_size_end_the_link(void **state)
+static void test_settings_that_no_running_process_can_follow_end_the_link(void **state)
 {
-    struct front front;
+    static const char *const others[] = {
+        "no settings",
+        "cameras = ( { name = \"p\"; source = \"pattern\"; width = 320; height = 120; fps = 20; } "
+        ");",
+        "cameras = ( { name = \"q\"; source = \"pattern\"; width = 160; height = 120; fps = 20; } "
+        ");",
+    };
 
-    begin(&front, pattern_on_cpu);
-    until(&front, is_live);
-    link_send_bytes(front.link, LINK_BLOCKS, 0, "short", 5);
-    pthread_join(front.process.thread, NULL);
-    assert_int_equal(front.process.result, -EPROTO);
-    link_free(front.link);
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        struct front front;
+
+        begin(&front, pattern_on_cpu);
+        until(&front, is_live);
+        send_settings(&front, others[i]);
+        pthread_join(front.process.thread, NULL);
+        assert_int_equal(front.process.result, i ? -EPROTO : -EINVAL);
+        link_free(front.link);
+    }
     (void)state;
 }
 
@@ -294,7 +306,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_telemetry_tells_the_memory_path),
         cmocka_unit_test(test_a_key_frame_comes_when_it_is_wanted),
         cmocka_unit_test(test_other_blocks_cost_no_frame),
-        cmocka_unit_test(test_blocks_of_another_size_end_the_link),
+        cmocka_unit_test(test_settings_that_no_running_process_can_follow_end_the_link),
         cmocka_unit_test(test_telemetry_tells_what_computes_and_why),
         cmocka_unit_test(test_a_try_without_a_gpu_costs_no_frame_and_says_why),
         cmocka_unit_test(test_a_wish_for_no_gpu_ends_the_link),

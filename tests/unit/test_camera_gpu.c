@@ -97,17 +97,16 @@ static void test_a_lost_gpu_ends_the_process_with_its_sentence(void **state)
 
 static void test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own(void **state)
 {
-    static const struct config_block bad[CONFIG_KERNEL_COUNT] = {{2000, 1, 0}};
     struct front front;
 
     machine.hangs = true;
     begin(&front, CAMERA);
-    link_send_bytes(front.link, LINK_BLOCKS, 0, bad, sizeof bad);
+    send_settings(&front, "kernels = { gradient = { block = [1024, 1]; }; }; " CAMERA);
     watch(&front, 0);
     until(&front, has_10_units); // of the slate, with views on the CPU, which takes any block
     sem_post(&machine.answer);
     until(&front, is_on_gpu);
-    assert_int_equal(times_said("warning: p: kernels.gradient.block = [2000, 1]: 1 to 1024, using "
+    assert_int_equal(times_said("warning: p: kernels.gradient.block = [1024, 1]: 1 to 512, using "
                                 "the one chosen for this GPU\n"),
                      1); // for two views
     end(&front, 0);
@@ -117,7 +116,7 @@ static void test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own(void **stat
 static bool has_said_what_is_kept(const struct front *front)
 {
     (void)front;
-    return times_said("[2000, 1]: 1 to 1024, keeping the one before\n") > 0;
+    return times_said("[1024, 1]: 1 to 512, keeping the one before\n") > 0;
 }
 
 static bool has_said_that_a_launch_failed(const struct front *front)
@@ -134,22 +133,18 @@ static bool has_said_that_it_is_slow(const struct front *front)
 
 static void set_blocks_to_complain_of(struct front *front)
 {
-    static const struct config_block good[CONFIG_KERNEL_COUNT] = {{64, 4, 16}},
-                                     bad[CONFIG_KERNEL_COUNT] = {{2000, 1, 0}},
-                                     slow[CONFIG_KERNEL_COUNT] = {{1, 8, 0}};
-
     begin(front, CAMERA);
     until(front, is_on_gpu);
     watch(front, 0);
     until(front, has_10_units);
-    link_send_bytes(front->link, LINK_BLOCKS, 0, good, sizeof good);
+    send_settings(front, "kernels = { gradient = { block = [64, 4]; rows = 16; }; }; " CAMERA);
     link_send_bytes(front->link, LINK_KEY_FRAME, 0, NULL, 0);
     until(front, has_20_units);
-    link_send_bytes(front->link, LINK_BLOCKS, 0, bad, sizeof bad);
+    send_settings(front, "kernels = { gradient = { block = [1024, 1]; }; }; " CAMERA);
     until(front, has_said_what_is_kept);
     machine.refuses_launch = true;
     until(front, has_said_that_a_launch_failed);
-    link_send_bytes(front->link, LINK_BLOCKS, 0, slow, sizeof slow);
+    send_settings(front, "kernels = { gradient = { block = [1, 8]; }; }; " CAMERA);
     until(front, has_said_that_it_is_slow);
     until(front, has_40_units);
     assert_int_equal(times_said("warning: "), 3);

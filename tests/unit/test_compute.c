@@ -106,61 +106,6 @@ static void test_a_gpu_that_computes_wrongly_is_refused_for_good(void **state)
     (void)state;
 }
 
-static void test_blocks_are_taken_once_the_newest_first_of_all(void **state)
-{
-    static const struct config_block other[CONFIG_KERNEL_COUNT] = {{64, 4, 0}},
-                                     newest[CONFIG_KERNEL_COUNT] = {{128, 2, 0}};
-    struct compute *compute = make(CONFIG_BACKEND_CPU, CONFIG_MEMORY_AUTO);
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
-
-    assert_true(compute_take_blocks(compute, blocks));
-    assert_int_equal(blocks[0].x, 32);
-    assert_int_equal(blocks[0].y, 8);
-    assert_false(compute_take_blocks(compute, blocks));
-    compute_set_blocks(compute, other);
-    compute_set_blocks(compute, newest);
-    assert_true(compute_take_blocks(compute, blocks));
-    assert_memory_equal(blocks, newest, sizeof blocks);
-    assert_false(compute_take_blocks(compute, blocks));
-    compute_free(compute);
-    (void)state;
-}
-
-// One thread sets blocks whose x and y agree, the other must never see two halves.
-static void *set_many_blocks(void *context)
-{
-    for (int i = 1; i <= 2000; i++) {
-        struct config_block blocks[CONFIG_KERNEL_COUNT];
-
-        for (int kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++) {
-            blocks[kernel] = (struct config_block){i, i, 0};
-        }
-        compute_set_blocks(context, blocks);
-    }
-    return NULL;
-}
-
-static void test_blocks_set_in_another_thread_are_never_torn(void **state)
-{
-    struct compute *compute = make(CONFIG_BACKEND_CPU, CONFIG_MEMORY_AUTO);
-    struct config_block blocks[CONFIG_KERNEL_COUNT];
-    pthread_t thread;
-
-    assert_true(compute_take_blocks(compute, blocks));
-    assert_int_equal(pthread_create(&thread, NULL, set_many_blocks, compute), 0);
-    do {
-        if (compute_take_blocks(compute, blocks)) {
-            for (int kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++) {
-                assert_int_equal(blocks[kernel].x, blocks[0].x);
-                assert_int_equal(blocks[kernel].y, blocks[0].x);
-            }
-        }
-    } while (blocks[0].x < 2000);
-    pthread_join(thread, NULL);
-    compute_free(compute);
-    (void)state;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,8 +117,6 @@ int main(void)
         TEST(test_a_kind_of_memory_passed_over_is_told_with_the_one_used),
         TEST(test_a_gpu_without_memory_to_share_is_no_use),
         TEST(test_a_gpu_that_computes_wrongly_is_refused_for_good),
-        TEST(test_blocks_are_taken_once_the_newest_first_of_all),
-        TEST(test_blocks_set_in_another_thread_are_never_torn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

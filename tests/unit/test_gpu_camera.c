@@ -213,7 +213,9 @@ static enum outcome live(struct life *life, int result)
         return outcome;
     }
     close(fds[0]);
-    link_send_bytes(life->link, LINK_CONFIGURE, 0, text, strlen(text));
+    struct link_configuration head = {.number = 1, .views = {0, 1}};
+    link_send(life->link, LINK_CONFIGURE, 0,
+              (struct iovec[]){{&head, sizeof head}, {text, strlen(text)}}, 2);
     link_send_bytes(life->link, LINK_VIEW_START, 0, NULL, 0);
     link_send_bytes(life->link, LINK_VIEW_START, 1, NULL, 0);
     watch(life);

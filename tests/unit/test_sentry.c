@@ -114,18 +114,17 @@ static void test_a_mask_that_cannot_be_read_costs_its_region_alone(void **state)
         char *end = strchr(text, '\n');
         assert_true(end && !end[1]); // one line
         assert_non_null(strstr(text, "region \"masked\": cannot read its mask: "));
-        assert_non_null(strstr(text, ", no events of it until the camera is opened again"));
+        assert_non_null(strstr(text, ", no events of it until it is mended and edged reloaded"));
         assert_true(share_of(sentry, 0) == 0);
         assert_true(share_of(sentry, 1) == 0.5F);
         assert_int_equal(told, 1);
 
         write_mask("P5 1 1 255 \xff", 12);
-        sentry_reset(sentry, true);
-        see(sentry, 40, 10, 0);
-        see(sentry, 40, 10, 1);
+        sentry_set_camera(sentry, &camera); // a reload, of the same settings
+        see(sentry, 40, 10, 2);
         assert_true(share_of(sentry, 0) == 0.5F);
-        assert_int_equal(told, 3);
-        assert_int_equal(last.number, 2);
+        assert_int_equal(told, 2);
+        assert_int_equal(last.number, 1);
         sentry_free(sentry);
     }
 }
@@ -171,6 +170,65 @@ static void test_an_event_goes_on_when_the_camera_is_opened_again(void **state)
     sentry_reset(sentry, true);
     assert_int_equal(sentry_region(sentry, 0)->moving, 0);
     assert_int_equal(told, 1);
+    sentry_free(sentry);
+}
+
+static void test_other_settings_leave_alone_what_stays(void **state)
+{
+    struct config_point top[] = {{0, 0}, {1, 0}, {1, 0.5}, {0, 0.5}};
+    struct config_region regions[] = {region_with(path), region_with(no_mask)}, others[3],
+                         changed[3];
+    struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
+    struct config_camera other = {.name = name, .regions = others, .region_count = 3};
+    struct sentry *sentry;
+
+    (void)state;
+    regions[0] = (struct config_region){.name = name,
+                                        .polygon = top,
+                                        .polygon_count = 4,
+                                        .mask = no_mask,
+                                        .threshold = 25,
+                                        .start = 10,
+                                        .end = 5};
+    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    told = 0;
+    see(sentry, 40, 10, 0);
+    see(sentry, 40, 10, 1);
+    assert_int_equal(told, 1);
+
+    // The region keeps its event, number and the frame before; one beside it that looks at more
+    // has none; one that looks at the same has it at once.
+    others[0] = regions[1];
+    others[1] = regions[0];
+    others[2] = regions[0];
+    others[2].name = path;
+    sentry_set_camera(sentry, &other);
+    see(sentry, 40, 10, 2);
+    assert_string_equal(sentry_region(sentry, 1)->name, name);
+    assert_int_equal(sentry_region(sentry, 1)->moving, 1);
+    assert_int_equal(sentry_region(sentry, 1)->events, 1);
+    assert_true(share_of(sentry, 0) == 0);
+    assert_true(share_of(sentry, 1) == 0.5F);
+    assert_true(share_of(sentry, 2) == 0.5F);
+    assert_int_equal(told, 2);
+    see(sentry, 40, 10, 3);
+    assert_true(share_of(sentry, 0) == 0.5F);
+    assert_int_equal(told, 3);
+
+    // Other numbers count from the next frame on: a threshold over what moves, and an end.
+    memcpy(changed, others, sizeof changed);
+    changed[1].threshold = 200;
+    struct config_camera newest = other, none = {.name = name};
+    newest.regions = changed;
+    sentry_set_camera(sentry, &newest);
+    see(sentry, 40, 10, 4);
+    assert_int_equal(told, 4);
+    assert_string_equal(last.region.name, name);
+    assert_int_equal(last.kind, LINK_EVENT_MOTION_ENDED);
+    sentry_set_camera(sentry, &none);
+    see(sentry, 40, 10, 5);
+    assert_null(sentry_region(sentry, 0));
+    assert_int_equal(told, 4);
     sentry_free(sentry);
 }
 
@@ -235,6 +293,7 @@ int main(void)
         cmocka_unit_test(test_a_mask_that_cannot_be_read_costs_its_region_alone),
         cmocka_unit_test(test_frames_of_another_size_are_not_compared),
         cmocka_unit_test(test_an_event_goes_on_when_the_camera_is_opened_again),
+        cmocka_unit_test(test_other_settings_leave_alone_what_stays),
         cmocka_unit_test(test_a_region_of_no_pixel_is_warned_of),
         cmocka_unit_test(test_a_camera_without_regions_sees_nothing),
     };

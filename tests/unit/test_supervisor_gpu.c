@@ -67,7 +67,7 @@ static bool is_told_to_try_twice(struct fixture *fixture)
 
 static bool is_told_blocks(struct fixture *fixture)
 {
-    return count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", NULL) > 0;
+    return count_told(fixture, "reconfigure auto 32x8 0x0 64x4 rows 16", NULL) > 0;
 }
 
 static void fail_gpu(struct fixture *fixture)
@@ -258,8 +258,6 @@ static void test_a_stopped_supervisor_starts_nothing_after_a_fault(void **state)
 
 static void test_other_blocks_reach_the_running_process_and_the_next(void **state)
 {
-    static const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
-        {32, 8, 16}, {0, 0, 0}, {64, 4, 0}};
     static const char kernels[] = "kernels = { gradient = { rows = 16; block = [32, 8]; }; convert "
                                   "= { block = [64, 4]; }; };";
     struct fixture *fixture = *state;
@@ -272,9 +270,9 @@ static void test_other_blocks_reach_the_running_process_and_the_next(void **stat
     wait_until(fixture, has_gpu);
     pid_t pid = describe(fixture).pid;
     settings.configuration = other;
-    assert_int_equal(supervisor_set_blocks(fixture->supervisor, &settings, blocks), 0);
+    assert_int_equal(supervisor_update(fixture->supervisor, &settings), 0);
     wait_until(fixture, is_told_blocks);
-    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", &told), 1);
+    assert_int_equal(count_told(fixture, "reconfigure auto 32x8 0x0 64x4 rows 16", &told), 1);
     assert_int_equal(told, pid);
     assert_int_equal(describe(fixture).pid, pid);
 
@@ -282,7 +280,7 @@ static void test_other_blocks_reach_the_running_process_and_the_next(void **stat
     wait_until(fixture, is_restarted);
     wait_until(fixture, has_gpu);
     assert_int_equal(count_told(fixture, "configure auto 32x8 0x0 64x4 rows 16", NULL), 1);
-    assert_int_equal(count_told(fixture, "blocks 32x8 0x0 64x4 rows 16", NULL), 1);
+    assert_int_equal(count_told(fixture, "reconfigure auto 32x8 0x0 64x4 rows 16", NULL), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -1,0 +1,322 @@
+#include "config/diff.h"
+
+#include "config/config.h"
+#include "config/schema_value.h"
+
+#include <string.h>
+
+#define SUMMARY_PATHS_MAX 4
+
+// One key that differs, or an element of a list that came or went.
+struct change {
+    enum config_cost cost;
+    const char *path;
+    const struct schema_key *key;
+    const void *before, *after; // the structs the key is in; NULL: an element is not there
+};
+
+struct walk {
+    void (*tell)(void *context, const struct change *change);
+    void *context;
+    const char *camera; // the only one to look at; NULL: all, and those that came and went
+};
+
+const char *config_cost_text(enum config_cost cost)
+{
+    static const char *const texts[] = {
+        [CONFIG_COST_NONE] = "nothing",
+        [CONFIG_COST_FRAME] = "between two frames",
+        [CONFIG_COST_VIEW] = "this view starts anew",
+        [CONFIG_COST_CAMERA] = "this camera starts anew",
+        [CONFIG_COST_START] = "when edged is started again",
+    };
+
+    return texts[cost];
+}
+
+static bool controls_equal(const struct config_control *a, const struct config_control *b,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(a[i].name, b[i].name) != 0 || a[i].value != b[i].value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool elements_equal(const struct schema_key *key, const void *a, const void *b)
+{
+    size_t count, other_count;
+    const char *elements = schema_get_list(key, a, &count);
+    const char *others = schema_get_list(key, b, &other_count);
+
+    if (count != other_count || count == 0) {
+        return count == other_count;
+    }
+    return key->type == SCHEMA_CONTROLS
+               ? controls_equal((const void *)elements, (const void *)others, count)
+               : memcmp(elements, others, count * sizeof(struct config_point)) == 0;
+}
+
+static bool words_equal(const struct config_words *a, const struct config_words *b)
+{
+    return a->count == b->count && memcmp(a->list, b->list, a->count * sizeof a->list[0]) == 0;
+}
+
+// Of keys with a value of their own: no GROUP, no LIST.
+static bool values_equal(const struct schema_key *key, const void *a, const void *b)
+{
+    const void *value = (const char *)a + key->offset, *other = (const char *)b + key->offset;
+    const struct config_block *block = value, *other_block = other;
+
+    switch (key->type) {
+    case SCHEMA_STRING:
+        return strcmp(*(char *const *)value, *(char *const *)other) == 0;
+    case SCHEMA_INTEGER:
+    case SCHEMA_WORD:
+        return *(const int *)value == *(const int *)other;
+    case SCHEMA_NUMBER:
+        return memcmp(value, other, sizeof(double)) == 0;
+    case SCHEMA_WORDS:
+        return words_equal(value, other);
+    case SCHEMA_BLOCK:
+        return block->x == other_block->x && block->y == other_block->y;
+    case SCHEMA_POINT:
+        return memcmp(value, other, sizeof(struct config_point)) == 0;
+    case SCHEMA_CONTROLS:
+    case SCHEMA_POINTS:
+        return elements_equal(key, a, b);
+    case SCHEMA_GROUP:
+    case SCHEMA_LIST:
+        break;
+    }
+    return true;
+}
+
+static void diff_group(const struct walk *walk, const struct schema_group *group,
+                       const void *before, const void *after, const char *path);
+
+// Elements begin with their name.
+static const char *name_of(const void *element)
+{
+    return *(char *const *)element;
+}
+
+static const void *find_named(const char *elements, size_t count, size_t size, const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name_of(elements + i * size), name) == 0) {
+            return elements + i * size;
+        }
+    }
+    return NULL;
+}
+
+static void diff_list(const struct walk *walk, const struct schema_key *key, enum config_cost cost,
+                      const void *before, const void *after, const char *path)
+{
+    const size_t size = key->group->size;
+    const char *only = key->group == &schema_camera ? walk->camera : NULL;
+    size_t old_count, new_count;
+    const char *old = schema_get_list(key, before, &old_count);
+    const char *new = schema_get_list(key, after, &new_count);
+    struct change change = {.cost = cost, .path = path, .key = key};
+    char place[128];
+
+    for (size_t i = 0; i < new_count; i++) {
+        const void *element = new + i *size;
+        const void *same = find_named(old, old_count, size, name_of(element));
+
+        snprintf(place, sizeof place, "%.100s[%zu]", path, i);
+        if (only && strcmp(only, name_of(element)) != 0) {
+            continue;
+        }
+        if (same) {
+            diff_group(walk, key->group, same, element, place);
+        } else {
+            change.path = place;
+            change.after = element;
+            walk->tell(walk->context, &change);
+        }
+    }
+    change.path = path;
+    change.after = NULL;
+    for (size_t i = 0; i < old_count && !only; i++) {
+        change.before = old + i * size;
+        if (!find_named(new, new_count, size, name_of(change.before))) {
+            walk->tell(walk->context, &change);
+        }
+    }
+}
+
+static bool has_effect(const struct schema_group *group, const struct schema_key *key,
+                       const void *object)
+{
+    return !key->used_by || key->used_by & SCHEMA_BIT(schema_selected(group, object));
+}
+
+static void diff_group(const struct walk *walk, const struct schema_group *group,
+                       const void *before, const void *after, const char *path)
+{
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        const enum config_cost cost = schema_cost(group, key);
+        char place[128];
+
+        snprintf(place, sizeof place, "%.90s%s%.30s", path, *path ? "." : "", key->name);
+        if (!has_effect(group, key, before) || !has_effect(group, key, after)) {
+            continue; // what selects it has changed, which says all
+        }
+        if (key->type == SCHEMA_GROUP) {
+            diff_group(walk, key->group, before, after, place);
+        } else if (key->type == SCHEMA_LIST) {
+            diff_list(walk, key, cost, before, after, place);
+        } else if (!values_equal(key, before, after)) {
+            walk->tell(walk->context, &(struct change){cost, place, key, before, after});
+        }
+    }
+}
+
+static void print_value(FILE *file, const struct change *change, const void *object)
+{
+    if (!object) {
+        fputs("none", file);
+    } else if (change->key->type == SCHEMA_LIST) {
+        schema_print_quoted(file, name_of(object));
+    } else if (change->key->type == SCHEMA_STRING) {
+        schema_print_excerpt(file, *(char *const *)((const char *)object + change->key->offset));
+    } else if (change->key->type != SCHEMA_INTEGER && schema_is_unset(change->key, object)) {
+        fputs("none", file);
+    } else {
+        schema_print_value(file, change->key, object);
+    }
+}
+
+struct printer {
+    FILE *file;
+    bool any;
+};
+
+static void print_change(void *context, const struct change *change)
+{
+    struct printer *printer = context;
+
+    fprintf(printer->file, "%s: ", change->path);
+    print_value(printer->file, change, change->before);
+    fputs(" -> ", printer->file);
+    print_value(printer->file, change, change->after);
+    fprintf(printer->file, ", %s\n", config_cost_text(change->cost));
+    printer->any = true;
+}
+
+void config_diff_print(FILE *file, const struct config *before, const struct config *after)
+{
+    struct printer printer = {.file = file};
+    const struct walk walk = {.tell = print_change, .context = &printer};
+
+    diff_group(&walk, &schema_root, before, after, "");
+    if (!printer.any) {
+        fputs("nothing has changed\n", file);
+    }
+}
+
+// The paths of one cost.
+struct summary {
+    FILE *file;
+    enum config_cost cost;
+    size_t count;
+    bool *any;
+};
+
+static void summarize_change(void *context, const struct change *change)
+{
+    struct summary *summary = context;
+
+    if (change->cost != summary->cost) {
+        return;
+    }
+    if (summary->count == 0) {
+        fprintf(summary->file, "%s%s: ", *summary->any ? "; " : "", config_cost_text(change->cost));
+        *summary->any = true;
+    }
+    if (summary->count < SUMMARY_PATHS_MAX) {
+        fprintf(summary->file, "%s%s", summary->count ? ", " : "", change->path);
+    }
+    summary->count++;
+}
+
+void config_diff_summarize(FILE *file, const struct config *before, const struct config *after)
+{
+    bool any = false;
+
+    for (enum config_cost cost = CONFIG_COST_FRAME; cost <= CONFIG_COST_START; cost++) {
+        struct summary summary = {.file = file, .cost = cost, .any = &any};
+        const struct walk walk = {.tell = summarize_change, .context = &summary};
+
+        diff_group(&walk, &schema_root, before, after, "");
+        if (summary.count > SUMMARY_PATHS_MAX) {
+            fprintf(file, " and %zu more", summary.count - SUMMARY_PATHS_MAX);
+        }
+    }
+    fputs(any ? "" : "nothing has changed", file);
+}
+
+static void take_cost(void *context, const struct change *change)
+{
+    enum config_cost *cost = context;
+
+    if (change->cost != CONFIG_COST_START && change->cost > *cost) {
+        *cost = change->cost;
+    }
+}
+
+enum config_cost config_diff_camera(const struct config *before, const struct config *after,
+                                    size_t index)
+{
+    enum config_cost cost = CONFIG_COST_NONE;
+    const struct walk walk = {
+        .tell = take_cost, .context = &cost, .camera = after->cameras[index].name};
+
+    diff_group(&walk, &schema_root, before, after, "");
+    return cost;
+}
+
+static bool groups_equal(const struct schema_group *group, const void *a, const void *b)
+{
+    enum config_cost cost = CONFIG_COST_NONE;
+    const struct walk walk = {.tell = take_cost, .context = &cost};
+
+    diff_group(&walk, group, a, b, "");
+    return cost == CONFIG_COST_NONE;
+}
+
+static bool sides_look_equal(const struct config_view *a, const struct config_view *b)
+{
+    return a == b || (a && b && config_views_look_equal(a, b));
+}
+
+bool config_views_look_equal(const struct config_view *a, const struct config_view *b)
+{
+    struct config_view other = *b;
+
+    other.name = a->name;
+    other.codec = a->codec;
+    other.encoder = a->encoder;
+    other.bitrate_kbps = a->bitrate_kbps;
+    other.keyframe_s = a->keyframe_s;
+    return groups_equal(&schema_view, a, &other) && sides_look_equal(a->left_view, b->left_view) &&
+           sides_look_equal(a->right_view, b->right_view);
+}
+
+bool config_regions_look_equal(const struct config_region *a, const struct config_region *b)
+{
+    struct config_region other = *b;
+
+    other.name = a->name;
+    other.start = a->start;
+    other.end = a->end;
+    other.duration_s = a->duration_s;
+    other.cooldown_s = a->cooldown_s;
+    return groups_equal(&schema_region, a, &other);
+}

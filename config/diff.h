@@ -1,0 +1,41 @@
+// What one configuration changes in another, and what each change costs.
+//
+// The schema table says the cost of each key: the front obeys it at a reload, and the log and
+// `edged --check --diff` tell it. Keys without effect do not count; cameras, views and regions are
+// those of the same name.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct config;
+struct config_region;
+struct config_view;
+
+// From nothing to all.
+enum config_cost {
+    CONFIG_COST_NONE,   // nothing has changed
+    CONFIG_COST_FRAME,  // between two frames: no viewer loses one
+    CONFIG_COST_VIEW,   // the view starts anew and its viewers go on at a key frame; others go on
+    CONFIG_COST_CAMERA, // the camera process is replaced; its viewers see the slate meanwhile
+    CONFIG_COST_START,  // only the next start of edged
+};
+
+// Writes each change as a line `PATH: BEFORE -> AFTER, COST`, with the places of `after` in PATH
+// ("cameras[0].views[1].gain: 1.0 -> 2.0, between two frames"); else "nothing has changed".
+void config_diff_print(FILE *file, const struct config *before, const struct config *after);
+// Writes the same in one line for the log, a few paths for each cost and no values.
+void config_diff_summarize(FILE *file, const struct config *before, const struct config *after);
+// What the change costs camera number `index` of `after`, which `before` has, too. What waits for
+// the next start of edged does not count.
+enum config_cost config_diff_camera(const struct config *before, const struct config *after,
+                                    size_t index);
+// "between two frames", "this view starts anew", …
+const char *config_cost_text(enum config_cost cost);
+
+// Whether two views make the same of a frame: all but their names and how they are encoded counts,
+// the sides of a split with it, but not what mask files hold.
+bool config_views_look_equal(const struct config_view *a, const struct config_view *b);
+// Whether two regions find the same motion in a frame: what becomes an event does not count.
+bool config_regions_look_equal(const struct config_region *a, const struct config_region *b);

@@ -1,0 +1,321 @@
+// Building what a channel works with: its view and its encoder, in place of those it has, or staged
+// beside them until a whole change of settings is ready.
+#include "daemon/camera/channel_private.h"
+
+#include "config/diff.h"
+#include "daemon/camera/slate.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+// Output frames: those in the encoder, 1 being computed, 1 to spare.
+#define VIEW_FRAMES (ENCODER_QUEUE_LENGTH + ENCODER_FRAMES_INSIDE + 2)
+#define SLATE_FRAMES 6
+
+static unsigned keyframe_distance(const struct config_view *settings, unsigned fps_numerator,
+                                  unsigned fps_denominator)
+{
+    long frames = lround(settings->keyframe_s * fps_numerator / fps_denominator);
+
+    return frames < 1 ? 1 : (unsigned)frames;
+}
+
+static struct encoder_settings describe_encoder(const struct config_view *view,
+                                                const struct frame_layout *output,
+                                                const struct channel_setup *setup)
+{
+    return (struct encoder_settings){
+        .width = output->width,
+        .height = output->height,
+        .range = output->range,
+        .colour = output->colour,
+        .fps_numerator = setup->fps_numerator,
+        .fps_denominator = setup->fps_denominator,
+        .bitrate_kbps = view->bitrate_kbps,
+        .keyframe_frames = keyframe_distance(view, setup->fps_numerator, setup->fps_denominator),
+        .element = view->encoder,
+    };
+}
+
+// Whether an encoder that there is can become what is wanted while it runs.
+static bool encoder_fits(const struct encoder *encoder, const struct encoder_settings *wanted)
+{
+    struct encoder_settings have;
+
+    if (!encoder) {
+        return false;
+    }
+    have = *encoder_get_settings(encoder);
+    have.bitrate_kbps = wanted->bitrate_kbps;
+    have.keyframe_frames = wanted->keyframe_frames;
+    return memcmp(&have, wanted, sizeof have) == 0;
+}
+
+static void drop_encoder(struct channel_parts *parts)
+{
+    encoder_free(TAKE(parts->encoder));
+    frame_pool_unref(TAKE(parts->slate_pool));
+}
+
+static int make_encoder(struct channel *channel, const struct encoder_settings *settings,
+                        struct channel_parts *parts, struct error *error)
+{
+    struct frame_layout layout;
+    struct frame *trial = NULL;
+
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), settings->width, settings->height, 64);
+    layout.range = settings->range;
+    layout.colour = settings->colour;
+    int r = frame_pool_new(&layout, SLATE_FRAMES, frame_allocator_host(), &parts->slate_pool);
+    if (r) {
+        return error_set(error, r, "no memory for %ux%u pictures", layout.width, layout.height);
+    }
+    trial = frame_pool_take(parts->slate_pool);
+    slate_draw(trial, channel->environment->camera, -1);
+    r = encoder_new(settings, trial, channel_send_unit, channel, error, &parts->encoder);
+    frame_unref(trial);
+    return r;
+}
+
+static void begin_encoder(struct channel *channel)
+{
+    channel->encoder_name = channel->now.encoder ? encoder_name(channel->now.encoder) : "";
+    channel->key_frame_wanted = true;
+}
+
+// A new encoder when the picture has changed in size, range, colour or rate.
+static int prepare_encoder(struct channel *channel, const struct channel_setup *setup,
+                           struct error *error)
+{
+    struct channel_parts *now = &channel->now;
+    struct encoder_settings wanted =
+        describe_encoder(now->settings, view_output_layout(now->view), setup);
+
+    if (encoder_fits(now->encoder, &wanted)) {
+        encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
+        return 0;
+    }
+    drop_encoder(now);
+    int r = make_encoder(channel, &wanted, now, error);
+    begin_encoder(channel);
+    return r;
+}
+
+// For whom a mask is read.
+struct mask_reader {
+    struct channel *channel;
+    const char *view; // its name
+};
+
+// A mask that cannot be read is black: a view of what it leaves out is worse than none.
+static int read_mask(void *context, const char *path, struct error *error,
+                     struct region_picture *ret_picture)
+{
+    const struct mask_reader *reader = context;
+    struct error *told = &reader->channel->mask_error, why = {0};
+
+    if (mask_file_read(NULL, path, &why, ret_picture) == 0) {
+        told->text[0] = 0;
+        return 0;
+    }
+    if (strcmp(told->text, why.text) != 0) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, reader->channel->environment->camera, NULL,
+                  "view \"%s\": cannot read its mask: %s, taking it for all black until it is "
+                  "mended and edged reloaded",
+                  reader->view, why.text);
+        *told = why;
+    }
+    *ret_picture = (struct region_picture){calloc(1, 1), 1, 1, 1};
+    return ret_picture->gray ? 0 : error_set(error, -ENOMEM, "no memory for a view's mask");
+}
+
+// Of the view and, of a split, of the views it shows.
+static void take_masks(const struct config_view *settings, struct mask_stamp ret_masks[3])
+{
+    const struct config_view *const views[3] = {settings, settings->left_view,
+                                                settings->right_view};
+
+    for (unsigned i = 0; i < 3; i++) {
+        mask_file_stamp(views[i] ? views[i]->mask : "", &ret_masks[i]);
+    }
+}
+
+// A block size that the GPU does not take gives way to the one that is good for it.
+static int make_view(struct channel *channel, const struct channel_setup *setup,
+                     struct channel_parts *parts, struct error *error)
+{
+    const struct channel_parts *now = &channel->now;
+    struct mask_reader reader = {channel, parts->settings->name};
+    struct view_setup view = {.settings = parts->settings,
+                              .input = setup->input,
+                              .frames = VIEW_FRAMES,
+                              .allocator = setup->allocator,
+                              .gpu = setup->gpu,
+                              .pool = setup->pool,
+                              .blocks = channel->blocks,
+                              .shared = channel->environment->shared,
+                              .read_mask = read_mask,
+                              .read_context = &reader,
+                              .before = now->allocator == setup->allocator ? now->view : NULL};
+    struct view *made = NULL;
+
+    take_masks(parts->settings, parts->masks);
+    int r = view_new(&view, error, &made);
+    if (r == -EINVAL && setup->gpu) {
+        channel->refused = true;
+        error_set(&channel->refusal, 0, "%s, using the one chosen for this GPU", error->text);
+        memset(channel->blocks, 0, sizeof channel->blocks);
+        r = view_new(&view, error, &made);
+    }
+    if (!r) {
+        parts->view = made;
+        parts->input = *setup->input;
+        parts->gpu = setup->gpu;
+        parts->allocator = setup->allocator;
+    }
+    return r;
+}
+
+// Once for each GPU.
+static void tell_computed_by_cpu(const struct channel *channel, const struct gpu *before)
+{
+    const struct channel_parts *now = &channel->now;
+    const struct config_view *view = now->settings;
+
+    if (now->gpu && now->gpu != before && strcmp(view_backend(now->view), "CPU") == 0) {
+        log_write(LOG_INFO, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "view \"%s\": %s with these keys has no CUDA kernel, the CPU computes it",
+                  view->name, config_view_kind_name(view->view));
+    }
+}
+
+int channel_prepare(struct channel *channel, const struct channel_setup *setup, struct error *error)
+{
+    struct channel_parts *now = &channel->now;
+
+    if (!now->view || !frame_layout_equal(&now->input, setup->input) || now->gpu != setup->gpu ||
+        now->allocator != setup->allocator) {
+        const struct gpu *before = now->gpu;
+
+        view_free(TAKE(now->view));
+        int r = make_view(channel, setup, now, error);
+        if (r) {
+            return r;
+        }
+        tell_computed_by_cpu(channel, before);
+    }
+    return prepare_encoder(channel, setup, error);
+}
+
+void channel_reset(struct channel *channel)
+{
+    drop_encoder(&channel->now);
+    channel->encoder_name = "";
+}
+
+void channel_begin_settings(struct channel *channel, const struct config_view *settings)
+{
+    channel->now.settings = settings;
+}
+
+// Whether the view that is there shows what is wanted.
+static bool view_stays(const struct channel *channel, const struct config_view *settings)
+{
+    const struct channel_parts *now = &channel->now;
+    struct mask_stamp masks[3];
+
+    take_masks(settings, masks);
+    return now->view && config_views_look_equal(now->settings, settings) &&
+           memcmp(masks, now->masks, sizeof masks) == 0;
+}
+
+int channel_stage(struct channel *channel, const struct config_view *settings,
+                  const struct channel_setup *setup, struct error *error)
+{
+    struct channel_parts *next = &channel->next;
+    int r = 0;
+
+    *next = (struct channel_parts){.settings = settings};
+    channel->staged = true;
+    if (!view_stays(channel, settings)) {
+        r = make_view(channel, setup, next, error);
+    }
+    if (!r) {
+        const struct view *view = next->view ? next->view : channel->now.view;
+
+        channel->next_encoder = describe_encoder(settings, view_output_layout(view), setup);
+        channel->encoder_wanted = !encoder_fits(channel->now.encoder, &channel->next_encoder);
+    }
+    return r;
+}
+
+bool channel_wants_encoder(const struct channel *channel)
+{
+    return channel->staged && channel->encoder_wanted;
+}
+
+int channel_stage_encoder(struct channel *channel, struct error *error)
+{
+    return make_encoder(channel, &channel->next_encoder, &channel->next, error);
+}
+
+// Nothing more comes of the encoder; channel_end_old_encoder() ends it.
+static void retire_encoder(struct channel *channel, struct channel_parts *parts)
+{
+    encoder_mute(parts->encoder);
+    channel->old.encoder = TAKE(parts->encoder);
+    channel->old.slate_pool = TAKE(parts->slate_pool);
+}
+
+void channel_commit(struct channel *channel)
+{
+    struct channel_parts *now = &channel->now, *next = &channel->next;
+    const struct gpu *before = now->gpu;
+
+    now->settings = next->settings;
+    if (next->view) {
+        view_free(now->view);
+        now->view = next->view;
+        now->input = next->input;
+        now->gpu = next->gpu;
+        now->allocator = next->allocator;
+        memcpy(now->masks, next->masks, sizeof now->masks);
+        tell_computed_by_cpu(channel, before);
+    }
+    if (next->encoder) {
+        retire_encoder(channel, now);
+        now->encoder = next->encoder;
+        now->slate_pool = next->slate_pool;
+        begin_encoder(channel);
+    }
+    *next = (struct channel_parts){0};
+    channel->staged = false;
+}
+
+void channel_abort(struct channel *channel)
+{
+    if (channel->staged) {
+        view_free(channel->next.view);
+        retire_encoder(channel, &channel->next);
+        channel->next = (struct channel_parts){0};
+        channel->staged = false;
+    }
+}
+
+void channel_close(struct channel *channel)
+{
+    view_free(TAKE(channel->now.view));
+    retire_encoder(channel, &channel->now);
+}
+
+bool channel_has_old_encoder(const struct channel *channel)
+{
+    return channel->old.slate_pool;
+}
+
+void channel_end_old_encoder(struct channel *channel)
+{
+    drop_encoder(&channel->old);
+}

@@ -1,0 +1,47 @@
+// What the files of a channel share: the struct. Everything but the atomics is the lane's, and
+// while encoders are made for what is staged, those are their maker's.
+#pragma once
+
+#include "daemon/camera/channel.h"
+#include "daemon/camera/encoder.h"
+#include "daemon/mask_file.h"
+#include "kernels/view.h"
+
+#include <stdatomic.h>
+
+// What a channel works with; all owned but settings, GPU and allocator.
+struct channel_parts {
+    const struct config_view *settings;
+    struct view *view; // made for the next three
+    struct frame_layout input;
+    struct gpu *gpu;
+    const struct frame_allocator *allocator;
+    struct mask_stamp masks[3]; // of the pictures that limit the view and the sides of a split
+    struct encoder *encoder;
+    struct frame_pool *slate_pool; // the encoder's size and range
+};
+
+struct channel {
+    atomic_uint references;
+    uint32_t number;
+    const struct channel_environment *environment;
+
+    bool active; // watched as this frame began
+    struct channel_parts now;
+    struct channel_parts next; // staged; without a view or an encoder the one that is there stays
+    struct encoder_settings next_encoder; // of the encoder to be made
+    bool staged, encoder_wanted;
+    struct channel_parts old; // an encoder to be ended
+    struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
+    bool refused; // a block size, as told by `refusal`
+    struct error refusal;
+    struct error mask_error; // of the view's mask, as told last
+
+    atomic_bool watched, key_frame_wanted;
+    atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame
+    _Atomic uint64_t encoded, dropped;
+    _Atomic(const char *) encoder_name; // a literal
+};
+
+// Encoder's thread: hands a unit to the link.
+void channel_send_unit(void *context, const struct encoder_unit *unit);

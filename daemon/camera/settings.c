@@ -1,0 +1,139 @@
+#include "daemon/camera/settings.h"
+
+#include "config/diff.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int add_channels(struct settings *settings, const struct link_configuration *head,
+                        const struct settings *before,
+                        const struct channel_environment *environment)
+{
+    const struct config_camera *camera = settings_camera(settings);
+
+    for (size_t i = 0; i < camera->view_count; i++) {
+        struct channel *known = before ? settings_find(before, head->views[i]) : NULL;
+        int r = 0;
+
+        if (settings_find(settings, head->views[i])) {
+            return -EPROTO; // twice
+        }
+        if (known) {
+            settings->channels[i] = channel_ref(known);
+        } else {
+            r = channel_new(head->views[i], environment, &settings->channels[i]);
+        }
+        if (r) {
+            return r;
+        }
+        settings->count++;
+    }
+    return 0;
+}
+
+int settings_new(const uint8_t *payload, size_t size, const struct settings *before,
+                 const struct channel_environment *environment, struct error *error,
+                 struct settings **ret_settings)
+{
+    struct link_configuration head;
+
+    if (size < sizeof head) {
+        return error_set(error, -EPROTO, "the link brought no configuration");
+    }
+    struct settings *settings = calloc(1, sizeof *settings);
+    if (!settings) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    memcpy(&head, payload, sizeof head);
+    settings->references = 1;
+    settings->number = head.number;
+    // The link puts a NUL behind every payload.
+    int r = config_parse((const char *)payload + sizeof head, "link", stderr, &settings->config);
+    if (r || settings->config->camera_count != 1) {
+        r = error_set(error, -EINVAL, "the configuration on the link is no single camera");
+    } else if (settings_camera(settings)->view_count > LINK_VIEWS_MAX) {
+        r = error_set(error, -EINVAL, "the configuration on the link has too many views");
+    } else {
+        r = add_channels(settings, &head, before, environment);
+        r = r ? error_set(error, r, "the channels of the views: %s", strerror(-r)) : 0;
+    }
+    if (r) {
+        settings_unref(settings);
+        return r;
+    }
+    *ret_settings = settings;
+    return 0;
+}
+
+int settings_follow(const uint8_t *payload, size_t size, const struct settings *first,
+                    const struct settings *before, const struct channel_environment *environment,
+                    struct error *error, struct settings **ret_settings)
+{
+    struct settings *settings;
+    int r = settings_new(payload, size, before, environment, error, &settings);
+
+    if (r) {
+        return r;
+    }
+    // The process may have begun on the CPU, after a fault of the GPU.
+    settings->config->backend = first->config->backend;
+    if (config_diff_camera(first->config, settings->config, 0) >= CONFIG_COST_CAMERA) {
+        settings_unref(settings);
+        return error_set(error, -EPROTO, "the configuration on the link is for another process");
+    }
+    for (size_t i = 0; i < before->count; i++) {
+        if (!settings_find(settings, channel_number(before->channels[i]))) {
+            channel_set_watched(before->channels[i], false);
+        }
+    }
+    *ret_settings = settings;
+    return 0;
+}
+
+struct settings *settings_ref(struct settings *settings)
+{
+    settings->references++;
+    return settings;
+}
+
+void settings_unref(struct settings *settings)
+{
+    if (!settings || --settings->references > 0) {
+        return;
+    }
+    for (size_t i = 0; i < settings->count; i++) {
+        channel_unref(settings->channels[i]);
+    }
+    config_free(settings->config);
+    free(settings);
+}
+
+const struct config_camera *settings_camera(const struct settings *settings)
+{
+    return &settings->config->cameras[0];
+}
+
+void settings_describe(const struct settings *settings, struct link_telemetry *telemetry)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        const struct channel *channel = settings->channels[i];
+
+        telemetry->views[i].view = channel_number(channel);
+        telemetry->views[i].encoded = channel_encoded(channel);
+        telemetry->views[i].dropped = channel_dropped(channel);
+        telemetry->views[i].watched = channel_is_watched(channel);
+        snprintf(telemetry->views[i].encoder, sizeof telemetry->views[i].encoder, "%s",
+                 channel_encoder_name(channel));
+    }
+}
+
+struct channel *settings_find(const struct settings *settings, uint32_t view)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        if (channel_number(settings->channels[i]) == view) {
+            return settings->channels[i];
+        }
+    }
+    return NULL;
+}

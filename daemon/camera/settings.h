@@ -1,0 +1,40 @@
+// One configuration of the camera, as it came over the link, with a channel for each of its views.
+//
+// The control thread has the newest, the lane the one that counts: what both need is shared by
+// reference. A view that was there before keeps its channel, and with it counters and viewers.
+#pragma once
+
+#include "config/config.h"
+#include "daemon/camera/channel.h"
+#include "daemon/link/link.h"
+
+#include <stdatomic.h>
+
+struct settings {
+    atomic_uint references;
+    struct config *config; // owned; of one camera
+    uint32_t number;
+    struct channel *channels[LINK_VIEWS_MAX]; // references, in the order of the views
+    size_t count;
+};
+
+// Takes what is in a LINK_CONFIGURE of `size` bytes. Views that `before` has under the same number
+// keep their channel; the first settings have none before (NULL). -EPROTO, -EINVAL, -ENOMEM with
+// `error`.
+int settings_new(const uint8_t *payload, size_t size, const struct settings *before,
+                 const struct channel_environment *environment, struct error *error,
+                 struct settings **ret_settings);
+// The same for settings after the first, that the running process can follow (at most
+// CONFIG_COST_VIEW); nobody watches views that they have no more. -EPROTO for others.
+int settings_follow(const uint8_t *payload, size_t size, const struct settings *first,
+                    const struct settings *before, const struct channel_environment *environment,
+                    struct error *error, struct settings **ret_settings);
+struct settings *settings_ref(struct settings *settings);
+void settings_unref(struct settings *settings); // takes NULL
+
+// The camera of the configuration.
+const struct config_camera *settings_camera(const struct settings *settings);
+// Fills in the views.
+void settings_describe(const struct settings *settings, struct link_telemetry *telemetry);
+// The channel of the view with that number; NULL: there is none.
+struct channel *settings_find(const struct settings *settings, uint32_t view);
