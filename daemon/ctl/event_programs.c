@@ -228,9 +228,11 @@ void event_programs_free(struct event_programs *programs)
         return;
     }
     end_all(programs);
-    fprintf(stderr, "edgectl: %s: runs %u, failed %u, ended %u, events skipped %u\n",
-            programs->command[0], programs->ran, programs->failed, programs->ended,
-            programs->skipped);
+    if (programs->ran > 0) {
+        fprintf(stderr, "edgectl: %s: runs %u, failed %u, ended %u, events skipped %u\n",
+                programs->command[0], programs->ran, programs->failed, programs->ended,
+                programs->skipped);
+    }
     g_hash_table_unref(programs->running);
     g_free(programs);
 }

@@ -236,16 +236,20 @@ static void test_pace_and_load_are_told_of_who_is_there(void **state)
 // promtool of Debian's package prometheus, where it is.
 static void test_promtool_has_nothing_to_object_to(void **state)
 {
-    g_autofree char *promtool = g_find_program_in_path("promtool");
-    struct snapshot *snapshot = filled_snapshot();
-    g_autofree char *text = status_metrics(snapshot);
-    FILE *pipe = promtool ? popen("promtool check metrics", "w") : NULL;
+    char *promtool = g_find_program_in_path("promtool");
+    bool found = promtool != NULL;
 
     (void)state;
-    snapshot_free(snapshot);
-    if (!pipe) {
+    g_free(promtool);
+    if (!found) {
         skip();
     }
+    struct snapshot *snapshot = filled_snapshot();
+    g_autofree char *text = status_metrics(snapshot);
+    FILE *pipe = popen("promtool check metrics", "w");
+
+    snapshot_free(snapshot);
+    assert_non_null(pipe);
     fputs(text, pipe);
     assert_int_equal(pclose(pipe), 0);
 }
