@@ -1,8 +1,8 @@
 """A camera in the network as its maker might build it: gst-rtsp-server with a user and a password.
 
 Serves GStreamer's test picture at /h264, /h265 and /jpeg (this by TCP alone) with sound beside it,
-for USER with PASSWORD (Digest), and prints `ready PORT`. Ends when its stdin closes. `Camera` is the
-other end of that pipe.
+for USER with PASSWORD (Digest), and prints `ready PORT`. Ends when its stdin closes. `Camera` is
+the other end of that pipe.
 """
 
 import subprocess
@@ -56,8 +56,8 @@ def main():
     for name, encoder in ENCODERS.items():
         factory = GstRtspServer.RTSPMediaFactory.new()
         factory.set_launch(
-            f"( videotestsrc is-live=true pattern=smpte100 ! video/x-raw,format=I420,width={SIZE[0]}"
-            f",height={SIZE[1]},framerate=15/1 ! {encoder} name=pay0"
+            "( videotestsrc is-live=true pattern=smpte100 ! video/x-raw,format=I420,framerate=15/1"
+            f",width={SIZE[0]},height={SIZE[1]} ! {encoder} name=pay0"
             " audiotestsrc is-live=true ! alawenc ! rtppcmapay name=pay1 )"
         )
         factory.set_shared(True)

@@ -86,7 +86,8 @@ def watch_rgb(url):
     how = ["-analyzeduration", "100000", "-rtsp_transport", "tcp"] if "://" in str(url) else []
     result = subprocess.run(
         ["ffmpeg", "-nostdin", "-hide_banner", *how, "-i", url, "-vframes", "1"]
-        + ["-sws_flags", "accurate_rnd+full_chroma_inp", "-f", "rawvideo", "-pix_fmt", "rgb24", "-"],
+        + ["-sws_flags", "accurate_rnd+full_chroma_inp", "-f", "rawvideo", "-pix_fmt", "rgb24"]
+        + ["-"],
         capture_output=True, timeout=60, check=True,
     )
     text = result.stderr.decode()

@@ -46,7 +46,9 @@ def assert_tells_no_password(server):
         assert rtsp_camera.PASSWORD not in text
 
 
-@pytest.mark.parametrize(("name", "transport"), [("h264", "tcp"), ("h265", "udp"), ("jpeg", "auto")])
+@pytest.mark.parametrize(
+    ("name", "transport"), [("h264", "tcp"), ("h265", "udp"), ("jpeg", "auto")]
+)
 def test_a_camera_with_a_password_streams(
     edged, watch, network_camera, credentials, name, transport
 ):
