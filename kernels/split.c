@@ -136,11 +136,13 @@ static int use_gpu(struct split *split, const struct view_setup *setup,
     const struct split_gpu_half halves[2] = {{split->views[0], split->at[0]},
                                              {split->views[1], split->at[1]}};
 
+    // The kernel knows BT.601 alone, and only a side beside full range is converted: few cameras
+    // have another matrix there.
     for (unsigned i = 0; i < 2; i++) {
         if (choose_place(layout_of(split, i)->format, strcmp(output->name, "NV12") == 0) ==
                 place_rgb3_in_nv12 &&
             colour_matrix_number(setup->input->colour.matrix) != COLOUR_MATRIX_BT601) {
-            return 0; // the kernel knows BT.601 alone: others are full range of few cameras
+            return 0;
         }
     }
     return split_gpu_supports(setup, halves)
