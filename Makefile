@@ -54,7 +54,7 @@ UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 RANDOM_TESTS = $(patsubst %.c,$(BUILD)/%,$(shell grep -l 'random_seed()' tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
-FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c)) \
+FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c tests/fake_encoder/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c)) \
          $(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
@@ -270,6 +270,9 @@ $(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1:
 
 $(BUILD)/tests/fake_v4l2/%.so: $(BUILD)/tests/fake_v4l2/%.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
+
+$(BUILD)/tests/fake_encoder/%.so: $(BUILD)/tests/fake_encoder/%.o
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)

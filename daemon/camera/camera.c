@@ -1,6 +1,7 @@
 #include "daemon/camera/camera.h"
 
 #include "daemon/camera/lane.h"
+#include "daemon/camera/last_words.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -14,9 +15,8 @@
 #define LINK_QUEUE_BYTES (8u << 20) // some seconds of video
 #define CONFIGURE_TIMEOUT_MS 10000
 #define TELEMETRY_INTERVAL_S 1
-#define LAST_WORDS_NS (500 * NS_PER_MS) // for the front to read them
-#define DRIVER_NS (500 * NS_PER_MS)     // for a thread to come out of the GPU's driver
-#define LANE_HANGS_NS (7 * NS_PER_S)    // longer than any source may take to open
+#define DRIVER_NS (500 * NS_PER_MS)  // for a thread to come out of the GPU's driver
+#define LANE_HANGS_NS (7 * NS_PER_S) // longer than any source may take to open
 
 struct camera {
     struct link *link;
@@ -27,6 +27,7 @@ struct camera {
     struct settings *first;            // a reference: what the source and the GPU are opened with
     struct settings *newest;           // a reference; the lane goes over to it
     struct shared *shared;
+    struct encoder_watches encoders;
     struct copies copies;
     struct report report;
     struct channel_environment channel_environment;
@@ -139,8 +140,10 @@ static int build(struct camera *camera, struct error *error)
 {
     int r = shared_new(&camera->shared);
 
-    camera->channel_environment = (struct channel_environment){
-        .link = camera->link, .copies = &camera->copies, .shared = camera->shared};
+    camera->channel_environment = (struct channel_environment){.link = camera->link,
+                                                               .copies = &camera->copies,
+                                                               .encoders = &camera->encoders,
+                                                               .shared = camera->shared};
     r = r ? error_set(error, r, "out of memory") : take_first(camera, error);
     if (r) {
         return r;
@@ -184,6 +187,7 @@ int camera_new(int fd, struct error *error, struct camera **ret_camera)
         return error_set(error, -ENOMEM, "out of memory");
     }
     report_init(&camera->report, &camera->copies);
+    encoder_watches_init(&camera->encoders);
     camera->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     camera->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     int r = link_new(fd, LINK_QUEUE_BYTES, &camera->link);
@@ -287,20 +291,6 @@ static int handle_command(void *context, struct link_message *message)
     }
 }
 
-static void flush_last_words(struct camera *camera)
-{
-    struct pollfd link = {.fd = link_fd(camera->link), .events = POLLOUT};
-    int64_t deadline = clock_now_ns() + LAST_WORDS_NS;
-
-    while (!link_flush(camera->link) && link_wants_write(camera->link)) {
-        int64_t left_ms = (deadline - clock_now_ns()) / NS_PER_MS;
-
-        if (left_ms <= 0 || poll(&link, 1, (int)left_ms) == 0) {
-            return;
-        }
-    }
-}
-
 // When the lane has ended: tells the front why, as far as it still listens.
 static int end_with_reason(struct camera *camera)
 {
@@ -311,8 +301,7 @@ static int end_with_reason(struct camera *camera)
         return 0;
     }
     send_telemetry(camera);
-    link_send_bytes(camera->link, type, 0, reason, strlen(reason));
-    flush_last_words(camera);
+    last_words_send(camera->link, type, reason, strlen(reason));
     return type == LINK_GPU_FAULT ? -ENOTRECOVERABLE : -ENOSYS;
 }
 
@@ -336,6 +325,9 @@ static int turn(struct camera *camera)
         send_telemetry(camera);
         r = end_with_reason(camera);
     }
+    if (!r && due) {
+        r = last_words_if_encoder_hangs(camera->link, &camera->encoders);
+    }
     if (!r && fds[0].revents & POLLOUT) {
         r = link_flush(camera->link);
     }
@@ -355,7 +347,7 @@ int camera_run(struct camera *camera)
     while (!r) {
         r = turn(camera);
     }
-    if (compute_wait(camera->compute, clock_now_ns() + DRIVER_NS)) {
+    if (r == -EDEADLK || compute_wait(camera->compute, clock_now_ns() + DRIVER_NS)) {
         return -ENOTRECOVERABLE;
     }
     // The GPU may be lost by the last frame, when nobody listens any more.
@@ -388,6 +380,7 @@ void camera_free(struct camera *camera)
     compute_free(camera->compute);
     link_free(camera->link);
     free(camera->first_message.payload);
+    encoder_watches_finish(&camera->encoders);
     report_finish(&camera->report);
     if (camera->wake_fd >= 0) {
         close(camera->wake_fd);

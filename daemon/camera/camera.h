@@ -12,8 +12,8 @@ struct camera;
 // -EPIPE, -ETIMEDOUT, -EPROTO, -EINVAL with `error` filled in.
 int camera_new(int link_fd, struct error *error, struct camera **ret_camera);
 // Runs until the front closes the link (0) or nothing more can be done (told to the front: -ENOSYS;
-// -ENOTRECOVERABLE: the GPU is lost). Also -ENOTRECOVERABLE when a thread is still in the GPU's
-// driver. After that, _exit() is all that is left: camera_free() and exit handlers might wait for a
-// GPU that does not answer.
+// -ENOTRECOVERABLE: the GPU is lost, or an encoder hangs). Also -ENOTRECOVERABLE when a thread is
+// still in the GPU's driver. After that, _exit() is all that is left: camera_free() and exit
+// handlers might wait for what does not answer.
 int camera_run(struct camera *camera);
 void camera_free(struct camera *camera); // takes NULL

@@ -19,6 +19,7 @@ struct channel_environment {
     const char *camera; // its name, for the slate
     struct link *link;
     struct copies *copies;
+    struct encoder_watches *encoders;
     struct shared *shared; // what the camera's views have in common
 };
 

@@ -74,7 +74,8 @@ static int make_encoder(struct channel *channel, const struct encoder_settings *
     }
     trial = frame_pool_take(parts->slate_pool);
     slate_draw(trial, channel->environment->camera, -1);
-    r = encoder_new(settings, trial, channel_send_unit, channel, error, &parts->encoder);
+    r = encoder_new(settings, trial, channel->environment->encoders, channel_send_unit, channel,
+                    error, &parts->encoder);
     frame_unref(trial);
     return r;
 }

@@ -26,6 +26,8 @@ struct job {
 
 struct encoder {
     struct encoder_settings settings; // bit rate and key frame distance are guarded by the lock
+    struct encoder_watches *watches;  // not owned; NULL: nobody watches
+    struct encoder_watch watch;
     encoder_output *output;
     void *context;
 
@@ -82,6 +84,7 @@ static bool life_end(struct encoder *encoder, int64_t pts_ns, struct link_access
 
 static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
 {
+    encoder_watch_take(&encoder->watch);
     unit->trial = encoder->units < TRIAL_UNITS; // written by this thread only
     pthread_mutex_lock(&encoder->output_lock);
     if (!encoder->muted) {
@@ -129,11 +132,15 @@ static GstFlowReturn encode(struct encoder *encoder, struct job *job)
     }
     encoder->last_pts_ns = pts_ns;
     life_begin(encoder, &job->life, pts_ns);
+    encoder_watch_enter(&encoder->watch);
     if (encoder->bitrate_kbps != job->bitrate_kbps) {
         encoder->bitrate_kbps = job->bitrate_kbps;
         encoder_pipeline_set_bitrate(&encoder->pipeline, job->bitrate_kbps);
     }
-    return encoder_pipeline_push(&encoder->pipeline, TAKE(job->frame), pts_ns, job->key_frame);
+    GstFlowReturn flow =
+        encoder_pipeline_push(&encoder->pipeline, TAKE(job->frame), pts_ns, job->key_frame);
+    encoder_watch_leave(&encoder->watch);
+    return flow;
 }
 
 static bool take_job(struct encoder *encoder, struct job *ret_job)
@@ -217,6 +224,7 @@ int encoder_push(struct encoder *encoder, struct frame *frame, const struct link
         drop_jobs(encoder, gone_count, &job, gone);
         job.frame = frame_ref(frame);
         encoder->jobs[encoder->job_count++] = job;
+        encoder_watch_give(&encoder->watch);
         pthread_cond_broadcast(&encoder->changed);
     }
     pthread_mutex_unlock(&encoder->lock);
@@ -250,8 +258,8 @@ static int try_encode(struct encoder *encoder, struct frame *trial, struct error
 
 static int encoder_open(const struct encoder_element *element,
                         const struct encoder_settings *settings, struct frame *trial,
-                        encoder_output *output, void *context, struct error *error,
-                        struct encoder **ret_encoder)
+                        struct encoder_watches *watches, encoder_output *output, void *context,
+                        struct error *error, struct encoder **ret_encoder)
 {
     struct encoder *encoder = calloc(1, sizeof *encoder);
 
@@ -259,6 +267,9 @@ static int encoder_open(const struct encoder_element *element,
         return error_set(error, -ENOMEM, "out of memory");
     }
     encoder->settings = *settings;
+    encoder->watch.element = element->id;
+    encoder->watches = watches;
+    encoder_watches_add(watches, &encoder->watch);
     encoder->output = output;
     encoder->context = context;
     encoder->last_pts_ns = -1;
@@ -271,8 +282,10 @@ static int encoder_open(const struct encoder_element *element,
     char name[16] = "";
     pthread_getname_np(pthread_self(), name, sizeof name);
     pthread_setname_np(pthread_self(), element->name);
+    encoder_watch_enter(&encoder->watch);
     int r =
         encoder_pipeline_init(&encoder->pipeline, element, settings, take_sample, encoder, error);
+    encoder_watch_leave(&encoder->watch);
     if (!r) {
         encoder->thread_started = !pthread_create(&encoder->thread, NULL, encoder_thread, encoder);
     }
@@ -289,8 +302,8 @@ static int encoder_open(const struct encoder_element *element,
 }
 
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
-                encoder_output *output, void *context, struct error *error,
-                struct encoder **ret_encoder)
+                struct encoder_watches *watches, encoder_output *output, void *context,
+                struct error *error, struct encoder **ret_encoder)
 {
     struct error reasons = {"no encoder works"};
     const struct encoder_element *element;
@@ -301,7 +314,13 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
         if (settings->element != CONFIG_ENCODER_AUTO && settings->element != element->id) {
             continue;
         }
-        int r = encoder_open(element, settings, trial, output, context, &reason, ret_encoder);
+        if (settings->element == CONFIG_ENCODER_AUTO && watches &&
+            watches->passed_over >> element->id & 1) {
+            error_set(&reasons, -ENOSYS, "%s; %s: hung before", before.text, element->name);
+            continue;
+        }
+        int r =
+            encoder_open(element, settings, trial, watches, output, context, &reason, ret_encoder);
         if (!r) {
             return 0;
         }
@@ -319,11 +338,13 @@ void encoder_free(struct encoder *encoder)
     encoder->stopping = true;
     pthread_cond_broadcast(&encoder->changed);
     pthread_mutex_unlock(&encoder->lock);
+    encoder_watch_enter(&encoder->watch);
     encoder_pipeline_stop(&encoder->pipeline);
     if (encoder->thread_started) {
         pthread_join(encoder->thread, NULL);
     }
     encoder_pipeline_finish(&encoder->pipeline);
+    encoder_watches_remove(encoder->watches, &encoder->watch);
     for (unsigned i = 0; i < encoder->job_count; i++) {
         frame_unref(encoder->jobs[i].frame);
     }

@@ -10,6 +10,7 @@
 #include "capture/frame.h"
 #include "config/base.h"
 #include "config/config.h"
+#include "daemon/camera/encoder_watch.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>
@@ -48,9 +49,10 @@ typedef void encoder_output(void *context, const struct encoder_unit *unit);
 // openh264enc) that turns `trial` (an NV12 frame of the settings' size) into two key frames within
 // 3 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists each with
 // its reason.
+// `watches` outlive the encoder, and say what auto passes over. NULL: nobody watches it.
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
-                encoder_output *output, void *context, struct error *error,
-                struct encoder **ret_encoder);
+                struct encoder_watches *watches, encoder_output *output, void *context,
+                struct error *error, struct encoder **ret_encoder);
 // Stops; frames still queued are not encoded. No output call after it. Takes NULL.
 void encoder_free(struct encoder *encoder);
 

@@ -1,6 +1,7 @@
 #include "daemon/camera/settings.h"
 
 #include "config/diff.h"
+#include "daemon/camera/encoder_watch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ int settings_new(const uint8_t *payload, size_t size, const struct settings *bef
     memcpy(&head, payload, sizeof head);
     settings->references = 1;
     settings->number = head.number;
+    environment->encoders->passed_over = head.passed_over;
     // The link puts a NUL behind every payload.
     int r = config_parse((const char *)payload + sizeof head, "link", stderr, &settings->config);
     if (r || settings->config->camera_count != 1) {

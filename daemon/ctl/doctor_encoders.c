@@ -71,7 +71,7 @@ static bool try_encoder(struct doctor *doctor, const struct encoder_element *ele
     struct error error = {0};
     int64_t start_ns = clock_now_ns();
     char subject[32];
-    int r = encoder_new(&settings, trial, forget_unit, NULL, &error, &encoder);
+    int r = encoder_new(&settings, trial, NULL, forget_unit, NULL, &error, &encoder);
 
     snprintf(subject, sizeof subject, "encoder %s", element->name);
     if (r == 0) {

@@ -47,11 +47,15 @@ static void print_configuration(JsonObject *status)
 // What is wrong with a camera, and its GPU: the name, or why there is none.
 static void print_remarks(JsonObject *camera)
 {
+    g_autoptr(GList) passed_over = get_list(camera, "encoders_passed_over");
     const char *name = get_string(camera, "name");
     int faults = (int)get_number(camera, "gpu_faults");
 
     if (get_string(camera, "error")[0]) {
         printf("%s: %s\n", name, get_string(camera, "error"));
+    }
+    for (GList *item = passed_over; item; item = item->next) {
+        printf("%s: %s hung and is passed over\n", name, json_node_get_string(item->data));
     }
     if (get_string(camera, "gpu")[0]) {
         printf("%s: GPU: %s", name, get_string(camera, "gpu"));

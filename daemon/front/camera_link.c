@@ -155,6 +155,21 @@ static int handle_video(struct camera_link *link, struct link_message *message)
     return 0;
 }
 
+static int handle_encoder_hung(struct camera_link *link, const struct link_message *message)
+{
+    uint32_t encoder;
+
+    if (message->header.size != sizeof encoder) {
+        return reject(link, "hung encoder", message->header.size);
+    }
+    memcpy(&encoder, message->payload, sizeof encoder);
+    if (encoder == CONFIG_ENCODER_AUTO || encoder >= CONFIG_ENCODER_COUNT) {
+        return reject(link, "hung encoder", message->header.size);
+    }
+    link->events->encoder_hung(link->context, encoder);
+    return error_set(&link->error, -EDEADLK, "hangs in an encoder");
+}
+
 static int on_message(void *context, struct link_message *message)
 {
     struct camera_link *link = context;
@@ -175,6 +190,8 @@ static int on_message(void *context, struct link_message *message)
     case LINK_FATAL:
         link->events->fatal(link->context, (const char *)message->payload);
         return 0;
+    case LINK_ENCODER_HUNG:
+        return handle_encoder_hung(link, message);
     case LINK_GPU_FAULT:
         return error_set(&link->error, -ENODEV, "%s", (const char *)message->payload);
     default:
@@ -243,7 +260,8 @@ static void send_bytes(struct camera_link *link, enum link_type type, uint32_t v
 int camera_link_configure(struct camera_link *link,
                           const struct camera_link_configuration *configuration)
 {
-    struct link_configuration head = {.number = configuration->number};
+    struct link_configuration head = {.number = configuration->number,
+                                      .passed_over = configuration->passed_over};
     struct iovec pieces[] = {{&head, sizeof head},
                              {(void *)configuration->text, strlen(configuration->text)}};
     struct view views[LINK_VIEWS_MAX];

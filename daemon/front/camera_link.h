@@ -18,16 +18,19 @@ struct camera_link_events {
     int (*motion)(void *context, const struct link_event *event);
     void (*slate)(void *context); // one more was taken by a stream
     void (*fatal)(void *context, const char *sentence);
+    // A thread of the process hangs in that encoder; `ended` follows.
+    void (*encoder_hung)(void *context, enum config_encoder encoder);
     // The last call: the other end is gone (-EPIPE), does not speak the protocol (-EPROTO,
-    // `sentence` says how) or has lost its GPU and ends (-ENODEV, `sentence` says why). The handler
-    // may free the link.
+    // `sentence` says how) has lost its GPU and ends (-ENODEV, `sentence` says why), or hangs in an
+    // encoder and ends (-EDEADLK). The handler may free the link.
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
 // What a process is told to be. The streams are those of the views, in the order of the text; they
 // are borrowed as long as they are the newest.
 struct camera_link_configuration {
-    uint32_t number; // telemetry tells it when it counts
+    uint32_t number;      // telemetry tells it when it counts
+    uint32_t passed_over; // encoders, as in struct link_configuration
     const char *text;
     struct stream *const *streams;
     size_t stream_count; // up to LINK_VIEWS_MAX

@@ -33,6 +33,8 @@ static const struct counter camera_counters[] = {
      CAMERA(process_restarts)},
     {"edged_camera_gpu_faults_total", "Times the GPU failed and the CPU went on.",
      CAMERA(gpu_faults)},
+    {"edged_camera_encoder_hangs_total",
+     "Times an encoder hung and the camera process was replaced.", CAMERA(encoder_hangs)},
 };
 
 static const struct counter mount_counters[] = {

@@ -60,6 +60,8 @@ struct snapshot_camera {
     struct snapshot_usage usage; // of the camera process
     uint64_t process_restarts;
     uint64_t gpu_faults;             // times the GPU failed and the CPU went on
+    uint64_t encoder_hangs;          // times an encoder hung and the process was replaced
+    uint32_t encoders_passed_over;   // a bit for each enum config_encoder that hung lately
     struct link_telemetry telemetry; // the newest
     struct snapshot_region regions[LINK_REGIONS_MAX];
     size_t region_count;

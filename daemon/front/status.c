@@ -2,6 +2,7 @@
 // added, none renamed or removed.
 #include "daemon/front/status.h"
 
+#include "config/config.h"
 #include "daemon/front/front.h"
 #include "daemon/json_members.h"
 #include "daemon/json_text.h"
@@ -50,6 +51,18 @@ static void add_stages(JsonBuilder *builder, const struct link_telemetry *teleme
     json_builder_end_array(builder);
 }
 
+static void add_passed_over(JsonBuilder *builder, uint32_t encoders)
+{
+    json_builder_set_member_name(builder, "encoders_passed_over");
+    json_builder_begin_array(builder);
+    for (enum config_encoder encoder = 0; encoder < CONFIG_ENCODER_COUNT; encoder++) {
+        if (encoders >> encoder & 1) {
+            json_builder_add_string_value(builder, config_encoder_name(encoder));
+        }
+    }
+    json_builder_end_array(builder);
+}
+
 static void add_region(JsonBuilder *builder, const struct snapshot_region *region)
 {
     json_builder_begin_object(builder);
@@ -91,6 +104,8 @@ static void add_camera(JsonBuilder *builder, const struct snapshot_camera *camer
     json_add_string(builder, "backend", telemetry->backend);
     json_add_string(builder, "gpu", telemetry->gpu);
     json_add_integer(builder, "gpu_faults", camera->gpu_faults);
+    json_add_integer(builder, "encoder_hangs", camera->encoder_hangs);
+    add_passed_over(builder, camera->encoders_passed_over);
     json_add_string(builder, "format", telemetry->format);
     json_add_integer(builder, "width", telemetry->width);
     json_add_integer(builder, "height", telemetry->height);

@@ -121,6 +121,11 @@ static void on_fatal(void *context, const char *sentence)
     error_set(&supervisor->error, 0, "%s", sentence);
 }
 
+static void on_encoder_hung(void *context, enum config_encoder encoder)
+{
+    supervisor_encoder_hung(context, encoder);
+}
+
 static void on_orphan_exit(GPid pid, gint status, gpointer data)
 {
     (void)status;
@@ -167,7 +172,7 @@ static void on_link_ended(void *context, int reason, const char *sentence)
         start_without_gpu(supervisor, sentence);
         return;
     }
-    bool by_itself = reason == -EPIPE;
+    bool by_itself = reason == -EPIPE || reason == -EDEADLK;
     if (!by_itself) {
         error_set(&supervisor->error, 0, "the camera process %s", sentence);
         log_write(LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "failed",
@@ -182,6 +187,7 @@ static const struct camera_link_events link_events = {
     .motion = on_motion,
     .slate = on_slate,
     .fatal = on_fatal,
+    .encoder_hung = on_encoder_hung,
     .ended = on_link_ended,
 };
 
@@ -210,6 +216,9 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
                         : fatal                  ? FATAL_DELAY_MS
                                 : backoff_advance_ms(&supervisor->backoff, healthy_ns(supervisor));
 
+    if (fatal) {
+        supervisor->passed_over = 0; // it may be the only encoder
+    }
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
     if (!supervisor->reconfigured && log_limit_begin(&supervisor->log_limit, clock_now_ns())) {
         log_write(fatal ? LOG_ERR : LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
@@ -257,14 +266,15 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
         error_set(&supervisor->error, 0, "%s", sentence);
     }
     supervisor->restarts += !supervisor->reconfigured;
-    if (!supervisor->reconfigured && !supervisor->fatal &&
+    if (!supervisor->reconfigured && !supervisor->fatal && !supervisor->encoder_hung &&
         gpu_retry_note_death(&supervisor->gpu, WIFSIGNALED(status), clock_now_ns())) {
         snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 30 s",
                  how);
         start_without_gpu(supervisor, sentence);
         return;
     }
-    plan_restart(supervisor, supervisor->fatal ? supervisor->error.text : sentence);
+    bool explained = supervisor->fatal || supervisor->encoder_hung;
+    plan_restart(supervisor, explained ? supervisor->error.text : sentence);
 }
 
 static int try_start(struct supervisor *supervisor)
@@ -280,6 +290,7 @@ static int try_start(struct supervisor *supervisor)
     supervisor->state = SUPERVISOR_STARTING;
     supervisor->fatal = false;
     supervisor->gpu_lost = false;
+    supervisor->encoder_hung = false;
     supervisor->child_watch = g_child_watch_add(supervisor->pid, on_child_exit, supervisor);
     set_timer(supervisor, FIRST_SIGN_MS, on_silence);
     const struct camera_link_configuration configuration =
@@ -350,6 +361,7 @@ int supervisor_reconfigure(struct supervisor *supervisor,
     supervisor->reconfigured = supervisor->pid != 0;
     supervisor->fatal = false;
     supervisor->backoff = (struct backoff){0};
+    supervisor->passed_over = 0;
     supervisor_gpu_forget(supervisor);
     if (!supervisor->pid) {
         set_timer(supervisor, 0, on_start_timer);

@@ -8,6 +8,9 @@
 // process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s; so
 // is one that could not have the GPU for a reason that may pass.
 //
+// An encoder in which a process hangs is passed over by the next ones for 10 minutes, or until
+// other settings come or no encoder is left.
+//
 // Motion under way when a process loses its signal or ends gets its end from here (regions.h).
 // Main loop only.
 #pragma once

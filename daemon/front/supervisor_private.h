@@ -49,6 +49,11 @@ struct supervisor {
     struct error gpu_error; // why it failed, until it is tried again
     guint gpu_timer;        // the next try; 0: none
 
+    bool encoder_hung;      // the process that is there said so
+    uint32_t passed_over;   // a bit for each enum config_encoder that hung
+    int64_t passed_over_ns; // when one did last
+    uint64_t encoder_hangs;
+
     pid_t pid;                // 0: none
     struct camera_link *link; // owned
     int64_t running_ns;       // when it told of itself first; 0: not yet
@@ -66,6 +71,12 @@ void supervisor_drop_settings(struct supervisor *supervisor);
 // What a process is told to be, with the text it begins with.
 struct camera_link_configuration supervisor_configuration(const struct supervisor *supervisor,
                                                           const char *text);
+
+// The process says that it hangs in `encoder` and ends: the next ones pass that over for 10
+// minutes.
+void supervisor_encoder_hung(struct supervisor *supervisor, enum config_encoder encoder);
+// What a process is to pass over now.
+uint32_t supervisor_encoders_passed_over(const struct supervisor *supervisor);
 
 // A process is about to start; what it is to be configured with.
 const char *supervisor_gpu_begin(struct supervisor *supervisor);

@@ -91,6 +91,8 @@ struct camera_link_configuration supervisor_configuration(const struct superviso
                                                           const char *text)
 {
     return (struct camera_link_configuration){.number = supervisor->number,
+                                              .passed_over =
+                                                  supervisor_encoders_passed_over(supervisor),
                                               .text = text,
                                               .streams = supervisor->streams,
                                               .stream_count = supervisor->stream_count};

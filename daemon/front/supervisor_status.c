@@ -45,6 +45,8 @@ void supervisor_describe(const struct supervisor *supervisor, struct snapshot_ca
     camera->pid = supervisor->pid;
     camera->process_restarts = supervisor->restarts;
     camera->gpu_faults = supervisor->gpu_faults;
+    camera->encoder_hangs = supervisor->encoder_hangs;
+    camera->encoders_passed_over = supervisor_encoders_passed_over(supervisor);
     camera->telemetry = supervisor->telemetry;
     camera->frame_age_s =
         supervisor->telemetry.last_frame_ns

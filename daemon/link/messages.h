@@ -32,6 +32,8 @@ enum link_type {
     LINK_GPU_FAULT, // payload: one sentence; the GPU is lost to this process, which has closed the
                     // camera and ends: the next one is to begin on the CPU
     LINK_EVENT,     // payload: link_event; motion in a region began or ended
+    LINK_ENCODER_HUNG, // payload: uint32_t, the enum config_encoder in which a thread of the
+                       // process hangs; the process ends
 };
 
 struct link_header {
@@ -43,7 +45,9 @@ struct link_header {
 // In front of a configuration. A view keeps its number from one to the next, and no other view of
 // the process ever gets it: what is under way while views come and go reaches the right one.
 struct link_configuration {
-    uint32_t number;                // of the configuration, from 1 on; telemetry says which counts
+    uint32_t number;      // of the configuration, from 1 on; telemetry says which counts
+    uint32_t passed_over; // encoders that hung lately: a bit for each enum config_encoder,
+                          // which "auto" leaves out
     uint32_t views[LINK_VIEWS_MAX]; // their numbers, in the order of the text
 };
 

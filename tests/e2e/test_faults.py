@@ -4,6 +4,8 @@ import os
 import signal
 import time
 
+import pytest
+
 import daemon
 import pattern
 import rtsp
@@ -64,6 +66,25 @@ def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
     assert viewer.watching and viewer.stop()
     assert any(map(slate.shows_no_signal, viewer.unreadable_pictures()))
     assert server.camera()["process"]["restarts"] == 1
+
+
+@pytest.mark.parametrize("fault", ("hang:0", "swallow:60", "hang:60"))
+def test_an_encoder_that_hangs_gives_way_to_the_next_one(edged, watch, tmp_path, fault):
+    """In the trial, and later; x264enc is the next, and the viewer stays."""
+    server = edged(
+        [CAMERA], FAKE_ENCODER=fault, GST_PLUGIN_PATH=daemon.BUILD / "tests/fake_encoder",
+        GST_REGISTRY=tmp_path / "registry",
+    )
+    viewer = watch(server.url("/front/edges"))
+    server.wait_camera("front", lambda c: c["encoders_passed_over"])
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    assert viewer.watching
+    camera = server.camera()
+    assert (camera["encoder_hangs"], camera["process"]["restarts"]) == (1, 1)
+    assert camera["encoders_passed_over"] == ["v4l2h264enc"]
+    assert server.mount()["encoder"] == "x264enc"
+    assert server.stderr().count("v4l2h264enc hung") == 1
 
 
 def test_stalled_viewers_are_hung_up_on_and_disturb_nobody(edged, watch):

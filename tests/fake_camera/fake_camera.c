@@ -9,6 +9,7 @@
 //   garbage       sends bytes that are no message once a view is watched
 //   two-hellos    sends another hello once a view is watched
 //   flood         sends nothing but telemetry once a view is watched, as fast as it is read
+//   encoder-hung  says that an encoder hangs once a view is watched, and hangs
 //   bad-video     sends access units that are not H.264
 //   no-signal     declares NO SIGNAL in its telemetry
 //   gpu           has a GPU and computes on it unless told not to; SIGUSR1 makes the GPU fail: the
@@ -181,7 +182,12 @@ static void misbehave(struct fake_camera *camera)
             link_flush(camera->link);
         }
     }
-    if (is_mode(camera, "hang")) {
+    if (is_mode(camera, "encoder-hung")) {
+        uint32_t encoder = CONFIG_ENCODER_V4L2;
+
+        link_send_bytes(camera->link, LINK_ENCODER_HUNG, 0, &encoder, sizeof encoder);
+    }
+    if (is_mode(camera, "hang") || is_mode(camera, "encoder-hung")) {
         gst_element_set_state(camera->pipeline, GST_STATE_NULL);
         poll(NULL, 0, -1); // until SIGKILL
     }
@@ -193,6 +199,7 @@ static void configure(struct fake_camera *camera, const struct link_message *mes
     struct config *config;
 
     memcpy(&camera->head, message->payload, sizeof camera->head);
+    record("pass-over %x\n", camera->head.passed_over);
     if (config_parse((const char *)message->payload + sizeof camera->head, "link", stderr,
                      &config) < 0) {
         exit(1);

@@ -1,7 +1,7 @@
 // Into the file $FAKE_CAMERA_RECORD each process writes a line for what it is told: "PID configure
-// BACKEND BLOCKS", "PID reconfigure BACKEND BLOCKS" while it runs, "PID try-gpu BACKEND"; BLOCKS
-// are "32x8 0x0 0x0", in the order of enum config_kernel, with " rows 16" behind them where the
-// first has rows.
+// BACKEND BLOCKS", "PID reconfigure BACKEND BLOCKS" while it runs, "PID try-gpu BACKEND", "PID
+// pass-over BITS"; BLOCKS are "32x8 0x0 0x0", in the order of enum config_kernel, with " rows 16"
+// behind them where the first has rows.
 #pragma once
 
 #include "config/config.h"

@@ -23,6 +23,8 @@ static inline void fill_front_camera(struct snapshot_camera *camera)
         .usage = {.cpu_s = 2.0 / 3, .resident_bytes = 98765432},
         .process_restarts = 2,
         .gpu_faults = 3,
+        .encoder_hangs = 2,
+        .encoders_passed_over = 1 << CONFIG_ENCODER_V4L2,
         .telemetry =
             {.state = LINK_CAMERA_LIVE,
              .width = 1280,

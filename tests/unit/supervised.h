@@ -188,3 +188,24 @@ static inline void watch(struct fixture *fixture)
     fixture->source = gst_object_ref_sink(gst_element_factory_make("appsrc", NULL));
     stream_attach(fixture->stream, GST_APP_SRC(fixture->source), 0);
 }
+
+// How often a process was told `what`, and which one was the last, unless that is NULL.
+static inline unsigned count_told(struct fixture *fixture, const char *what, pid_t *ret_last)
+{
+    g_autofree char *text = NULL;
+    unsigned count = 0;
+
+    assert_true(g_file_get_contents(fixture->record, &text, NULL, NULL));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line; line++) {
+        const char *space = strchr(*line, ' ');
+
+        if (space && strcmp(space + 1, what) == 0) {
+            count++;
+            if (ret_last) {
+                *ret_last = atoi(*line);
+            }
+        }
+    }
+    return count;
+}

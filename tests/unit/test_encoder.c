@@ -145,7 +145,7 @@ static int teardown(void **state)
 static struct encoder *make(struct fixture *fixture)
 {
     struct encoder *encoder = NULL;
-    int r = encoder_new(&fixture->settings, fixture->frame, receive, &fixture->received,
+    int r = encoder_new(&fixture->settings, fixture->frame, NULL, receive, &fixture->received,
                         &fixture->error, &encoder);
 
     if (r) {
@@ -305,8 +305,8 @@ static void test_an_encoder_that_is_not_there_says_so(void **state)
     struct encoder *encoder = NULL;
 
     fixture->settings.element = CONFIG_ENCODER_NVV4L2;
-    assert_int_equal(encoder_new(&fixture->settings, fixture->frame, receive, &fixture->received,
-                                 &fixture->error, &encoder),
+    assert_int_equal(encoder_new(&fixture->settings, fixture->frame, NULL, receive,
+                                 &fixture->received, &fixture->error, &encoder),
                      -ENOSYS);
     assert_null(encoder);
     assert_string_equal(fixture->error.text,

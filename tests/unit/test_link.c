@@ -168,7 +168,7 @@ static void test_a_closed_peer_is_epipe_on_both_ways(void **state)
 static void test_malformed_headers_are_eproto(void **state)
 {
     static const struct link_header broken[] = {{.type = 0},
-                                                {.type = LINK_EVENT + 1},
+                                                {.type = LINK_ENCODER_HUNG + 1},
                                                 {.type = LINK_SLATE, .view = LINK_VIEWS_MAX},
                                                 {.type = LINK_SLATE, .size = LINK_PAYLOAD_MAX + 1}};
 

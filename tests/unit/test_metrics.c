@@ -187,6 +187,7 @@ static void test_camera_counters_carry_their_camera(void **state)
     assert_series(state, "edged_reconnects_total{camera=\"front\"}", 5);
     assert_series(state, "edged_process_restarts_total{camera=\"front\"}", 2);
     assert_series(state, "edged_camera_gpu_faults_total{camera=\"front\"}", 3);
+    assert_series(state, "edged_camera_encoder_hangs_total{camera=\"front\"}", 2);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"mmap-fallback\"}", 1000);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"encoder-convert\"}", 250);
     assert_series(state, "edged_copies_total{camera=\"front\",kind=\"mjpeg-decode\"}", 0);

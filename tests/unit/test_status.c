@@ -86,6 +86,10 @@ static void test_a_camera_shows_state_format_and_counters(void **state)
     assert_string(camera, "backend", "CUDA sm_87");
     assert_string(camera, "gpu", "Orin");
     assert_integer(camera, "gpu_faults", 3);
+    assert_integer(camera, "encoder_hangs", 2);
+    assert_string_equal(json_array_get_string_element(
+                            json_object_get_array_member(camera, "encoders_passed_over"), 0),
+                        "v4l2h264enc");
     assert_integer(camera, "width", 1280);
     assert_integer(camera, "height", 720);
     assert_double(camera, "frame_age_s", 0.0333333);

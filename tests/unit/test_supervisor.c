@@ -199,6 +199,28 @@ static void test_a_silent_process_is_killed_and_replaced(void **state)
     wait_until(fixture, has_frames);
 }
 
+static void
+test_the_next_process_passes_over_an_encoder_that_hung_until_other_settings(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start(fixture, "encoder-hung");
+    wait_until(fixture, is_live);
+    setenv("FAKE_CAMERA", "", 1);
+    watch(fixture);
+    wait_until(fixture, is_restarted);
+    wait_until(fixture, has_frames);
+    assert_int_equal(count_told(fixture, "pass-over 4", NULL), 1);
+    assert_int_equal(describe(fixture).encoders_passed_over, 1 << CONFIG_ENCODER_V4L2);
+    assert_int_equal(describe(fixture).encoder_hangs, 1);
+
+    struct supervisor_settings settings = make_settings(fixture);
+    assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
+    wait_until(fixture, is_live);
+    assert_int_equal(count_told(fixture, "pass-over 0", NULL), 2);
+    assert_int_equal(describe(fixture).encoders_passed_over, 0);
+}
+
 static void test_an_incurable_fault_is_kept_and_not_retried_at_once(void **state)
 {
     struct fixture *fixture = *state;
@@ -278,6 +300,7 @@ int main(int argc, char **argv)
         TEST(test_ends_of_the_process_are_told_ten_times_a_minute_at_most),
         TEST(test_a_flood_of_messages_leaves_the_main_loop_to_others),
         TEST(test_a_silent_process_is_killed_and_replaced),
+        TEST(test_the_next_process_passes_over_an_encoder_that_hung_until_other_settings),
         TEST(test_an_incurable_fault_is_kept_and_not_retried_at_once),
         TEST(test_a_missing_program_is_an_error_of_the_start),
         TEST(test_a_stopped_process_ends_in_time_and_stays_away),

@@ -4,27 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 
-// How often a process was told `what`, and which one was the last, unless that is NULL.
-static unsigned count_told(struct fixture *fixture, const char *what, pid_t *ret_last)
-{
-    g_autofree char *text = NULL;
-    unsigned count = 0;
-
-    assert_true(g_file_get_contents(fixture->record, &text, NULL, NULL));
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (char **line = lines; *line; line++) {
-        const char *space = strchr(*line, ' ');
-
-        if (space && strcmp(space + 1, what) == 0) {
-            count++;
-            if (ret_last) {
-                *ret_last = atoi(*line);
-            }
-        }
-    }
-    return count;
-}
-
 static bool has_gpu(struct fixture *fixture)
 {
     return is_live(fixture) && strcmp(describe(fixture).telemetry.backend, "CUDA sm_87") == 0;

@@ -1,0 +1,50 @@
+// Whether encoders make progress, seen from outside. An element may hang in any call, and whoever
+// called it hangs with it; so the calls are written down here, before and after, and the control
+// thread looks at all encoders of the process once a second.
+#pragma once
+
+#include "config/config.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+// Looks in a row that find no progress: 4 s, more than a trial may take.
+#define ENCODER_WATCH_LOOKS 4
+// Frames given to the encoder that nothing comes out for; an element may swallow one.
+#define ENCODER_WATCH_OWED 3
+
+// Of one encoder, embedded in it.
+struct encoder_watch {
+    struct encoder_watch *next;
+    enum config_encoder element;
+    atomic_uint calls;   // into the element that have not returned
+    atomic_uint returns; // of calls
+    atomic_uint owed;    // frames given since an access unit came out
+    atomic_uint units;   // that came out
+    // Of the thread that looks.
+    unsigned returns_seen, units_seen, looks;
+};
+
+struct encoder_watches {
+    atomic_uint
+        passed_over;      // what "auto" leaves out, for it hung: a bit for each enum config_encoder
+    pthread_mutex_t lock; // guards the list
+    struct encoder_watch *first;
+};
+
+void encoder_watches_init(struct encoder_watches *watches);
+void encoder_watches_finish(struct encoder_watches *watches);
+// Any thread. Both do nothing where nobody watches (NULL).
+void encoder_watches_add(struct encoder_watches *watches, struct encoder_watch *watch);
+void encoder_watches_remove(struct encoder_watches *watches, struct encoder_watch *watch);
+// Once a second, one thread. An element that hangs, CONFIG_ENCODER_AUTO if none does. It counts
+// looks rather than time, so that a process that was stopped for a while is not taken for one that
+// hangs.
+enum config_encoder encoder_watches_look(struct encoder_watches *watches);
+
+// Any thread. Around each call into the element.
+void encoder_watch_enter(struct encoder_watch *watch);
+void encoder_watch_leave(struct encoder_watch *watch);
+// Any thread. The encoder was given a frame, or an access unit came out.
+void encoder_watch_give(struct encoder_watch *watch);
+void encoder_watch_take(struct encoder_watch *watch);

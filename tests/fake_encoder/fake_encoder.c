@@ -1,0 +1,83 @@
+// A GStreamer plugin with a "v4l2h264enc" that fails as encoders' drivers do: x264enc behind a
+// door. $FAKE_ENCODER says from which frame on, 0 being the first of the trial:
+//
+//   hang:N     no call with a frame returns any more
+//   swallow:N  frames go in and nothing comes out
+#include <gst/gst.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DESCRIPTION                                                                                \
+    "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=30"                               \
+    " ! video/x-h264,profile=constrained-baseline"
+
+struct fake_encoder {
+    GstBin parent;
+    unsigned frames, good; // pushed, and let through
+    gboolean hangs;
+};
+
+struct fake_encoder_class {
+    GstBinClass parent;
+};
+
+static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    struct fake_encoder *encoder = data;
+
+    (void)pad;
+    (void)info;
+    if (encoder->frames++ < encoder->good) {
+        return GST_PAD_PROBE_OK;
+    }
+    while (encoder->hangs) {
+        poll(NULL, 0, -1);
+    }
+    return GST_PAD_PROBE_DROP;
+}
+
+static void add_pad(GstElement *bin, GstElement *inside, const char *name)
+{
+    GstPad *target = gst_element_get_static_pad(inside, name);
+
+    gst_element_add_pad(bin, gst_ghost_pad_new(name, target));
+    gst_object_unref(target);
+}
+
+static void fake_encoder_init(GTypeInstance *instance, gpointer type_class)
+{
+    struct fake_encoder *encoder = (struct fake_encoder *)instance;
+    GstElement *inside = gst_parse_bin_from_description(DESCRIPTION, TRUE, NULL);
+    GstPad *entry = gst_element_get_static_pad(inside, "sink");
+    const char *fault = getenv("FAKE_ENCODER");
+
+    (void)type_class;
+    encoder->hangs = g_str_has_prefix(fault, "hang:");
+    encoder->good = (unsigned)atoi(strchr(fault, ':') + 1);
+    gst_bin_add(GST_BIN(encoder), inside);
+    add_pad(GST_ELEMENT(encoder), inside, "sink");
+    add_pad(GST_ELEMENT(encoder), inside, "src");
+    gst_pad_add_probe(entry, GST_PAD_PROBE_TYPE_BUFFER, on_frame, encoder, NULL);
+    gst_object_unref(entry);
+}
+
+static void fake_encoder_class_init(gpointer type_class, gpointer data)
+{
+    (void)data;
+    gst_element_class_set_static_metadata(type_class, "Encoder that hangs", "Codec/Encoder/Video",
+                                          "For edged's tests", "edged");
+}
+
+static gboolean plugin_init(GstPlugin *plugin)
+{
+    GType type = g_type_register_static_simple(
+        GST_TYPE_BIN, "EdgedFakeEncoder", sizeof(struct fake_encoder_class),
+        fake_encoder_class_init, sizeof(struct fake_encoder), fake_encoder_init, 0);
+
+    return gst_element_register(plugin, "v4l2h264enc", GST_RANK_NONE, type);
+}
+
+#define PACKAGE "edged"
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, fake_encoder, "An encoder that hangs",
+                  plugin_init, EDGED_VERSION, "MIT/X11", PACKAGE, "edged")
