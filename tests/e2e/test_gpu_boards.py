@@ -11,6 +11,7 @@ import pytest
 
 import daemon
 import pattern
+from fixtures import once
 from test_frames import assert_pictures_match
 from test_mask import assert_masked, draw_mask, masked_camera
 from test_v4l2 import assert_shows_fake_camera
@@ -26,7 +27,7 @@ def wait_on_gpu(server, name="front"):
     )
 
 
-@pytest.mark.parametrize("name", BOARDS)
+@pytest.mark.parametrize("name", once(*BOARDS))
 def test_every_board_streams_opencv_edges_without_a_copy(board, watch, name):
     server = board(name, [daemon.camera(**SMALL)])
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)

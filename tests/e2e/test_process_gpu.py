@@ -9,10 +9,11 @@ import pytest
 import daemon
 import fake_gpu
 from fake_gpu import edgectl
+from fixtures import once
 
 
 @pytest.mark.parametrize("view", ["edges", "gray", "camera", "binary", "canny"])
-@pytest.mark.parametrize("board", ["xavier", "h200"])
+@pytest.mark.parametrize("board", once("xavier", "h200"))
 def test_the_gpu_makes_the_same_picture_as_the_cpu(tmp_path, view, board):
     picture = numpy.random.default_rng(1).integers(0, 256, (41, 67, 3), dtype=numpy.uint8)
     assert cv2.imwrite(str(tmp_path / "in.ppm"), picture)

@@ -14,8 +14,9 @@ import pytest
 import daemon
 import fake_gpu
 from fake_gpu import edgectl, environment
+from fixtures import once
 
-BOARDS = ["xavier", "orin-nano", "agx-orin", "thor", "h200"]
+BOARDS = once("xavier", "orin-nano", "agx-orin", "thor", "h200")
 KINDS = ["registered", "pinned", "managed"]
 VIEWS = [{"view": "edges"}, {"name": "l1", "view": "edges", "norm": "l1"}, {"view": "gray"},
          {"view": "camera"}]
