@@ -36,7 +36,7 @@ static gboolean on_kill_timer(gpointer data)
     struct supervisor *supervisor = data;
 
     supervisor->timer = 0;
-    kill(supervisor->pid, SIGKILL);
+    supervisor_kill(supervisor);
     return G_SOURCE_REMOVE;
 }
 
@@ -44,13 +44,11 @@ static gboolean on_kill_timer(gpointer data)
 static void end_process(struct supervisor *supervisor, unsigned grace_ms)
 {
     supervisor->state = SUPERVISOR_ENDING;
-    supervisor->ending_ns = clock_now_ns();
     close_link(supervisor);
     if (grace_ms) {
         set_timer(supervisor, grace_ms, on_kill_timer);
     } else {
-        g_clear_handle_id(&supervisor->timer, g_source_remove);
-        kill(supervisor->pid, SIGKILL);
+        supervisor_kill(supervisor);
     }
 }
 
@@ -126,23 +124,6 @@ static void on_encoder_hung(void *context, enum config_encoder encoder)
     supervisor_encoder_hung(context, encoder);
 }
 
-static void on_orphan_exit(GPid pid, gint status, gpointer data)
-{
-    (void)status;
-    (void)data;
-    g_spawn_close_pid(pid);
-}
-
-// Kills the process and has nothing to do with it any more. It may hang in a driver: it is reaped
-// whenever it is gone, not waited for.
-static void abandon_process(struct supervisor *supervisor)
-{
-    kill(supervisor->pid, SIGKILL);
-    g_clear_handle_id(&supervisor->child_watch, g_source_remove);
-    g_child_watch_add(supervisor->pid, on_orphan_exit, NULL);
-    supervisor->pid = 0;
-}
-
 // The GPU failed: the next process is wanted at once, on the CPU.
 static void start_without_gpu(struct supervisor *supervisor, const char *sentence)
 {
@@ -168,7 +149,7 @@ static void on_link_ended(void *context, int reason, const char *sentence)
     if (supervisor->gpu_lost) {
         // It has let go of the camera before it said so.
         close_link(supervisor);
-        abandon_process(supervisor);
+        supervisor_abandon(supervisor);
         start_without_gpu(supervisor, sentence);
         return;
     }
@@ -239,18 +220,10 @@ static void hear_last_words(struct supervisor *supervisor)
     }
 }
 
-static void on_child_exit(GPid pid, gint status, gpointer data)
+void supervisor_process_gone(struct supervisor *supervisor, const char *how, bool by_signal)
 {
-    struct supervisor *supervisor = data;
-    char how[128], sentence[192];
+    char sentence[192];
 
-    (void)pid;
-    supervisor->pid = 0;
-    supervisor->child_watch = 0;
-    if (supervisor->link) {
-        hear_last_words(supervisor);
-        close_link(supervisor);
-    }
     g_clear_handle_id(&supervisor->timer, g_source_remove);
     if (supervisor->stopping) {
         supervisor->state = SUPERVISOR_STOPPED;
@@ -260,14 +233,13 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
         start_without_gpu(supervisor, supervisor->error.text);
         return;
     }
-    process_describe_end(status, how, sizeof how);
     snprintf(sentence, sizeof sentence, "the camera process %s", how);
     if (!supervisor->error.text[0]) {
         error_set(&supervisor->error, 0, "%s", sentence);
     }
     supervisor->restarts += !supervisor->reconfigured;
     if (!supervisor->reconfigured && !supervisor->fatal && !supervisor->encoder_hung &&
-        gpu_retry_note_death(&supervisor->gpu, WIFSIGNALED(status), clock_now_ns())) {
+        gpu_retry_note_death(&supervisor->gpu, by_signal, clock_now_ns())) {
         snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 30 s",
                  how);
         start_without_gpu(supervisor, sentence);
@@ -275,6 +247,22 @@ static void on_child_exit(GPid pid, gint status, gpointer data)
     }
     bool explained = supervisor->fatal || supervisor->encoder_hung;
     plan_restart(supervisor, explained ? supervisor->error.text : sentence);
+}
+
+static void on_child_exit(GPid pid, gint status, gpointer data)
+{
+    struct supervisor *supervisor = data;
+    char how[128];
+
+    (void)pid;
+    supervisor->pid = 0;
+    supervisor->child_watch = 0;
+    if (supervisor->link) {
+        hear_last_words(supervisor);
+        close_link(supervisor);
+    }
+    process_describe_end(status, how, sizeof how);
+    supervisor_process_gone(supervisor, how, WIFSIGNALED(status));
 }
 
 static int try_start(struct supervisor *supervisor)
@@ -320,8 +308,11 @@ int supervisor_new(const struct supervisor_settings *settings, struct supervisor
         return -EINVAL;
     }
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
-    int r = supervisor ? supervisor_take_settings(supervisor, settings) : -ENOMEM;
-
+    if (!supervisor) {
+        return -ENOMEM;
+    }
+    supervisor->left_behind = g_rc_box_new0(unsigned);
+    int r = supervisor_take_settings(supervisor, settings);
     if (r < 0) {
         supervisor_free(supervisor);
         return r;
@@ -341,9 +332,10 @@ void supervisor_free(struct supervisor *supervisor)
     regions_reconfigure(&supervisor->regions);
     camera_link_free(supervisor->link);
     if (supervisor->pid) {
-        abandon_process(supervisor);
+        supervisor_abandon(supervisor);
     }
     supervisor_drop_settings(supervisor);
+    g_rc_box_release(supervisor->left_behind);
     free(supervisor);
 }
 

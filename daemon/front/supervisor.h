@@ -2,7 +2,7 @@
 //
 // A process that ends or says nothing for 5 s is started again: at once the first time, then after
 // 100 ms, 200 ms, … up to 5 s, until one has run for 5 s. A process that declares its
-// fault incurable (LINK_FATAL) is tried again every 30 s.
+// fault incurable (LINK_FATAL) is tried again every 30 s. One that cannot be killed is left behind.
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
 // process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s; so
@@ -64,9 +64,6 @@ bool supervisor_is_stopped(const struct supervisor *supervisor);
 
 // The camera's mounts can be served with the newest settings, or it has declared why not.
 bool supervisor_is_settled(const struct supervisor *supervisor);
-// False when a process that was told to end is still there after 10 s (it hangs in a driver):
-// a silent process is killed after 5 s, so that any other makes progress or is being replaced.
-bool supervisor_is_progressing(const struct supervisor *supervisor);
 
 // Fills all of `camera` but the source.
 void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera);

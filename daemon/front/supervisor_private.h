@@ -9,8 +9,6 @@
 
 #include <glib.h>
 
-#define UNKILLABLE_NS (10 * NS_PER_S)
-
 enum supervisor_state {
     SUPERVISOR_STOPPED,  // no process, none wanted
     SUPERVISOR_STARTING, // a process without telemetry yet
@@ -57,9 +55,9 @@ struct supervisor {
     pid_t pid;                // 0: none
     struct camera_link *link; // owned
     int64_t running_ns;       // when it told of itself first; 0: not yet
-    int64_t ending_ns;        // when it was told to end
     guint child_watch;
-    guint timer; // what comes next, by state: silence, kill, start. 0: none
+    guint timer;           // what comes next, by state: silence, kill, start. 0: none
+    unsigned *left_behind; // how many killed processes are not gone yet; shared with their watches
 };
 
 // Takes what `settings` says in place of what there is. -ENOMEM: nothing was taken.
@@ -71,6 +69,13 @@ void supervisor_drop_settings(struct supervisor *supervisor);
 // What a process is told to be, with the text it begins with.
 struct camera_link_configuration supervisor_configuration(const struct supervisor *supervisor,
                                                           const char *text);
+
+// Kills the process; it is left behind when it is still there after 5 s.
+void supervisor_kill(struct supervisor *supervisor);
+// Kills the process and has nothing to do with it any more; it is reaped whenever it is gone.
+void supervisor_abandon(struct supervisor *supervisor);
+// There is no process any more; `how` is a clause about its end.
+void supervisor_process_gone(struct supervisor *supervisor, const char *how, bool by_signal);
 
 // The process says that it hangs in `encoder` and ends: the next ones pass that over for 10
 // minutes.

@@ -21,12 +21,6 @@ bool supervisor_is_settled(const struct supervisor *supervisor)
     return true;
 }
 
-bool supervisor_is_progressing(const struct supervisor *supervisor)
-{
-    return supervisor->state != SUPERVISOR_ENDING ||
-           clock_now_ns() - supervisor->ending_ns < UNKILLABLE_NS;
-}
-
 void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera)
 {
     const char *state = supervisor->state == SUPERVISOR_RUNNING

@@ -1,12 +1,14 @@
 """Cameras and camera processes fail; viewers stay and the front answers at once."""
 
 import os
+import pathlib
 import signal
 import time
 
 import pytest
 
 import daemon
+import held
 import pattern
 import rtsp
 import slate
@@ -85,6 +87,35 @@ def test_an_encoder_that_hangs_gives_way_to_the_next_one(edged, watch, tmp_path,
     assert camera["encoders_passed_over"] == ["v4l2h264enc"]
     assert server.mount()["encoder"] == "x264enc"
     assert server.stderr().count("v4l2h264enc hung") == 1
+
+
+def test_a_camera_process_that_cannot_be_killed_is_left_behind(edged, watch):
+    """One that hangs in a driver: viewers get the next one's pictures, systemd its watchdog."""
+    server = edged([CAMERA], WATCHDOG_USEC=200_000)
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(pattern.FPS)
+    pid = camera_pid(server)
+    with held.unkillable(pid):
+        os.kill(pid, signal.SIGKILL)
+        server.wait_stderr(f"cannot be killed, leaving process {pid} behind, starting it again")
+        left_ns = time.monotonic_ns()
+        server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, pid))
+        viewer.wait_restart(left_ns, pattern.FPS)
+        told = server.notify.told.count("WATCHDOG=1")
+        daemon.wait_for(lambda: server.notify.told.count("WATCHDOG=1") > told)
+        assert pathlib.Path(f"/proc/{pid}").exists()
+    assert viewer.watching
+
+
+def test_a_main_loop_that_hangs_misses_the_watchdog_until_it_goes_on(edged):
+    server = edged([CAMERA], WATCHDOG_USEC=200_000)
+    count = lambda: server.notify.told.count("WATCHDOG=1")  # noqa: E731
+    daemon.wait_for(count)
+    with held.stopped(server.process.pid):
+        told = count()
+        time.sleep(1)  # ten intervals
+        assert count() <= told + 1
+    daemon.wait_for(lambda: count() > told + 1)
 
 
 def test_stalled_viewers_are_hung_up_on_and_disturb_nobody(edged, watch):

@@ -230,7 +230,6 @@ static void test_an_incurable_fault_is_kept_and_not_retried_at_once(void **state
     assert_string_equal(describe(fixture).error, "the fake camera cannot go on");
     assert_int_equal(describe(fixture).pid, 0);
     assert_true(supervisor_is_settled(fixture->supervisor));
-    assert_true(supervisor_is_progressing(fixture->supervisor));
 }
 
 static void test_a_missing_program_is_an_error_of_the_start(void **state)
