@@ -122,18 +122,24 @@ def test_viewers_stay_when_the_gpu_fails_and_see_it_come_back(board, watch, prov
     assert server.status()["viewers"] == len(viewers)
 
 
-def test_block_sizes_and_rows_change_between_two_frames(board, watch):
-    server = board("agx-orin", [daemon.camera(**SMALL)])
+def test_block_sizes_and_settings_change_between_two_frames(board, watch):
+    binary = {"name": "bw", "view": "binary"}
+    front = daemon.camera(views=["edges", binary], **SMALL)
+    server = board("agx-orin", [front])
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    other = watch(server.url("/front/bw"), size=SIZE, view="binary")
     viewer.wait_numbers(pattern.FPS)
+    other.wait_numbers(1)
     pid = wait_on_gpu(server)["process"]["pid"]
 
     for block, rows in (((64, 4), 0), ((1, 1), 3), ((128, 2), 64), ((128, 2), 1), ((7, 9), 8)):
-        server.reload(kernels={"gradient": {"block": list(block), "rows": rows}})
+        front["views"][1] = {**binary, "threshold": 60 + rows, "norm": ("l2", "l1")[rows % 2]}
+        server.reload([front], kernels={"gradient": {"block": list(block), "rows": rows}})
         viewer.wait_after(time.monotonic_ns(), 10)
     server.assert_accounted(viewer)
+    server.assert_accounted(other)
     assert_pictures_match(viewer, "edges", SIZE)
-    assert server.camera()["process"] == {"pid": pid, "restarts": 0}
+    assert wait_on_gpu(server)["process"]["pid"] == pid
     # 16 blocks of one warp that has one thread: 1 % of 1536.
     assert "kernels.gradient.block = [1, 1]: at most 1% of the GPU's threads" in server.stderr()
 

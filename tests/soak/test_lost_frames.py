@@ -76,6 +76,30 @@ def test_nobody_notices_reloads_of_others_and_of_block_sizes(edged, watch, turns
     assert server.camera("same")["process"]["restarts"] == server.dropped() == 0
 
 
+def test_a_thousand_reloads_in_ten_seconds_lose_no_frame(edged, watch):
+    edges, binary = {"name": "edges", "view": "edges"}, {"name": "bw", "view": "binary"}
+    front = daemon.camera("front", views=[edges, binary], **CAMERA)
+    server = edged([front])
+    viewers = [watch(server.url("/front/edges")), watch(server.url("/front/bw"), view="binary")]
+    for viewer in viewers:
+        viewer.skip_unreadable(most=pattern.FPS // 2)
+    texts = []
+    for edges["gain"], binary["threshold"] in ((1.0, 80), (2.0, 60)):
+        server.write_config([front])
+        texts.append(server.config.read_text())
+    begin_s = time.monotonic()
+    for turn in range(1000):
+        (server.directory / "new.conf").write_text(texts[turn % 2])
+        (server.directory / "new.conf").rename(server.config)
+        server.signal(signal.SIGHUP)
+        time.sleep(max(0, begin_s + (turn + 1) / 100 - time.monotonic()))
+    for viewer in viewers:
+        viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+        assert_whole(viewer.frames[viewer.taken :])
+    assert server.stderr().count("configuration reloaded from") > 500  # signals may come together
+    assert server.camera()["process"]["restarts"] == server.dropped() == 0
+
+
 def test_nobody_notices_that_others_cameras_die_and_others_stall(edged, watch, turns):
     server = edged([daemon.camera("good", **CAMERA), daemon.camera("bad", width=640, height=360)])
     viewer = watch(server.url("/good/edges"))

@@ -28,6 +28,16 @@ static bool stopped(const struct front *front)
     return front->telemetries >= 2 && !front->telemetry.views[0].watched;
 }
 
+static bool has_units_of_view_1(const struct front *front)
+{
+    for (unsigned i = 0; i < front->units; i++) {
+        if (front->views[i] == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static const char *const pattern =
     "cameras = ( { name = \"p\"; source = \"pattern\"; width = 320; height = 240; fps = 60;"
     " views = ( { name = \"edges\"; view = \"edges\"; keyframe_s = 10.0; } ); } );";
@@ -172,6 +182,36 @@ static void test_other_blocks_cost_no_frame(void **state)
     (void)state;
 }
 
+// A view that no encoder can be made for is refused with all that came along; what comes then is
+// not.
+static void test_settings_that_cannot_be_built_leave_those_that_are_there(void **state)
+{
+    static const char text[] =
+        "backend = \"cpu\"; cameras = ( { name = \"p\"; source = \"pattern\"; width = 160; height "
+        "= 120; fps = 20; views = ( { name = \"edges\"; encoder = \"%s\"; }, { name = \"gray\"; "
+        "view = \"gray\"; } ); } );";
+    char settings[512];
+    struct front front;
+
+    begin(&front, pattern_on_cpu);
+    link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
+    until(&front, has_10_units);
+    snprintf(settings, sizeof settings, text, "nvv4l2h264enc");
+    send_settings(&front, settings);
+    until(&front, is_configured);
+    assert_string_equal(front.telemetry.views[0].encoder, "x264enc");
+    assert_string_equal(front.telemetry.views[1].encoder, "");
+    until(&front, has_20_units);
+    link_send_bytes(front.link, LINK_VIEW_START, 1, NULL, 0);
+    snprintf(settings, sizeof settings, text, "x264enc");
+    send_settings(&front, settings);
+    until(&front, is_configured);
+    assert_string_equal(front.telemetry.views[1].encoder, "x264enc");
+    until(&front, has_units_of_view_1);
+    end(&front, 0);
+    (void)state;
+}
+
 static void test_settings_that_no_running_process_can_follow_end_the_link(void **state)
 {
     static const char *const others[] = {
@@ -306,6 +346,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_telemetry_tells_the_memory_path),
         cmocka_unit_test(test_a_key_frame_comes_when_it_is_wanted),
         cmocka_unit_test(test_other_blocks_cost_no_frame),
+        cmocka_unit_test(test_settings_that_cannot_be_built_leave_those_that_are_there),
         cmocka_unit_test(test_settings_that_no_running_process_can_follow_end_the_link),
         cmocka_unit_test(test_telemetry_tells_what_computes_and_why),
         cmocka_unit_test(test_a_try_without_a_gpu_costs_no_frame_and_says_why),

@@ -3,17 +3,12 @@
 #include "daemon/camera/encoder.h"
 
 #include "capture/frame_pool.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <gst/gst.h>
 #include <poll.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define UNITS_MAX 256
 #define NAL_IDR 5
@@ -129,15 +124,20 @@ static int setup(void **state)
     return 0;
 }
 
+static void forget_units(struct received *received)
+{
+    while (received->count > 0) {
+        free(received->units[--received->count].bytes);
+    }
+}
+
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
 
     frame_unref(fixture->frame);
     frame_pool_unref(fixture->pool);
-    for (unsigned i = 0; i < fixture->received.count; i++) {
-        free(fixture->received.units[i].bytes);
-    }
+    forget_units(&fixture->received);
     free(fixture);
     return 0;
 }
@@ -167,12 +167,12 @@ static void push(struct fixture *fixture, struct encoder *encoder, uint64_t sequ
 
 static void check_trial(struct fixture *fixture)
 {
+    const unsigned types = 1U << NAL_SPS | 1U << NAL_PPS | 1U << NAL_IDR;
+
     for (unsigned i = 0; i < 2; i++) {
         assert_true(fixture->received.units[i].trial);
         assert_int_equal(fixture->received.units[i].life.key_frame, 1);
-        assert_true(fixture->received.units[i].nal_types & 1U << NAL_SPS);
-        assert_true(fixture->received.units[i].nal_types & 1U << NAL_PPS);
-        assert_true(fixture->received.units[i].nal_types & 1U << NAL_IDR);
+        assert_int_equal(fixture->received.units[i].nal_types & types, types);
     }
 }
 
@@ -233,6 +233,41 @@ static int push_held(struct fixture *fixture, struct encoder *encoder, uint64_t 
     return r;
 }
 
+// Bytes that so many frames of noise are encoded to.
+static size_t encode_noise(struct fixture *fixture, struct encoder *encoder, unsigned count)
+{
+    size_t bytes = 0;
+
+    for (unsigned n = 0; n < count; n++) {
+        for (size_t i = 0; i < fixture->frame->layout.size; i++) {
+            fixture->frame->data[i] = (uint8_t)(96 + rand() % 64);
+        }
+        push(fixture, encoder, n, false);
+        bytes += fixture->received.units[fixture->received.count - 1].size;
+    }
+    return bytes;
+}
+
+static void check_retuning(struct fixture *fixture)
+{
+    bool scenes = fixture->settings.element == CONFIG_ENCODER_OPENH264; // get key frames of its own
+    fixture->settings.bitrate_kbps = 8000;
+    fixture->settings.keyframe_frames = 1000;
+    struct encoder *encoder = make(fixture);
+    size_t many = encode_noise(fixture, encoder, 40);
+    encoder_retune(encoder, 1000, 10);
+    encode_noise(fixture, encoder, 20); // until the element is at its new rate
+    assert_true(encode_noise(fixture, encoder, 40) * 2 < many);
+    for (unsigned n = 0; n < 100; n++) {
+        assert_true(fixture->received.units[2 + n].life.key_frame == (n >= 40 && n % 10 == 0) ||
+                    (fixture->received.units[2 + n].life.key_frame && scenes));
+    }
+    encoder_mute(encoder);
+    push_held(fixture, encoder, 100, false);
+    encoder_free(encoder);
+    assert_int_equal(fixture->received.count, 102);
+}
+
 // The output holds on to the unit of frame 0, so that all that follow have to wait.
 static void fill_element(struct fixture *fixture, struct encoder *encoder)
 {
@@ -278,25 +313,30 @@ static void test_a_queue_that_stands_for_a_second_makes_way_for_the_newest(void 
     encoder_free(encoder);
 }
 
+static void test_bit_rate_and_key_frame_distance_change_while_it_runs(void **state)
+{
+    check_retuning(*state);
+}
+
 static void test_openh264enc_stands_in(void **state)
 {
     struct fixture *fixture = *state;
-    GstElementFactory *factory = gst_element_factory_find("openh264enc");
+    g_autoptr(GstElementFactory) factory = gst_element_factory_find("openh264enc");
 
     if (!factory) {
         skip(); // Ubuntu 20.04 has none
     }
-    gst_object_unref(factory);
     fixture->settings.element = CONFIG_ENCODER_OPENH264;
     struct encoder *encoder = make(fixture);
     check_trial(fixture);
     assert_true(encoder_converts(encoder));
-    for (unsigned n = 0; n < 10; n++) {
-        push(fixture, encoder, n, n == 5);
-    }
-    assert_int_equal(fixture->received.units[2 + 5].life.key_frame, 1);
-    assert_true(fixture->received.units[2 + 5].nal_types & 1U << NAL_SPS);
+    push(fixture, encoder, 0, false);
+    push(fixture, encoder, 1, true);
+    assert_int_equal(fixture->received.units[2 + 1].life.key_frame, 1);
+    assert_true(fixture->received.units[2 + 1].nal_types & 1U << NAL_SPS);
     encoder_free(encoder);
+    forget_units(&fixture->received);
+    check_retuning(fixture);
 }
 
 static void test_an_encoder_that_is_not_there_says_so(void **state)
@@ -346,6 +386,7 @@ int main(int argc, char **argv)
         TEST(test_key_frames_come_by_distance_and_on_demand),
         TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame),
         TEST(test_a_queue_that_stands_for_a_second_makes_way_for_the_newest),
+        TEST(test_bit_rate_and_key_frame_distance_change_while_it_runs),
         TEST(test_openh264enc_stands_in),
         TEST(test_an_encoder_that_is_not_there_says_so),
         TEST(test_auto_takes_the_first_that_encodes),

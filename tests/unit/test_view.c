@@ -70,6 +70,45 @@ static void test_a_view_without_free_frames_drops_until_one_comes_back(void **st
     frame_unref(input);
 }
 
+// A view in place of another has its frames where nothing of its own must stand in them before.
+static void test_a_view_takes_over_frames_that_fit(void **state)
+{
+    static const struct config_view louder = EDGES(CONFIG_NORM_L2, 2.0);
+    static const struct {
+        const struct config_view *settings;
+        bool same;
+    } nexts[] = {{&louder, true}, {&gray_view, false}};
+    struct frame *input = new_ramp("GREY", 0);
+    struct view_setup setup = {.settings = &edges_view,
+                               .input = &input->layout,
+                               .frames = 1,
+                               .allocator = frame_allocator_host()};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(nexts); i++) {
+        struct view *before, *next;
+        struct frame *frame;
+
+        setup.settings = &edges_view;
+        setup.before = NULL;
+        assert_int_equal(view_new(&setup, NULL, &before), 0);
+        setup.settings = nexts[i].settings;
+        setup.before = before;
+        assert_int_equal(view_new(&setup, NULL, &next), 0);
+        assert_int_equal(view_run(before, input, NULL, &frame), 0);
+        struct frame *other = NULL;
+        assert_int_equal(view_run(next, input, NULL, &other), nexts[i].same ? -ENOBUFS : 0);
+        frame_unref(other);
+        view_free(before);
+        frame_unref(frame);
+        assert_int_equal(view_run(next, input, NULL, &frame), 0);
+        assert_int_equal(frame_plane(frame, 1)[0], 128);
+        frame_unref(frame);
+        view_free(next);
+    }
+    frame_unref(input);
+}
+
 static void test_a_conversion_nobody_has_is_refused_by_name(void **state)
 {
     struct frame *input = new_ramp("YUYV", 0);
@@ -122,6 +161,7 @@ int main(void)
         cmocka_unit_test(test_what_needs_no_work_is_the_same_frame),
         cmocka_unit_test(test_a_picture_carries_its_times_and_number),
         cmocka_unit_test(test_a_view_without_free_frames_drops_until_one_comes_back),
+        cmocka_unit_test(test_a_view_takes_over_frames_that_fit),
         cmocka_unit_test(test_a_conversion_nobody_has_is_refused_by_name),
         cmocka_unit_test(test_a_view_without_memory_fails_cleanly),
     };
