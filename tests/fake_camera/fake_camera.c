@@ -11,6 +11,7 @@
 //   flood         sends nothing but telemetry once a view is watched, as fast as it is read
 //   encoder-hung  says that an encoder hangs once a view is watched, and hangs
 //   bad-video     sends access units that are not H.264
+//   bad-times     sends access units that claim to be captured in an hour
 //   no-signal     declares NO SIGNAL in its telemetry
 //   gpu           has a GPU and computes on it unless told not to; SIGUSR1 makes the GPU fail: the
 //                 process says so, and hangs as in a driver
@@ -126,6 +127,9 @@ static void send_access_unit(struct fake_camera *camera, const GstMapInfo *map, 
     };
     struct iovec pieces[] = {{&unit, sizeof unit}, {map->data, map->size}};
 
+    if (is_mode(camera, "bad-times")) {
+        unit.captured_ns += 3600 * NS_PER_S;
+    }
     if (is_mode(camera, "bad-video")) {
         pieces[1].iov_base = "this is no H.264";
         pieces[1].iov_len = strlen(pieces[1].iov_base);
