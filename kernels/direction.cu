@@ -266,7 +266,7 @@ __device__ __forceinline__ void make_any(const direction_cuda &p, const columns 
     }
     int32_t sum = abs(gx) + abs(gy), least = max(sum, 1);
     uint32_t n = p.l1 ? (uint32_t)sum : (uint32_t)(gx * gx + gy * gy);
-    float magnitude = p.l1 ? (float)n : root((float)n);
+    float magnitude = p.l1 ? (float)n : near_root((float)n);
 
     uint32_t rounded = round_gain(p.thresholds, p.gain * magnitude, [=] { return n; });
     uint32_t &pair = o.magnitudes[pair_of(i)];

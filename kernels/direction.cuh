@@ -31,26 +31,9 @@ __device__ __forceinline__ constexpr bool is_upper(int i)
     return i % 4 >= 2;
 }
 
-__device__ __forceinline__ uint32_t permute(uint32_t a, uint32_t b, uint32_t selector)
-{
-    uint32_t r;
-
-    // __byte_perm() has no repeated signs.
-    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
-    return r;
-}
-
-__device__ __forceinline__ float reciprocal(float n)
-{
-    float r;
-
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(n));
-    return r;
-}
-
 __device__ __forceinline__ int32_t direction_of(float gx, float gy)
 {
-    float share = __fmaf_rn(gy, reciprocal(fabsf(gx) + fabsf(gy)), 0x1p-20f);
+    float share = __fmaf_rn(gy, near_reciprocal(fabsf(gx) + fabsf(gy)), 0x1p-20f);
     float number = __fmaf_rn(share, 126 * 0x1p-22f, 2.0f + 126 * 0x1p-22f);
 
     return (int32_t)__funnelshift_l(__float_as_uint(gx), __float_as_uint(number), 2);
@@ -174,8 +157,8 @@ struct to_rgb3 {
             look_up<to_rgb3, uint32_t>(offsetof(direction_cuda_colours, rgb), 2 * o.direction[i]);
         uint32_t pair = o.magnitudes[pair_of(i)];
 
-        return is_upper(i) ? permute(__dp2a_hi(colour, pair << 8, 128u), pair >> 16, colour)
-                           : permute(__dp2a_lo(colour, pair << 8, 128u), pair, colour);
+        return is_upper(i) ? permute_signs(__dp2a_hi(colour, pair << 8, 128u), pair >> 16, colour)
+                           : permute_signs(__dp2a_lo(colour, pair << 8, 128u), pair, colour);
     }
 
     __device__ __forceinline__ void store_together(const uint32_t (&words)[3 * WORDS]) const

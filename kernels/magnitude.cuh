@@ -51,14 +51,6 @@ __device__ __forceinline__ half2 larger(half2 a, half2 b)
 }
 #endif
 
-__device__ __forceinline__ float root(float n)
-{
-    float r;
-
-    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(n));
-    return r;
-}
-
 // The result for one pixel whose magnitude is `f` and whose n is exact, near a rounding tie where
 // the approximation must not decide.
 __device__ __forceinline__ uint32_t settle(const uint32_t *__restrict__ thresholds, float f,
@@ -94,7 +86,7 @@ template <norm NORM> __device__ __forceinline__ uint32_t magnitudes(half2 gx, ha
     float ya = __low2float(gy), yb = __high2float(gy);
     float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
 
-    return bits(smaller(__floats2half2_rn(root(a), root(b)), most));
+    return bits(smaller(__floats2half2_rn(near_root(a), near_root(b)), most));
 }
 
 // 255 in 16 bit lanes where |gx| + |gy|, at most 2047, or gx² + gy² is `least` or more, else 0.
@@ -131,18 +123,15 @@ __device__ __forceinline__ uint32_t whole_magnitudes(int xa, int ya, int xb, int
     };
     float a = square(square_sum(xa, ya, bias)), b = square(square_sum(xb, yb, bias));
 
-    return bits(smaller(__floats2half2_rn(root(a), root(b)), pair(0x00ff00ff)));
+    return bits(smaller(__floats2half2_rn(near_root(a), near_root(b)), pair(0x00ff00ff)));
 }
 
 // 255 in the two lowest bytes where gx² + gy² is less than `least`, else 0.
 __device__ __forceinline__ uint32_t whole_below(int xa, int ya, int xb, int yb, uint32_t least)
 {
-    uint32_t less = 0u - min(least, 0x7fffffffu), signs;
+    uint32_t less = 0u - min(least, 0x7fffffffu);
 
-    asm("prmt.b32 %0, %1, %2, 0x00fb;"
-        : "=r"(signs)
-        : "r"(square_sum(xa, ya, less)), "r"(square_sum(xb, yb, less)));
-    return signs;
+    return permute_signs(square_sum(xa, ya, less), square_sum(xb, yb, less), 0x00fb);
 }
 
 // What becomes of whole slopes, see tensor.cuh: L2 of gain 1.

@@ -65,16 +65,6 @@ struct difference {
     }
 };
 
-// Bytes of the signs of bytes.
-__device__ __forceinline__ uint32_t sign_bytes(uint32_t word)
-{
-    uint32_t r;
-
-    // __byte_perm() has no repeated signs.
-    asm("prmt.b32 %0, %1, 0, 0xba98;" : "=r"(r) : "r"(word));
-    return r;
-}
-
 // What moves of eight pixels of a row and, in byte 3 and byte 0, of those beside them.
 struct moving {
     uint32_t left, words[WORDS], right;
@@ -155,7 +145,7 @@ __device__ __forceinline__ bool make_mask(const motion_cuda &p, const difference
     }
 #pragma unroll
     for (int i = 0; i < ROWS * WORDS; i++) {
-        mask[i / WORDS][i % WORDS] = sign_bytes(mask[i / WORDS][i % WORDS]);
+        mask[i / WORDS][i % WORDS] = permute_signs(mask[i / WORDS][i % WORDS], 0, 0xba98);
     }
     return true;
 }

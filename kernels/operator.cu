@@ -267,7 +267,7 @@ template <class op, norm NORM, range RANGE, result RESULT> struct magnitude : op
 
             return round_gain(p.thresholds, n * p.gain, [=] { return (uint32_t)n; });
         }
-        return round_gain(p.thresholds, root(gx * gx + gy * gy) * p.gain,
+        return round_gain(p.thresholds, near_root(gx * gx + gy * gy) * p.gain,
                           [=] { return (uint32_t)((int)gx * (int)gx + (int)gy * (int)gy); });
     }
 

@@ -141,7 +141,7 @@ template <class format> struct by_sobel {
         uint32_t even = bits(larger(__habs2(falling[0]), __habs2(rising[0]))) + missing;
         uint32_t odd = bits(larger(__habs2(falling[1]), __habs2(rising[1]))) + missing;
 
-        return sign_bytes(even, odd, 0xfbd9);
+        return permute_signs(even, odd, 0xfbd9);
     }
 
     // The same where 2 (falling² + rising²) is.
@@ -160,19 +160,9 @@ template <class format> struct by_sobel {
             over[k] = __fmaf_rn(ra, ra, __fmaf_rn(fa, fa, -bound));
             over[k + 2] = __fmaf_rn(rb, rb, __fmaf_rn(fb, fb, -bound));
         }
-        return ~__byte_perm(sign_bytes(__float_as_uint(over[0]), __float_as_uint(over[1]), 0x00fb),
-                            sign_bytes(__float_as_uint(over[2]), __float_as_uint(over[3]), 0x00fb),
+        return ~__byte_perm(permute_signs(__float_as_uint(over[0]), __float_as_uint(over[1]), 0x00fb),
+                            permute_signs(__float_as_uint(over[2]), __float_as_uint(over[3]), 0x00fb),
                             0x5410);
-    }
-
-    // Bytes of the signs of bytes.
-    static __device__ __forceinline__ uint32_t sign_bytes(uint32_t a, uint32_t b, uint32_t selector)
-    {
-        uint32_t r;
-
-        // __byte_perm() has no repeated signs.
-        asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
-        return r;
     }
 };
 

@@ -225,7 +225,7 @@ __device__ __forceinline__ uint32_t scaled(uint64_t thresholds, float gain, half
     float ya = __low2float(gy), yb = __high2float(gy);
     float a = xa * xa + ya * ya, b = xb * xb + yb * yb;
 
-    return round(root(a) * unit, a * unit * unit) | round(root(b) * unit, b * unit * unit) << 16;
+    return round(near_root(a) * unit, a * unit * unit) | round(near_root(b) * unit, b * unit * unit) << 16;
 }
 
 } // namespace

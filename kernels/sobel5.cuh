@@ -71,7 +71,7 @@ struct sobel5_rows {
         const uint32_t *words = reinterpret_cast<const uint32_t *>(at);
         uint2 middle = __ldg(reinterpret_cast<const uint2 *>(at));
 
-        return {{load_if(!first, words - 1), middle.x, middle.y, load_if(!last, words + 2)}};
+        return {{load_word_if(!first, words - 1), middle.x, middle.y, load_word_if(!last, words + 2)}};
     }
 
     // 1 3 3 1 of the four pixels from `x` on, -2 to 6.
@@ -130,7 +130,7 @@ __device__ __forceinline__ uint32_t magnitudes_of(const between &above, const be
     uint32_t p = differences(below, above, k), q = differences(above, below, k);
     uint32_t first = __byte_perm(p, q, 0x1140), second = __byte_perm(p, q, 0x3362);
     auto magnitude = [](uint32_t bits) {
-        return root(__fmaf_rn(__uint_as_float(bits), 0x1p-47f, -0x1p-24f));
+        return near_root(__fmaf_rn(__uint_as_float(bits), 0x1p-47f, -0x1p-24f));
     };
 
     return bits(smaller(__floats2half2_rn(magnitude(__dp4a(first, first, bias)),

@@ -119,21 +119,6 @@ __device__ __forceinline__ bool tensor_find(const parameters &p, tensor_tile<ROW
     return __any_sync(0xffffffff, x < p.width && y < p.height);
 }
 
-// A word where there is one, else anything.
-__device__ __forceinline__ uint32_t load_if(bool there, const uint32_t *from)
-{
-    uint32_t word;
-
-    asm("{\n"
-        ".reg .pred there;\n"
-        "setp.ne.u32 there, %2, 0;\n"
-        "@there ld.global.nc.u32 %0, [%1];\n"
-        "}"
-        : "=r"(word)
-        : "l"(from), "r"((uint32_t)there));
-    return word;
-}
-
 // A row of a tile and the words beside it, which at the picture's border are anything.
 struct tensor_row {
     uint32_t words[WORDS + 2];
@@ -156,7 +141,7 @@ __device__ __forceinline__ tensor_row load_row(const parameters &p, const tensor
         i < RADIUS ? from - up : from + (size_t)down * p.input_stride);
     uint2 middle = __ldg(reinterpret_cast<const uint2 *>(words));
 
-    return {{load_if(tile.left, words - 1), middle.x, middle.y, load_if(tile.right, words + 2)}};
+    return {{load_word_if(tile.left, words - 1), middle.x, middle.y, load_word_if(tile.right, words + 2)}};
 }
 
 // The first rows, COUNT or AHEAD of them.

@@ -5,6 +5,7 @@
 // `even` (pixels 0, 2) and `odd` (1, 3).
 #pragma once
 
+#include "kernels/ptx.cuh"
 #include "kernels/tile_cuda.h"
 
 #include <stdint.h>
@@ -62,19 +63,6 @@ struct row_walk {
 __device__ __forceinline__ bool aligned(uint64_t bits, uint32_t bytes)
 {
     return bits % bytes == 0;
-}
-
-// A byte where there is one, else the word stays as it was. Without a branch, and without setting
-// the word first, as the compiler would.
-__device__ __forceinline__ void load_byte_if(bool there, const uint8_t *from, uint32_t &word)
-{
-    asm("{\n"
-        ".reg .pred there;\n"
-        "setp.ne.u32 there, %2, 0;\n"
-        "@there ld.global.nc.u8 %0, [%1];\n"
-        "}"
-        : "+r"(word)
-        : "l"(from), "r"((uint32_t)there));
 }
 
 // N words from an address that is a multiple of VECTOR_BYTES.
