@@ -59,6 +59,9 @@ FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c tes
          $(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fake_cuda/*.c))
+# Kernels whose threads share nothing, built for the CPU.
+FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fake_cuda/cuda/,$(addsuffix .o,blur canny convert difference gradient gray \
+                       mark mask morphology motion operator overlay threshold))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fake_cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fake_cuda/%)
 FAKE_CUDA_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,gpu% cuda% fake_cuda),$(UNIT_TESTS))
@@ -262,9 +265,15 @@ $(BUILD)/tests/fake_cuda/kernel_%.o: OPTIMIZE = -O3 -fno-math-errno
 # The self-tests' many millions of operations have the real deadline of a second.
 $(BUILD)/tests/fake_cuda/kernel_selftest.o: private SANITIZERS =
 
+# With nothing of the sanitizers either: what a kernel does with its pixels is checked by their bits.
+$(FAKE_CUDA_KERNELS): $(BUILD)/tests/fake_cuda/cuda/%.o: kernels/%.cu $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -x c++ -std=gnu++17 -O3 -fPIC -fno-strict-aliasing -w -Itests/fake_cuda/cuda -I. -MMD -MP -c -o $@ \
+		-include tests/fake_cuda/cuda/cuda.h $<
+
 $(BUILD)/tests/fake_cuda/libcuda.so.1: tests/fake_cuda/exports.map
 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: tests/fake_cuda/exports_old.map
-$(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: $(FAKE_CUDA_OBJECTS) $(LIBRARY)
+$(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: $(FAKE_CUDA_OBJECTS) $(FAKE_CUDA_KERNELS) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-Bsymbolic \
 		-Wl,--version-script,$(filter %.map,$^) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter-out %.map,$^) -lm
@@ -312,4 +321,4 @@ help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
 -include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(PROCESS_MANY:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
-         $(FAKE_CUDA_OBJECTS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)
+         $(FAKE_CUDA_OBJECTS:.o=.d) $(FAKE_CUDA_KERNELS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

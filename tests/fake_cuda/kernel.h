@@ -1,4 +1,5 @@
-// edged's kernels, computed by the CPU: each reads and writes what its .cu would, and nothing else.
+// edged's kernels, computed by the CPU: those whose threads share nothing by their own .cu, the
+// others by what stands for them here, which reads and writes what the .cu would, and nothing else.
 #pragma once
 
 #include "tests/fake_cuda/stream.h"
@@ -20,35 +21,24 @@ struct launch {
 };
 
 struct kernel_kind {
-    const char *const *names;            // up to NULL
+    const char *const *names;            // up to NULL; of kernel_cu_find() NULL
     size_t sizes[KERNEL_PARAMETERS_MAX]; // of the parameters, 0 past the last
     // 0 or RESULT_ILLEGAL_ADDRESS. Without the lock.
     int (*run)(const struct launch *launch);
 };
 
-// The kinds in files of their own, in the order of the alphabet.
+// The kinds in files of their own, whose threads work together, in the order of the alphabet.
 #define KERNEL_KINDS(X)                                                                            \
-    X(blur)                                                                                        \
-    X(canny)                                                                                       \
-    X(convert)                                                                                     \
-    X(convert_full)                                                                                \
-    X(difference)                                                                                  \
     X(direction)                                                                                   \
-    X(gradient)                                                                                    \
-    X(gray)                                                                                        \
     X(hysteresis)                                                                                  \
     X(levels)                                                                                      \
-    X(mark)                                                                                        \
-    X(mask)                                                                                        \
-    X(morphology)                                                                                  \
-    X(motion)                                                                                      \
-    X(overlay)                                                                                     \
-    X(selftest)                                                                                    \
-    X(threshold)
+    X(selftest)
 
 #define KERNEL_KIND_DECLARE(kind) extern const struct kernel_kind kernel_##kind;
 KERNEL_KINDS(KERNEL_KIND_DECLARE)
 
+// One of those that run their .cu, by its name; NULL: it is none.
+const struct kernel_kind *kernel_cu_find(const char *name);
 // The kind that has the kernel `name`, NULL if none has.
 const struct kernel_kind *kernel_find(const char *name);
 
@@ -68,17 +58,3 @@ struct kernel_luma {
 };
 
 struct kernel_luma kernel_luma_of(const char *name);
-uint8_t kernel_in_range(bool limited, uint32_t gray);
-
-struct pixel_format;
-struct mark_cuda;
-
-// A format by its name in lower case, up to '_' or the end.
-const struct pixel_format *kernel_format_of(const char *name);
-// A launch whose parameters begin with a struct convert_cuda and whose threads make `rows` rows:
-// what convert.cu makes of the picture.
-int kernel_convert_picture(const struct launch *launch, uint32_t rows,
-                           const struct pixel_format *from, const struct pixel_format *to);
-// What mark.cu makes of a picture in NV12 that the caller may touch, by bits of its own.
-void kernel_mark_nv12(const struct mark_cuda *parameters, const uint8_t *bits, uint8_t *luma,
-                      uint8_t *chroma);

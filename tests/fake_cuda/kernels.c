@@ -47,11 +47,6 @@ struct kernel_luma kernel_luma_of(const char *name)
     abort(); // no kernel of the table is named so
 }
 
-uint8_t kernel_in_range(bool limited, uint32_t gray)
-{
-    return (uint8_t)(limited ? 16 + (219 * gray + 127) / 255 : gray);
-}
-
 static int run_probe(const struct launch *launch)
 {
     const struct {
@@ -87,5 +82,5 @@ const struct kernel_kind *kernel_find(const char *name)
             }
         }
     }
-    return NULL;
+    return kernel_cu_find(name);
 }

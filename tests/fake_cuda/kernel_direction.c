@@ -1,10 +1,7 @@
-// overlay.cu and direction.cu, pixel by pixel.
+// direction.cu, pixel by pixel.
 #include "kernels/direction.h"
 #include "kernels/direction_cuda.h"
-#include "kernels/overlay_cuda.h"
 
-#include "capture/frame.h"
-#include "kernels/gray.h"
 #include "tests/fake_cuda/kernel.h"
 
 #include <math.h>
@@ -55,73 +52,6 @@ static uint32_t strength(bool l1, int gx, int gy)
 {
     return (uint32_t)(l1 ? abs(gx) + abs(gy) : gx * gx + gy * gy);
 }
-
-static bool is_edge(const struct launch *launch, const struct grays *grays, const uint8_t *mask,
-                    uint32_t x, uint32_t y)
-{
-    const struct overlay_cuda *p = (const void *)launch->parameters;
-
-    if (mask) {
-        return mask[(size_t)y * p->mask_stride + x] != 0;
-    }
-    return strength(p->l1, filter(grays, sobel_derive, sobel_smooth, (int)x, (int)y),
-                    filter(grays, sobel_smooth, sobel_derive, (int)x, (int)y)) >= p->least;
-}
-
-static void paint(const struct overlay_cuda *p, bool rgb3, uint8_t *const planes[2], uint32_t x,
-                  uint32_t y)
-{
-    uint8_t *row = planes[0] + (size_t)y * p->picture.output_stride[0];
-
-    if (rgb3) {
-        memcpy(row + 3 * (size_t)x, &p->rgb, 3);
-        return;
-    }
-    row[x] = (uint8_t)p->luma;
-    if (x % 2 == 0 && y % 2 == 0) {
-        memcpy(planes[1] + (size_t)(y / 2) * p->picture.output_stride[1] + x, &p->chroma, 2);
-    }
-}
-
-static int run_overlay(const struct launch *launch)
-{
-    const struct overlay_cuda *p = (const void *)launch->parameters;
-    uint32_t width = p->picture.width, height = p->picture.height;
-    const char *from = strchr(strchr(launch->name, '_') + 1, '_') + 1, *to = strchr(from, '_') + 1;
-    bool rgb3 = strcmp(to, "rgb3") == 0, by_mask = strstr(launch->name, "_mask_");
-    const struct pixel_format *format = kernel_format_of(from);
-    struct kernel_luma luma = {gray_row_for(format), format->planes[0].bytes};
-    int r = kernel_convert_picture(launch, p->rows, format, kernel_format_of(to));
-    const uint8_t *mask =
-        by_mask ? kernel_touch_rows(launch, p->mask, p->mask_stride, width, height) : NULL;
-    const uint8_t *input =
-        kernel_touch_rows(launch, p->picture.input[0], p->picture.input_stride[0], width, height);
-    struct grays grays = make_grays(input, p->picture.input_stride[0], luma, width, height);
-    uint8_t *const planes[] = {
-        kernel_touch_rows(launch, p->picture.output[0], p->picture.output_stride[0],
-                          (rgb3 ? 3 : 1) * (size_t)width, height),
-        rgb3 ? NULL
-             : kernel_touch_rows(launch, p->picture.output[1], p->picture.output_stride[1],
-                                 (width + 1) / 2 * 2, (height + 1) / 2)};
-
-    if (r == 0 && (!grays.pixels || (by_mask && !mask))) {
-        r = RESULT_ILLEGAL_ADDRESS;
-    }
-    for (uint32_t i = 0; r == 0 && i < width * height; i++) {
-        if (is_edge(launch, &grays, mask, i % width, i / width)) {
-            paint(p, rgb3, planes, i % width, i / width);
-        }
-    }
-    free(grays.pixels);
-    return r;
-}
-
-#define OVERLAY_NAMES(from, layout, to)                                                            \
-    "overlay_mask_" #from "_" #to, "overlay_sobel_" #from "_" #to,
-static const char *const overlay_names[] = {OVERLAY_CUDA_KERNELS(OVERLAY_NAMES) NULL};
-
-const struct kernel_kind kernel_overlay = {
-    overlay_names, {sizeof(struct overlay_cuda)}, run_overlay};
 
 // What a kernel for directions reads and writes.
 struct planes {
