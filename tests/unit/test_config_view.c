@@ -65,7 +65,8 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
         {"gian", "1", "gian: unknown key, did you mean \"gain\"?"},
         {"radius", "2",
          "radius: unknown key, allowed: name, view, stages, operator, blur, norm, gain, threshold, "
-         "colour, morphology, times, erode, thresholds, low, high, polygon, mask, left, right, "
+         "colour, morphology, times, erode, mark, thresholds, low, high, polygon, mask, left, "
+         "right, "
          "codec, encoder, "
          "bitrate_kbps, keyframe_s"},
     };
