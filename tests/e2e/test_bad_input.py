@@ -251,9 +251,6 @@ def test_no_password_is_shown_anywhere(edged, tmp_path):
     rude.close()
     for name in ("away", "element"):
         server.wait_camera(name, lambda c: c["error"])
-    # The same fault has the same text each time, although the elements are other ones.
-    faults = re.findall("away: no signal: (.*), retrying", server.stderr())
-    assert len(faults) == len(set(faults)), server.stderr()
     texts = [server.stderr(), server.http_get("/v1/status"), server.http_get("/metrics")]
     for words in (["status", "--socket", server.socket],
                   ["doctor", "--config", server.config],
