@@ -180,14 +180,15 @@ static void diff_group(const struct walk *walk, const struct schema_group *group
 
 static void print_value(FILE *file, const struct change *change, const void *object)
 {
-    if (!object) {
+    enum schema_type type = change->key->type;
+
+    if (!object || (type != SCHEMA_LIST && type != SCHEMA_STRING && type != SCHEMA_INTEGER &&
+                    schema_is_unset(change->key, object))) {
         fputs("none", file);
-    } else if (change->key->type == SCHEMA_LIST) {
+    } else if (type == SCHEMA_LIST) {
         schema_print_quoted(file, name_of(object));
-    } else if (change->key->type == SCHEMA_STRING) {
+    } else if (type == SCHEMA_STRING) {
         schema_print_excerpt(file, *(char *const *)((const char *)object + change->key->offset));
-    } else if (change->key->type != SCHEMA_INTEGER && schema_is_unset(change->key, object)) {
-        fputs("none", file);
     } else {
         schema_print_value(file, change->key, object);
     }

@@ -8,16 +8,16 @@
 #include <string.h>
 #include <strings.h>
 
-#define STARS "***"
+#define STARS_MAX 3
 #define BLANKS " \t\r\n"
 
 // Replaces what lies from `begin` to `end`, and says where the text goes on.
 static char *hide(char *begin, char *end)
 {
-    size_t stars = strlen(STARS), length = (size_t)(end - begin);
+    size_t stars = STARS_MAX, length = (size_t)(end - begin);
 
     stars = length < stars ? length : stars;
-    memcpy(begin, STARS, stars);
+    memset(begin, '*', stars);
     memmove(begin + stars, end, strlen(end) + 1);
     return begin + stars;
 }
@@ -93,7 +93,7 @@ static bool is_secret(const char *name, size_t length)
             return true;
         }
     }
-    return length >= 2 && strcasecmp(copy + length - 2, "pw") == 0;
+    return length >= 2 && strcasecmp(&copy[length - 2], "pw") == 0;
 }
 
 // The end of a value that begins with `escapes` backslashes and a quote.

@@ -131,7 +131,7 @@ void sentry_set_camera(struct sentry *sentry, const struct config_camera *camera
 {
     size_t count =
         camera->region_count < LINK_REGIONS_MAX ? camera->region_count : LINK_REGIONS_MAX;
-    struct trigger triggers[LINK_REGIONS_MAX];
+    struct trigger triggers[LINK_REGIONS_MAX] = {0};
     bool measured = sentry->meter && count == sentry->count;
 
     for (size_t i = 0; i < count; i++) {

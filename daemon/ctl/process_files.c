@@ -263,7 +263,7 @@ static int process_file(struct job *job, const char *path, struct error *error)
     r = job->input_kind->medium == MEDIUM_CLIP
             ? process_clip_to_picture(&clip, frame_number(job), error, &picture)
             : process_picture(job, error, &picture);
-    return r < 0 ? r : write_picture(job, picture, path, error);
+    return picture ? write_picture(job, picture, path, error) : r;
 }
 
 static int process_with(struct job *job, enum config_backend backend, const char *path,

@@ -264,7 +264,7 @@ int camera_link_configure(struct camera_link *link,
                                       .passed_over = configuration->passed_over};
     struct iovec pieces[] = {{&head, sizeof head},
                              {(void *)configuration->text, strlen(configuration->text)}};
-    struct view views[LINK_VIEWS_MAX];
+    struct view views[LINK_VIEWS_MAX] = {0};
 
     for (size_t i = 0; i < configuration->stream_count; i++) {
         struct stream *stream = configuration->streams[i];

@@ -21,6 +21,7 @@
 #include "capture/frame.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #define THRESHOLDS_BYTES (256 * sizeof(uint32_t))
@@ -80,11 +81,11 @@ static bool place_picture(const struct launch *launch, const char *name, uint64_
 {
     struct frame_layout layout;
     char upper[8] = "";
-    size_t length = strcspn(name, "_");
     bool legal = true;
 
-    for (size_t i = 0; i < length && i < sizeof upper - 1; i++) {
-        upper[i] = (char)toupper(name[i]);
+    snprintf(upper, sizeof upper, "%.*s", (int)strcspn(name, "_"), name);
+    for (char *at = upper; *at; at++) {
+        *at = (char)toupper(*at);
     }
     frame_layout_init(&layout, pixel_format_by_name(upper), p->width, p->height, 1);
     for (unsigned i = 0; i < layout.format->plane_count; i++) {

@@ -205,7 +205,8 @@ def check_blocks(check, seconds):
         check.claim(
             f"blocks: the same process goes on, on {check.label}",
             f"process {process['pid']}, then {after['pid']}, {backend}",
-            process == after and backend.startswith(check.label),
+            process["pid"] == after["pid"] and process["restarts"] == after["restarts"]
+            and backend.startswith(check.label),
         )
         refusals = [line for line in lines if REFUSAL.search(line)]
         check.claim("blocks: none is refused", refusals or "no refusal", not refusals)
