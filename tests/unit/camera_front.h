@@ -4,17 +4,13 @@
 #include "daemon/camera/camera.h"
 #include "daemon/link/link.h"
 #include "tests/unit/stopwatch.h"
+#include "tests/unit/unit.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #define UNITS_MAX 400
 #define LOSSLESS_FPS 20

@@ -76,5 +76,3 @@ static inline void finish(struct front *front)
     teardown(NULL);
     setup(NULL);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

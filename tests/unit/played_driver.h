@@ -217,5 +217,3 @@ static inline void assert_computes_on_gpu(struct compute *compute, const char *m
 #define FACTS                                                                                      \
     "edged: front: GPU Board: sm_87, 16 multiprocessors, integrated, no concurrent managed "       \
     "access, memory: registered pinned managed, driver for CUDA 11.4, using it\n"
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

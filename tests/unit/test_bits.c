@@ -38,13 +38,12 @@ static void fill(uint8_t *bytes, unsigned seed, unsigned spread)
     }
 }
 
-static void test_pixels_differ_by_more_than_the_threshold(void **state)
+TEST(test_pixels_differ_by_more_than_the_threshold)
 {
     static const unsigned spreads[] = {2, 30, 256};
     uint8_t gray[PIXELS], previous[PIXELS];
     uint64_t bits[PIXELS / 64];
 
-    (void)state;
     for (unsigned i = 0; i < 60; i++) {
         uint8_t threshold = (uint8_t)(i * 5);
 
@@ -57,13 +56,12 @@ static void test_pixels_differ_by_more_than_the_threshold(void **state)
     }
 }
 
-static void test_pixels_leave_their_span(void **state)
+TEST(test_pixels_leave_their_span)
 {
     uint8_t gray[PIXELS], previous[PIXELS];
     uint64_t bits[PIXELS / 64];
     struct bits_limits limits;
 
-    (void)state;
     for (unsigned level = 0; level < 256; level++) {
         limits.low[level] = (uint8_t)(level / 2);
         limits.high[level] = (uint8_t)(level / 2 + 100);
@@ -78,11 +76,10 @@ static void test_pixels_leave_their_span(void **state)
 }
 
 // Rows of exactly one word, of less, and over the seam of two.
-static void test_erosion_takes_the_ends_but_not_at_the_border(void **state)
+TEST(test_erosion_takes_the_ends_but_not_at_the_border)
 {
     uint64_t bits[2];
 
-    (void)state;
     draw("####..#..###.#####", bits);
     bits_erode_row(bits, 18, 1);
     assert_drawn(bits, "###.......#...####");
@@ -105,11 +102,10 @@ static void test_erosion_takes_the_ends_but_not_at_the_border(void **state)
     assert_drawn(bits, "################################################################");
 }
 
-static void test_what_moves_in_the_mask_is_counted(void **state)
+TEST(test_what_moves_in_the_mask_is_counted)
 {
     uint64_t bits[2], mask[2], columns[2] = {0};
 
-    (void)state;
     draw("##.#............................................................###.....", bits);
     draw(".###............................................................#.#.....", mask);
     assert_int_equal(bits_count(bits, mask, 2, columns), 4);
@@ -120,14 +116,4 @@ static void test_what_moves_in_the_mask_is_counted(void **state)
     assert_int_equal(bits_count(bits, mask, 0, columns), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pixels_differ_by_more_than_the_threshold),
-        cmocka_unit_test(test_pixels_leave_their_span),
-        cmocka_unit_test(test_erosion_takes_the_ends_but_not_at_the_border),
-        cmocka_unit_test(test_what_moves_in_the_mask_is_counted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -23,7 +23,7 @@ static void blur(int side, uint8_t *picture, uint32_t width, uint32_t height)
     stage_finish(&stage);
 }
 
-static void test_a_dot_spreads_by_the_binomial_weights(void **state)
+TEST(test_a_dot_spreads_by_the_binomial_weights)
 {
     uint8_t narrow[5][5] = {{0}, {0}, {0, 0, 255}}, wide[5][5] = {{0}, {0}, {0, 0, 255}};
     // 255 / 16 of 1 2 4, and 255 / 256 of 1 4 6 16 24 36, rounded.
@@ -35,19 +35,17 @@ static void test_a_dot_spreads_by_the_binomial_weights(void **state)
                                                 {4, 16, 24, 16, 4},
                                                 {1, 4, 6, 4, 1}};
 
-    (void)state;
     blur(3, narrow[0], 5, 5);
     assert_memory_equal(narrow, narrow_expected, sizeof narrow);
     blur(5, wide[0], 5, 5);
     assert_memory_equal(wide, wide_expected, sizeof wide);
 }
 
-static void test_halves_are_rounded_up(void **state)
+TEST(test_halves_are_rounded_up)
 {
     // 8 / 16 and 24 / 16 far from each other; 128 / 256 and 127 / 256.
     uint8_t narrow[3][7] = {{8, 0, 0, 0, 0, 0, 24}}, wide[5][5] = {{128}}, less[5][5] = {{127}};
 
-    (void)state;
     blur(3, narrow[0], 7, 3);
     assert_memory_equal(narrow[1], "\2\1\0\0\0\2\5", 7);
     blur(5, wide[0], 5, 5);
@@ -56,14 +54,13 @@ static void test_halves_are_rounded_up(void **state)
     assert_int_equal(less[2][2], 0);
 }
 
-static void test_borders_are_replicated(void **state)
+TEST(test_borders_are_replicated)
 {
     static const struct {
         int side;
         uint8_t expected[2];
     } cases[] = {{3, {64, 191}}, {5, {80, 175}}}; // 255 * 1 / 4 and 3 / 4; 5 / 16 and 11 / 16
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         uint8_t across[2] = {0, 255}, down[2] = {0, 255};
 
@@ -74,9 +71,8 @@ static void test_borders_are_replicated(void **state)
     }
 }
 
-static void test_white_stays_white_at_every_width(void **state)
+TEST(test_white_stays_white_at_every_width)
 {
-    (void)state;
     for (uint32_t width = 1; width <= 200; width++) {
         for (int side = 3; side <= 5; side += 2) {
             uint8_t picture[400], white[400];
@@ -89,14 +85,4 @@ static void test_white_stays_white_at_every_width(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_dot_spreads_by_the_binomial_weights),
-        cmocka_unit_test(test_halves_are_rounded_up),
-        cmocka_unit_test(test_borders_are_replicated),
-        cmocka_unit_test(test_white_stays_white_at_every_width),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

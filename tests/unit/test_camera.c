@@ -42,7 +42,7 @@ static const char *const pattern =
     "cameras = ( { name = \"p\"; source = \"pattern\"; width = 320; height = 240; fps = 60;"
     " views = ( { name = \"edges\"; view = \"edges\"; keyframe_s = 10.0; } ); } );";
 
-static void test_a_view_is_encoded_only_while_it_is_watched(void **state)
+TEST(test_a_view_is_encoded_only_while_it_is_watched)
 {
     struct front front;
 
@@ -73,7 +73,6 @@ static void test_a_view_is_encoded_only_while_it_is_watched(void **state)
     until(&front, stopped);
     assert_int_equal(front.telemetry.views[0].encoded, encoded);
     end(&front, 0);
-    (void)state;
 }
 
 // Threads of this process with such a name.
@@ -99,12 +98,11 @@ static unsigned count_threads(const char *name)
     return count;
 }
 
-static void test_a_camera_has_the_threads_it_is_configured_to_have(void **state)
+TEST(test_a_camera_has_the_threads_it_is_configured_to_have)
 {
     struct front front;
     char settings[512];
 
-    (void)state;
     snprintf(settings, sizeof settings, "backend = \"cpu\"; cpu_threads = 3; %s", pattern);
     begin(&front, settings);
     link_send_bytes(front.link, LINK_VIEW_START, 0, NULL, 0);
@@ -116,7 +114,7 @@ static void test_a_camera_has_the_threads_it_is_configured_to_have(void **state)
     assert_int_equal(count_threads("rows 1"), 0);
 }
 
-static void test_telemetry_tells_the_memory_path(void **state)
+TEST(test_telemetry_tells_the_memory_path)
 {
     struct front front;
 
@@ -129,10 +127,9 @@ static void test_telemetry_tells_the_memory_path(void **state)
     assert_int_equal(front.telemetry.width, 320);
     assert_string_equal(front.telemetry.error, "");
     end(&front, 0);
-    (void)state;
 }
 
-static void test_a_key_frame_comes_when_it_is_wanted(void **state)
+TEST(test_a_key_frame_comes_when_it_is_wanted)
 {
     struct front front;
 
@@ -148,7 +145,6 @@ static void test_a_key_frame_comes_when_it_is_wanted(void **state)
     }
     assert_int_equal(key_frames, 1);
     end(&front, 0);
-    (void)state;
 }
 
 // Slow and small enough for sanitizers; LOSSLESS_FPS.
@@ -176,15 +172,14 @@ static void set_other_blocks(struct front *front)
     until(front, is_configured);
 }
 
-static void test_other_blocks_cost_no_frame(void **state)
+TEST(test_other_blocks_cost_no_frame)
 {
     assert_no_frame_is_lost(set_other_blocks, finish);
-    (void)state;
 }
 
 // A view that no encoder can be made for is refused with all that came along; what comes then is
 // not.
-static void test_settings_that_cannot_be_built_leave_those_that_are_there(void **state)
+TEST(test_settings_that_cannot_be_built_leave_those_that_are_there)
 {
     static const char text[] =
         "backend = \"cpu\"; cameras = ( { name = \"p\"; source = \"pattern\"; width = 160; height "
@@ -209,10 +204,9 @@ static void test_settings_that_cannot_be_built_leave_those_that_are_there(void *
     assert_string_equal(front.telemetry.views[1].encoder, "x264enc");
     until(&front, has_units_of_view_1);
     end(&front, 0);
-    (void)state;
 }
 
-static void test_settings_that_no_running_process_can_follow_end_the_link(void **state)
+TEST(test_settings_that_no_running_process_can_follow_end_the_link)
 {
     static const char *const others[] = {
         "no settings",
@@ -232,10 +226,9 @@ static void test_settings_that_no_running_process_can_follow_end_the_link(void *
         assert_int_equal(front.process.result, i ? -EPROTO : -EINVAL);
         link_free(front.link);
     }
-    (void)state;
 }
 
-static void test_telemetry_tells_what_computes_and_why(void **state)
+TEST(test_telemetry_tells_what_computes_and_why)
 {
     struct front front;
 
@@ -250,7 +243,6 @@ static void test_telemetry_tells_what_computes_and_why(void **state)
     assert_string_equal(front.telemetry.backend, "CPU");
     assert_true(has_an_answer_about_the_gpu(&front));
     end(&front, 0);
-    (void)state;
 }
 
 static void try_without_gpu(struct front *front)
@@ -265,13 +257,12 @@ static void try_without_gpu(struct front *front)
     until(front, has_40_units);
 }
 
-static void test_a_try_without_a_gpu_costs_no_frame_and_says_why(void **state)
+TEST(test_a_try_without_a_gpu_costs_no_frame_and_says_why)
 {
     assert_no_frame_is_lost(try_without_gpu, finish);
-    (void)state;
 }
 
-static void test_a_wish_for_no_gpu_ends_the_link(void **state)
+TEST(test_a_wish_for_no_gpu_ends_the_link)
 {
     struct front front;
 
@@ -281,10 +272,9 @@ static void test_a_wish_for_no_gpu_ends_the_link(void **state)
     pthread_join(front.process.thread, NULL);
     assert_int_equal(front.process.result, -EPROTO);
     link_free(front.link);
-    (void)state;
 }
 
-static void test_without_a_camera_there_is_a_slate_and_a_reason(void **state)
+TEST(test_without_a_camera_there_is_a_slate_and_a_reason)
 {
     struct front front;
 
@@ -300,10 +290,9 @@ static void test_without_a_camera_there_is_a_slate_and_a_reason(void **state)
     }
     assert_int_equal(front.lives[0].key_frame, 1);
     end(&front, 0);
-    (void)state;
 }
 
-static void test_without_an_encoder_the_process_says_why_and_ends(void **state)
+TEST(test_without_an_encoder_the_process_says_why_and_ends)
 {
     struct front front;
 
@@ -313,10 +302,9 @@ static void test_without_an_encoder_the_process_says_why_and_ends(void **state)
     assert_string_equal(front.fatal, "view \"edges\": no encoder works; nvv4l2h264enc: no element"
                                      " \"nvvidconv\"");
     end(&front, -ENOSYS);
-    (void)state;
 }
 
-static void test_a_settings_text_that_is_no_camera_is_refused(void **state)
+TEST(test_a_settings_text_that_is_no_camera_is_refused)
 {
     struct front front;
 
@@ -326,40 +314,21 @@ static void test_a_settings_text_that_is_no_camera_is_refused(void **state)
     assert_string_equal(front.process.error.text,
                         "the configuration on the link is no single camera");
     link_free(front.link);
-    (void)state;
 }
 
-static void test_a_front_that_goes_away_at_once_ends_the_process(void **state)
+TEST(test_a_front_that_goes_away_at_once_ends_the_process)
 {
     struct front front;
 
     begin(&front, pattern);
     end(&front, 0);
-    (void)state;
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_view_is_encoded_only_while_it_is_watched),
-        cmocka_unit_test(test_a_camera_has_the_threads_it_is_configured_to_have),
-        cmocka_unit_test(test_telemetry_tells_the_memory_path),
-        cmocka_unit_test(test_a_key_frame_comes_when_it_is_wanted),
-        cmocka_unit_test(test_other_blocks_cost_no_frame),
-        cmocka_unit_test(test_settings_that_cannot_be_built_leave_those_that_are_there),
-        cmocka_unit_test(test_settings_that_no_running_process_can_follow_end_the_link),
-        cmocka_unit_test(test_telemetry_tells_what_computes_and_why),
-        cmocka_unit_test(test_a_try_without_a_gpu_costs_no_frame_and_says_why),
-        cmocka_unit_test(test_a_wish_for_no_gpu_ends_the_link),
-        cmocka_unit_test(test_without_a_camera_there_is_a_slate_and_a_reason),
-        cmocka_unit_test(test_without_an_encoder_the_process_says_why_and_ends),
-        cmocka_unit_test(test_a_settings_text_that_is_no_camera_is_refused),
-        cmocka_unit_test(test_a_front_that_goes_away_at_once_ends_the_process),
-    };
-
     setenv("CUDA_VISIBLE_DEVICES", "", 1); // the same on a machine with a GPU
     gst_init(&argc, &argv);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests(NULL, NULL);
     gst_deinit();
     return failed;
 }

@@ -35,11 +35,10 @@ static const char *const pattern =
     "255; } ); } "
     ");";
 
-static void test_events_come_with_nobody_watching(void **state)
+TEST(test_events_come_with_nobody_watching)
 {
     struct front front;
 
-    (void)state;
     begin(&front, pattern);
     until(&front, tells_of_motion);
     assert_int_equal(front.event_count, 1);
@@ -65,11 +64,10 @@ static void test_events_come_with_nobody_watching(void **state)
     end(&front, 0);
 }
 
-static void test_a_camera_without_regions_tells_of_none(void **state)
+TEST(test_a_camera_without_regions_tells_of_none)
 {
     struct front front;
 
-    (void)state;
     begin(&front, "backend = \"cpu\"; cameras = ( { source = \"pattern\"; width = 320; height = "
                   "240; } );");
     until(&front, is_live);
@@ -79,11 +77,10 @@ static void test_a_camera_without_regions_tells_of_none(void **state)
 }
 
 // Snow for 20 frames, again and again: each time an event, whose end is that of the signal.
-static void test_motion_is_over_when_the_signal_is_lost(void **state)
+TEST(test_motion_is_over_when_the_signal_is_lost)
 {
     struct front front;
 
-    (void)state;
     begin(&front,
           "backend = \"cpu\"; cameras = ( { name = \"g\"; source = \"gstreamer\"; width = "
           "320; height = 240; fps = 30; pipeline = \"videotestsrc pattern=snow is-live=true "
@@ -105,15 +102,9 @@ static void test_motion_is_over_when_the_signal_is_lost(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events_come_with_nobody_watching),
-        cmocka_unit_test(test_a_camera_without_regions_tells_of_none),
-        cmocka_unit_test(test_motion_is_over_when_the_signal_is_lost),
-    };
-
     setenv("CUDA_VISIBLE_DEVICES", "", 1); // the same on a machine with a GPU
     gst_init(&argc, &argv);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests(NULL, NULL);
     gst_deinit();
     return failed;
 }

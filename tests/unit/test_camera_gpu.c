@@ -1,7 +1,7 @@
 // The camera process with a GPU, as the front sees it.
 #include "tests/unit/camera_gpu_bed.h"
 
-static void test_the_gpu_computes_from_memory_that_the_camera_fills(void **state)
+TEST(test_the_gpu_computes_from_memory_that_the_camera_fills, setup, teardown)
 {
     struct front front;
 
@@ -12,10 +12,9 @@ static void test_the_gpu_computes_from_memory_that_the_camera_fills(void **state
     assert_string_equal(front.telemetry.backend, "CUDA sm_87");
     assert_string_equal(front.telemetry.gpu, "Board");
     end(&front, 0);
-    (void)state;
 }
 
-static void test_slates_are_shown_while_the_driver_opens(void **state)
+TEST(test_slates_are_shown_while_the_driver_opens, setup, teardown)
 {
     struct front front;
 
@@ -31,7 +30,6 @@ static void test_slates_are_shown_while_the_driver_opens(void **state)
     sem_post(&machine.answer);
     until(&front, is_on_gpu);
     end(&front, 0);
-    (void)state;
 }
 
 static void answer_at_last(void)
@@ -39,7 +37,7 @@ static void answer_at_last(void)
     sem_post(&machine.answer);
 }
 
-static void test_a_driver_that_hangs_does_not_keep_the_process(void **state)
+TEST(test_a_driver_that_hangs_does_not_keep_the_process, setup, teardown)
 {
     struct front front;
 
@@ -51,10 +49,9 @@ static void test_a_driver_that_hangs_does_not_keep_the_process(void **state)
     int64_t ended_ns = clock_now_ns();
     end(&front, -ENOTRECOVERABLE);
     assert_lasted(ended_ns, 0, 2 * NS_PER_S);
-    (void)state;
 }
 
-static void test_frames_are_encoded_as_they_are_after_the_gpu_had_them(void **state)
+TEST(test_frames_are_encoded_as_they_are_after_the_gpu_had_them, setup, teardown)
 {
     struct front front;
 
@@ -65,7 +62,6 @@ static void test_frames_are_encoded_as_they_are_after_the_gpu_had_them(void **st
     until(&front, has_40_units);
     assert_int_equal(machine.sides_mixed, 0);
     end(&front, 0);
-    (void)state;
 }
 
 static int frames_left;
@@ -75,7 +71,7 @@ static void count_frames(void)
     frames_left = machine.frames_out;
 }
 
-static void test_a_lost_gpu_ends_the_process_with_its_sentence(void **state)
+TEST(test_a_lost_gpu_ends_the_process_with_its_sentence, setup, teardown)
 {
     struct front front;
 
@@ -92,10 +88,9 @@ static void test_a_lost_gpu_ends_the_process_with_its_sentence(void **state)
     end(&front, -ENOTRECOVERABLE);
     assert_true(frames_left < frames_before); // the camera's are back
     assert_int_equal(machine.called_when_lost, 0);
-    (void)state;
 }
 
-static void test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own(void **state)
+TEST(test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own, setup, teardown)
 {
     struct front front;
 
@@ -110,7 +105,6 @@ static void test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own(void **stat
                                 "the one chosen for this GPU\n"),
                      1); // for two views
     end(&front, 0);
-    (void)state;
 }
 
 static bool has_said_what_is_kept(const struct front *front)
@@ -150,10 +144,9 @@ static void set_blocks_to_complain_of(struct front *front)
     assert_int_equal(times_said("warning: "), 3);
 }
 
-static void test_blocks_to_complain_of_are_told_once_and_cost_no_frame(void **state)
+TEST(test_blocks_to_complain_of_are_told_once_and_cost_no_frame, setup, teardown)
 {
     assert_no_frame_is_lost(set_blocks_to_complain_of, finish);
-    (void)state;
 }
 
 static bool has_no_signal(const struct front *front)
@@ -161,7 +154,7 @@ static bool has_no_signal(const struct front *front)
     return front->telemetry.state == LINK_CAMERA_NO_SIGNAL;
 }
 
-static void test_views_forget_a_camera_that_is_lost(void **state)
+TEST(test_views_forget_a_camera_that_is_lost, setup, teardown)
 {
     struct front front;
 
@@ -171,24 +164,12 @@ static void test_views_forget_a_camera_that_is_lost(void **state)
     until(&front, has_no_signal);
     assert_true(machine.views_forgotten > 0);
     end(&front, 0);
-    (void)state;
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_the_gpu_computes_from_memory_that_the_camera_fills),
-        TEST(test_slates_are_shown_while_the_driver_opens),
-        TEST(test_a_driver_that_hangs_does_not_keep_the_process),
-        TEST(test_frames_are_encoded_as_they_are_after_the_gpu_had_them),
-        TEST(test_a_lost_gpu_ends_the_process_with_its_sentence),
-        TEST(test_a_block_that_a_new_gpu_refuses_gives_way_to_its_own),
-        TEST(test_blocks_to_complain_of_are_told_once_and_cost_no_frame),
-        TEST(test_views_forget_a_camera_that_is_lost),
-    };
-
     gst_init(&argc, &argv);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests(NULL, NULL);
     gst_deinit();
     return failed;
 }

@@ -1,7 +1,7 @@
 // The camera process with a GPU that has no room, and one that is tried while frames flow.
 #include "tests/unit/camera_gpu_bed.h"
 
-static void test_memory_that_the_gpu_has_not_comes_from_the_host(void **state)
+TEST(test_memory_that_the_gpu_has_not_comes_from_the_host, setup, teardown)
 {
     struct front front;
 
@@ -17,11 +17,10 @@ static void test_memory_that_the_gpu_has_not_comes_from_the_host(void **state)
     assert_int_equal(times_said(", using the CPU\n"), 1);
     assert_int_equal(front.telemetry.reconnects, 0);
     end(&front, 0);
-    (void)state;
 }
 
 // Whatever the driver says of the camera's frames, and whatever the source makes of that.
-static void test_memory_that_the_driver_refuses_is_no_lost_camera(void **state)
+TEST(test_memory_that_the_driver_refuses_is_no_lost_camera, setup, teardown)
 {
     static const struct {
         int result;
@@ -39,7 +38,6 @@ static void test_memory_that_the_driver_refuses_is_no_lost_camera(void **state)
         assert_int_equal(times_said("no signal"), 0);
         end(&front, 0);
     }
-    (void)state;
 }
 
 static bool is_refused_again(const struct front *front)
@@ -60,13 +58,12 @@ static void try_full_gpu(struct front *front)
     until(front, has_40_units);
 }
 
-static void test_a_gpu_that_is_still_full_when_tried_costs_no_frame(void **state)
+TEST(test_a_gpu_that_is_still_full_when_tried_costs_no_frame, setup, teardown)
 {
     assert_no_frame_is_lost(try_full_gpu, finish);
-    (void)state;
 }
 
-static void test_a_gpu_that_was_full_is_taken_when_it_has_room(void **state)
+TEST(test_a_gpu_that_was_full_is_taken_when_it_has_room, setup, teardown)
 {
     struct front front;
 
@@ -78,10 +75,9 @@ static void test_a_gpu_that_was_full_is_taken_when_it_has_room(void **state)
     until(&front, is_on_gpu);
     assert_int_equal(front.telemetry.gpu_may_return, 0);
     end(&front, 0);
-    (void)state;
 }
 
-static void test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu(void **state)
+TEST(test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu, setup, teardown)
 {
     struct front front;
 
@@ -94,7 +90,6 @@ static void test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu(void **stat
                                 "view, using the CPU\n"),
                      1);
     end(&front, 0);
-    (void)state;
 }
 
 static bool has_begun_a_view(const struct front *front)
@@ -103,7 +98,7 @@ static bool has_begun_a_view(const struct front *front)
     return machine.views_begun > 0;
 }
 
-static void test_a_process_is_stopped_while_it_gives_the_gpu_up(void **state)
+TEST(test_a_process_is_stopped_while_it_gives_the_gpu_up, setup, teardown)
 {
     struct front front;
 
@@ -112,10 +107,9 @@ static void test_a_process_is_stopped_while_it_gives_the_gpu_up(void **state)
     until(&front, has_begun_a_view);
     end(&front, 0);
     assert_int_equal(times_said(", using the CPU\n"), 1);
-    (void)state;
 }
 
-static void test_a_view_that_fails_on_a_broken_gpu_is_a_fault(void **state)
+TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault, setup, teardown)
 {
     struct front front;
 
@@ -125,7 +119,6 @@ static void test_a_view_that_fails_on_a_broken_gpu_is_a_fault(void **state)
     assert_string_equal(front.gpu_fault, FAULT);
     end(&front, -ENOTRECOVERABLE);
     assert_int_equal(machine.called_when_lost, 0);
-    (void)state;
 }
 
 static void try_slow_gpu(struct front *front)
@@ -145,13 +138,12 @@ static void answer_and_finish(struct front *front)
     finish(front);
 }
 
-static void test_a_driver_that_takes_its_time_costs_no_frame(void **state)
+TEST(test_a_driver_that_takes_its_time_costs_no_frame, setup, teardown)
 {
     assert_no_frame_is_lost(try_slow_gpu, answer_and_finish);
-    (void)state;
 }
 
-static void test_frames_flow_on_while_the_gpu_is_tried_and_taken(void **state)
+TEST(test_frames_flow_on_while_the_gpu_is_tried_and_taken, setup, teardown)
 {
     struct front front;
     int64_t longest_ns = 0;
@@ -172,7 +164,6 @@ static void test_frames_flow_on_while_the_gpu_is_tried_and_taken(void **state)
     assert_string_equal(front.telemetry.backend, "CUDA sm_87");
     assert_int_equal(front.telemetry.reconnects, 0);
     end(&front, 0);
-    (void)state;
 }
 
 static bool has_no_gpu_today(const struct front *front)
@@ -180,7 +171,7 @@ static bool has_no_gpu_today(const struct front *front)
     return strcmp(front->telemetry.gpu, "no GPU today") == 0;
 }
 
-static void test_a_gpu_that_breaks_while_it_is_tried_is_a_fault(void **state)
+TEST(test_a_gpu_that_breaks_while_it_is_tried_is_a_fault, setup, teardown)
 {
     struct front front;
 
@@ -192,7 +183,6 @@ static void test_a_gpu_that_breaks_while_it_is_tried_is_a_fault(void **state)
     assert_string_equal(front.gpu_fault, FAULT);
     end(&front, -ENOTRECOVERABLE);
     assert_int_equal(machine.called_when_lost, 0);
-    (void)state;
 }
 
 static void try_absent_gpu(struct front *front)
@@ -209,30 +199,15 @@ static void try_absent_gpu(struct front *front)
                      1);
 }
 
-static void test_a_try_that_fails_leaves_the_frames_alone(void **state)
+TEST(test_a_try_that_fails_leaves_the_frames_alone, setup, teardown)
 {
     assert_no_frame_is_lost(try_absent_gpu, finish);
-    (void)state;
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_memory_that_the_gpu_has_not_comes_from_the_host),
-        TEST(test_memory_that_the_driver_refuses_is_no_lost_camera),
-        TEST(test_a_gpu_that_is_still_full_when_tried_costs_no_frame),
-        TEST(test_a_gpu_that_was_full_is_taken_when_it_has_room),
-        TEST(test_a_view_that_does_not_fit_on_the_gpu_runs_on_the_cpu),
-        TEST(test_a_process_is_stopped_while_it_gives_the_gpu_up),
-        TEST(test_a_view_that_fails_on_a_broken_gpu_is_a_fault),
-        TEST(test_a_driver_that_takes_its_time_costs_no_frame),
-        TEST(test_frames_flow_on_while_the_gpu_is_tried_and_taken),
-        TEST(test_a_gpu_that_breaks_while_it_is_tried_is_a_fault),
-        TEST(test_a_try_that_fails_leaves_the_frames_alone),
-    };
-
     gst_init(&argc, &argv);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests(NULL, NULL);
     gst_deinit();
     return failed;
 }

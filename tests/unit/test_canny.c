@@ -92,7 +92,7 @@ static struct frame *draw_fading_step(const char *format)
 
 // n of column 4, larger than those of columns 3 and 5: gx is 4 (100 - 10 y), of which the first
 // row lacks 10 and the last has 10 more; gy is -60, -30 in these two rows.
-static void test_an_edge_is_followed_down_to_the_low_threshold(void **state)
+TEST(test_an_edge_is_followed_down_to_the_low_threshold)
 {
     static const int32_t n[7] = {153000, 133200, 106000, 82000, 61200, 43600, 29800};
     static const struct {
@@ -101,7 +101,6 @@ static void test_an_edge_is_followed_down_to_the_low_threshold(void **state)
     } cases[] = {{100, 390, 7}, {390, 100, 7}, {250, 390, 4},    {100, 392, 0},
                  {350, 350, 2}, {0, 40000, 0}, {390, 391.15, 1}, {390, 391.16, 0}};
 
-    (void)state;
     assert_true(391.15 * 391.15 < n[0] && 391.16 * 391.16 > n[0]);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct frame *output =
@@ -117,7 +116,7 @@ static void test_an_edge_is_followed_down_to_the_low_threshold(void **state)
     }
 }
 
-static void test_a_threshold_is_over_not_at(void **state)
+TEST(test_a_threshold_is_over_not_at)
 {
     // The step of 100 has gx 400 on both of its sides; the left one wins.
     static const uint8_t pixels[6] = {0, 0, 0, 100, 100, 100};
@@ -126,7 +125,6 @@ static void test_a_threshold_is_over_not_at(void **state)
         uint8_t expected;
     } cases[] = {{399, 399.99, 255}, {399, 400, 0}, {400, 400, 0}, {0, 399, 255}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct frame *output =
             find(draw("GREY", 6, 1, pixels), cases[i].low, cases[i].high, VIEW_OUTPUT_EXACT);
@@ -144,9 +142,8 @@ static void test_a_threshold_is_over_not_at(void **state)
 
 // 100 where x + y >= 11: along the diagonal of x + y = 8 … 14, gx = gy = 0, 100, 300, 300, 100, 0,
 // and both sides of the middle are larger than what lies two further on. Mirrored, gx is negative.
-static void test_diagonal_edges_are_compared_across_corners(void **state)
+TEST(test_diagonal_edges_are_compared_across_corners)
 {
-    (void)state;
     for (int mirrored = 0; mirrored < 2; mirrored++) {
         uint8_t pixels[SIDE * SIDE];
         struct frame *output;
@@ -169,12 +166,11 @@ static void test_diagonal_edges_are_compared_across_corners(void **state)
     }
 }
 
-static void test_every_format_gives_the_same_edges_in_limited_range(void **state)
+TEST(test_every_format_gives_the_same_edges_in_limited_range)
 {
     static const char *const names[] = {"GREY", "NV12", "NV21", "YU12", "422P", "444P",
                                         "YUYV", "UYVY", "RGB3", "BGR3", "XR24"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct frame *output = find(draw_fading_step(names[i]), 100, 390, VIEW_OUTPUT_STREAM);
 
@@ -193,7 +189,7 @@ static void test_every_format_gives_the_same_edges_in_limited_range(void **state
     }
 }
 
-static void test_limits_are_squares_rounded_down(void **state)
+TEST(test_limits_are_squares_rounded_down)
 {
     static const struct {
         double low, high;
@@ -205,7 +201,6 @@ static void test_limits_are_squares_rounded_down(void **state)
                  {1442, 1443, 2079364, SUPPRESS_REACH},
                  {32767, 40000, SUPPRESS_REACH, SUPPRESS_REACH}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct suppress_limits limits = canny_limits(cases[i].low, cases[i].high);
 
@@ -222,11 +217,10 @@ static void assert_limits(const uint32_t histogram[256], int32_t low, int32_t hi
     assert_int_equal(limits.high, high);
 }
 
-static void test_limits_by_the_median_are_two_and_four_thirds_of_it(void **state)
+TEST(test_limits_by_the_median_are_two_and_four_thirds_of_it)
 {
     uint32_t histogram[256] = {0};
 
-    (void)state;
     // One pixel of 100: 67 and 133, which floats of 1 - 0.33 make 66.
     histogram[100] = 1;
     assert_limits(histogram, 67 * 67, 133 * 133);
@@ -247,7 +241,7 @@ static void test_limits_by_the_median_are_two_and_four_thirds_of_it(void **state
     assert_limits(histogram, 170 * 170, 255 * 255);
 }
 
-static void test_a_canny_view_without_memory_fails_cleanly(void **state)
+TEST(test_a_canny_view_without_memory_fails_cleanly)
 {
     const struct config_view settings = {.view = CONFIG_VIEW_CANNY, .low = 50, .high = 150};
     struct frame *input = draw_fading_step("YUYV");
@@ -257,7 +251,6 @@ static void test_a_canny_view_without_memory_fails_cleanly(void **state)
     long failures = 0;
     int r;
 
-    (void)state;
     do {
         struct error error = {0};
 
@@ -276,17 +269,4 @@ static void test_a_canny_view_without_memory_fails_cleanly(void **state)
     frame_unref(input);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_edge_is_followed_down_to_the_low_threshold),
-        cmocka_unit_test(test_a_threshold_is_over_not_at),
-        cmocka_unit_test(test_diagonal_edges_are_compared_across_corners),
-        cmocka_unit_test(test_every_format_gives_the_same_edges_in_limited_range),
-        cmocka_unit_test(test_limits_are_squares_rounded_down),
-        cmocka_unit_test(test_limits_by_the_median_are_two_and_four_thirds_of_it),
-        cmocka_unit_test(test_a_canny_view_without_memory_fails_cleanly),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

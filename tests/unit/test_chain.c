@@ -85,12 +85,11 @@ static void check(const struct plan_step *first, unsigned count, uint32_t width,
     chain_free(chain);
 }
 
-static void test_a_chain_from_any_step_on_equals_its_steps_one_at_a_time(void **state)
+TEST(test_a_chain_from_any_step_on_equals_its_steps_one_at_a_time)
 {
     static const uint32_t widths[] = {1, 2, 63, 64, 65, WIDTH_MAX};
     static const uint32_t heights[] = {1, 2, 3, 4, HEIGHT_MAX};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(widths); i++) {
         for (size_t k = 0; k < ARRAY_LENGTH(heights); k++) {
             check(steps, STEPS, widths[i], heights[k]);
@@ -99,7 +98,7 @@ static void test_a_chain_from_any_step_on_equals_its_steps_one_at_a_time(void **
     }
 }
 
-static void test_the_frame_before_stays_when_the_start_changes(void **state)
+TEST(test_the_frame_before_stays_when_the_start_changes)
 {
     static const struct plan_step motion[] = {{STAGE_GRAY, {0}},
                                               {STAGE_DIFFERENCE, {.threshold = 1}}};
@@ -107,7 +106,6 @@ static void test_the_frame_before_stays_when_the_start_changes(void **state)
     struct frame_layout layout = draw(WIDTH_MAX, HEIGHT_MAX, &picture);
     struct chain *chain = new_chain(motion, 2, &layout);
 
-    (void)state;
     for (unsigned i = 0; i < HEIGHT_MAX * WIDTH_MAX; i++) {
         gray.rows[i / WIDTH_MAX][i % WIDTH_MAX] = picture.rows[i / WIDTH_MAX][i % WIDTH_MAX * 2];
     }
@@ -123,12 +121,4 @@ static void test_the_frame_before_stays_when_the_start_changes(void **state)
     chain_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_chain_from_any_step_on_equals_its_steps_one_at_a_time),
-        cmocka_unit_test(test_the_frame_before_stays_when_the_start_changes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

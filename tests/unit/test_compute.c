@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-static void test_a_gpu_computes_and_its_facts_are_told_once(void **state)
+TEST(test_a_gpu_computes_and_its_facts_are_told_once, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
 
@@ -11,10 +11,9 @@ static void test_a_gpu_computes_and_its_facts_are_told_once(void **state)
     assert_int_equal(sem_trywait(&decisions), 0);
     assert_log(FACTS);
     compute_free(compute);
-    (void)state;
 }
 
-static void test_without_a_driver_auto_says_so_in_one_line(void **state)
+TEST(test_without_a_driver_auto_says_so_in_one_line, setup, teardown)
 {
     driver.open_result = -ENODEV;
     driver.open_error = "no CUDA driver: libcuda.so.1";
@@ -24,10 +23,9 @@ static void test_without_a_driver_auto_says_so_in_one_line(void **state)
     assert_int_equal(sem_trywait(&decisions), 0);
     assert_log("edged: front: no CUDA driver: libcuda.so.1, using the CPU\n");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_wish_for_cuda_and_its_memory_is_answered_with_a_warning(void **state)
+TEST(test_a_wish_for_cuda_and_its_memory_is_answered_with_a_warning, setup, teardown)
 {
     driver.open_result = -ENODEV;
     driver.open_error = "no CUDA driver";
@@ -37,10 +35,9 @@ static void test_a_wish_for_cuda_and_its_memory_is_answered_with_a_warning(void 
     assert_log("edged: warning: front: backend = \"cuda\": no CUDA driver, using the CPU and host "
                "memory instead of \"managed\"\n");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_backend_cpu_leaves_the_driver_alone(void **state)
+TEST(test_backend_cpu_leaves_the_driver_alone, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_CPU, CONFIG_MEMORY_AUTO);
 
@@ -48,10 +45,9 @@ static void test_backend_cpu_leaves_the_driver_alone(void **state)
     assert_int_equal(driver.opened, 0);
     assert_log("edged: front: backend = \"cpu\", using the CPU\n");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_host_memory_means_the_cpu(void **state)
+TEST(test_host_memory_means_the_cpu, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_CUDA, CONFIG_MEMORY_HOST);
 
@@ -60,10 +56,9 @@ static void test_host_memory_means_the_cpu(void **state)
     assert_log("edged: warning: front: backend = \"cuda\": memory = \"host\" is not for a GPU, "
                "using the CPU\n");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_kind_of_memory_passed_over_is_told_with_the_one_used(void **state)
+TEST(test_a_kind_of_memory_passed_over_is_told_with_the_one_used, setup, teardown)
 {
     driver.kind = CONFIG_MEMORY_PINNED;
     driver.passed_over = "registered memory: CPU and GPU see different bytes";
@@ -73,10 +68,9 @@ static void test_a_kind_of_memory_passed_over_is_told_with_the_one_used(void **s
     assert_log(FACTS "edged: warning: front: registered memory: CPU and GPU see different bytes, "
                      "using pinned memory\n");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_gpu_without_memory_to_share_is_no_use(void **state)
+TEST(test_a_gpu_without_memory_to_share_is_no_use, setup, teardown)
 {
     driver.kind = CONFIG_MEMORY_HOST;
     driver.passed_over = "managed memory: this GPU has none";
@@ -85,10 +79,9 @@ static void test_a_gpu_without_memory_to_share_is_no_use(void **state)
     assert_computes_on_cpu(compute, "Board: CPU and GPU share no memory: managed memory: this GPU "
                                     "has none");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_gpu_that_computes_wrongly_is_refused_for_good(void **state)
+TEST(test_a_gpu_that_computes_wrongly_is_refused_for_good, setup, teardown)
 {
     driver.selftest_result = -EBADMSG;
     driver.open_error = "the GPU computes wrongly: self-test \"lucas\" gave L(40) = 1";
@@ -103,21 +96,6 @@ static void test_a_gpu_that_computes_wrongly_is_refused_for_good(void **state)
     compute_describe(compute, &telemetry);
     assert_false(telemetry.gpu_may_return);
     compute_free(compute);
-    (void)state;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_gpu_computes_and_its_facts_are_told_once),
-        TEST(test_without_a_driver_auto_says_so_in_one_line),
-        TEST(test_a_wish_for_cuda_and_its_memory_is_answered_with_a_warning),
-        TEST(test_backend_cpu_leaves_the_driver_alone),
-        TEST(test_host_memory_means_the_cpu),
-        TEST(test_a_kind_of_memory_passed_over_is_told_with_the_one_used),
-        TEST(test_a_gpu_without_memory_to_share_is_no_use),
-        TEST(test_a_gpu_that_computes_wrongly_is_refused_for_good),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

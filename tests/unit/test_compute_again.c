@@ -1,7 +1,7 @@
 // A GPU that comes late, is tried again, given up or lost.
 #include "tests/unit/played_driver.h"
 
-static void test_a_driver_that_does_not_answer_is_waited_for_10_s(void **state)
+TEST(test_a_driver_that_does_not_answer_is_waited_for_10_s, setup, teardown)
 {
     struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
     struct compute_means means;
@@ -34,10 +34,9 @@ static void test_a_driver_that_does_not_answer_is_waited_for_10_s(void **state)
     settle(compute);
     assert_computes_on_gpu(compute, "registered");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_failure_that_comes_late_changes_nothing(void **state)
+TEST(test_a_failure_that_comes_late_changes_nothing, setup, teardown)
 {
     struct compute *compute = make(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
     struct compute_means means;
@@ -52,10 +51,9 @@ static void test_a_failure_that_comes_late_changes_nothing(void **state)
     assert_computes_on_cpu(compute, "the GPU driver did not answer within 10 s");
     assert_log("edged: front: the GPU driver did not answer within 10 s, using the CPU\n");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_the_cpu_computes_until_a_tried_gpu_is_open(void **state)
+TEST(test_the_cpu_computes_until_a_tried_gpu_is_open, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_CPU, CONFIG_MEMORY_PINNED);
 
@@ -71,10 +69,9 @@ static void test_the_cpu_computes_until_a_tried_gpu_is_open(void **state)
     settle(compute);
     assert_int_equal(driver.opened, 1);
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_try_that_fails_is_told_once_for_each_reason(void **state)
+TEST(test_a_try_that_fails_is_told_once_for_each_reason, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_CPU, CONFIG_MEMORY_AUTO);
 
@@ -90,10 +87,9 @@ static void test_a_try_that_fails_is_told_once_for_each_reason(void **state)
                "edged: warning: front: backend = \"cuda\": the GPU fell off the bus, using the "
                "CPU\n");
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_gpu_given_up_is_kept_and_can_be_tried_again(void **state)
+TEST(test_a_gpu_given_up_is_kept_and_can_be_tried_again, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
 
@@ -105,10 +101,9 @@ static void test_a_gpu_given_up_is_kept_and_can_be_tried_again(void **state)
     assert_computes_on_gpu(compute, "registered");
     assert_int_equal(driver.opened, 1);
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_lost_gpu_is_named_and_not_tried_again(void **state)
+TEST(test_a_lost_gpu_is_named_and_not_tried_again, setup, teardown)
 {
     struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_AUTO);
     struct compute_means means;
@@ -120,10 +115,9 @@ static void test_a_lost_gpu_is_named_and_not_tried_again(void **state)
     compute_try(compute, CONFIG_BACKEND_AUTO);
     assert_int_equal(driver.opened, 1);
     compute_free(compute);
-    (void)state;
 }
 
-static void test_a_gpu_that_ends_no_self_test_is_left_alone(void **state)
+TEST(test_a_gpu_that_ends_no_self_test_is_left_alone, setup, teardown)
 {
     struct link_telemetry telemetry;
 
@@ -138,20 +132,6 @@ static void test_a_gpu_that_ends_no_self_test_is_left_alone(void **state)
     settle(compute);
     assert_int_equal(driver.opened, 1);
     compute_free(compute);
-    (void)state;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_driver_that_does_not_answer_is_waited_for_10_s),
-        TEST(test_a_failure_that_comes_late_changes_nothing),
-        TEST(test_the_cpu_computes_until_a_tried_gpu_is_open),
-        TEST(test_a_try_that_fails_is_told_once_for_each_reason),
-        TEST(test_a_gpu_given_up_is_kept_and_can_be_tried_again),
-        TEST(test_a_lost_gpu_is_named_and_not_tried_again),
-        TEST(test_a_gpu_that_ends_no_self_test_is_left_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -5,13 +5,12 @@
 #include <locale.h>
 #include <string.h>
 
-static void test_empty_text_is_one_auto_camera_with_edges(void **state)
+TEST(test_empty_text_is_one_auto_camera_with_edges)
 {
     _cleanup_(cleanup_config) struct config *config = parse("");
     const struct config_camera *camera = &config->cameras[0];
     const struct config_view *view = &camera->views[0];
 
-    (void)state;
     assert_int_equal(config->backend, CONFIG_BACKEND_AUTO);
     assert_int_equal(config->memory, CONFIG_MEMORY_AUTO);
     assert_int_equal(config->cpu_threads, 1);
@@ -54,12 +53,11 @@ static const char two_cameras[] =
     "   { name = \"clip\"; source = \"file\"; path = \"/srv/stra\xc3\x9f"
     "e.mp4\"; } );\n";
 
-static void test_cameras_and_views_come_as_written(void **state)
+TEST(test_cameras_and_views_come_as_written)
 {
     _cleanup_(cleanup_config) struct config *config = parse(two_cameras);
     const struct config_camera *camera = &config->cameras[0];
 
-    (void)state;
     assert_int_equal(config->backend, CONFIG_BACKEND_CPU);
     assert_int_equal(config->memory, CONFIG_MEMORY_HOST);
     assert_int_equal(config->cpu_threads, 4);
@@ -92,24 +90,22 @@ static void test_cameras_and_views_come_as_written(void **state)
 }
 
 // The loader marks long integers for libconfig; in a string nothing may change.
-static void test_long_numbers_in_strings_stay_as_they_are(void **state)
+TEST(test_long_numbers_in_strings_stay_as_they_are)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("/* \" 12345678901 */ control = { socket = \"\\\" 12345678901 # \\\\\"; };");
 
-    (void)state;
     assert_string_equal(config->control.socket, "\" 12345678901 # \\");
 }
 
 // 107 bytes and the zero fill sun_path; edged could not start with more.
-static void test_a_socket_path_is_one_that_a_unix_socket_takes(void **state)
+TEST(test_a_socket_path_is_one_that_a_unix_socket_takes)
 {
     _cleanup_(cleanup_free) char *text = NULL, *longer = NULL, *found = NULL;
     struct config *config = NULL;
     size_t size;
     FILE *problems = open_memstream(&found, &size);
 
-    (void)state;
     assert_non_null(problems);
     assert_true(asprintf(&text, "control = { socket = \"/%0106d\"; };", 0) > 0);
     config_free(parse(text));
@@ -119,14 +115,13 @@ static void test_a_socket_path_is_one_that_a_unix_socket_takes(void **state)
     assert_non_null(strstr(found, "…\", allowed: a path of at most 107 bytes\n"));
 }
 
-static void test_formatted_text_reads_back_as_the_same_settings(void **state)
+TEST(test_formatted_text_reads_back_as_the_same_settings)
 {
     _cleanup_(cleanup_config) struct config *config = parse(two_cameras);
     _cleanup_(cleanup_free) char *text = format(config, SIZE_MAX);
     _cleanup_(cleanup_config) struct config *again = parse(text);
     _cleanup_(cleanup_free) char *text_again = format(again, SIZE_MAX);
 
-    (void)state;
     assert_string_equal(text, text_again);
     assert_string_equal(again->control.socket, config->control.socket);
     assert_string_equal(again->cameras[2].path, config->cameras[2].path);
@@ -134,7 +129,7 @@ static void test_formatted_text_reads_back_as_the_same_settings(void **state)
     assert_number_equal(again->cameras[0].views[0].keyframe_s, 0.1);
 }
 
-static void test_format_of_one_camera_differs_only_with_its_settings(void **state)
+TEST(test_format_of_one_camera_differs_only_with_its_settings)
 {
     static const char other_fps[] = "cameras = ( { name = \"a\"; }, { name = \"b\"; fps = 25; } );";
     static const char other_order_of_keys[] =
@@ -150,7 +145,6 @@ static void test_format_of_one_camera_differs_only_with_its_settings(void **stat
     _cleanup_(cleanup_free) char *b_same = format(same, 1);
     _cleanup_(cleanup_config) struct config *alone = parse(b_after);
 
-    (void)state;
     assert_string_equal(a_before, a_after);
     assert_string_not_equal(b_before, b_after);
     assert_string_equal(b_before, b_same);
@@ -159,12 +153,11 @@ static void test_format_of_one_camera_differs_only_with_its_settings(void **stat
     assert_int_equal(alone->cameras[0].fps, 25);
 }
 
-static void test_numbers_are_read_and_written_alike_in_every_locale(void **state)
+TEST(test_numbers_are_read_and_written_alike_in_every_locale)
 {
     // setlocale() leaves the locale alone where one is not installed.
     static const char *const locales[] = {"C", "C.UTF-8", "de_DE.UTF-8", "fr_FR.UTF-8"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(locales); i++) {
         _cleanup_(cleanup_config) struct config *config = NULL;
         _cleanup_(cleanup_free) char *text = NULL;
@@ -179,7 +172,7 @@ static void test_numbers_are_read_and_written_alike_in_every_locale(void **state
 }
 
 // Every key's borders stand on the good side; test_config_problems.c stands on the other.
-static void test_borders_are_allowed(void **state)
+TEST(test_borders_are_allowed)
 {
     static const char *const inside[] = {
         "rtsp = { port = 0; };",
@@ -197,18 +190,16 @@ static void test_borders_are_allowed(void **state)
         "cameras = ( );",
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(inside); i++) {
         config_free(parse(inside[i]));
     }
 }
 
-static void test_full_lists_are_allowed(void **state)
+TEST(test_full_lists_are_allowed)
 {
     char text[8192] = "cameras = ( ";
     _cleanup_(cleanup_config) struct config *config = NULL;
 
-    (void)state;
     strcat(text, "{ views = ( ");
     for (int i = 0; i < 16; i++) {
         sprintf(text + strlen(text), "%s{ name = \"v%d\"; }", i ? ", " : "", i);
@@ -224,9 +215,8 @@ static void test_full_lists_are_allowed(void **state)
     assert_string_equal(config->cameras[63].name, "camera63");
 }
 
-static void test_names_are_the_words_of_the_file(void **state)
+TEST(test_names_are_the_words_of_the_file)
 {
-    (void)state;
     assert_string_equal(config_backend_name(CONFIG_BACKEND_CUDA), "cuda");
     assert_string_equal(config_memory_name(CONFIG_MEMORY_REGISTERED), "registered");
     assert_string_equal(config_source_name(CONFIG_SOURCE_PATTERN), "pattern");
@@ -237,20 +227,4 @@ static void test_names_are_the_words_of_the_file(void **state)
     assert_string_equal(config_kernel_name(CONFIG_KERNEL_CONVERT), "convert");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_text_is_one_auto_camera_with_edges),
-        cmocka_unit_test(test_cameras_and_views_come_as_written),
-        cmocka_unit_test(test_long_numbers_in_strings_stay_as_they_are),
-        cmocka_unit_test(test_a_socket_path_is_one_that_a_unix_socket_takes),
-        cmocka_unit_test(test_formatted_text_reads_back_as_the_same_settings),
-        cmocka_unit_test(test_format_of_one_camera_differs_only_with_its_settings),
-        cmocka_unit_test(test_numbers_are_read_and_written_alike_in_every_locale),
-        cmocka_unit_test(test_borders_are_allowed),
-        cmocka_unit_test(test_full_lists_are_allowed),
-        cmocka_unit_test(test_names_are_the_words_of_the_file),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -48,12 +48,11 @@ static void assert_block(const struct config *config, enum config_kernel kernel,
     assert_int_equal(config->blocks[kernel].y, y);
 }
 
-static void test_blocks_are_left_to_the_gpu_unless_said(void **state)
+TEST(test_blocks_are_left_to_the_gpu_unless_said)
 {
     static const char *const texts[] = {
         "", "kernels = { };", "kernels = { gradient = { }; gray = { }; convert = { }; };"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         _cleanup_(cleanup_config) struct config *config = parse_good(texts[i]);
 
@@ -63,32 +62,30 @@ static void test_blocks_are_left_to_the_gpu_unless_said(void **state)
     }
 }
 
-static void test_every_kernel_has_its_own_block_as_array_or_list(void **state)
+TEST(test_every_kernel_has_its_own_block_as_array_or_list)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse_good("kernels = { convert = { block = [64, 4]; }; gradient = { block = [32, 8]; };\n"
                    "            gray = { block = (0x80, 2); }; };");
 
-    (void)state;
     assert_block(config, CONFIG_KERNEL_GRADIENT, 32, 8);
     assert_block(config, CONFIG_KERNEL_GRAY, 128, 2);
     assert_block(config, CONFIG_KERNEL_CONVERT, 64, 4);
 }
 
-static void test_blocks_reach_from_one_thread_to_1024_in_a_row_or_a_column(void **state)
+TEST(test_blocks_reach_from_one_thread_to_1024_in_a_row_or_a_column)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse_good("kernels = { gradient = { block = [1, 1]; }; gray = { block = [1024, 1]; };"
                    " convert = { block = [1, 1024]; }; };");
 
-    (void)state;
     assert_block(config, CONFIG_KERNEL_GRADIENT, 1, 1);
     assert_block(config, CONFIG_KERNEL_GRAY, 1024, 1);
     assert_block(config, CONFIG_KERNEL_CONVERT, 1, 1024);
     config_free(parse_good("kernels = { gradient = { block = [32, 32]; }; };"));
 }
 
-static void test_formatted_blocks_read_back_and_unset_ones_stay_unset(void **state)
+TEST(test_formatted_blocks_read_back_and_unset_ones_stay_unset)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse_good("kernels = { gray = { block = [128, 2]; }; };");
@@ -96,7 +93,6 @@ static void test_formatted_blocks_read_back_and_unset_ones_stay_unset(void **sta
     _cleanup_(cleanup_free) char *text = NULL;
     _cleanup_(cleanup_free) char *default_text = NULL;
 
-    (void)state;
     assert_int_equal(config_format(config, 0, &text), 0);
     assert_int_equal(config_format(defaults, 0, &default_text), 0);
     assert_string_not_equal(text, default_text);
@@ -108,37 +104,33 @@ static void test_formatted_blocks_read_back_and_unset_ones_stay_unset(void **sta
     assert_block(again, CONFIG_KERNEL_CONVERT, 0, 0);
 }
 
-static void test_a_fraction_of_a_thread_is_refused(void **state)
+TEST(test_a_fraction_of_a_thread_is_refused)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = [32.5, 8.0]; }; };",
                    "kernels.gradient.block: got [32.5, 8.0], " ALLOWED);
     assert_refused("kernels = { gradient = { block = (32.5, 8); }; };",
                    "kernels.gradient.block: got (32.5, 8), " ALLOWED);
 }
 
-static void test_fractions_are_told_from_integers(void **state)
+TEST(test_fractions_are_told_from_integers)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = [32.0, 8.0]; }; };",
                    "kernels.gradient.block: got [32.0, 8.0], " ALLOWED);
 }
 
-static void test_leading_zeros_make_no_other_number(void **state)
+TEST(test_leading_zeros_make_no_other_number)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse_good("kernels = { gradient = { block = [0x00000020, 0000000008]; };"
                    "            gray = { block = [8L, 16]; }; };");
 
-    (void)state;
     assert_block(config, CONFIG_KERNEL_GRADIENT, 32, 8);
     assert_block(config, CONFIG_KERNEL_GRAY, 8, 16);
 }
 
 // Out of an int's range, and of 64 bits.
-static void test_huge_numbers_are_out_of_range(void **state)
+TEST(test_huge_numbers_are_out_of_range)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = [99999999999, 8]; }; };",
                    "kernels.gradient.block: got [99999999999, 8], " ALLOWED);
     assert_refused("kernels = { gradient = { block = [8, -0099999999999]; }; };",
@@ -151,9 +143,8 @@ static void test_huge_numbers_are_out_of_range(void **state)
 }
 
 // libconfig takes no array of several types: its own words, with the line.
-static void test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax(void **state)
+TEST(test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = [8, 32.5]; }; };",
                    "mismatched element type in array in "
                    "\"kernels = { gradient = { block = [8, 32.5]; }; };\"");
@@ -162,37 +153,32 @@ static void test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_synta
                    "\"kernels = { gradient = { block = [99999999999, 32.5]; }; };\"");
 }
 
-static void test_one_number_is_refused(void **state)
+TEST(test_one_number_is_refused)
 {
-    (void)state;
     assert_refused("kernels = { gray = { block = [32]; }; };",
                    "kernels.gray.block: got [32], " ALLOWED);
 }
 
-static void test_three_numbers_are_refused(void **state)
+TEST(test_three_numbers_are_refused)
 {
-    (void)state;
     assert_refused("kernels = { gray = { block = [32, 8, 1]; }; };",
                    "kernels.gray.block: got [32, 8, 1], " ALLOWED);
 }
 
-static void test_many_numbers_are_refused_and_not_all_repeated(void **state)
+TEST(test_many_numbers_are_refused_and_not_all_repeated)
 {
-    (void)state;
     assert_refused("kernels = { gray = { block = [1, 2, 3, 4, 5, 6]; }; };",
                    "kernels.gray.block: got [1, 2, 3, 4, …], " ALLOWED);
 }
 
-static void test_none_is_refused(void **state)
+TEST(test_none_is_refused)
 {
-    (void)state;
     assert_refused("kernels = { gray = { block = []; }; };",
                    "kernels.gray.block: got [], " ALLOWED);
 }
 
-static void test_no_threads_are_refused(void **state)
+TEST(test_no_threads_are_refused)
 {
-    (void)state;
     assert_refused("kernels = { convert = { block = [0, 8]; }; };",
                    "kernels.convert.block: got [0, 8], " ALLOWED);
     assert_refused("kernels = { convert = { block = [8, 0]; }; };",
@@ -201,9 +187,8 @@ static void test_no_threads_are_refused(void **state)
                    "kernels.convert.block: got [-32, -8], " ALLOWED);
 }
 
-static void test_more_threads_than_a_block_holds_are_refused(void **state)
+TEST(test_more_threads_than_a_block_holds_are_refused)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = [64, 64]; }; };",
                    "kernels.gradient.block: got [64, 64], " ALLOWED);
     assert_refused("kernels = { gradient = { block = [1025, 1]; }; };",
@@ -213,39 +198,34 @@ static void test_more_threads_than_a_block_holds_are_refused(void **state)
 }
 
 // 4294967328 is 2^32 + 32: cut to 32 bits it would be a fine block.
-static void test_a_number_too_long_for_an_int_is_refused_not_cut(void **state)
+TEST(test_a_number_too_long_for_an_int_is_refused_not_cut)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = (4294967328, 8); }; };",
                    "kernels.gradient.block: got (4294967328, 8), " ALLOWED);
 }
 
-static void test_a_string_is_refused(void **state)
+TEST(test_a_string_is_refused)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = \"32x8\"; }; };",
                    "kernels.gradient.block: got the string \"32x8\", " ALLOWED);
     assert_refused("kernels = { gradient = { block = [\"32\", \"8\"]; }; };",
                    "kernels.gradient.block: got [\"32\", \"8\"], " ALLOWED);
 }
 
-static void test_a_group_is_refused(void **state)
+TEST(test_a_group_is_refused)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = { x = 32; y = 8; }; }; };",
                    "kernels.gradient.block: got a group { … }, " ALLOWED);
 }
 
-static void test_a_list_of_lists_is_refused(void **state)
+TEST(test_a_list_of_lists_is_refused)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { block = ([32, 8], (1)); }; };",
                    "kernels.gradient.block: got (an array [ … ], a list ( … )), " ALLOWED);
 }
 
-static void test_a_block_without_its_kernel_is_refused(void **state)
+TEST(test_a_block_without_its_kernel_is_refused)
 {
-    (void)state;
     assert_refused("kernels = { block = [32, 8]; };",
                    "kernels.block: unknown key, allowed: gradient, gray, convert, blur, threshold, "
                    "morphology, canny, difference, mark, direction, overlay, mask");
@@ -257,12 +237,11 @@ static void test_a_block_without_its_kernel_is_refused(void **state)
                    "kernels.gradient.blocks: unknown key, did you mean \"block\"?");
 }
 
-static void test_the_line_of_the_block_is_named(void **state)
+TEST(test_the_line_of_the_block_is_named)
 {
     _cleanup_(cleanup_free) char *problems = NULL;
     struct config *config = NULL;
 
-    (void)state;
     assert_int_equal(parse("kernels = {\n  gradient = {\n    block =\n [64, 64]; };\n"
                            "  gray = { block = [0, 1]; };\n};\n",
                            &problems, &config),
@@ -292,9 +271,8 @@ static void assert_rows(const char *text, int rows, int x, int y)
     }
 }
 
-static void test_rows_a_thread_are_read_and_formatted_beside_the_block(void **state)
+TEST(test_rows_a_thread_are_read_and_formatted_beside_the_block)
 {
-    (void)state;
     assert_rows("", 0, 0, 0);
     assert_rows("kernels = { gradient = { rows = 0; }; };", 0, 0, 0);
     assert_rows("kernels = { gradient = { rows = 64; }; };", 64, 0, 0);
@@ -303,9 +281,8 @@ static void test_rows_a_thread_are_read_and_formatted_beside_the_block(void **st
     assert_rows("kernels = { gradient = { block = [64, 4]; }; };", 0, 64, 4);
 }
 
-static void test_rows_out_of_range_or_no_integer_are_refused(void **state)
+TEST(test_rows_out_of_range_or_no_integer_are_refused)
 {
-    (void)state;
     assert_refused("kernels = { gradient = { rows = -1; }; };",
                    "kernels.gradient.rows: got -1, " ROWS_ALLOWED);
     assert_refused("kernels = { gradient = { rows = 65; }; };",
@@ -318,43 +295,12 @@ static void test_rows_out_of_range_or_no_integer_are_refused(void **state)
                    "kernels.gradient.rows: got an array [ … ], " ROWS_ALLOWED);
 }
 
-static void test_rows_of_a_kernel_that_has_no_choice_are_refused(void **state)
+TEST(test_rows_of_a_kernel_that_has_no_choice_are_refused)
 {
-    (void)state;
     assert_refused("kernels = { gray = { rows = 4; }; };",
                    "kernels.gray.rows: unknown key, allowed: block");
     assert_refused("kernels = { convert = { rows = 4; }; };",
                    "kernels.convert.rows: unknown key, allowed: block");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks_are_left_to_the_gpu_unless_said),
-        cmocka_unit_test(test_every_kernel_has_its_own_block_as_array_or_list),
-        cmocka_unit_test(test_blocks_reach_from_one_thread_to_1024_in_a_row_or_a_column),
-        cmocka_unit_test(test_formatted_blocks_read_back_and_unset_ones_stay_unset),
-        cmocka_unit_test(test_a_fraction_of_a_thread_is_refused),
-        cmocka_unit_test(test_fractions_are_told_from_integers),
-        cmocka_unit_test(test_leading_zeros_make_no_other_number),
-        cmocka_unit_test(test_huge_numbers_are_out_of_range),
-        cmocka_unit_test(test_an_array_of_an_integer_and_a_fraction_is_a_mistake_of_the_syntax),
-        cmocka_unit_test(test_one_number_is_refused),
-        cmocka_unit_test(test_three_numbers_are_refused),
-        cmocka_unit_test(test_many_numbers_are_refused_and_not_all_repeated),
-        cmocka_unit_test(test_none_is_refused),
-        cmocka_unit_test(test_no_threads_are_refused),
-        cmocka_unit_test(test_more_threads_than_a_block_holds_are_refused),
-        cmocka_unit_test(test_a_number_too_long_for_an_int_is_refused_not_cut),
-        cmocka_unit_test(test_a_string_is_refused),
-        cmocka_unit_test(test_a_group_is_refused),
-        cmocka_unit_test(test_a_list_of_lists_is_refused),
-        cmocka_unit_test(test_a_block_without_its_kernel_is_refused),
-        cmocka_unit_test(test_the_line_of_the_block_is_named),
-        cmocka_unit_test(test_rows_a_thread_are_read_and_formatted_beside_the_block),
-        cmocka_unit_test(test_rows_out_of_range_or_no_integer_are_refused),
-        cmocka_unit_test(test_rows_of_a_kernel_that_has_no_choice_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

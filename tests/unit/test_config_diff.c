@@ -40,11 +40,10 @@ static char *write_diff(void (*writer)(FILE *, const struct config *, const stru
     return text;
 }
 
-static void test_each_changed_key_is_told_with_what_it_costs(void **state)
+TEST(test_each_changed_key_is_told_with_what_it_costs)
 {
     _cleanup_(cleanup_free) char *text = write_diff(config_diff_print, before, after);
 
-    (void)state;
     assert_string_equal(
         text,
         "rtsp.port: 8554 -> 8555, when edged is started again\n"
@@ -65,11 +64,10 @@ static void test_each_changed_key_is_told_with_what_it_costs(void **state)
         "cameras: \"old\" -> none, this camera starts anew\n");
 }
 
-static void test_the_log_line_names_a_few_paths_for_each_cost(void **state)
+TEST(test_the_log_line_names_a_few_paths_for_each_cost)
 {
     _cleanup_(cleanup_free) char *text = write_diff(config_diff_summarize, before, after);
 
-    (void)state;
     assert_string_equal(
         text, "between two frames: kernels.gradient.block, cameras[1].views[0].thresholds, "
               "cameras[1].views[0].low, cameras[1].views[0].polygon and 4 more; "
@@ -78,7 +76,7 @@ static void test_the_log_line_names_a_few_paths_for_each_cost(void **state)
               "when edged is started again: rtsp.port");
 }
 
-static void test_an_equal_configuration_and_keys_without_effect_cost_nothing(void **state)
+TEST(test_an_equal_configuration_and_keys_without_effect_cost_nothing)
 {
     static const char *const texts[][2] = {
         {before, before},
@@ -87,7 +85,6 @@ static void test_an_equal_configuration_and_keys_without_effect_cost_nothing(voi
          "cameras = ( { views = ( { name = \"gray\"; view = \"gray\"; keyframe_s = 1; } ); } );"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         _cleanup_(cleanup_free) char *lines =
             write_diff(config_diff_print, texts[i][0], texts[i][1]);
@@ -99,11 +96,10 @@ static void test_an_equal_configuration_and_keys_without_effect_cost_nothing(voi
     }
 }
 
-static void test_a_camera_pays_for_what_changes_in_it_alone(void **state)
+TEST(test_a_camera_pays_for_what_changes_in_it_alone)
 {
     _cleanup_(cleanup_config) struct config *old = parse(before), *new = parse(after);
 
-    (void)state;
     assert_int_equal(config_diff_camera(old, new, 1), CONFIG_COST_CAMERA); // fps
     assert_int_equal(config_diff_camera(old, new, 2), CONFIG_COST_FRAME);  // the block
     new->cameras[1].fps = 30;
@@ -125,13 +121,12 @@ static void assert_costs(const struct schema_group *group)
     }
 }
 
-static void test_every_key_has_a_cost(void **state)
+TEST(test_every_key_has_a_cost)
 {
-    (void)state;
     assert_costs(&schema_root);
 }
 
-static void test_views_look_equal_whatever_encodes_them(void **state)
+TEST(test_views_look_equal_whatever_encodes_them)
 {
     static const char text[] =
         "cameras = ( { views = ( { name = \"a\"; gain = 1.0; },\n"
@@ -142,7 +137,6 @@ static void test_views_look_equal_whatever_encodes_them(void **state)
     _cleanup_(cleanup_config) struct config *one = parse(text), *two = parse(text);
     struct config_view *views = one->cameras[0].views, *others = two->cameras[0].views;
 
-    (void)state;
     assert_true(config_views_look_equal(&views[0], &views[1]));
     assert_false(config_views_look_equal(&views[0], &views[2]));
     assert_false(config_views_look_equal(&views[0], &views[3]));
@@ -152,16 +146,4 @@ static void test_views_look_equal_whatever_encodes_them(void **state)
     assert_false(config_views_look_equal(&views[4], &others[4]));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_changed_key_is_told_with_what_it_costs),
-        cmocka_unit_test(test_the_log_line_names_a_few_paths_for_each_cost),
-        cmocka_unit_test(test_an_equal_configuration_and_keys_without_effect_cost_nothing),
-        cmocka_unit_test(test_a_camera_pays_for_what_changes_in_it_alone),
-        cmocka_unit_test(test_every_key_has_a_cost),
-        cmocka_unit_test(test_views_look_equal_whatever_encodes_them),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

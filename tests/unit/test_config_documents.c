@@ -47,19 +47,17 @@ static void check_document(const char *path, document_writer *writer)
     assert_string_equal(found, expected);
 }
 
-static void test_edged_conf_is_what_the_schema_says(void **state)
+TEST(test_edged_conf_is_what_the_schema_says)
 {
-    (void)state;
     check_document("config/edged.conf", config_write_example);
 }
 
-static void test_man_page_is_what_the_schema_says(void **state)
+TEST(test_man_page_is_what_the_schema_says)
 {
-    (void)state;
     check_document("config/edged.conf.5", config_write_man_page);
 }
 
-static void test_edged_conf_loads_without_problems_as_the_defaults(void **state)
+TEST(test_edged_conf_loads_without_problems_as_the_defaults)
 {
     _cleanup_(cleanup_config) struct config *loaded = NULL;
     _cleanup_(cleanup_config) struct config *defaults = NULL;
@@ -69,7 +67,6 @@ static void test_edged_conf_loads_without_problems_as_the_defaults(void **state)
     size_t size;
     FILE *problems = open_memstream(&problem_text, &size);
 
-    (void)state;
     assert_int_equal(config_load("config/edged.conf", problems, &loaded), 0);
     fclose(problems);
     assert_string_equal(problem_text, "");
@@ -96,12 +93,11 @@ static char *uncomment(const char *begin_line, const char *end_line)
     return strdup(begin);
 }
 
-static void test_the_commented_kernels_are_a_good_example(void **state)
+TEST(test_the_commented_kernels_are_a_good_example)
 {
     _cleanup_(cleanup_free) char *text = uncomment("\n# kernels = {", "\n# };");
     _cleanup_(cleanup_config) struct config *config = NULL;
 
-    (void)state;
     assert_int_equal(config_parse(text, "example", stderr, &config), 0);
     for (int i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         assert_int_equal(config->blocks[i].x, 32);
@@ -109,28 +105,16 @@ static void test_the_commented_kernels_are_a_good_example(void **state)
     }
 }
 
-static void test_the_commented_regions_are_a_good_example(void **state)
+TEST(test_the_commented_regions_are_a_good_example)
 {
     _cleanup_(cleanup_free) char *regions = uncomment("\n    # regions = (", "\n    # );");
     _cleanup_(cleanup_free) char *text = NULL;
     _cleanup_(cleanup_config) struct config *config = NULL;
 
-    (void)state;
     assert_true(asprintf(&text, "cameras = ( { %s } );", regions) > 0);
     assert_int_equal(config_parse(text, "example", stderr, &config), 0);
     assert_int_equal(config->cameras[0].region_count, 1);
     assert_int_equal(config->cameras[0].regions[0].polygon_count, 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edged_conf_is_what_the_schema_says),
-        cmocka_unit_test(test_man_page_is_what_the_schema_says),
-        cmocka_unit_test(test_edged_conf_loads_without_problems_as_the_defaults),
-        cmocka_unit_test(test_the_commented_kernels_are_a_good_example),
-        cmocka_unit_test(test_the_commented_regions_are_a_good_example),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

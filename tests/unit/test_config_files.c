@@ -61,34 +61,30 @@ static void check(const char *path, int result, const char *expected)
     assert_string_equal(found, expected);
 }
 
-static void test_missing_file_is_named(void **state)
+TEST(test_missing_file_is_named, enter_folder, leave_folder)
 {
-    (void)state;
     check("none.conf", -ENOENT, "none.conf: error: cannot read: No such file or directory\n");
 }
 
-static void test_folder_is_no_file(void **state)
+TEST(test_folder_is_no_file, enter_folder, leave_folder)
 {
-    (void)state;
     check(".", -EISDIR, ".: error: cannot read: Is a directory\n");
 }
 
-static void test_loop_of_links_is_not_readable(void **state)
+TEST(test_loop_of_links_is_not_readable, enter_folder, leave_folder)
 {
-    (void)state;
     assert_int_equal(symlink("loop.conf", "loop.conf"), 0);
     check("loop.conf", -ELOOP,
           "loop.conf: error: cannot read: Too many levels of symbolic links\n");
 }
 
-static void test_endless_file_is_refused(void **state)
+TEST(test_endless_file_is_refused, enter_folder, leave_folder)
 {
-    (void)state;
     check("/dev/zero", -EFBIG,
           "/dev/zero: error: cannot read: larger than 4 MiB, what it includes counted in\n");
 }
 
-static void test_syntax_errors_have_their_line(void **state)
+TEST(test_syntax_errors_have_their_line, enter_folder, leave_folder)
 {
     static const struct {
         const char *text, *problems;
@@ -117,7 +113,6 @@ static void test_syntax_errors_have_their_line(void **state)
         {"\xff\xfe\n", "m.conf:1: error: syntax error\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(malformed); i++) {
         write_text("m.conf", malformed[i].text);
         check("m.conf", -EINVAL, malformed[i].problems);
@@ -126,9 +121,8 @@ static void test_syntax_errors_have_their_line(void **state)
 
 #define ABSENT "No such file or directory; until then viewers see NO SIGNAL; allowed: "
 
-static void test_sources_that_are_not_there_are_warnings(void **state)
+TEST(test_sources_that_are_not_there_are_warnings, enter_folder, leave_folder)
 {
-    (void)state;
     write_text("m.conf", "cameras = ( { source = \"file\"; path = \"no.mp4\"; },\n"
                          "{ source = \"v4l2\"; device = \"/no/video7\"; } );\n");
     check("m.conf", 0,
@@ -149,13 +143,12 @@ static void fill_garbage(unsigned char *bytes, size_t size, unsigned char lowest
     }
 }
 
-static void test_a_mebibyte_of_garbage_is_a_syntax_error(void **state)
+TEST(test_a_mebibyte_of_garbage_is_a_syntax_error, enter_folder, leave_folder)
 {
     static const char line[] = "backend = \"cpu\";\n"; // and the byte 0 behind it
     size_t size = 1U << 20;
     _cleanup_(cleanup_free) unsigned char *bytes = malloc(size);
 
-    (void)state;
     assert_non_null(bytes);
     fill_garbage(bytes, size, 1);
     write_bytes("g.conf", bytes, size);
@@ -166,12 +159,11 @@ static void test_a_mebibyte_of_garbage_is_a_syntax_error(void **state)
 }
 
 // Cut anywhere, a good file is a good file or has problems; the sanitizers watch.
-static void test_truncated_files_do_no_harm(void **state)
+TEST(test_truncated_files_do_no_harm, enter_folder, leave_folder)
 {
     static const char whole[] = "/* c */ backend = \"c\\x70u\"; // d\nrtsp = { port = 0x22B8L; };\n"
                                 "cameras = ( { views = ( { gain = 1.5; } ); } );";
 
-    (void)state;
     for (size_t length = 0; length <= strlen(whole); length++) {
         _cleanup_(cleanup_config) struct config *config = NULL;
         _cleanup_(cleanup_free) char *text = strndup(whole, length);
@@ -181,9 +173,8 @@ static void test_truncated_files_do_no_harm(void **state)
     }
 }
 
-static void test_places_are_right_inside_included_files(void **state)
+TEST(test_places_are_right_inside_included_files, enter_folder, leave_folder)
 {
-    (void)state;
     assert_int_equal(mkdir("conf.d", 0755), 0);
     write_text("main.conf", "backend = \"cpu\";\n"
                             "  @include \"conf.d/cameras.conf\" # comment\n"
@@ -205,20 +196,18 @@ static void test_places_are_right_inside_included_files(void **state)
           "port)\n");
 }
 
-static void test_syntax_errors_in_included_files_have_their_place(void **state)
+TEST(test_syntax_errors_in_included_files_have_their_place, enter_folder, leave_folder)
 {
-    (void)state;
     write_text("main.conf", "\n\n@include \"part.conf\"\n");
     write_text("part.conf", "\nbackend == 1;\n");
     check("main.conf", -EINVAL, "part.conf:2: error: syntax error in \"backend == 1;\"\n");
 }
 
-static void test_good_includes_load(void **state)
+TEST(test_good_includes_load, enter_folder, leave_folder)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     _cleanup_(cleanup_free) char *main_path = NULL;
 
-    (void)state;
     assert_true(asprintf(&main_path, "%s/main.conf", folder) > 0);
     write_text("main.conf", "@include \"part.conf\"\nmemory = \"host\";\n");
     write_text("part.conf", "backend = \"cpu\";");
@@ -228,9 +217,8 @@ static void test_good_includes_load(void **state)
     assert_int_equal(config->memory, CONFIG_MEMORY_HOST);
 }
 
-static void test_includes_that_cannot_be_read_are_all_named(void **state)
+TEST(test_includes_that_cannot_be_read_are_all_named, enter_folder, leave_folder)
 {
-    (void)state;
     assert_int_equal(mkdir("sub", 0755), 0);
     write_text("main.conf", "@include \"none.conf\"\n"
                             "@include \"sub\"\n"
@@ -242,9 +230,8 @@ static void test_includes_that_cannot_be_read_are_all_named(void **state)
 }
 
 // An open or a read would wait for a writer.
-static void test_an_included_pipe_is_refused_at_once(void **state)
+TEST(test_an_included_pipe_is_refused_at_once, enter_folder, leave_folder)
 {
-    (void)state;
     assert_int_equal(mkfifo("pipe", 0600), 0);
     write_text("main.conf", "@include \"pipe\"\n@include \"/dev/zero\"\n");
     alarm(60);
@@ -254,13 +241,12 @@ static void test_an_included_pipe_is_refused_at_once(void **state)
     alarm(0);
 }
 
-static void test_the_main_file_may_be_a_pipe(void **state)
+TEST(test_the_main_file_may_be_a_pipe, enter_folder, leave_folder)
 {
     static const char line[] = "backend = \"gpus\";\n";
     _cleanup_(cleanup_free) char *path = NULL, *expected = NULL;
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     assert_int_equal(write(ends[1], line, strlen(line)), strlen(line));
     close(ends[1]);
@@ -273,9 +259,8 @@ static void test_the_main_file_may_be_a_pipe(void **state)
     close(ends[0]);
 }
 
-static void test_include_in_comments_and_strings_is_text(void **state)
+TEST(test_include_in_comments_and_strings_is_text, enter_folder, leave_folder)
 {
-    (void)state;
     write_text("main.conf", "/*\n@include \"none.conf\"\n*/\n"
                             "# @include \"none.conf\"\n"
                             "control = { socket = \"\n@include \\\n\"; };\n");
@@ -283,9 +268,8 @@ static void test_include_in_comments_and_strings_is_text(void **state)
 }
 
 // libconfig's own scanner ends the process when it is told to include a folder.
-static void test_all_includes_of_a_line_are_expanded(void **state)
+TEST(test_all_includes_of_a_line_are_expanded, enter_folder, leave_folder)
 {
-    (void)state;
     assert_int_equal(mkdir("sub", 0755), 0);
     write_text("main.conf", "@include \"none.conf\" @include \"sub\"\t @include \"sub\"\n"
                             "/* */ @include \"sub\"\n");
@@ -296,7 +280,7 @@ static void test_all_includes_of_a_line_are_expanded(void **state)
           "main.conf:2: error: syntax error in \"/* */ @include \\\"sub\\\"\"\n");
 }
 
-static void test_what_is_never_closed_is_told_where_it_opens(void **state)
+TEST(test_what_is_never_closed_is_told_where_it_opens, enter_folder, leave_folder)
 {
     static const struct {
         const char *text, *problems;
@@ -315,16 +299,14 @@ static void test_what_is_never_closed_is_told_where_it_opens(void **state)
          "main.conf:3: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", \"cpu\"\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(open); i++) {
         write_text("main.conf", open[i].text);
         check("main.conf", -EINVAL, open[i].problems);
     }
 }
 
-static void test_what_an_included_file_leaves_open_hides_nothing(void **state)
+TEST(test_what_an_included_file_leaves_open_hides_nothing, enter_folder, leave_folder)
 {
-    (void)state;
     write_text("comment.conf", "memory = \"host\";\n/* comment");
     write_text("string.conf", "cpu_threads = 2;\ncontrol = { socket = \"never; };\n\\");
     write_text("main.conf", "@include \"comment.conf\"\nbackend = \"gpus\";\n");
@@ -337,19 +319,17 @@ static void test_what_an_included_file_leaves_open_hides_nothing(void **state)
           "main.conf:2: error: backend: got \"gpus\", allowed: \"auto\", \"cuda\", \"cpu\"\n");
 }
 
-static void test_file_that_includes_itself_is_refused(void **state)
+TEST(test_file_that_includes_itself_is_refused, enter_folder, leave_folder)
 {
-    (void)state;
     write_text("main.conf", "@include \"main.conf\"\n@include \"main.conf\"\n");
     check("main.conf", -EMLINK,
           "main.conf: error: cannot read: @include nested deeper than 8 files\n");
 }
 
-static void test_includes_that_multiply_are_refused(void **state)
+TEST(test_includes_that_multiply_are_refused, enter_folder, leave_folder)
 {
     _cleanup_(cleanup_free) char *lines = malloc((1U << 20) + 1);
 
-    (void)state;
     assert_non_null(lines);
     memset(lines, '\n', 1U << 20);
     lines[1U << 20] = '\0';
@@ -361,33 +341,8 @@ static void test_includes_that_multiply_are_refused(void **state)
           "main.conf: error: cannot read: larger than 4 MiB, what it includes counted in\n");
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_missing_file_is_named),
-        IN_FOLDER(test_folder_is_no_file),
-        IN_FOLDER(test_loop_of_links_is_not_readable),
-        IN_FOLDER(test_endless_file_is_refused),
-        IN_FOLDER(test_syntax_errors_have_their_line),
-        IN_FOLDER(test_sources_that_are_not_there_are_warnings),
-        IN_FOLDER(test_a_mebibyte_of_garbage_is_a_syntax_error),
-        IN_FOLDER(test_truncated_files_do_no_harm),
-        IN_FOLDER(test_places_are_right_inside_included_files),
-        IN_FOLDER(test_syntax_errors_in_included_files_have_their_place),
-        IN_FOLDER(test_good_includes_load),
-        IN_FOLDER(test_includes_that_cannot_be_read_are_all_named),
-        IN_FOLDER(test_an_included_pipe_is_refused_at_once),
-        IN_FOLDER(test_the_main_file_may_be_a_pipe),
-        IN_FOLDER(test_include_in_comments_and_strings_is_text),
-        IN_FOLDER(test_all_includes_of_a_line_are_expanded),
-        IN_FOLDER(test_what_is_never_closed_is_told_where_it_opens),
-        IN_FOLDER(test_what_an_included_file_leaves_open_hides_nothing),
-        IN_FOLDER(test_file_that_includes_itself_is_refused),
-        IN_FOLDER(test_includes_that_multiply_are_refused),
-    };
-
     memcpy(template_of_folder, folder, sizeof folder);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

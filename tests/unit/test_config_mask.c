@@ -12,14 +12,13 @@ static void check(const char *body, int result, const char *expected)
     check_list("views", body, result, expected);
 }
 
-static void test_a_view_looks_at_the_whole_picture_unless_it_is_limited(void **state)
+TEST(test_a_view_looks_at_the_whole_picture_unless_it_is_limited)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { views = ( { name = \"a\"; }, { name = \"b\"; mask = \"m.png\"; }, "
               "{ name = \"c\"; " SQUARE " } ); } );");
     const struct config_view *views = config->cameras[0].views;
 
-    (void)state;
     assert_string_equal(views[0].mask, "");
     assert_int_equal(views[0].polygon_count, 0);
     assert_false(config_view_is_masked(&views[0]));
@@ -27,7 +26,7 @@ static void test_a_view_looks_at_the_whole_picture_unless_it_is_limited(void **s
     assert_true(config_view_is_masked(&views[2]));
 }
 
-static void test_masks_come_back_from_their_text(void **state)
+TEST(test_masks_come_back_from_their_text)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { views = ( { name = \"a\"; polygon = ( [0.1, 0.0], [1.0, 0.3], [0, 1] "
@@ -36,7 +35,6 @@ static void test_masks_come_back_from_their_text(void **state)
     _cleanup_(cleanup_config) struct config *again = parse(text);
     const struct config_view *views = again->cameras[0].views;
 
-    (void)state;
     assert_non_null(strstr(text, "polygon = ([0.1, 0.0], [1.0, 0.3], [0.0, 1.0]);"));
     assert_int_equal(views[0].polygon_count, 3);
     assert_number_equal(views[0].polygon[1].y, 0.3);
@@ -44,11 +42,10 @@ static void test_masks_come_back_from_their_text(void **state)
     assert_int_equal(views[1].stages.list[1], CONFIG_STAGE_MASK);
 }
 
-static void test_a_mask_is_refused_where_it_would_hide_nothing(void **state)
+TEST(test_a_mask_is_refused_where_it_would_hide_nothing)
 {
     static const char *const kinds[] = {"camera", "direction", "split"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         char body[128], expected[512];
 
@@ -64,9 +61,8 @@ static void test_a_mask_is_refused_where_it_would_hide_nothing(void **state)
           "with " USERS "\n");
 }
 
-static void test_what_does_not_fit_together_is_refused(void **state)
+TEST(test_what_does_not_fit_together_is_refused)
 {
-    (void)state;
     check("{ mask = \"m.png\"; " SQUARE " }", -EINVAL,
           "t:1: error: cameras[0].views[0].mask: got a mask beside a polygon, allowed: one of the "
           "two\n");
@@ -83,16 +79,15 @@ static void test_what_does_not_fit_together_is_refused(void **state)
 }
 
 // What was refused as a value is not missing, too.
-static void test_a_refused_mask_is_told_of_once(void **state)
+TEST(test_a_refused_mask_is_told_of_once)
 {
-    (void)state;
     check("{ stages = [\"mask\"]; mask = 3; }", -EINVAL,
           "t:1: error: cameras[0].views[0].mask: got the integer 3, allowed: a string\n");
     check("{ stages = [\"mask\"]; polygon = ( [0, 0] ); }", -EINVAL,
           "t:1: error: cameras[0].views[0].polygon: got 1 corners, allowed: 3 to 64\n");
 }
 
-static void test_corners_are_taken_from_text(void **state)
+TEST(test_corners_are_taken_from_text)
 {
     static const char *const wrong[] = {
         "",          "0:0,1:0",         "0:0,1:0,1",   "0:0,1:0,1:2",
@@ -100,7 +95,6 @@ static void test_corners_are_taken_from_text(void **state)
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("edges", NULL, &view), 0);
     assert_int_equal(config_view_set(view, "polygon", "0:0.5,1:0,1:1,0.25:1", &error), 0);
     assert_int_equal(config_view_set(view, "polygon", "0:0.5,1:0,0.125:1", &error), 0);
@@ -134,12 +128,11 @@ static struct config *load(const char *path, int result, char **ret_problems)
     return config;
 }
 
-static void test_a_mask_lies_beside_the_file_that_names_it(void **state)
+TEST(test_a_mask_lies_beside_the_file_that_names_it)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     _cleanup_(cleanup_free) char *problems = NULL, *path = NULL, *mask = NULL;
 
-    (void)state;
     assert_int_equal(mkdir("sub", 0700), 0);
     write_file("sub/m.pgm", "P5 1 1 255 \xff");
     write_file("sub/views.conf", "views = ( { mask = \"m.pgm\"; }, { name = \"b\"; } );\n");
@@ -157,12 +150,11 @@ static void test_a_mask_lies_beside_the_file_that_names_it(void **state)
 }
 
 // And stays there in the text for the camera's process, which reads it from no file.
-static void test_a_clip_lies_beside_the_file_that_names_it(void **state)
+TEST(test_a_clip_lies_beside_the_file_that_names_it)
 {
     _cleanup_(cleanup_config) struct config *config = NULL, *again = NULL;
     _cleanup_(cleanup_free) char *problems = NULL, *path = NULL, *clip = NULL, *text = NULL;
 
-    (void)state;
     assert_int_equal(mkdir("sub", 0700), 0);
     write_file("sub/clip.conf", "{ source = \"file\"; path = \"a/c.mp4\"; }\n");
     write_file("main.conf", "cameras = (\n@include \"sub/clip.conf\"\n"
@@ -181,7 +173,7 @@ static void test_a_clip_lies_beside_the_file_that_names_it(void **state)
     rmdir("sub");
 }
 
-static void test_a_mask_that_cannot_be_read_is_an_error(void **state)
+TEST(test_a_mask_that_cannot_be_read_is_an_error)
 {
     static const struct {
         const char *mask, *why;
@@ -191,7 +183,6 @@ static void test_a_mask_that_cannot_be_read_is_an_error(void **state)
         {"text.png", "neither a PGM (P5) nor a PNG"},
     };
 
-    (void)state;
     write_file("text.png", "no picture at all\n");
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
         _cleanup_(cleanup_free) char *text = NULL, *expected = NULL, *problems = NULL;
@@ -210,19 +201,4 @@ static void test_a_mask_that_cannot_be_read_is_an_error(void **state)
     unlink("text.png");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_view_looks_at_the_whole_picture_unless_it_is_limited),
-        cmocka_unit_test(test_masks_come_back_from_their_text),
-        cmocka_unit_test(test_a_mask_is_refused_where_it_would_hide_nothing),
-        cmocka_unit_test(test_what_does_not_fit_together_is_refused),
-        cmocka_unit_test(test_a_refused_mask_is_told_of_once),
-        cmocka_unit_test(test_corners_are_taken_from_text),
-        cmocka_unit_test(test_a_mask_lies_beside_the_file_that_names_it),
-        cmocka_unit_test(test_a_clip_lies_beside_the_file_that_names_it),
-        cmocka_unit_test(test_a_mask_that_cannot_be_read_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+RUN_TESTS(make_folder, remove_folder)

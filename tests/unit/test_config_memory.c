@@ -1,6 +1,8 @@
 // Without memory the configuration fails with -ENOMEM, and nothing leaks: each allocation of
 // config/ fails in turn. The sources are compiled in here with allocators that fail on demand;
 // libconfig keeps its own.
+#include "tests/unit/unit.h"
+
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
@@ -9,19 +11,12 @@
 #include <libconfig.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static long allocations_left; // until one fails; negative: none fails
 
@@ -176,9 +171,8 @@ static int set_view(void)
     return r < 0 ? r : config_view_set(view, "gain", "1000", NULL);
 }
 
-static void test_each_failing_allocation_is_enomem(void **state)
+TEST(test_each_failing_allocation_is_enomem)
 {
-    (void)state;
     assert_true(fail_each(parse_good, 0) > 20);
     assert_true(fail_each(parse_defaults, 0) > 10);
     assert_true(fail_each(parse_bad, -EINVAL) > 10);
@@ -187,13 +181,12 @@ static void test_each_failing_allocation_is_enomem(void **state)
     assert_int_equal(fail_each(set_view, -EINVAL), 8);
 }
 
-static void test_lack_of_memory_is_a_problem_to_read(void **state)
+TEST(test_lack_of_memory_is_a_problem_to_read)
 {
     char line[64] = "";
     FILE *problems = fmemopen(line, sizeof line, "w");
     struct config *config = NULL;
 
-    (void)state;
     allocations_left = 20;
     assert_int_equal(config_parse(good, "good", problems, &config), -ENOMEM);
     fclose(problems);
@@ -201,12 +194,4 @@ static void test_lack_of_memory_is_a_problem_to_read(void **state)
     assert_string_equal(line, "good: error: Cannot allocate memory\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_failing_allocation_is_enomem),
-        cmocka_unit_test(test_lack_of_memory_is_a_problem_to_read),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

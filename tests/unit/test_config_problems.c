@@ -49,7 +49,7 @@ static void check_each(const struct expectation *expectations, size_t count)
     }
 }
 
-static void test_values_outside_the_borders_are_refused(void **state)
+TEST(test_values_outside_the_borders_are_refused)
 {
     static const struct expectation outside[] = {
         {"cpu_threads = 0;", "cpu_threads: got 0, allowed: an integer from 1 to 16 (threads)"},
@@ -92,12 +92,11 @@ static void test_values_outside_the_borders_are_refused(void **state)
          "cameras[0].views[0].keyframe_s: got 11, allowed: a number from 0.1 to 10 (seconds)"},
     };
 
-    (void)state;
     check_each(outside, ARRAY_LENGTH(outside));
 }
 
 // 4294968576 is 2^32 + 1280: cut to 32 bits it would be a fine width.
-static void test_integers_too_long_for_an_int_are_refused_not_cut(void **state)
+TEST(test_integers_too_long_for_an_int_are_refused_not_cut)
 {
     static const struct expectation cut[] = {
         {"cameras = ( { width = 4294968576; } );",
@@ -117,11 +116,10 @@ static void test_integers_too_long_for_an_int_are_refused_not_cut(void **state)
          "2147483647"},
     };
 
-    (void)state;
     check_each(cut, ARRAY_LENGTH(cut));
 }
 
-static void test_unknown_keys_get_the_nearest_or_all(void **state)
+TEST(test_unknown_keys_get_the_nearest_or_all)
 {
     static const struct expectation unknown[] = {
         {"memry = \"auto\";", "memry: unknown key, did you mean \"memory\"?"},
@@ -141,11 +139,10 @@ static void test_unknown_keys_get_the_nearest_or_all(void **state)
          "memory, cpu_threads, rtsp, control, kernels, cameras"},
     };
 
-    (void)state;
     check_each(unknown, ARRAY_LENGTH(unknown));
 }
 
-static void test_unknown_words_get_the_list_and_the_nearest(void **state)
+TEST(test_unknown_words_get_the_list_and_the_nearest)
 {
     static const struct expectation unknown[] = {
         {"backend = \"gpu\";",
@@ -175,11 +172,10 @@ static void test_unknown_words_get_the_list_and_the_nearest(void **state)
          "cameras[0].format: got \"YUY\", allowed: " FORMATS},
     };
 
-    (void)state;
     check_each(unknown, ARRAY_LENGTH(unknown));
 }
 
-static void test_a_split_shows_two_other_views_that_fit_an_encoder(void **state)
+TEST(test_a_split_shows_two_other_views_that_fit_an_encoder)
 {
     static const struct expectation wrong[] = {
         {"cameras = ( { views = ( { view = \"split\"; left = \"edgse\"; } ); } );",
@@ -197,11 +193,10 @@ static void test_a_split_shows_two_other_views_that_fit_an_encoder(void **state)
          "2048, for encoders take no picture wider than 4096"},
     };
 
-    (void)state;
     check_each(wrong, ARRAY_LENGTH(wrong));
 }
 
-static void test_wrong_types_name_both_types(void **state)
+TEST(test_wrong_types_name_both_types)
 {
     static const struct expectation wrong[] = {
         {"backend = 1;",
@@ -235,11 +230,10 @@ static void test_wrong_types_name_both_types(void **state)
          "(factor)"},
     };
 
-    (void)state;
     check_each(wrong, ARRAY_LENGTH(wrong));
 }
 
-static void test_addresses_that_others_can_reach_are_refused(void **state)
+TEST(test_addresses_that_others_can_reach_are_refused)
 {
     static const struct expectation open[] = {
         {"rtsp = { address = \"0.0.0.0\"; };", "rtsp.address: got \"0.0.0.0\", allowed: " OPEN},
@@ -248,12 +242,11 @@ static void test_addresses_that_others_can_reach_are_refused(void **state)
         {"rtsp = { auth = \"any\"; };", "rtsp.auth: got \"any\", allowed: \"\", \"none\""},
     };
 
-    (void)state;
     check_each(open, ARRAY_LENGTH(open));
     check("rtsp = { address = \"0.0.0.0\"; auth = \"none\"; };", 0, "");
 }
 
-static void test_names_are_checked_and_unique(void **state)
+TEST(test_names_are_checked_and_unique)
 {
     static const struct expectation names[] = {
         {"cameras = ( { name = \"a b\"; } );", "cameras[0].name: got \"a b\", allowed: " NAMES},
@@ -273,14 +266,12 @@ static void test_names_are_checked_and_unique(void **state)
          "name of its own"},
     };
 
-    (void)state;
     check_each(names, ARRAY_LENGTH(names));
 }
 
 // The name and the kind that are refused here leave the default, which is no name to clash with.
-static void test_refused_names_clash_with_nothing(void **state)
+TEST(test_refused_names_clash_with_nothing)
 {
-    (void)state;
     check("cameras = ( { name = \"camera1\"; }, { name = \"a b\"; views = ( 5, { view = \"edge\"; "
           "}, { "
           "name = \"ö\"; }, { } ); } );",
@@ -292,7 +283,7 @@ static void test_refused_names_clash_with_nothing(void **state)
           "t.conf:1: error: cameras[1].views[2].name: got \"ö\", allowed: " NAMES "\n");
 }
 
-static void test_sources_miss_what_they_need(void **state)
+TEST(test_sources_miss_what_they_need)
 {
     static const struct expectation missing[] = {
         {"cameras = ( { source = \"file\"; } );",
@@ -303,13 +294,11 @@ static void test_sources_miss_what_they_need(void **state)
          "\"gstreamer\""},
     };
 
-    (void)state;
     check_each(missing, ARRAY_LENGTH(missing));
 }
 
-static void test_keys_without_effect_are_warnings(void **state)
+TEST(test_keys_without_effect_are_warnings)
 {
-    (void)state;
     check("cameras = ( { source = \"pattern\";\n"
           "  device = \"/dev/video0\";\n"
           "  pipeline = \"x\";\n"
@@ -345,20 +334,18 @@ static char *repeat(const char *before, const char *element, int count, const ch
     return TAKE(text);
 }
 
-static void test_too_many_cameras_and_views_are_refused(void **state)
+TEST(test_too_many_cameras_and_views_are_refused)
 {
     _cleanup_(cleanup_free) char *cameras = repeat("cameras = ( ", "{ name = \"%d\"; }", 65, " );"),
                                  *views = repeat("cameras = ( { views = ( ", "{ name = \"%d\"; }",
                                                  17, " ); } );");
 
-    (void)state;
     check(cameras, -EINVAL, "t.conf:1: error: cameras: got 65 cameras, allowed: at most 64\n");
     check(views, -EINVAL, "t.conf:1: error: cameras[0].views: got 17 views, allowed: at most 16\n");
 }
 
-static void test_all_problems_come_in_one_run(void **state)
+TEST(test_all_problems_come_in_one_run)
 {
-    (void)state;
     check(
         "backend = \"cup\";\n"
         "cameras = (\n"
@@ -378,23 +365,4 @@ static void test_all_problems_come_in_one_run(void **state)
         "t.conf:7: error: cameras[1].views[0].nrom: unknown key, did you mean \"norm\"?\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_outside_the_borders_are_refused),
-        cmocka_unit_test(test_integers_too_long_for_an_int_are_refused_not_cut),
-        cmocka_unit_test(test_unknown_keys_get_the_nearest_or_all),
-        cmocka_unit_test(test_unknown_words_get_the_list_and_the_nearest),
-        cmocka_unit_test(test_a_split_shows_two_other_views_that_fit_an_encoder),
-        cmocka_unit_test(test_wrong_types_name_both_types),
-        cmocka_unit_test(test_addresses_that_others_can_reach_are_refused),
-        cmocka_unit_test(test_names_are_checked_and_unique),
-        cmocka_unit_test(test_refused_names_clash_with_nothing),
-        cmocka_unit_test(test_sources_miss_what_they_need),
-        cmocka_unit_test(test_keys_without_effect_are_warnings),
-        cmocka_unit_test(test_too_many_cameras_and_views_are_refused),
-        cmocka_unit_test(test_all_problems_come_in_one_run),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

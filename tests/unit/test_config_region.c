@@ -13,13 +13,12 @@ static void check(const char *body, int result, const char *expected)
     check_list("regions", body, result, expected);
 }
 
-static void test_a_region_has_the_documented_defaults(void **state)
+TEST(test_a_region_has_the_documented_defaults)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { regions = ( { name = \"gate\"; }, { start = 4; } ); } );");
     const struct config_region *region = config->cameras[0].regions;
 
-    (void)state;
     assert_int_equal(config->cameras[0].region_count, 2);
     assert_string_equal(region->name, "gate");
     assert_int_equal(region->polygon_count, 0);
@@ -34,14 +33,13 @@ static void test_a_region_has_the_documented_defaults(void **state)
     assert_number_equal(region[1].end, 2);
 }
 
-static void test_a_polygon_is_read_from_arrays_and_lists_of_any_numbers(void **state)
+TEST(test_a_polygon_is_read_from_arrays_and_lists_of_any_numbers)
 {
     _cleanup_(cleanup_config) struct config *config = parse(
         "cameras = ( { regions = ( { polygon = ( [0, 1], [0.25, 0.5], (1, 0.75) ); } ); } );");
     const struct config_region *region = config->cameras[0].regions;
     static const double corners[][2] = {{0, 1}, {0.25, 0.5}, {1, 0.75}};
 
-    (void)state;
     assert_int_equal(region->polygon_count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_number_equal(region->polygon[i].x, corners[i][0]);
@@ -49,7 +47,7 @@ static void test_a_polygon_is_read_from_arrays_and_lists_of_any_numbers(void **s
     }
 }
 
-static void test_regions_come_back_from_their_text(void **state)
+TEST(test_regions_come_back_from_their_text)
 {
     _cleanup_(cleanup_config) struct config *config = parse(
         "cameras = ( { regions = ( { name = \"a\"; polygon = ( [0.1, 0.0], [1.0, 0.3], [0, 1] "
@@ -60,7 +58,6 @@ static void test_regions_come_back_from_their_text(void **state)
     _cleanup_(cleanup_free) char *text_again = format(again, 0);
     const struct config_region *region = again->cameras[0].regions;
 
-    (void)state;
     assert_string_equal(text_again, text);
     assert_non_null(strstr(text, "polygon = ([0.1, 0.0], [1.0, 0.3], [0.0, 1.0]);"));
     assert_int_equal(region[0].threshold, 7);
@@ -73,29 +70,26 @@ static void test_regions_come_back_from_their_text(void **state)
     assert_int_equal(region[1].polygon_count, 0);
 }
 
-static void test_half_of_the_least_start_is_an_end(void **state)
+TEST(test_half_of_the_least_start_is_an_end)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { regions = ( { start = 0.001; } ); } );");
     _cleanup_(cleanup_free) char *text = format(config, 0);
     _cleanup_(cleanup_config) struct config *again = parse(text);
 
-    (void)state;
     assert_number_equal(again->cameras[0].regions[0].end, 0.0005);
 }
 
-static void test_cameras_without_regions_say_nothing_of_them(void **state)
+TEST(test_cameras_without_regions_say_nothing_of_them)
 {
     _cleanup_(cleanup_config) struct config *config = parse("");
     _cleanup_(cleanup_free) char *text = format(config, 0);
 
-    (void)state;
     assert_null(strstr(text, "regions"));
 }
 
-static void test_corners_that_are_none_are_refused_each(void **state)
+TEST(test_corners_that_are_none_are_refused_each)
 {
-    (void)state;
     check(
         "{ polygon = ( [0.5, 1.5], [0.5, 0.5, 0.5], 7, (0.1, \"x\"), [], [0.1, -0.1], { }, (true, "
         "0), ([0], 1) ); }",
@@ -119,11 +113,10 @@ static void test_corners_that_are_none_are_refused_each(void **state)
           "with an area\n");
 }
 
-static void test_too_few_and_too_many_corners_are_refused(void **state)
+TEST(test_too_few_and_too_many_corners_are_refused)
 {
     char many[1024] = "{ polygon = ( [0, 0]";
 
-    (void)state;
     check("{ polygon = ( ); }", -EINVAL,
           "t:1: error: cameras[0].regions[0].polygon: got 0 corners, allowed: 3 to 64\n");
     check("{ polygon = ( [0, 0], [1, 1] ); }", -EINVAL,
@@ -139,9 +132,8 @@ static void test_too_few_and_too_many_corners_are_refused(void **state)
           "t:1: error: cameras[0].regions[0].polygon: got 65 corners, allowed: 3 to 64\n");
 }
 
-static void test_other_kinds_of_values_are_refused(void **state)
+TEST(test_other_kinds_of_values_are_refused)
 {
-    (void)state;
     check("{ polygon = [0, 1]; }", -EINVAL,
           "t:1: error: cameras[0].regions[0].polygon: got an array [ … ], allowed: " POLYGON "\n");
     check("{ polygon = \"all\"; mask = 3; threshold = 0; erode = 9; }", -EINVAL,
@@ -170,9 +162,8 @@ static void test_other_kinds_of_values_are_refused(void **state)
           "t:1: error: cameras[0].regions: got 9 regions, allowed: at most 8\n");
 }
 
-static void test_what_does_not_fit_together_is_refused(void **state)
+TEST(test_what_does_not_fit_together_is_refused)
 {
-    (void)state;
     check(
         "{ " SQUARE " mask = \"m.png\"; }", -EINVAL,
         "t:1: error: cameras[0].regions[0].mask: got a mask beside a polygon, allowed: one of the "
@@ -207,12 +198,11 @@ static char *load(const char *path, char **ret_problems)
     return strdup(config->cameras[0].regions[0].mask);
 }
 
-static void test_a_mask_lies_beside_the_file_that_names_it(void **state)
+TEST(test_a_mask_lies_beside_the_file_that_names_it)
 {
     _cleanup_(cleanup_free) char *mask = NULL;
     _cleanup_(cleanup_free) char *problems = NULL;
 
-    (void)state;
     assert_int_equal(mkdir("sub", 0700), 0);
     write_file("sub/mask.pgm", "P5 1 1 255 \xff");
     write_file("sub/regions.conf", "regions = ( { mask = \"mask.pgm\"; } );\n");
@@ -230,7 +220,7 @@ static void test_a_mask_lies_beside_the_file_that_names_it(void **state)
     rmdir("sub");
 }
 
-static void test_a_mask_that_cannot_be_read_is_worth_a_warning(void **state)
+TEST(test_a_mask_that_cannot_be_read_is_worth_a_warning)
 {
     static const struct {
         const char *mask, *why;
@@ -241,7 +231,6 @@ static void test_a_mask_that_cannot_be_read_is_worth_a_warning(void **state)
         {"empty.pgm", "neither a PGM (P5) nor a PNG"},
     };
 
-    (void)state;
     write_file("text.png", "no picture at all\n");
     write_file("empty.pgm", "");
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
@@ -265,28 +254,9 @@ static void test_a_mask_that_cannot_be_read_is_worth_a_warning(void **state)
 }
 
 // Text from memory comes from a front that has looked already.
-static void test_text_from_memory_asks_for_no_files(void **state)
+TEST(test_text_from_memory_asks_for_no_files)
 {
-    (void)state;
     check("{ mask = \"none.pgm\"; }", 0, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_region_has_the_documented_defaults),
-        cmocka_unit_test(test_a_polygon_is_read_from_arrays_and_lists_of_any_numbers),
-        cmocka_unit_test(test_regions_come_back_from_their_text),
-        cmocka_unit_test(test_half_of_the_least_start_is_an_end),
-        cmocka_unit_test(test_cameras_without_regions_say_nothing_of_them),
-        cmocka_unit_test(test_corners_that_are_none_are_refused_each),
-        cmocka_unit_test(test_too_few_and_too_many_corners_are_refused),
-        cmocka_unit_test(test_other_kinds_of_values_are_refused),
-        cmocka_unit_test(test_what_does_not_fit_together_is_refused),
-        cmocka_unit_test(test_a_mask_lies_beside_the_file_that_names_it),
-        cmocka_unit_test(test_a_mask_that_cannot_be_read_is_worth_a_warning),
-        cmocka_unit_test(test_text_from_memory_asks_for_no_files),
-    };
-
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+RUN_TESTS(make_folder, remove_folder)

@@ -11,7 +11,7 @@
     "\"blur3\", \"blur5\", \"sobel\", \"sobel5\", \"scharr\", \"prewitt\", \"threshold\", "        \
     "\"canny\", \"difference\", \"erode\", \"dilate\", \"open\", \"close\", \"mask\""
 
-static void test_stages_come_in_their_order(void **state)
+TEST(test_stages_come_in_their_order)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { views = ( { stages = [\"blur5\", \"scharr\", \"threshold\"]; },"
@@ -19,7 +19,6 @@ static void test_stages_come_in_their_order(void **state)
               "   times = 2; } ); } );");
     const struct config_view *views = config->cameras[0].views;
 
-    (void)state;
     assert_string_equal(views[0].name, "custom");
     assert_int_equal(views[0].view, CONFIG_VIEW_CUSTOM);
     assert_int_equal(views[0].stages.count, 3);
@@ -36,7 +35,7 @@ static void test_stages_come_in_their_order(void **state)
     assert_true(config_view_is_colour(&views[1]));
 }
 
-static void test_formatted_stages_read_back_as_the_same(void **state)
+TEST(test_formatted_stages_read_back_as_the_same)
 {
     _cleanup_(cleanup_config) struct config *first =
         parse("cameras = ( { views = ( { stages = [\"canny\", \"mark\"]; low = 7; }, { } ); } );");
@@ -44,7 +43,6 @@ static void test_formatted_stages_read_back_as_the_same(void **state)
     _cleanup_(cleanup_config) struct config *second = parse(text);
     _cleanup_(cleanup_free) char *again = format(second, SIZE_MAX);
 
-    (void)state;
     assert_non_null(strstr(text, "stages = [\"canny\", \"mark\"];"));
     assert_null(strstr(strstr(text, "\"edges\""), "stages")); // of no other view
     assert_string_equal(text, again);
@@ -67,7 +65,7 @@ static void assert_refused(const char *view, const char *expected)
     assert_string_equal(got, line);
 }
 
-static void test_wrong_stages_name_line_key_and_what_is_allowed(void **state)
+TEST(test_wrong_stages_name_line_key_and_what_is_allowed)
 {
     static const struct {
         const char *view, *message;
@@ -103,18 +101,16 @@ static void test_wrong_stages_name_line_key_and_what_is_allowed(void **state)
          "got nothing, allowed: an array that is not empty, needed with view = \"custom\""},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         assert_refused(cases[i].view, cases[i].message);
     }
 }
 
-static void test_words_are_taken_from_text_with_commas(void **state)
+TEST(test_words_are_taken_from_text_with_commas)
 {
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("custom", &error, &view), 0);
     assert_int_equal(config_view_set(view, "stages", "blur5, scharr,threshold", &error), 0);
     assert_int_equal(view->stages.count, 3);
@@ -132,14 +128,4 @@ static void test_words_are_taken_from_text_with_commas(void **state)
     config_view_free(view);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stages_come_in_their_order),
-        cmocka_unit_test(test_formatted_stages_read_back_as_the_same),
-        cmocka_unit_test(test_wrong_stages_name_line_key_and_what_is_allowed),
-        cmocka_unit_test(test_words_are_taken_from_text_with_commas),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

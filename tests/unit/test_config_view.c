@@ -3,12 +3,11 @@
 
 #include <errno.h>
 
-static void test_view_keys_are_set_from_text(void **state)
+TEST(test_view_keys_are_set_from_text)
 {
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("edges", &error, &view), 0);
     assert_string_equal(view->name, "edges");
     assert_int_equal(config_view_set(view, "gain", "1.5", &error), 0);
@@ -30,12 +29,11 @@ static void test_view_keys_are_set_from_text(void **state)
     config_view_free(view);
 }
 
-static void test_integers_are_read_as_in_a_file(void **state)
+TEST(test_integers_are_read_as_in_a_file)
 {
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("binary", &error, &view), 0);
     assert_int_equal(config_view_set(view, "threshold", "0x50", &error), 0);
     assert_int_equal(view->threshold, 80);
@@ -48,7 +46,7 @@ static void test_integers_are_read_as_in_a_file(void **state)
     config_view_free(view);
 }
 
-static void test_refused_view_keys_say_what_is_allowed(void **state)
+TEST(test_refused_view_keys_say_what_is_allowed)
 {
     static const struct {
         const char *key, *value, *message;
@@ -73,7 +71,6 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("edges", &error, &view), 0);
     for (size_t i = 0; i < ARRAY_LENGTH(refused); i++) {
         assert_int_equal(config_view_set(view, refused[i].key, refused[i].value, &error), -EINVAL);
@@ -84,7 +81,7 @@ static void test_refused_view_keys_say_what_is_allowed(void **state)
     config_view_free(view);
 }
 
-static void test_a_threshold_is_good_for_its_view(void **state)
+TEST(test_a_threshold_is_good_for_its_view)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { views = ( { view = \"motion\"; }, { view = \"binary\"; },"
@@ -95,7 +92,6 @@ static void test_a_threshold_is_good_for_its_view(void **state)
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config->cameras[0].views[0].threshold, 25);
     assert_int_equal(config->cameras[0].views[0].erode, 1);
     assert_int_equal(config->cameras[0].views[1].threshold, 80);
@@ -116,7 +112,7 @@ static void test_a_threshold_is_good_for_its_view(void **state)
     config_view_free(view);
 }
 
-static void test_a_colour_is_read_as_the_web_writes_it(void **state)
+TEST(test_a_colour_is_read_as_the_web_writes_it)
 {
     static const char *const wrong[] = {"green", "", "#00ff0", "#00ff000", "#00ff0g", "000ff00"};
     static const uint8_t expected[] = {0x12, 0xab, 0xff};
@@ -124,7 +120,6 @@ static void test_a_colour_is_read_as_the_web_writes_it(void **state)
     struct error error = {0};
     uint8_t rgb[3];
 
-    (void)state;
     assert_int_equal(config_view_new("overlay", NULL, &view), 0);
     assert_string_equal(view->colour, "#00ff00");
     assert_int_equal(view->threshold, 80);
@@ -138,7 +133,7 @@ static void test_a_colour_is_read_as_the_web_writes_it(void **state)
     config_view_free(view);
 }
 
-static void test_a_split_shows_views_by_name_before_kinds(void **state)
+TEST(test_a_split_shows_views_by_name_before_kinds)
 {
     _cleanup_(cleanup_config) struct config *config =
         parse("cameras = ( { views = ( { view = \"split\"; left = \"mine\"; right = \"motion\"; },"
@@ -150,7 +145,6 @@ static void test_a_split_shows_views_by_name_before_kinds(void **state)
     const struct config_view *views = again->cameras[0].views;
     struct config_view side;
 
-    (void)state;
     assert_int_equal(config_split_side(&views[0], 0, &side, NULL), 0);
     assert_int_equal(side.view, CONFIG_VIEW_CANNY);
     assert_number_equal(side.low, 7);
@@ -165,12 +159,11 @@ static void test_a_split_shows_views_by_name_before_kinds(void **state)
     assert_int_equal(side.view, CONFIG_VIEW_GRAY);
 }
 
-static void test_gain_is_refused_for_a_gray_view(void **state)
+TEST(test_gain_is_refused_for_a_gray_view)
 {
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("gray", &error, &view), 0);
     assert_int_equal(config_view_set(view, "gain", "2", &error), -EINVAL);
     assert_string_equal(error.text,
@@ -179,12 +172,11 @@ static void test_gain_is_refused_for_a_gray_view(void **state)
     config_view_free(view);
 }
 
-static void test_thresholds_of_a_canny_view_may_be_fractions_in_any_order(void **state)
+TEST(test_thresholds_of_a_canny_view_may_be_fractions_in_any_order)
 {
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("canny", &error, &view), 0);
     assert_number_equal(view->low, 50);
     assert_number_equal(view->high, 150);
@@ -197,12 +189,11 @@ static void test_thresholds_of_a_canny_view_may_be_fractions_in_any_order(void *
     config_view_free(view);
 }
 
-static void test_unknown_kind_of_view_says_the_known_ones(void **state)
+TEST(test_unknown_kind_of_view_says_the_known_ones)
 {
     struct config_view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(config_view_new("sepia", &error, &view), -EINVAL);
     assert_null(view);
     assert_string_equal(error.text, "view: got \"sepia\", allowed: \"camera\", \"gray\", "
@@ -210,19 +201,4 @@ static void test_unknown_kind_of_view_says_the_known_ones(void **state)
                                     "\"overlay\", \"direction\", \"split\", \"custom\"");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_view_keys_are_set_from_text),
-        cmocka_unit_test(test_integers_are_read_as_in_a_file),
-        cmocka_unit_test(test_refused_view_keys_say_what_is_allowed),
-        cmocka_unit_test(test_a_threshold_is_good_for_its_view),
-        cmocka_unit_test(test_a_colour_is_read_as_the_web_writes_it),
-        cmocka_unit_test(test_a_split_shows_views_by_name_before_kinds),
-        cmocka_unit_test(test_gain_is_refused_for_a_gray_view),
-        cmocka_unit_test(test_thresholds_of_a_canny_view_may_be_fractions_in_any_order),
-        cmocka_unit_test(test_unknown_kind_of_view_says_the_known_ones),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

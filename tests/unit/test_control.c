@@ -14,7 +14,7 @@ static void assert_json(const char *text, const char *member)
     assert_true(json_object_has_member(json_node_get_object(json_parser_get_root(parser)), member));
 }
 
-static void test_status_is_json_of_now(void **state)
+TEST(test_status_is_json_of_now, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *reply = ask(fixture, "GET /v1/status HTTP/1.0\r\n\r\n");
@@ -26,7 +26,7 @@ static void test_status_is_json_of_now(void **state)
     assert_int_equal(fixture->snapshots, 1);
 }
 
-static void test_metrics_declare_the_text_format(void **state)
+TEST(test_metrics_declare_the_text_format, setup, teardown)
 {
     g_autofree char *reply = ask(*state, "GET /metrics HTTP/1.0\r\n\r\n");
 
@@ -35,7 +35,7 @@ static void test_metrics_declare_the_text_format(void **state)
     assert_non_null(strstr(body_of(reply), "\nedged_viewers 2\n"));
 }
 
-static void test_the_root_lists_both_pages(void **state)
+TEST(test_the_root_lists_both_pages, setup, teardown)
 {
     g_autofree char *reply = ask(*state, "GET / HTTP/1.0\r\n\r\n");
 
@@ -43,7 +43,7 @@ static void test_the_root_lists_both_pages(void **state)
     assert_non_null(strstr(body_of(reply), "/metrics"));
 }
 
-static void test_a_reload_is_posted_and_answered_with_the_verdict(void **state)
+TEST(test_a_reload_is_posted_and_answered_with_the_verdict, setup, teardown)
 {
     g_autofree char *reply = ask(*state, "POST /v1/reload HTTP/1.0\r\n\r\n");
     g_autofree char *get = ask(*state, "GET /v1/reload HTTP/1.0\r\n\r\n");
@@ -55,7 +55,7 @@ static void test_a_reload_is_posted_and_answered_with_the_verdict(void **state)
     assert_non_null(strstr(get, "\r\nAllow: POST\r\n"));
 }
 
-static void test_head_has_the_length_and_no_body(void **state)
+TEST(test_head_has_the_length_and_no_body, setup, teardown)
 {
     g_autofree char *get = ask(*state, "GET /v1/status HTTP/1.0\r\n\r\n");
     g_autofree char *head = ask(*state, "HEAD /v1/status HTTP/1.0\r\n\r\n");
@@ -66,7 +66,7 @@ static void test_head_has_the_length_and_no_body(void **state)
     assert_string_equal(body_of(head), "");
 }
 
-static void test_an_unknown_page_is_404_and_says_what_is_there(void **state)
+TEST(test_an_unknown_page_is_404_and_says_what_is_there, setup, teardown)
 {
     g_autofree char *reply = ask(*state, "GET /v2/status HTTP/1.0\r\n\r\n");
 
@@ -75,7 +75,7 @@ static void test_an_unknown_page_is_404_and_says_what_is_there(void **state)
     assert_non_null(strstr(body_of(reply), "/v1/status"));
 }
 
-static void test_another_method_is_405_and_says_which_is_allowed(void **state)
+TEST(test_another_method_is_405_and_says_which_is_allowed, setup, teardown)
 {
     g_autofree char *reply = ask(*state, "POST /v1/status HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}");
 
@@ -84,7 +84,7 @@ static void test_another_method_is_405_and_says_which_is_allowed(void **state)
     assert_json(body_of(reply), "error");
 }
 
-static void test_one_connection_takes_two_requests(void **state)
+TEST(test_one_connection_takes_two_requests, setup, teardown)
 {
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int fd = client_connect(fixture);
@@ -106,7 +106,7 @@ static void assert_still_serves(const struct fixture *fixture)
     assert_non_null(strstr(reply, " 200 "));
 }
 
-static void test_garbage_is_refused_and_harms_nobody(void **state)
+TEST(test_garbage_is_refused_and_harms_nobody, setup, teardown)
 {
     g_autofree char *reply = ask(*state, "\x16\x03\x01\x02 \xff\xfe\r\n\r\n");
 
@@ -114,7 +114,7 @@ static void test_garbage_is_refused_and_harms_nobody(void **state)
     assert_still_serves(*state);
 }
 
-static void test_a_huge_header_is_refused_and_harms_nobody(void **state)
+TEST(test_a_huge_header_is_refused_and_harms_nobody, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *filler = g_strnfill(60000, 'x');
@@ -127,7 +127,7 @@ static void test_a_huge_header_is_refused_and_harms_nobody(void **state)
     assert_still_serves(fixture);
 }
 
-static void test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s(void **state)
+TEST(test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s, setup, teardown)
 {
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int slow = client_connect(fixture);
@@ -142,7 +142,7 @@ static void test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s(void **s
     assert_lasted(begin_ns, 4 * NS_PER_S, 8 * NS_PER_S);
 }
 
-static void test_a_client_that_leaves_without_reading_harms_nobody(void **state)
+TEST(test_a_client_that_leaves_without_reading_harms_nobody, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -154,7 +154,7 @@ static void test_a_client_that_leaves_without_reading_harms_nobody(void **state)
     assert_still_serves(fixture);
 }
 
-static void test_clients_beyond_the_limit_wait_for_their_turn(void **state)
+TEST(test_clients_beyond_the_limit_wait_for_their_turn, setup, teardown)
 {
     struct fixture *fixture = *state;
     int idle[32];
@@ -178,7 +178,7 @@ static void test_clients_beyond_the_limit_wait_for_their_turn(void **state)
     assert_non_null(strstr(reply, " 200 "));
 }
 
-static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
+TEST(test_a_server_that_cannot_start_leaves_nothing_behind, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *path = g_strconcat(fixture->path, "2", NULL);
@@ -202,32 +202,4 @@ static void test_a_server_that_cannot_start_leaves_nothing_behind(void **state)
     close(lowest);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_status_is_json_of_now, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_metrics_declare_the_text_format, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_root_lists_both_pages, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_reload_is_posted_and_answered_with_the_verdict,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_head_has_the_length_and_no_body, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_unknown_page_is_404_and_says_what_is_there, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_another_method_is_405_and_says_which_is_allowed, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_one_connection_takes_two_requests, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_garbage_is_refused_and_harms_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_huge_header_is_refused_and_harms_nobody, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_silent_client_blocks_nobody_and_is_dropped_after_5_s,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_client_that_leaves_without_reading_harms_nobody,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_server_that_cannot_start_leaves_nothing_behind,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_clients_beyond_the_limit_wait_for_their_turn, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

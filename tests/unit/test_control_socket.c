@@ -61,7 +61,7 @@ static void refuse_socket(const char *path, int expected, const char *sentence)
     assert_non_null(strstr(error.text, sentence));
 }
 
-static void test_the_mode_is_0660_whatever_the_umask(void **state)
+TEST(test_the_mode_is_0660_whatever_the_umask, setup, teardown)
 {
     static const mode_t masks[] = {0, 022, 077, 0777};
     struct fixture *fixture = *state;
@@ -80,7 +80,7 @@ static void test_the_mode_is_0660_whatever_the_umask(void **state)
     }
 }
 
-static void test_missing_folders_are_made(void **state)
+TEST(test_missing_folders_are_made, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *folder = g_build_filename(fixture->folder, "run", NULL);
@@ -97,7 +97,7 @@ static void test_missing_folders_are_made(void **state)
     assert_int_equal(g_rmdir(folder), 0);
 }
 
-static void test_a_stale_socket_is_replaced(void **state)
+TEST(test_a_stale_socket_is_replaced, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct control_socket dead, socket;
@@ -108,7 +108,7 @@ static void test_a_stale_socket_is_replaced(void **state)
     close_socket(&socket);
 }
 
-static void test_a_live_socket_is_left_alone(void **state)
+TEST(test_a_live_socket_is_left_alone, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct control_socket socket;
@@ -121,7 +121,7 @@ static void test_a_live_socket_is_left_alone(void **state)
     close_socket(&socket);
 }
 
-static void test_a_file_in_the_way_is_left_alone(void **state)
+TEST(test_a_file_in_the_way_is_left_alone, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *text = NULL;
@@ -132,7 +132,7 @@ static void test_a_file_in_the_way_is_left_alone(void **state)
     assert_string_equal(text, "precious");
 }
 
-static void test_a_socket_made_by_another_is_not_removed(void **state)
+TEST(test_a_socket_made_by_another_is_not_removed, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct control_socket first, second;
@@ -145,7 +145,7 @@ static void test_a_socket_made_by_another_is_not_removed(void **state)
     close_socket(&second);
 }
 
-static void test_a_path_takes_107_bytes_and_no_more(void **state)
+TEST(test_a_path_takes_107_bytes_and_no_more, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *path =
@@ -159,7 +159,7 @@ static void test_a_path_takes_107_bytes_and_no_more(void **state)
     refuse_socket(longer, -EINVAL, "at most 107");
 }
 
-static void test_a_folder_that_cannot_be_written_is_named(void **state)
+TEST(test_a_folder_that_cannot_be_written_is_named, setup, teardown)
 {
     struct fixture *fixture = *state;
     bool root = geteuid() == 0;
@@ -184,9 +184,8 @@ static void assert_path(const char *configured, const char *expected)
     assert_string_equal(path, expected);
 }
 
-static void test_the_path_is_the_configured_one_then_the_services_then_the_users(void **state)
+TEST(test_the_path_is_the_configured_one_then_the_services_then_the_users)
 {
-    (void)state;
     setenv("RUNTIME_DIRECTORY", "/run/edged-test:/run/other", 1);
     setenv("XDG_RUNTIME_DIR", "/run/user/4711", 1);
     assert_path("/srv/control.sock", "/srv/control.sock");
@@ -198,34 +197,15 @@ static void test_the_path_is_the_configured_one_then_the_services_then_the_users
     assert_path("", "/run/edged/control.sock");
 }
 
-static void test_a_configured_path_that_is_too_long_is_refused(void **state)
+TEST(test_a_configured_path_that_is_too_long_is_refused)
 {
     g_autofree char *path = g_strnfill(108, '/');
     struct error error = {0};
     char *result = NULL;
 
-    (void)state;
     assert_int_equal(control_socket_path(path, &error, &result), -EINVAL);
     assert_null(result);
     assert_non_null(strstr(error.text, "control.socket: "));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_mode_is_0660_whatever_the_umask, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_missing_folders_are_made, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_stale_socket_is_replaced, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_live_socket_is_left_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_file_in_the_way_is_left_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_socket_made_by_another_is_not_removed, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_path_takes_107_bytes_and_no_more, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_folder_that_cannot_be_written_is_named, setup,
-                                        teardown),
-        cmocka_unit_test(test_the_path_is_the_configured_one_then_the_services_then_the_users),
-        cmocka_unit_test(test_a_configured_path_that_is_too_long_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

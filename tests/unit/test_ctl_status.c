@@ -130,7 +130,7 @@ static struct control *serve(struct fixture *fixture)
     return control;
 }
 
-static void test_tables_show_cameras_errors_and_mounts(void **state)
+TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct control *control = serve(fixture);
@@ -159,7 +159,7 @@ static void test_tables_show_cameras_errors_and_mounts(void **state)
     assert_string_equal(fixture->errors, "");
 }
 
-static void test_json_is_the_servers_status(void **state)
+TEST(test_json_is_the_servers_status, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct control *control = serve(fixture);
@@ -173,7 +173,7 @@ static void test_json_is_the_servers_status(void **state)
     assert_int_equal(json_object_get_int_member(root, "viewers"), 2);
 }
 
-static void test_without_a_daemon_it_says_how_to_start_one(void **state)
+TEST(test_without_a_daemon_it_says_how_to_start_one, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *expected = g_strdup_printf(
@@ -184,7 +184,7 @@ static void test_without_a_daemon_it_says_how_to_start_one(void **state)
     assert_string_equal(fixture->output, "");
 }
 
-static void test_a_wrong_command_line_is_2_with_the_usage(void **state)
+TEST(test_a_wrong_command_line_is_2_with_the_usage, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -194,7 +194,7 @@ static void test_a_wrong_command_line_is_2_with_the_usage(void **state)
     assert_non_null(strstr(fixture->errors, "\"front\""));
 }
 
-static void test_help_goes_to_stdout(void **state)
+TEST(test_help_goes_to_stdout, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -244,7 +244,7 @@ static int get_from_peer(const struct fixture *fixture, const char *reply, struc
     return result;
 }
 
-static void test_replies_that_are_no_good_are_told_apart(void **state)
+TEST(test_replies_that_are_no_good_are_told_apart, setup, teardown)
 {
     static const struct {
         const char *reply, *sentence;
@@ -280,7 +280,7 @@ static int connect_at_once(const struct sockaddr_un *address)
 }
 
 // As an edged that is stopped while others ask, too.
-static void test_a_full_queue_is_a_daemon_that_does_not_answer(void **state)
+TEST(test_a_full_queue_is_a_daemon_that_does_not_answer, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *expected =
@@ -305,22 +305,4 @@ static void test_a_full_queue_is_a_daemon_that_does_not_answer(void **state)
     assert_string_equal(fixture->output, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_tables_show_cameras_errors_and_mounts, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_json_is_the_servers_status, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_without_a_daemon_it_says_how_to_start_one, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_wrong_command_line_is_2_with_the_usage, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_help_goes_to_stdout, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_replies_that_are_no_good_are_told_apart, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_full_queue_is_a_daemon_that_does_not_answer, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

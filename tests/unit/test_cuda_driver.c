@@ -18,11 +18,11 @@ static void open_old_driver(const void *context)
     fputs(error.text, stderr);
 }
 
-static void test_driver_that_lacks_a_function_is_called_too_old(void **state)
+// First: what this process has loaded its children have too.
+TEST(test_driver_that_lacks_a_function_is_called_too_old)
 {
     char text[1024];
 
-    (void)state;
     assert_int_equal(fake_gpu_run_child(open_old_driver, NULL, text, sizeof text), 0);
     assert_non_null(strstr(text, "cuStreamAttachMemAsync"));
     assert_non_null(strstr(text, "too old"));
@@ -36,7 +36,7 @@ static void open_driver(struct cuda_driver *driver, const char *options)
     assert_int_equal(cuda_driver_init(driver, &error), 0);
 }
 
-static void test_results_become_errors_with_the_texts_of_cuda(void **state)
+TEST(test_results_become_errors_with_the_texts_of_cuda)
 {
     static const struct {
         int result, error;
@@ -56,7 +56,6 @@ static void test_results_become_errors_with_the_texts_of_cuda(void **state)
     };
     struct cuda_driver driver;
 
-    (void)state;
     open_driver(&driver, "");
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct error error = {0};
@@ -68,26 +67,15 @@ static void test_results_become_errors_with_the_texts_of_cuda(void **state)
     cuda_driver_finish(&driver);
 }
 
-static void test_result_without_a_text_keeps_its_number(void **state)
+TEST(test_result_without_a_text_keeps_its_number)
 {
     struct cuda_driver driver;
     struct error error = {0};
 
-    (void)state;
     open_driver(&driver, "fail=cuGetErrorName:1:999,fail=cuGetErrorString:1:999");
     assert_int_equal(cuda_driver_check(&driver, 719, "launching", &error), -EIO);
     assert_string_equal(error.text, "launching: unknown error (CUresult, 719)");
     cuda_driver_finish(&driver);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        // First: what this process has loaded its children have too.
-        cmocka_unit_test(test_driver_that_lacks_a_function_is_called_too_old),
-        cmocka_unit_test(test_results_become_errors_with_the_texts_of_cuda),
-        cmocka_unit_test(test_result_without_a_text_keeps_its_number),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

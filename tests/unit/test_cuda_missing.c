@@ -31,16 +31,14 @@ static void assert_told(const char *linker, const char *text)
 }
 
 // The linker's sentences are glibc's.
-static void test_machine_without_a_driver_is_told_in_a_few_words(void **state)
+TEST(test_machine_without_a_driver_is_told_in_a_few_words)
 {
-    (void)state;
     assert_told("libcuda.so.1: cannot open shared object file: No such file or directory",
                 "no NVIDIA driver here (libcuda.so.1)");
 }
 
-static void test_driver_that_does_not_load_is_told_with_the_reason(void **state)
+TEST(test_driver_that_does_not_load_is_told_with_the_reason)
 {
-    (void)state;
     assert_told("libnvrm_gpu.so: cannot open shared object file: No such file or directory",
                 "the NVIDIA driver does not load: libnvrm_gpu.so: cannot open shared object file: "
                 "No such file or directory");
@@ -49,12 +47,4 @@ static void test_driver_that_does_not_load_is_told_with_the_reason(void **state)
                 "Permission denied");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machine_without_a_driver_is_told_in_a_few_words),
-        cmocka_unit_test(test_driver_that_does_not_load_is_told_with_the_reason),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -13,11 +13,10 @@ static const struct config_view direction_view = {
     .view = CONFIG_VIEW_DIRECTION, .norm = CONFIG_NORM_L2, .gain = 1};
 
 // Of all that Sobel's filters make, from the double's arctangent.
-static void test_hues_are_half_a_degree_from_the_angle_of_any_gradient(void **state)
+TEST(test_hues_are_half_a_degree_from_the_angle_of_any_gradient)
 {
     double most = 0;
 
-    (void)state;
     for (int gy = -REACH; gy <= REACH; gy++) {
         for (int gx = -REACH; gx <= REACH; gx++) {
             double exact = atan2(gy, gx) * 180 / M_PI;
@@ -30,14 +29,13 @@ static void test_hues_are_half_a_degree_from_the_angle_of_any_gradient(void **st
     assert_true(most < 0.58 && most > 0.5);
 }
 
-static void test_rows_number_directions_as_the_definition_does(void **state)
+TEST(test_rows_number_directions_as_the_definition_does)
 {
     // The largest that sobel5 makes, where floats are coarsest, and all of a smaller square.
     static int16_t gx[2 * GRADIENT_REACH + 1], gy[2 * GRADIENT_REACH + 1];
     static uint16_t found[2 * GRADIENT_REACH + 1];
     const size_t width = 2 * GRADIENT_REACH + 1;
 
-    (void)state;
     for (int y = -GRADIENT_REACH; y <= GRADIENT_REACH; y += y < -300 || y >= 300 ? 199 : 1) {
         for (int x = -GRADIENT_REACH; x <= GRADIENT_REACH; x++) {
             gx[x + GRADIENT_REACH] = (int16_t)x;
@@ -75,9 +73,8 @@ static struct frame *new_case(size_t index)
     return frame;
 }
 
-static void test_colours_are_as_worked_by_hand(void **state)
+TEST(test_colours_are_as_worked_by_hand)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *output = compute(&direction_view, new_case(i), VIEW_OUTPUT_EXACT);
 
@@ -95,9 +92,8 @@ static void test_colours_are_as_worked_by_hand(void **state)
 }
 
 // The picture is 4x4, its middle pixel that of a case and even in x and y.
-static void test_chroma_is_that_of_the_top_left_pixel(void **state)
+TEST(test_chroma_is_that_of_the_top_left_pixel)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *input = new_frame("GREY", 4, 4, 1), *output;
 
@@ -116,12 +112,11 @@ static void test_chroma_is_that_of_the_top_left_pixel(void **state)
     }
 }
 
-static void test_a_stream_is_the_exact_picture_within_rounding(void **state)
+TEST(test_a_stream_is_the_exact_picture_within_rounding)
 {
     struct frame *input = new_frame("GREY", 61, 35, 3), *exact, *converted, *output;
     uint32_t noise = 3;
 
-    (void)state;
     for (size_t i = 0; i < input->layout.size; i++) {
         noise = noise * 1664525 + 1013904223;
         input->data[i] = (uint8_t)(noise >> 26);
@@ -144,15 +139,4 @@ static void test_a_stream_is_the_exact_picture_within_rounding(void **state)
     frame_unref(output);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hues_are_half_a_degree_from_the_angle_of_any_gradient),
-        cmocka_unit_test(test_rows_number_directions_as_the_definition_does),
-        cmocka_unit_test(test_colours_are_as_worked_by_hand),
-        cmocka_unit_test(test_chroma_is_that_of_the_top_left_pixel),
-        cmocka_unit_test(test_a_stream_is_the_exact_picture_within_rounding),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -176,7 +176,7 @@ static void check_trial(struct fixture *fixture)
     }
 }
 
-static void test_the_trial_gives_two_different_idr_pictures(void **state)
+TEST(test_the_trial_gives_two_different_idr_pictures, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
@@ -192,7 +192,7 @@ static void test_the_trial_gives_two_different_idr_pictures(void **state)
     encoder_free(encoder);
 }
 
-static void test_every_frame_gives_its_unit_in_order(void **state)
+TEST(test_every_frame_gives_its_unit_in_order, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
@@ -209,7 +209,7 @@ static void test_every_frame_gives_its_unit_in_order(void **state)
     encoder_free(encoder);
 }
 
-static void test_key_frames_come_by_distance_and_on_demand(void **state)
+TEST(test_key_frames_come_by_distance_and_on_demand, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
@@ -276,7 +276,7 @@ static void fill_element(struct fixture *fixture, struct encoder *encoder)
     wait_held(&fixture->received);
 }
 
-static void test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame(void **state)
+TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
@@ -295,7 +295,7 @@ static void test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame(void **st
 }
 
 // Frame 1 finds the queue empty, the others do not: it stands for a second when the last comes.
-static void test_a_queue_that_stands_for_a_second_makes_way_for_the_newest(void **state)
+TEST(test_a_queue_that_stands_for_a_second_makes_way_for_the_newest, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
@@ -313,12 +313,12 @@ static void test_a_queue_that_stands_for_a_second_makes_way_for_the_newest(void 
     encoder_free(encoder);
 }
 
-static void test_bit_rate_and_key_frame_distance_change_while_it_runs(void **state)
+TEST(test_bit_rate_and_key_frame_distance_change_while_it_runs, setup, teardown)
 {
     check_retuning(*state);
 }
 
-static void test_openh264enc_stands_in(void **state)
+TEST(test_openh264enc_stands_in, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autoptr(GstElementFactory) factory = gst_element_factory_find("openh264enc");
@@ -339,7 +339,7 @@ static void test_openh264enc_stands_in(void **state)
     check_retuning(fixture);
 }
 
-static void test_an_encoder_that_is_not_there_says_so(void **state)
+TEST(test_an_encoder_that_is_not_there_says_so, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = NULL;
@@ -353,7 +353,7 @@ static void test_an_encoder_that_is_not_there_says_so(void **state)
                         "no encoder works; nvv4l2h264enc: no element \"nvvidconv\"");
 }
 
-static void test_auto_takes_the_first_that_encodes(void **state)
+TEST(test_auto_takes_the_first_that_encodes, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -363,7 +363,7 @@ static void test_auto_takes_the_first_that_encodes(void **state)
     encoder_free(encoder);
 }
 
-static void test_freeing_with_a_full_queue_gives_every_frame_back(void **state)
+TEST(test_freeing_with_a_full_queue_gives_every_frame_back, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
@@ -379,22 +379,8 @@ static void test_freeing_with_a_full_queue_gives_every_frame_back(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_the_trial_gives_two_different_idr_pictures),
-        TEST(test_every_frame_gives_its_unit_in_order),
-        TEST(test_key_frames_come_by_distance_and_on_demand),
-        TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame),
-        TEST(test_a_queue_that_stands_for_a_second_makes_way_for_the_newest),
-        TEST(test_bit_rate_and_key_frame_distance_change_while_it_runs),
-        TEST(test_openh264enc_stands_in),
-        TEST(test_an_encoder_that_is_not_there_says_so),
-        TEST(test_auto_takes_the_first_that_encodes),
-        TEST(test_freeing_with_a_full_queue_gives_every_frame_back),
-    };
-
     gst_init(&argc, &argv);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_unit_tests(NULL, NULL);
     gst_deinit();
     return failed;
 }

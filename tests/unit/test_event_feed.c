@@ -92,7 +92,7 @@ static unsigned count(const GString *text, const char *what)
     return found;
 }
 
-static void test_an_event_is_id_name_and_one_line_of_data(void **state)
+TEST(test_an_event_is_id_name_and_one_line_of_data, setup, teardown)
 {
     struct event_reader reader;
     GString *text = g_string_new(NULL);
@@ -115,7 +115,7 @@ static void test_an_event_is_id_name_and_one_line_of_data(void **state)
     g_string_free(text, TRUE);
 }
 
-static void test_who_comes_first_hears_what_is_under_way_and_nothing_of_before(void **state)
+TEST(test_who_comes_first_hears_what_is_under_way_and_nothing_of_before, setup, teardown)
 {
     add_pairs(*state, 1, 3);
     add(*state, "front", "yard", MOTION_STARTED, 1);
@@ -132,7 +132,7 @@ static void test_who_comes_first_hears_what_is_under_way_and_nothing_of_before(v
     finish(&heard);
 }
 
-static void test_who_comes_back_hears_what_came_between_once(void **state)
+TEST(test_who_comes_back_hears_what_came_between_once, setup, teardown)
 {
     add(*state, "front", "yard", MOTION_STARTED, 1);
     struct heard before = hear(*state, NULL, NULL, NULL);
@@ -152,7 +152,7 @@ static void test_who_comes_back_hears_what_came_between_once(void **state)
     finish(&again);
 }
 
-static void test_256_events_are_kept_for_who_was_away_for_longer(void **state)
+TEST(test_256_events_are_kept_for_who_was_away_for_longer, setup, teardown)
 {
     struct heard before = hear(*state, NULL, NULL, NULL);
     g_autofree char *id = last_id(before.head);
@@ -173,7 +173,7 @@ static void test_256_events_are_kept_for_who_was_away_for_longer(void **state)
     finish(&rest);
 }
 
-static void test_an_id_of_another_run_or_of_nobody_is_answered_with_all_that_is_kept(void **state)
+TEST(test_an_id_of_another_run_or_of_nobody_is_answered_with_all_that_is_kept, setup, teardown)
 {
     static const char *const counts[] = {
         "999", "-1", "1x", "", "18446744073709551615", "99999999999999999999999",
@@ -197,7 +197,7 @@ static void test_an_id_of_another_run_or_of_nobody_is_answered_with_all_that_is_
     finish(&first);
 }
 
-static void test_filters_leave_only_what_is_asked_for(void **state)
+TEST(test_filters_leave_only_what_is_asked_for, setup, teardown)
 {
     struct heard first = hear(*state, NULL, NULL, NULL);
     g_autofree char *id = last_id(first.head);
@@ -220,7 +220,7 @@ static void test_filters_leave_only_what_is_asked_for(void **state)
     }
 }
 
-static void test_who_lags_by_more_than_is_kept_is_told_so(void **state)
+TEST(test_who_lags_by_more_than_is_kept_is_told_so, setup, teardown)
 {
     struct event_reader reader;
     GString *text = g_string_new(NULL);
@@ -234,24 +234,4 @@ static void test_who_lags_by_more_than_is_kept_is_told_so(void **state)
     g_string_free(text, TRUE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_event_is_id_name_and_one_line_of_data, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            test_who_comes_first_hears_what_is_under_way_and_nothing_of_before, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_who_comes_back_hears_what_came_between_once, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_256_events_are_kept_for_who_was_away_for_longer, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            test_an_id_of_another_run_or_of_nobody_is_answered_with_all_that_is_kept, setup,
-            teardown),
-        cmocka_unit_test_setup_teardown(test_filters_leave_only_what_is_asked_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_who_lags_by_more_than_is_kept_is_told_so, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -57,7 +57,7 @@ static void close_all(const int *fds, size_t count)
     }
 }
 
-static void test_a_reader_hears_events_as_they_come(void **state)
+TEST(test_a_reader_hears_events_as_they_come, setup, teardown)
 {
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int fd = client_connect(fixture);
@@ -75,7 +75,7 @@ static void test_a_reader_hears_events_as_they_come(void **state)
     assert_null(strstr(second, "motion_started"));
 }
 
-static void test_a_reader_by_http_1_0_gets_the_stream_as_it_is(void **state)
+TEST(test_a_reader_by_http_1_0_gets_the_stream_as_it_is, setup, teardown)
 {
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int fd = client_connect(fixture);
@@ -89,7 +89,7 @@ static void test_a_reader_by_http_1_0_gets_the_stream_as_it_is(void **state)
     assert_true(g_str_has_prefix(strstr(event, "id: "), "id: "));
 }
 
-static void test_filters_and_the_last_id_are_read_from_the_request(void **state)
+TEST(test_filters_and_the_last_id_are_read_from_the_request, setup, teardown)
 {
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int fd = client_connect(fixture), again = client_connect(fixture);
@@ -114,7 +114,7 @@ static gboolean end_quiet(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static void test_readers_who_wait_cost_nothing(void **state)
+TEST(test_readers_who_wait_cost_nothing, setup, teardown)
 {
     struct fixture *fixture = *state;
     int readers[EVENT_STREAM_READERS];
@@ -133,7 +133,7 @@ static void test_readers_who_wait_cost_nothing(void **state)
     close_all(readers, ARRAY_LENGTH(readers));
 }
 
-static void test_of_100_readers_16_are_served_and_84_are_told_to_come_later(void **state)
+TEST(test_of_100_readers_16_are_served_and_84_are_told_to_come_later, setup, teardown)
 {
     struct fixture *fixture = *state;
     int readers[EVENT_STREAM_READERS];
@@ -160,7 +160,7 @@ static void test_of_100_readers_16_are_served_and_84_are_told_to_come_later(void
     close_all(readers, ARRAY_LENGTH(readers));
 }
 
-static void test_a_reader_who_leaves_makes_room_at_once(void **state)
+TEST(test_a_reader_who_leaves_makes_room_at_once, setup, teardown)
 {
     struct fixture *fixture = *state;
     int readers[EVENT_STREAM_READERS];
@@ -181,7 +181,7 @@ static void test_a_reader_who_leaves_makes_room_at_once(void **state)
     close(follow(fixture));
 }
 
-static void test_a_request_for_the_head_takes_no_room(void **state)
+TEST(test_a_request_for_the_head_takes_no_room, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -214,7 +214,7 @@ static void await_close(int fd)
     g_source_remove(guard);
 }
 
-static void test_a_reader_who_does_not_read_is_dropped_and_holds_up_nobody(void **state)
+TEST(test_a_reader_who_does_not_read_is_dropped_and_holds_up_nobody, setup, teardown)
 {
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int stalled = follow(fixture), good = follow(fixture);
@@ -238,7 +238,7 @@ static void test_a_reader_who_does_not_read_is_dropped_and_holds_up_nobody(void 
     assert_non_null(strstr(event, "\"number\":7,"));
 }
 
-static void test_a_reader_overtaken_by_events_is_closed_and_finds_them_on_return(void **state)
+TEST(test_a_reader_overtaken_by_events_is_closed_and_finds_them_on_return, setup, teardown)
 {
     struct fixture *fixture = *state;
     _cleanup_(cleanup_close) int fd = follow(fixture), again = client_connect(fixture);
@@ -252,7 +252,7 @@ static void test_a_reader_overtaken_by_events_is_closed_and_finds_them_on_return
     assert_null(strstr(kept, "\"number\":72,"));
 }
 
-static void test_readers_see_a_clean_end_when_the_server_stops(void **state)
+TEST(test_readers_see_a_clean_end_when_the_server_stops, setup, teardown)
 {
     struct fixture *fixture = *state;
     int readers[EVENT_STREAM_READERS];
@@ -279,27 +279,4 @@ static void test_readers_see_a_clean_end_when_the_server_stops(void **state)
     close_all(readers, ARRAY_LENGTH(readers));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_reader_hears_events_as_they_come, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_reader_by_http_1_0_gets_the_stream_as_it_is, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_filters_and_the_last_id_are_read_from_the_request,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_readers_who_wait_cost_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            test_of_100_readers_16_are_served_and_84_are_told_to_come_later, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_reader_who_leaves_makes_room_at_once, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_request_for_the_head_takes_no_room, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            test_a_reader_who_does_not_read_is_dropped_and_holds_up_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(
-            test_a_reader_overtaken_by_events_is_closed_and_finds_them_on_return, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_readers_see_a_clean_end_when_the_server_stops, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

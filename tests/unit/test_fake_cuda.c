@@ -59,7 +59,7 @@ static int wait_idle(const struct bed *bed)
     return r;
 }
 
-static void test_kernel_outside_a_block_of_memory_loses_the_context(void **state)
+TEST(test_kernel_outside_a_block_of_memory_loses_the_context)
 {
     // In bytes from the start of a block of 4096: input, output; words.
     static const struct {
@@ -71,7 +71,6 @@ static void test_kernel_outside_a_block_of_memory_loses_the_context(void **state
         {4096, 2048, 16, 700}, {0, 4092, 1, 0},     {0, 4092, 2, 700},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct bed bed;
         uint64_t block;
@@ -88,13 +87,12 @@ static void test_kernel_outside_a_block_of_memory_loses_the_context(void **state
     }
 }
 
-static void test_host_memory_is_for_kernels_once_it_is_registered(void **state)
+TEST(test_host_memory_is_for_kernels_once_it_is_registered)
 {
     struct bed bed;
     uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint64_t address;
 
-    (void)state;
     // Where the device has addresses of its own, as on the boards.
     bed_init(&bed, "board=agx-orin");
     assert_int_equal(bed.driver.host_address(&address, page, 0), 1);
@@ -112,7 +110,7 @@ static void test_host_memory_is_for_kernels_once_it_is_registered(void **state)
     munmap(page, 4096);
 }
 
-static void test_managed_memory_is_for_the_stream_it_is_attached_to(void **state)
+TEST(test_managed_memory_is_for_the_stream_it_is_attached_to)
 {
     static const struct {
         const char *board;
@@ -125,7 +123,6 @@ static void test_managed_memory_is_for_the_stream_it_is_attached_to(void **state
         {"board=thor", CUDA_ATTACH_HOST, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct bed bed;
         uint64_t block;
@@ -151,22 +148,20 @@ static void touch_device_memory(const void *context)
     *(volatile uint8_t *)(uintptr_t)block = 1;
 }
 
-static void test_device_memory_is_not_for_the_cpu(void **state)
+TEST(test_device_memory_is_not_for_the_cpu)
 {
     char text[4096];
     int status = fake_gpu_run_child(touch_device_memory, NULL, text, sizeof text);
 
-    (void)state;
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     assert_non_null(strstr(text, "CPU touched device memory at 0x"));
 }
 
-static void test_what_is_not_released_is_told(void **state)
+TEST(test_what_is_not_released_is_told)
 {
     struct bed bed;
     uint64_t block;
 
-    (void)state;
     bed_init(&bed, "");
     assert_int_equal(bed.driver.mem_alloc(&block, 100), 0);
     // The block, the stream, the module, the context.
@@ -177,13 +172,12 @@ static void test_what_is_not_released_is_told(void **state)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_memory_ends_where_the_options_say(void **state)
+TEST(test_memory_ends_where_the_options_say)
 {
     struct bed bed;
     uint64_t first, second;
     void *pinned;
 
-    (void)state;
     bed_init(&bed, "memory=12288");
     assert_int_equal(bed.driver.mem_alloc(&first, 4096), 0);
     assert_int_equal(bed.driver.host_alloc(&pinned, 4096, CUDA_HOST_DEVICEMAP), 0);
@@ -195,14 +189,13 @@ static void test_memory_ends_where_the_options_say(void **state)
     bed_finish(&bed);
 }
 
-static void test_blocks_beyond_a_kernels_registers_are_refused(void **state)
+TEST(test_blocks_beyond_a_kernels_registers_are_refused)
 {
     struct bed bed;
     uint64_t block;
     uint32_t count = 16;
     int threads;
 
-    (void)state;
     // 128 registers of 65536: 512 threads.
     bed_init(&bed, "registers=gpu_:128");
     assert_int_equal(bed.driver.function_attribute(&threads, CUDA_FUNCTION_MAX_THREADS, bed.probe),
@@ -220,14 +213,13 @@ static void test_blocks_beyond_a_kernels_registers_are_refused(void **state)
     bed_finish(&bed);
 }
 
-static void test_fault_comes_from_a_file_while_the_process_runs(void **state)
+TEST(test_fault_comes_from_a_file_while_the_process_runs)
 {
     char path[] = "/tmp/edged-fake-cuda-XXXXXX", options[128];
     int fd = mkstemp(path);
     struct bed bed;
     uint64_t block;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(unlink(path), 0);
     snprintf(options, sizeof options, "trigger=%s", path);
@@ -246,18 +238,4 @@ static void test_fault_comes_from_a_file_while_the_process_runs(void **state)
     bed_finish(&bed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_memory_is_not_for_the_cpu),
-        cmocka_unit_test(test_kernel_outside_a_block_of_memory_loses_the_context),
-        cmocka_unit_test(test_host_memory_is_for_kernels_once_it_is_registered),
-        cmocka_unit_test(test_managed_memory_is_for_the_stream_it_is_attached_to),
-        cmocka_unit_test(test_what_is_not_released_is_told),
-        cmocka_unit_test(test_memory_ends_where_the_options_say),
-        cmocka_unit_test(test_blocks_beyond_a_kernels_registers_are_refused),
-        cmocka_unit_test(test_fault_comes_from_a_file_while_the_process_runs),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -59,12 +59,11 @@ static struct frame_pool *new_pool(unsigned count)
     return pool;
 }
 
-static void test_an_exhausted_pool_gives_null_until_a_frame_returns(void **state)
+TEST(test_an_exhausted_pool_gives_null_until_a_frame_returns)
 {
     struct frame_pool *pool = new_pool(3);
     struct frame *a = frame_pool_take(pool), *b = frame_pool_take(pool), *c = frame_pool_take(pool);
 
-    (void)state;
     assert_non_null(a);
     assert_non_null(b);
     assert_non_null(c);
@@ -80,12 +79,11 @@ static void test_an_exhausted_pool_gives_null_until_a_frame_returns(void **state
     frame_pool_unref(pool);
 }
 
-static void test_a_frame_returns_only_with_its_last_reference(void **state)
+TEST(test_a_frame_returns_only_with_its_last_reference)
 {
     struct frame_pool *pool = new_pool(1);
     struct frame *frame = frame_pool_take(pool);
 
-    (void)state;
     assert_ptr_equal(frame_ref(frame), frame);
     frame_unref(frame);
     assert_null(frame_pool_take(pool));
@@ -97,7 +95,7 @@ static void test_a_frame_returns_only_with_its_last_reference(void **state)
     frame_pool_unref(NULL);
 }
 
-static void test_frames_outlive_the_owner_of_their_pool(void **state)
+TEST(test_frames_outlive_the_owner_of_their_pool)
 {
     struct counting counting = {.fail_at = -1};
     struct frame_allocator allocator = counting_allocator(&counting);
@@ -105,7 +103,6 @@ static void test_frames_outlive_the_owner_of_their_pool(void **state)
     struct frame_pool *pool;
     struct frame *frame;
 
-    (void)state;
     assert_int_equal(frame_pool_new(&layout, 2, &allocator, &pool), 0);
     assert_string_equal(frame_pool_memory_kind(pool), "counting");
     frame = frame_pool_take(pool);
@@ -117,11 +114,10 @@ static void test_frames_outlive_the_owner_of_their_pool(void **state)
     assert_int_equal(counting.out, 0);
 }
 
-static void test_a_failing_allocation_gives_back_what_was_allocated(void **state)
+TEST(test_a_failing_allocation_gives_back_what_was_allocated)
 {
     struct frame_layout layout = small_layout();
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         struct counting counting = {.fail_at = i};
         struct frame_allocator allocator = counting_allocator(&counting);
@@ -132,23 +128,21 @@ static void test_a_failing_allocation_gives_back_what_was_allocated(void **state
     }
 }
 
-static void test_counts_outside_1_to_64_are_refused(void **state)
+TEST(test_counts_outside_1_to_64_are_refused)
 {
     struct frame_layout layout = small_layout();
     struct frame_pool *pool;
 
-    (void)state;
     assert_int_equal(frame_pool_new(&layout, 0, frame_allocator_host(), &pool), -EINVAL);
     assert_int_equal(frame_pool_new(&layout, 65, frame_allocator_host(), &pool), -EINVAL);
 }
 
-static void test_a_pool_of_64_hands_out_64_different_frames(void **state)
+TEST(test_a_pool_of_64_hands_out_64_different_frames)
 {
     struct frame_pool *pool = new_pool(64);
     struct frame *frames[64];
     uint64_t seen = 0;
 
-    (void)state;
     for (int i = 0; i < 64; i++) {
         frames[i] = frame_pool_take(pool);
         assert_non_null(frames[i]);
@@ -162,12 +156,11 @@ static void test_a_pool_of_64_hands_out_64_different_frames(void **state)
     frame_pool_unref(pool);
 }
 
-static void test_host_memory_is_page_aligned_and_zeroed(void **state)
+TEST(test_host_memory_is_page_aligned_and_zeroed)
 {
     struct frame_pool *pool = new_pool(2);
     struct frame *frame = frame_pool_take(pool);
 
-    (void)state;
     assert_string_equal(frame_pool_memory_kind(pool), "host");
     assert_int_equal((uintptr_t)frame->data % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
     for (size_t i = 0; i < frame->layout.size; i++) {
@@ -199,13 +192,12 @@ static void *hammer(void *argument)
     return (void *)violations;
 }
 
-static void test_threads_never_share_a_taken_frame(void **state)
+TEST(test_threads_never_share_a_taken_frame)
 {
     struct frame_pool *pool = new_pool(2);
     struct frame *frames[2];
     pthread_t threads[HAMMER_THREADS];
 
-    (void)state;
     for (int i = 0; i < HAMMER_THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, pool), 0);
     }
@@ -224,7 +216,7 @@ static void test_threads_never_share_a_taken_frame(void **state)
     frame_pool_unref(pool);
 }
 
-static void test_a_counted_copy_moves_every_plane_between_strides(void **state)
+TEST(test_a_counted_copy_moves_every_plane_between_strides)
 {
     struct frame_layout tight, layout;
     struct frame_pool *pool;
@@ -232,7 +224,6 @@ static void test_a_counted_copy_moves_every_plane_between_strides(void **state)
     struct copies copies = {0};
     uint8_t picture[27]; // 5x3 NV12: 15 bytes of luma, 2 rows of 3 chroma pairs
 
-    (void)state;
     for (size_t i = 0; i < sizeof picture; i++) {
         picture[i] = (uint8_t)(i + 1);
     }
@@ -253,19 +244,4 @@ static void test_a_counted_copy_moves_every_plane_between_strides(void **state)
     frame_pool_unref(pool);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_exhausted_pool_gives_null_until_a_frame_returns),
-        cmocka_unit_test(test_a_frame_returns_only_with_its_last_reference),
-        cmocka_unit_test(test_frames_outlive_the_owner_of_their_pool),
-        cmocka_unit_test(test_a_failing_allocation_gives_back_what_was_allocated),
-        cmocka_unit_test(test_counts_outside_1_to_64_are_refused),
-        cmocka_unit_test(test_a_pool_of_64_hands_out_64_different_frames),
-        cmocka_unit_test(test_host_memory_is_page_aligned_and_zeroed),
-        cmocka_unit_test(test_threads_never_share_a_taken_frame),
-        cmocka_unit_test(test_a_counted_copy_moves_every_plane_between_strides),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

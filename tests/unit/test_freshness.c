@@ -7,7 +7,7 @@
 
 #define MS INT64_C(1000000)
 
-static void test_frames_may_be_700_ms_apart(void **state)
+TEST(test_frames_may_be_700_ms_apart)
 {
     struct freshness freshness = {0};
 
@@ -16,10 +16,9 @@ static void test_frames_may_be_700_ms_apart(void **state)
     freshness_note(&freshness, 1033 * MS);
     assert_int_equal(freshness_left_ns(&freshness, 1100 * MS), 633 * MS);
     assert_int_equal(freshness_left_ns(&freshness, 1734 * MS), -1 * MS);
-    (void)state;
 }
 
-static void test_a_slow_camera_has_three_intervals(void **state)
+TEST(test_a_slow_camera_has_three_intervals)
 {
     struct freshness freshness = {0};
 
@@ -27,20 +26,18 @@ static void test_a_slow_camera_has_three_intervals(void **state)
     freshness_note(&freshness, 500 * MS);
     freshness_note(&freshness, 1000 * MS);
     assert_int_equal(freshness_left_ns(&freshness, 1000 * MS), 1500 * MS);
-    (void)state;
 }
 
-static void test_a_pause_is_no_frame_rate(void **state)
+TEST(test_a_pause_is_no_frame_rate)
 {
     struct freshness freshness = {0};
 
     freshness_start(&freshness, 0);
     freshness_note(&freshness, 9000 * MS);
     assert_int_equal(freshness_left_ns(&freshness, 9000 * MS), 700 * MS);
-    (void)state;
 }
 
-static void test_long_intervals_in_a_row_are_a_frame_rate(void **state)
+TEST(test_long_intervals_in_a_row_are_a_frame_rate)
 {
     struct freshness freshness = {0};
 
@@ -57,10 +54,9 @@ static void test_long_intervals_in_a_row_are_a_frame_rate(void **state)
     freshness_note(&freshness, 109033 * MS);
     freshness_note(&freshness, 209033 * MS);
     assert_int_equal(freshness_left_ns(&freshness, 209033 * MS), 60000 * MS);
-    (void)state;
 }
 
-static void test_a_new_start_between_two_frames_keeps_the_rate(void **state)
+TEST(test_a_new_start_between_two_frames_keeps_the_rate)
 {
     struct freshness freshness = {0};
 
@@ -70,18 +66,6 @@ static void test_a_new_start_between_two_frames_keeps_the_rate(void **state)
     freshness_start(&freshness, 9900 * MS);
     freshness_note(&freshness, 10000 * MS);
     assert_int_equal(freshness_left_ns(&freshness, 10000 * MS), 3000 * MS);
-    (void)state;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames_may_be_700_ms_apart),
-        cmocka_unit_test(test_a_slow_camera_has_three_intervals),
-        cmocka_unit_test(test_a_pause_is_no_frame_rate),
-        cmocka_unit_test(test_long_intervals_in_a_row_are_a_frame_rate),
-        cmocka_unit_test(test_a_new_start_between_two_frames_keeps_the_rate),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

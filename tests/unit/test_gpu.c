@@ -19,7 +19,7 @@ static struct gpu *open_gpu(const char *options)
     return gpu;
 }
 
-static void test_every_board_is_known_by_what_its_driver_says(void **state)
+TEST(test_every_board_is_known_by_what_its_driver_says)
 {
     static const struct {
         const char *options, *name;
@@ -33,7 +33,6 @@ static void test_every_board_is_known_by_what_its_driver_says(void **state)
         {"board=h200", "NVIDIA H200", 90, 132, false, true},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(boards); i++) {
         struct gpu *gpu = open_gpu(boards[i].options);
         const struct gpu_info *info = gpu_info(gpu);
@@ -50,7 +49,7 @@ static void test_every_board_is_known_by_what_its_driver_says(void **state)
     }
 }
 
-static void test_gpu_that_cannot_be_used_says_why(void **state)
+TEST(test_gpu_that_cannot_be_used_says_why)
 {
     static const struct {
         const char *options;
@@ -70,7 +69,6 @@ static void test_gpu_that_cannot_be_used_says_why(void **state)
         {"fail=cuStreamCreate:1:304", -EIO, "making a stream"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct error error = {0};
         struct gpu *gpu = NULL;
@@ -83,13 +81,12 @@ static void test_gpu_that_cannot_be_used_says_why(void **state)
     }
 }
 
-static void test_every_image_has_the_kernels_of_its_name(void **state)
+TEST(test_every_image_has_the_kernels_of_its_name)
 {
     struct gpu *gpu = open_gpu("");
     struct error error = {0};
     struct CUfunc_st *kernel = NULL;
 
-    (void)state;
     assert_non_null(gpu_image_at(1));
     assert_int_equal(gpu_kernel(gpu, "gpu_probe", &error, &kernel), 0);
     assert_int_equal(gpu_kernel(gpu, "gradient_yuyv_l2_limited", &error, &kernel), 0);
@@ -115,13 +112,12 @@ static uint64_t launch_probe(struct gpu *gpu)
     return input;
 }
 
-static void test_wait_ends_at_its_deadline_when_a_kernel_does_not(void **state)
+TEST(test_wait_ends_at_its_deadline_when_a_kernel_does_not)
 {
     struct gpu *gpu = open_gpu("hang=gpu_probe:1");
     struct error error = {0};
     int64_t begin_ns = clock_now_ns();
 
-    (void)state;
     launch_probe(gpu);
     assert_int_equal(gpu_wait(gpu, begin_ns + 50 * NS_PER_MS, &error), -ETIMEDOUT);
     assert_lasted(begin_ns, 50 * NS_PER_MS, NS_PER_S);
@@ -129,14 +125,13 @@ static void test_wait_ends_at_its_deadline_when_a_kernel_does_not(void **state)
     gpu_free(gpu); // would wait for ever if it called the driver
 }
 
-static void test_wait_lasts_as_long_as_a_slow_kernel(void **state)
+TEST(test_wait_lasts_as_long_as_a_slow_kernel)
 {
     struct gpu *gpu = open_gpu("slow=gpu_probe:40");
     struct error error = {0};
     int64_t begin_ns = clock_now_ns();
     uint64_t memory = launch_probe(gpu);
 
-    (void)state;
     assert_int_equal(gpu_wait(gpu, begin_ns + 10 * NS_PER_S, &error), 0);
     assert_true(clock_now_ns() - begin_ns >= 40 * NS_PER_MS);
     assert_int_equal(gpu_driver(gpu)->mem_free(memory), 0);
@@ -144,12 +139,11 @@ static void test_wait_lasts_as_long_as_a_slow_kernel(void **state)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_illegal_access_is_an_error_from_then_on(void **state)
+TEST(test_illegal_access_is_an_error_from_then_on)
 {
     struct gpu *gpu = open_gpu("illegal=gpu_probe:1");
     struct error error = {0};
 
-    (void)state;
     launch_probe(gpu);
     assert_int_equal(gpu_wait(gpu, clock_now_ns() + 10 * NS_PER_S, &error), -EIO);
     assert_non_null(strstr(error.text, "an illegal memory access was encountered"));
@@ -164,25 +158,23 @@ static void *free_gpu(void *gpu)
     return NULL;
 }
 
-static void test_thread_that_never_entered_the_context_can_free_the_gpu(void **state)
+TEST(test_thread_that_never_entered_the_context_can_free_the_gpu)
 {
     struct gpu *gpu = open_gpu("");
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, free_gpu, gpu), 0);
     pthread_join(thread, NULL);
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
 // The calls of one gpu_new() and gpu_free(), and then each of them refused in turn.
-static void test_no_call_that_fails_leaves_anything_behind(void **state)
+TEST(test_no_call_that_fails_leaves_anything_behind)
 {
     char options[64];
     uint64_t calls;
     unsigned opened = 0;
 
-    (void)state;
     gpu_free(open_gpu("board=xavier"));
     calls = fake_gpu_calls();
     assert_true(calls > 20);
@@ -202,18 +194,4 @@ static void test_no_call_that_fails_leaves_anything_behind(void **state)
     assert_true(opened > 0 && opened < calls);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_board_is_known_by_what_its_driver_says),
-        cmocka_unit_test(test_gpu_that_cannot_be_used_says_why),
-        cmocka_unit_test(test_every_image_has_the_kernels_of_its_name),
-        cmocka_unit_test(test_wait_ends_at_its_deadline_when_a_kernel_does_not),
-        cmocka_unit_test(test_wait_lasts_as_long_as_a_slow_kernel),
-        cmocka_unit_test(test_illegal_access_is_an_error_from_then_on),
-        cmocka_unit_test(test_thread_that_never_entered_the_context_can_free_the_gpu),
-        cmocka_unit_test(test_no_call_that_fails_leaves_anything_behind),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -11,11 +11,10 @@ static void assert_grid(struct gpu_grid grid, unsigned x, unsigned y, unsigned z
     assert_int_equal(grid.z, z);
 }
 
-static void test_a_grid_covers_the_picture_with_as_few_blocks_as_can_be(void **state)
+TEST(test_a_grid_covers_the_picture_with_as_few_blocks_as_can_be)
 {
     const struct gpu_tile tile = {8, 4};
 
-    (void)state;
     // 1920 / 8 = 240 tiles by 1080 / 4 = 270.
     assert_grid(gpu_grid_over(1920, 1080, tile, (struct config_block){32, 8, 0}), 8, 34, 1);
     assert_grid(gpu_grid_over(1920, 1080, tile, (struct config_block){240, 1, 0}), 1, 270, 1);
@@ -25,24 +24,22 @@ static void test_a_grid_covers_the_picture_with_as_few_blocks_as_can_be(void **s
                 7680, 4320, 1);
 }
 
-static void test_rows_past_the_grids_limit_are_folded(void **state)
+TEST(test_rows_past_the_grids_limit_are_folded)
 {
     const struct gpu_tile tile = {8, 1};
 
-    (void)state;
     assert_grid(gpu_grid_over(8, 65535, tile, (struct config_block){1, 1, 0}), 1, 65535, 1);
     assert_grid(gpu_grid_over(8, 65536, tile, (struct config_block){1, 1, 0}), 1, 32768, 2);
     assert_grid(gpu_grid_over(8, 200000, tile, (struct config_block){1, 1, 0}), 1, 50000, 4);
     assert_grid(gpu_grid_over(8, 200000, tile, (struct config_block){1, 4, 0}), 1, 50000, 1);
 }
 
-static void test_every_row_of_the_largest_picture_is_covered(void **state)
+TEST(test_every_row_of_the_largest_picture_is_covered)
 {
     const struct gpu_tile tile = {8, 2};
     struct gpu_grid grid =
         gpu_grid_over(UINT32_MAX, UINT32_MAX, tile, (struct config_block){1, 1, 0});
 
-    (void)state;
     assert_int_equal(grid.x, 536870912);
     assert_true(grid.y <= GPU_GRID_MAX && grid.z <= GPU_GRID_MAX);
     assert_true((uint64_t)grid.y * grid.z >= 2147483648);
@@ -75,11 +72,10 @@ static bool review(const struct device *device, int x, int y, struct gpu_block_a
                             device->threads, resident, device, ret_advice);
 }
 
-static void test_blocks_that_fill_half_of_the_gpu_are_fine(void **state)
+TEST(test_blocks_that_fill_half_of_the_gpu_are_fine)
 {
     struct gpu_block_advice advice;
 
-    (void)state;
     assert_false(review(&orin, 32, 8, &advice));
     assert_false(review(&orin, 128, 1, &advice));
     assert_false(review(&orin, 48, 1, &advice)); // 16 blocks of 48: exactly half
@@ -87,11 +83,10 @@ static void test_blocks_that_fill_half_of_the_gpu_are_fine(void **state)
     assert_false(review(&hopper, 1, 1024, &advice));
 }
 
-static void test_small_blocks_are_told_what_they_waste_and_what_is_better(void **state)
+TEST(test_small_blocks_are_told_what_they_waste_and_what_is_better)
 {
     struct gpu_block_advice advice = {0};
 
-    (void)state;
     assert_true(review(&orin, 8, 1, &advice)); // 16 * 8 of 1536
     assert_int_equal(advice.percent, 8);
     assert_int_equal(advice.better.x, 32);
@@ -102,11 +97,10 @@ static void test_small_blocks_are_told_what_they_waste_and_what_is_better(void *
     assert_int_equal(advice.better_percent, 100);
 }
 
-static void test_the_best_that_registers_allow_is_named(void **state)
+TEST(test_the_best_that_registers_allow_is_named)
 {
     struct gpu_block_advice advice = {0};
 
-    (void)state;
     // 64 registers leave 32 warps of 48. 33 threads take 2 warps, 16 blocks of them: 34 %.
     assert_true(review(&orin_full, 33, 1, &advice));
     assert_int_equal(advice.percent, 34);
@@ -115,28 +109,14 @@ static void test_the_best_that_registers_allow_is_named(void **state)
     assert_int_equal(advice.better_percent, 66);
 }
 
-static void test_nothing_is_said_where_nothing_is_better_or_known(void **state)
+TEST(test_nothing_is_said_where_nothing_is_better_or_known)
 {
     const struct device small = {2048, 32, 16384, 64}; // 256 threads at most, 12 %
     const struct device none = {2048, 0, 65536, 32};
     struct gpu_block_advice advice;
 
-    (void)state;
     assert_false(review(&small, 32, 8, &advice));
     assert_false(review(&none, 8, 1, &advice));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_grid_covers_the_picture_with_as_few_blocks_as_can_be),
-        cmocka_unit_test(test_rows_past_the_grids_limit_are_folded),
-        cmocka_unit_test(test_every_row_of_the_largest_picture_is_covered),
-        cmocka_unit_test(test_blocks_that_fill_half_of_the_gpu_are_fine),
-        cmocka_unit_test(test_small_blocks_are_told_what_they_waste_and_what_is_better),
-        cmocka_unit_test(test_the_best_that_registers_allow_is_named),
-        cmocka_unit_test(test_nothing_is_said_where_nothing_is_better_or_known),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

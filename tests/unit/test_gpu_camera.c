@@ -291,25 +291,18 @@ static void fail_in_turn(const char *memory, int result)
                 torture.counts[OUTCOME_LOST] > 0);
 }
 
-static void test_camera_process_with_registered_memory(void **state)
+TEST(test_camera_process_with_registered_memory)
 {
-    (void)state;
     fail_in_turn("registered", 999);
 }
 
-static void test_camera_process_with_managed_memory(void **state)
+TEST(test_camera_process_with_managed_memory)
 {
-    (void)state;
     fail_in_turn("managed", 2);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_camera_process_with_registered_memory),
-        cmocka_unit_test(test_camera_process_with_managed_memory),
-    };
-
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

@@ -28,12 +28,11 @@ static uint32_t edges_of(const struct frame *frame)
     return count;
 }
 
-static void test_noise_of_any_size_has_the_cpus_edges(void **state)
+TEST(test_noise_of_any_size_has_the_cpus_edges)
 {
     static const uint32_t sizes[][2] = {{1, 1},   {1, 40},  {40, 1},  {2, 3},   {31, 33}, {32, 32},
                                         {33, 31}, {64, 65}, {97, 70}, {130, 5}, {257, 34}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
         check(&(struct gpu_view_case){.options = "board=orin-nano",
                                       .memory = CONFIG_MEMORY_REGISTERED,
@@ -47,12 +46,11 @@ static void test_noise_of_any_size_has_the_cpus_edges(void **state)
     }
 }
 
-static void test_every_threshold_has_the_cpus_edges(void **state)
+TEST(test_every_threshold_has_the_cpus_edges)
 {
     static const double limits[][2] = {{0, 0},     {0, 1500}, {700, 300}, {500, 500},
                                        {50.5, 90}, {1e9, 0},  {1e9, 1e9}, {1442, 1443}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(limits); i++) {
         check(&(struct gpu_view_case){.options = "board=thor",
                                       .memory = CONFIG_MEMORY_MANAGED,
@@ -66,11 +64,10 @@ static void test_every_threshold_has_the_cpus_edges(void **state)
     }
 }
 
-static void test_every_format_has_the_cpus_edges(void **state)
+TEST(test_every_format_has_the_cpus_edges)
 {
     static const char *const formats[] = {"NV12", "YUYV", "UYVY", "RGB3", "BGR3", "XR24"};
 
-    (void)state;
     for (size_t i = 0; i < 2 * ARRAY_LENGTH(formats); i++) {
         check(&(struct gpu_view_case){.options = "board=agx-orin",
                                       .memory = CONFIG_MEMORY_PINNED,
@@ -85,11 +82,10 @@ static void test_every_format_has_the_cpus_edges(void **state)
     }
 }
 
-static void test_limits_by_the_median_are_the_cpus(void **state)
+TEST(test_limits_by_the_median_are_the_cpus)
 {
     static const char *const formats[] = {"GREY", "NV12", "YUYV", "RGB3"};
 
-    (void)state;
     for (size_t i = 0; i < 4 * ARRAY_LENGTH(formats); i++) {
         check(&(struct gpu_view_case){.options = "board=orin-nano",
                                       .memory = CONFIG_MEMORY_REGISTERED,
@@ -118,7 +114,7 @@ static void draw_ramp(struct frame *frame, uint32_t seed)
     }
 }
 
-static void test_limits_follow_the_median_from_picture_to_picture(void **state)
+TEST(test_limits_follow_the_median_from_picture_to_picture)
 {
     const struct gpu_view_case c = {.options = "board=h200",
                                     .memory = CONFIG_MEMORY_REGISTERED,
@@ -132,7 +128,6 @@ static void test_limits_follow_the_median_from_picture_to_picture(void **state)
     struct gpu_view_bed bed;
     struct error error = {0};
 
-    (void)state;
     check(&c, 4);
     assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
     for (uint32_t seed = 0; seed < 4; seed++) {
@@ -170,7 +165,7 @@ static void draw_spiral(struct frame *frame, uint32_t seed)
     *(seed % 2 ? end : &gray[(size_t)pitch * stride + 1]) = 255;
 }
 
-static void test_an_edge_spreads_along_a_spiral_through_all_tiles(void **state)
+TEST(test_an_edge_spreads_along_a_spiral_through_all_tiles)
 {
     const struct gpu_view_case c = {.options = "board=h200",
                                     .memory = CONFIG_MEMORY_REGISTERED,
@@ -185,7 +180,6 @@ static void test_an_edge_spreads_along_a_spiral_through_all_tiles(void **state)
     struct gpu_view_bed bed;
     struct error error = {0};
 
-    (void)state;
     check(&c, 2);
     assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
     for (uint32_t seed = 0; seed < 2; seed++) {
@@ -201,16 +195,4 @@ static void test_an_edge_spreads_along_a_spiral_through_all_tiles(void **state)
     gpu_view_bed_finish(&bed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_noise_of_any_size_has_the_cpus_edges),
-        cmocka_unit_test(test_every_threshold_has_the_cpus_edges),
-        cmocka_unit_test(test_every_format_has_the_cpus_edges),
-        cmocka_unit_test(test_limits_by_the_median_are_the_cpus),
-        cmocka_unit_test(test_limits_follow_the_median_from_picture_to_picture),
-        cmocka_unit_test(test_an_edge_spreads_along_a_spiral_through_all_tiles),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -229,11 +229,10 @@ static void set_block(int x, int y)
     assert_int_equal(gpu_kernel_set_block(&kernel, (struct config_block){x, y, 0}, NULL), 0);
 }
 
-static void test_the_first_picture_is_launched_and_all_others_replay_its_graph(void **state)
+TEST(test_the_first_picture_is_launched_and_all_others_replay_its_graph, setup)
 {
     struct gpu_chain *chain = make();
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         assert_int_equal(run(chain, 1, 2, NULL), 0);
     }
@@ -244,11 +243,10 @@ static void test_the_first_picture_is_launched_and_all_others_replay_its_graph(v
     finish(chain);
 }
 
-static void test_only_a_node_whose_parameters_changed_is_told(void **state)
+TEST(test_only_a_node_whose_parameters_changed_is_told, setup)
 {
     struct gpu_chain *chain = make();
 
-    (void)state;
     run(chain, 1, 2, NULL);
     run(chain, 1, 3, NULL);
     assert_int_equal(fake.sets, 1);
@@ -259,11 +257,10 @@ static void test_only_a_node_whose_parameters_changed_is_told(void **state)
     finish(chain);
 }
 
-static void test_another_block_is_launched_and_makes_another_graph(void **state)
+TEST(test_another_block_is_launched_and_makes_another_graph, setup)
 {
     struct gpu_chain *chain = make();
 
-    (void)state;
     run(chain, 1, 2, NULL);
     set_block(64, 2);
     run(chain, 1, 2, NULL);
@@ -275,12 +272,11 @@ static void test_another_block_is_launched_and_makes_another_graph(void **state)
     finish(chain);
 }
 
-static void test_a_refused_block_falls_back_and_is_told(void **state)
+TEST(test_a_refused_block_falls_back_and_is_told, setup)
 {
     struct gpu_chain *chain = make();
     struct error why = {0};
 
-    (void)state;
     run(chain, 1, 2, NULL);
     fake.refused_threads = 512;
     set_block(512, 2);
@@ -294,9 +290,8 @@ static void test_a_refused_block_falls_back_and_is_told(void **state)
     finish(chain);
 }
 
-static void test_a_driver_that_lacks_any_graph_function_launches_each_kernel(void **state)
+TEST(test_a_driver_that_lacks_any_graph_function_launches_each_kernel, setup)
 {
-    (void)state;
 #define WITHOUT(member)                                                                            \
     {                                                                                              \
         struct gpu_chain *chain;                                                                   \
@@ -340,22 +335,20 @@ static void check_gives_up(struct gpu_chain *chain, int *result, unsigned launch
     finish(chain);
 }
 
-static void test_a_graph_that_cannot_be_built_leaves_launches_and_one_warning(void **state)
+TEST(test_a_graph_that_cannot_be_built_leaves_launches_and_one_warning, setup)
 {
     int *const results[] = {&fake.create, &fake.add, &fake.instantiate};
 
-    (void)state;
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
         setup(NULL);
         check_gives_up(make(), results[i], 0);
     }
 }
 
-static void test_a_graph_that_cannot_be_replayed_leaves_launches_and_one_warning(void **state)
+TEST(test_a_graph_that_cannot_be_replayed_leaves_launches_and_one_warning, setup)
 {
     int *const results[] = {&fake.set, &fake.replay};
 
-    (void)state;
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++) {
         struct gpu_chain *chain;
 
@@ -366,12 +359,11 @@ static void test_a_graph_that_cannot_be_replayed_leaves_launches_and_one_warning
     }
 }
 
-static void test_what_a_launch_says_is_passed_on(void **state)
+TEST(test_what_a_launch_says_is_passed_on, setup)
 {
     struct gpu_chain *chain = make();
     struct error error = {0};
 
-    (void)state;
     fake.launch = FAULTY;
     assert_int_equal(run(chain, 1, 2, &error), -EIO);
     assert_non_null(strstr(error.text, "an illegal memory access"));
@@ -379,22 +371,4 @@ static void test_what_a_launch_says_is_passed_on(void **state)
     finish(chain);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_the_first_picture_is_launched_and_all_others_replay_its_graph,
-                               setup),
-        cmocka_unit_test_setup(test_only_a_node_whose_parameters_changed_is_told, setup),
-        cmocka_unit_test_setup(test_another_block_is_launched_and_makes_another_graph, setup),
-        cmocka_unit_test_setup(test_a_refused_block_falls_back_and_is_told, setup),
-        cmocka_unit_test_setup(test_a_driver_that_lacks_any_graph_function_launches_each_kernel,
-                               setup),
-        cmocka_unit_test_setup(test_a_graph_that_cannot_be_built_leaves_launches_and_one_warning,
-                               setup),
-        cmocka_unit_test_setup(test_a_graph_that_cannot_be_replayed_leaves_launches_and_one_warning,
-                               setup),
-        cmocka_unit_test_setup(test_what_a_launch_says_is_passed_on, setup),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -69,11 +69,10 @@ static void compare_outputs(struct colour_case c)
     }
 }
 
-static void test_colours_of_every_format_are_the_cpus(void **state)
+TEST(test_colours_of_every_format_are_the_cpus)
 {
     const struct pixel_format *format;
 
-    (void)state;
     for (size_t f = 0; (format = pixel_format_at(f)); f++) {
         for (unsigned i = 0; i < 4; i++) {
             compare_outputs(
@@ -90,12 +89,11 @@ static void test_colours_of_every_format_are_the_cpus(void **state)
     }
 }
 
-static void test_colours_of_any_size_are_the_cpus(void **state)
+TEST(test_colours_of_any_size_are_the_cpus)
 {
     static const uint32_t sizes[][2] = {{1, 1},   {2, 2},  {3, 5},   {8, 8},   {9, 17},
                                         {17, 33}, {64, 1}, {1, 100}, {200, 61}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
         compare_outputs((struct colour_case){
             .format = i % 2 ? "NV12" : "RGB3",
@@ -105,13 +103,12 @@ static void test_colours_of_any_size_are_the_cpus(void **state)
     }
 }
 
-static void test_colours_of_every_operator_blur_and_threshold_are_the_cpus(void **state)
+TEST(test_colours_of_every_operator_blur_and_threshold_are_the_cpus)
 {
     static const char *const formats[] = {"GREY", "YUYV", "BGR3"};
     static const int blurs[] = {0, 3, 5, 0, 0}, thresholds[] = {60, CONFIG_THRESHOLD_OTSU};
     static const double gains[] = {1, 0.0312};
 
-    (void)state;
     for (unsigned i = 0; i < 60; i++) {
         compare_outputs((struct colour_case){
             .format = formats[i % ARRAY_LENGTH(formats)],
@@ -126,13 +123,4 @@ static void test_colours_of_every_operator_blur_and_threshold_are_the_cpus(void 
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_colours_of_every_format_are_the_cpus),
-        cmocka_unit_test(test_colours_of_any_size_are_the_cpus),
-        cmocka_unit_test(test_colours_of_every_operator_blur_and_threshold_are_the_cpus),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -99,12 +99,11 @@ static bool compare(const struct config_view *settings, const char *format, uint
     return computes;
 }
 
-static void test_lists_of_stages_are_the_cpus(void **state)
+TEST(test_lists_of_stages_are_the_cpus)
 {
     static const char *const formats[] = {"NV12", "YUYV", "BGR3"};
     unsigned computed = 0;
 
-    (void)state;
     chance = random_seed();
     for (unsigned i = 0; i < LISTS; i++) {
         const struct config_view view = draw_view();
@@ -116,11 +115,4 @@ static void test_lists_of_stages_are_the_cpus(void **state)
     assert_true(computed > LISTS / 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists_of_stages_are_the_cpus),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -135,7 +135,7 @@ static void assert_launched(unsigned i, int x, int y)
     assert_int_equal(fake.launches[i].parameters.number, 4711);
 }
 
-static void test_a_launch_covers_the_picture_in_the_gpus_own_block(void **state)
+TEST(test_a_launch_covers_the_picture_in_the_gpus_own_block, setup)
 {
     struct gpu_kernel integrated;
 
@@ -156,9 +156,8 @@ static void test_a_launch_covers_the_picture_in_the_gpus_own_block(void **state)
                      -ENOENT);
 }
 
-static void test_the_gpus_own_block_is_as_wide_as_fits_the_picture(void **state)
+TEST(test_the_gpus_own_block_is_as_wide_as_fits_the_picture, setup)
 {
-    (void)state;
     static const struct {
         uint32_t width;
         int x, y;
@@ -178,7 +177,7 @@ static void test_the_gpus_own_block_is_as_wide_as_fits_the_picture(void **state)
     }
 }
 
-static void test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own(void **state)
+TEST(test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own, setup)
 {
     set(*state, 32, 8);
     assert_int_equal(run(*state, NULL), 0);
@@ -189,7 +188,7 @@ static void test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_
     assert_false(gpu_kernel_take_refusal(*state, NULL));
 }
 
-static void test_an_illegal_block_is_named_with_its_key_and_changes_nothing(void **state)
+TEST(test_an_illegal_block_is_named_with_its_key_and_changes_nothing, setup)
 {
     struct error error = {0};
 
@@ -201,7 +200,7 @@ static void test_an_illegal_block_is_named_with_its_key_and_changes_nothing(void
     assert_launched(0, 64, 2);
 }
 
-static void test_a_refused_block_is_rolled_back_and_told_once(void **state)
+TEST(test_a_refused_block_is_rolled_back_and_told_once, setup)
 {
     struct error why = {0};
 
@@ -222,7 +221,7 @@ static void test_a_refused_block_is_rolled_back_and_told_once(void **state)
     assert_int_equal(fake.count, 4);
 }
 
-static void test_a_first_block_that_is_refused_gives_way_to_the_gpus_own(void **state)
+TEST(test_a_first_block_that_is_refused_gives_way_to_the_gpus_own, setup)
 {
     set(*state, 32, 32);
     fake.results[0] = 1;
@@ -231,7 +230,7 @@ static void test_a_first_block_that_is_refused_gives_way_to_the_gpus_own(void **
     assert_true(gpu_kernel_take_refusal(*state, NULL));
 }
 
-static void test_a_refusal_that_no_other_block_cures_is_an_error(void **state)
+TEST(test_a_refusal_that_no_other_block_cures_is_an_error, setup)
 {
     struct error error = {0};
 
@@ -245,7 +244,7 @@ static void test_a_refusal_that_no_other_block_cures_is_an_error(void **state)
     assert_int_equal(fake.count, 3);
 }
 
-static void test_a_lost_context_is_no_refusal(void **state)
+TEST(test_a_lost_context_is_no_refusal, setup)
 {
     set(*state, 32, 32);
     fake.results[0] = 700;
@@ -254,7 +253,7 @@ static void test_a_lost_context_is_no_refusal(void **state)
     assert_false(gpu_kernel_take_refusal(*state, NULL));
 }
 
-static void test_a_small_block_warns_once_with_a_better_one(void **state)
+TEST(test_a_small_block_warns_once_with_a_better_one, setup)
 {
     struct error text = {0};
 
@@ -289,7 +288,7 @@ static void assert_rows(unsigned i, unsigned rows, unsigned grid_x, unsigned gri
     assert_int_equal(fake.launches[i].grid.y, grid_y);
 }
 
-static void test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own(void **state)
+TEST(test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own, setup)
 {
     set_rows(*state, 32, 8, 16);
     assert_int_equal(run(*state, NULL), 0);
@@ -306,14 +305,14 @@ static void test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gp
     assert_false(gpu_kernel_take_refusal(*state, NULL));
 }
 
-static void test_a_kernel_without_the_choice_keeps_its_rows(void **state)
+TEST(test_a_kernel_without_the_choice_keeps_its_rows, setup)
 {
     assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){128, 1, 16}, NULL), 0);
     assert_int_equal(run(*state, NULL), 0);
     assert_rows(0, 0, 2, 270);
 }
 
-static void test_rows_are_rolled_back_together_with_the_block(void **state)
+TEST(test_rows_are_rolled_back_together_with_the_block, setup)
 {
     struct error why = {0};
 
@@ -338,7 +337,7 @@ static void test_rows_are_rolled_back_together_with_the_block(void **state)
     assert_non_null(strstr(why.text, "kernels.gradient.rows = 32, back to 2: "));
 }
 
-static void test_rows_stay_when_a_block_is_illegal(void **state)
+TEST(test_rows_stay_when_a_block_is_illegal, setup)
 {
     set_rows(*state, 64, 2, 8);
     assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32, 16}, NULL),
@@ -348,24 +347,4 @@ static void test_rows_stay_when_a_block_is_illegal(void **state)
     assert_rows(0, 8, 4, 68);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, setup)
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_launch_covers_the_picture_in_the_gpus_own_block),
-        TEST(test_the_gpus_own_block_is_as_wide_as_fits_the_picture),
-        TEST(test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own),
-        TEST(test_an_illegal_block_is_named_with_its_key_and_changes_nothing),
-        TEST(test_a_refused_block_is_rolled_back_and_told_once),
-        TEST(test_a_first_block_that_is_refused_gives_way_to_the_gpus_own),
-        TEST(test_a_refusal_that_no_other_block_cures_is_an_error),
-        TEST(test_a_lost_context_is_no_refusal),
-        TEST(test_a_small_block_warns_once_with_a_better_one),
-        TEST(test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own),
-        TEST(test_a_kernel_without_the_choice_keeps_its_rows),
-        TEST(test_rows_are_rolled_back_together_with_the_block),
-        TEST(test_rows_stay_when_a_block_is_illegal),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

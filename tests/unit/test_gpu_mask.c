@@ -111,13 +111,12 @@ static void check_view(const struct config_view *settings, const char *format, u
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_every_view_with_a_mask_is_the_cpus(void **state)
+TEST(test_every_view_with_a_mask_is_the_cpus)
 {
     static const char *const formats[] = {"GREY", "NV12", "YUYV", "BGR3"};
     static const uint32_t sizes[][2] = {{1, 1}, {3, 5}, {64, 8}, {131, 47}};
     static const enum config_memory memories[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_MANAGED};
 
-    (void)state;
     for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
         for (size_t s = 0; s < ARRAY_LENGTH(sizes); s++) {
             for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
@@ -129,7 +128,7 @@ static void test_every_view_with_a_mask_is_the_cpus(void **state)
 }
 
 // The mask is no reason to make anything before it in another way.
-static void test_only_the_mask_comes_in_between(void **state)
+TEST(test_only_the_mask_comes_in_between)
 {
     static const struct {
         size_t view;
@@ -147,7 +146,6 @@ static void test_only_the_mask_comes_in_between(void **state)
     struct frame_layout layout;
     struct gpu_view_bed bed;
 
-    (void)state;
     frame_layout_init(&layout, pixel_format_by_name("GREY"), 64, 48, 1);
     bed_init(&bed, &layout, CONFIG_MEMORY_REGISTERED);
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
@@ -175,7 +173,7 @@ static void test_only_the_mask_comes_in_between(void **state)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_views_with_other_masks_share_what_comes_before(void **state)
+TEST(test_views_with_other_masks_share_what_comes_before)
 {
     const struct config_view edges = {.view = CONFIG_VIEW_EDGES, .gain = 1.0, .blur = 5};
     struct config_view settings[3] = {edges, edges, edges};
@@ -185,7 +183,6 @@ static void test_views_with_other_masks_share_what_comes_before(void **state)
     struct shared *shared;
     struct frame *input;
 
-    (void)state;
     frame_layout_init(&layout, pixel_format_by_name("YUYV"), 131, 47, 16);
     bed_init(&bed, &layout, CONFIG_MEMORY_REGISTERED);
     assert_int_equal(shared_new(&shared), 0);
@@ -218,13 +215,4 @@ static void test_views_with_other_masks_share_what_comes_before(void **state)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_view_with_a_mask_is_the_cpus),
-        cmocka_unit_test(test_only_the_mask_comes_in_between),
-        cmocka_unit_test(test_views_with_other_masks_share_what_comes_before),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

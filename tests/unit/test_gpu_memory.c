@@ -46,7 +46,7 @@ static int bed_take_frame(struct bed *bed)
     return r;
 }
 
-static void test_every_board_can_use_every_kind(void **state)
+TEST(test_every_board_can_use_every_kind)
 {
     static const char *const boards[] = {"board=xavier", "board=orin-nano", "board=agx-orin",
                                          "board=thor", "board=h200"};
@@ -58,7 +58,6 @@ static void test_every_board_can_use_every_kind(void **state)
         {CONFIG_MEMORY_HOST, CONFIG_MEMORY_HOST},
     };
 
-    (void)state;
     for (size_t b = 0; b < ARRAY_LENGTH(boards); b++) {
         for (size_t k = 0; k < ARRAY_LENGTH(kinds); k++) {
             struct error why = {0};
@@ -73,7 +72,7 @@ static void test_every_board_can_use_every_kind(void **state)
     }
 }
 
-static void test_kind_that_fails_its_test_is_passed_over_with_the_reason(void **state)
+TEST(test_kind_that_fails_its_test_is_passed_over_with_the_reason)
 {
     static const struct {
         const char *options;
@@ -101,7 +100,6 @@ static void test_kind_that_fails_its_test_is_passed_over_with_the_reason(void **
          "(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701)"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct error why = {0};
         struct bed bed;
@@ -114,12 +112,11 @@ static void test_kind_that_fails_its_test_is_passed_over_with_the_reason(void **
     }
 }
 
-static void test_why_a_frame_got_no_memory_is_kept_once(void **state)
+TEST(test_why_a_frame_got_no_memory_is_kept_once)
 {
     struct error why = {0};
     struct bed bed;
 
-    (void)state;
     // The self-test takes the first.
     assert_int_equal(bed_init(&bed, "fail=cuMemHostRegister_v2:2:801", CONFIG_MEMORY_AUTO, &why),
                      0);
@@ -148,9 +145,8 @@ static void launch_probe(const struct bed *bed, uint64_t address)
                      0);
 }
 
-static void test_frame_goes_to_the_gpu_and_comes_back_in_every_kind(void **state)
+TEST(test_frame_goes_to_the_gpu_and_comes_back_in_every_kind)
 {
-    (void)state;
     for (enum config_memory kind = CONFIG_MEMORY_REGISTERED; kind < CONFIG_MEMORY_HOST; kind++) {
         struct error error = {0};
         struct bed bed;
@@ -202,14 +198,13 @@ static void touch_while_a_kernel_runs(const void *context)
     bed_finish(&bed);
 }
 
-static void test_touch_of_managed_memory_while_a_kernel_runs_is_caught(void **state)
+TEST(test_touch_of_managed_memory_while_a_kernel_runs_is_caught)
 {
     static const struct touch touches[] = {{"board=xavier", false},
                                            {"board=orin-nano", false},
                                            {"board=agx-orin,slow=gpu_probe:20", false}};
     char text[4096];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(touches); i++) {
         int status = fake_gpu_run_child(touch_while_a_kernel_runs, &touches[i], text, sizeof text);
 
@@ -220,7 +215,7 @@ static void test_touch_of_managed_memory_while_a_kernel_runs_is_caught(void **st
     }
 }
 
-static void test_touch_is_allowed_where_the_rule_allows_it(void **state)
+TEST(test_touch_is_allowed_where_the_rule_allows_it)
 {
     // Boards where both may touch at once; and memory that belongs to the host meanwhile.
     static const struct touch touches[] = {{"board=thor,slow=gpu_probe:20", false},
@@ -228,7 +223,6 @@ static void test_touch_is_allowed_where_the_rule_allows_it(void **state)
                                            {"board=orin-nano,slow=gpu_probe:20", true}};
     char text[4096];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(touches); i++) {
         assert_int_equal(
             fake_gpu_run_child(touch_while_a_kernel_runs, &touches[i], text, sizeof text), 0);
@@ -236,13 +230,12 @@ static void test_touch_is_allowed_where_the_rule_allows_it(void **state)
     }
 }
 
-static void test_kernel_that_does_not_end_fails_the_frame_within_its_second(void **state)
+TEST(test_kernel_that_does_not_end_fails_the_frame_within_its_second)
 {
     struct error error = {0};
     struct bed bed;
     uint64_t address;
 
-    (void)state;
     // The self-test of the memory is the first two launches.
     assert_int_equal(bed_init(&bed, "hang=gpu_probe:3", CONFIG_MEMORY_AUTO, &error), 0);
     assert_int_equal(bed_take_frame(&bed), 0);
@@ -283,9 +276,8 @@ static int live(const char *options, enum config_memory wanted, enum config_memo
     return r;
 }
 
-static void test_no_call_that_fails_crashes_hangs_or_leaks(void **state)
+TEST(test_no_call_that_fails_crashes_hangs_or_leaks)
 {
-    (void)state;
     for (enum config_memory kind = CONFIG_MEMORY_REGISTERED; kind < CONFIG_MEMORY_HOST; kind++) {
         enum config_memory used = CONFIG_MEMORY_HOST;
         unsigned failed = 0, other = 0;
@@ -310,18 +302,4 @@ static void test_no_call_that_fails_crashes_hangs_or_leaks(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_board_can_use_every_kind),
-        cmocka_unit_test(test_kind_that_fails_its_test_is_passed_over_with_the_reason),
-        cmocka_unit_test(test_why_a_frame_got_no_memory_is_kept_once),
-        cmocka_unit_test(test_frame_goes_to_the_gpu_and_comes_back_in_every_kind),
-        cmocka_unit_test(test_touch_of_managed_memory_while_a_kernel_runs_is_caught),
-        cmocka_unit_test(test_touch_is_allowed_where_the_rule_allows_it),
-        cmocka_unit_test(test_kernel_that_does_not_end_fails_the_frame_within_its_second),
-        cmocka_unit_test(test_no_call_that_fails_crashes_hangs_or_leaks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -94,11 +94,10 @@ static void compare(const struct motion_case *c)
     compare_in(CONFIG_MEMORY_MANAGED, c);
 }
 
-static void test_motion_of_every_format_is_the_cpus(void **state)
+TEST(test_motion_of_every_format_is_the_cpus)
 {
     const struct pixel_format *format;
 
-    (void)state;
     for (size_t f = 0; (format = pixel_format_at(f)); f++) {
         for (size_t i = 0; i < 4; i++) {
             const struct motion_case c = {.format = format->name,
@@ -113,12 +112,11 @@ static void test_motion_of_every_format_is_the_cpus(void **state)
     }
 }
 
-static void test_motion_of_any_size_threshold_and_erosion_is_the_cpus(void **state)
+TEST(test_motion_of_any_size_threshold_and_erosion_is_the_cpus)
 {
     static const uint32_t sizes[][2] = {{1, 1},   {2, 2},  {3, 5},   {8, 8},   {9, 17},
                                         {17, 33}, {64, 1}, {1, 100}, {200, 61}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
         for (int erode = 0; erode <= 8; erode += 2) {
             const struct motion_case c = {.format = i % 2 ? "NV12" : "YUYV",
@@ -132,12 +130,4 @@ static void test_motion_of_any_size_threshold_and_erosion_is_the_cpus(void **sta
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_motion_of_every_format_is_the_cpus),
-        cmocka_unit_test(test_motion_of_any_size_threshold_and_erosion_is_the_cpus),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

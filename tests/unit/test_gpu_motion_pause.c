@@ -22,20 +22,12 @@ static void check_in(enum config_memory kind, const struct config_view *settings
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_nothing_has_moved_in_the_first_picture_after_a_pause(void **state)
+TEST(test_nothing_has_moved_in_the_first_picture_after_a_pause)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(pausing_views); i++) {
         check_in(CONFIG_MEMORY_AUTO, &pausing_views[i]);
         check_in(CONFIG_MEMORY_MANAGED, &pausing_views[i]);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_has_moved_in_the_first_picture_after_a_pause),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -5,22 +5,20 @@
 
 #define AT(seconds) ((int64_t)((seconds)*1e9))
 
-static void test_tries_come_after_1_s_doubling_up_to_60_s(void **state)
+TEST(test_tries_come_after_1_s_doubling_up_to_60_s)
 {
     static const unsigned row[] = {1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
     struct gpu_retry retry = {0};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(row); i++) {
         assert_int_equal(gpu_retry_fail_ms(&retry, AT(100)), row[i]);
     }
 }
 
-static void test_60_s_of_computing_forget_what_was(void **state)
+TEST(test_60_s_of_computing_forget_what_was)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     gpu_retry_fail_ms(&retry, AT(100));
     gpu_retry_note_backend(&retry, "CUDA sm_87", AT(101));
     gpu_retry_note_backend(&retry, "CUDA sm_87", AT(160));
@@ -31,11 +29,10 @@ static void test_60_s_of_computing_forget_what_was(void **state)
     assert_int_equal(gpu_retry_fail_ms(&retry, AT(224)), 2000);
 }
 
-static void test_60_s_on_the_cpu_forget_nothing(void **state)
+TEST(test_60_s_on_the_cpu_forget_nothing)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     gpu_retry_fail_ms(&retry, AT(100));
     gpu_retry_note_backend(&retry, "CUDA sm_87", AT(101));
     gpu_retry_note_backend(&retry, "CPU", AT(102));
@@ -43,11 +40,10 @@ static void test_60_s_on_the_cpu_forget_nothing(void **state)
 }
 
 // 10 s is what a camera process gives the driver to open a GPU.
-static void test_tries_in_vain_go_on_with_the_row_but_not_within_10_s(void **state)
+TEST(test_tries_in_vain_go_on_with_the_row_but_not_within_10_s)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     assert_int_equal(gpu_retry_fail_ms(&retry, AT(100)), 1000);
     for (int i = 0; i < 3; i++) { // 2, 4, 8 s of the row
         assert_in_range(gpu_retry_try_ms(&retry), 10001, 15000);
@@ -59,11 +55,10 @@ static void test_tries_in_vain_go_on_with_the_row_but_not_within_10_s(void **sta
     assert_int_equal(gpu_retry_fail_ms(&retry, AT(400)), 60000);
 }
 
-static void test_a_try_that_worked_does_not_lengthen_the_row(void **state)
+TEST(test_a_try_that_worked_does_not_lengthen_the_row)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     assert_int_equal(gpu_retry_fail_ms(&retry, AT(100)), 1000);
     gpu_retry_try_ms(&retry);
     gpu_retry_note_backend(&retry, "CUDA sm_87", AT(102));
@@ -73,11 +68,10 @@ static void test_a_try_that_worked_does_not_lengthen_the_row(void **state)
     assert_int_equal(gpu_retry_fail_ms(&retry, AT(107)), 4000);
 }
 
-static void test_the_second_death_within_30_s_is_the_gpus(void **state)
+TEST(test_the_second_death_within_30_s_is_the_gpus)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     gpu_retry_begin(&retry, true);
     gpu_retry_note_backend(&retry, "CUDA sm_87", AT(100));
     assert_false(gpu_retry_note_death(&retry, true, AT(101)));
@@ -87,11 +81,10 @@ static void test_the_second_death_within_30_s_is_the_gpus(void **state)
 }
 
 // Telemetry ends when the lane has hung for 7 s, and silence is taken for death after 5 s.
-static void test_a_driver_that_hangs_again_and_again_is_to_blame(void **state)
+TEST(test_a_driver_that_hangs_again_and_again_is_to_blame)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     gpu_retry_begin(&retry, true);
     gpu_retry_note_backend(&retry, "CUDA sm_87", AT(100.5));
     assert_false(gpu_retry_note_death(&retry, true, AT(113)));
@@ -100,11 +93,10 @@ static void test_a_driver_that_hangs_again_and_again_is_to_blame(void **state)
     assert_true(gpu_retry_note_death(&retry, true, AT(127)));
 }
 
-static void test_deaths_30_s_apart_are_nobodys(void **state)
+TEST(test_deaths_30_s_apart_are_nobodys)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     for (int i = 0; i < 5; i++) {
         gpu_retry_begin(&retry, true);
         gpu_retry_note_backend(&retry, "CUDA sm_87", AT(100 + 30 * i));
@@ -112,11 +104,10 @@ static void test_deaths_30_s_apart_are_nobodys(void **state)
     }
 }
 
-static void test_a_driver_that_kills_while_it_is_opened_is_to_blame(void **state)
+TEST(test_a_driver_that_kills_while_it_is_opened_is_to_blame)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     gpu_retry_begin(&retry, true);
     gpu_retry_note_backend(&retry, "", AT(100));
     assert_false(gpu_retry_note_death(&retry, true, AT(100.5)));
@@ -124,22 +115,20 @@ static void test_a_driver_that_kills_while_it_is_opened_is_to_blame(void **state
     assert_true(gpu_retry_note_death(&retry, true, AT(101)));
 }
 
-static void test_a_program_that_cannot_run_is_not_the_gpus(void **state)
+TEST(test_a_program_that_cannot_run_is_not_the_gpus)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         gpu_retry_begin(&retry, true);
         assert_false(gpu_retry_note_death(&retry, false, AT(100 + i)));
     }
 }
 
-static void test_a_driver_that_ends_the_process_while_it_computes_is_to_blame(void **state)
+TEST(test_a_driver_that_ends_the_process_while_it_computes_is_to_blame)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     gpu_retry_begin(&retry, true);
     gpu_retry_note_backend(&retry, "CUDA sm_87", AT(100));
     assert_false(gpu_retry_note_death(&retry, false, AT(101)));
@@ -148,11 +137,10 @@ static void test_a_driver_that_ends_the_process_while_it_computes_is_to_blame(vo
     assert_true(gpu_retry_note_death(&retry, false, AT(103)));
 }
 
-static void test_deaths_on_the_cpu_are_not_the_gpus(void **state)
+TEST(test_deaths_on_the_cpu_are_not_the_gpus)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     for (int i = 0; i < 3; i++) { // not allowed to use it
         gpu_retry_begin(&retry, false);
         assert_false(gpu_retry_note_death(&retry, true, AT(100 + i)));
@@ -164,11 +152,10 @@ static void test_deaths_on_the_cpu_are_not_the_gpus(void **state)
     }
 }
 
-static void test_blame_is_laid_once_for_two_deaths(void **state)
+TEST(test_blame_is_laid_once_for_two_deaths)
 {
     struct gpu_retry retry = {0};
 
-    (void)state;
     gpu_retry_begin(&retry, true);
     assert_false(gpu_retry_note_death(&retry, true, AT(100)));
     gpu_retry_begin(&retry, true);
@@ -178,23 +165,4 @@ static void test_blame_is_laid_once_for_two_deaths(void **state)
     assert_false(gpu_retry_note_death(&retry, true, AT(104)));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tries_come_after_1_s_doubling_up_to_60_s),
-        cmocka_unit_test(test_60_s_of_computing_forget_what_was),
-        cmocka_unit_test(test_60_s_on_the_cpu_forget_nothing),
-        cmocka_unit_test(test_tries_in_vain_go_on_with_the_row_but_not_within_10_s),
-        cmocka_unit_test(test_a_try_that_worked_does_not_lengthen_the_row),
-        cmocka_unit_test(test_the_second_death_within_30_s_is_the_gpus),
-        cmocka_unit_test(test_a_driver_that_hangs_again_and_again_is_to_blame),
-        cmocka_unit_test(test_deaths_30_s_apart_are_nobodys),
-        cmocka_unit_test(test_a_driver_that_kills_while_it_is_opened_is_to_blame),
-        cmocka_unit_test(test_a_program_that_cannot_run_is_not_the_gpus),
-        cmocka_unit_test(test_a_driver_that_ends_the_process_while_it_computes_is_to_blame),
-        cmocka_unit_test(test_deaths_on_the_cpu_are_not_the_gpus),
-        cmocka_unit_test(test_blame_is_laid_once_for_two_deaths),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -21,9 +21,8 @@ static struct gpu *open_gpu(const char *options)
     return gpu;
 }
 
-static void test_the_tests_are_those_of_the_tutorials(void **state)
+TEST(test_the_tests_are_those_of_the_tutorials)
 {
-    (void)state;
     for (size_t i = 0; i < TESTS; i++) {
         assert_string_equal(gpu_selftest_name(i), names[i]);
         assert_true(gpu_selftest_what(i)[0] != '\0');
@@ -34,7 +33,7 @@ static void test_the_tests_are_those_of_the_tutorials(void **state)
 
 // The tutorials' results; how many of the first 2^16 and 2^24 points are inside is from a program
 // in Python.
-static void test_known_answers_come_out_of_a_gpu_that_works(void **state)
+TEST(test_known_answers_come_out_of_a_gpu_that_works)
 {
     static const char *const values[GPU_SELFTEST_SIZES][TESTS] = {
         {"24950025000.0", "L(40) = 228826127", "3.15533, 51697 of 65536 points",
@@ -46,7 +45,6 @@ static void test_known_answers_come_out_of_a_gpu_that_works(void **state)
     struct gpu *gpu = open_gpu("");
     struct error error = {0};
 
-    (void)state;
     for (enum gpu_selftest_size size = 0; size < GPU_SELFTEST_SIZES; size++) {
         for (size_t i = 0; i < TESTS; i++) {
             struct gpu_selftest_result result;
@@ -63,7 +61,7 @@ static void test_known_answers_come_out_of_a_gpu_that_works(void **state)
 }
 
 // One bit of the last number is wrong.
-static void test_wrong_result_is_refused_with_its_name_and_both_numbers(void **state)
+TEST(test_wrong_result_is_refused_with_its_name_and_both_numbers)
 {
     static const char *const texts[TESTS] = {
         "self-test \"sum\" gave 24950025000.1, expected 24950025000.0",
@@ -73,7 +71,6 @@ static void test_wrong_result_is_refused_with_its_name_and_both_numbers(void **s
         "self-test \"vector\" gave ",
         "self-test \"gray\" gave ",
     };
-    (void)state;
     for (size_t i = 0; i < TESTS; i++) {
         char options[64], begin[128];
         struct error error = {0};
@@ -92,13 +89,12 @@ static void test_wrong_result_is_refused_with_its_name_and_both_numbers(void **s
     }
 }
 
-static void test_last_of_many_numbers_is_looked_at(void **state)
+TEST(test_last_of_many_numbers_is_looked_at)
 {
     struct gpu *gpu = open_gpu("wrong=selftest_");
     static const char *const last[TESTS] = {
         [3] = " as number 1154,", [4] = " as number 1026,", [5] = " as number 1026,"};
 
-    (void)state;
     for (size_t i = 3; i < TESTS; i++) {
         struct gpu_selftest_result result;
         struct error error = {0};
@@ -109,19 +105,18 @@ static void test_last_of_many_numbers_is_looked_at(void **state)
     gpu_free(gpu);
 }
 
-static void test_gpu_that_does_not_end_a_test_is_lost(void **state)
+TEST(test_gpu_that_does_not_end_a_test_is_lost)
 {
     struct gpu *gpu = open_gpu("hang=selftest_pi");
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(gpu_selftest_start(gpu, &error), -ETIMEDOUT);
     assert_string_equal(error.text, "self-test \"pi\": the GPU is not done in time");
     assert_true(gpu_is_lost(gpu));
     gpu_free(gpu); // would wait for ever if it called the driver
 }
 
-static void test_faults_of_cuda_are_told_with_the_test(void **state)
+TEST(test_faults_of_cuda_are_told_with_the_test)
 {
     static const struct {
         const char *options;
@@ -138,7 +133,6 @@ static void test_faults_of_cuda_are_told_with_the_test(void **state)
         {"fail=cuModuleGetFunction:1:500", -ENOENT, "self-test \"sum\": no kernel selftest_sum"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct gpu *gpu = open_gpu(cases[i].options);
         struct error error = {0};
@@ -151,13 +145,12 @@ static void test_faults_of_cuda_are_told_with_the_test(void **state)
     }
 }
 
-static void test_no_call_that_fails_leaves_anything_behind(void **state)
+TEST(test_no_call_that_fails_leaves_anything_behind)
 {
     struct gpu *gpu = open_gpu("");
     uint64_t before = fake_gpu_calls(), calls;
     unsigned passed = 0;
 
-    (void)state;
     assert_int_equal(gpu_selftest_start(gpu, NULL), 0);
     calls = fake_gpu_calls();
     gpu_free(gpu);
@@ -177,17 +170,4 @@ static void test_no_call_that_fails_leaves_anything_behind(void **state)
     assert_int_equal(passed, TESTS); // when memory is released it is too late to complain
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_tests_are_those_of_the_tutorials),
-        cmocka_unit_test(test_known_answers_come_out_of_a_gpu_that_works),
-        cmocka_unit_test(test_wrong_result_is_refused_with_its_name_and_both_numbers),
-        cmocka_unit_test(test_last_of_many_numbers_is_looked_at),
-        cmocka_unit_test(test_gpu_that_does_not_end_a_test_is_lost),
-        cmocka_unit_test(test_faults_of_cuda_are_told_with_the_test),
-        cmocka_unit_test(test_no_call_that_fails_leaves_anything_behind),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

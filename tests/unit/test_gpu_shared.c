@@ -85,13 +85,12 @@ static void finish_group(struct gpu_view_bed *bed, struct group *group)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_gray_alone_is_not_worth_a_plane_on_the_gpu(void **state)
+TEST(test_gray_alone_is_not_worth_a_plane_on_the_gpu)
 {
     struct frame_layout layout;
     struct gpu_view_bed bed;
     struct group group;
 
-    (void)state;
     frame_layout_init(&layout, pixel_format_by_name("YUYV"), 131, 47, 16);
     bed_init(&bed, &layout);
     group = make_group(&bed, settings, &layout);
@@ -101,12 +100,11 @@ static void test_gray_alone_is_not_worth_a_plane_on_the_gpu(void **state)
     finish_group(&bed, &group);
 }
 
-static void test_passes_that_views_have_in_common_are_made_once(void **state)
+TEST(test_passes_that_views_have_in_common_are_made_once)
 {
     static const char *const formats[] = {"NV12", "YUYV", "RGB3"};
     static const uint32_t sizes[][2] = {{1, 1}, {3, 5}, {64, 8}, {131, 47}};
 
-    (void)state;
     for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
         for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
             struct frame_layout layout;
@@ -130,14 +128,13 @@ static void test_passes_that_views_have_in_common_are_made_once(void **state)
     }
 }
 
-static void test_other_blocks_hold_for_what_is_shared(void **state)
+TEST(test_other_blocks_hold_for_what_is_shared)
 {
     struct config_block blocks[CONFIG_KERNEL_COUNT] = {{0}};
     struct frame_layout layout;
     struct gpu_view_bed bed;
     struct group group;
 
-    (void)state;
     frame_layout_init(&layout, pixel_format_by_name("NV12"), 131, 47, 16);
     bed_init(&bed, &layout);
     group = make_group(&bed, blurred, &layout);
@@ -203,12 +200,11 @@ static void compare_parts(const char *format, uint32_t width, uint32_t height)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_a_view_that_goes_on_from_a_plane_makes_the_cpus_picture(void **state)
+TEST(test_a_view_that_goes_on_from_a_plane_makes_the_cpus_picture)
 {
     static const char *const formats[] = {"YUYV", "UYVY", "RGB3", "XR24"};
     static const uint32_t sizes[][2] = {{1, 1}, {3, 5}, {64, 8}, {131, 47}};
 
-    (void)state;
     for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
         for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
             compare_parts(formats[f], sizes[i][0], sizes[i][1]);
@@ -216,14 +212,4 @@ static void test_a_view_that_goes_on_from_a_plane_makes_the_cpus_picture(void **
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gray_alone_is_not_worth_a_plane_on_the_gpu),
-        cmocka_unit_test(test_passes_that_views_have_in_common_are_made_once),
-        cmocka_unit_test(test_other_blocks_hold_for_what_is_shared),
-        cmocka_unit_test(test_a_view_that_goes_on_from_a_plane_makes_the_cpus_picture),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -41,9 +41,8 @@ static void check(const struct gpu_view_case *c)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_every_view_beside_every_other_is_the_cpus(void **state)
+TEST(test_every_view_beside_every_other_is_the_cpus)
 {
-    (void)state;
     for (size_t i = 0; i < KINDS * KINDS; i++) {
         struct gpu_view_case c = split_of("RGB3", kinds[i / KINDS], kinds[i % KINDS]);
 
@@ -56,13 +55,12 @@ static void test_every_view_beside_every_other_is_the_cpus(void **state)
     }
 }
 
-static void test_pictures_of_any_size_stand_beside_each_other(void **state)
+TEST(test_pictures_of_any_size_stand_beside_each_other)
 {
     static const uint32_t sizes[][2] = {{1, 1}, {2, 1}, {1, 2}, {7, 5}, {8, 8}, {64, 3}, {65, 4}};
     static const enum config_memory memories[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
                                                   CONFIG_MEMORY_MANAGED};
 
-    (void)state;
     for (size_t i = 0; i < 4 * ARRAY_LENGTH(sizes); i++) {
         struct gpu_view_case c = split_of("NV12", "camera", i % 2 ? "direction" : "edges");
 
@@ -78,14 +76,13 @@ static void test_pictures_of_any_size_stand_beside_each_other(void **state)
     }
 }
 
-static void test_both_pictures_are_waited_for_once(void **state)
+TEST(test_both_pictures_are_waited_for_once)
 {
     struct gpu_view_case c = split_of("NV12", "camera", "edges");
     struct gpu_view_bed bed;
     struct error error = {0};
     uint64_t calls[2];
 
-    (void)state;
     c.output = VIEW_OUTPUT_STREAM;
     for (unsigned i = 0; i < 2; i++) {
         c.right = i == 0 ? "edges" : "camera";
@@ -101,7 +98,7 @@ static void test_both_pictures_are_waited_for_once(void **state)
     assert_int_equal(calls[1], 6);
 }
 
-static void test_sides_share_what_they_have_in_common(void **state)
+TEST(test_sides_share_what_they_have_in_common)
 {
     struct gpu_view_case c = split_of("YUYV", "edges", "canny");
     struct config_view settings = {.view = CONFIG_VIEW_SPLIT,
@@ -117,7 +114,6 @@ static void test_sides_share_what_they_have_in_common(void **state)
     struct shared *shared;
     struct view *view;
 
-    (void)state;
     c.blur = 5;
     assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
     assert_int_equal(shared_new(&shared), 0);
@@ -149,7 +145,7 @@ static void test_sides_share_what_they_have_in_common(void **state)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_a_block_is_that_of_conversions_too(void **state)
+TEST(test_a_block_is_that_of_conversions_too)
 {
     const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
         [CONFIG_KERNEL_CONVERT] = {1, 2048, 0}};
@@ -157,7 +153,6 @@ static void test_a_block_is_that_of_conversions_too(void **state)
     struct gpu_view_bed bed;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
     assert_int_equal(view_set_blocks(bed.view, blocks, &error), -EINVAL);
     assert_non_null(strstr(error.text, "kernels.convert.block"));
@@ -165,15 +160,4 @@ static void test_a_block_is_that_of_conversions_too(void **state)
     gpu_view_bed_finish(&bed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_view_beside_every_other_is_the_cpus),
-        cmocka_unit_test(test_pictures_of_any_size_stand_beside_each_other),
-        cmocka_unit_test(test_both_pictures_are_waited_for_once),
-        cmocka_unit_test(test_sides_share_what_they_have_in_common),
-        cmocka_unit_test(test_a_block_is_that_of_conversions_too),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

@@ -25,11 +25,10 @@ static void check_case(struct gpu_view_case c)
 
 static const char *const formats[] = {"GREY", "YUYV", "UYVY", "NV12", "RGB3"};
 
-static void test_every_operator_norm_and_gain_is_the_cpus(void **state)
+TEST(test_every_operator_norm_and_gain_is_the_cpus)
 {
     static const double gains[] = {1, 0.05, 2.5};
 
-    (void)state;
     for (size_t i = 0; i < 2 * CONFIG_OPERATOR_COUNT * ARRAY_LENGTH(gains); i++) {
         check_case((struct gpu_view_case){.format = formats[i % ARRAY_LENGTH(formats)],
                                           .kind = CONFIG_VIEW_EDGES,
@@ -41,9 +40,8 @@ static void test_every_operator_norm_and_gain_is_the_cpus(void **state)
     }
 }
 
-static void test_blur_comes_first_on_the_gpu_too(void **state)
+TEST(test_blur_comes_first_on_the_gpu_too)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * ARRAY_LENGTH(formats); i++) {
         check_case((struct gpu_view_case){.format = formats[i / 2],
                                           .kind = i % 3 ? CONFIG_VIEW_EDGES : CONFIG_VIEW_BINARY,
@@ -56,11 +54,10 @@ static void test_blur_comes_first_on_the_gpu_too(void **state)
     }
 }
 
-static void test_every_threshold_and_morphology_is_the_cpus(void **state)
+TEST(test_every_threshold_and_morphology_is_the_cpus)
 {
     static const int thresholds[] = {1, 80, 255, CONFIG_THRESHOLD_OTSU};
 
-    (void)state;
     for (size_t i = 0; i < 5 * 8; i++) {
         check_case((struct gpu_view_case){.format = formats[i % ARRAY_LENGTH(formats)],
                                           .kind = CONFIG_VIEW_BINARY,
@@ -97,7 +94,7 @@ static void assert_kernels(const struct gpu_view_bed *bed, const struct config_v
     gpu_pipeline_finish(&pipeline);
 }
 
-static void test_stages_share_a_launch_where_they_can(void **state)
+TEST(test_stages_share_a_launch_where_they_can)
 {
     const struct gpu_view_case c = {.options = "board=agx-orin",
                                     .format = "GREY",
@@ -109,7 +106,6 @@ static void test_stages_share_a_launch_where_they_can(void **state)
     struct gpu_view_bed bed;
     struct error error;
 
-    (void)state;
     assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
     assert_kernels(&bed, &settings, "YUYV", "gradient");
     settings.morphology = CONFIG_MORPHOLOGY_OPEN;
@@ -128,14 +124,4 @@ static void test_stages_share_a_launch_where_they_can(void **state)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_operator_norm_and_gain_is_the_cpus),
-        cmocka_unit_test(test_blur_comes_first_on_the_gpu_too),
-        cmocka_unit_test(test_every_threshold_and_morphology_is_the_cpus),
-        cmocka_unit_test(test_stages_share_a_launch_where_they_can),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

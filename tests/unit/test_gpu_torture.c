@@ -71,52 +71,45 @@ static void fail_in_turn(enum config_view_kind kind, enum config_memory memory, 
     assert_true(counts[OUTCOME_LOST] > 0 && counts[OUTCOME_GPU] > 0);
 }
 
-static void test_edges_in_registered_memory(void **state)
+TEST(test_edges_in_registered_memory)
 {
-    (void)state;
     fail_in_turn(CONFIG_VIEW_EDGES, CONFIG_MEMORY_REGISTERED, 999);
 }
 
-static void test_edges_in_pinned_memory(void **state)
+TEST(test_edges_in_pinned_memory)
 {
-    (void)state;
     fail_in_turn(CONFIG_VIEW_EDGES, CONFIG_MEMORY_PINNED, 2);
 }
 
-static void test_edges_in_managed_memory(void **state)
+TEST(test_edges_in_managed_memory)
 {
-    (void)state;
     fail_in_turn(CONFIG_VIEW_EDGES, CONFIG_MEMORY_MANAGED, 1);
 }
 
-static void test_camera_in_managed_memory(void **state)
+TEST(test_camera_in_managed_memory)
 {
-    (void)state;
     fail_in_turn(CONFIG_VIEW_CAMERA, CONFIG_MEMORY_MANAGED, 719);
 }
 
 // Each of its pictures is several launches: the first launches them, the others replay a graph.
-static void test_canny_in_registered_memory(void **state)
+TEST(test_canny_in_registered_memory)
 {
-    (void)state;
     fail_in_turn(CONFIG_VIEW_CANNY, CONFIG_MEMORY_REGISTERED, 999);
 }
 
 // Planes between four kernels, thresholds, and a histogram.
-static void test_binary_in_pinned_memory(void **state)
+TEST(test_binary_in_pinned_memory)
 {
-    (void)state;
     fail_in_turn(CONFIG_VIEW_BINARY, CONFIG_MEMORY_PINNED, 2);
 }
 
 // Two views, of which one is converted from a plane.
-static void test_split_in_registered_memory(void **state)
+TEST(test_split_in_registered_memory)
 {
-    (void)state;
     fail_in_turn(CONFIG_VIEW_SPLIT, CONFIG_MEMORY_REGISTERED, 999);
 }
 
-static void test_device_with_less_and_less_memory(void **state)
+TEST(test_device_with_less_and_less_memory)
 {
     struct gpu_view_case c = {.memory = CONFIG_MEMORY_MANAGED,
                               .format = "YUYV",
@@ -129,7 +122,6 @@ static void test_device_with_less_and_less_memory(void **state)
                               .height = 48};
     unsigned counts[OUTCOME_COUNT] = {0};
 
-    (void)state;
     for (unsigned pages = 0; pages < 16; pages++) {
         char options[64];
 
@@ -143,18 +135,4 @@ static void test_device_with_less_and_less_memory(void **state)
     assert_true(counts[OUTCOME_LOST] == 0 && counts[OUTCOME_GPU] > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges_in_registered_memory),
-        cmocka_unit_test(test_edges_in_pinned_memory),
-        cmocka_unit_test(test_edges_in_managed_memory),
-        cmocka_unit_test(test_camera_in_managed_memory),
-        cmocka_unit_test(test_canny_in_registered_memory),
-        cmocka_unit_test(test_binary_in_pinned_memory),
-        cmocka_unit_test(test_split_in_registered_memory),
-        cmocka_unit_test(test_device_with_less_and_less_memory),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

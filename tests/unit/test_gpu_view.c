@@ -22,13 +22,12 @@ static void run(struct gpu_view_bed *bed, uint32_t seed)
     }
 }
 
-static void test_every_view_of_every_format_is_the_cpus(void **state)
+TEST(test_every_view_of_every_format_is_the_cpus)
 {
     static const enum config_view_kind kinds[] = {CONFIG_VIEW_EDGES, CONFIG_VIEW_GRAY,
                                                   CONFIG_VIEW_CAMERA};
     const struct pixel_format *format;
 
-    (void)state;
     for (size_t f = 0; (format = pixel_format_at(f)); f++) {
         for (size_t k = 0; k < ARRAY_LENGTH(kinds); k++) {
             struct gpu_view_case c = {.options = "board=orin-nano",
@@ -50,12 +49,11 @@ static void test_every_view_of_every_format_is_the_cpus(void **state)
     }
 }
 
-static void test_every_board_and_memory_gives_the_cpus_edges(void **state)
+TEST(test_every_board_and_memory_gives_the_cpus_edges)
 {
     static const char *const boards[] = {"board=xavier", "board=orin-nano", "board=agx-orin",
                                          "board=thor", "board=h200"};
 
-    (void)state;
     for (size_t b = 0; b < ARRAY_LENGTH(boards); b++) {
         for (enum config_memory kind = CONFIG_MEMORY_REGISTERED; kind < CONFIG_MEMORY_HOST;
              kind++) {
@@ -87,14 +85,13 @@ static const struct gpu_view_case edges = {.options = "board=agx-orin",
                                            .width = 322,
                                            .height = 77};
 
-static void test_any_legal_block_gives_the_same_picture(void **state)
+TEST(test_any_legal_block_gives_the_same_picture)
 {
     static const struct config_block blocks[] = {
         {1, 1, 0},   {1024, 1, 0}, {1, 1024, 0}, {32, 32, 0}, {7, 5, 0},
         {3, 300, 0}, {0, 0, 0},    {511, 2, 0},  {16, 64, 0}, {33, 31, 0}};
     struct gpu_view_bed bed;
 
-    (void)state;
     make_bed(&bed, &edges);
     for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
         struct config_block all[CONFIG_KERNEL_COUNT] = {blocks[i], blocks[i], blocks[i]};
@@ -107,14 +104,13 @@ static void test_any_legal_block_gives_the_same_picture(void **state)
     gpu_view_bed_finish(&bed);
 }
 
-static void test_any_rows_a_thread_give_the_same_picture(void **state)
+TEST(test_any_rows_a_thread_give_the_same_picture)
 {
     static const struct config_block blocks[] = {
         {0, 0, 1}, {0, 0, 2}, {32, 8, 3}, {32, 8, 64}, {1, 1, 31}, {128, 1, 8}, {7, 5, 16},
     };
     struct gpu_view_case c = edges;
 
-    (void)state;
     for (enum config_view_kind kind = CONFIG_VIEW_CAMERA; kind <= CONFIG_VIEW_EDGES; kind++) {
         struct gpu_view_bed bed;
 
@@ -132,14 +128,13 @@ static void test_any_rows_a_thread_give_the_same_picture(void **state)
     }
 }
 
-static void test_rows_of_a_launch_that_is_refused_go_back_with_it(void **state)
+TEST(test_rows_of_a_launch_that_is_refused_go_back_with_it)
 {
     struct gpu_view_case c = edges;
     const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{0, 0, 8}};
     struct error error = {0};
     struct gpu_view_bed bed;
 
-    (void)state;
     c.options = "board=orin-nano,refuse=gradient:2";
     make_bed(&bed, &c);
     run(&bed, 1);
@@ -153,7 +148,7 @@ static void test_rows_of_a_launch_that_is_refused_go_back_with_it(void **state)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_stays(void **state)
+TEST(test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_stays)
 {
     // 168 registers, 5376 a warp: 12 warps of 65536, 384 threads.
     struct gpu_view_case c = edges;
@@ -161,7 +156,6 @@ static void test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_s
     struct error error = {0};
     struct gpu_view_bed bed;
 
-    (void)state;
     c.options = "board=xavier,registers=gradient:168";
     make_bed(&bed, &c);
     assert_int_equal(view_set_blocks(bed.view, blocks, &error), -EINVAL);
@@ -175,14 +169,13 @@ static void test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_s
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_launch_that_is_refused_goes_back_to_the_block_before(void **state)
+TEST(test_launch_that_is_refused_goes_back_to_the_block_before)
 {
     struct gpu_view_case c = edges;
     const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{64, 4, 0}, {64, 4, 0}, {64, 4, 0}};
     struct error error = {0};
     struct gpu_view_bed bed;
 
-    (void)state;
     c.options = "board=orin-nano,refuse=gradient:2";
     make_bed(&bed, &c);
     run(&bed, 1);
@@ -197,13 +190,12 @@ static void test_launch_that_is_refused_goes_back_to_the_block_before(void **sta
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_block_that_idles_the_gpu_is_warned_about_with_a_better_one(void **state)
+TEST(test_block_that_idles_the_gpu_is_warned_about_with_a_better_one)
 {
     const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{8, 1, 0}, {8, 1, 0}, {8, 1, 0}};
     struct error text = {0};
     struct gpu_view_bed bed;
 
-    (void)state;
     make_bed(&bed, &edges);
     assert_false(view_take_warning(bed.view, &text));
     assert_int_equal(view_set_blocks(bed.view, blocks, &text), 0);
@@ -214,13 +206,12 @@ static void test_block_that_idles_the_gpu_is_warned_about_with_a_better_one(void
     gpu_view_bed_finish(&bed);
 }
 
-static void test_kernel_that_does_not_end_is_given_up_within_its_second(void **state)
+TEST(test_kernel_that_does_not_end_is_given_up_within_its_second)
 {
     struct gpu_view_case c = edges;
     struct error error = {0};
     struct gpu_view_bed bed;
 
-    (void)state;
     c.options = "board=orin-nano,hang=gradient:2";
     make_bed(&bed, &c);
     run(&bed, 1);
@@ -231,13 +222,12 @@ static void test_kernel_that_does_not_end_is_given_up_within_its_second(void **s
     gpu_view_bed_finish(&bed);
 }
 
-static void test_illegal_address_is_an_error_of_the_frame(void **state)
+TEST(test_illegal_address_is_an_error_of_the_frame)
 {
     struct gpu_view_case c = edges;
     struct error error = {0};
     struct gpu_view_bed bed;
 
-    (void)state;
     c.options = "board=h200,illegal=gradient:2";
     make_bed(&bed, &c);
     run(&bed, 1);
@@ -303,7 +293,7 @@ static bool has_read(struct reader *reader, unsigned count)
 }
 
 // The rule of boards without concurrent access: a touch in the wrong moment would end this program.
-static void test_managed_frames_are_read_while_the_next_are_computed(void **state)
+TEST(test_managed_frames_are_read_while_the_next_are_computed)
 {
     struct gpu_view_case c = {.options = "board=orin-nano,slow=gradient:2",
                               .memory = CONFIG_MEMORY_MANAGED,
@@ -318,7 +308,6 @@ static void test_managed_frames_are_read_while_the_next_are_computed(void **stat
     pthread_t thread;
     unsigned computed = 0;
 
-    (void)state;
     make_bed(&bed, &c);
     assert_int_equal(pthread_create(&thread, NULL, read_frames, &reader), 0);
     for (uint32_t seed = 0; computed < 20 || !has_read(&reader, 10); seed++) {
@@ -343,21 +332,4 @@ static void test_managed_frames_are_read_while_the_next_are_computed(void **stat
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_view_of_every_format_is_the_cpus),
-        cmocka_unit_test(test_every_board_and_memory_gives_the_cpus_edges),
-        cmocka_unit_test(test_any_legal_block_gives_the_same_picture),
-        cmocka_unit_test(test_any_rows_a_thread_give_the_same_picture),
-        cmocka_unit_test(test_rows_of_a_launch_that_is_refused_go_back_with_it),
-        cmocka_unit_test(test_block_beyond_the_kernels_registers_is_refused_and_the_old_one_stays),
-        cmocka_unit_test(test_launch_that_is_refused_goes_back_to_the_block_before),
-        cmocka_unit_test(test_block_that_idles_the_gpu_is_warned_about_with_a_better_one),
-        cmocka_unit_test(test_kernel_that_does_not_end_is_given_up_within_its_second),
-        cmocka_unit_test(test_illegal_address_is_an_error_of_the_frame),
-        cmocka_unit_test(test_managed_frames_are_read_while_the_next_are_computed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, fake_gpu_end);
-}
+RUN_TESTS(NULL, fake_gpu_end)

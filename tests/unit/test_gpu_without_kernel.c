@@ -40,7 +40,7 @@ static void bed_finish(struct bed *bed)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
-static void test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given(void **state)
+TEST(test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given)
 {
     static const enum config_memory kinds[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
                                                CONFIG_MEMORY_MANAGED};
@@ -49,7 +49,6 @@ static void test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given(voi
     const struct config_view settings = {.view = CONFIG_VIEW_CANNY,
                                          .thresholds = CONFIG_THRESHOLDS_MEDIAN};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         struct frame *output;
         struct view *view;
@@ -76,7 +75,7 @@ static void test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given(voi
     }
 }
 
-static void test_a_plan_without_a_kernel_is_refused(void **state)
+TEST(test_a_plan_without_a_kernel_is_refused)
 {
     // Nothing makes limited range of smoothed gray, shapes of a camera's picture, or range alone.
     static const enum stage_kind kinds[][2] = {
@@ -84,7 +83,6 @@ static void test_a_plan_without_a_kernel_is_refused(void **state)
     const struct config_view settings = {.view = CONFIG_VIEW_BINARY, .blur = 3, .times = 1};
     struct bed bed;
 
-    (void)state;
     bed_init(&bed, "board=agx-orin", CONFIG_MEMORY_REGISTERED);
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         const struct plan plan = {
@@ -104,12 +102,4 @@ static void test_a_plan_without_a_kernel_is_refused(void **state)
     bed_finish(&bed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given),
-        cmocka_unit_test(test_a_plan_without_a_kernel_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -49,9 +49,8 @@ static void assert_is(GByteArray *sps, const char *hex)
     g_byte_array_unref(sps);
 }
 
-static void test_only_the_colours_change(void **state)
+TEST(test_only_the_colours_change)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(sets); i++) {
         uint8_t before[64];
         size_t size = bytes_of(sets[i].before, before);
@@ -62,12 +61,11 @@ static void test_only_the_colours_change(void **state)
     }
 }
 
-static void test_what_breaks_off_or_is_no_parameter_set_is_left_alone(void **state)
+TEST(test_what_breaks_off_or_is_no_parameter_set_is_left_alone)
 {
     uint8_t bytes[64];
     size_t size = bytes_of(sets[0].before, bytes);
 
-    (void)state;
     assert_null(h264_colour_rewrite(bytes, 0, &colour));
     for (size_t length = 1; length < 15; length++) { // to its signal type
         uint8_t *copy = malloc(length); // so that a sanitizer sees what is read behind it
@@ -82,12 +80,4 @@ static void test_what_breaks_off_or_is_no_parameter_set_is_left_alone(void **sta
     assert_null(h264_colour_rewrite(bytes, size, &colour));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_the_colours_change),
-        cmocka_unit_test(test_what_breaks_off_or_is_no_parameter_set_is_left_alone),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

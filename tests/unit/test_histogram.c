@@ -4,9 +4,8 @@
 #include "config/base.h"
 #include "daemon/front/histogram.h"
 
-static void test_bounds_ascend_from_50_us_to_10_s(void **state)
+TEST(test_bounds_ascend_from_50_us_to_10_s)
 {
-    (void)state;
     assert_float_equal(histogram_bound_s(0), 50e-6, 1e-12);
     assert_float_equal(histogram_bound_s(HISTOGRAM_BUCKETS - 1), 10, 1e-12);
     for (unsigned i = 1; i < HISTOGRAM_BUCKETS; i++) {
@@ -15,11 +14,10 @@ static void test_bounds_ascend_from_50_us_to_10_s(void **state)
     }
 }
 
-static void test_a_bound_belongs_to_the_bucket_below(void **state)
+TEST(test_a_bound_belongs_to_the_bucket_below)
 {
     struct histogram histogram = {0};
 
-    (void)state;
     histogram_add_ns(&histogram, 50 * NS_PER_US);
     histogram_add_ns(&histogram, 50 * NS_PER_US + 1);
     histogram_add_ns(&histogram, 10 * NS_PER_S);
@@ -32,11 +30,10 @@ static void test_a_bound_belongs_to_the_bucket_below(void **state)
     assert_float_equal(histogram.sum_s, 20.0001, 1e-6);
 }
 
-static void test_percentiles_interpolate_inside_a_bucket(void **state)
+TEST(test_percentiles_interpolate_inside_a_bucket)
 {
     struct histogram histogram = {0};
 
-    (void)state;
     for (int i = 0; i < 10; i++) {
         histogram_add_ns(&histogram, 1 * NS_PER_MS); // bucket 0.75 ms to 1 ms
         histogram_add_ns(&histogram, 2 * NS_PER_MS); // bucket 1.8 ms to 2.4 ms
@@ -48,11 +45,10 @@ static void test_percentiles_interpolate_inside_a_bucket(void **state)
     assert_float_equal(histogram_percentile_ms(&histogram, 1), 2.4, 1e-9);
 }
 
-static void test_percentiles_of_an_even_spread_are_near_the_true_ones(void **state)
+TEST(test_percentiles_of_an_even_spread_are_near_the_true_ones)
 {
     struct histogram histogram = {0};
 
-    (void)state;
     for (int i = 1; i <= 1000; i++) { // 0.1 ms to 100 ms
         histogram_add_ns(&histogram, i * 100 * NS_PER_US);
     }
@@ -61,44 +57,28 @@ static void test_percentiles_of_an_even_spread_are_near_the_true_ones(void **sta
     assert_float_equal(histogram_percentile_ms(&histogram, 0.99), 99, 0.1);
 }
 
-static void test_no_samples_are_0_ms(void **state)
+TEST(test_no_samples_are_0_ms)
 {
     struct histogram histogram = {0};
 
-    (void)state;
     assert_float_equal(histogram_percentile_ms(&histogram, 0.5), 0, 0);
 }
 
-static void test_beyond_10_s_is_reported_as_10_s(void **state)
+TEST(test_beyond_10_s_is_reported_as_10_s)
 {
     struct histogram histogram = {0};
 
-    (void)state;
     histogram_add_ns(&histogram, 60 * NS_PER_S);
     assert_float_equal(histogram_percentile_ms(&histogram, 0.5), 10000, 1e-9);
 }
 
-static void test_a_negative_time_counts_as_0(void **state)
+TEST(test_a_negative_time_counts_as_0)
 {
     struct histogram histogram = {0};
 
-    (void)state;
     histogram_add_ns(&histogram, -5 * NS_PER_S);
     assert_int_equal(histogram.buckets[0], 1);
     assert_float_equal(histogram.sum_s, 0, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounds_ascend_from_50_us_to_10_s),
-        cmocka_unit_test(test_a_bound_belongs_to_the_bucket_below),
-        cmocka_unit_test(test_percentiles_interpolate_inside_a_bucket),
-        cmocka_unit_test(test_percentiles_of_an_even_spread_are_near_the_true_ones),
-        cmocka_unit_test(test_no_samples_are_0_ms),
-        cmocka_unit_test(test_beyond_10_s_is_reported_as_10_s),
-        cmocka_unit_test(test_a_negative_time_counts_as_0),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

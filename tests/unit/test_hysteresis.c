@@ -113,11 +113,10 @@ static void check(const struct picture *picture)
     hysteresis_free(hysteresis);
 }
 
-static void test_random_pictures_flood_as_defined(void **state)
+TEST(test_random_pictures_flood_as_defined)
 {
     static struct picture picture;
 
-    (void)state;
     for (int i = 0; i < 600; i++) {
         uint32_t density = next_random(101), strong = 1 + next_random(i % 3 ? 2000 : 20);
 
@@ -156,11 +155,10 @@ static int wind(struct picture *picture, int side)
     return y * side + x;
 }
 
-static void test_a_spiral_is_followed_from_either_end(void **state)
+TEST(test_a_spiral_is_followed_from_either_end)
 {
     static struct picture picture;
 
-    (void)state;
     for (int side = 3; side < SIDE_MAX; side += 17) {
         int end = wind(&picture, side);
 
@@ -173,11 +171,10 @@ static void test_a_spiral_is_followed_from_either_end(void **state)
     }
 }
 
-static void test_a_full_row_lights_up_from_one_pixel(void **state)
+TEST(test_a_full_row_lights_up_from_one_pixel)
 {
     static struct picture picture;
 
-    (void)state;
     picture.width = SIDE_MAX;
     picture.height = 1;
     for (int x = 0; x < picture.width; x++) {
@@ -189,12 +186,6 @@ static void test_a_full_row_lights_up_from_one_pixel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_pictures_flood_as_defined),
-        cmocka_unit_test(test_a_spiral_is_followed_from_either_end),
-        cmocka_unit_test(test_a_full_row_lights_up_from_one_pixel),
-    };
-
     random_state = random_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

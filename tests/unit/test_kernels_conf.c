@@ -77,7 +77,7 @@ static struct config *load(struct fixture *fixture)
     return config;
 }
 
-static void test_blocks_are_written_and_included(void **state)
+TEST(test_blocks_are_written_and_included, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct config *config;
@@ -93,7 +93,7 @@ static void test_blocks_are_written_and_included(void **state)
     config_free(config);
 }
 
-static void test_a_second_write_replaces_the_first(void **state)
+TEST(test_a_second_write_replaces_the_first, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct kernels_conf content = {.sets_memory = true, .memory = CONFIG_MEMORY_PINNED};
@@ -111,7 +111,7 @@ static void test_a_second_write_replaces_the_first(void **state)
     config_free(config);
 }
 
-static void test_what_was_written_is_read_back(void **state)
+TEST(test_what_was_written_is_read_back, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct kernels_conf content = {.sets_memory = true, .memory = CONFIG_MEMORY_MANAGED}, back;
@@ -132,7 +132,7 @@ static void test_what_was_written_is_read_back(void **state)
     config_free(config);
 }
 
-static void test_block_and_rows_of_a_kernel_stand_in_one_line(void **state)
+TEST(test_block_and_rows_of_a_kernel_stand_in_one_line, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct kernels_conf content = flat();
@@ -145,7 +145,7 @@ static void test_block_and_rows_of_a_kernel_stand_in_one_line(void **state)
                 "kernels = {\n  gradient = { block = [64, 4]; rows = 16; };\n};\n");
 }
 
-static void test_a_last_line_without_end_stays_a_line(void **state)
+TEST(test_a_last_line_without_end_stays_a_line, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -154,7 +154,7 @@ static void test_a_last_line_without_end_stays_a_line(void **state)
     assert_text(fixture->path, CAMERAS "# the end\n" INCLUDE);
 }
 
-static void test_owner_and_mode_stay(void **state)
+TEST(test_owner_and_mode_stay, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct stat info;
@@ -173,7 +173,7 @@ static void test_owner_and_mode_stay(void **state)
     }
 }
 
-static void test_a_link_stays_a_link(void **state)
+TEST(test_a_link_stays_a_link, setup, teardown)
 {
     struct fixture *fixture = *state;
     g_autofree char *target = g_build_filename(fixture->folder, "real.conf", NULL);
@@ -187,7 +187,7 @@ static void test_a_link_stays_a_link(void **state)
     g_unlink(target);
 }
 
-static void test_kernels_of_ones_own_are_named_with_their_line(void **state)
+TEST(test_kernels_of_ones_own_are_named_with_their_line, setup, teardown)
 {
     struct fixture *fixture = *state;
     const char *text = CAMERAS "# two\nkernels = { gray = { block = [32, 4]; }; };\n";
@@ -199,7 +199,7 @@ static void test_kernels_of_ones_own_are_named_with_their_line(void **state)
     assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
 }
 
-static void test_memory_that_stands_elsewhere_stays_there(void **state)
+TEST(test_memory_that_stands_elsewhere_stays_there, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct kernels_conf content = flat(), back;
@@ -218,7 +218,7 @@ static void test_memory_that_stands_elsewhere_stays_there(void **state)
     assert_int_equal(write_flat(fixture), 0);
 }
 
-static void test_what_edged_would_refuse_is_put_back(void **state)
+TEST(test_what_edged_would_refuse_is_put_back, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct kernels_conf content = flat();
@@ -232,7 +232,7 @@ static void test_what_edged_would_refuse_is_put_back(void **state)
     assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
 }
 
-static void test_the_blocks_before_are_put_back(void **state)
+TEST(test_the_blocks_before_are_put_back, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct kernels_conf content = flat();
@@ -247,7 +247,7 @@ static void test_the_blocks_before_are_put_back(void **state)
     assert_text(fixture->path, CAMERAS INCLUDE);
 }
 
-static void test_keys_of_others_in_kernels_conf_are_not_lost(void **state)
+TEST(test_keys_of_others_in_kernels_conf_are_not_lost, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -258,7 +258,7 @@ static void test_keys_of_others_in_kernels_conf_are_not_lost(void **state)
     assert_non_null(strstr(fixture->error.text, "\"rtsp\""));
 }
 
-static void test_blocks_written_by_hand_in_kernels_conf_are_replaced(void **state)
+TEST(test_blocks_written_by_hand_in_kernels_conf_are_replaced, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct config *config;
@@ -271,7 +271,7 @@ static void test_blocks_written_by_hand_in_kernels_conf_are_replaced(void **stat
     config_free(config);
 }
 
-static void test_a_stranger_called_kernels_conf_stays(void **state)
+TEST(test_a_stranger_called_kernels_conf_stays, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -282,7 +282,7 @@ static void test_a_stranger_called_kernels_conf_stays(void **state)
     assert_text(fixture->path, CAMERAS);
 }
 
-static void test_a_folder_called_kernels_conf_is_an_error(void **state)
+TEST(test_a_folder_called_kernels_conf_is_an_error, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -295,7 +295,7 @@ static void test_a_folder_called_kernels_conf_is_an_error(void **state)
 }
 
 // As somebody whom permissions bind.
-static void test_a_folder_that_may_not_be_written_stays_as_it_is(void **state)
+TEST(test_a_folder_that_may_not_be_written_stays_as_it_is, setup, teardown)
 {
     struct fixture *fixture = *state;
     bool root = geteuid() == 0;
@@ -315,7 +315,7 @@ static void test_a_folder_that_may_not_be_written_stays_as_it_is(void **state)
     assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
 }
 
-static void test_a_configuration_that_is_missing_or_invalid_is_an_error(void **state)
+TEST(test_a_configuration_that_is_missing_or_invalid_is_an_error, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -326,29 +326,4 @@ static void test_a_configuration_that_is_missing_or_invalid_is_an_error(void **s
     assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_blocks_are_written_and_included),
-        TEST(test_a_second_write_replaces_the_first),
-        TEST(test_what_was_written_is_read_back),
-        TEST(test_block_and_rows_of_a_kernel_stand_in_one_line),
-        TEST(test_a_last_line_without_end_stays_a_line),
-        TEST(test_owner_and_mode_stay),
-        TEST(test_a_link_stays_a_link),
-        TEST(test_kernels_of_ones_own_are_named_with_their_line),
-        TEST(test_memory_that_stands_elsewhere_stays_there),
-        TEST(test_what_edged_would_refuse_is_put_back),
-        TEST(test_the_blocks_before_are_put_back),
-        TEST(test_keys_of_others_in_kernels_conf_are_not_lost),
-        TEST(test_blocks_written_by_hand_in_kernels_conf_are_replaced),
-        TEST(test_a_stranger_called_kernels_conf_stays),
-        TEST(test_a_folder_called_kernels_conf_is_an_error),
-        TEST(test_a_folder_that_may_not_be_written_stays_as_it_is),
-        TEST(test_a_configuration_that_is_missing_or_invalid_is_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

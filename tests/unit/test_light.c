@@ -67,7 +67,7 @@ static bool is_changed(const struct scene *scene)
     return light_limits(&light, THRESHOLD, &limits);
 }
 
-static void test_any_gain_and_offset_is_found(void **state)
+TEST(test_any_gain_and_offset_is_found)
 {
     static const struct {
         double gain, offset;
@@ -75,7 +75,6 @@ static void test_any_gain_and_offset_is_found(void **state)
                   {1, -40},   {2.5, 0},   {0.3, 0},     {1.4, -6.4},  {0.6, 6.4},
                   {1.8, -60}, {0.5, 100}, {1.2, 0},     {0.8, 0}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof lights / sizeof lights[0]; i++) {
         struct scene scene;
 
@@ -87,12 +86,11 @@ static void test_any_gain_and_offset_is_found(void **state)
     }
 }
 
-static void test_the_estimate_is_near(void **state)
+TEST(test_the_estimate_is_near)
 {
     struct scene scene;
     struct light light;
 
-    (void)state;
     paint(&scene, 30, 200, 0.7, 20);
     light = light_estimate(scene.previous, scene.current, COUNT);
     for (int level = 30; level <= 200; level++) {
@@ -103,9 +101,8 @@ static void test_the_estimate_is_near(void **state)
 }
 
 // Less than half of each group: dark ones before a bright background, or the other way round.
-static void test_what_moves_pulls_nothing_along(void **state)
+TEST(test_what_moves_pulls_nothing_along)
 {
-    (void)state;
     for (unsigned percent = 0; percent <= 40; percent += 10) {
         struct scene scene;
 
@@ -121,11 +118,10 @@ static void test_what_moves_pulls_nothing_along(void **state)
     }
 }
 
-static void test_steady_light_is_no_change(void **state)
+TEST(test_steady_light_is_no_change)
 {
     struct scene scene;
 
-    (void)state;
     paint(&scene, 0, 255, 1, 0);
     assert_false(is_changed(&scene));
     paint(&scene, 100, 104, 1, 0);
@@ -136,11 +132,10 @@ static void test_steady_light_is_no_change(void **state)
 }
 
 // A wall and something darker that is too small to be a group: the light multiplies both.
-static void test_light_on_a_bare_wall_multiplies(void **state)
+TEST(test_light_on_a_bare_wall_multiplies)
 {
     struct scene scene;
 
-    (void)state;
     paint(&scene, 120, 124, 1.4, 0);
     for (int i = 0; i < 100; i++) {
         scene.previous[i] = 50;
@@ -152,11 +147,10 @@ static void test_light_on_a_bare_wall_multiplies(void **state)
     assert_int_equal(count_moved(&scene), 0);
 }
 
-static void test_another_scene_is_no_light(void **state)
+TEST(test_another_scene_is_no_light)
 {
     struct scene scene;
 
-    (void)state;
     srand(3);
     for (int i = 0; i < COUNT; i++) {
         scene.previous[i] = (uint8_t)(rand() % 256);
@@ -170,11 +164,10 @@ static void test_another_scene_is_no_light(void **state)
 }
 
 // All samples that tell of the light are those of a lamp.
-static void test_a_lamp_in_the_dark_is_not_the_light(void **state)
+TEST(test_a_lamp_in_the_dark_is_not_the_light)
 {
     struct scene scene;
 
-    (void)state;
     paint(&scene, 6, 12, 1, 0);
     for (int i = 0; i < COUNT / 5; i++) {
         scene.previous[i] = (uint8_t)(25 + i % 10);
@@ -184,11 +177,10 @@ static void test_a_lamp_in_the_dark_is_not_the_light(void **state)
     assert_int_equal(count_moved(&scene), COUNT / 5);
 }
 
-static void test_too_few_samples_tell_nothing(void **state)
+TEST(test_too_few_samples_tell_nothing)
 {
     struct scene scene;
 
-    (void)state;
     paint(&scene, 40, 120, 1.4, 0);
     struct light light = light_estimate(scene.previous, scene.current, 63);
     assert_int_equal(light.gain, ONE);
@@ -208,12 +200,11 @@ static void assert_still(const struct bits_limits *limits, int level, int low, i
     assert_int_equal(limits->high[level], high);
 }
 
-static void test_what_is_still_by_hand(void **state)
+TEST(test_what_is_still_by_hand)
 {
     const struct light twice = {2 * ONE, 0}, half = {ONE / 2, 0}, more = {ONE, 6 * ONE};
     struct bits_limits limits;
 
-    (void)state;
     assert_true(light_limits(&twice, 10, &limits));
     assert_still(&limits, 50, 90, 110);
     assert_still(&limits, 120, 225, 255); // 240 is white: all that is as white or whiter
@@ -235,19 +226,4 @@ static void test_what_is_still_by_hand(void **state)
     assert_still(&limits, 100, 83, 129);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_gain_and_offset_is_found),
-        cmocka_unit_test(test_the_estimate_is_near),
-        cmocka_unit_test(test_what_moves_pulls_nothing_along),
-        cmocka_unit_test(test_steady_light_is_no_change),
-        cmocka_unit_test(test_light_on_a_bare_wall_multiplies),
-        cmocka_unit_test(test_another_scene_is_no_light),
-        cmocka_unit_test(test_a_lamp_in_the_dark_is_not_the_light),
-        cmocka_unit_test(test_too_few_samples_tell_nothing),
-        cmocka_unit_test(test_what_is_still_by_hand),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -2,15 +2,11 @@
 // bounded, a broken peer is told apart from a quiet one.
 
 #include "daemon/link/link.h"
+#include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 struct pair {
     struct link *a;
@@ -63,7 +59,7 @@ static int remember(void *context, struct link_message *message)
     return seen->answer;
 }
 
-static void test_pieces_arrive_as_one_message(void **state)
+TEST(test_pieces_arrive_as_one_message, setup, teardown)
 {
     struct pair *pair = *state;
     struct iovec pieces[] = {{(void *)"ab", 2}, {NULL, 0}, {(void *)"cde", 3}};
@@ -80,7 +76,7 @@ static void test_pieces_arrive_as_one_message(void **state)
     assert_memory_equal(wire.payload, "abcde", 5);
 }
 
-static void test_a_message_split_at_every_byte_is_put_together(void **state)
+TEST(test_a_message_split_at_every_byte_is_put_together, setup, teardown)
 {
     struct pair *pair = *state;
     struct {
@@ -99,7 +95,7 @@ static void test_a_message_split_at_every_byte_is_put_together(void **state)
     free(seen.taken);
 }
 
-static void test_an_empty_payload_is_a_message(void **state)
+TEST(test_an_empty_payload_is_a_message, setup, teardown)
 {
     struct pair *pair = *state;
     struct link_header headers[2] = {{.type = LINK_VIEW_START, .view = 1},
@@ -112,7 +108,7 @@ static void test_an_empty_payload_is_a_message(void **state)
     assert_int_equal(seen.headers[1].view, 2);
 }
 
-static void test_a_full_socket_queues_and_a_full_queue_refuses(void **state)
+TEST(test_a_full_socket_queues_and_a_full_queue_refuses, setup, teardown)
 {
     struct pair *pair = *state;
     static uint8_t payload[100000];
@@ -142,7 +138,7 @@ static void count_wake(void *context)
     (*(unsigned *)context)++;
 }
 
-static void test_the_owner_is_woken_only_when_something_waits(void **state)
+TEST(test_the_owner_is_woken_only_when_something_waits, setup, teardown)
 {
     struct pair *pair = *state;
     static uint8_t payload[500000];
@@ -155,7 +151,7 @@ static void test_the_owner_is_woken_only_when_something_waits(void **state)
     assert_int_equal(wakes, 1);
 }
 
-static void test_a_closed_peer_is_epipe_on_both_ways(void **state)
+TEST(test_a_closed_peer_is_epipe_on_both_ways, setup, teardown)
 {
     struct pair *pair = *state;
     struct seen seen = {0};
@@ -165,7 +161,7 @@ static void test_a_closed_peer_is_epipe_on_both_ways(void **state)
     assert_int_equal(link_send_bytes(pair->a, LINK_HELLO, 0, "x", 1), -EPIPE);
 }
 
-static void test_malformed_headers_are_eproto(void **state)
+TEST(test_malformed_headers_are_eproto, setup, teardown)
 {
     static const struct link_header broken[] = {{.type = 0},
                                                 {.type = LINK_ENCODER_HUNG + 1},
@@ -183,10 +179,9 @@ static void test_malformed_headers_are_eproto(void **state)
         assert_int_equal(seen.count, 0);
         teardown(&own);
     }
-    (void)state;
 }
 
-static void test_oversized_messages_are_refused_before_sending(void **state)
+TEST(test_oversized_messages_are_refused_before_sending, setup, teardown)
 {
     struct pair *pair = *state;
     uint8_t byte = 0;
@@ -197,7 +192,7 @@ static void test_oversized_messages_are_refused_before_sending(void **state)
     assert_int_equal(errno, EAGAIN);
 }
 
-static void test_a_handler_ends_receiving_and_nothing_is_lost(void **state)
+TEST(test_a_handler_ends_receiving_and_nothing_is_lost, setup, teardown)
 {
     struct pair *pair = *state;
     struct link_header headers[2] = {{.type = LINK_VIEW_START}, {.type = LINK_VIEW_STOP}};
@@ -213,7 +208,7 @@ static void test_a_handler_ends_receiving_and_nothing_is_lost(void **state)
 }
 
 // Whoever sends without end gets no more than one turn of the reader's loop at a time.
-static void test_a_turn_is_bounded_in_messages_and_bytes(void **state)
+TEST(test_a_turn_is_bounded_in_messages_and_bytes, setup, teardown)
 {
     static const struct link_header headers[3 * LINK_TURN_MESSAGES / 2] = {
         [0 ... 3 * LINK_TURN_MESSAGES / 2 - 1] = {.type = LINK_KEY_FRAME}};
@@ -243,21 +238,4 @@ static void test_a_turn_is_bounded_in_messages_and_bytes(void **state)
     link_free(peer);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_pieces_arrive_as_one_message),
-        TEST(test_a_message_split_at_every_byte_is_put_together),
-        TEST(test_an_empty_payload_is_a_message),
-        TEST(test_a_full_socket_queues_and_a_full_queue_refuses),
-        TEST(test_the_owner_is_woken_only_when_something_waits),
-        TEST(test_a_closed_peer_is_epipe_on_both_ways),
-        TEST(test_malformed_headers_are_eproto),
-        TEST(test_oversized_messages_are_refused_before_sending),
-        TEST(test_a_handler_ends_receiving_and_nothing_is_lost),
-        TEST(test_a_turn_is_bounded_in_messages_and_bytes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -72,9 +72,8 @@ static void write_each_priority(void)
     log_debug("hidden");
 }
 
-static void test_a_terminal_gets_one_readable_line_a_message(void **state)
+TEST(test_a_terminal_gets_one_readable_line_a_message)
 {
-    (void)state;
     assert_string_equal(output_of(write_each_priority, false),
                         "edged: error: front: /dev/video0: No such device, retrying in 2 s\n"
                         "edged: warning: no GPU, using the CPU\n"
@@ -89,9 +88,8 @@ static void write_debug(void)
     log_debug("frame %d", 7);
 }
 
-static void test_debug_shows_when_asked_for_under_the_programs_name(void **state)
+TEST(test_debug_shows_when_asked_for_under_the_programs_name)
 {
-    (void)state;
     assert_string_equal(output_of(write_debug, false), "edged-camera: debug: frame 7\n");
 }
 
@@ -100,9 +98,8 @@ static void write_control_characters(void)
     log_info("camera \x1b[2Jcalled\n\"evil\r\x7f\"");
 }
 
-static void test_control_characters_reach_no_terminal(void **state)
+TEST(test_control_characters_reach_no_terminal)
 {
-    (void)state;
     assert_string_equal(output_of(write_control_characters, false),
                         "edged: camera  [2Jcalled \"evil  \"\n");
 }
@@ -117,11 +114,10 @@ static void write_very_long(void)
     log_info("next");
 }
 
-static void test_a_long_message_is_cut_and_stays_a_line(void **state)
+TEST(test_a_long_message_is_cut_and_stays_a_line)
 {
     const char *text = output_of(write_very_long, false), *end = strchr(text, '\n');
 
-    (void)state;
     assert_non_null(end);
     assert_in_range(end - text, 1500, 2400);
     assert_string_equal(end + 1, "edged: next\n");
@@ -132,11 +128,10 @@ static void write_state(void)
     log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, "front", "no signal", "cable pulled");
 }
 
-static void test_the_journal_gets_fields(void **state)
+TEST(test_the_journal_gets_fields)
 {
     char expected[512];
 
-    (void)state;
     snprintf(expected, sizeof expected,
              "MESSAGE=front: cable pulled\nPRIORITY=4\nSYSLOG_IDENTIFIER=edged\nMESSAGE_ID=%s\n"
              "EDGED_CAMERA=front\nEDGED_STATE=no signal\n",
@@ -150,16 +145,14 @@ static void write_to_broken_journal(void)
     write_state();
 }
 
-static void test_a_journal_that_refuses_leaves_the_line_on_stderr(void **state)
+TEST(test_a_journal_that_refuses_leaves_the_line_on_stderr)
 {
-    (void)state;
     assert_string_equal(output_of(write_to_broken_journal, true),
                         "edged: warning: front: cable pulled\n");
 }
 
-static void test_message_ids_are_distinct_128_bit_numbers(void **state)
+TEST(test_message_ids_are_distinct_128_bit_numbers)
 {
-    (void)state;
     assert_null(log_event_id(LOG_EVENT_NONE));
     for (int i = LOG_EVENT_NONE + 1; i < LOG_EVENT_COUNT; i++) {
         assert_non_null(log_event_id(i));
@@ -189,12 +182,11 @@ static void write_from_threads(void)
     pthread_join(threads[1], NULL);
 }
 
-static void test_lines_of_two_threads_do_not_mix(void **state)
+TEST(test_lines_of_two_threads_do_not_mix)
 {
     char *line, *rest = output_of(write_from_threads, false);
     unsigned a = 0, b = 0;
 
-    (void)state;
     while ((line = strsep(&rest, "\n")) && *line) {
         a += strcmp(line, "edged: thread aaaaaaaaaaaaaaaaaaaaaaaa") == 0;
         b += strcmp(line, "edged: thread bbbbbbbbbbbbbbbbbbbbbbbb") == 0;
@@ -213,18 +205,16 @@ static void write_without_stderr(void)
     dprintf(pipe_end, "%s", errno == ENODEV ? "kept" : "lost");
 }
 
-static void test_errno_survives_a_message_that_cannot_be_written(void **state)
+TEST(test_errno_survives_a_message_that_cannot_be_written)
 {
-    (void)state;
     assert_string_equal(output_of(write_without_stderr, false), "kept");
 }
 
-static void test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest(void **state)
+TEST(test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest)
 {
     struct log_limit limit = {0};
     unsigned said = 0, left_out = 99;
 
-    (void)state;
     for (int second = 0; second < 60; second++) { // one fault whose text changes
         said += log_limit_begin(&limit, second * NS_PER_S);
     }
@@ -246,20 +236,4 @@ static void test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest
     assert_false(log_limit_end(&limit, 300 * NS_PER_S, &left_out));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_terminal_gets_one_readable_line_a_message),
-        cmocka_unit_test(test_debug_shows_when_asked_for_under_the_programs_name),
-        cmocka_unit_test(test_control_characters_reach_no_terminal),
-        cmocka_unit_test(test_a_long_message_is_cut_and_stays_a_line),
-        cmocka_unit_test(test_the_journal_gets_fields),
-        cmocka_unit_test(test_a_journal_that_refuses_leaves_the_line_on_stderr),
-        cmocka_unit_test(test_message_ids_are_distinct_128_bit_numbers),
-        cmocka_unit_test(test_lines_of_two_threads_do_not_mix),
-        cmocka_unit_test(test_errno_survives_a_message_that_cannot_be_written),
-        cmocka_unit_test(test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

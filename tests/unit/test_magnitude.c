@@ -94,11 +94,10 @@ static void check_make(const struct magnitude_make *make, enum config_operator o
     }
 }
 
-static void test_every_make_rounds_every_root_exactly(void **state)
+TEST(test_every_make_rounds_every_root_exactly)
 {
     const struct magnitude_make *make;
 
-    (void)state;
     for (size_t i = 0; (make = magnitude_make_at(i)); i++) {
         for (int operator= 0; operator<CONFIG_OPERATOR_COUNT && make->supported(); operator++) {
             check_make(make, (enum config_operator) operator);
@@ -127,12 +126,11 @@ static void check_sums(const struct row *row, enum config_operator operator, int
     }
 }
 
-static void test_l1_is_the_clamped_sum_for_every_gradient(void **state)
+TEST(test_l1_is_the_clamped_sum_for_every_gradient)
 {
     struct row row = {0};
     uint8_t scaled[WIDTH];
 
-    (void)state;
     for (int o = 0; o < CONFIG_OPERATOR_COUNT; o++) {
         enum config_operator operator=(enum config_operator) o;
 
@@ -154,7 +152,7 @@ static void test_l1_is_the_clamped_sum_for_every_gradient(void **state)
     }
 }
 
-static void test_what_float_does_not_doubt_is_right(void **state)
+TEST(test_what_float_does_not_doubt_is_right)
 {
     static const double gains[] = {0.01, 0.0833, 0.25, 1.0 / 3, 0.5, 1.5, 100};
     struct row row = {0};
@@ -163,7 +161,6 @@ static void test_what_float_does_not_doubt_is_right(void **state)
     const struct magnitude_guess guess = {squares, results, doubts};
     unsigned certain = 0, doubtful = 0;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(gains); i++) {
         for (int gx = -12240; gx <= 12240; gx += 97) {
             for (int gy = -12240; gy <= 12240 - WIDTH; gy += 3 * WIDTH) {
@@ -203,12 +200,11 @@ static void check_width(magnitude_row *write, const struct row *row, size_t widt
     }
 }
 
-static void test_every_width_writes_its_bytes_and_no_more(void **state)
+TEST(test_every_width_writes_its_bytes_and_no_more)
 {
     const struct magnitude_make *make;
     struct row row = {0};
 
-    (void)state;
     for (size_t i = 0; (make = magnitude_make_at(i)); i++) {
         for (size_t width = 1; width <= WIDTH && make->supported(); width++) {
             for (int o = 0; o < CONFIG_OPERATOR_COUNT; o++) {
@@ -222,11 +218,10 @@ static void test_every_width_writes_its_bytes_and_no_more(void **state)
     }
 }
 
-static void test_a_threshold_is_the_smallest_number_with_its_result(void **state)
+TEST(test_a_threshold_is_the_smallest_number_with_its_result)
 {
     uint32_t thresholds[256];
 
-    (void)state;
     // round(0.5 sqrt(n)) with halves to even: 1 from the root above 1, 2 from 3, 3 above 5 …
     gradient_thresholds(CONFIG_NORM_L2, 0.5, thresholds);
     assert_int_equal(thresholds[0], 0);
@@ -241,22 +236,9 @@ static void test_a_threshold_is_the_smallest_number_with_its_result(void **state
     assert_true(thresholds[174] == UINT32_MAX);
 }
 
-static void test_the_best_make_is_one_this_cpu_has(void **state)
+TEST(test_the_best_make_is_one_this_cpu_has)
 {
-    (void)state;
     assert_true(magnitude_make_best()->supported());
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_make_rounds_every_root_exactly),
-        cmocka_unit_test(test_l1_is_the_clamped_sum_for_every_gradient),
-        cmocka_unit_test(test_what_float_does_not_doubt_is_right),
-        cmocka_unit_test(test_every_width_writes_its_bytes_and_no_more),
-        cmocka_unit_test(test_a_threshold_is_the_smallest_number_with_its_result),
-        cmocka_unit_test(test_the_best_make_is_one_this_cpu_has),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -66,14 +66,13 @@ static struct config_view limited_to(const struct config_view *settings,
     return limited;
 }
 
-static void test_a_picture_is_white_from_128_on_and_stretched(void **state)
+TEST(test_a_picture_is_white_from_128_on_and_stretched)
 {
     const struct config_view view = {.mask = (char *)"half.pgm"};
     static const uint8_t expected[] = {255, 255, 255, 0, 0};
     struct mask_plane *plane = NULL;
     int reads = 0;
 
-    (void)state;
     assert_int_equal(mask_plane_new(&view, 5, 3, read_half, &reads, NULL, &plane), 0);
     assert_int_equal(reads, 1);
     assert_int_equal(plane->stride, 128);
@@ -89,7 +88,7 @@ static void test_a_picture_is_white_from_128_on_and_stretched(void **state)
     mask_plane_unref(NULL);
 }
 
-static void test_a_polygon_is_drawn_as_a_regions(void **state)
+TEST(test_a_polygon_is_drawn_as_a_regions)
 {
     static struct config_point triangle[] = {{0, 0}, {1, 0}, {1, 1}};
     const struct config_view view = {.polygon = triangle, .polygon_count = 3};
@@ -97,7 +96,6 @@ static void test_a_polygon_is_drawn_as_a_regions(void **state)
         {255, 255, 255, 255}, {0, 255, 255, 255}, {0, 0, 255, 255}, {0, 0, 0, 255}};
     struct mask_plane *plane = NULL, *other = NULL;
 
-    (void)state;
     assert_int_equal(mask_plane_new(&view, 4, 4, NULL, NULL, NULL, &plane), 0);
     for (uint32_t y = 0; y < 4; y++) {
         assert_memory_equal(mask_plane_row(plane, y), expected[y], 4);
@@ -164,12 +162,11 @@ static void check_view(const struct config_view *settings, const char *format, u
     frame_unref(input);
 }
 
-static void test_a_view_is_what_it_was_inside_and_black_outside(void **state)
+TEST(test_a_view_is_what_it_was_inside_and_black_outside)
 {
     static const char *const formats[] = {"GREY", "NV12", "YUYV", "BGR3"};
     static const uint32_t sizes[][2] = {{1, 1}, {2, 3}, {17, 9}, {64, 5}, {WIDTH_MAX, 31}};
 
-    (void)state;
     for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
         for (size_t s = 0; s < ARRAY_LENGTH(sizes); s++) {
             for (size_t i = 0; i < VIEWS; i++) {
@@ -181,7 +178,7 @@ static void test_a_view_is_what_it_was_inside_and_black_outside(void **state)
 }
 
 // Painted views: where the mask is not set, the camera's picture as its own view has it.
-static void test_nothing_is_painted_outside_the_mask(void **state)
+TEST(test_nothing_is_painted_outside_the_mask)
 {
     const struct config_view overlay = {
         .view = CONFIG_VIEW_OVERLAY, .gain = 1.0, .threshold = 30, .colour = (char *)"#ff8010"};
@@ -189,7 +186,6 @@ static void test_nothing_is_painted_outside_the_mask(void **state)
     struct frame *input = new_frame("RGB3", 33, 17, 0), *part, *whole, *camera;
     unsigned inside = 0, outside = 0;
 
-    (void)state;
     draw(input, 5);
     part = compute(&limited, frame_ref(input), VIEW_OUTPUT_EXACT);
     whole = compute(&overlay, frame_ref(input), VIEW_OUTPUT_EXACT);
@@ -237,7 +233,7 @@ static void assert_steps(const struct config_view *settings, const char *format,
     assert_string_equal(names, expected);
 }
 
-static void test_the_mask_comes_last_on_one_plane(void **state)
+TEST(test_the_mask_comes_last_on_one_plane)
 {
     static const struct {
         struct config_view settings;
@@ -261,7 +257,6 @@ static void test_the_mask_comes_last_on_one_plane(void **state)
          "mask threshold mask compose"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         const struct config_view limited = limited_to(&cases[i].settings, band);
 
@@ -270,7 +265,7 @@ static void test_the_mask_comes_last_on_one_plane(void **state)
 }
 
 // Erosion of a mask of a mask may go the way of masks.
-static void test_a_mask_of_a_mask_is_a_mask(void **state)
+TEST(test_a_mask_of_a_mask_is_a_mask)
 {
     const struct config_view shapes = {
         .view = CONFIG_VIEW_CUSTOM,
@@ -280,14 +275,13 @@ static void test_a_mask_of_a_mask_is_a_mask(void **state)
         .stages = {{CONFIG_STAGE_SOBEL, CONFIG_STAGE_MASK, CONFIG_STAGE_ERODE}, 3}};
     struct plan plan = plan_make(&shapes, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
 
-    (void)state;
     assert_int_equal(plan.steps[2].kind, STAGE_ERODE);
     assert_false(plan.steps[2].options.shades);
     plan = plan_make(&shades, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
     assert_true(plan.steps[2].options.shades);
 }
 
-static void test_a_mask_that_cannot_be_read_makes_no_view(void **state)
+TEST(test_a_mask_that_cannot_be_read_makes_no_view)
 {
     const struct config_view settings = {
         .view = CONFIG_VIEW_EDGES, .gain = 1, .mask = (char *)"none.png"};
@@ -299,7 +293,6 @@ static void test_a_mask_that_cannot_be_read_makes_no_view(void **state)
     struct view *view = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(view_new(&setup, &error, &view), -ENOENT);
     assert_string_equal(error.text, "none.png: there is none");
     assert_null(view);
@@ -324,7 +317,7 @@ static struct view *new_shared_view(const struct config_view *settings, const st
 }
 
 // Three edges of one camera: one polygon, the same pixels from a picture, and another polygon.
-static void test_equal_masks_are_applied_once_and_others_by_themselves(void **state)
+TEST(test_equal_masks_are_applied_once_and_others_by_themselves)
 {
     static struct config_point left[] = {{0, 0}, {0.5, 0}, {0.5, 1}, {0, 1}};
     static struct config_point right[] = {{0.5, 0}, {1, 0}, {1, 1}, {0.5, 1}};
@@ -334,7 +327,6 @@ static void test_equal_masks_are_applied_once_and_others_by_themselves(void **st
     struct view *shared_views[3];
     struct shared *shared;
 
-    (void)state;
     settings[1].mask = (char *)"half.pgm";
     draw(input, 9);
     assert_int_equal(shared_new(&shared), 0);
@@ -362,18 +354,4 @@ static void test_equal_masks_are_applied_once_and_others_by_themselves(void **st
     frame_unref(input);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_picture_is_white_from_128_on_and_stretched),
-        cmocka_unit_test(test_a_polygon_is_drawn_as_a_regions),
-        cmocka_unit_test(test_a_view_is_what_it_was_inside_and_black_outside),
-        cmocka_unit_test(test_nothing_is_painted_outside_the_mask),
-        cmocka_unit_test(test_the_mask_comes_last_on_one_plane),
-        cmocka_unit_test(test_a_mask_of_a_mask_is_a_mask),
-        cmocka_unit_test(test_a_mask_that_cannot_be_read_makes_no_view),
-        cmocka_unit_test(test_equal_masks_are_applied_once_and_others_by_themselves),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

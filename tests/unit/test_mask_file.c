@@ -1,15 +1,11 @@
 #include "daemon/mask_file.h"
+#include "tests/unit/unit.h"
 
 #include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 struct masks {
     char *folder, *path;
@@ -76,37 +72,25 @@ static void replace_it(const char *path)
         utimensat(AT_FDCWD, path, (struct timespec[]){status.st_atim, status.st_mtim}, 0), 0);
 }
 
-static void test_a_mask_that_stays_as_it_is_has_the_same_stamp(void **state)
+TEST(test_a_mask_that_stays_as_it_is_has_the_same_stamp, setup, teardown)
 {
     assert_false(is_noticed(*state, leave_it));
 }
 
-static void test_a_mask_that_is_not_there_any_more_is_another(void **state)
+TEST(test_a_mask_that_is_not_there_any_more_is_another, setup, teardown)
 {
     assert_true(is_noticed(*state, remove_it));
     assert_false(is_noticed(*state, leave_it));
 }
 
-static void test_rights_that_changed_are_noticed(void **state)
+TEST(test_rights_that_changed_are_noticed, setup, teardown)
 {
     assert_true(is_noticed(*state, forbid_it));
 }
 
-static void test_another_picture_of_the_same_size_and_age_is_noticed(void **state)
+TEST(test_another_picture_of_the_same_size_and_age_is_noticed, setup, teardown)
 {
     assert_true(is_noticed(*state, replace_it));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_mask_that_stays_as_it_is_has_the_same_stamp),
-        TEST(test_a_mask_that_is_not_there_any_more_is_another),
-        TEST(test_rights_that_changed_are_noticed),
-        TEST(test_another_picture_of_the_same_size_and_age_is_noticed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -67,14 +67,13 @@ static const char *const empty[] = {"........", "........", "........",
 static const char *const block[] = {"........", "..####..", "..####..",
                                     "..###...", "........", ".......#"};
 
-static void test_what_moves_is_counted_and_bounded(void **state)
+TEST(test_what_moves_is_counted_and_bounded)
 {
     static const char *const formats[] = {"GREY", "NV12", "YUYV", "UYVY", "RGB3",
                                           "BGR3", "XR24", "YU12", "444P"};
     const struct config_region settings[] = {whole(25, 0), whole(25, 1), whole(99, 0),
                                              whole(100, 0)};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
         struct frame *frame = new_frame(formats[i], 8, 6, i % 3 * 5);
         struct meter *meter = new_meter(frame, settings, 4);
@@ -101,7 +100,7 @@ static void test_what_moves_is_counted_and_bounded(void **state)
     }
 }
 
-static void test_erosion_looks_at_what_lies_around_a_region(void **state)
+TEST(test_erosion_looks_at_what_lies_around_a_region)
 {
     struct config_point corner[] = RECTANGLE(0.5, 0.5, 1, 1);
     struct config_region settings = {
@@ -112,7 +111,6 @@ static void test_erosion_looks_at_what_lies_around_a_region(void **state)
                                         ".######.", ".#####..", "........"};
     struct meter_reading reading;
 
-    (void)state;
     draw(frame, empty);
     meter_run(meter, frame, &reading);
     assert_int_equal(reading.pixels, 12);
@@ -124,7 +122,7 @@ static void test_erosion_looks_at_what_lies_around_a_region(void **state)
     frame_unref(frame);
 }
 
-static void test_regions_do_not_mix(void **state)
+TEST(test_regions_do_not_mix)
 {
     struct config_point left[] = RECTANGLE(0, 0, 0.5, 1), right[] = RECTANGLE(0.5, 0, 1, 1);
     struct config_region settings[] = {
@@ -135,7 +133,6 @@ static void test_regions_do_not_mix(void **state)
     struct meter *meter = new_meter(frame, settings, 2);
     struct meter_reading readings[2];
 
-    (void)state;
     draw(frame, empty);
     meter_run(meter, frame, readings);
     draw(frame, block);
@@ -147,7 +144,7 @@ static void test_regions_do_not_mix(void **state)
     frame_unref(frame);
 }
 
-static void test_a_region_without_pixels_never_moves(void **state)
+TEST(test_a_region_without_pixels_never_moves)
 {
     struct config_point line[] = {{0.1, 0.1}, {0.12, 0.1}, {0.11, 0.12}};
     struct config_region settings[] = {
@@ -157,7 +154,6 @@ static void test_a_region_without_pixels_never_moves(void **state)
     struct meter_reading readings[2];
     struct meter *meter;
 
-    (void)state;
     assert_int_equal(meter_new(&frame->layout, regions, 2, &meter), 0);
     draw(frame, empty);
     meter_run(meter, frame, readings);
@@ -283,9 +279,8 @@ static void check_random(uint32_t width, uint32_t height)
     free(pictures[1].gray);
 }
 
-static void test_random_frames_are_measured_by_the_definition(void **state)
+TEST(test_random_frames_are_measured_by_the_definition)
 {
-    (void)state;
     srand(random_seed());
     for (int i = 0; i < 150; i++) {
         check_random(1 + (uint32_t)rand() % 300, 1 + (uint32_t)rand() % 40);
@@ -297,14 +292,13 @@ static void test_random_frames_are_measured_by_the_definition(void **state)
 }
 
 // A ramp of gray in twice the light, and a dark block that comes with it.
-static void test_what_moves_is_found_while_the_light_changes(void **state)
+TEST(test_what_moves_is_found_while_the_light_changes)
 {
     const struct config_region settings = whole(25, 1);
     struct frame *frame = new_frame("GREY", 200, 50, 3);
     struct meter *meter = new_meter(frame, &settings, 1);
     struct meter_reading reading;
 
-    (void)state;
     for (unsigned number = 0; number < 4; number++) {
         for (uint32_t y = 0; y < 50; y++) {
             uint8_t *row = frame_plane(frame, 0) + y * frame->layout.planes[0].stride;
@@ -326,16 +320,4 @@ static void test_what_moves_is_found_while_the_light_changes(void **state)
     frame_unref(frame);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_moves_is_counted_and_bounded),
-        cmocka_unit_test(test_erosion_looks_at_what_lies_around_a_region),
-        cmocka_unit_test(test_regions_do_not_mix),
-        cmocka_unit_test(test_a_region_without_pixels_never_moves),
-        cmocka_unit_test(test_random_frames_are_measured_by_the_definition),
-        cmocka_unit_test(test_what_moves_is_found_while_the_light_changes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

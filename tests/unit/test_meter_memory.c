@@ -1,15 +1,10 @@
 // Without memory there is no meter, and nothing leaks: each allocation fails in turn. The sources
 // are compiled in here with an allocator that fails on demand.
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/unit.h"
 
-#include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 
 static long allocations_left; // until one fails; negative: none fails
 
@@ -24,7 +19,7 @@ static void *fail_calloc(size_t count, size_t size)
 #include "kernels/detector.c"
 #include "kernels/meter.c"
 
-static void test_each_failing_allocation_is_enomem(void **state)
+TEST(test_each_failing_allocation_is_enomem)
 {
     struct config_point corners[] = {{0, 0}, {1, 0}, {1, 1}};
     const struct config_region settings[] = {
@@ -39,7 +34,6 @@ static void test_each_failing_allocation_is_enomem(void **state)
     int r = -ENOMEM;
     long count = 0;
 
-    (void)state;
     frame_layout_init(&layout, pixel_format_by_name("NV12"), 70, 20, 1);
     for (; r == -ENOMEM; count++) {
         assert_null(meter);
@@ -55,11 +49,4 @@ static void test_each_failing_allocation_is_enomem(void **state)
     meter_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_failing_allocation_is_enomem),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

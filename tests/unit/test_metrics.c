@@ -179,7 +179,7 @@ static unsigned count_series(void **state, const char *part)
     return count;
 }
 
-static void test_camera_counters_carry_their_camera(void **state)
+TEST(test_camera_counters_carry_their_camera, setup, teardown)
 {
     assert_series(state, "edged_frames_total{camera=\"front\"}", 1000);
     assert_series(state, "edged_frames_dropped_total{camera=\"front\"}", 3);
@@ -197,7 +197,7 @@ static void test_camera_counters_carry_their_camera(void **state)
     assert_series(state, "edged_stage_shared_total{camera=\"front\",stage=\"canny\"}", 0);
 }
 
-static void test_regions_carry_camera_and_region(void **state)
+TEST(test_regions_carry_camera_and_region, setup, teardown)
 {
     assert_series(state, "edged_region_moving{camera=\"front\",region=\"door\"}", 1);
     assert_series(state, "edged_region_moving{camera=\"front\",region=\"yard\"}", 0);
@@ -207,7 +207,7 @@ static void test_regions_carry_camera_and_region(void **state)
     assert_series(state, "edged_region_events_total{camera=\"front\",region=\"yard\"}", 0);
 }
 
-static void test_a_camera_is_in_exactly_one_state(void **state)
+TEST(test_a_camera_is_in_exactly_one_state, setup, teardown)
 {
     assert_series(state, "edged_camera_state{camera=\"front\",state=\"live\"}", 1);
     assert_series(state, "edged_camera_state{camera=\"front\",state=\"starting\"}", 0);
@@ -216,14 +216,14 @@ static void test_a_camera_is_in_exactly_one_state(void **state)
     assert_series(state, "edged_camera_state{camera=\"front\",state=\"failed\"}", 0);
 }
 
-static void test_the_backend_is_told_of_cameras_where_it_is_known(void **state)
+TEST(test_the_backend_is_told_of_cameras_where_it_is_known, setup, teardown)
 {
     assert_series(state, "edged_camera_backend_info{camera=\"front\",backend=\"CUDA sm_87\"}", 1);
     assert_int_equal(count_series(state, "edged_camera_backend_info{"), 1);
 }
 
 // Counters begin anew with the process they are of; what is not there has no sample.
-static void test_pace_and_load_are_told_of_who_is_there(void **state)
+TEST(test_pace_and_load_are_told_of_who_is_there, setup, teardown)
 {
     assert_series(state, "edged_camera_frames_per_second{camera=\"front\"}", 29.5);
     assert_series(state, "edged_camera_last_frame_age_seconds{camera=\"front\"}", 0.033);
@@ -235,12 +235,11 @@ static void test_pace_and_load_are_told_of_who_is_there(void **state)
 }
 
 // promtool of Debian's package prometheus, where it is.
-static void test_promtool_has_nothing_to_object_to(void **state)
+TEST(test_promtool_has_nothing_to_object_to)
 {
     char *promtool = g_find_program_in_path("promtool");
     bool found = promtool != NULL;
 
-    (void)state;
     g_free(promtool);
     if (!found) {
         skip();
@@ -255,14 +254,14 @@ static void test_promtool_has_nothing_to_object_to(void **state)
     assert_int_equal(pclose(pipe), 0);
 }
 
-static void test_hostile_names_are_escaped(void **state)
+TEST(test_hostile_names_are_escaped, setup, teardown)
 {
     // A quote, a backslash and a newline, escaped; U+FFFD for the byte that is no UTF-8.
     assert_series(
         state, "edged_camera_state{camera=\"ba\\\"ck\\\\\\n\xef\xbf\xbd\",state=\"no signal\"}", 1);
 }
 
-static void test_totals_and_mounts_are_in_base_units(void **state)
+TEST(test_totals_and_mounts_are_in_base_units, setup, teardown)
 {
     assert_series(state, "edged_info{version=\"" EDGED_VERSION "\",backend=\"cpu\"}", 1);
     assert_series(state, "edged_uptime_seconds", 3725.512);
@@ -277,7 +276,7 @@ static void test_totals_and_mounts_are_in_base_units(void **state)
     assert_series(state, "edged_bad_timestamps_total{camera=\"front\",view=\"edges\"}", 6);
 }
 
-static void test_latency_is_a_cumulative_histogram_and_steps_are_sums(void **state)
+TEST(test_latency_is_a_cumulative_histogram_and_steps_are_sums, setup, teardown)
 {
 #define LABELS(step) "{camera=\"front\",view=\"edges\",step=\"" step "\""
 #define LATENCY(suffix, le) "edged_latency_seconds" suffix LABELS("capture_to_rtp") le "}"
@@ -293,22 +292,4 @@ static void test_latency_is_a_cumulative_histogram_and_steps_are_sums(void **sta
     assert_series(state, LATENCY("_count", ""), 100);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_camera_counters_carry_their_camera, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_regions_carry_camera_and_region, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_camera_is_in_exactly_one_state, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_backend_is_told_of_cameras_where_it_is_known,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pace_and_load_are_told_of_who_is_there, setup,
-                                        teardown),
-        cmocka_unit_test(test_promtool_has_nothing_to_object_to),
-        cmocka_unit_test_setup_teardown(test_hostile_names_are_escaped, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_totals_and_mounts_are_in_base_units, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_latency_is_a_cumulative_histogram_and_steps_are_sums,
-                                        setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -13,11 +13,10 @@ static const struct {
     {TJSAMP_GRAY, 71, 53, "GREY"}, {TJSAMP_420, 71, 50, "RGB3"}, {TJSAMP_420, 70, 51, "RGB3"},
 };
 
-static void test_every_subsampling_decodes_as_turbojpeg_does(void **state)
+TEST(test_every_subsampling_decodes_as_turbojpeg_does)
 {
     struct mjpeg *mjpeg;
 
-    (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         int width = kinds[i].width, height = kinds[i].height;
@@ -38,13 +37,12 @@ static void test_every_subsampling_decodes_as_turbojpeg_does(void **state)
     mjpeg_free(mjpeg);
 }
 
-static void test_every_truncation_is_an_error_and_the_next_jpeg_decodes(void **state)
+TEST(test_every_truncation_is_an_error_and_the_next_jpeg_decodes)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
     struct frame *frame = new_frame("422P", 64, 48);
     struct mjpeg *mjpeg;
 
-    (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
     // The two bytes of the end marker are no part of the picture.
     for (unsigned long size = 0; size < jpeg.size - 2; size++) {
@@ -61,14 +59,13 @@ static void test_every_truncation_is_an_error_and_the_next_jpeg_decodes(void **s
     tjFree(jpeg.data);
 }
 
-static void test_padding_before_the_end_marker_is_no_damage(void **state)
+TEST(test_padding_before_the_end_marker_is_no_damage)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
     struct frame *frame = new_frame("422P", 64, 48);
     uint8_t *padded = calloc(1, jpeg.size + 2);
     struct mjpeg *mjpeg;
 
-    (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
     memcpy(padded, jpeg.data, jpeg.size - 2);
     padded[jpeg.size] = 0xff;
@@ -80,7 +77,7 @@ static void test_padding_before_the_end_marker_is_no_damage(void **state)
     free(padded);
 }
 
-static void test_damage_anywhere_never_crashes(void **state)
+TEST(test_damage_anywhere_never_crashes)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_420);
     struct frame *frame = new_frame("YU12", 64, 48);
@@ -89,7 +86,6 @@ static void test_damage_anywhere_never_crashes(void **state)
     uint32_t random = 1;
     struct mjpeg *mjpeg;
 
-    (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
     for (int n = 0; n < 2000; n++) {
         memcpy(damaged, jpeg.data, jpeg.size);
@@ -106,13 +102,12 @@ static void test_damage_anywhere_never_crashes(void **state)
     free(damaged);
 }
 
-static void test_a_jpeg_of_another_size_or_subsampling_is_refused(void **state)
+TEST(test_a_jpeg_of_another_size_or_subsampling_is_refused)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
     struct frame *small = new_frame("422P", 32, 48), *other = new_frame("YU12", 64, 48);
     struct mjpeg *mjpeg;
 
-    (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
     assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, &copies, small), -EBADMSG);
     assert_int_equal(mjpeg_decode(mjpeg, jpeg.data, jpeg.size, &copies, other), -EBADMSG);
@@ -122,9 +117,8 @@ static void test_a_jpeg_of_another_size_or_subsampling_is_refused(void **state)
     tjFree(jpeg.data);
 }
 
-static void test_mjpg_is_decoded_into_its_own_subsampling_with_one_counted_copy(void **state)
+TEST(test_mjpg_is_decoded_into_its_own_subsampling_with_one_counted_copy)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         int width = kinds[i].width, height = kinds[i].height;
         struct jpeg jpeg = make_jpeg(width, height, kinds[i].subsampling);
@@ -150,14 +144,13 @@ static void test_mjpg_is_decoded_into_its_own_subsampling_with_one_counted_copy(
     }
 }
 
-static void test_broken_jpegs_are_counted_and_good_ones_go_on(void **state)
+TEST(test_broken_jpegs_are_counted_and_good_ones_go_on)
 {
     const char *const damages[] = {"damage=garbage damage-every=2",
                                    "damage=truncated damage-every=2"};
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_420);
     unsigned char *expected = decode_with_oracle(&jpeg, 64, 48, false);
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(damages); i++) {
         struct source *source = start_camera(&jpeg, 64, 48, damages[i]);
 
@@ -176,12 +169,11 @@ static void test_broken_jpegs_are_counted_and_good_ones_go_on(void **state)
     tjFree(jpeg.data);
 }
 
-static void test_a_camera_of_broken_jpegs_alone_delivers_nothing(void **state)
+TEST(test_a_camera_of_broken_jpegs_alone_delivers_nothing)
 {
     const char *const damages[] = {"damage=garbage", "damage=truncated"};
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(damages); i++) {
         struct source *source = start_camera(&jpeg, 64, 48, damages[i]);
         struct frame *frame = NULL;
@@ -195,18 +187,4 @@ static void test_a_camera_of_broken_jpegs_alone_delivers_nothing(void **state)
     tjFree(jpeg.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_subsampling_decodes_as_turbojpeg_does),
-        cmocka_unit_test(test_every_truncation_is_an_error_and_the_next_jpeg_decodes),
-        cmocka_unit_test(test_padding_before_the_end_marker_is_no_damage),
-        cmocka_unit_test(test_damage_anywhere_never_crashes),
-        cmocka_unit_test(test_a_jpeg_of_another_size_or_subsampling_is_refused),
-        cmocka_unit_test(test_mjpg_is_decoded_into_its_own_subsampling_with_one_counted_copy),
-        cmocka_unit_test(test_broken_jpegs_are_counted_and_good_ones_go_on),
-        cmocka_unit_test(test_a_camera_of_broken_jpegs_alone_delivers_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -26,12 +26,11 @@ static void assert_decodes(const uint8_t *data, size_t size, const unsigned char
     frame_unref(frame);
 }
 
-static void test_a_missing_end_marker_is_put_there(void **state)
+TEST(test_a_missing_end_marker_is_put_there)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
     unsigned char *expected = decode_with_oracle(&jpeg, 64, 48, false);
 
-    (void)state;
     for (size_t lost = 0; lost <= 2; lost++) {
         uint8_t *data = copy_of(&jpeg, jpeg.size - lost, 2);
         size_t size = mjpeg_mend(data, jpeg.size - lost, jpeg.size - lost + 2);
@@ -44,11 +43,10 @@ static void test_a_missing_end_marker_is_put_there(void **state)
     tjFree(jpeg.data);
 }
 
-static void test_without_room_nothing_is_written(void **state)
+TEST(test_without_room_nothing_is_written)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
 
-    (void)state;
     for (size_t room = 0; room < 2; room++) {
         uint8_t *data = copy_of(&jpeg, jpeg.size - 2, room);
 
@@ -75,11 +73,10 @@ static void assert_truncations_stay_broken(const struct jpeg *jpeg)
     frame_unref(frame);
 }
 
-static void test_a_mended_end_hides_no_missing_block(void **state)
+TEST(test_a_mended_end_hides_no_missing_block)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422), restarting, progressive;
 
-    (void)state;
     setenv("TJ_RESTART", "1", 1);
     restarting = make_jpeg(64, 48, TJSAMP_422);
     unsetenv("TJ_RESTART");
@@ -98,12 +95,11 @@ static void test_a_mended_end_hides_no_missing_block(void **state)
     tjFree(progressive.data);
 }
 
-static void test_any_jfif_version_decodes(void **state)
+TEST(test_any_jfif_version_decodes)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
     unsigned char *expected = decode_with_oracle(&jpeg, 64, 48, false);
 
-    (void)state;
     assert_memory_equal(jpeg.data + 6, "JFIF\0\1", 6);
     for (unsigned version = 0; version < 256; version++) {
         jpeg.data[11] = (unsigned char)version;
@@ -131,11 +127,10 @@ static void assert_is_upper_left_part(const struct frame *frame, const unsigned 
     }
 }
 
-static void test_a_larger_jpeg_is_cropped(void **state)
+TEST(test_a_larger_jpeg_is_cropped)
 {
     static const int excess[][2] = {{0, 8}, {0, 15}, {15, 0}, {1, 1}, {15, 15}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(subsamplings) * ARRAY_LENGTH(excess); i++) {
         int subsampling = subsamplings[i % ARRAY_LENGTH(subsamplings)];
         int width = 64 + excess[i / ARRAY_LENGTH(subsamplings)][0];
@@ -158,12 +153,11 @@ static void test_a_larger_jpeg_is_cropped(void **state)
     }
 }
 
-static void test_a_jpeg_larger_by_a_block_or_smaller_is_refused(void **state)
+TEST(test_a_jpeg_larger_by_a_block_or_smaller_is_refused)
 {
     static const int sizes[][2] = {{80, 48}, {64, 64}, {63, 48}, {64, 47}, {79, 47}};
     struct mjpeg *mjpeg;
 
-    (void)state;
     assert_int_equal(mjpeg_new(&mjpeg), 0);
     for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
         struct jpeg jpeg = make_jpeg(sizes[i][0], sizes[i][1], TJSAMP_420);
@@ -174,7 +168,7 @@ static void test_a_jpeg_larger_by_a_block_or_smaller_is_refused(void **state)
     mjpeg_free(mjpeg);
 }
 
-static void test_a_camera_of_odd_jpegs_streams(void **state)
+TEST(test_a_camera_of_odd_jpegs_streams)
 {
     struct jpeg jpeg = make_jpeg(64, 48, TJSAMP_422);
     unsigned char *expected = decode_with_oracle(&jpeg, 64, 48, false);
@@ -182,7 +176,6 @@ static void test_a_camera_of_odd_jpegs_streams(void **state)
     struct frame *frame = NULL;
     struct error error = {0};
 
-    (void)state;
     jpeg.data[11] = 2;
     jpeg.size -= 2;
     source = start_camera(&jpeg, 64, 48, "");
@@ -195,17 +188,4 @@ static void test_a_camera_of_odd_jpegs_streams(void **state)
     tjFree(jpeg.data);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_missing_end_marker_is_put_there),
-        cmocka_unit_test(test_without_room_nothing_is_written),
-        cmocka_unit_test(test_a_mended_end_hides_no_missing_block),
-        cmocka_unit_test(test_any_jfif_version_decodes),
-        cmocka_unit_test(test_a_larger_jpeg_is_cropped),
-        cmocka_unit_test(test_a_jpeg_larger_by_a_block_or_smaller_is_refused),
-        cmocka_unit_test(test_a_camera_of_odd_jpegs_streams),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

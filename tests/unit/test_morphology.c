@@ -32,49 +32,37 @@ static void run(enum stage_kind kind, int times, const char *const rows_in[HEIGH
     }
 }
 
-static void test_erosion_takes_the_rim_but_not_at_the_border(void **state)
+TEST(test_erosion_takes_the_rim_but_not_at_the_border)
 {
     static const char *const shape[] = {"####...", "####...", "####.##", "####.##", "......."};
     static const char *const once[] = {"###....", "###....", "###....", ".......", "......."};
     static const char *const twice[] = {"##.....", "##.....", ".......", ".......", "......."};
 
-    (void)state;
     run(STAGE_ERODE, 1, shape, once);
     run(STAGE_ERODE, 2, shape, twice);
     run(STAGE_ERODE, 1, once, twice);
 }
 
-static void test_dilation_adds_a_rim_that_ends_at_the_border(void **state)
+TEST(test_dilation_adds_a_rim_that_ends_at_the_border)
 {
     static const char *const dots[] = {".......", ".......", "......#", ".......", "#......"};
     static const char *const once[] = {".......", ".....##", ".....##", "##...##", "##....."};
     static const char *const twice[] = {"....###", "....###", "###.###", "###.###", "###.###"};
 
-    (void)state;
     run(STAGE_DILATE, 1, dots, once);
     run(STAGE_DILATE, 2, dots, twice);
     run(STAGE_DILATE, 1, once, twice);
 }
 
-static void test_eight_times_reach_eight_pixels(void **state)
+TEST(test_eight_times_reach_eight_pixels)
 {
     static const char *const dot[] = {"#......", ".......", ".......", ".......", "......."};
     static const char *const all[] = {"#######", "#######", "#######", "#######", "#######"};
     static const char *const none[] = {".......", ".......", ".......", ".......", "......."};
 
-    (void)state;
     run(STAGE_DILATE, 8, dot, all);
     run(STAGE_ERODE, 8, dot, none);
     run(STAGE_ERODE, 8, all, all);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_erosion_takes_the_rim_but_not_at_the_border),
-        cmocka_unit_test(test_dilation_adds_a_rim_that_ends_at_the_border),
-        cmocka_unit_test(test_eight_times_reach_eight_pixels),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -41,7 +41,7 @@ static struct frame *new_gray(uint32_t width, uint32_t height, const uint8_t *pi
     return frame;
 }
 
-static void test_only_a_difference_over_the_threshold_is_motion(void **state)
+TEST(test_only_a_difference_over_the_threshold_is_motion)
 {
     const struct config_view settings = MOTION(25, 0);
     static const uint8_t previous[] = {100, 100, 100, 100, 0, 255, 25};
@@ -51,13 +51,12 @@ static void test_only_a_difference_over_the_threshold_is_motion(void **state)
     struct frame *output =
         compare(&settings, new_gray(7, 1, previous), new_gray(7, 1, current), VIEW_OUTPUT_EXACT);
 
-    (void)state;
     assert_string_equal(output->layout.format->name, "RGB3");
     assert_row(output, 0, 0, expected, sizeof expected);
     frame_unref(output);
 }
 
-static void test_erosion_takes_the_rim_and_spares_the_border(void **state)
+TEST(test_erosion_takes_the_rim_and_spares_the_border)
 {
     // Set: all but (3, 2), which takes its 3x3 along, and one time more its 5x5.
     static const struct {
@@ -68,7 +67,6 @@ static void test_erosion_takes_the_rim_and_spares_the_border(void **state)
                  {2, {"#.....#", "#.....#", "#.....#", "#.....#", "#.....#"}},
                  {3, {".......", ".......", ".......", ".......", "......."}}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         const struct config_view settings = MOTION(25, cases[i].erode);
         uint8_t previous[35] = {0}, current[35];
@@ -90,7 +88,7 @@ static void test_erosion_takes_the_rim_and_spares_the_border(void **state)
     }
 }
 
-static void test_the_first_frame_has_not_moved_and_each_is_compared_with_the_last(void **state)
+TEST(test_the_first_frame_has_not_moved_and_each_is_compared_with_the_last)
 {
     static const uint8_t lumas[] = {200, 10, 10, 30, 60, 60};
     static const uint8_t reds[] = {200, 255, 10, 30, 255, 60};
@@ -102,7 +100,6 @@ static void test_the_first_frame_has_not_moved_and_each_is_compared_with_the_las
                                      .allocator = frame_allocator_host()};
     struct view *view;
 
-    (void)state;
     assert_int_equal(view_new(&setup, NULL, &view), 0);
     for (size_t i = 0; i < sizeof lumas; i++) {
         memset(input->data, lumas[i], input->layout.size);
@@ -216,9 +213,8 @@ static struct frame *new_yuv(const struct yuv *yuv, unsigned moved)
     return frame;
 }
 
-static void test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_mark(void **state)
+TEST(test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_mark)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * ARRAY_LENGTH(yuv_cases); i++) {
         const struct yuv *yuv = &yuv_cases[i / 2];
         struct config_view settings = MOTION(25, 0);
@@ -263,12 +259,11 @@ static void assert_equal_pictures(const struct frame *a, const struct frame *b)
     }
 }
 
-static void test_other_yuv_moves_as_the_camera_view_of_it_does(void **state)
+TEST(test_other_yuv_moves_as_the_camera_view_of_it_does)
 {
     static const char *const names[] = {"YU12", "NV21", "YUYV", "UYVY", "422P", "444P", "GREY"};
     const struct config_view settings = MOTION(60, 1);
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
         for (uint32_t size = 1; size < 40; size += 3) {
             struct frame *pictures[] = {new_noise(names[i], size, size + 1),
@@ -289,7 +284,7 @@ static void test_other_yuv_moves_as_the_camera_view_of_it_does(void **state)
 }
 
 // Tinted and red where the 4 bytes a pixel of XR24 have it; so are those of the others.
-static void test_rgb_is_marked_before_it_is_converted(void **state)
+TEST(test_rgb_is_marked_before_it_is_converted)
 {
     static const struct {
         const char *name;
@@ -308,7 +303,6 @@ static void test_rgb_is_marked_before_it_is_converted(void **state)
         {"XR24", CONFIG_MARK_TINT, {0}, {50, 99, 7, 3, 9, 9, 9, 4}, {25, 49, 255, 5, 9, 9, 9, 6}},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct config_view settings = MOTION(25, 0);
 
@@ -331,16 +325,4 @@ static void test_rgb_is_marked_before_it_is_converted(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_a_difference_over_the_threshold_is_motion),
-        cmocka_unit_test(test_erosion_takes_the_rim_and_spares_the_border),
-        cmocka_unit_test(test_the_first_frame_has_not_moved_and_each_is_compared_with_the_last),
-        cmocka_unit_test(test_moved_pixels_of_yuv_get_the_luma_and_chroma_of_their_mark),
-        cmocka_unit_test(test_other_yuv_moves_as_the_camera_view_of_it_does),
-        cmocka_unit_test(test_rgb_is_marked_before_it_is_converted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -74,11 +74,10 @@ static char *logged(const struct motion_event *event, bool journal)
     return text;
 }
 
-static void test_a_start_is_one_line_of_json(void **state)
+TEST(test_a_start_is_one_line_of_json)
 {
     g_autofree char *json = motion_json(&start);
 
-    (void)state;
     assert_string_equal(json,
                         "{\"event\":\"motion_started\",\"camera\":\"front\",\"region\":\"door\","
                         "\"number\":3,\"time\":\"2026-11-21T09:18:03.123456Z\","
@@ -88,19 +87,17 @@ static void test_a_start_is_one_line_of_json(void **state)
                         "\"box\":{\"x\":8,\"y\":16,\"width\":64,\"height\":48}}");
 }
 
-static void test_an_end_says_how_long_it_was_and_why(void **state)
+TEST(test_an_end_says_how_long_it_was_and_why)
 {
     struct motion_event event = end_for(MOTION_STILL);
     g_autofree char *json = motion_json(&event);
 
-    (void)state;
     assert_non_null(strstr(json, "{\"event\":\"motion_ended\",\"camera\":\"front\""));
     assert_non_null(strstr(json, ",\"duration_s\":4.25,\"reason\":\"still\"}"));
 }
 
-static void test_the_journal_has_a_record_of_a_start(void **state)
+TEST(test_the_journal_has_a_record_of_a_start)
 {
-    (void)state;
     assert_string_equal(
         logged(&start, true),
         "MESSAGE=front: motion in door began: 10.0% of it, 64x48 pixels at 8,16 (event 3)\n"
@@ -109,11 +106,10 @@ static void test_the_journal_has_a_record_of_a_start(void **state)
         "EDGED_SHARE=0.100000\nEDGED_PEAK=0.250000\nEDGED_BOX=8,16,64,48\n");
 }
 
-static void test_the_journal_has_a_record_of_an_end(void **state)
+TEST(test_the_journal_has_a_record_of_an_end)
 {
     struct motion_event event = end_for(MOTION_PROCESS_ENDED);
 
-    (void)state;
     assert_string_equal(
         logged(&event, true),
         "MESSAGE=front: motion in door ended after 4.2 s, at most 25.0% of it (event 3), because "
@@ -124,11 +120,10 @@ static void test_the_journal_has_a_record_of_an_end(void **state)
         "EDGED_DURATION_S=4.250\n");
 }
 
-static void test_a_terminal_has_one_line_an_event(void **state)
+TEST(test_a_terminal_has_one_line_an_event)
 {
     struct motion_event event = end_for(MOTION_STILL);
 
-    (void)state;
     assert_string_equal(logged(&start, false), "edged: front: motion in door began: 10.0% of it, "
                                                "64x48 pixels at 8,16 (event 3)\n");
     assert_string_equal(
@@ -136,15 +131,4 @@ static void test_a_terminal_has_one_line_an_event(void **state)
         "edged: front: motion in door ended after 4.2 s, at most 25.0% of it (event 3)\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_start_is_one_line_of_json),
-        cmocka_unit_test(test_an_end_says_how_long_it_was_and_why),
-        cmocka_unit_test(test_the_journal_has_a_record_of_a_start),
-        cmocka_unit_test(test_the_journal_has_a_record_of_an_end),
-        cmocka_unit_test(test_a_terminal_has_one_line_an_event),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -10,6 +10,49 @@
 #include <string.h>
 #include <sys/wait.h>
 
+static gboolean wait_for_ever(gpointer data)
+{
+    g_mutex_lock(data);
+    return G_SOURCE_REMOVE;
+}
+
+// In a process of its own: a thread of the library waits for a lock that nobody gives back.
+static void hang_in_a_thread(void)
+{
+    GstRTSPThreadPool *threads = rtsp_threads_new(1);
+    GstRTSPThread *thread =
+        gst_rtsp_thread_pool_get_thread(threads, GST_RTSP_THREAD_TYPE_CLIENT, NULL);
+    GSource *hang = g_idle_source_new();
+    static GMutex taken;
+
+    g_mutex_lock(&taken);
+    g_source_set_callback(hang, wait_for_ever, &taken, NULL);
+    g_source_attach(hang, thread->context);
+    while (true) {
+        pause();
+    }
+}
+
+// First, while there are no threads: it forks.
+TEST(test_a_lock_of_the_library_that_never_comes_ends_the_process)
+{
+    char said[512] = "";
+    int status;
+
+    catch_stderr();
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGABRT, SIG_DFL);
+        hang_in_a_thread();
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    rewind(caught);
+    fgets(said, sizeof said, caught);
+    release_stderr();
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    assert_non_null(strstr(said, "the thread of an RTSP connection has hung for 1 s, ending"));
+}
+
 struct fixture {
     struct stream *stream;
     GstRTSPMediaFactory *mount;
@@ -48,7 +91,7 @@ static GstRTSPMedia *construct(struct fixture *fixture, const char *address)
     return media;
 }
 
-static void test_every_path_and_query_shares_one_media(void **state)
+TEST(test_every_path_and_query_shares_one_media, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     GstRTSPMedia *first = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
@@ -62,7 +105,7 @@ static void test_every_path_and_query_shares_one_media(void **state)
     g_object_unref(alias);
 }
 
-static void test_a_media_that_is_about_to_end_is_not_shared_any_more(void **state)
+TEST(test_a_media_that_is_about_to_end_is_not_shared_any_more, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     GstRTSPMedia *ending = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
@@ -75,7 +118,7 @@ static void test_a_media_that_is_about_to_end_is_not_shared_any_more(void **stat
     g_object_unref(next);
 }
 
-static void test_a_media_is_fed_until_it_ends(void **state)
+TEST(test_a_media_is_fed_until_it_ends, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -87,7 +130,7 @@ static void test_a_media_is_fed_until_it_ends(void **state)
     g_object_unref(media);
 }
 
-static void test_a_media_holds_nothing_but_source_parser_and_payloader(void **state)
+TEST(test_a_media_holds_nothing_but_source_parser_and_payloader, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     GstRTSPMedia *media = construct(fixture, "rtsp://127.0.0.1:8554/front/edges");
@@ -108,12 +151,11 @@ static void test_a_media_holds_nothing_but_source_parser_and_payloader(void **st
     g_object_unref(media);
 }
 
-static void test_viewers_are_counted_by_session_and_go_with_their_connection(void **state)
+TEST(test_viewers_are_counted_by_session_and_go_with_their_connection)
 {
     struct viewers *viewers = viewers_new();
     int one, other; // identities of connections
 
-    (void)state;
     viewers_add(viewers, "a", &one, "127.0.0.1", "/front/edges");
     viewers_add(viewers, "a", &one, "127.0.0.1", "/front/edges"); // PLAY after PAUSE
     viewers_add(viewers, "b", &one, "127.0.0.1", "/front/gray");
@@ -131,63 +173,8 @@ static void test_viewers_are_counted_by_session_and_go_with_their_connection(voi
     viewers_free(viewers);
 }
 
-static gboolean wait_for_ever(gpointer data)
-{
-    g_mutex_lock(data);
-    return G_SOURCE_REMOVE;
-}
-
-// In a process of its own: a thread of the library waits for a lock that nobody gives back.
-static void hang_in_a_thread(void)
-{
-    GstRTSPThreadPool *threads = rtsp_threads_new(1);
-    GstRTSPThread *thread =
-        gst_rtsp_thread_pool_get_thread(threads, GST_RTSP_THREAD_TYPE_CLIENT, NULL);
-    GSource *hang = g_idle_source_new();
-    static GMutex taken;
-
-    g_mutex_lock(&taken);
-    g_source_set_callback(hang, wait_for_ever, &taken, NULL);
-    g_source_attach(hang, thread->context);
-    while (true) {
-        pause();
-    }
-}
-
-static void test_a_lock_of_the_library_that_never_comes_ends_the_process(void **state)
-{
-    char said[512] = "";
-    int status;
-
-    (void)state;
-    catch_stderr();
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGABRT, SIG_DFL);
-        hang_in_a_thread();
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    rewind(caught);
-    fgets(said, sizeof said, caught);
-    release_stderr();
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    assert_non_null(strstr(said, "the thread of an RTSP connection has hung for 1 s, ending"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        // It forks: first, while there are no threads.
-        cmocka_unit_test(test_a_lock_of_the_library_that_never_comes_ends_the_process),
-        TEST(test_every_path_and_query_shares_one_media),
-        TEST(test_a_media_that_is_about_to_end_is_not_shared_any_more),
-        TEST(test_a_media_is_fed_until_it_ends),
-        TEST(test_a_media_holds_nothing_but_source_parser_and_payloader),
-        cmocka_unit_test(test_viewers_are_counted_by_session_and_go_with_their_connection),
-    };
-
     gst_init(&argc, &argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "unit.h"
 #include "view_pictures.h"
 
-static void test_each_operator_weighs_the_neighbours_of_a_dot(void **state)
+TEST(test_each_operator_weighs_the_neighbours_of_a_dot)
 {
     // A dot of 10, and 10 times |gx| + |gy| around it: of the weights in gradient.h, by hand.
     static const struct {
@@ -20,7 +20,6 @@ static void test_each_operator_weighs_the_neighbours_of_a_dot(void **state)
           {20, 60, 60, 60, 20}}},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         const struct config_view settings = {.view = CONFIG_VIEW_EDGES,
                                              .operator= cases[i].operator,
@@ -39,7 +38,7 @@ static void test_each_operator_weighs_the_neighbours_of_a_dot(void **state)
     }
 }
 
-static void test_binary_is_white_from_the_threshold_on(void **state)
+TEST(test_binary_is_white_from_the_threshold_on)
 {
     // The bends of 0, 10, 30, 60: gx is 4 times 10, 30, 50, 30.
     static const struct {
@@ -49,7 +48,6 @@ static void test_binary_is_white_from_the_threshold_on(void **state)
                  {120, "\0\377\377\377"}, {121, "\0\0\377\0"},      {200, "\0\0\377\0"},
                  {201, "\0\0\0\0"}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         const struct config_view settings = {
             .view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = cases[i].threshold};
@@ -64,12 +62,11 @@ static void test_binary_is_white_from_the_threshold_on(void **state)
     }
 }
 
-static void test_a_binary_stream_is_limited_black_and_white(void **state)
+TEST(test_a_binary_stream_is_limited_black_and_white)
 {
     const struct config_view settings = {.view = CONFIG_VIEW_BINARY, .gain = 1.0, .threshold = 121};
     struct frame *input = new_frame("NV12", 4, 1, 0), *output;
 
-    (void)state;
     set_row(input, 0, 0, "\0\12\36\74");
     output = compute(&settings, input, VIEW_OUTPUT_STREAM);
     assert_int_equal(output->layout.range, FRAME_RANGE_LIMITED);
@@ -78,13 +75,4 @@ static void test_a_binary_stream_is_limited_black_and_white(void **state)
     frame_unref(output);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_operator_weighs_the_neighbours_of_a_dot),
-        cmocka_unit_test(test_binary_is_white_from_the_threshold_on),
-        cmocka_unit_test(test_a_binary_stream_is_limited_black_and_white),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

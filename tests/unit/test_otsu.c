@@ -4,22 +4,20 @@
 
 #include "kernels/otsu.h"
 
-static void test_two_heaps_are_parted_at_the_end_of_the_lower(void **state)
+TEST(test_two_heaps_are_parted_at_the_end_of_the_lower)
 {
     uint32_t histogram[256] = {0};
 
-    (void)state;
     // Every level from 10 on parts them alike, the first is taken: 11 and more is white.
     histogram[10] = 30;
     histogram[200] = 70;
     assert_int_equal(otsu_level(histogram), 11);
 }
 
-static void test_three_heaps_are_parted_where_the_variance_is_largest(void **state)
+TEST(test_three_heaps_are_parted_where_the_variance_is_largest)
 {
     uint32_t histogram[256] = {0};
 
-    (void)state;
     // w0 w1 (m0 - m1)²: {0} {100, 110}: 1/3 2/3 105² = 2450; {0, 100} {110}: 2/3 1/3 60² = 800.
     histogram[0] = histogram[100] = histogram[110] = 5;
     assert_int_equal(otsu_level(histogram), 1);
@@ -29,15 +27,14 @@ static void test_three_heaps_are_parted_where_the_variance_is_largest(void **sta
     assert_int_equal(otsu_level(histogram), 11);
 }
 
-static void test_one_value_alone_is_not_parted(void **state)
+TEST(test_one_value_alone_is_not_parted)
 {
     uint32_t histogram[256] = {[90] = 1000};
 
-    (void)state;
     assert_int_equal(otsu_level(histogram), 1);
 }
 
-static void test_every_frame_has_a_threshold_of_its_own(void **state)
+TEST(test_every_frame_has_a_threshold_of_its_own)
 {
     const struct config_view settings = {.view = CONFIG_VIEW_BINARY,
                                          .norm = CONFIG_NORM_L1,
@@ -58,7 +55,6 @@ static void test_every_frame_has_a_threshold_of_its_own(void **state)
                                      .allocator = frame_allocator_host()};
     struct view *view;
 
-    (void)state;
     assert_int_equal(view_new(&setup, NULL, &view), 0);
     for (size_t i = 0; i < ARRAY_LENGTH(frames); i++) {
         for (unsigned x = 0; x < 9; x++) {
@@ -72,14 +68,4 @@ static void test_every_frame_has_a_threshold_of_its_own(void **state)
     frame_unref(input);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_heaps_are_parted_at_the_end_of_the_lower),
-        cmocka_unit_test(test_three_heaps_are_parted_where_the_variance_is_largest),
-        cmocka_unit_test(test_one_value_alone_is_not_parted),
-        cmocka_unit_test(test_every_frame_has_a_threshold_of_its_own),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

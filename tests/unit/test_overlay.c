@@ -28,14 +28,13 @@ static struct frame *new_gray(const uint8_t pixels[15])
     return frame;
 }
 
-static void test_edges_at_least_as_strong_as_the_threshold_get_the_colour(void **state)
+TEST(test_edges_at_least_as_strong_as_the_threshold_get_the_colour)
 {
     const struct config_view purple = OVERLAY("#8000Ff");
     static const uint8_t expected[] = {10,  10,  10, 10,  10, 10, 128, 0,
                                        255, 128, 0,  255, 30, 30, 30};
     struct frame *output = compute(&purple, new_gray(step_x), VIEW_OUTPUT_EXACT);
 
-    (void)state;
     assert_string_equal(output->layout.format->name, "RGB3");
     for (uint32_t y = 0; y < 3; y++) {
         assert_row(output, 0, y, expected, sizeof expected);
@@ -52,7 +51,7 @@ static void test_edges_at_least_as_strong_as_the_threshold_get_the_colour(void *
     frame_unref(output);
 }
 
-static void test_colours_in_yuv_are_those_of_the_standards(void **state)
+TEST(test_colours_in_yuv_are_those_of_the_standards)
 {
     // BT.601: OpenCV's COLOR_RGB2YUV_I420; JFIF rounded, blue's U and red's V are 255.5. BT.709: as
     // its section 3 has it, worked by hand.
@@ -69,7 +68,6 @@ static void test_colours_in_yuv_are_those_of_the_standards(void **state)
         {{64, 128, 192}, {{{116, 166, 95}, {116, 171, 91}}, {{118, 163, 97}, {119, 167, 93}}}},
     };
 
-    (void)state;
     for (size_t i = 0; i < 4 * ARRAY_LENGTH(cases); i++) {
         const struct colour_space space = colour_space_of(
             colour_matrix_number(i & 2 ? COLOUR_BT709 : COLOUR_BT601), (enum frame_range)(i & 1));
@@ -80,7 +78,7 @@ static void test_colours_in_yuv_are_those_of_the_standards(void **state)
 }
 
 // Luma wherever an edge is; chroma only where one is at the top left pixel of two by two.
-static void test_a_stream_has_the_colour_by_matrix_and_range_of_the_picture(void **state)
+TEST(test_a_stream_has_the_colour_by_matrix_and_range_of_the_picture)
 {
     static const struct {
         enum frame_range range;
@@ -93,7 +91,6 @@ static void test_a_stream_has_the_colour_by_matrix_and_range_of_the_picture(void
         {FRAME_RANGE_FULL, {1, 1, 1}, {10, 10, 182, 182, 30}, {90, 91, 30, 12, 94, 95}},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *input = new_frame("NV12", 5, 3, 7), *output;
 
@@ -142,7 +139,7 @@ static void paint_by_hand(struct frame *camera, const struct frame *mask, struct
     }
 }
 
-static void test_every_format_is_the_camera_view_with_the_edges_of_the_binary_view(void **state)
+TEST(test_every_format_is_the_camera_view_with_the_edges_of_the_binary_view)
 {
     static const char *const names[] = {"GREY", "NV12", "NV21", "YU12", "422P", "444P",
                                         "YUYV", "UYVY", "RGB3", "BGR3", "XR24"};
@@ -153,7 +150,6 @@ static void test_every_format_is_the_camera_view_with_the_edges_of_the_binary_vi
                                        .threshold = 90};
     struct config_view overlay = binary;
 
-    (void)state;
     overlay.view = CONFIG_VIEW_OVERLAY;
     overlay.colour = (char *)"#00ff00";
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
@@ -181,14 +177,4 @@ static void test_every_format_is_the_camera_view_with_the_edges_of_the_binary_vi
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges_at_least_as_strong_as_the_threshold_get_the_colour),
-        cmocka_unit_test(test_colours_in_yuv_are_those_of_the_standards),
-        cmocka_unit_test(test_a_stream_has_the_colour_by_matrix_and_range_of_the_picture),
-        cmocka_unit_test(test_every_format_is_the_camera_view_with_the_edges_of_the_binary_view),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -78,9 +78,8 @@ static void assert_pixel(const struct frame *frame, uint32_t x, uint32_t y, uint
     }
 }
 
-static void test_the_scene_of_frame_0_has_the_worked_values(void **state)
+TEST(test_the_scene_of_frame_0_has_the_worked_values)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
         struct picture picture = new_picture(formats[i], 200, 120);
 
@@ -98,11 +97,10 @@ static void test_the_scene_of_frame_0_has_the_worked_values(void **state)
 }
 
 // Frame 3 starts 6 pixels into the scene, frame 103 too: 2 * 103 = 206 = 200 + 6.
-static void test_the_scene_moves_two_pixels_a_frame_and_repeats(void **state)
+TEST(test_the_scene_moves_two_pixels_a_frame_and_repeats)
 {
     static const uint64_t numbers[] = {3, 103};
 
-    (void)state;
     for (size_t i = 0; i < 2 * ARRAY_LENGTH(formats); i++) {
         struct picture picture = new_picture(formats[i / 2], 200, 120);
 
@@ -119,11 +117,10 @@ static void test_the_scene_moves_two_pixels_a_frame_and_repeats(void **state)
 }
 
 // 0x1234: ones in bits 2, 4, 5, 9, 12; check (4 ^ 3 ^ 2 ^ 1 ^ 10) & 15 = 14: blocks 17, 18, 19.
-static void test_the_number_is_striped_where_its_bits_are_set(void **state)
+TEST(test_the_number_is_striped_where_its_bits_are_set)
 {
     static const char blocks[] = "00101100010010000111";
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
         struct picture picture = new_picture(formats[i], 200, 120);
 
@@ -151,7 +148,7 @@ static uint32_t read_number(const struct frame *frame, uint32_t block_px)
     return bits;
 }
 
-static void test_the_number_is_readable_at_usual_sizes(void **state)
+TEST(test_the_number_is_readable_at_usual_sizes)
 {
     static const struct {
         uint32_t width, height, block_px, number, bits;
@@ -161,7 +158,6 @@ static void test_the_number_is_readable_at_usual_sizes(void **state)
         {80, 60, 4, 0x1234, 0xe1234}, {641, 361, 32, 0x1234, 0xe1234},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct picture picture = new_picture("NV12", cases[i].width, cases[i].height);
 
@@ -171,11 +167,10 @@ static void test_the_number_is_readable_at_usual_sizes(void **state)
     }
 }
 
-static void test_odd_and_tiny_pictures_are_drawn_within_their_planes(void **state)
+TEST(test_odd_and_tiny_pictures_are_drawn_within_their_planes)
 {
     static const uint32_t sizes[][2] = {{1, 1}, {5, 3}, {41, 41}, {79, 7}, {81, 2}, {1, 100}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(sizes) * ARRAY_LENGTH(formats); i++) {
         const uint32_t *size = sizes[i / ARRAY_LENGTH(formats)];
         struct picture picture = new_picture(formats[i % ARRAY_LENGTH(formats)], size[0], size[1]);
@@ -196,27 +191,14 @@ static void test_odd_and_tiny_pictures_are_drawn_within_their_planes(void **stat
     }
 }
 
-static void test_formats_without_a_luma_plane_are_refused(void **state)
+TEST(test_formats_without_a_luma_plane_are_refused)
 {
     struct frame_layout layout;
     struct pattern *pattern;
 
-    (void)state;
     frame_layout_init(&layout, pixel_format_by_name("RGB3"), 64, 64, 1);
     assert_int_equal(pattern_new(&layout, &pattern), -ENOTSUP);
     pattern_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_scene_of_frame_0_has_the_worked_values),
-        cmocka_unit_test(test_the_scene_moves_two_pixels_a_frame_and_repeats),
-        cmocka_unit_test(test_the_number_is_striped_where_its_bits_are_set),
-        cmocka_unit_test(test_the_number_is_readable_at_usual_sizes),
-        cmocka_unit_test(test_odd_and_tiny_pictures_are_drawn_within_their_planes),
-        cmocka_unit_test(test_formats_without_a_luma_plane_are_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

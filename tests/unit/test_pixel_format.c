@@ -30,9 +30,8 @@ static const struct expectation expectations[] = {
 
 #define EXPECTATIONS (sizeof expectations / sizeof expectations[0])
 
-static void test_each_format_is_found_by_each_of_its_names(void **state)
+TEST(test_each_format_is_found_by_each_of_its_names)
 {
-    (void)state;
     for (size_t i = 0; i < EXPECTATIONS; i++) {
         const struct expectation *expect = &expectations[i];
         const struct pixel_format *format = pixel_format_by_name(expect->name);
@@ -45,26 +44,23 @@ static void test_each_format_is_found_by_each_of_its_names(void **state)
     }
 }
 
-static void test_the_table_ends_after_the_known_formats(void **state)
+TEST(test_the_table_ends_after_the_known_formats)
 {
-    (void)state;
     assert_non_null(pixel_format_at(EXPECTATIONS - 1));
     assert_null(pixel_format_at(EXPECTATIONS));
     assert_null(pixel_format_at(SIZE_MAX));
 }
 
-static void test_unknown_names_are_not_found(void **state)
+TEST(test_unknown_names_are_not_found)
 {
-    (void)state;
     assert_null(pixel_format_by_name("MJPG"));
     assert_null(pixel_format_by_name(""));
     assert_null(pixel_format_by_fourcc(V4L2_PIX_FMT_MJPEG));
     assert_null(pixel_format_by_gst_name("P010_10LE"));
 }
 
-static void test_sizes_are_those_worked_by_hand(void **state)
+TEST(test_sizes_are_those_worked_by_hand)
 {
-    (void)state;
     for (size_t i = 0; i < EXPECTATIONS; i++) {
         const struct expectation *expect = &expectations[i];
         const struct pixel_format *format = pixel_format_by_name(expect->name);
@@ -80,11 +76,10 @@ static void test_sizes_are_those_worked_by_hand(void **state)
     }
 }
 
-static void test_strides_are_rounded_up_and_planes_follow_each_other(void **state)
+TEST(test_strides_are_rounded_up_and_planes_follow_each_other)
 {
     struct frame_layout layout;
 
-    (void)state;
     frame_layout_init(&layout, pixel_format_by_name("NV12"), 70, 5, 64);
     assert_int_equal(layout.planes[0].stride, 128);
     assert_int_equal(layout.planes[0].width_bytes, 70);
@@ -97,9 +92,8 @@ static void test_strides_are_rounded_up_and_planes_follow_each_other(void **stat
 }
 
 // The byte positions of Y0 and Y1 in the first macropixel, from the V4L2 documentation.
-static void test_luma_is_where_the_formats_say(void **state)
+TEST(test_luma_is_where_the_formats_say)
 {
-    (void)state;
     assert_int_equal(pixel_format_by_name("YUYV")->luma_offset, 0);
     assert_int_equal(pixel_format_by_name("YUYV")->luma_step, 2);
     assert_int_equal(pixel_format_by_name("UYVY")->luma_offset, 1);
@@ -109,16 +103,4 @@ static void test_luma_is_where_the_formats_say(void **state)
     assert_int_equal(pixel_format_by_name("RGB3")->luma_step, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_format_is_found_by_each_of_its_names),
-        cmocka_unit_test(test_the_table_ends_after_the_known_formats),
-        cmocka_unit_test(test_unknown_names_are_not_found),
-        cmocka_unit_test(test_sizes_are_those_worked_by_hand),
-        cmocka_unit_test(test_strides_are_rounded_up_and_planes_follow_each_other),
-        cmocka_unit_test(test_luma_is_where_the_formats_say),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

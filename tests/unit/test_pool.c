@@ -83,9 +83,8 @@ static struct pool *new_pool(unsigned threads)
     return pool;
 }
 
-static void test_every_row_is_computed_once_by_any_number_of_threads(void **state)
+TEST(test_every_row_is_computed_once_by_any_number_of_threads)
 {
-    (void)state;
     for (unsigned threads = 1; threads <= 5; threads++) {
         struct pool *pool = new_pool(threads);
 
@@ -98,9 +97,8 @@ static void test_every_row_is_computed_once_by_any_number_of_threads(void **stat
     }
 }
 
-static void test_without_a_pool_it_is_one_slice_in_the_callers_thread(void **state)
+TEST(test_without_a_pool_it_is_one_slice_in_the_callers_thread)
 {
-    (void)state;
     assert_int_equal(pool_threads(NULL), 1);
     check_job(NULL, 0);
     check_job(NULL, 1);
@@ -125,9 +123,8 @@ static void meet(void *context, unsigned worker, uint32_t first, uint32_t end)
     }
 }
 
-static void test_all_threads_work_at_the_same_time(void **state)
+TEST(test_all_threads_work_at_the_same_time)
 {
-    (void)state;
     for (unsigned threads = 2; threads <= POOL_THREADS_MAX; threads += 7) {
         struct meeting meeting = {0};
         struct pool *pool = new_pool(threads);
@@ -142,20 +139,18 @@ static void test_all_threads_work_at_the_same_time(void **state)
     }
 }
 
-static void test_jobs_follow_each_other_without_mixing(void **state)
+TEST(test_jobs_follow_each_other_without_mixing)
 {
     struct pool *pool = new_pool(3);
 
-    (void)state;
     for (uint32_t i = 0; i < 3000; i++) {
         check_job(pool, 32 + i % 97);
     }
     pool_free(pool);
 }
 
-static void test_pools_come_and_go(void **state)
+TEST(test_pools_come_and_go)
 {
-    (void)state;
     for (unsigned i = 0; i < 60; i++) {
         struct pool *pool = new_pool(1 + i % POOL_THREADS_MAX);
 
@@ -166,7 +161,7 @@ static void test_pools_come_and_go(void **state)
     }
 }
 
-static void test_threads_that_cannot_be_started_are_named_and_done_without(void **state)
+TEST(test_threads_that_cannot_be_started_are_named_and_done_without)
 {
     static const char *const expected[] = {
         "only 1 of 5 threads for rows could be started: Resource temporarily unavailable",
@@ -175,7 +170,6 @@ static void test_threads_that_cannot_be_started_are_named_and_done_without(void 
         "only 4 of 5 threads for rows could be started: Resource temporarily unavailable",
     };
 
-    (void)state;
     for (unsigned i = 0; i < ARRAY_LENGTH(expected); i++) {
         struct error error = {0};
         struct pool *pool;
@@ -215,13 +209,12 @@ static void note_facts(void *context, unsigned worker, uint32_t first, uint32_t 
     pthread_barrier_wait(&facts->barrier);
 }
 
-static void test_threads_have_names_and_leave_signals_to_others(void **state)
+TEST(test_threads_have_names_and_leave_signals_to_others)
 {
     struct facts facts = {0};
     struct pool *pool = new_pool(2);
     sigset_t own;
 
-    (void)state;
     assert_int_equal(pthread_barrier_init(&facts.barrier, NULL, 2), 0);
     pool_run(pool, 1080, note_facts, &facts);
     pool_free(pool);
@@ -233,17 +226,4 @@ static void test_threads_have_names_and_leave_signals_to_others(void **state)
     assert_int_equal(sigismember(&own, SIGTERM), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_row_is_computed_once_by_any_number_of_threads),
-        cmocka_unit_test(test_without_a_pool_it_is_one_slice_in_the_callers_thread),
-        cmocka_unit_test(test_all_threads_work_at_the_same_time),
-        cmocka_unit_test(test_jobs_follow_each_other_without_mixing),
-        cmocka_unit_test(test_pools_come_and_go),
-        cmocka_unit_test(test_threads_that_cannot_be_started_are_named_and_done_without),
-        cmocka_unit_test(test_threads_have_names_and_leave_signals_to_others),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -96,12 +96,11 @@ static int next_cpu(const cpu_set_t *cpus, int cpu)
     return cpu < CPU_SETSIZE ? cpu : -1;
 }
 
-static void test_threads_leave_the_callers_cpu_to_it_wherever_it_goes(void **state)
+TEST(test_threads_leave_the_callers_cpu_to_it_wherever_it_goes)
 {
     struct pool *pool = new_pool(3);
     cpu_set_t all, one;
 
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     told_cpus = &all; // so that the caller has moved though it may run nowhere else
     for (int cpu = next_cpu(&all, -1); cpu >= 0; cpu = next_cpu(&all, cpu)) {
@@ -135,12 +134,11 @@ static void restrict_all(const struct pool *pool, const cpu_set_t *cpus)
     }
 }
 
-static void test_threads_stay_on_the_cpus_that_are_allowed_now(void **state)
+TEST(test_threads_stay_on_the_cpus_that_are_allowed_now)
 {
     struct pool *pool = new_pool(3);
     cpu_set_t all, one;
 
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     for (int cpu = next_cpu(&all, -1); cpu >= 0; cpu = next_cpu(&all, cpu)) {
         one = one_cpu(cpu);
@@ -160,12 +158,11 @@ static void test_threads_stay_on_the_cpus_that_are_allowed_now(void **state)
 }
 
 // The caller stays where it is meanwhile.
-static void test_threads_use_a_cpu_that_comes_back(void **state)
+TEST(test_threads_use_a_cpu_that_comes_back)
 {
     struct pool *pool = new_pool(3);
     cpu_set_t all, here, others;
 
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     here = one_cpu(next_cpu(&all, -1));
     CPU_XOR(&others, &all, &here);
@@ -183,13 +180,4 @@ static void test_threads_use_a_cpu_that_comes_back(void **state)
     pool_free(pool);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_leave_the_callers_cpu_to_it_wherever_it_goes),
-        cmocka_unit_test(test_threads_stay_on_the_cpus_that_are_allowed_now),
-        cmocka_unit_test(test_threads_use_a_cpu_that_comes_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

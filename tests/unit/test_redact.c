@@ -16,9 +16,8 @@ static void assert_redacted(const char *text, const char *expected)
     assert_string_equal(copy, expected);
 }
 
-static void test_user_and_password_of_addresses_are_hidden(void **state)
+TEST(test_user_and_password_of_addresses_are_hidden)
 {
-    (void)state;
     assert_redacted("rtsp://admin:hunter2@10.0.0.5:554/ch1 failed",
                     "rtsp://***@10.0.0.5:554/ch1 failed");
     assert_redacted("pipeline \"rtspsrc location=rtsp://hunter2@cam ! x\": bad",
@@ -32,9 +31,8 @@ static void test_user_and_password_of_addresses_are_hidden(void **state)
     assert_redacted("rtsp://u@h", "rtsp://*@h");
 }
 
-static void test_values_of_secret_names_are_hidden(void **state)
+TEST(test_values_of_secret_names_are_hidden)
 {
-    (void)state;
     assert_redacted("rtspsrc user-id=me user-pw=hunter2 ! x", "rtspsrc user-id=me user-pw=*** ! x");
     assert_redacted("user-pw = \"two words\" ! x", "user-pw = \"***\" ! x");
     assert_redacted("\"a user-pw=\\\"two \\\\\\\"w\\\" ! x\"", "\"a user-pw=\\\"***\\\" ! x\"");
@@ -45,7 +43,7 @@ static void test_values_of_secret_names_are_hidden(void **state)
     assert_redacted("client-secret=\"never closed", "client-secret=\"***");
 }
 
-static void test_what_is_no_secret_stays(void **state)
+TEST(test_what_is_no_secret_stays)
 {
     static const char *const texts[] = {
         "front: V4L2 USERPTR YUYV 1280x720@30 -> registered -> CPU -> x264enc, 0 copies a frame",
@@ -58,17 +56,15 @@ static void test_what_is_no_secret_stays(void **state)
         "modprobe@videodev",
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
         assert_redacted(texts[i], texts[i]);
     }
 }
 
-static void test_an_error_is_redacted_before_it_is_cut(void **state)
+TEST(test_an_error_is_redacted_before_it_is_cut)
 {
     struct error error = {0};
 
-    (void)state;
     // 512 bytes end, and so do a prefix's 255, between the password and its '@'.
     error_set(&error, -1, "%*srtsp://u:hunter2hunter2@h", 490, "");
     assert_null(strstr(error.text, "hunter2"));
@@ -77,14 +73,4 @@ static void test_an_error_is_redacted_before_it_is_cut(void **state)
     assert_null(strstr(error.text, "hunter2"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_user_and_password_of_addresses_are_hidden),
-        cmocka_unit_test(test_values_of_secret_names_are_hidden),
-        cmocka_unit_test(test_what_is_no_secret_stays),
-        cmocka_unit_test(test_an_error_is_redacted_before_it_is_cut),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

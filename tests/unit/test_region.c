@@ -31,7 +31,7 @@ static void check(const struct config_point *polygon, size_t count, uint32_t hei
     }
 }
 
-static void test_a_polygon_holds_the_pixels_whose_centres_it_encloses(void **state)
+TEST(test_a_polygon_holds_the_pixels_whose_centres_it_encloses)
 {
     static const char *const all[] = {"########", "########"};
     static const char *const middle[] = {"........", "..####..", "..####..", "........"};
@@ -39,7 +39,6 @@ static void test_a_polygon_holds_the_pixels_whose_centres_it_encloses(void **sta
     static const char *const triangle[] = {"####", ".###", "..##", "...#"};
     static const char *const other[] = {"....", "#...", "##..", "###."};
 
-    (void)state;
     check(POLYGON({0, 0}, {1, 0}, {1, 1}, {0, 1}), 2, all);
     check(POLYGON({0.25, 0.25}, {0.75, 0.25}, {0.75, 0.75}, {0.25, 0.75}), 4, middle);
     check(POLYGON({0.25, 0.75}, {0.75, 0.75}, {0.75, 0.25}, {0.25, 0.25}), 4, middle);
@@ -47,7 +46,7 @@ static void test_a_polygon_holds_the_pixels_whose_centres_it_encloses(void **sta
     check(POLYGON({0, 0}, {0, 1}, {1, 1}), 4, other);
 }
 
-static void test_edges_that_two_polygons_share_belong_to_one(void **state)
+TEST(test_edges_that_two_polygons_share_belong_to_one)
 {
     // Edges through the centres of column 2 and of row 1.
     static const char *const left[] = {"##....", "##....", "##...."};
@@ -56,41 +55,37 @@ static void test_edges_that_two_polygons_share_belong_to_one(void **state)
     static const char *const bottom[] = {"......", "######", "######"};
     const double x = 2.5 / 6, y = 0.5;
 
-    (void)state;
     check(POLYGON({0, 0}, {x, 0}, {x, 1}, {0, 1}), 3, left);
     check(POLYGON({x, 0}, {1, 0}, {1, 1}, {x, 1}), 3, right);
     check(POLYGON({0, 0}, {1, 0}, {1, y}, {0, y}), 3, top);
     check(POLYGON({0, y}, {1, y}, {1, 1}, {0, 1}), 3, bottom);
 }
 
-static void test_what_is_enclosed_twice_lies_outside(void **state)
+TEST(test_what_is_enclosed_twice_lies_outside)
 {
     // A square and, within the same outline, a smaller one.
     static const char *const frame[] = {"######", "######", "##..##", "##..##", "######", "######"};
     const double a = 1.0 / 3, b = 2.0 / 3;
 
-    (void)state;
     check(POLYGON({0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 0}, {a, a}, {b, a}, {b, b}, {a, b}, {a, a}),
           6, frame);
 }
 
-static void test_polygons_without_area_hold_nothing(void **state)
+TEST(test_polygons_without_area_hold_nothing)
 {
     static const char *const none[] = {"......", "......", "......"};
 
-    (void)state;
     check(POLYGON({0.5, 0}, {0.5, 1}, {0.5, 0.5}), 3, none);
     check(POLYGON({0, 0.5}, {1, 0.5}, {0.3, 0.5}), 3, none);
     check(POLYGON({1, 1}, {1, 1}, {1, 1}), 3, none);
     check(POLYGON({0.1, 0}, {0.11, 0}, {0.11, 1}), 3, none);
 }
 
-static void test_rows_may_end_in_any_word(void **state)
+TEST(test_rows_may_end_in_any_word)
 {
     static const struct config_point half[] = {{0.5, 0}, {1, 0}, {1, 1}, {0.5, 1}};
     uint64_t bits[4];
 
-    (void)state;
     for (uint32_t width = 1; width <= 256; width++) {
         memset(bits, 0xff, sizeof bits);
         region_draw_polygon(half, 4, width, 1, 0, bits);
@@ -105,14 +100,13 @@ static void test_rows_may_end_in_any_word(void **state)
     }
 }
 
-static void test_a_picture_is_stretched(void **state)
+TEST(test_a_picture_is_stretched)
 {
     static const uint8_t gray[] = {0, 128, 255, 99, 127, 255, 99, 99}; // 3x2, rows 4 bytes apart
     static const char *const larger[] = {"..####", "..####", "..##..", "..##.."};
     const struct region_picture picture = {gray, 4, 3, 2};
     uint64_t bits[1];
 
-    (void)state;
     for (uint32_t y = 0; y < 4; y++) {
         bits[0] = UINT64_MAX;
         region_draw_picture(&picture, 6, 4, y, bits);
@@ -123,16 +117,4 @@ static void test_a_picture_is_stretched(void **state)
     assert_row(bits, "#");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_polygon_holds_the_pixels_whose_centres_it_encloses),
-        cmocka_unit_test(test_edges_that_two_polygons_share_belong_to_one),
-        cmocka_unit_test(test_what_is_enclosed_twice_lies_outside),
-        cmocka_unit_test(test_polygons_without_area_hold_nothing),
-        cmocka_unit_test(test_rows_may_end_in_any_word),
-        cmocka_unit_test(test_a_picture_is_stretched),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -111,7 +111,7 @@ static struct snapshot_region describe(const struct fixture *fixture, size_t exp
     return camera.regions[0];
 }
 
-static void test_an_event_is_told_as_the_process_says_it(void **state)
+TEST(test_an_event_is_told_as_the_process_says_it, setup, teardown)
 {
     struct fixture *fixture = *state;
     const struct motion_event *told = fixture->told;
@@ -138,7 +138,7 @@ static void test_an_event_is_told_as_the_process_says_it(void **state)
     assert_int_equal(describe(fixture, 1).events, 1);
 }
 
-static void test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame(void **state)
+TEST(test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct link_event event = {.number = 1, .region.name = "door"};
@@ -151,7 +151,7 @@ static void test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame(void **
                     6 * SECOND);
 }
 
-static void test_a_lost_signal_ends_what_moves_once(void **state)
+TEST(test_a_lost_signal_ends_what_moves_once, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -167,7 +167,7 @@ static void test_a_lost_signal_ends_what_moves_once(void **state)
     assert_told(fixture, 2, MOTION_STARTED, 2);
 }
 
-static void test_the_end_of_a_process_ends_what_moves_and_numbers_go_on(void **state)
+TEST(test_the_end_of_a_process_ends_what_moves_and_numbers_go_on, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -186,7 +186,7 @@ static void test_the_end_of_a_process_ends_what_moves_and_numbers_go_on(void **s
     assert_ended(fixture, 3, 8, MOTION_STOPPING);
 }
 
-static void test_an_end_brings_its_lost_start_along(void **state)
+TEST(test_an_end_brings_its_lost_start_along, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -196,7 +196,7 @@ static void test_an_end_brings_its_lost_start_along(void **state)
     assert_ended(fixture, 1, 1, MOTION_STILL);
 }
 
-static void test_a_start_ends_the_event_whose_end_was_lost(void **state)
+TEST(test_a_start_ends_the_event_whose_end_was_lost, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -210,7 +210,7 @@ static void test_a_start_ends_the_event_whose_end_was_lost(void **state)
     assert_int_equal(fixture->count, 3);
 }
 
-static void test_telemetry_that_denies_an_event_twice_ends_it(void **state)
+TEST(test_telemetry_that_denies_an_event_twice_ends_it, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -224,7 +224,7 @@ static void test_telemetry_that_denies_an_event_twice_ends_it(void **state)
     assert_ended(fixture, 1, 1, MOTION_LOST);
 }
 
-static void test_telemetry_shows_shares_and_regions_without_events(void **state)
+TEST(test_telemetry_shows_shares_and_regions_without_events, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -239,7 +239,7 @@ static void test_telemetry_shows_shares_and_regions_without_events(void **state)
     assert_float_equal(fixture->told[1].peak, 0.75, 0);
 }
 
-static void test_another_configuration_ends_hides_and_remembers(void **state)
+TEST(test_another_configuration_ends_hides_and_remembers, setup, teardown)
 {
     struct fixture *fixture = *state;
 
@@ -251,7 +251,7 @@ static void test_another_configuration_ends_hides_and_remembers(void **state)
     assert_int_equal(describe(fixture, 1).events, 5);
 }
 
-static void test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old(void **state)
+TEST(test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old, setup, teardown)
 {
     struct fixture *fixture = *state;
     char name[16];
@@ -273,28 +273,4 @@ static void test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old(void
     assert_int_equal(describe(fixture, 1).events, 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_event_is_told_as_the_process_says_it, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_lost_signal_ends_what_moves_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_end_of_a_process_ends_what_moves_and_numbers_go_on,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_an_end_brings_its_lost_start_along, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_start_ends_the_event_whose_end_was_lost, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_telemetry_that_denies_an_event_twice_ends_it, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_telemetry_shows_shares_and_regions_without_events,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(test_another_configuration_ends_hides_and_remembers, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(
-            test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old, setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -71,13 +71,12 @@ static void look_at_slice(const struct row_source *source, uint32_t first, uint3
 }
 
 // Which is one that only one slice computes, however many rows are made at once.
-static void test_what_is_kept_in_place_is_computed_for_no_other_slice(void **state)
+TEST(test_what_is_kept_in_place_is_computed_for_no_other_slice)
 {
     const struct stage stages[] = {{.ops = &keeps, .radius = 1}, {.ops = &copies, .radius = 1}};
     uint8_t picture[HEIGHT][WIDTH] = {{0}};
     struct row_source source = {.plane = picture[0], .stride = WIDTH};
 
-    (void)state;
     assert_int_equal(rows_new_source(stages, 2, WIDTH, HEIGHT, &source.rows), 0);
     for (uint32_t size = 1; size <= HEIGHT; size++) {
         memset(kept, 0, sizeof kept);
@@ -94,11 +93,4 @@ static void test_what_is_kept_in_place_is_computed_for_no_other_slice(void **sta
     rows_free(source.rows);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_kept_in_place_is_computed_for_no_other_slice),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -47,14 +47,13 @@ static void apply(unsigned radius, uint32_t height, uint8_t (*picture)[WIDTH])
     }
 }
 
-static void test_a_chain_equals_its_stages_one_after_the_other(void **state)
+TEST(test_a_chain_equals_its_stages_one_after_the_other)
 {
     const struct stage stages[] = {{.ops = &weigh, .radius = 0},
                                    {.ops = &weigh, .radius = 2},
                                    {.ops = &weigh, .radius = 1},
                                    {.ops = &weigh, .radius = 2}};
 
-    (void)state;
     for (uint32_t height = 1; height <= HEIGHT; height++) {
         uint8_t picture[HEIGHT][WIDTH], output[HEIGHT][WIDTH];
         struct rows *rows;
@@ -73,13 +72,12 @@ static void test_a_chain_equals_its_stages_one_after_the_other(void **state)
     }
 }
 
-static void test_slices_in_any_order_equal_the_whole(void **state)
+TEST(test_slices_in_any_order_equal_the_whole)
 {
     const struct stage stages[] = {{.ops = &weigh, .radius = 1}, {.ops = &weigh, .radius = 2}};
     uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH], sliced[HEIGHT][WIDTH];
     struct rows *rows;
 
-    (void)state;
     for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
         picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * i);
     }
@@ -104,13 +102,12 @@ static void test_slices_in_any_order_equal_the_whole(void **state)
     rows_free(NULL);
 }
 
-static void test_nothing_between_the_rows_is_written(void **state)
+TEST(test_nothing_between_the_rows_is_written)
 {
     const struct stage stages[] = {{.ops = &weigh, .radius = 1}};
     uint8_t picture[4][WIDTH] = {{1}, {2}, {3}, {4}}, output[4][WIDTH + 3];
     struct rows *rows;
 
-    (void)state;
     memset(output, 0xa5, sizeof output);
     assert_int_equal(rows_new(stages, 1, WIDTH, 4, &rows), 0);
     rows_run(rows, picture[0], WIDTH, output[0], WIDTH + 3, 0, 4);
@@ -151,13 +148,12 @@ static const struct stage_ops keeps = {.name = "keep",
                                        .keep_row = keep_row,
                                        .keep_border_row = keep_border_row};
 
-static void test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed(void **state)
+TEST(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed)
 {
     const struct stage stages[] = {{.ops = &keeps, .radius = 1}, {.ops = &weigh, .radius = 3}};
     uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
     struct rows *rows;
 
-    (void)state;
     assert_int_equal(rows_new(stages, 2, WIDTH, HEIGHT, &rows), 0);
     for (uint32_t size = 1; size <= HEIGHT; size++) {
         memset(kept, 0, sizeof kept);
@@ -187,7 +183,7 @@ static enum stage_result shift_row(const struct stage *stage, const uint8_t *con
     return STAGE_WRITTEN;
 }
 
-static void test_a_stage_that_composes_stands_for_two(void **state)
+TEST(test_a_stage_that_composes_stands_for_two)
 {
     // What composes itself here adds 100, what does not is mapped: 16 + 219 m / 255.
     const struct stage_ops composing = {
@@ -196,7 +192,6 @@ static void test_a_stage_that_composes_stands_for_two(void **state)
     uint8_t picture[1][WIDTH] = {{0, 1, 85, 170, 255}}, output[1][WIDTH];
     struct rows *rows;
 
-    (void)state;
     assert_int_equal(stage_init(&stages[1], STAGE_COMPOSE, &(struct stage_setup){0}, NULL), 0);
     assert_int_equal(rows_new(stages, 2, WIDTH, 1, &rows), 0);
     rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 1);
@@ -253,13 +248,12 @@ static void check_thirds(const uint8_t *output, uint32_t width)
     }
 }
 
-static void test_a_black_row_is_not_written_between_stages_but_is_in_the_picture(void **state)
+TEST(test_a_black_row_is_not_written_between_stages_but_is_in_the_picture)
 {
     const struct stage stages[] = {{.ops = &thirds_ops}, {.ops = &watch_ops, .radius = 1}};
     uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
     struct rows *rows;
 
-    (void)state;
     for (unsigned count = 1; count <= 2; count++) {
         assert_int_equal(rows_new(stages, count, WIDTH, HEIGHT, &rows), 0);
         for (unsigned frame = 0; frame < 2; frame++) {
@@ -274,13 +268,12 @@ static void test_a_black_row_is_not_written_between_stages_but_is_in_the_picture
     }
 }
 
-static void test_black_rows_wider_than_the_one_that_stands_for_them_are_written(void **state)
+TEST(test_black_rows_wider_than_the_one_that_stands_for_them_are_written)
 {
     const struct stage stages[] = {{.ops = &thirds_ops}, {.ops = &watch_ops, .radius = 1}};
     static uint8_t picture[HEIGHT][STAGE_BLACK_WIDTH_MAX + 1], output[sizeof picture];
     struct rows *rows;
 
-    (void)state;
     assert_int_equal(rows_new(stages, 2, sizeof picture[0], HEIGHT, &rows), 0);
     rows_run(rows, picture[0], sizeof picture[0], output, sizeof picture[0], 0, HEIGHT);
     rows_free(rows);
@@ -327,12 +320,11 @@ static void check_slices(const struct stage *stages, unsigned count, uint32_t si
     assert_memory_equal(sliced, whole, sizeof whole);
 }
 
-static void test_stages_that_make_several_rows_at_once_make_the_same(void **state)
+TEST(test_stages_that_make_several_rows_at_once_make_the_same)
 {
     const struct stage one = {.ops = &weigh, .radius = 2}, many = {.ops = &several, .radius = 1};
     const struct stage wide = {.ops = &several, .radius = STAGE_RADIUS_MAX};
 
-    (void)state;
     for (uint32_t size = 1; size <= HEIGHT; size++) {
         check_slices(&many, 1, size);
         check_slices((struct stage[]){one, many}, 2, size);
@@ -341,11 +333,10 @@ static void test_stages_that_make_several_rows_at_once_make_the_same(void **stat
     }
 }
 
-static void test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once(void **state)
+TEST(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once)
 {
     const struct stage many = {.ops = &several, .radius = 1};
 
-    (void)state;
     memset(made, 0, sizeof made);
     calls = 0;
     check_slices(&many, 1, HEIGHT);
@@ -356,13 +347,12 @@ static void test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once(v
 }
 
 // Rows go up, and down by two.
-static void test_a_source_keeps_its_rows_though_several_are_made_at_once(void **state)
+TEST(test_a_source_keeps_its_rows_though_several_are_made_at_once)
 {
     const struct stage stages[] = {{.ops = &several, .radius = 1}, {.ops = &several, .radius = 2}};
     uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH];
     struct row_source source = {.plane = picture[0], .stride = WIDTH};
 
-    (void)state;
     for (unsigned i = 0; i < HEIGHT * WIDTH; i++) {
         picture[i / WIDTH][i % WIDTH] = (uint8_t)(i * 91);
     }
@@ -381,20 +371,4 @@ static void test_a_source_keeps_its_rows_though_several_are_made_at_once(void **
     rows_free(source.rows);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_chain_equals_its_stages_one_after_the_other),
-        cmocka_unit_test(test_slices_in_any_order_equal_the_whole),
-        cmocka_unit_test(test_nothing_between_the_rows_is_written),
-        cmocka_unit_test(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed),
-        cmocka_unit_test(test_a_stage_that_composes_stands_for_two),
-        cmocka_unit_test(test_a_black_row_is_not_written_between_stages_but_is_in_the_picture),
-        cmocka_unit_test(test_black_rows_wider_than_the_one_that_stands_for_them_are_written),
-        cmocka_unit_test(test_stages_that_make_several_rows_at_once_make_the_same),
-        cmocka_unit_test(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once),
-        cmocka_unit_test(test_a_source_keeps_its_rows_though_several_are_made_at_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

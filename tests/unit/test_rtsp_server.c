@@ -72,7 +72,7 @@ static bool sends_at_once(int viewer)
 }
 
 // With Nagle's algorithm, the end of a frame came up to 40 ms late every few seconds.
-static void test_packets_over_tcp_are_sent_at_once(void **state)
+TEST(test_packets_over_tcp_are_sent_at_once, set_up, tear_down)
 {
     int viewer = connect_to(*state);
     int64_t deadline_ns = clock_now_ns() + PATIENCE_NS;
@@ -86,10 +86,6 @@ static void test_packets_over_tcp_are_sent_at_once(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_packets_over_tcp_are_sent_at_once, set_up, tear_down),
-    };
-
     gst_init(&argc, &argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

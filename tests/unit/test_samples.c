@@ -23,12 +23,11 @@ static void assert_summary(struct summary summary, double median, double spread)
     assert_true(summary.spread == spread);
 }
 
-static void test_median_and_spread_are_numpys(void **state)
+TEST(test_median_and_spread_are_numpys)
 {
     static const double one[] = {5}, two[] = {4, 1}, three[] = {9, 1, 2}, four[] = {8, 1, 4, 2},
                         six[] = {6, 1, 5, 2, 4, 3};
 
-    (void)state;
     assert_summary(summarize(one, 1), 5, 0);
     assert_summary(summarize(two, 2), 2.5, 1.5);
     assert_summary(summarize(three, 3), 2, 4);
@@ -37,30 +36,27 @@ static void test_median_and_spread_are_numpys(void **state)
     assert_summary(summarize(NULL, 0), 0, 0);
 }
 
-static void test_an_outlier_moves_neither(void **state)
+TEST(test_an_outlier_moves_neither)
 {
     static const double values[] = {10, 11, 12, 13, 14, 15, 100000};
 
-    (void)state;
     assert_summary(summarize(values, ARRAY_LENGTH(values)), 13, 3);
 }
 
-static void test_faster_is_more_than_either_spread(void **state)
+TEST(test_faster_is_more_than_either_spread)
 {
     const struct summary slow = {100, 4}, near = {96.5, 1}, noisy = {90, 12}, fast = {90, 2};
 
-    (void)state;
     assert_false(summary_is_faster(&near, &slow));
     assert_false(summary_is_faster(&noisy, &slow));
     assert_true(summary_is_faster(&fast, &slow));
     assert_false(summary_is_faster(&slow, &fast));
 }
 
-static void test_samples_past_the_room_are_dropped(void **state)
+TEST(test_samples_past_the_room_are_dropped)
 {
     static struct samples samples;
 
-    (void)state;
     for (size_t i = 0; i < SAMPLES_MAX + 5; i++) {
         samples_add(&samples, 1);
     }
@@ -104,12 +100,11 @@ static int take(struct timed *timed, size_t count, unsigned runs, struct error *
     return r;
 }
 
-static void test_turns_rotate_and_the_first_round_only_warms_up(void **state)
+TEST(test_turns_rotate_and_the_first_round_only_warms_up)
 {
     static char names[] = "abc";
     static struct timed timed[3];
 
-    (void)state;
     order_length = 0;
     for (size_t i = 0; i < 3; i++) {
         timed[i] = (struct timed){.run = note_turn, .context = &names[i]};
@@ -121,12 +116,11 @@ static void test_turns_rotate_and_the_first_round_only_warms_up(void **state)
     assert_true(timed[0].samples.values[0] == 6);
 }
 
-static void test_what_cannot_be_done_is_left_out_after_one_try(void **state)
+TEST(test_what_cannot_be_done_is_left_out_after_one_try)
 {
     static char names[] = "ab";
     static struct timed timed[2];
 
-    (void)state;
     order_length = 0;
     timed[0] = (struct timed){.run = refuse_turn, .context = &names[0]};
     timed[1] = (struct timed){.run = note_turn, .context = &names[1]};
@@ -137,12 +131,11 @@ static void test_what_cannot_be_done_is_left_out_after_one_try(void **state)
     assert_int_equal(timed[1].samples.count, 3);
 }
 
-static void test_an_error_ends_the_turns(void **state)
+TEST(test_an_error_ends_the_turns)
 {
     static struct timed timed[1];
     struct error error = {0};
 
-    (void)state;
     timed[0] = (struct timed){.run = fail_turn};
     assert_int_equal(take(timed, 1, 3, &error), -EIO);
     assert_string_equal(error.text, "broken");
@@ -157,12 +150,11 @@ static int interrupt_turn(void *context, struct error *error, double *ret_us)
 }
 
 // The last test: an interrupt stays seen.
-static void test_an_interrupt_ends_the_turns_with_what_there_is(void **state)
+TEST(test_an_interrupt_ends_the_turns_with_what_there_is)
 {
     static char name = 'a';
     static struct timed timed[1];
 
-    (void)state;
     order_length = 0;
     timed[0] = (struct timed){.run = interrupt_turn, .context = &name};
     interrupt_watch();
@@ -170,18 +162,4 @@ static void test_an_interrupt_ends_the_turns_with_what_there_is(void **state)
     assert_int_equal(timed[0].samples.count, 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_median_and_spread_are_numpys),
-        cmocka_unit_test(test_an_outlier_moves_neither),
-        cmocka_unit_test(test_faster_is_more_than_either_spread),
-        cmocka_unit_test(test_samples_past_the_room_are_dropped),
-        cmocka_unit_test(test_turns_rotate_and_the_first_round_only_warms_up),
-        cmocka_unit_test(test_what_cannot_be_done_is_left_out_after_one_try),
-        cmocka_unit_test(test_an_error_ends_the_turns),
-        cmocka_unit_test(test_an_interrupt_ends_the_turns_with_what_there_is),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,16 +1,11 @@
 // When the camera is tried again, and when the slate is shown, in hand-worked times.
 
 #include "daemon/camera/schedule.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #define MS(x) ((x)*NS_PER_MS)
 
-static void test_tries_come_at_growing_distances_up_to_2_s(void **state)
+TEST(test_tries_come_at_growing_distances_up_to_2_s)
 {
     static const int64_t expected_ms[] = {100, 200, 400, 800, 1600, 2000, 2000};
     struct schedule schedule;
@@ -23,10 +18,9 @@ static void test_tries_come_at_growing_distances_up_to_2_s(void **state)
     }
     schedule_live(&schedule);
     assert_int_equal(schedule_lose(&schedule, MS(5000)), MS(100));
-    (void)state;
 }
 
-static void test_a_camera_is_silent_after_2_s_without_a_frame(void **state)
+TEST(test_a_camera_is_silent_after_2_s_without_a_frame)
 {
     struct schedule schedule;
 
@@ -34,10 +28,9 @@ static void test_a_camera_is_silent_after_2_s_without_a_frame(void **state)
     schedule_frame(&schedule, MS(4000));
     assert_false(schedule_is_silent(&schedule, MS(5999)));
     assert_true(schedule_is_silent(&schedule, MS(6000)));
-    (void)state;
 }
 
-static void test_slates_begin_after_500_ms_and_come_every_200(void **state)
+TEST(test_slates_begin_after_500_ms_and_come_every_200)
 {
     struct schedule schedule;
     int64_t seconds = -1;
@@ -51,10 +44,9 @@ static void test_slates_begin_after_500_ms_and_come_every_200(void **state)
     assert_int_equal(schedule_next_slate_ns(&schedule), MS(2700));
     assert_false(schedule_slate(&schedule, MS(2699), &seconds));
     assert_true(schedule_slate(&schedule, MS(2700), &seconds));
-    (void)state;
 }
 
-static void test_a_slate_counts_from_the_first_loss(void **state)
+TEST(test_a_slate_counts_from_the_first_loss)
 {
     struct schedule schedule;
     int64_t seconds = -1;
@@ -67,10 +59,9 @@ static void test_a_slate_counts_from_the_first_loss(void **state)
     assert_int_equal(seconds, 2);
     assert_true(schedule_slate(&schedule, MS(6200), &seconds));
     assert_int_equal(seconds, 3);
-    (void)state;
 }
 
-static void test_a_slow_camera_has_three_periods(void **state)
+TEST(test_a_slow_camera_has_three_periods)
 {
     struct schedule schedule;
     int64_t seconds = -1;
@@ -87,10 +78,9 @@ static void test_a_slow_camera_has_three_periods(void **state)
     schedule_rate(&schedule, 1, 1000); // not an hour
     assert_false(schedule_is_silent(&schedule, MS(61999)));
     assert_true(schedule_is_silent(&schedule, MS(62000)));
-    (void)state;
 }
 
-static void test_a_rate_shortens_nothing_and_is_lost_with_the_source(void **state)
+TEST(test_a_rate_shortens_nothing_and_is_lost_with_the_source)
 {
     struct schedule schedule;
 
@@ -105,19 +95,6 @@ static void test_a_rate_shortens_nothing_and_is_lost_with_the_source(void **stat
     assert_int_equal(schedule_next_slate_ns(&schedule), MS(5000));
     schedule_lose(&schedule, MS(2100)); // unplugged: the slate does not wait
     assert_int_equal(schedule_next_slate_ns(&schedule), MS(2500));
-    (void)state;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tries_come_at_growing_distances_up_to_2_s),
-        cmocka_unit_test(test_a_camera_is_silent_after_2_s_without_a_frame),
-        cmocka_unit_test(test_slates_begin_after_500_ms_and_come_every_200),
-        cmocka_unit_test(test_a_slate_counts_from_the_first_loss),
-        cmocka_unit_test(test_a_slow_camera_has_three_periods),
-        cmocka_unit_test(test_a_rate_shortens_nothing_and_is_lost_with_the_source),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

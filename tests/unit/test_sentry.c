@@ -67,13 +67,12 @@ static float share_of(const struct sentry *sentry, size_t index)
     return sentry_region(sentry, index)->share;
 }
 
-static void test_a_mask_says_where_the_region_is(void **state)
+TEST(test_a_mask_says_where_the_region_is)
 {
     struct config_region regions[] = {region_with(path), region_with(no_mask)};
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 2};
     struct sentry *sentry;
 
-    (void)state;
     // White on the right and in the first of the four columns.
     write_mask("P5\n4 1\n255\n\xff\x00\xff\xff", 15);
     assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
@@ -90,14 +89,13 @@ static void test_a_mask_says_where_the_region_is(void **state)
     sentry_free(sentry);
 }
 
-static void test_a_mask_that_cannot_be_read_costs_its_region_alone(void **state)
+TEST(test_a_mask_that_cannot_be_read_costs_its_region_alone)
 {
     static const char *const broken[] = {"P5 4 1 255 \xff", "not a picture", "\x89PNG\r\n\x1a\n...",
                                          ""};
     struct config_region regions[] = {region_with(path), region_with(no_mask)};
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 2};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(broken); i++) {
         char text[4096] = "";
         struct sentry *sentry;
@@ -129,13 +127,12 @@ static void test_a_mask_that_cannot_be_read_costs_its_region_alone(void **state)
     }
 }
 
-static void test_frames_of_another_size_are_not_compared(void **state)
+TEST(test_frames_of_another_size_are_not_compared)
 {
     struct config_region regions[] = {region_with(no_mask)};
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
     struct sentry *sentry;
 
-    (void)state;
     assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
     told = 0;
     see(sentry, 40, 10, 0);
@@ -149,13 +146,12 @@ static void test_frames_of_another_size_are_not_compared(void **state)
 }
 
 // A camera that is opened again for another reason than a fault has lost nothing.
-static void test_an_event_goes_on_when_the_camera_is_opened_again(void **state)
+TEST(test_an_event_goes_on_when_the_camera_is_opened_again)
 {
     struct config_region regions[] = {region_with(no_mask)};
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
     struct sentry *sentry;
 
-    (void)state;
     assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
     told = 0;
     see(sentry, 40, 10, 0);
@@ -173,7 +169,7 @@ static void test_an_event_goes_on_when_the_camera_is_opened_again(void **state)
     sentry_free(sentry);
 }
 
-static void test_other_settings_leave_alone_what_stays(void **state)
+TEST(test_other_settings_leave_alone_what_stays)
 {
     struct config_point top[] = {{0, 0}, {1, 0}, {1, 0.5}, {0, 0.5}};
     struct config_region regions[] = {region_with(path), region_with(no_mask)}, others[3],
@@ -182,7 +178,6 @@ static void test_other_settings_leave_alone_what_stays(void **state)
     struct config_camera other = {.name = name, .regions = others, .region_count = 3};
     struct sentry *sentry;
 
-    (void)state;
     regions[0] = (struct config_region){.name = name,
                                         .polygon = top,
                                         .polygon_count = 4,
@@ -232,7 +227,7 @@ static void test_other_settings_leave_alone_what_stays(void **state)
     sentry_free(sentry);
 }
 
-static void test_a_region_of_no_pixel_is_warned_of(void **state)
+TEST(test_a_region_of_no_pixel_is_warned_of)
 {
     struct config_point line[] = {{0.5, 0.5}, {0.6, 0.5}, {0.7, 0.5}};
     struct config_region region = region_with(no_mask);
@@ -240,7 +235,6 @@ static void test_a_region_of_no_pixel_is_warned_of(void **state)
     struct sentry *sentry;
     char text[512] = "";
 
-    (void)state;
     region.polygon = line;
     region.polygon_count = 3;
     assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
@@ -255,12 +249,11 @@ static void test_a_region_of_no_pixel_is_warned_of(void **state)
     sentry_free(sentry);
 }
 
-static void test_a_camera_without_regions_sees_nothing(void **state)
+TEST(test_a_camera_without_regions_sees_nothing)
 {
     struct config_camera camera = {.name = name};
     struct sentry *sentry;
 
-    (void)state;
     assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
     told = 0;
     see(sentry, 40, 10, 0);
@@ -286,17 +279,4 @@ static int remove_file(void **state)
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_mask_says_where_the_region_is),
-        cmocka_unit_test(test_a_mask_that_cannot_be_read_costs_its_region_alone),
-        cmocka_unit_test(test_frames_of_another_size_are_not_compared),
-        cmocka_unit_test(test_an_event_goes_on_when_the_camera_is_opened_again),
-        cmocka_unit_test(test_other_settings_leave_alone_what_stays),
-        cmocka_unit_test(test_a_region_of_no_pixel_is_warned_of),
-        cmocka_unit_test(test_a_camera_without_regions_sees_nothing),
-    };
-
-    return cmocka_run_group_tests(tests, make_file, remove_file);
-}
+RUN_TESTS(make_file, remove_file)

@@ -15,34 +15,31 @@ static bool contains(const struct config_block *shapes, size_t count, int x, int
     return false;
 }
 
-static void test_a_sweep_has_30_to_60_shapes_of_every_kind(void **state)
+TEST(test_a_sweep_has_30_to_60_shapes_of_every_kind)
 {
     struct config_block shapes[SHAPES_MAX];
     size_t count = shapes_list(1024, false, none, none, shapes);
     static const int wanted[][2] = {{1024, 1}, {1, 1024}, {32, 32}, {32, 8}, {128, 1}, {96, 1},
                                     {192, 2},  {8, 8},    {16, 16}, {32, 1}, {4, 256}};
 
-    (void)state;
     assert_in_range(count, 30, 60);
     for (size_t i = 0; i < ARRAY_LENGTH(wanted); i++) {
         assert_true(contains(shapes, count, wanted[i][0], wanted[i][1]));
     }
 }
 
-static void test_a_quick_sweep_has_a_dozen_shapes(void **state)
+TEST(test_a_quick_sweep_has_a_dozen_shapes)
 {
     struct config_block shapes[SHAPES_MAX];
 
-    (void)state;
     assert_int_equal(shapes_list(1024, true, none, none, shapes), 12);
 }
 
-static void test_no_shape_has_more_threads_than_the_kernel_takes(void **state)
+TEST(test_no_shape_has_more_threads_than_the_kernel_takes)
 {
     static const unsigned limits[] = {1, 32, 63, 64, 256, 640, 1024};
     struct config_block shapes[SHAPES_MAX];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(limits); i++) {
         size_t count = shapes_list(limits[i], false, none, none, shapes);
 
@@ -53,24 +50,22 @@ static void test_no_shape_has_more_threads_than_the_kernel_takes(void **state)
     }
 }
 
-static void test_each_shape_stands_once(void **state)
+TEST(test_each_shape_stands_once)
 {
     const struct config_block in_use = {32, 8, 0}, own = {128, 1, 0};
     struct config_block shapes[SHAPES_MAX];
     size_t count = shapes_list(1024, false, in_use, own, shapes);
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         assert_false(contains(&shapes[i + 1], count - i - 1, shapes[i].x, shapes[i].y));
     }
 }
 
-static void test_the_shape_in_use_is_tried_however_odd_it_is(void **state)
+TEST(test_the_shape_in_use_is_tried_however_odd_it_is)
 {
     struct config_block shapes[SHAPES_MAX];
     size_t count = shapes_list(1024, true, (struct config_block){17, 3, 0}, none, shapes);
 
-    (void)state;
     assert_int_equal(count, 13);
     assert_true(contains(shapes, count, 17, 3));
 }
@@ -85,26 +80,24 @@ static bool contains_rows(const struct config_block *shapes, size_t count, int x
     return false;
 }
 
-static void test_all_shapes_have_the_rows_in_use(void **state)
+TEST(test_all_shapes_have_the_rows_in_use)
 {
     const struct config_block in_use = {32, 8, 5}, own = {128, 1, 4};
     struct config_block shapes[SHAPES_MAX];
     size_t count = shapes_list(1024, false, in_use, own, shapes);
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(shapes[i].rows, 5);
     }
 }
 
-static void test_the_best_shapes_are_tried_with_every_number_of_rows_once(void **state)
+TEST(test_the_best_shapes_are_tried_with_every_number_of_rows_once)
 {
     static const int rows[] = {2, 4, 8, 16, 32};
     const struct config_block best[] = {{64, 2, 5}, {128, 1, 5}, {64, 2, 5}};
     struct config_block shapes[ARRAY_LENGTH(best) * SHAPES_ROWS_MAX];
     size_t count = shapes_list_rows(best, ARRAY_LENGTH(best), 16, shapes);
 
-    (void)state;
     assert_int_equal(count, 2 * 6); // 2, 4, 8, 16, 32, and 5
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         assert_true(contains_rows(shapes, count, 64, rows[i]));
@@ -116,17 +109,4 @@ static void test_the_best_shapes_are_tried_with_every_number_of_rows_once(void *
     assert_true(contains_rows(shapes, 7, 64, 10));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_sweep_has_30_to_60_shapes_of_every_kind),
-        cmocka_unit_test(test_a_quick_sweep_has_a_dozen_shapes),
-        cmocka_unit_test(test_no_shape_has_more_threads_than_the_kernel_takes),
-        cmocka_unit_test(test_each_shape_stands_once),
-        cmocka_unit_test(test_the_shape_in_use_is_tried_however_odd_it_is),
-        cmocka_unit_test(test_all_shapes_have_the_rows_in_use),
-        cmocka_unit_test(test_the_best_shapes_are_tried_with_every_number_of_rows_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -98,13 +98,12 @@ static void run_frame(const struct bed *bed, uint32_t number, uint32_t active)
     }
 }
 
-static void test_pictures_are_the_same_whoever_else_is_watched(void **state)
+TEST(test_pictures_are_the_same_whoever_else_is_watched)
 {
     static const char *const formats[] = {"NV12", "YUYV", "BGR3", "GREY"};
     static const uint32_t sizes[][2] = {{1, 1}, {3, 2}, {64, 9}, {65, 33}, {131, 47}};
     uint32_t chance = 1;
 
-    (void)state;
     for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
         for (size_t s = 0; s < ARRAY_LENGTH(sizes); s++) {
             struct bed bed;
@@ -128,11 +127,10 @@ static void assert_count(const struct bed *bed, enum stage_kind kind, uint64_t r
     assert_int_equal(count.shared, shared);
 }
 
-static void test_what_views_have_in_common_is_computed_once(void **state)
+TEST(test_what_views_have_in_common_is_computed_once)
 {
     struct bed bed;
 
-    (void)state;
     bed_init(&bed, "YUYV", 64, 9);
     run_frame(&bed, 0, 1 << 0 | 1 << 3 | 1 << 4 | 1 << 6); // edges, binary, canny, motion
     assert_count(&bed, STAGE_GRAY, 1, 3);
@@ -153,11 +151,10 @@ static void test_what_views_have_in_common_is_computed_once(void **state)
     bed_finish(&bed);
 }
 
-static void test_gray_in_place_is_no_stage_to_share(void **state)
+TEST(test_gray_in_place_is_no_stage_to_share)
 {
     struct bed bed;
 
-    (void)state;
     bed_init(&bed, "NV12", 64, 9);
     run_frame(&bed, 0, 1 << 0 | 1 << 4 | 1 << 6);
     assert_count(&bed, STAGE_GRAY, 0, 0);
@@ -165,11 +162,10 @@ static void test_gray_in_place_is_no_stage_to_share(void **state)
     bed_finish(&bed);
 }
 
-static void test_a_view_that_ends_leaves_the_others_their_pictures(void **state)
+TEST(test_a_view_that_ends_leaves_the_others_their_pictures)
 {
     struct bed bed;
 
-    (void)state;
     bed_init(&bed, "YUYV", 65, 33);
     run_frame(&bed, 0, 0xff);
     view_free(TAKE(bed.views[0]));
@@ -186,14 +182,4 @@ static void test_a_view_that_ends_leaves_the_others_their_pictures(void **state)
     bed_finish(&bed);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pictures_are_the_same_whoever_else_is_watched),
-        cmocka_unit_test(test_what_views_have_in_common_is_computed_once),
-        cmocka_unit_test(test_gray_in_place_is_no_stage_to_share),
-        cmocka_unit_test(test_a_view_that_ends_leaves_the_others_their_pictures),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -3,13 +3,9 @@
 #include "daemon/camera/slate.h"
 
 #include "capture/frame_pool.h"
+#include "tests/unit/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define GROUND 40
 #define TITLE 210
@@ -39,7 +35,7 @@ static unsigned count(const struct frame *frame, uint32_t top, uint32_t bottom, 
 }
 
 // 96 pixels a line is one pixel a dot: lines at rows 35, 45 and 55 of a picture 100 high.
-static void test_the_lines_have_the_dots_of_their_letters(void **state)
+TEST(test_the_lines_have_the_dots_of_their_letters)
 {
     struct frame_pool *pool;
     struct frame *frame = make(96, 100, &pool);
@@ -58,10 +54,9 @@ static void test_the_lines_have_the_dots_of_their_letters(void **state)
     }
     frame_unref(frame);
     frame_pool_unref(pool);
-    (void)state;
 }
 
-static void test_the_time_grows_an_hour_and_may_be_left_out(void **state)
+TEST(test_the_time_grows_an_hour_and_may_be_left_out)
 {
     struct frame_pool *pool;
     struct frame *frame = make(96, 100, &pool);
@@ -72,10 +67,9 @@ static void test_the_time_grows_an_hour_and_may_be_left_out(void **state)
     assert_int_equal(count(frame, 0, 100, DETAIL), 0);
     frame_unref(frame);
     frame_pool_unref(pool);
-    (void)state;
 }
 
-static void test_it_draws_at_every_size(void **state)
+TEST(test_it_draws_at_every_size)
 {
     static const uint32_t sizes[][2] = {{1, 1}, {16, 16}, {17, 3}, {95, 7}, {641, 361}, {4096, 16}};
 
@@ -91,16 +85,6 @@ static void test_it_draws_at_every_size(void **state)
         frame_unref(frame);
         frame_pool_unref(pool);
     }
-    (void)state;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_lines_have_the_dots_of_their_letters),
-        cmocka_unit_test(test_the_time_grows_an_hour_and_may_be_left_out),
-        cmocka_unit_test(test_it_draws_at_every_size),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -85,11 +85,10 @@ static void check_gradients(const struct sobel_make *make, unsigned number, int 
 
 // At odd places, and at even ones 9 pixels on: so each gradient is once in either half of 16
 // pixels, for which roots are found in different ways.
-static void test_every_make_rounds_every_root_exactly(void **state)
+TEST(test_every_make_rounds_every_root_exactly)
 {
     const struct sobel_make *make;
 
-    (void)state;
     for (size_t i = 0; (make = sobel_make_at(i)); i++) {
         for (unsigned number = 0; number < 4 && make->supported(); number++) {
             check_gradients(make, number, 1);
@@ -147,12 +146,11 @@ static void check_rows(const struct sobel_make *make, unsigned number, uint8_t *
     }
 }
 
-static void test_rows_of_every_width_are_those_of_the_definition(void **state)
+TEST(test_rows_of_every_width_are_those_of_the_definition)
 {
     const struct sobel_make *make;
     uint8_t *picture[ROWS];
 
-    (void)state;
     srand(random_seed());
     for (int width = 1; width <= WIDTH_MAX; width++) {
         // Rows end where they end, so that a sanitizer sees reads beyond them.
@@ -174,9 +172,8 @@ static void test_rows_of_every_width_are_those_of_the_definition(void **state)
     }
 }
 
-static void test_the_best_make_is_one_this_cpu_has(void **state)
+TEST(test_the_best_make_is_one_this_cpu_has)
 {
-    (void)state;
     if (sobel_make_best()) {
         assert_true(sobel_make_best()->supported());
     } else {
@@ -184,13 +181,4 @@ static void test_the_best_make_is_one_this_cpu_has(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_make_rounds_every_root_exactly),
-        cmocka_unit_test(test_rows_of_every_width_are_those_of_the_definition),
-        cmocka_unit_test(test_the_best_make_is_one_this_cpu_has),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -80,14 +80,13 @@ static void assert_loops(const char *path, int frames, int64_t gap_max_ns)
     source_close(harness.source);
 }
 
-static void test_clips_loop_without_a_seam(void **state)
+TEST(test_clips_loop_without_a_seam)
 {
     static const char *const recipes[] = {
         "jpegenc ! avimux", "x264enc key-int-max=5 ! mp4mux", "x264enc ! matroskamux",
         "theoraenc ! oggmux", // whose time runs on from the end of the last picture
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(recipes); i++) {
         record_clip(10, recipes[i], in_directory("short"));
         assert_loops(in_directory("short"), 35, 25 * NS_PER_MS);
@@ -96,11 +95,10 @@ static void test_clips_loop_without_a_seam(void **state)
 
 // The demuxer is rounds ahead of what is shown, and with one of these lengths its queue is just
 // full when it has read a round before the pipeline plays.
-static void test_clips_of_a_few_frames_loop_without_a_seam(void **state)
+TEST(test_clips_of_a_few_frames_loop_without_a_seam)
 {
     static const char *const recipes[] = {"jpegenc ! avimux", "x264enc ! mp4mux"};
 
-    (void)state;
     late_sink_us = 50000;
     for (size_t i = 0; i < ARRAY_LENGTH(recipes); i++) {
         for (int frames = 1; frames <= 8; frames++) {
@@ -111,9 +109,8 @@ static void test_clips_of_a_few_frames_loop_without_a_seam(void **state)
     late_sink_us = 0;
 }
 
-static void test_clips_that_cannot_be_played_as_segments_are_begun_anew(void **state)
+TEST(test_clips_that_cannot_be_played_as_segments_are_begun_anew)
 {
-    (void)state;
     record_clip(10, "x264enc ! mpegtsmux", in_directory("short")); // the demuxer refuses
     assert_loops(in_directory("short"), 25, 500 * NS_PER_MS);
     record_clip(1, "jpegenc ! matroskamux", in_directory("short")); // it says no more than "done"
@@ -121,21 +118,19 @@ static void test_clips_that_cannot_be_played_as_segments_are_begun_anew(void **s
 }
 
 // The demuxer waits for itself at the end of a round.
-static void test_clips_that_hang_between_rounds_are_begun_anew(void **state)
+TEST(test_clips_that_hang_between_rounds_are_begun_anew)
 {
-    (void)state;
     record_clip(50, "x264enc ! flvmux", in_directory("short"));
     assert_loops(in_directory("short"), 160, 500 * NS_PER_MS);
     record_clip(1, "x264enc ! flvmux", in_directory("short"));
     assert_loops(in_directory("short"), 6, 500 * NS_PER_MS);
 }
 
-static void test_a_clip_plays_at_its_own_rate_and_size(void **state)
+TEST(test_a_clip_plays_at_its_own_rate_and_size)
 {
     struct harness harness;
     int64_t first_ns = 0, last_ns = 0;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.path = (char *)"tests/data/street.mp4";
     harness_start(&harness, ops);
@@ -155,21 +150,19 @@ static void test_a_clip_plays_at_its_own_rate_and_size(void **state)
 }
 
 // From here on it has the highest rank of those for H.264.
-static void test_decoders_to_device_memory_are_passed_over(void **state)
+TEST(test_decoders_to_device_memory_are_passed_over)
 {
-    (void)state;
     nvmm_decoder_install();
     record_clip(10, "x264enc ! mp4mux", in_directory("short"));
     assert_loops(in_directory("short"), 15, 25 * NS_PER_MS);
 }
 
 // JPEGs one behind the other, at the rate of the configuration.
-static void test_pictures_without_times_follow_each_other_by_a_period(void **state)
+TEST(test_pictures_without_times_follow_each_other_by_a_period)
 {
     struct harness harness;
     int64_t first_ns, span_ns;
 
-    (void)state;
     record_clip(30, "jpegenc", in_directory("short"));
     harness_init(&harness);
     harness.camera.path = in_directory("short");
@@ -188,9 +181,8 @@ static void test_pictures_without_times_follow_each_other_by_a_period(void **sta
     source_close(harness.source);
 }
 
-static void test_a_picture_is_a_clip_of_one_frame(void **state)
+TEST(test_a_picture_is_a_clip_of_one_frame)
 {
-    (void)state;
     record_clip(10, "identity eos-after=2 ! jpegenc", in_directory("one.jpg"));
     assert_loops(in_directory("one.jpg"), 6, 500 * NS_PER_MS);
 }
@@ -204,11 +196,10 @@ static void record_late_pictures(const char *path)
            path);
 }
 
-static void test_a_clip_whose_pictures_begin_after_its_sound_opens(void **state)
+TEST(test_a_clip_whose_pictures_begin_after_its_sound_opens)
 {
     struct harness harness;
 
-    (void)state;
     record_late_pictures(in_directory("short"));
     harness_init(&harness);
     harness.camera.path = in_directory("short");
@@ -219,12 +210,11 @@ static void test_a_clip_whose_pictures_begin_after_its_sound_opens(void **state)
     source_close(harness.source);
 }
 
-static void test_a_clip_shows_its_first_picture_at_once(void **state)
+TEST(test_a_clip_shows_its_first_picture_at_once)
 {
     struct harness harness;
     int64_t begin_ns;
 
-    (void)state;
     record_late_pictures(in_directory("short"));
     harness_init(&harness);
     harness.camera.path = in_directory("short");
@@ -250,13 +240,12 @@ static bool is_white(const struct frame *frame)
     return frame_plane(frame, 0)[0] > 128;
 }
 
-static void test_a_pause_shows_the_last_picture_until_the_next_is_due(void **state)
+TEST(test_a_pause_shows_the_last_picture_until_the_next_is_due)
 {
     struct harness harness;
     int64_t begin_ns = 0, last_ns = 0, white_ns = 0;
     unsigned white = 0, other = 0;
 
-    (void)state;
     record_pause(in_directory("short"));
     harness_init(&harness);
     harness.camera.path = in_directory("short");
@@ -286,12 +275,11 @@ static void test_a_pause_shows_the_last_picture_until_the_next_is_due(void **sta
 }
 
 // Cut in the middle, it plays what is there; cut before the first picture or the index, it fails.
-static void test_truncated_clips_play_what_they_have_or_say_why_not(void **state)
+TEST(test_truncated_clips_play_what_they_have_or_say_why_not)
 {
     static const size_t useless[] = {1, 100, 3000, 20000};
     struct harness harness;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(useless); i++) {
         truncate_copy("tests/data/street.mp4", useless[i], in_directory("cut.mp4"));
         harness_init(&harness);
@@ -303,7 +291,7 @@ static void test_truncated_clips_play_what_they_have_or_say_why_not(void **state
     assert_loops(in_directory("cut.mp4"), 40, 500 * NS_PER_MS);
 }
 
-static void test_what_is_no_clip_is_refused_with_its_path_and_cause(void **state)
+TEST(test_what_is_no_clip_is_refused_with_its_path_and_cause)
 {
     static const char garbage[] = "This is not a clip. It only says so, again and again and again.";
     struct harness harness;
@@ -319,7 +307,6 @@ static void test_what_is_no_clip_is_refused_with_its_path_and_cause(void **state
         {g_strdup(in_directory("garbage.mp4")), -ENODATA, "clip"},
     };
 
-    (void)state;
     assert_true(g_file_set_contents(cases[3].path, "", 0, NULL));
     assert_true(g_file_set_contents(cases[4].path, garbage, sizeof garbage - 1, NULL));
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
@@ -352,23 +339,7 @@ static int remove_directory(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clips_loop_without_a_seam),
-        cmocka_unit_test(test_clips_of_a_few_frames_loop_without_a_seam),
-        cmocka_unit_test(test_clips_that_cannot_be_played_as_segments_are_begun_anew),
-        cmocka_unit_test(test_clips_that_hang_between_rounds_are_begun_anew),
-        cmocka_unit_test(test_a_clip_plays_at_its_own_rate_and_size),
-        cmocka_unit_test(test_decoders_to_device_memory_are_passed_over),
-        cmocka_unit_test(test_pictures_without_times_follow_each_other_by_a_period),
-        cmocka_unit_test(test_a_picture_is_a_clip_of_one_frame),
-        cmocka_unit_test(test_a_clip_whose_pictures_begin_after_its_sound_opens),
-        cmocka_unit_test(test_a_clip_shows_its_first_picture_at_once),
-        cmocka_unit_test(test_a_pause_shows_the_last_picture_until_the_next_is_due),
-        cmocka_unit_test(test_truncated_clips_play_what_they_have_or_say_why_not),
-        cmocka_unit_test(test_what_is_no_clip_is_refused_with_its_path_and_cause),
-    };
-
     gst_init(&argc, &argv);
     late_sink_install();
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+    return run_unit_tests(make_directory, remove_directory);
 }

@@ -15,7 +15,7 @@ static uint64_t copies_after(struct harness *harness, const char *pipeline, int 
     return harness->copies.count[COPY_GSTREAMER_FALLBACK];
 }
 
-static void test_elements_that_take_the_pool_cost_no_copy(void **state)
+TEST(test_elements_that_take_the_pool_cost_no_copy)
 {
     static const char *const pipelines[] = {
         "videotestsrc ! video/x-raw,format=I420",
@@ -25,30 +25,27 @@ static void test_elements_that_take_the_pool_cost_no_copy(void **state)
     };
     struct harness harness;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(pipelines); i++) {
         assert_int_equal(copies_after(&harness, pipelines[i], 10), 0);
         source_close(harness.source);
     }
 }
 
-static void test_an_element_that_ignores_the_pool_costs_one_counted_copy_a_frame(void **state)
+TEST(test_an_element_that_ignores_the_pool_costs_one_counted_copy_a_frame)
 {
     struct harness harness;
 
-    (void)state;
     assert_int_equal(copies_after(&harness, "videotestsrc ! identity drop-allocation=true", 10),
                      10);
     source_close(harness.source);
 }
 
 // imagefreeze sends one memory again and again: only the first may be handed out as it is.
-static void test_a_repeated_buffer_is_not_handed_out_twice(void **state)
+TEST(test_a_repeated_buffer_is_not_handed_out_twice)
 {
     struct harness harness;
     struct frame *first, *second;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.pipeline = (char *)"videotestsrc num-buffers=1 ! imagefreeze";
     harness_start(&harness, ops);
@@ -62,13 +59,12 @@ static void test_a_repeated_buffer_is_not_handed_out_twice(void **state)
 }
 
 // Frames in use keep their picture: upstream never gets them to write into.
-static void test_frames_in_use_are_not_lent_again(void **state)
+TEST(test_frames_in_use_are_not_lent_again)
 {
     struct harness harness;
     struct frame *held, *frame;
     uint8_t *before;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.fps = 100;
     harness.camera.pipeline = (char *)"videotestsrc is-live=true pattern=ball";
@@ -89,13 +85,12 @@ static void test_frames_in_use_are_not_lent_again(void **state)
 }
 
 // The first three bars of SMPTE EG 1 at 75 %: gray, yellow, cyan, as BT.601 limited range.
-static void test_smpte_bars_have_their_standard_values(void **state)
+TEST(test_smpte_bars_have_their_standard_values)
 {
     static const uint8_t bars[3][3] = {{180, 128, 128}, {162, 44, 142}, {131, 156, 44}};
     struct harness harness;
     struct frame *frame;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.format = (char *)"YU12";
     harness.camera.width = 350;
@@ -116,7 +111,7 @@ static void test_smpte_bars_have_their_standard_values(void **state)
     source_close(harness.source);
 }
 
-static void test_range_and_colour_come_from_the_colorimetry(void **state)
+TEST(test_range_and_colour_come_from_the_colorimetry)
 {
     static const struct {
         const char *caps;
@@ -135,7 +130,6 @@ static void test_range_and_colour_come_from_the_colorimetry(void **state)
     };
     struct harness harness;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         g_autofree char *pipeline =
             g_strdup_printf("videotestsrc ! video/x-raw,width=64,%s", cases[i].caps);
@@ -148,12 +142,11 @@ static void test_range_and_colour_come_from_the_colorimetry(void **state)
     }
 }
 
-static void test_capture_times_are_monotonic_clock_times(void **state)
+TEST(test_capture_times_are_monotonic_clock_times)
 {
     struct harness harness;
     int64_t last_ns = clock_now_ns();
 
-    (void)state;
     harness_init(&harness);
     harness.camera.pipeline = (char *)"videotestsrc is-live=true";
     harness_start(&harness, ops);
@@ -169,13 +162,12 @@ static void test_capture_times_are_monotonic_clock_times(void **state)
     source_close(harness.source);
 }
 
-static void test_frames_nobody_took_in_time_are_dropped_and_counted(void **state)
+TEST(test_frames_nobody_took_in_time_are_dropped_and_counted)
 {
     struct harness harness;
     uint64_t begin, dropped, taken = 0;
     struct frame *frame;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.fps = 100;
     harness.camera.pipeline = (char *)"videotestsrc is-live=true";
@@ -194,7 +186,7 @@ static void test_frames_nobody_took_in_time_are_dropped_and_counted(void **state
     source_close(harness.source);
 }
 
-static void test_bad_fragments_are_refused_with_a_sentence(void **state)
+TEST(test_bad_fragments_are_refused_with_a_sentence)
 {
     static const struct {
         const char *pipeline, *says;
@@ -210,7 +202,6 @@ static void test_bad_fragments_are_refused_with_a_sentence(void **state)
     };
     struct harness harness;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         harness_init(&harness);
         harness.camera.pipeline = (char *)cases[i].pipeline;
@@ -220,11 +211,10 @@ static void test_bad_fragments_are_refused_with_a_sentence(void **state)
     }
 }
 
-static void test_formats_no_pipeline_delivers_are_refused(void **state)
+TEST(test_formats_no_pipeline_delivers_are_refused)
 {
     struct harness harness;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.pipeline = (char *)"videotestsrc";
     harness.camera.format = (char *)"MJPG";
@@ -232,13 +222,12 @@ static void test_formats_no_pipeline_delivers_are_refused(void **state)
     assert_contains(harness.error.text, "MJPG");
 }
 
-static void test_errors_of_the_pipeline_end_the_source_with_its_text(void **state)
+TEST(test_errors_of_the_pipeline_end_the_source_with_its_text)
 {
     struct harness harness;
     struct frame *frame;
     int r;
 
-    (void)state;
     copies_after(&harness, "videotestsrc ! identity error-after=5", 2);
     while ((r = source_next(harness.source, 2000, &harness.error, &frame)) == 0) {
         frame_unref(frame);
@@ -248,13 +237,12 @@ static void test_errors_of_the_pipeline_end_the_source_with_its_text(void **stat
     source_close(harness.source);
 }
 
-static void test_a_pipeline_that_ends_says_so(void **state)
+TEST(test_a_pipeline_that_ends_says_so)
 {
     struct harness harness;
     struct frame *frame;
     int r;
 
-    (void)state;
     copies_after(&harness, "videotestsrc num-buffers=3", 1);
     // As many of the others as were taken in time.
     while ((r = source_next(harness.source, (int)(PATIENCE_NS / NS_PER_MS), &harness.error,
@@ -266,11 +254,10 @@ static void test_a_pipeline_that_ends_says_so(void **state)
     source_close(harness.source);
 }
 
-static void test_a_pipeline_without_frames_times_out(void **state)
+TEST(test_a_pipeline_without_frames_times_out)
 {
     struct harness harness;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.pipeline = (char *)"appsrc ! video/x-raw";
     assert_int_equal(harness_open(&harness, ops), -ETIMEDOUT);
@@ -279,22 +266,6 @@ static void test_a_pipeline_without_frames_times_out(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elements_that_take_the_pool_cost_no_copy),
-        cmocka_unit_test(test_an_element_that_ignores_the_pool_costs_one_counted_copy_a_frame),
-        cmocka_unit_test(test_a_repeated_buffer_is_not_handed_out_twice),
-        cmocka_unit_test(test_frames_in_use_are_not_lent_again),
-        cmocka_unit_test(test_smpte_bars_have_their_standard_values),
-        cmocka_unit_test(test_range_and_colour_come_from_the_colorimetry),
-        cmocka_unit_test(test_capture_times_are_monotonic_clock_times),
-        cmocka_unit_test(test_frames_nobody_took_in_time_are_dropped_and_counted),
-        cmocka_unit_test(test_bad_fragments_are_refused_with_a_sentence),
-        cmocka_unit_test(test_formats_no_pipeline_delivers_are_refused),
-        cmocka_unit_test(test_errors_of_the_pipeline_end_the_source_with_its_text),
-        cmocka_unit_test(test_a_pipeline_that_ends_says_so),
-        cmocka_unit_test(test_a_pipeline_without_frames_times_out),
-    };
-
     gst_init(&argc, &argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

@@ -26,23 +26,21 @@ static int open_with(struct harness *harness, enum config_source source, int res
     return source_open(&harness->camera, &harness->environment, &harness->error, &harness->source);
 }
 
-static void test_auto_takes_the_first_camera_that_works(void **state)
+TEST(test_auto_takes_the_first_camera_that_works)
 {
     struct harness harness;
 
-    (void)state;
     assert_int_equal(open_with(&harness, CONFIG_SOURCE_AUTO, 0), 0);
     assert_string_equal(v4l2_device, "");
     assert_string_equal(harness.source->mode.description, "pattern NV12 320x240@30");
     source_close(harness.source);
 }
 
-static void test_auto_shows_the_pattern_when_there_is_no_camera(void **state)
+TEST(test_auto_shows_the_pattern_when_there_is_no_camera)
 {
     static const int errors[] = {-ENODEV, -ENOENT, -ENOTSUP};
     struct harness harness;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(errors); i++) {
         struct frame *frame;
 
@@ -57,23 +55,21 @@ static void test_auto_shows_the_pattern_when_there_is_no_camera(void **state)
     }
 }
 
-static void test_auto_hides_no_camera_that_is_there_but_unusable(void **state)
+TEST(test_auto_hides_no_camera_that_is_there_but_unusable)
 {
     static const int errors[] = {-EBUSY, -EACCES};
     struct harness harness;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(errors); i++) {
         assert_int_equal(open_with(&harness, CONFIG_SOURCE_AUTO, errors[i]), errors[i]);
         assert_string_equal(harness.error.text, "the stand-in fails");
     }
 }
 
-static void test_a_named_source_is_opened_and_no_other(void **state)
+TEST(test_a_named_source_is_opened_and_no_other)
 {
     struct harness harness;
 
-    (void)state;
     assert_int_equal(open_with(&harness, CONFIG_SOURCE_V4L2, -ENODEV), -ENODEV);
     if (open_with(&harness, CONFIG_SOURCE_PATTERN, -ENODEV) < 0 || !harness.source) {
         fail_msg("open: %s", harness.error.text);
@@ -85,14 +81,4 @@ static void test_a_named_source_is_opened_and_no_other(void **state)
     source_close(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_auto_takes_the_first_camera_that_works),
-        cmocka_unit_test(test_auto_shows_the_pattern_when_there_is_no_camera),
-        cmocka_unit_test(test_auto_hides_no_camera_that_is_there_but_unusable),
-        cmocka_unit_test(test_a_named_source_is_opened_and_no_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

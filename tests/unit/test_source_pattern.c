@@ -2,12 +2,11 @@
 
 static const struct source_ops *const ops = &source_pattern_ops;
 
-static void test_frames_are_due_at_exact_multiples_of_the_period(void **state)
+TEST(test_frames_are_due_at_exact_multiples_of_the_period)
 {
     struct harness harness;
     int64_t start_ns = 0;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.fps = 60;
     harness_start(&harness, ops);
@@ -23,13 +22,12 @@ static void test_frames_are_due_at_exact_multiples_of_the_period(void **state)
     source_close(harness.source);
 }
 
-static void test_missed_deadlines_skip_numbers_and_are_counted(void **state)
+TEST(test_missed_deadlines_skip_numbers_and_are_counted)
 {
     struct harness harness;
     struct frame *first, *second;
     int64_t later_ns;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.fps = 100;
     harness_start(&harness, ops);
@@ -49,13 +47,12 @@ static void test_missed_deadlines_skip_numbers_and_are_counted(void **state)
     source_close(harness.source);
 }
 
-static void test_a_short_hiccup_loses_nothing(void **state)
+TEST(test_a_short_hiccup_loses_nothing)
 {
     struct harness harness;
     uint64_t expected;
     int64_t later_ns;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.fps = 2;
     harness_start(&harness, ops);
@@ -75,13 +72,12 @@ static void test_a_short_hiccup_loses_nothing(void **state)
     source_close(harness.source);
 }
 
-static void test_frames_without_a_free_buffer_are_dropped_and_counted(void **state)
+TEST(test_frames_without_a_free_buffer_are_dropped_and_counted)
 {
     struct harness harness;
     struct frame *frames[64], *frame;
     int count = 0, r;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.fps = 200;
     harness_start(&harness, ops);
@@ -100,12 +96,11 @@ static void test_frames_without_a_free_buffer_are_dropped_and_counted(void **sta
     source_close(harness.source);
 }
 
-static void test_a_timeout_before_the_next_deadline_says_again(void **state)
+TEST(test_a_timeout_before_the_next_deadline_says_again)
 {
     struct harness harness;
     struct frame *frame;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.fps = 1;
     harness_start(&harness, ops);
@@ -114,11 +109,10 @@ static void test_a_timeout_before_the_next_deadline_says_again(void **state)
     source_close(harness.source);
 }
 
-static void test_the_mode_is_what_the_configuration_wishes(void **state)
+TEST(test_the_mode_is_what_the_configuration_wishes)
 {
     struct harness harness;
 
-    (void)state;
     harness_init(&harness);
     assert_int_equal(harness_open(&harness, ops), 0);
     assert_string_equal(harness.source->mode.description, "pattern NV12 320x240@30");
@@ -130,11 +124,10 @@ static void test_the_mode_is_what_the_configuration_wishes(void **state)
     source_close(harness.source);
 }
 
-static void test_formats_it_cannot_draw_are_refused_by_name(void **state)
+TEST(test_formats_it_cannot_draw_are_refused_by_name)
 {
     struct harness harness;
 
-    (void)state;
     harness_init(&harness);
     harness.camera.format = (char *)"RGB3";
     assert_int_equal(harness_open(&harness, ops), -ENOTSUP);
@@ -144,17 +137,4 @@ static void test_formats_it_cannot_draw_are_refused_by_name(void **state)
     assert_contains(harness.error.text, "MJPG");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames_are_due_at_exact_multiples_of_the_period),
-        cmocka_unit_test(test_missed_deadlines_skip_numbers_and_are_counted),
-        cmocka_unit_test(test_a_short_hiccup_loses_nothing),
-        cmocka_unit_test(test_frames_without_a_free_buffer_are_dropped_and_counted),
-        cmocka_unit_test(test_a_timeout_before_the_next_deadline_says_again),
-        cmocka_unit_test(test_the_mode_is_what_the_configuration_wishes),
-        cmocka_unit_test(test_formats_it_cannot_draw_are_refused_by_name),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -12,7 +12,7 @@
 
 static const struct config_view camera_edges = SPLIT("camera", "edges");
 
-static void test_both_pictures_are_whole_with_a_black_column_between_odd_ones(void **state)
+TEST(test_both_pictures_are_whole_with_a_black_column_between_odd_ones)
 {
     // Limited range: 16 + 219 m / 255 on the right, black is 16. Full: m itself, black is 0.
     static const struct {
@@ -21,7 +21,6 @@ static void test_both_pictures_are_whole_with_a_black_column_between_odd_ones(vo
         uint8_t black;
     } cases[] = {{FRAME_RANGE_LIMITED, ramp_l2_luma, 16}, {FRAME_RANGE_FULL, ramp_l2, 0}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *input = new_ramp("NV12", 5), *output;
 
@@ -45,11 +44,10 @@ static void test_both_pictures_are_whole_with_a_black_column_between_odd_ones(vo
     }
 }
 
-static void test_exact_pictures_are_rgb_without_a_gap(void **state)
+TEST(test_exact_pictures_are_rgb_without_a_gap)
 {
     struct frame *output = compute(&camera_edges, new_ramp("GREY", 2), VIEW_OUTPUT_EXACT);
 
-    (void)state;
     assert_string_equal(output->layout.format->name, "RGB3");
     assert_int_equal(output->layout.width, 6);
     for (uint32_t i = 0; i < 9; i++) {
@@ -65,7 +63,7 @@ static void test_exact_pictures_are_rgb_without_a_gap(void **state)
 
 // Gray that gets brighter to the right is red in the direction view: in full range JFIF has 76 85
 // 255 of it, BT.709 54 99 255.
-static void test_computed_colour_beside_full_range_is_full_range_of_its_matrix(void **state)
+TEST(test_computed_colour_beside_full_range_is_full_range_of_its_matrix)
 {
     static const struct {
         uint32_t matrix;
@@ -74,7 +72,6 @@ static void test_computed_colour_beside_full_range_is_full_range_of_its_matrix(v
                  {COLOUR_BT709, "\0\66\66\0\0\0\377\377", "\200\200\143\377\200\200\200\200"}};
     const struct config_view settings = SPLIT("direction", "gray");
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *input = new_frame("GREY", 4, 2, 0), *output;
 
@@ -91,13 +88,12 @@ static void test_computed_colour_beside_full_range_is_full_range_of_its_matrix(v
     }
 }
 
-static void test_a_side_may_be_another_view_with_its_own_keys(void **state)
+TEST(test_a_side_may_be_another_view_with_its_own_keys)
 {
     struct config_view settings = SPLIT("gray", "mine");
     static const struct config_view mine = EDGES(CONFIG_NORM_L1, 0.0125);
     struct frame *output;
 
-    (void)state;
     settings.right_view = &mine;
     output = compute(&settings, new_ramp("GREY", 0), VIEW_OUTPUT_EXACT);
     for (uint32_t i = 0; i < 9; i++) {
@@ -109,7 +105,7 @@ static void test_a_side_may_be_another_view_with_its_own_keys(void **state)
     frame_unref(output);
 }
 
-static void test_each_side_has_the_mask_of_its_own_view(void **state)
+TEST(test_each_side_has_the_mask_of_its_own_view)
 {
     static struct config_point left_column[] = {{0, 0}, {0.4, 0}, {0.4, 1}, {0, 1}};
     const struct config_view mine = {
@@ -117,7 +113,6 @@ static void test_each_side_has_the_mask_of_its_own_view(void **state)
     struct config_view settings = SPLIT("gray", "mine");
     struct frame *output;
 
-    (void)state;
     settings.right_view = &mine;
     output = compute(&settings, new_ramp("GREY", 0), VIEW_OUTPUT_EXACT);
     for (uint32_t i = 0; i < 9; i++) {
@@ -130,7 +125,7 @@ static void test_each_side_has_the_mask_of_its_own_view(void **state)
     frame_unref(output);
 }
 
-static void test_what_cannot_be_beside_each_other_is_refused(void **state)
+TEST(test_what_cannot_be_beside_each_other_is_refused)
 {
     static const struct config_view inner = SPLIT("camera", "edges");
     struct config_view nested = SPLIT("camera", "inner");
@@ -149,7 +144,6 @@ static void test_what_cannot_be_beside_each_other_is_refused(void **state)
         {&camera_edges, "NV12", 4, VIEW_OUTPUT_EXACT, -ENOTSUP, "left: no conversion of NV12"},
     };
 
-    (void)state;
     nested.right_view = &inner;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame_layout layout;
@@ -167,16 +161,4 @@ static void test_what_cannot_be_beside_each_other_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_pictures_are_whole_with_a_black_column_between_odd_ones),
-        cmocka_unit_test(test_exact_pictures_are_rgb_without_a_gap),
-        cmocka_unit_test(test_computed_colour_beside_full_range_is_full_range_of_its_matrix),
-        cmocka_unit_test(test_a_side_may_be_another_view_with_its_own_keys),
-        cmocka_unit_test(test_each_side_has_the_mask_of_its_own_view),
-        cmocka_unit_test(test_what_cannot_be_beside_each_other_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -56,7 +56,7 @@ static void assert_double(JsonObject *object, const char *name, double expected)
     assert_float_equal(json_object_get_double_member(object, name), expected, 1e-9);
 }
 
-static void test_totals_are_at_the_top(void **state)
+TEST(test_totals_are_at_the_top, setup, teardown)
 {
     JsonObject *root = root_of(state);
 
@@ -70,7 +70,7 @@ static void test_totals_are_at_the_top(void **state)
     assert_int_equal(json_array_get_length(json_object_get_array_member(root, "mounts")), 1);
 }
 
-static void test_a_camera_shows_state_format_and_counters(void **state)
+TEST(test_a_camera_shows_state_format_and_counters, setup, teardown)
 {
     JsonObject *camera = element_of(state, "cameras", 0);
     JsonObject *process = json_object_get_object_member(camera, "process");
@@ -102,7 +102,7 @@ static void test_a_camera_shows_state_format_and_counters(void **state)
     assert_integer(process, "restarts", 2);
 }
 
-static void test_a_region_shows_whether_where_and_how_much_moves(void **state)
+TEST(test_a_region_shows_whether_where_and_how_much_moves, setup, teardown)
 {
     JsonObject *camera = element_of(state, "cameras", 0);
     JsonArray *regions = json_object_get_array_member(camera, "regions");
@@ -124,7 +124,7 @@ static void test_a_region_shows_whether_where_and_how_much_moves(void **state)
     assert_int_equal(json_array_get_length(json_object_get_array_member(camera, "regions")), 0);
 }
 
-static void test_copies_are_named_and_summed_per_frame(void **state)
+TEST(test_copies_are_named_and_summed_per_frame, setup, teardown)
 {
     JsonObject *camera = element_of(state, "cameras", 0);
     JsonObject *copies = json_object_get_object_member(camera, "copies");
@@ -140,7 +140,7 @@ static void test_copies_are_named_and_summed_per_frame(void **state)
     assert_double(camera, "copies_per_frame", 1.25);
 }
 
-static void test_stages_that_were_needed_show_how_often(void **state)
+TEST(test_stages_that_were_needed_show_how_often, setup, teardown)
 {
     JsonArray *stages = json_object_get_array_member(element_of(state, "cameras", 0), "stages");
     JsonObject *gray = json_array_get_object_element(stages, 0);
@@ -157,12 +157,12 @@ static void test_stages_that_were_needed_show_how_often(void **state)
     assert_int_equal(json_array_get_length(stages), 0);
 }
 
-static void test_a_camera_without_frames_has_0_copies_a_frame(void **state)
+TEST(test_a_camera_without_frames_has_0_copies_a_frame, setup, teardown)
 {
     assert_double(element_of(state, "cameras", 1), "copies_per_frame", 0);
 }
 
-static void test_hostile_text_stays_inside_its_string(void **state)
+TEST(test_hostile_text_stays_inside_its_string, setup, teardown)
 {
     JsonObject *camera = element_of(state, "cameras", 1);
 
@@ -171,7 +171,7 @@ static void test_hostile_text_stays_inside_its_string(void **state)
     assert_string(camera, "error", "/dev/video9: No such device");
 }
 
-static void test_a_mount_shows_viewers_bitrate_and_latency(void **state)
+TEST(test_a_mount_shows_viewers_bitrate_and_latency, setup, teardown)
 {
     JsonObject *mount = element_of(state, "mounts", 0);
     JsonObject *steps = json_object_get_object_member(mount, "latency_ms");
@@ -205,24 +205,4 @@ static void test_a_mount_shows_viewers_bitrate_and_latency(void **state)
     assert_double(json_object_get_object_member(steps, "link"), "mean", 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_totals_are_at_the_top, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_camera_shows_state_format_and_counters, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_region_shows_whether_where_and_how_much_moves, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_copies_are_named_and_summed_per_frame, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_stages_that_were_needed_show_how_often, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_camera_without_frames_has_0_copies_a_frame, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_hostile_text_stays_inside_its_string, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_mount_shows_viewers_bitrate_and_latency, setup,
-                                        teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -151,7 +151,7 @@ static void iterate_until(struct fixture *fixture, unsigned demands)
     }
 }
 
-static void test_a_viewer_begins_with_a_key_frame(void **state)
+TEST(test_a_viewer_begins_with_a_key_frame, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -167,7 +167,7 @@ static void test_a_viewer_begins_with_a_key_frame(void **state)
     assert_true(second.delta);
 }
 
-static void test_attaching_and_detaching_is_reported_as_demand(void **state)
+TEST(test_attaching_and_detaching_is_reported_as_demand, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -184,7 +184,7 @@ static void test_attaching_and_detaching_is_reported_as_demand(void **state)
     assert_int_equal(fixture->key_frame_demands, 2);
 }
 
-static void test_time_stamps_are_relative_to_the_pipeline_and_only_grow(void **state)
+TEST(test_time_stamps_are_relative_to_the_pipeline_and_only_grow, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     int64_t base_ns = clock_now_ns() - 4 * NS_PER_S;
@@ -202,7 +202,7 @@ static void test_time_stamps_are_relative_to_the_pipeline_and_only_grow(void **s
 }
 
 // A viewer would wait an hour for what follows a frame that is an hour ahead.
-static void test_times_that_cannot_be_true_are_mended_and_counted(void **state)
+TEST(test_times_that_cannot_be_true_are_mended_and_counted, set_up, tear_down)
 {
     static const int64_t lies_ns[] = {INT64_MAX - NS_PER_S, INT64_MIN, -1};
     struct fixture *fixture = *state;
@@ -224,7 +224,7 @@ static void test_times_that_cannot_be_true_are_mended_and_counted(void **state)
     assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 20, 1e-6); // of the two in the past
 }
 
-static void test_the_slates_take_turns_while_the_camera_process_is_gone(void **state)
+TEST(test_the_slates_take_turns_while_the_camera_process_is_gone, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -246,7 +246,7 @@ static void test_the_slates_take_turns_while_the_camera_process_is_gone(void **s
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 3);
 }
 
-static void test_a_silent_camera_leaves_the_slate_to_a_new_viewer(void **state)
+TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     int64_t begin_ns = clock_now_ns();
@@ -264,7 +264,7 @@ static void test_a_silent_camera_leaves_the_slate_to_a_new_viewer(void **state)
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 2);
 }
 
-static void test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame(void **state)
+TEST(test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct snapshot_mount mount = {0};
@@ -292,7 +292,7 @@ static void test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame(void **stat
     assert_int_equal(next_frame(fixture, WAIT_NS).mark, 101);
 }
 
-static void test_another_bitrate_moves_the_bound_of_viewers_that_are_there(void **state)
+TEST(test_another_bitrate_moves_the_bound_of_viewers_that_are_there, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct snapshot_mount mount = {0};
@@ -313,7 +313,7 @@ static void test_another_bitrate_moves_the_bound_of_viewers_that_are_there(void 
     assert_in_range(mount.dropped, 10, 25);
 }
 
-static void test_nothing_piles_up_while_nobody_plays(void **state)
+TEST(test_nothing_piles_up_while_nobody_plays, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     int64_t begin_ns = clock_now_ns();
@@ -335,7 +335,7 @@ static void test_nothing_piles_up_while_nobody_plays(void **state)
     assert_in_range(last_ns, 200 * NS_PER_MS, 400 * NS_PER_MS);
 }
 
-static void test_what_is_no_video_is_refused(void **state)
+TEST(test_what_is_no_video_is_refused, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     static const char text[] = "this is no H.264 ...";
@@ -351,7 +351,7 @@ static void test_what_is_no_video_is_refused(void **state)
     assert_false(stream_wait_servable(fixture->stream, 0));
 }
 
-static void test_what_was_sent_is_counted(void **state)
+TEST(test_what_was_sent_is_counted, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct snapshot_mount mount = {0};
@@ -376,24 +376,8 @@ static void test_what_was_sent_is_counted(void **state)
     assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 0.140, 0.05);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_viewer_begins_with_a_key_frame),
-        TEST(test_attaching_and_detaching_is_reported_as_demand),
-        TEST(test_time_stamps_are_relative_to_the_pipeline_and_only_grow),
-        TEST(test_times_that_cannot_be_true_are_mended_and_counted),
-        TEST(test_the_slates_take_turns_while_the_camera_process_is_gone),
-        TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer),
-        TEST(test_a_viewer_that_stalls_loses_frames_up_to_a_key_frame),
-        TEST(test_another_bitrate_moves_the_bound_of_viewers_that_are_there),
-        TEST(test_nothing_piles_up_while_nobody_plays),
-        TEST(test_what_is_no_video_is_refused),
-        TEST(test_what_was_sent_is_counted),
-    };
-
     gst_init(&argc, &argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

@@ -8,12 +8,11 @@
 #include <errno.h>
 #include <signal.h>
 
-static void test_delays_double_up_to_five_seconds_and_begin_anew_after_health(void **state)
+TEST(test_delays_double_up_to_five_seconds_and_begin_anew_after_health)
 {
     static const unsigned row[] = {0, 100, 200, 400, 800, 1600, 3200, 5000, 5000};
     struct backoff backoff = {0};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(row); i++) {
         assert_int_equal(backoff_advance_ms(&backoff, 4 * NS_PER_S), row[i]);
     }
@@ -23,7 +22,7 @@ static void test_delays_double_up_to_five_seconds_and_begin_anew_after_health(vo
     assert_int_equal(backoff_advance_ms(&backoff, 0), 100);
 }
 
-static void test_a_camera_settles_with_its_slates_and_sends_once_watched(void **state)
+TEST(test_a_camera_settles_with_its_slates_and_sends_once_watched, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -44,7 +43,7 @@ static bool is_live_again(struct fixture *fixture)
     return is_restarted(fixture) && is_live(fixture);
 }
 
-static void test_a_killed_process_is_replaced_at_once_and_told_what_is_watched(void **state)
+TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct snapshot_mount before = {0}, after = {0};
@@ -65,7 +64,7 @@ static void test_a_killed_process_is_replaced_at_once_and_told_what_is_watched(v
     } while (after.access_units < before.access_units + 5);
 }
 
-static void test_a_process_that_breaks_the_protocol_is_replaced(void **state)
+TEST(test_a_process_that_breaks_the_protocol_is_replaced)
 {
     static const struct {
         const char *mood, *error;
@@ -105,7 +104,7 @@ static void run_for(unsigned ms)
     }
 }
 
-static void test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for(void **state)
+TEST(test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for, set_up, tear_down)
 {
     static const char again[] = "was killed by signal 9 (Killed), starting it again";
     static const unsigned lives_ms[] = {0, 0, 5200, 0};
@@ -133,7 +132,7 @@ static void test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for(voi
     release_stderr();
 }
 
-static void test_ends_of_the_process_are_told_ten_times_a_minute_at_most(void **state)
+TEST(test_ends_of_the_process_are_told_ten_times_a_minute_at_most, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     unsigned told = 0;
@@ -169,7 +168,7 @@ static gboolean count(gpointer data)
 }
 
 // Whatever else is due has its turn after each handful of messages.
-static void test_a_flood_of_messages_leaves_the_main_loop_to_others(void **state)
+TEST(test_a_flood_of_messages_leaves_the_main_loop_to_others, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     unsigned others = 0;
@@ -188,7 +187,7 @@ static void test_a_flood_of_messages_leaves_the_main_loop_to_others(void **state
     assert_in_range(others, 100, turns);
 }
 
-static void test_a_silent_process_is_killed_and_replaced(void **state)
+TEST(test_a_silent_process_is_killed_and_replaced, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -200,8 +199,7 @@ static void test_a_silent_process_is_killed_and_replaced(void **state)
     wait_until(fixture, has_frames);
 }
 
-static void
-test_the_next_process_passes_over_an_encoder_that_hung_until_other_settings(void **state)
+TEST(test_the_next_process_passes_over_an_encoder_that_hung_until_other_settings, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -222,7 +220,7 @@ test_the_next_process_passes_over_an_encoder_that_hung_until_other_settings(void
     assert_int_equal(describe(fixture).encoders_passed_over, 0);
 }
 
-static void test_an_incurable_fault_is_kept_and_not_retried_at_once(void **state)
+TEST(test_an_incurable_fault_is_kept_and_not_retried_at_once, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -233,7 +231,7 @@ static void test_an_incurable_fault_is_kept_and_not_retried_at_once(void **state
     assert_true(supervisor_is_settled(fixture->supervisor));
 }
 
-static void test_a_missing_program_is_an_error_of_the_start(void **state)
+TEST(test_a_missing_program_is_an_error_of_the_start, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -245,7 +243,7 @@ static void test_a_missing_program_is_an_error_of_the_start(void **state)
     assert_non_null(strstr(describe(fixture).error, "/nonexistent/edged-camera"));
 }
 
-static void test_a_stopped_process_ends_in_time_and_stays_away(void **state)
+TEST(test_a_stopped_process_ends_in_time_and_stays_away, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -258,7 +256,7 @@ static void test_a_stopped_process_ends_in_time_and_stays_away(void **state)
     assert_int_equal(describe(fixture).pid, 0);
 }
 
-static void test_a_process_that_does_not_listen_is_killed_on_stop(void **state)
+TEST(test_a_process_that_does_not_listen_is_killed_on_stop, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -272,7 +270,7 @@ static void test_a_process_that_does_not_listen_is_killed_on_stop(void **state)
     wait_within(fixture, is_stopped, 0, 1500 * NS_PER_MS);
 }
 
-static void test_other_settings_replace_the_process_without_counting_a_restart(void **state)
+TEST(test_other_settings_replace_the_process_without_counting_a_restart, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct supervisor_settings settings = make_settings(fixture);
@@ -287,27 +285,8 @@ static void test_other_settings_replace_the_process_without_counting_a_restart(v
     assert_int_equal(describe(fixture).process_restarts, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_delays_double_up_to_five_seconds_and_begin_anew_after_health),
-        TEST(test_a_camera_settles_with_its_slates_and_sends_once_watched),
-        TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched),
-        cmocka_unit_test(test_a_process_that_breaks_the_protocol_is_replaced),
-        TEST(test_only_a_process_that_has_run_for_less_than_5_s_is_waited_for),
-        TEST(test_ends_of_the_process_are_told_ten_times_a_minute_at_most),
-        TEST(test_a_flood_of_messages_leaves_the_main_loop_to_others),
-        TEST(test_a_silent_process_is_killed_and_replaced),
-        TEST(test_the_next_process_passes_over_an_encoder_that_hung_until_other_settings),
-        TEST(test_an_incurable_fault_is_kept_and_not_retried_at_once),
-        TEST(test_a_missing_program_is_an_error_of_the_start),
-        TEST(test_a_stopped_process_ends_in_time_and_stays_away),
-        TEST(test_a_process_that_does_not_listen_is_killed_on_stop),
-        TEST(test_other_settings_replace_the_process_without_counting_a_restart),
-    };
-
     gst_init(&argc, &argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void fail_gpu(struct fixture *fixture)
     kill(describe(fixture).pid, SIGUSR1);
 }
 
-static void test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs(void **state)
+TEST(test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     pid_t last = 0;
@@ -82,7 +82,7 @@ static void test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hang
     assert_int_equal(errno, ESRCH);
 }
 
-static void test_the_gpu_is_tried_after_1_s_and_after_2_s(void **state)
+TEST(test_the_gpu_is_tried_after_1_s_and_after_2_s, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     pid_t last = 0;
@@ -111,7 +111,7 @@ static bool may_have_gpu_later(struct fixture *fixture)
     return has_cpu(fixture) && describe(fixture).telemetry.gpu_may_return;
 }
 
-static void test_a_gpu_that_is_full_is_tried_again_by_the_same_process(void **state)
+TEST(test_a_gpu_that_is_full_is_tried_again_by_the_same_process, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -125,7 +125,7 @@ static void test_a_gpu_that_is_full_is_tried_again_by_the_same_process(void **st
     assert_int_equal(count_told(fixture, "try-gpu auto", NULL), 1);
 }
 
-static void test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu(void **state)
+TEST(test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -142,7 +142,7 @@ static void test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu(voi
     assert_int_equal(describe(fixture).gpu_faults, 1);
 }
 
-static void test_a_process_that_dies_after_the_gpu_is_back_begins_on_it(void **state)
+TEST(test_a_process_that_dies_after_the_gpu_is_back_begins_on_it, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -157,7 +157,7 @@ static void test_a_process_that_dies_after_the_gpu_is_back_begins_on_it(void **s
     assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 2);
 }
 
-static void test_a_driver_that_kills_twice_is_left_alone_for_a_while(void **state)
+TEST(test_a_driver_that_kills_twice_is_left_alone_for_a_while, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -175,7 +175,7 @@ static void test_a_driver_that_kills_twice_is_left_alone_for_a_while(void **stat
     wait_until(fixture, has_gpu);
 }
 
-static void test_deaths_on_the_cpu_are_plain_restarts(void **state)
+TEST(test_deaths_on_the_cpu_are_plain_restarts, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -191,7 +191,7 @@ static void test_deaths_on_the_cpu_are_plain_restarts(void **state)
     assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 3);
 }
 
-static void test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart(void **state)
+TEST(test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     struct supervisor_settings settings = make_settings(fixture);
@@ -210,7 +210,7 @@ static void test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart(void
     assert_int_equal(describe(fixture).gpu_faults, 0);
 }
 
-static void test_other_settings_begin_on_the_gpu_again(void **state)
+TEST(test_other_settings_begin_on_the_gpu_again, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -225,7 +225,7 @@ static void test_other_settings_begin_on_the_gpu_again(void **state)
     assert_int_equal(count_told(fixture, "configure auto 0x0 0x0 0x0", NULL), 2);
 }
 
-static void test_a_stopped_supervisor_starts_nothing_after_a_fault(void **state)
+TEST(test_a_stopped_supervisor_starts_nothing_after_a_fault, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -238,7 +238,7 @@ static void test_a_stopped_supervisor_starts_nothing_after_a_fault(void **state)
     assert_int_equal(describe(fixture).pid, 0);
 }
 
-static void test_other_blocks_reach_the_running_process_and_the_next(void **state)
+TEST(test_other_blocks_reach_the_running_process_and_the_next, set_up, tear_down)
 {
     static const char kernels[] = "kernels = { gradient = { rows = 16; block = [32, 8]; }; convert "
                                   "= { block = [64, 4]; }; };";
@@ -265,24 +265,8 @@ static void test_other_blocks_reach_the_running_process_and_the_next(void **stat
     assert_int_equal(count_told(fixture, "reconfigure auto 32x8 0x0 64x4 rows 16", NULL), 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs),
-        TEST(test_the_gpu_is_tried_after_1_s_and_after_2_s),
-        TEST(test_a_gpu_that_is_full_is_tried_again_by_the_same_process),
-        TEST(test_a_process_that_dies_meanwhile_is_replaced_by_one_on_the_cpu),
-        TEST(test_a_process_that_dies_after_the_gpu_is_back_begins_on_it),
-        TEST(test_a_driver_that_kills_twice_is_left_alone_for_a_while),
-        TEST(test_deaths_on_the_cpu_are_plain_restarts),
-        TEST(test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart),
-        TEST(test_other_settings_begin_on_the_gpu_again),
-        TEST(test_a_stopped_supervisor_starts_nothing_after_a_fault),
-        TEST(test_other_blocks_reach_the_running_process_and_the_next),
-    };
-
     gst_init(&argc, &argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void assert_ended(const struct fixture *fixture, const char *reason)
     assert_int_equal(fixture->motion[1].number, 1);
 }
 
-static void test_an_event_goes_from_the_process_to_the_listener(void **state)
+TEST(test_an_event_goes_from_the_process_to_the_listener, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     const struct motion_event *event = fixture->motion;
@@ -55,7 +55,7 @@ static void test_an_event_goes_from_the_process_to_the_listener(void **state)
     assert_ended(fixture, "still");
 }
 
-static void test_a_killed_process_leaves_no_event_open_and_the_count_goes_on(void **state)
+TEST(test_a_killed_process_leaves_no_event_open_and_the_count_goes_on, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -72,7 +72,7 @@ static void test_a_killed_process_leaves_no_event_open_and_the_count_goes_on(voi
     assert_int_equal(describe(fixture).regions[0].events, 2);
 }
 
-static void test_a_lost_signal_leaves_no_event_open(void **state)
+TEST(test_a_lost_signal_leaves_no_event_open, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -82,7 +82,7 @@ static void test_a_lost_signal_leaves_no_event_open(void **state)
     assert_ended(fixture, "no-signal");
 }
 
-static void test_another_configuration_leaves_no_event_open(void **state)
+TEST(test_another_configuration_leaves_no_event_open, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -93,7 +93,7 @@ static void test_another_configuration_leaves_no_event_open(void **state)
     assert_int_equal(describe(fixture).region_count, 0);
 }
 
-static void test_the_end_of_edged_leaves_no_event_open(void **state)
+TEST(test_the_end_of_edged_leaves_no_event_open, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
@@ -122,7 +122,7 @@ static void provoke(struct fixture *fixture, const char *mode, char *ret_said, s
     release_stderr();
 }
 
-static void test_an_event_that_is_wrong_replaces_the_process_and_is_not_told(void **state)
+TEST(test_an_event_that_is_wrong_replaces_the_process_and_is_not_told, set_up, tear_down)
 {
     static const char *const wrong[] = {
         "name", "endless-name", "no-name", "kind",   "share",
@@ -139,7 +139,7 @@ static void test_an_event_that_is_wrong_replaces_the_process_and_is_not_told(voi
     assert_int_equal(fixture->motion_count, 0);
 }
 
-static void test_telemetry_of_a_region_that_is_wrong_replaces_the_process(void **state)
+TEST(test_telemetry_of_a_region_that_is_wrong_replaces_the_process, set_up, tear_down)
 {
     static const char *const wrong[] = {"name", "share", "moving"};
     struct fixture *fixture = *state;
@@ -153,7 +153,7 @@ static void test_telemetry_of_a_region_that_is_wrong_replaces_the_process(void *
     assert_int_equal(describe(fixture).region_count, 0);
 }
 
-static void test_a_ninth_region_replaces_the_process(void **state)
+TEST(test_a_ninth_region_replaces_the_process, set_up, tear_down)
 {
     struct fixture *fixture = *state;
     char said[4096];
@@ -164,24 +164,6 @@ static void test_a_ninth_region_replaces_the_process(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_event_goes_from_the_process_to_the_listener, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_a_killed_process_leaves_no_event_open_and_the_count_goes_on, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_lost_signal_leaves_no_event_open, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_another_configuration_leaves_no_event_open, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_the_end_of_edged_leaves_no_event_open, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_an_event_that_is_wrong_replaces_the_process_and_is_not_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            test_telemetry_of_a_region_that_is_wrong_replaces_the_process, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_ninth_region_replaces_the_process, set_up,
-                                        tear_down),
-    };
-
     gst_init(NULL, NULL);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

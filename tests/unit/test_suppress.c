@@ -62,11 +62,10 @@ static void check_directions(const struct suppress_make *make, int a, int c)
     }
 }
 
-static void test_directions_are_those_of_whole_numbers(void **state)
+TEST(test_directions_are_those_of_whole_numbers)
 {
     const struct suppress_make *make;
 
-    (void)state;
     for (size_t i = 0; (make = suppress_make_at(i)); i++) {
         for (int a = -255; make->supported() && a <= 255; a++) {
             for (int c = -255; c <= 255; c += 51) {
@@ -138,13 +137,12 @@ static void check_rows(const struct suppress_make *make, const struct suppress_r
     }
 }
 
-static void test_every_make_keeps_the_same_maxima(void **state)
+TEST(test_every_make_keeps_the_same_maxima)
 {
     static int32_t gradients[3][ELEMENTS], peaks[3][SUPPRESS_BLOCKS(WIDTH_MAX)];
     struct suppress_row rows[3];
     const struct suppress_make *make;
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         rows[i] = (struct suppress_row){gradients[i] + 64, peaks[i]};
     }
@@ -166,11 +164,6 @@ static void test_every_make_keeps_the_same_maxima(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_directions_are_those_of_whole_numbers),
-        cmocka_unit_test(test_every_make_keeps_the_same_maxima),
-    };
-
     random_state = random_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_unit_tests(NULL, NULL);
 }

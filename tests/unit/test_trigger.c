@@ -53,47 +53,43 @@ static void check(struct trigger *trigger, const unsigned *percents, const char 
     }
 }
 
-static void test_an_event_takes_motion_in_every_frame_for_its_duration(void **state)
+TEST(test_an_event_takes_motion_in_every_frame_for_its_duration)
 {
     static const unsigned percents[] = {0, 10, 10, 9, 10, 30, 10, 10, 0};
     struct trigger trigger = new_trigger();
 
-    (void)state;
     check(&trigger, percents, "......(..");
     assert_int_equal(trigger.region.events, 1);
     assert_true(trigger.region.moving);
 }
 
-static void test_an_event_ends_after_stillness_in_every_frame_for_the_cooldown(void **state)
+TEST(test_an_event_ends_after_stillness_in_every_frame_for_the_cooldown)
 {
     //                                  0   1   2  3  4  5  6  7  8  9 10 11
     static const unsigned percents[] = {10, 10, 10, 4, 4, 4, 5, 4, 4, 0, 4, 0};
     struct trigger trigger = new_trigger();
 
-    (void)state;
     check(&trigger, percents, "..(.......).");
     assert_false(trigger.region.moving);
     assert_int_equal(trigger.region.events, 1);
 }
 
-static void test_events_follow_each_other(void **state)
+TEST(test_events_follow_each_other)
 {
     //                                  0   1   2  3  4  5  6   7   8   9
     static const unsigned percents[] = {10, 10, 10, 0, 0, 0, 0, 10, 10, 10, 0, 0, 0, 0};
     struct trigger trigger = new_trigger();
 
-    (void)state;
     check(&trigger, percents, "..(...)..(...)");
     assert_int_equal(trigger.region.events, 2);
 }
 
-static void test_what_is_told_of_an_event(void **state)
+TEST(test_what_is_told_of_an_event)
 {
     static const unsigned percents[] = {0, 60, 20, 10, 50, 70, 3, 2, 1};
     struct trigger trigger = new_trigger();
     struct link_event event = {0};
 
-    (void)state;
     for (int64_t i = 0; i < 4; i++) {
         step(&trigger, i * FRAME_NS, percents[i], &event);
     }
@@ -122,34 +118,31 @@ static void test_what_is_told_of_an_event(void **state)
     assert_true(event.region.share == 0);
 }
 
-static void test_the_peak_is_of_the_event_alone(void **state)
+TEST(test_the_peak_is_of_the_event_alone)
 {
     static const unsigned percents[] = {90, 0, 10, 20, 10};
     struct trigger trigger = new_trigger();
 
-    (void)state;
     check(&trigger, percents, "....(");
     assert_true(trigger.peak_share == 0.2F);
     assert_int_equal(trigger.started_ns, 2 * FRAME_NS);
 }
 
-static void test_without_waiting_one_frame_is_enough(void **state)
+TEST(test_without_waiting_one_frame_is_enough)
 {
     static const unsigned percents[] = {0, 10, 4, 10, 10, 5, 4};
     struct trigger trigger = new_trigger();
 
-    (void)state;
     trigger.duration_ns = trigger.cooldown_ns = 0;
     check(&trigger, percents, ".()(..)");
 }
 
 // A clip that is played again, a clock that is set back.
-static void test_frames_from_before_take_waiting_back(void **state)
+TEST(test_frames_from_before_take_waiting_back)
 {
     struct trigger trigger = new_trigger();
     struct link_event event;
 
-    (void)state;
     assert_false(step(&trigger, 100 * FRAME_NS, 50, &event));
     assert_false(step(&trigger, 101 * FRAME_NS, 50, &event));
     assert_false(step(&trigger, 5 * FRAME_NS, 50, &event));
@@ -163,12 +156,11 @@ static void test_frames_from_before_take_waiting_back(void **state)
     assert_true(step(&trigger, 3 * FRAME_NS, 0, &event));
 }
 
-static void test_lost_frames_end_an_event_untold(void **state)
+TEST(test_lost_frames_end_an_event_untold)
 {
     static const unsigned percents[] = {50, 50, 50};
     struct trigger trigger = new_trigger();
 
-    (void)state;
     check(&trigger, percents, "..(");
     trigger_reset(&trigger);
     assert_int_equal(trigger.region.moving, 0);
@@ -179,31 +171,15 @@ static void test_lost_frames_end_an_event_untold(void **state)
     assert_int_equal(trigger.region.events, 2);
 }
 
-static void test_a_region_without_pixels_has_no_share(void **state)
+TEST(test_a_region_without_pixels_has_no_share)
 {
     struct trigger trigger = new_trigger();
     struct link_event event;
 
-    (void)state;
     for (int64_t i = 0; i < 10; i++) {
         assert_false(trigger_step(&trigger, i * FRAME_NS, &(struct meter_reading){0}, &event));
     }
     assert_true(trigger.region.share == 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_event_takes_motion_in_every_frame_for_its_duration),
-        cmocka_unit_test(test_an_event_ends_after_stillness_in_every_frame_for_the_cooldown),
-        cmocka_unit_test(test_events_follow_each_other),
-        cmocka_unit_test(test_what_is_told_of_an_event),
-        cmocka_unit_test(test_the_peak_is_of_the_event_alone),
-        cmocka_unit_test(test_without_waiting_one_frame_is_enough),
-        cmocka_unit_test(test_frames_from_before_take_waiting_back),
-        cmocka_unit_test(test_lost_frames_end_an_event_untold),
-        cmocka_unit_test(test_a_region_without_pixels_has_no_share),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

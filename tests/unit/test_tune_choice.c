@@ -29,31 +29,29 @@ static void assert_block(struct config_block block, int x, int y)
     assert_int_equal(block.y, y);
 }
 
-static void test_a_faster_block_is_chosen(void **state)
+TEST(test_a_faster_block_is_chosen)
 {
     struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 15, 40);
     struct kernels_conf content = {0};
 
-    (void)state;
     assert_true(choose(&sweep, 1, &content));
     assert_block(content.blocks[CONFIG_KERNEL_GRAY], 128, 1);
     assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 0, 0);
     assert_false(content.sets_memory);
 }
 
-static void test_a_block_within_the_noise_is_not(void **state)
+TEST(test_a_block_within_the_noise_is_not)
 {
     struct sweep sweep = sweep_of(CONFIG_KERNEL_GRAY, CONFIG_MEMORY_REGISTERED, 20, 19.2, 40);
     struct kernels_conf content = {.blocks = {[CONFIG_KERNEL_GRADIENT] = {64, 2, 0}}};
 
-    (void)state;
     assert_false(choose(&sweep, 1, &content));
     assert_block(content.blocks[CONFIG_KERNEL_GRAY], 0, 0);
     assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 64, 2);
 }
 
 // 20 + 20 in use, 10 + 40 in the other.
-static void test_views_of_one_kernel_are_added_up(void **state)
+TEST(test_views_of_one_kernel_are_added_up)
 {
     struct sweep sweeps[] = {
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
@@ -61,14 +59,13 @@ static void test_views_of_one_kernel_are_added_up(void **state)
     };
     struct kernels_conf content = {0};
 
-    (void)state;
     assert_false(choose(sweeps, 2, &content));
     sweeps[1].shapes[0].time.median = 22;
     assert_true(choose(sweeps, 2, &content));
     assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
 }
 
-static void test_memory_is_chosen_where_whole_frames_are_clearly_faster(void **state)
+TEST(test_memory_is_chosen_where_whole_frames_are_clearly_faster)
 {
     struct sweep sweeps[] = {
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
@@ -76,7 +73,6 @@ static void test_memory_is_chosen_where_whole_frames_are_clearly_faster(void **s
     };
     struct kernels_conf content = {0};
 
-    (void)state;
     assert_true(choose(sweeps, 2, &content));
     assert_false(content.sets_memory);
     assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
@@ -90,7 +86,7 @@ static void test_memory_is_chosen_where_whole_frames_are_clearly_faster(void **s
     assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 0, 0);
 }
 
-static void test_memory_set_elsewhere_is_not_chosen(void **state)
+TEST(test_memory_set_elsewhere_is_not_chosen)
 {
     struct sweep sweeps[] = {
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 10, 40),
@@ -98,14 +94,13 @@ static void test_memory_set_elsewhere_is_not_chosen(void **state)
     };
     struct kernels_conf content = {.memory_elsewhere = true};
 
-    (void)state;
     assert_true(choose(sweeps, 2, &content));
     assert_false(content.sets_memory);
     assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 128, 1);
 }
 
 // A kind that lacks the times of one view is not compared.
-static void test_memory_of_an_interrupted_sweep_is_not_chosen(void **state)
+TEST(test_memory_of_an_interrupted_sweep_is_not_chosen)
 {
     struct sweep sweeps[] = {
         sweep_of(CONFIG_KERNEL_GRADIENT, CONFIG_MEMORY_REGISTERED, 20, 20, 40),
@@ -113,7 +108,6 @@ static void test_memory_of_an_interrupted_sweep_is_not_chosen(void **state)
     };
     struct kernels_conf content = {0};
 
-    (void)state;
     assert_false(choose(sweeps, 2, &content));
     assert_false(choose(NULL, 0, &content));
 }
@@ -142,47 +136,29 @@ static void assert_choice(struct sweep sweep, int x, int y, int rows)
     assert_int_equal(content.blocks[CONFIG_KERNEL_GRADIENT].rows, rows);
 }
 
-static void test_rows_are_chosen_alone_or_with_a_block_by_what_each_gains(void **state)
+TEST(test_rows_are_chosen_alone_or_with_a_block_by_what_each_gains)
 {
-    (void)state;
     assert_choice(sweep_with_rows(20, 15, 20, 20), 0, 0, 8);
     assert_choice(sweep_with_rows(20, 20, 15, 20), 128, 1, 0);
     assert_choice(sweep_with_rows(20, 20, 20, 15), 128, 1, 8);
     assert_choice(sweep_with_rows(20, 15, 15, 10), 128, 1, 8);
 }
 
-static void test_what_gains_no_more_than_the_noise_beside_the_other_is_left_alone(void **state)
+TEST(test_what_gains_no_more_than_the_noise_beside_the_other_is_left_alone)
 {
-    (void)state;
     assert_choice(sweep_with_rows(20, 15, 20, 14.5), 0, 0, 8);
     assert_choice(sweep_with_rows(20, 20, 15, 14.5), 128, 1, 0);
     assert_choice(sweep_with_rows(20, 19.5, 19.5, 19.2), 0, 0, 0);
 }
 
-static void test_a_choice_keeps_what_kernels_conf_says_beside_it(void **state)
+TEST(test_a_choice_keeps_what_kernels_conf_says_beside_it)
 {
     struct sweep sweep = sweep_with_rows(20, 15, 20, 20);
     struct kernels_conf content = {.blocks = {{32, 8, 4}}};
 
-    (void)state;
     assert_true(choose(&sweep, 1, &content));
     assert_block(content.blocks[CONFIG_KERNEL_GRADIENT], 32, 8);
     assert_int_equal(content.blocks[CONFIG_KERNEL_GRADIENT].rows, 8);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_faster_block_is_chosen),
-        cmocka_unit_test(test_a_block_within_the_noise_is_not),
-        cmocka_unit_test(test_views_of_one_kernel_are_added_up),
-        cmocka_unit_test(test_memory_is_chosen_where_whole_frames_are_clearly_faster),
-        cmocka_unit_test(test_memory_set_elsewhere_is_not_chosen),
-        cmocka_unit_test(test_memory_of_an_interrupted_sweep_is_not_chosen),
-        cmocka_unit_test(test_rows_are_chosen_alone_or_with_a_block_by_what_each_gains),
-        cmocka_unit_test(test_what_gains_no_more_than_the_noise_beside_the_other_is_left_alone),
-        cmocka_unit_test(test_a_choice_keeps_what_kernels_conf_says_beside_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

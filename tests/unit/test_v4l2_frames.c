@@ -94,26 +94,23 @@ static void assert_formats(enum config_v4l2_io io, uint64_t copies_a_frame, cons
     }
 }
 
-static void test_userptr_delivers_every_format_without_a_copy(void **state)
+TEST(test_userptr_delivers_every_format_without_a_copy)
 {
-    (void)state;
     assert_formats(CONFIG_V4L2_IO_AUTO, 0, "USERPTR");
 }
 
-static void test_mmap_delivers_every_format_with_one_copy(void **state)
+TEST(test_mmap_delivers_every_format_with_one_copy)
 {
-    (void)state;
     assert_formats(CONFIG_V4L2_IO_MMAP, 1, "MMAP");
 }
 
-static void test_a_driver_that_refuses_userptr_gets_mmap(void **state)
+TEST(test_a_driver_that_refuses_userptr_gets_mmap)
 {
     const char *const cameras_without[] = {"size=64x48 userptr=no", "size=64x48 userptr=qbuf"};
     struct config_camera wish = camera_wish();
     struct source *source;
     struct error error;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cameras_without); i++) {
         wish.io = CONFIG_V4L2_IO_AUTO;
         source = start_source(cameras_without[i], &wish);
@@ -127,13 +124,12 @@ static void test_a_driver_that_refuses_userptr_gets_mmap(void **state)
     }
 }
 
-static void test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted(void **state)
+TEST(test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("format=GRBG size=64x48 fps=200", &wish);
     struct frame *frame = next_frame(source);
 
-    (void)state;
     assert_string_equal(source->mode.description, "V4L2 MMAP libv4l2 -> YU12 64x48@200");
     assert_picture(frame, "Y,U,V");
     assert_int_equal(copies.count[COPY_LIBV4L_CONVERT], 1);
@@ -142,13 +138,12 @@ static void test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted(void 
     close_source(source);
 }
 
-static void test_flagged_and_short_buffers_are_counted_and_not_handed_out(void **state)
+TEST(test_flagged_and_short_buffers_are_counted_and_not_handed_out)
 {
     const char *const broken[] = {"size=64x48 fps=200 error-every=2",
                                   "size=64x48 fps=200 short-every=2"};
     struct config_camera wish = camera_wish();
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(broken); i++) {
         struct source *source = start_source(broken[i], &wish);
 
@@ -163,13 +158,12 @@ static void test_flagged_and_short_buffers_are_counted_and_not_handed_out(void *
     }
 }
 
-static void test_sequence_gaps_count_as_dropped(void **state)
+TEST(test_sequence_gaps_count_as_dropped)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("size=64x48 fps=100 gap-every=3", &wish);
     uint64_t last = 0;
 
-    (void)state;
     for (int n = 0; n < 6; n++) {
         struct frame *frame = next_frame(source);
 
@@ -182,13 +176,12 @@ static void test_sequence_gaps_count_as_dropped(void **state)
     close_source(source);
 }
 
-static void test_the_newest_of_several_frames_wins(void **state)
+TEST(test_the_newest_of_several_frames_wins)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("size=64x48 fps=20 burst=3", &wish);
     struct frame *frame = next_frame(source);
 
-    (void)state;
     assert_int_equal(frame->sequence % 3, 2); // the last of its burst
     assert_picture(frame, "YUYV");
     assert_int_equal(source->counters.dropped, frame->sequence);
@@ -196,7 +189,7 @@ static void test_the_newest_of_several_frames_wins(void **state)
     close_source(source);
 }
 
-static void test_frames_in_use_are_not_with_the_driver(void **state)
+TEST(test_frames_in_use_are_not_with_the_driver)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("size=64x48 fps=200", &wish);
@@ -204,7 +197,6 @@ static void test_frames_in_use_are_not_with_the_driver(void **state)
     struct frame *frame = NULL;
     struct error error = {0};
 
-    (void)state;
     for (int i = 0; i < 8; i++) {
         held[i] = next_frame(source);
     }
@@ -219,24 +211,22 @@ static void test_frames_in_use_are_not_with_the_driver(void **state)
     close_source(source);
 }
 
-static void test_a_frame_outlives_its_source(void **state)
+TEST(test_a_frame_outlives_its_source)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("size=64x48 fps=200", &wish);
     struct frame *frame = next_frame(source);
 
-    (void)state;
     close_source(source);
     assert_picture(frame, "YUYV");
     frame_unref(frame);
 }
 
-static void test_capture_time_is_the_drivers_when_it_is_monotonic(void **state)
+TEST(test_capture_time_is_the_drivers_when_it_is_monotonic)
 {
     struct config_camera wish = camera_wish();
     const char *const clocks[] = {"size=64x48 fps=200", "size=64x48 fps=200 clock=none"};
 
-    (void)state;
     for (int none = 0; none < 2; none++) {
         int64_t before_ns = clock_now_ns();
         struct source *source = start_source(clocks[none], &wish);
@@ -249,7 +239,7 @@ static void test_capture_time_is_the_drivers_when_it_is_monotonic(void **state)
     }
 }
 
-static void test_an_unplugged_camera_ends_the_source_and_opens_again(void **state)
+TEST(test_an_unplugged_camera_ends_the_source_and_opens_again)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("size=64x48 fps=200 unplug-after=3", &wish);
@@ -257,7 +247,6 @@ static void test_an_unplugged_camera_ends_the_source_and_opens_again(void **stat
     struct error error = {0};
     int r;
 
-    (void)state;
     while ((r = source_v4l2_ops.next(source, 2000, &error, &frame)) == 0) {
         frame_unref(frame);
     }
@@ -269,14 +258,13 @@ static void test_an_unplugged_camera_ends_the_source_and_opens_again(void **stat
     close_source(source);
 }
 
-static void test_a_silent_camera_is_asked_again(void **state)
+TEST(test_a_silent_camera_is_asked_again)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("size=64x48 silent=1", &wish);
     struct frame *frame = NULL;
     struct error error = {0};
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         int64_t before_ns = clock_now_ns();
 
@@ -286,14 +274,13 @@ static void test_a_silent_camera_is_asked_again(void **state)
     close_source(source);
 }
 
-static void test_a_driver_that_lies_about_buffers_does_no_harm(void **state)
+TEST(test_a_driver_that_lies_about_buffers_does_no_harm)
 {
     struct config_camera wish = camera_wish();
     struct source *source = start_source("size=64x48 fps=200 lie=index", &wish);
     struct frame *frame = NULL;
     struct error error = {0};
 
-    (void)state;
     assert_int_equal(source_v4l2_ops.next(source, 2000, &error, &frame), -EIO);
     close_source(source);
     source = start_source("size=64x48 fps=200 lie=bytes", &wish);
@@ -302,23 +289,4 @@ static void test_a_driver_that_lies_about_buffers_does_no_harm(void **state)
     close_source(source);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_userptr_delivers_every_format_without_a_copy),
-        cmocka_unit_test(test_mmap_delivers_every_format_with_one_copy),
-        cmocka_unit_test(test_a_driver_that_refuses_userptr_gets_mmap),
-        cmocka_unit_test(test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted),
-        cmocka_unit_test(test_flagged_and_short_buffers_are_counted_and_not_handed_out),
-        cmocka_unit_test(test_sequence_gaps_count_as_dropped),
-        cmocka_unit_test(test_the_newest_of_several_frames_wins),
-        cmocka_unit_test(test_frames_in_use_are_not_with_the_driver),
-        cmocka_unit_test(test_a_frame_outlives_its_source),
-        cmocka_unit_test(test_capture_time_is_the_drivers_when_it_is_monotonic),
-        cmocka_unit_test(test_an_unplugged_camera_ends_the_source_and_opens_again),
-        cmocka_unit_test(test_a_silent_camera_is_asked_again),
-        cmocka_unit_test(test_a_driver_that_lies_about_buffers_does_no_harm),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -11,33 +11,30 @@ static uint64_t add(struct v4l2_history *history, uint32_t sequence)
     return v4l2_history_add(history, &buffer);
 }
 
-static void test_gaps_are_what_lies_between_two_numbers(void **state)
+TEST(test_gaps_are_what_lies_between_two_numbers)
 {
     struct v4l2_history history = {0};
 
-    (void)state;
     assert_int_equal(add(&history, 5), 0); // streams need not begin at 0
     assert_int_equal(add(&history, 6), 0);
     assert_int_equal(add(&history, 10), 3);
     assert_int_equal(history.sequence, 10);
 }
 
-static void test_numbers_go_on_where_the_driver_wraps(void **state)
+TEST(test_numbers_go_on_where_the_driver_wraps)
 {
     struct v4l2_history history = {0};
 
-    (void)state;
     assert_int_equal(add(&history, UINT32_MAX - 1), 0);
     assert_int_equal(add(&history, UINT32_MAX), 0);
     assert_int_equal(add(&history, 2), 2);
     assert_int_equal(history.sequence, UINT64_C(0x100000002));
 }
 
-static void test_a_driver_that_does_not_count_has_no_gaps(void **state)
+TEST(test_a_driver_that_does_not_count_has_no_gaps)
 {
     struct v4l2_history history = {0};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(add(&history, 0), 0);
     }
@@ -53,7 +50,7 @@ static int64_t pts(struct v4l2_history *history, uint32_t clock, long s, long us
     return v4l2_history_pts(history, &buffer, now_ns);
 }
 
-static void test_only_sensible_timestamps_are_believed(void **state)
+TEST(test_only_sensible_timestamps_are_believed)
 {
     const int64_t now_ns = 100 * NS_PER_S;
     const uint32_t monotonic = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
@@ -63,7 +60,6 @@ static void test_only_sensible_timestamps_are_believed(void **state)
                     {99, -1}, {99, 1000000}, {1L << 62, 0}};
     struct v4l2_history history = {0};
 
-    (void)state;
     assert_int_equal(pts(&history, monotonic, 99, 500000, now_ns), INT64_C(99500000000));
     assert_int_equal(pts(&history, V4L2_BUF_FLAG_TIMESTAMP_UNKNOWN, 99, 600000, now_ns), now_ns);
     assert_int_equal(pts(&history, V4L2_BUF_FLAG_TIMESTAMP_COPY, 99, 600000, now_ns), now_ns);
@@ -73,25 +69,13 @@ static void test_only_sensible_timestamps_are_believed(void **state)
     }
 }
 
-static void test_time_does_not_stand_still(void **state)
+TEST(test_time_does_not_stand_still)
 {
     const uint32_t monotonic = V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
     struct v4l2_history history = {0};
 
-    (void)state;
     assert_int_equal(pts(&history, monotonic, 5, 0, 6 * NS_PER_S), 5 * NS_PER_S);
     assert_int_equal(pts(&history, monotonic, 5, 0, 6 * NS_PER_S), 6 * NS_PER_S);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gaps_are_what_lies_between_two_numbers),
-        cmocka_unit_test(test_numbers_go_on_where_the_driver_wraps),
-        cmocka_unit_test(test_a_driver_that_does_not_count_has_no_gaps),
-        cmocka_unit_test(test_only_sensible_timestamps_are_believed),
-        cmocka_unit_test(test_time_does_not_stand_still),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -4,7 +4,7 @@
 
 // colour=: colorspace 0 unknown, 1 SMPTE 170M, 3 Rec. 709, 7 JPEG, 8 sRGB, 10 BT.2020; ycbcr_enc 2
 // 709; xfer_func 1 709. Defaults as linux/videodev2.h has them for each colorspace.
-static void test_range_and_colour_are_what_the_driver_says(void **state)
+TEST(test_range_and_colour_are_what_the_driver_says)
 {
     static const struct {
         const char *camera;
@@ -35,7 +35,6 @@ static void test_range_and_colour_are_what_the_driver_says(void **state)
     };
     struct config_camera wish = camera_wish();
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct source *source = start_source(cases[i].camera, &wish);
 
@@ -45,7 +44,7 @@ static void test_range_and_colour_are_what_the_driver_says(void **state)
     }
 }
 
-static void test_negotiation_finds_the_nearest_mode(void **state)
+TEST(test_negotiation_finds_the_nearest_mode)
 {
     static const struct {
         const char *camera, *format;
@@ -65,7 +64,6 @@ static void test_negotiation_finds_the_nearest_mode(void **state)
         {"format=YUYV@5,MJPG silent=1", "auto", 640, 480, 30, "V4L2 MMAP MJPG -> 422P 640x480@30"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct config_camera wish = camera_wish();
         struct source *source;
@@ -80,7 +78,7 @@ static void test_negotiation_finds_the_nearest_mode(void **state)
     }
 }
 
-static void test_what_cannot_be_opened_says_why(void **state)
+TEST(test_what_cannot_be_opened_says_why)
 {
     static const struct {
         const char *camera, *device;
@@ -106,7 +104,6 @@ static void test_what_cannot_be_opened_says_why(void **state)
          "no camera can be used: /dev/video7 is busy: another program streams from it"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct config_camera wish = camera_wish();
         struct source *source;
@@ -120,20 +117,19 @@ static void test_what_cannot_be_opened_says_why(void **state)
     }
 }
 
-static void test_a_camera_busy_at_start_says_so(void **state)
+TEST(test_a_camera_busy_at_start_says_so)
 {
     struct config_camera wish = camera_wish();
     struct source *source;
     struct error error;
 
-    (void)state;
     assert_int_equal(open_source("busy=stream", &wish, &error, &source), 0);
     assert_int_equal(source_v4l2_ops.start(source, &error), -EBUSY);
     assert_string_equal(error.text, "/dev/video0 is busy: another program streams from it");
     close_source(source);
 }
 
-static void test_without_usb_bandwidth_the_next_format_is_taken(void **state)
+TEST(test_without_usb_bandwidth_the_next_format_is_taken)
 {
     static const struct {
         const char *camera, *description;
@@ -148,7 +144,6 @@ static void test_without_usb_bandwidth_the_next_format_is_taken(void **state)
          "V4L2 USERPTR YUYV 640x480@5 (not enough USB bandwidth for MJPG)"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct config_camera wish = camera_wish();
         struct source *source = NULL;
@@ -165,7 +160,7 @@ static void test_without_usb_bandwidth_the_next_format_is_taken(void **state)
     }
 }
 
-static void test_without_usb_bandwidth_for_any_format_it_says_what_to_try(void **state)
+TEST(test_without_usb_bandwidth_for_any_format_it_says_what_to_try)
 {
     static const struct {
         const char *camera, *format, *text;
@@ -184,7 +179,6 @@ static void test_without_usb_bandwidth_for_any_format_it_says_what_to_try(void *
          "fps or another USB bus"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct config_camera wish = camera_wish();
         struct source *source = NULL;
@@ -202,25 +196,23 @@ static void test_without_usb_bandwidth_for_any_format_it_says_what_to_try(void *
     }
 }
 
-static void test_an_empty_device_takes_the_first_camera_that_works(void **state)
+TEST(test_an_empty_device_takes_the_first_camera_that_works)
 {
     struct config_camera wish = camera_wish();
     struct source *source;
 
-    (void)state;
     wish.device = (char *)"";
     source = start_source("device=/dev/video5 size=64x48 fps=200", &wish);
     frame_unref(next_frame(source));
     close_source(source);
 }
 
-static void test_a_format_the_camera_lacks_lists_what_it_has(void **state)
+TEST(test_a_format_the_camera_lacks_lists_what_it_has)
 {
     struct config_camera wish = camera_wish();
     struct source *source;
     struct error error;
 
-    (void)state;
     wish.format = (char *)"NV12";
     assert_int_equal(open_source("format=YUYV,MJPG", &wish, &error, &source), -ENOTSUP);
     assert_string_equal(error.text, "/dev/video0 has no format edged can use as NV12; it offers "
@@ -242,7 +234,7 @@ static int control_value(uint32_t id)
     return query.value;
 }
 
-static void test_controls_are_set_in_order_at_every_open(void **state)
+TEST(test_controls_are_set_in_order_at_every_open)
 {
     struct config_control wanted[] = {{(char *)"brightness", 7},
                                       {(char *)"white_balance_automatic", 0},
@@ -250,7 +242,6 @@ static void test_controls_are_set_in_order_at_every_open(void **state)
     struct config_camera wish = camera_wish();
     struct v4l2_control other = {.id = V4L2_CID_BRIGHTNESS, .value = 99};
 
-    (void)state;
     wish.controls = wanted;
     wish.control_count = ARRAY_LENGTH(wanted);
     for (int i = 0; i < 2; i++) {
@@ -263,7 +254,7 @@ static void test_controls_are_set_in_order_at_every_open(void **state)
     fake_reset_controls();
 }
 
-static void test_wrong_controls_say_what_is_allowed(void **state)
+TEST(test_wrong_controls_say_what_is_allowed)
 {
     static const struct {
         struct config_control control;
@@ -279,7 +270,6 @@ static void test_wrong_controls_say_what_is_allowed(void **state)
          "denied"},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct config_camera wish = camera_wish();
         struct config_control wanted = cases[i].control;
@@ -293,20 +283,4 @@ static void test_wrong_controls_say_what_is_allowed(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_range_and_colour_are_what_the_driver_says),
-        cmocka_unit_test(test_negotiation_finds_the_nearest_mode),
-        cmocka_unit_test(test_what_cannot_be_opened_says_why),
-        cmocka_unit_test(test_a_camera_busy_at_start_says_so),
-        cmocka_unit_test(test_without_usb_bandwidth_the_next_format_is_taken),
-        cmocka_unit_test(test_without_usb_bandwidth_for_any_format_it_says_what_to_try),
-        cmocka_unit_test(test_an_empty_device_takes_the_first_camera_that_works),
-        cmocka_unit_test(test_a_format_the_camera_lacks_lists_what_it_has),
-        cmocka_unit_test(test_controls_are_set_in_order_at_every_open),
-        cmocka_unit_test(test_wrong_controls_say_what_is_allowed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

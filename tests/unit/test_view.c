@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static void test_what_needs_no_work_is_the_same_frame(void **state)
+TEST(test_what_needs_no_work_is_the_same_frame)
 {
     static const struct {
         const struct config_view *settings;
@@ -19,7 +19,6 @@ static void test_what_needs_no_work_is_the_same_frame(void **state)
         {&gray_view, "NV12", VIEW_OUTPUT_STREAM, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *input = new_frame(cases[i].format, 4, 4, 1);
         struct frame *output = compute(cases[i].settings, frame_ref(input), cases[i].kind);
@@ -30,11 +29,10 @@ static void test_what_needs_no_work_is_the_same_frame(void **state)
     }
 }
 
-static void test_a_picture_carries_its_times_and_number(void **state)
+TEST(test_a_picture_carries_its_times_and_number)
 {
     struct frame *input = new_ramp("YUYV", 0), *output;
 
-    (void)state;
     input->pts_ns = 11;
     input->grabbed_ns = 22;
     input->sequence = 33;
@@ -45,7 +43,7 @@ static void test_a_picture_carries_its_times_and_number(void **state)
     frame_unref(output);
 }
 
-static void test_a_view_without_free_frames_drops_until_one_comes_back(void **state)
+TEST(test_a_view_without_free_frames_drops_until_one_comes_back)
 {
     struct frame *input = new_ramp("GREY", 0), *outputs[3] = {NULL};
     const struct view_setup setup = {.settings = &edges_view,
@@ -54,7 +52,6 @@ static void test_a_view_without_free_frames_drops_until_one_comes_back(void **st
                                      .allocator = frame_allocator_host()};
     struct view *view;
 
-    (void)state;
     assert_int_equal(view_new(&setup, NULL, &view), 0);
     assert_string_equal(view_backend(view), "CPU");
     assert_int_equal(view_run(view, input, NULL, &outputs[0]), 0);
@@ -71,7 +68,7 @@ static void test_a_view_without_free_frames_drops_until_one_comes_back(void **st
 }
 
 // A view in place of another has its frames where nothing of its own must stand in them before.
-static void test_a_view_takes_over_frames_that_fit(void **state)
+TEST(test_a_view_takes_over_frames_that_fit)
 {
     static const struct config_view louder = EDGES(CONFIG_NORM_L2, 2.0);
     static const struct {
@@ -84,7 +81,6 @@ static void test_a_view_takes_over_frames_that_fit(void **state)
                                .frames = 1,
                                .allocator = frame_allocator_host()};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(nexts); i++) {
         struct view *before, *next;
         struct frame *frame;
@@ -109,7 +105,7 @@ static void test_a_view_takes_over_frames_that_fit(void **state)
     frame_unref(input);
 }
 
-static void test_a_conversion_nobody_has_is_refused_by_name(void **state)
+TEST(test_a_conversion_nobody_has_is_refused_by_name)
 {
     struct frame *input = new_ramp("YUYV", 0);
     const struct view_setup setup = {.settings = &camera_view,
@@ -119,7 +115,6 @@ static void test_a_conversion_nobody_has_is_refused_by_name(void **state)
     struct error error = {0};
     struct view *view = NULL;
 
-    (void)state;
     assert_int_equal(view_new(&setup, &error, &view), -ENOTSUP);
     assert_string_equal(error.text, "no conversion of YUYV pictures to RGB3");
     assert_null(view);
@@ -134,14 +129,13 @@ static int refuse_memory(void *context, size_t size, void **ret_memory)
     return -ENOMEM;
 }
 
-static void test_a_view_without_memory_fails_cleanly(void **state)
+TEST(test_a_view_without_memory_fails_cleanly)
 {
     const struct frame_allocator allocator = {.kind = "none", .allocate = refuse_memory};
     const struct config_view *const views[] = {&camera_view, &gray_view, &edges_half_view};
     struct frame *input = new_ramp("YUYV", 0);
     struct view *view = NULL;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(views); i++) {
         const struct view_setup setup = {
             .settings = views[i], .input = &input->layout, .frames = 3, .allocator = &allocator};
@@ -155,16 +149,4 @@ static void test_a_view_without_memory_fails_cleanly(void **state)
     frame_unref(input);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_needs_no_work_is_the_same_frame),
-        cmocka_unit_test(test_a_picture_carries_its_times_and_number),
-        cmocka_unit_test(test_a_view_without_free_frames_drops_until_one_comes_back),
-        cmocka_unit_test(test_a_view_takes_over_frames_that_fit),
-        cmocka_unit_test(test_a_conversion_nobody_has_is_refused_by_name),
-        cmocka_unit_test(test_a_view_without_memory_fails_cleanly),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

@@ -1,14 +1,13 @@
 // Views against values worked by hand, and OpenCV's colour conversions quoted as numbers.
 #include "tests/unit/view_pictures.h"
 
-static void test_edges_of_a_ramp_are_as_worked_by_hand(void **state)
+TEST(test_edges_of_a_ramp_are_as_worked_by_hand)
 {
     static const struct {
         const struct config_view *settings;
         const uint8_t *expected;
     } cases[] = {{&edges_view, ramp_l2}, {&edges_l1_view, ramp_l1}, {&edges_half_view, ramp_half}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *output = compute(cases[i].settings, new_ramp("GREY", 0), VIEW_OUTPUT_EXACT);
 
@@ -18,12 +17,11 @@ static void test_edges_of_a_ramp_are_as_worked_by_hand(void **state)
     }
 }
 
-static void test_every_luma_format_gives_the_same_edges(void **state)
+TEST(test_every_luma_format_gives_the_same_edges)
 {
     static const char *const names[] = {"GREY", "NV12", "NV21", "YU12",
                                         "422P", "444P", "YUYV", "UYVY"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
         for (size_t padding = 0; padding < 80; padding += 13) {
             struct frame *output =
@@ -39,7 +37,7 @@ static void test_every_luma_format_gives_the_same_edges(void **state)
     }
 }
 
-static void test_every_rgb_format_gives_the_same_gray(void **state)
+TEST(test_every_rgb_format_gives_the_same_gray)
 {
     // OpenCV: gray 124 and 46; 219 / 255 of them are 106.5 - 0.01 and 39.5 + 0.01, plus 16.
     // 0.0)
@@ -50,7 +48,6 @@ static void test_every_rgb_format_gives_the_same_gray(void **state)
                  {"BGR3", {50, 100, 200, 190, 33, 17}},
                  {"XR24", {50, 100, 200, 255, 190, 33, 17, 0}}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *input = new_frame(cases[i].name, 2, 1, 5), *output;
 
@@ -65,11 +62,10 @@ static void test_every_rgb_format_gives_the_same_gray(void **state)
     }
 }
 
-static void test_limited_range_rounds_all_256_values(void **state)
+TEST(test_limited_range_rounds_all_256_values)
 {
     struct frame *input = new_frame("RGB3", 256, 1, 0), *output;
 
-    (void)state;
     for (int m = 0; m < 256; m++) {
         memset(frame_plane(input, 0) + (size_t)3 * (size_t)m, m, 3);
     }
@@ -80,11 +76,10 @@ static void test_limited_range_rounds_all_256_values(void **state)
     frame_unref(output);
 }
 
-static void test_the_gray_view_keeps_a_cameras_luma_and_range(void **state)
+TEST(test_the_gray_view_keeps_a_cameras_luma_and_range)
 {
     static const char *const names[] = {"GREY", "NV12", "YU12", "YUYV", "UYVY"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
         for (int range = FRAME_RANGE_LIMITED; range <= FRAME_RANGE_FULL; range++) {
             struct frame *input = new_ramp(names[i], 3), *output;
@@ -122,9 +117,8 @@ static const struct {
     {"GREY", {NULL}, "\200\200\200\200\200\200\200\200"},
 };
 
-static void test_the_camera_view_converts_every_yuv_format(void **state)
+TEST(test_the_camera_view_converts_every_yuv_format)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(camera_cases); i++) {
         struct frame *input = new_ramp(camera_cases[i].format, 7), *output;
 
@@ -144,7 +138,7 @@ static void test_the_camera_view_converts_every_yuv_format(void **state)
     }
 }
 
-static void test_the_camera_view_converts_rgb_as_opencv_does(void **state)
+TEST(test_the_camera_view_converts_rgb_as_opencv_does)
 {
     // cv2.cvtColor(…, COLOR_RGB2YUV_I420): 200 100 50 is 123 91 175, the others 18, 20, 23.
     static const struct {
@@ -154,7 +148,6 @@ static void test_the_camera_view_converts_rgb_as_opencv_does(void **state)
                  {"BGR3", {{50, 100, 200, 3, 2, 1}, {6, 5, 4, 9, 8, 7}}},
                  {"XR24", {{50, 100, 200, 0, 3, 2, 1, 0}, {6, 5, 4, 0, 9, 8, 7, 0}}}};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct frame *input = new_frame(cases[i].name, 2, 2, 9), *output;
 
@@ -173,17 +166,4 @@ static void test_the_camera_view_converts_rgb_as_opencv_does(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_edges_of_a_ramp_are_as_worked_by_hand),
-        cmocka_unit_test(test_every_luma_format_gives_the_same_edges),
-        cmocka_unit_test(test_every_rgb_format_gives_the_same_gray),
-        cmocka_unit_test(test_limited_range_rounds_all_256_values),
-        cmocka_unit_test(test_the_gray_view_keeps_a_cameras_luma_and_range),
-        cmocka_unit_test(test_the_camera_view_converts_every_yuv_format),
-        cmocka_unit_test(test_the_camera_view_converts_rgb_as_opencv_does),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)

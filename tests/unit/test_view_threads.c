@@ -108,9 +108,8 @@ static unsigned check_size(uint32_t width, uint32_t height, struct pool *pool)
     return compared;
 }
 
-static void test_every_view_is_the_same_by_any_number_of_threads(void **state)
+TEST(test_every_view_is_the_same_by_any_number_of_threads)
 {
-    (void)state;
     for (unsigned threads = 1; threads <= THREADS_MAX; threads++) {
         struct pool *pool;
 
@@ -124,13 +123,12 @@ static void test_every_view_is_the_same_by_any_number_of_threads(void **state)
     }
 }
 
-static void test_views_of_one_camera_take_turns_with_its_threads(void **state)
+TEST(test_views_of_one_camera_take_turns_with_its_threads)
 {
     struct frame *input = new_frame("NV12", 129, 301, 0), *outputs[4][2];
     struct view *one[4], *several[4];
     struct pool *pool;
 
-    (void)state;
     assert_int_equal(pool_new(3, NULL, &pool), 0);
     for (size_t i = 0; i < 4; i++) {
         one[i] = new_view(&views[2 + 3 * i], &input->layout, VIEW_OUTPUT_STREAM, NULL);
@@ -156,12 +154,4 @@ static void test_views_of_one_camera_take_turns_with_its_threads(void **state)
     frame_unref(input);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_view_is_the_same_by_any_number_of_threads),
-        cmocka_unit_test(test_views_of_one_camera_take_turns_with_its_threads),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(NULL, NULL)
