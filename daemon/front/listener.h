@@ -1,0 +1,25 @@
+// A listening TCP socket of the front: the one that systemd passed for the address, else one of its
+// own.
+#pragma once
+
+#include "config/base.h"
+
+// Where to listen, with the keys of the configuration that say so.
+struct listener_place {
+    const char *address_key; // "rtsp.address"
+    const char *address;     // numeric, or a host name; "localhost" is 127.0.0.1, whatever else it
+                             // is; "::" takes IPv4, too
+    const char *port_key;    // "rtsp.port"
+    int port;                // 0..65535; 0: any free one
+};
+
+// Listens there: non-blocking, CLOEXEC, a backlog of 1024. A host name is looked up, which waits
+// for its server; of its addresses the first that can be had is taken. Writes the descriptor, which
+// is the caller's to close (never shutdown(): what systemd passed outlasts the process).
+// -EADDRINUSE: somebody listens there; -EADDRNOTAVAIL: no address of this machine, or no name that
+// is known; -EACCES: a port below 1024; -EIO: anything else. Each with its sentence in `error`,
+// "cannot listen on rtsp.address 10.0.0.7, rtsp.port 554: Permission denied".
+int listener_open(const struct listener_place *place, struct error *error, int *ret_fd);
+
+// The port that a socket of listener_open() really has.
+int listener_port(int fd);
