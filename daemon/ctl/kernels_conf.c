@@ -1,7 +1,7 @@
 #include "daemon/ctl/kernels_conf.h"
 
 #include "config/config_text.h"
-#include "daemon/ctl/replace_file.h"
+#include "daemon/replace_file.h"
 
 #include <errno.h>
 #include <libconfig.h>

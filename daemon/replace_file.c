@@ -1,4 +1,4 @@
-#include "daemon/ctl/replace_file.h"
+#include "daemon/replace_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
