@@ -1,0 +1,357 @@
+#include "daemon/front/account/certificate.h"
+
+#include "daemon/front/account/certificate_store.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/x509.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_MAX_BYTES (1024 * 1024)
+#define DIGEST_BYTES 32u // SHA-256
+// Handshakes that are bounded are bounded in memory: a client has no certificate to send.
+#define HANDSHAKE_MAX_BYTES 16384u
+
+// Each exclusion has a reason. TLS 1.0 and 1.1 are deprecated (RFC 8996). Key exchange by RSA tells
+// old recordings to whoever gets the key. CBC has a history of padding oracles. Finite-field groups
+// cost milliseconds of the one loop that serves all viewers; curves cost a fraction of one.
+// AES-128-GCM comes first: a Jetson's processor has instructions for it.
+const char certificate_priority[] =
+    "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:"
+    "+AES-128-GCM:+CHACHA20-POLY1305:+AES-256-GCM:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:"
+    "+GROUP-SECP384R1:%SERVER_PRECEDENCE";
+
+struct text {
+    char *bytes; // ends in a NUL; owned
+    size_t length;
+};
+
+struct certificate {
+    unsigned references;
+    char *path; // owned
+    struct text text, key_text;
+    gnutls_certificate_credentials_t credentials; // owned
+    gnutls_priority_t priority;                   // owned
+    int64_t begins_s, expires_s;
+    char fingerprint[sizeof "SHA-256 " + 3 * DIGEST_BYTES];
+};
+
+static void clear_text(struct text *text)
+{
+    if (text->bytes) {
+        explicit_bzero(text->bytes, text->length);
+        free(text->bytes);
+    }
+}
+
+static int fail_reading(const char *path, int code, struct error *error)
+{
+    return error_set(error, code, "cannot read \"%s\": %s; edged's user has to", path,
+                     strerror(-code));
+}
+
+// The same rule as for the passwords of cameras: a group may read, as Debian's ssl-cert does.
+static int check_mode(const struct stat *status, const char *path, struct error *error)
+{
+    if (status->st_mode & (S_IWGRP | S_IRWXO)) {
+        return error_set(error, -EACCES,
+                         "\"%s\" has mode %04o, allowed: none that lets others read or change a "
+                         "key; `chmod 640 %s`",
+                         path, (unsigned)status->st_mode & 07777, path);
+    }
+    return 0;
+}
+
+static int read_bytes(int fd, struct text *text, size_t size)
+{
+    while (text->length < size) {
+        ssize_t count = read(fd, text->bytes + text->length, size - text->length);
+
+        if (count < 0 && errno != EINTR) {
+            return -errno;
+        }
+        if (count == 0) {
+            break;
+        }
+        text->length += count > 0 ? (size_t)count : 0;
+    }
+    text->bytes[text->length] = '\0';
+    return 0;
+}
+
+static int read_file(const char *path, bool is_secret, struct error *error, struct text *text)
+{
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int r;
+
+    if (fd < 0 || fstat(fd, &status) < 0) {
+        return fail_reading(path, -errno, error);
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return error_set(error, -EINVAL, "\"%s\" is no regular file, allowed: PEM", path);
+    }
+    if (status.st_size > FILE_MAX_BYTES) {
+        return error_set(error, -EFBIG, "\"%s\" has more than 1 MiB, allowed: PEM", path);
+    }
+    r = is_secret ? check_mode(&status, path, error) : 0;
+    if (r < 0) {
+        return r;
+    }
+    text->bytes = malloc((size_t)status.st_size + 1);
+    if (!text->bytes) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    r = read_bytes(fd, text, (size_t)status.st_size);
+    return r < 0 ? fail_reading(path, r, error) : 0;
+}
+
+static int explain(int failure, const char *path, const char *key_path, struct error *error)
+{
+    switch (failure) {
+    case GNUTLS_E_MEMORY_ERROR:
+        return error_set(error, -ENOMEM, "out of memory");
+    case GNUTLS_E_CERTIFICATE_KEY_MISMATCH:
+        return error_set(error, -EINVAL,
+                         "the key in \"%s\" is not that of the certificate in \"%s\", allowed: two "
+                         "that belong together, the server's own certificate first",
+                         key_path, path);
+    case GNUTLS_E_DECRYPTION_FAILED:
+        return error_set(error, -EINVAL,
+                         "the key in \"%s\" has a passphrase, allowed: one without, for nobody is "
+                         "there to enter it; `openssl pkey -in %s -out FILE`",
+                         key_path, key_path);
+    default:
+        return error_set(error, -EINVAL, "\"%s\" and \"%s\" cannot be used: %s; allowed: PEM", path,
+                         key_path, gnutls_strerror(failure));
+    }
+}
+
+// What fails alone, so that the message names the right one of two files.
+static int check_certificate(const struct certificate *certificate, struct error *error)
+{
+    gnutls_datum_t text = {(unsigned char *)certificate->text.bytes,
+                           (unsigned)certificate->text.length};
+    gnutls_x509_crt_t crt;
+    int failure = gnutls_x509_crt_init(&crt);
+
+    if (failure < 0) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    failure = gnutls_x509_crt_import(crt, &text, GNUTLS_X509_FMT_PEM);
+    gnutls_x509_crt_deinit(crt);
+    return failure < 0 ? error_set(error, -EINVAL,
+                                   "\"%s\" has no certificate that can be read: %s; allowed: PEM",
+                                   certificate->path, gnutls_strerror(failure))
+                       : 0;
+}
+
+static void describe(struct certificate *certificate, const gnutls_datum_t *der)
+{
+    unsigned char digest[DIGEST_BYTES];
+    size_t size = sizeof digest;
+    int at = snprintf(certificate->fingerprint, sizeof certificate->fingerprint, "SHA-256 ");
+
+    if (gnutls_fingerprint(GNUTLS_DIG_SHA256, der, digest, &size) < 0) {
+        return;
+    }
+    for (size_t i = 0; i < size; i++) {
+        at += snprintf(certificate->fingerprint + at, sizeof certificate->fingerprint - (size_t)at,
+                       "%s%02X", i ? ":" : "", digest[i]);
+    }
+}
+
+// What the first certificate of the chain says of itself.
+static int read_leaf(struct certificate *certificate)
+{
+    gnutls_x509_crt_t crt;
+    gnutls_datum_t der;
+    int failure = gnutls_certificate_get_crt_raw(certificate->credentials, 0, 0, &der);
+
+    failure = failure < 0 ? failure : gnutls_x509_crt_init(&crt);
+    if (failure < 0) {
+        return failure;
+    }
+    failure = gnutls_x509_crt_import(crt, &der, GNUTLS_X509_FMT_DER);
+    if (failure == 0) {
+        certificate->begins_s = gnutls_x509_crt_get_activation_time(crt);
+        certificate->expires_s = gnutls_x509_crt_get_expiration_time(crt);
+        describe(certificate, &der);
+    }
+    gnutls_x509_crt_deinit(crt);
+    return failure;
+}
+
+static int set_up(struct certificate *certificate, const char *key_path, struct error *error)
+{
+    gnutls_datum_t text = {(unsigned char *)certificate->text.bytes,
+                           (unsigned)certificate->text.length};
+    gnutls_datum_t key = {(unsigned char *)certificate->key_text.bytes,
+                          (unsigned)certificate->key_text.length};
+    int r = check_certificate(certificate, error);
+    int failure;
+
+    if (r < 0) {
+        return r;
+    }
+    failure = gnutls_certificate_allocate_credentials(&certificate->credentials);
+    failure = failure < 0
+                  ? failure
+                  : gnutls_certificate_set_x509_key_mem2(certificate->credentials, &text, &key,
+                                                         GNUTLS_X509_FMT_PEM, NULL, 0);
+    failure = failure < 0 ? failure : read_leaf(certificate);
+    if (failure < 0) {
+        return explain(failure, certificate->path, key_path, error);
+    }
+    failure = gnutls_priority_init(&certificate->priority, certificate_priority, NULL);
+    return failure < 0 ? error_set(error, -EIO, "GnuTLS does not know \"%s\": %s",
+                                   certificate_priority, gnutls_strerror(failure))
+                       : 0;
+}
+
+static int load_files(const char *path, const char *key_path, struct error *error,
+                      struct certificate **ret_certificate)
+{
+    struct certificate *certificate = calloc(1, sizeof *certificate);
+    int r;
+
+    if (!certificate || !(certificate->path = strdup(path))) {
+        free(certificate);
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    certificate->references = 1;
+    r = read_file(path, strcmp(path, key_path) == 0, error, &certificate->text);
+    r = r < 0 ? r : read_file(key_path, true, error, &certificate->key_text);
+    r = r < 0 ? r : set_up(certificate, key_path, error);
+    if (r < 0) {
+        certificate_unref(certificate);
+        return r;
+    }
+    *ret_certificate = certificate;
+    return 0;
+}
+
+// Nobody may be near to mend a generated one that has gone bad, so that another takes its place.
+static int load_generated(struct error *error, struct certificate **ret_certificate)
+{
+    _cleanup_(cleanup_free) char *path = NULL;
+    struct certificate *certificate = NULL;
+    int r = certificate_store_path(error, &path);
+
+    if (r < 0) {
+        return r;
+    }
+    r = load_files(path, path, error, &certificate);
+    if (r == 0 && certificate_expires_s(certificate) >= time(NULL)) {
+        *ret_certificate = certificate;
+        return 0;
+    }
+    if (r == 0) {
+        log_warning("the certificate in %s has expired, making another", path);
+        certificate_unref(certificate);
+    } else if (r == -EINVAL) {
+        log_warning("%s, making another", error ? error->text : path);
+    } else if (r != -ENOENT) {
+        return r;
+    }
+    r = certificate_store_generate(path, error);
+    return r < 0 ? r : load_files(path, path, error, ret_certificate);
+}
+
+int certificate_load(const char *path, const char *key_path, struct error *error,
+                     struct certificate **ret_certificate)
+{
+    return *path || *key_path ? load_files(path, key_path, error, ret_certificate)
+                              : load_generated(error, ret_certificate);
+}
+
+struct certificate *certificate_ref(struct certificate *certificate)
+{
+    certificate->references++;
+    return certificate;
+}
+
+void certificate_unref(struct certificate *certificate)
+{
+    if (!certificate || --certificate->references > 0) {
+        return;
+    }
+    if (certificate->credentials) {
+        gnutls_certificate_free_credentials(certificate->credentials);
+    }
+    if (certificate->priority) {
+        gnutls_priority_deinit(certificate->priority);
+    }
+    clear_text(&certificate->text);
+    clear_text(&certificate->key_text);
+    free(certificate->path);
+    free(certificate);
+}
+
+const char *certificate_path(const struct certificate *certificate)
+{
+    return certificate->path;
+}
+
+const char *certificate_fingerprint(const struct certificate *certificate)
+{
+    return certificate->fingerprint;
+}
+
+int64_t certificate_expires_s(const struct certificate *certificate)
+{
+    return certificate->expires_s;
+}
+
+const char *certificate_fault(const struct certificate *certificate, int64_t now_s)
+{
+    if (now_s < certificate->begins_s) {
+        return "is not valid yet";
+    }
+    return now_s > certificate->expires_s ? "has expired" : NULL;
+}
+
+static bool texts_are_equal(const struct text *a, const struct text *b)
+{
+    return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+bool certificate_is_equal(const struct certificate *a, const struct certificate *b)
+{
+    return texts_are_equal(&a->text, &b->text) && texts_are_equal(&a->key_text, &b->key_text);
+}
+
+const char *certificate_text(const struct certificate *certificate)
+{
+    return certificate->text.bytes;
+}
+
+const char *certificate_key_text(const struct certificate *certificate)
+{
+    return certificate->key_text.bytes;
+}
+
+int certificate_begin_session(struct certificate *certificate, gnutls_session_t *ret_session)
+{
+    gnutls_session_t session;
+    int failure = gnutls_init(&session, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
+
+    if (failure < 0) {
+        return failure == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EIO;
+    }
+    failure = gnutls_priority_set(session, certificate->priority);
+    failure = failure < 0 ? failure
+                          : gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE,
+                                                   certificate->credentials);
+    if (failure < 0) {
+        gnutls_deinit(session);
+        return failure == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EIO;
+    }
+    gnutls_certificate_server_set_request(session, GNUTLS_CERT_IGNORE);
+    gnutls_handshake_set_max_packet_length(session, HANDSHAKE_MAX_BYTES);
+    *ret_session = session;
+    return 0;
+}

@@ -1,0 +1,46 @@
+// The certificate that RTSPS and HTTPS show: the user's own PEM files, or a self-signed one that is
+// generated once and kept (certificate_store.h), so that who has trusted it need not again.
+//
+// Immutable and shared: a reload makes a second one, and connections keep the one they began with.
+// Main loop only.
+#pragma once
+
+#include "config/base.h"
+
+#include <gnutls/gnutls.h>
+#include <stdbool.h>
+
+struct certificate;
+
+// TLS 1.2 and 1.3 with forward secrecy and authenticated ciphers alone, in the words of GnuTLS.
+extern const char certificate_priority[];
+
+// Loads `path`, which may go on with the chain up to its issuer, and `key_path`, both
+// PEM; with both "" the generated one. -EACCES (the file system's, or a key that others may read),
+// -ENOENT and others as open() says, -EFBIG (over 1 MiB), -EINVAL for what is no certificate or
+// key, a key with a passphrase, or two that do not belong together; the sentence in `error` names
+// the file and what is allowed. The caller owns a reference.
+int certificate_load(const char *path, const char *key_path, struct error *error,
+                     struct certificate **ret_certificate);
+struct certificate *certificate_ref(struct certificate *certificate);
+// Takes NULL.
+void certificate_unref(struct certificate *certificate);
+
+// Where it came from, its first file.
+const char *certificate_path(const struct certificate *certificate);
+// Of its DER: "SHA-256 3F:A0:…", as `openssl x509 -fingerprint -sha256` has it.
+const char *certificate_fingerprint(const struct certificate *certificate);
+// The last moment at which it is valid, seconds since 1970; at `now_s` "has expired" or "is not
+// valid yet", else NULL.
+int64_t certificate_expires_s(const struct certificate *certificate);
+const char *certificate_fault(const struct certificate *certificate, int64_t now_s);
+// Whether both show the same with the same key.
+bool certificate_is_equal(const struct certificate *a, const struct certificate *b);
+
+// The texts for libmicrohttpd, valid as long as the certificate is. The second one is a secret.
+const char *certificate_text(const struct certificate *certificate);
+const char *certificate_key_text(const struct certificate *certificate);
+
+// A server's session that shows it: non-blocking, no signal, nobody asked for a certificate. The
+// certificate must outlive it; gnutls_deinit() ends it. -ENOMEM, -EIO.
+int certificate_begin_session(struct certificate *certificate, gnutls_session_t *ret_session);
