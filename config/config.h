@@ -19,8 +19,11 @@ enum config_memory {
     CONFIG_MEMORY_MANAGED,
     CONFIG_MEMORY_HOST,
 };
-// Who may watch: unset, those on a loopback address; none, whoever reaches the address.
+// Who may watch: unset, the users, or those on a loopback address where there are none; none,
+// whoever reaches the address.
 enum config_auth { CONFIG_AUTH_UNSET, CONFIG_AUTH_NONE };
+// What a user may do; each may do what those before it may.
+enum config_role { CONFIG_ROLE_VIEWER, CONFIG_ROLE_OPERATOR, CONFIG_ROLE_ADMIN };
 enum config_source {
     CONFIG_SOURCE_AUTO,
     CONFIG_SOURCE_V4L2,
@@ -145,7 +148,8 @@ struct config_view {
     enum config_codec codec;
     enum config_encoder encoder;
     int bitrate_kbps;
-    double keyframe_s; // distance of key frames in seconds
+    double keyframe_s;         // distance of key frames in seconds
+    struct config_words allow; // of enum config_role: who may watch, see config_view_role()
 };
 
 // One V4L2 control: the name as `v4l2-ctl -l` prints it ("exposure_time_absolute").
@@ -226,8 +230,9 @@ struct config {
     int cpu_threads; // that a camera's views share on the CPU, 1..16
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct {
-        char *address; // of a loopback where auth is unset
+        char *address; // of a loopback where auth is unset and there are no users
         enum config_auth auth;
+        char *users; // the file with them (users.h); "": the systemd credential rtsp.users, or none
         int port;
     } rtsp;
     struct {
@@ -273,6 +278,8 @@ bool config_view_is_masked(const struct config_view *view);
 // called mask. -EINVAL with "got …, allowed: …" in `error` and the key in *ret_key.
 int config_view_check_mask(const struct config_view *view, struct error *error,
                            const char **ret_key);
+// The least role that may watch a view.
+enum config_role config_view_role(const struct config_view *view);
 // Whether a view compares each frame with the one before.
 bool config_view_remembers(const struct config_view *view);
 // Whether its pictures have colours, and whether it looks at the camera's.
@@ -296,6 +303,9 @@ const char *config_memory_name(enum config_memory memory);
 const char *config_source_name(enum config_source source);
 const char *config_view_kind_name(enum config_view_kind kind);
 const char *config_encoder_name(enum config_encoder encoder);
+const char *config_role_name(enum config_role role);
+// The role of that name. -EINVAL if there is none.
+int config_role_parse(const char *name, enum config_role *ret_role);
 // The kernel's key in the group "kernels" ("gradient").
 const char *config_kernel_name(enum config_kernel kernel);
 

@@ -306,6 +306,7 @@ bool config_views_look_equal(const struct config_view *a, const struct config_vi
     other.encoder = a->encoder;
     other.bitrate_kbps = a->bitrate_kbps;
     other.keyframe_s = a->keyframe_s;
+    other.allow = a->allow;
     return groups_equal(&schema_view, a, &other) && sides_look_equal(a->left_view, b->left_view) &&
            sides_look_equal(a->right_view, b->right_view);
 }

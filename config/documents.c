@@ -20,6 +20,8 @@ static void print_facts(FILE *file, const struct schema_group *group, const stru
         fputs(key->default_note, file);
     } else if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD) {
         fprintf(file, "\"%s\"", key->default_text);
+    } else if (key->type == SCHEMA_WORDS) {
+        fprintf(file, "[\"%s\"]", key->default_text);
     } else {
         fputs(key->default_text, file);
     }
@@ -77,6 +79,8 @@ static const char *example_of(const struct schema_key *key)
     switch (key->type) {
     case SCHEMA_BLOCK:
         return "[32, 8]";
+    case SCHEMA_WORDS:
+        return "[\"blur5\", \"scharr\", \"threshold\"]";
     case SCHEMA_POINTS:
         return "( [0.25, 0.5], [0.75, 0.5], [0.75, 1.0], [0.25, 1.0] )";
     case SCHEMA_NUMBER:
@@ -127,9 +131,6 @@ static int example_value(FILE *file, const struct schema_key *key, const void *o
         break;
     case SCHEMA_INTEGER:
         schema_print_value(file, key, object);
-        break;
-    case SCHEMA_WORDS:
-        fputs("[\"blur5\", \"scharr\", \"threshold\"]", file); // so is this
         break;
     default:
         if (schema_is_unset(key, object)) {

@@ -69,7 +69,7 @@ static const struct schema_rule format_rule = {
 };
 static const struct schema_rule address_rule = {
     accepts_address,
-    CONFIG_LOOPBACK ", or with auth = \"none\" any address of this machine",
+    CONFIG_LOOPBACK ", or with users, or auth = \"none\", any address of this machine",
 };
 static const struct schema_rule socket_rule = {
     accepts_socket,
@@ -191,11 +191,21 @@ static const struct schema_key rtsp_keys[] = {
      .rule = &address_rule, .default_text = "127.0.0.1",
      .help = "The address the RTSP server listens on; 0.0.0.0 and :: are all of the machine."},
     {"auth", SCHEMA_WORD, .offset = offsetof(struct config, rtsp.auth), .words = auth_words,
-     .default_text = "",
-     .help = "Who may watch. \"\" leaves it to the machine: the server listens on a loopback "
-             "address only. \"none\" asks nobody for a password, so that with an address of the "
-             "network whoever reaches it can watch every view: for a network that is trusted. A "
-             "warning says so at each start. Users and passwords do not exist yet."},
+     .default_text = "", .cost = CONFIG_COST_FRAME,
+     .help =
+         "Who may watch. \"\" are the users, and without users whoever is on this machine: the "
+         "server then listens on a loopback address only. \"none\" asks nobody for a password, "
+         "so that with an address of the network whoever reaches it can watch every view: for a "
+         "network that is trusted. A warning says so at each start. It does not go with users."},
+    {"users", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.users), .default_text = "",
+     .cost = CONFIG_COST_FRAME,
+     .help =
+         "The file with the users, their roles and what their passwords hash to, for example "
+         "\"/etc/edged/rtsp.users\"; edgectl passwd writes it, and nobody but its owner, whom "
+         "edged runs as, may read it (chmod 600). A relative name is one beside this file. \"\" "
+         "is the systemd credential rtsp.users where the service has one, else there are no "
+         "users. A reload reads the file again: it refuses one with a mistake, hangs up on whom "
+         "it does not find any more, and asks the others nothing."},
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "8554",
      .help = "The port the RTSP server listens on; 0 takes any free one."},

@@ -48,7 +48,8 @@ struct schema_key {
     const char *word;        // INTEGER: a word beside numbers, and what it stands for; NULL: none
     int word_value;
     const char *const *words; // WORD, WORDS: by enum value, NULL at the end
-    // WORDS: whether they may stand in this order, with "got …, allowed …: …" in `error`.
+    // WORDS: whether they may stand in this order, with "got …, allowed …: …" in `error`; NULL: in
+    // any.
     int (*check)(const struct config_words *words, struct error *error);
     const struct schema_rule *rule;
     const char *default_text;         // as config_view_set() takes it; NULL: `default_note`

@@ -112,7 +112,7 @@ static int assign_words(const struct schema_key *key, void *object,
         }
         words.list[i] = (unsigned)word;
     }
-    r = key->check(&words, error);
+    r = key->check ? key->check(&words, error) : 0;
     if (r == 0) {
         *(struct config_words *)field(key, object) = words;
     }

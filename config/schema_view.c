@@ -88,6 +88,12 @@ static const char *const encoder_words[] = {
     [CONFIG_ENCODER_OPENH264] = "openh264enc",
     NULL,
 };
+static const char *const role_words[] = {
+    [CONFIG_ROLE_VIEWER] = "viewer",
+    [CONFIG_ROLE_OPERATOR] = "operator",
+    [CONFIG_ROLE_ADMIN] = "admin",
+    NULL,
+};
 
 // The sides of a split may be kinds of views, which have its keys.
 #define SPLIT SCHEMA_BIT(CONFIG_VIEW_SPLIT)
@@ -207,6 +213,10 @@ static const struct schema_key view_keys[] = {
     {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .unit = "seconds", .minimum = 0.1,
      .maximum = 10, .default_text = "1.0",
      .help = "The distance of key frames; a new viewer also gets one at once."},
+    {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .words = role_words, .default_text = "viewer",
+     .help = "The roles of the users that may watch. An operator may do what a viewer may, and an "
+             "admin all, so that the least of them decides; without users it is for nothing. Whom "
+             "a reload takes it from is hung up on."},
 };
 const struct schema_group schema_view = {
     .title = "cameras.views",
@@ -252,6 +262,32 @@ int config_split_side(const struct config_view *split, unsigned side, struct con
 const char *config_view_kind_name(enum config_view_kind kind)
 {
     return view_words[kind];
+}
+
+const char *config_role_name(enum config_role role)
+{
+    return role_words[role];
+}
+
+int config_role_parse(const char *name, enum config_role *ret_role)
+{
+    for (unsigned i = 0; role_words[i]; i++) {
+        if (strcmp(role_words[i], name) == 0) {
+            *ret_role = (enum config_role)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+enum config_role config_view_role(const struct config_view *view)
+{
+    unsigned least = CONFIG_ROLE_ADMIN;
+
+    for (size_t i = 0; i < view->allow.count; i++) {
+        least = view->allow.list[i] < least ? view->allow.list[i] : least;
+    }
+    return (enum config_role)least;
 }
 
 const char *config_encoder_name(enum config_encoder encoder)

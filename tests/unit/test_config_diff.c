@@ -64,6 +64,19 @@ TEST(test_each_changed_key_is_told_with_what_it_costs)
         "cameras: \"old\" -> none, this camera starts anew\n");
 }
 
+TEST(test_users_and_roles_change_while_edged_runs)
+{
+    _cleanup_(cleanup_free) char *text = write_diff(
+        config_diff_print, "cameras = ( { views = ( { name = \"edges\"; } ); } );",
+        "rtsp = { users = \"rtsp.users\"; };\n"
+        "cameras = ( { views = ( { name = \"edges\"; allow = [\"operator\", \"admin\"]; } ); } );");
+
+    assert_string_equal(text,
+                        "rtsp.users: \"\" -> \"rtsp.users\", between two frames\n"
+                        "cameras[0].views[0].allow: [\"viewer\"] -> [\"operator\", \"admin\"], "
+                        "between two frames\n");
+}
+
 TEST(test_the_log_line_names_a_few_paths_for_each_cost)
 {
     _cleanup_(cleanup_free) char *text = write_diff(config_diff_summarize, before, after);

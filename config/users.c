@@ -1,0 +1,227 @@
+#include "config/users.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CREDENTIAL "rtsp.users"
+#define LINES "lines NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them"
+#define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-"
+
+bool users_name_is_valid(const char *name)
+{
+    size_t length = strspn(name, NAME_CHARACTERS);
+
+    return length >= 1 && length <= USERS_NAME_MAX && name[length] == '\0';
+}
+
+void user_init(struct user *user, const char *name, enum config_role role, const char *password)
+{
+    const char *const fields[] = {name, USERS_REALM, password};
+
+    *user = (struct user){.role = role};
+    snprintf(user->name, sizeof user->name, "%s", name);
+    for (unsigned i = 0; i < DIGEST_ALGORITHM_COUNT; i++) {
+        digest_hash((enum digest_algorithm)i, fields, ARRAY_LENGTH(fields), user->ha1[i]);
+    }
+}
+
+static bool take_hash(const char *text, enum digest_algorithm algorithm, struct user *user)
+{
+    size_t length = digest_hex_length(algorithm);
+
+    if (strlen(text) != length || strspn(text, "0123456789abcdef") != length) {
+        return false;
+    }
+    memcpy(user->ha1[algorithm], text, length + 1);
+    return true;
+}
+
+// Takes the fields of a line apart, changing it. What is wrong, in words; NULL: nothing.
+static const char *take_fields(char *line, struct user *user)
+{
+    const char *name = strsep(&line, ":");
+    const char *role = strsep(&line, ":");
+    const char *md5 = strsep(&line, ":");
+
+    if (!md5 || !line || strchr(line, ':')) {
+        return "got no four fields, allowed: " LINES;
+    }
+    if (!users_name_is_valid(name)) {
+        return "got another name than is allowed: " USERS_NAMES;
+    }
+    if (config_role_parse(role, &user->role) < 0) {
+        return "got another role than is allowed: viewer, operator, admin";
+    }
+    if (!take_hash(md5, DIGEST_MD5, user)) {
+        return "got another HA1-MD5 than is allowed: 32 of the digits 0-9 a-f";
+    }
+    if (!take_hash(line, DIGEST_SHA256, user)) {
+        return "got another HA1-SHA-256 than is allowed: 64 of the digits 0-9 a-f";
+    }
+    memcpy(user->name, name, strlen(name) + 1);
+    return NULL;
+}
+
+static const char *take_line(char *line, struct users *users)
+{
+    struct user *user = &users->list[users->count];
+    const char *fault;
+
+    g_strstrip(line);
+    if (*line == '\0' || *line == '#') {
+        return NULL;
+    }
+    if (users->count == USERS_MAX) {
+        return "got more users than are allowed: " G_STRINGIFY(USERS_MAX);
+    }
+    fault = take_fields(line, user);
+    for (size_t i = 0; !fault && i < users->count; i++) {
+        if (strcmp(users->list[i].name, user->name) == 0) {
+            fault = "got a name for the second time, allowed: a line a user";
+        }
+    }
+    users->count += !fault;
+    return fault;
+}
+
+static size_t count_lines(const char *text)
+{
+    size_t count = 1;
+
+    for (const char *at = text; (at = strchr(at, '\n')); at++) {
+        count++;
+    }
+    return count;
+}
+
+static void cleanup_secret(char **text)
+{
+    if (*text) {
+        explicit_bzero(*text, strlen(*text));
+    }
+    free(*text);
+}
+
+int users_parse(const char *text, size_t length, const char *path, struct error *error,
+                struct users **ret_users)
+{
+    _cleanup_(cleanup_secret) char *copy = strndup(text, length);
+    size_t room = copy ? count_lines(copy) : 0;
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    unsigned number = 1;
+
+    room = room < USERS_MAX ? room : USERS_MAX;
+    users = calloc(1, sizeof *users + room * sizeof users->list[0]);
+    if (!copy || !users) {
+        return error_set(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
+    }
+    if (strlen(copy) < length) {
+        return error_set(error, -EINVAL, "%s: got a byte 0, allowed: " LINES, path);
+    }
+    for (char *rest = copy, *line; (line = strsep(&rest, "\n")); number++) {
+        const char *fault = take_line(line, users);
+
+        if (fault) {
+            return error_set(error, -EINVAL, "%s:%u: %s", path, number, fault);
+        }
+    }
+    *ret_users = TAKE(users);
+    return 0;
+}
+
+static char *find_credential(void)
+{
+    const char *folder = getenv("CREDENTIALS_DIRECTORY");
+    _cleanup_(cleanup_free) char *path = NULL;
+
+    if (!folder || asprintf(&path, "%s/" CREDENTIAL, folder) < 0) {
+        path = NULL;
+        return NULL;
+    }
+    return access(path, F_OK) == 0 ? TAKE(path) : NULL;
+}
+
+char *users_path(const struct config *config)
+{
+    return *config->rtsp.users ? strdup(config->rtsp.users) : find_credential();
+}
+
+// systemd lets the service's user read a credential by an access list, which shows as the group's
+// right to read.
+static bool is_private(const struct stat *status, const char *path)
+{
+    _cleanup_(cleanup_free) char *credential = find_credential();
+    mode_t others =
+        credential && strcmp(path, credential) == 0 ? S_IWGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+
+    return !(status->st_mode & others);
+}
+
+static int check_file(int fd, const char *path, struct error *error)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0) {
+        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return error_set(error, -EINVAL, "\"%s\" is no regular file", path);
+    }
+    if (!is_private(&status, path)) {
+        return error_set(error, -EACCES,
+                         "\"%s\" has mode %04o, allowed: none that lets others read or change "
+                         "it; `chmod 600 %s`",
+                         path, (unsigned)status.st_mode & 07777, path);
+    }
+    if (status.st_size > USERS_FILE_BYTES_MAX) {
+        return error_set(error, -EFBIG, "\"%s\" has %lld bytes, allowed: up to %d", path,
+                         (long long)status.st_size, USERS_FILE_BYTES_MAX);
+    }
+    return 0;
+}
+
+int users_read(const char *path, struct error *error, struct users **ret_users)
+{
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    _cleanup_(cleanup_secret) char *text = NULL;
+    size_t length = 0;
+    ssize_t count = -1;
+    int r;
+
+    if (fd < 0) {
+        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
+    }
+    r = check_file(fd, path, error);
+    if (r < 0) {
+        return r;
+    }
+    text = calloc(1, USERS_FILE_BYTES_MAX + 1);
+    if (!text) {
+        return error_set(error, -ENOMEM, "cannot read \"%s\": %s", path, strerror(ENOMEM));
+    }
+    while (length < USERS_FILE_BYTES_MAX &&
+           (count = read(fd, text + length, USERS_FILE_BYTES_MAX - length)) > 0) {
+        length += (size_t)count;
+    }
+    if (count < 0) {
+        return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
+    }
+    return users_parse(text, length, path, error, ret_users);
+}
+
+void users_print(FILE *file, const struct user *user)
+{
+    fprintf(file, "%s:%s:%s:%s\n", user->name, config_role_name(user->role), user->ha1[DIGEST_MD5],
+            user->ha1[DIGEST_SHA256]);
+}
+
+void users_free(struct users *users)
+{
+    if (users) {
+        explicit_bzero(users->list, users->count * sizeof users->list[0]);
+        free(users);
+    }
+}

@@ -1,0 +1,56 @@
+// The file of users (rtsp.users): who they are, what they may do, and what their passwords hash to.
+//
+//   # a comment
+//   NAME:ROLE:HA1-MD5:HA1-SHA-256
+//
+// A line a user. NAME is 1 to 32 of A-Z a-z 0-9 . _ @ -, ROLE is viewer, operator or admin, and
+// each HA1 is the hash of "NAME:edged:PASSWORD" (RFC 7616, section 3.4.2) in lower-case hexadecimal
+// digits. Whoever knows an HA1 can log in with it, so nobody but the owner may read the file.
+#pragma once
+
+#include "config/config.h"
+#include "config/digest_hash.h"
+
+#define USERS_NAME_MAX 32
+#define USERS_NAMES "1 to 32 of the characters A-Z a-z 0-9 . _ @ -"
+#define USERS_MAX 256
+#define USERS_FILE_BYTES_MAX (64 * 1024)
+#define USERS_REALM "edged" // what passwords are hashed with, and clients are shown
+
+struct user {
+    char name[USERS_NAME_MAX + 1];
+    enum config_role role;
+    char ha1[DIGEST_ALGORITHM_COUNT][DIGEST_HEX_SIZE];
+};
+
+struct users {
+    size_t count;
+    struct user list[];
+};
+
+// Whether a user may be called so.
+bool users_name_is_valid(const char *name);
+// A user with that valid name and the hashes of that password.
+void user_init(struct user *user, const char *name, enum config_role role, const char *password);
+
+// Reads a file. Errors say where and what is allowed, and show nothing of what stands there:
+// -EACCES (others may read or change the file), -EINVAL (no regular file, a line that is none, a
+// name for the second time), -EFBIG (more than USERS_FILE_BYTES_MAX or USERS_MAX), -ENOMEM, else
+// what the system says. The caller owns the result: users_free().
+int users_read(const char *path, struct error *error, struct users **ret_users);
+// The same of text in memory, called `path` in errors.
+int users_parse(const char *text, size_t length, const char *path, struct error *error,
+                struct users **ret_users);
+// Writes the line of a user, with its newline.
+void users_print(FILE *file, const struct user *user);
+// Wipes them out of memory. Takes NULL.
+void users_free(struct users *users);
+
+// The file that a configuration has: what rtsp.users names, else the systemd credential of that
+// name (LoadCredential=). The caller frees it; NULL: it has none.
+char *users_path(const struct config *config);
+
+static inline void cleanup_users(struct users **users)
+{
+    users_free(*users);
+}

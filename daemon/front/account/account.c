@@ -1,0 +1,325 @@
+#include "daemon/front/account/account.h"
+
+#include "daemon/front/account/digest.h"
+#include "daemon/front/account/equal.h"
+#include "daemon/front/account/throttle.h"
+#include "daemon/log.h"
+#include "daemon/log_limit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct account {
+    bool is_open;        // auth = "none"
+    struct users *users; // owned; NULL: there are none
+    struct user nobody;  // stands for a user who is not there, so that the answer takes as long
+    struct nonces nonces;
+    struct throttle throttle;
+    struct account_counters counters;
+    struct log_limit limit;
+};
+
+// A request while it is looked at.
+struct check {
+    struct account *account;
+    const struct account_request *request;
+    struct peer peer;
+    int64_t now_ns;
+    struct account_login *login;   // of the connection, or a passing one
+    struct account_answer *answer; // of which verdict is set last
+};
+
+static const struct user *find_user(const struct account *account, const char *name)
+{
+    const struct user *found = &account->nobody;
+
+    for (size_t i = 0; i < account->users->count; i++) { // all of them: no name ends it sooner
+        const struct user *user = &account->users->list[i];
+
+        found = strcmp(user->name, name) == 0 ? user : found;
+    }
+    return found;
+}
+
+// What differs where a password does, and does not lead back to its hashes.
+static uint64_t secret_of(const struct user *user)
+{
+    const char *const fields[] = {user->ha1[DIGEST_SHA256], user->ha1[DIGEST_MD5]};
+    char hex[DIGEST_HEX_SIZE];
+
+    digest_hash(DIGEST_SHA256, fields, ARRAY_LENGTH(fields), hex);
+    hex[2 * sizeof(uint64_t)] = '\0';
+    return strtoull(hex, NULL, 16);
+}
+
+// Fields are in the order that live555 wants them in: realm, nonce, stale (RTSPClient.cpp).
+static void challenge(const struct check *check, bool stale)
+{
+    static const char *const algorithms[] = {[DIGEST_SHA256] = "SHA-256", [DIGEST_MD5] = "MD5"};
+    struct account_answer *answer = check->answer;
+    char nonce[NONCE_TEXT_SIZE];
+
+    // One nonce for both: GStreamer puts the fields of all challenges into one table.
+    nonce_make(&check->account->nonces, check->peer.address, check->now_ns, nonce);
+    for (unsigned i = 0; i < DIGEST_ALGORITHM_COUNT; i++) {
+        snprintf(answer->challenges[i], sizeof answer->challenges[i],
+                 "Digest realm=\"" USERS_REALM "\", nonce=\"%s\"%s, algorithm=%s, qop=\"auth\"",
+                 nonce, stale ? ", stale=true" : "", algorithms[i]);
+    }
+    answer->challenge_count = DIGEST_ALGORITHM_COUNT;
+    if (check->request->encrypted) {
+        snprintf(answer->challenges[answer->challenge_count++], sizeof answer->challenges[0],
+                 "Basic realm=\"" USERS_REALM "\"");
+    }
+    answer->verdict = ACCOUNT_CHALLENGE;
+}
+
+static void ask(const struct check *check, bool stale)
+{
+    check->account->counters.challenged++;
+    challenge(check, stale);
+}
+
+// Who it was said to be stays out of the log: some type their password there.
+static void fail(const struct check *check)
+{
+    struct account *account = check->account;
+
+    account->counters.failed++;
+    check->login->failed = true;
+    if (throttle_count_failure(&account->throttle, &check->peer, check->now_ns) &&
+        log_limit_begin(&account->limit, check->now_ns)) {
+        const struct peer network = peer_network(&check->peer);
+        char text[PEER_TEXT_SIZE];
+
+        peer_format(&network, text);
+        log_write_fields(LOG_WARNING, LOG_EVENT_LOGIN, NULL, "throttled",
+                         &(struct log_field){"EDGED_ADDRESS", text}, 1,
+                         "%d wrong passwords from %s, taking one try a second from there",
+                         THROTTLE_TRIES, text);
+    }
+    challenge(check, false);
+}
+
+static void allow(const struct check *check)
+{
+    check->login->allowed = true;
+    check->login->is_local = peer_is_loopback(&check->peer);
+    check->account->counters.allowed++;
+    check->answer->verdict = ACCOUNT_ALLOWED;
+}
+
+static void forbid(const struct check *check)
+{
+    check->account->counters.forbidden++;
+    check->answer->verdict = ACCOUNT_FORBIDDEN;
+}
+
+// The password is right.
+static void admit(const struct check *check, const struct user *user)
+{
+    struct account_login *login = check->login;
+
+    memcpy(login->name, user->name, sizeof login->name);
+    login->role = user->role;
+    login->secret = secret_of(user);
+    login->failed = false;
+    if (user->role < check->request->role) {
+        forbid(check);
+    } else {
+        allow(check);
+    }
+}
+
+static bool is_right(const struct check *check, const struct authorization *authorization,
+                     const struct user *user)
+{
+    enum digest_algorithm algorithm = authorization->algorithm;
+    char given[DIGEST_HEX_SIZE];
+    bool right;
+
+    if (authorization->scheme == AUTHORIZATION_BASIC) {
+        struct user claimed;
+
+        user_init(&claimed, user->name, user->role, authorization->password);
+        right = bytes_equal(claimed.ha1, user->ha1, sizeof claimed.ha1);
+        explicit_bzero(&claimed, sizeof claimed);
+    } else {
+        digest_response(authorization, check->request->method, user->ha1[algorithm], given);
+        right = bytes_equal(given, authorization->response, digest_hex_length(algorithm));
+    }
+    return right && user != &check->account->nobody;
+}
+
+// A try of a password, or of what is made of it.
+static void try(const struct check *check, const struct authorization *authorization)
+{
+    const struct account_request *request = check->request;
+    const struct user *user = find_user(check->account, authorization->username);
+
+    if (!is_right(check, authorization, user)) {
+        fail(check);
+    } else if (authorization->scheme == AUTHORIZATION_BASIC) {
+        admit(check, user);
+    } else if (strcmp(authorization->realm, USERS_REALM) != 0 ||
+               !digest_uri_matches(authorization->uri, request->uri)) {
+        ask(check, false);
+    } else if (!nonce_take(&check->account->nonces, authorization->nonce, check->peer.address,
+                           authorization->count, check->now_ns, &check->login->nonce)) {
+        ask(check, true);
+    } else {
+        admit(check, user);
+    }
+}
+
+// Whether it has to wait first; not on a connection that has shown this user's password.
+static bool is_throttled(const struct check *check, const struct authorization *authorization)
+{
+    const struct account_login *login = check->login;
+    bool known =
+        login->allowed && !login->failed && strcmp(login->name, authorization->username) == 0;
+    int64_t wait_ns =
+        known ? 0 : throttle_wait_ns(&check->account->throttle, &check->peer, check->now_ns);
+
+    if (wait_ns == 0) {
+        return false;
+    }
+    check->account->counters.throttled++;
+    check->answer->retry_after_s = (int)((wait_ns + NS_PER_S - 1) / NS_PER_S);
+    check->answer->verdict = ACCOUNT_THROTTLED;
+    return true;
+}
+
+static void check_user(const struct check *check)
+{
+    const struct account_request *request = check->request;
+    struct authorization authorization;
+
+    if (!request->authorization) {
+        ask(check, false);
+        return;
+    }
+    if (authorization_parse(request->authorization, &authorization) < 0 ||
+        (authorization.scheme == AUTHORIZATION_BASIC && !request->encrypted)) {
+        ask(check, false); // nothing was tried
+    } else if (!is_throttled(check, &authorization)) {
+        try(check, &authorization);
+    }
+    authorization_finish(&authorization);
+}
+
+void account_check(struct account *account, const struct account_request *request, int64_t now_ns,
+                   struct account_login *login, struct account_answer *ret_answer)
+{
+    struct account_login passing = {0};
+    const struct check check = {
+        .account = account,
+        .request = request,
+        .peer = peer_of(request->peer),
+        .now_ns = now_ns,
+        .login = login ? login : &passing,
+        .answer = ret_answer,
+    };
+
+    ret_answer->challenge_count = 0;
+    ret_answer->retry_after_s = 0;
+    if (account->users && !account->is_open) {
+        check_user(&check);
+    } else if (account->is_open || peer_is_loopback(&check.peer)) {
+        allow(&check);
+    } else {
+        forbid(&check);
+    }
+}
+
+bool account_is_still_allowed(const struct account *account, const struct account_login *login,
+                              enum config_role role)
+{
+    const struct user *user;
+
+    if (!account->users || account->is_open) {
+        return login->allowed && (account->is_open || login->is_local);
+    }
+    user = find_user(account, login->name);
+    return login->allowed && user != &account->nobody && user->role >= role &&
+           secret_of(user) == login->secret;
+}
+
+int account_read_users(const struct config *config, struct error *error, struct users **ret_users)
+{
+    _cleanup_(cleanup_free) char *path = users_path(config);
+    int r = path ? users_read(path, error, ret_users) : 0;
+
+    if (!path) {
+        *ret_users = NULL;
+    }
+    return r < 0 ? error_prefix(error, r, "rtsp.users") : 0;
+}
+
+void account_take_users(struct account *account, const struct config *config, struct users *users)
+{
+    users_free(account->users);
+    account->users = users;
+    account->is_open = config->rtsp.auth == CONFIG_AUTH_NONE;
+}
+
+// With a password that nobody knows.
+static void init_nobody(struct account *account)
+{
+    char password[NONCE_TEXT_SIZE];
+
+    nonce_make(&account->nonces, (const uint8_t[NONCE_ADDRESS_SIZE]){0}, 0, password);
+    user_init(&account->nobody, "", CONFIG_ROLE_VIEWER, password);
+}
+
+int account_new(const struct config *config, struct error *error, struct account **ret_account)
+{
+    struct account *account = calloc(1, sizeof *account);
+    struct users *users = NULL;
+    int r = account ? nonces_init(&account->nonces) : -ENOMEM;
+
+    if (r < 0) {
+        error_set(error, r, "rtsp.users: %s", strerror(-r));
+    } else {
+        r = account_read_users(config, error, &users);
+    }
+    if (r < 0) {
+        account_free(account);
+        return r;
+    }
+    account_take_users(account, config, users);
+    init_nobody(account);
+    *ret_account = account;
+    return 0;
+}
+
+void account_free(struct account *account)
+{
+    if (account) {
+        users_free(account->users);
+        nonces_finish(&account->nonces);
+        free(account);
+    }
+}
+
+bool account_has_users(const struct account *account)
+{
+    return account->users;
+}
+
+bool account_is_open(const struct account *account)
+{
+    return account->is_open;
+}
+
+void account_count(const struct account *account, struct account_counters *ret_counters)
+{
+    *ret_counters = account->counters;
+}
+
+size_t account_memory_bytes(const struct account *account)
+{
+    return sizeof *account +
+           (account->users ? account->users->count * sizeof account->users->list[0] : 0);
+}

@@ -1,0 +1,97 @@
+// Who may do what: users with roles, their passwords, and how often one may try. Asked by every
+// request of every protocol (RTSP, HTTP), on the main loop.
+//
+// A request proves its user by Digest (RFC 7616: SHA-256 or MD5, qop=auth, or none as in RFC 2069)
+// or, over TLS alone, by Basic (RFC 7617). Nothing is kept for a challenge that is not answered:
+// the server knows its nonces by their HMAC. An address has five wrong passwords, then one try a
+// second. Without users whoever is on a loopback address may do all, and with auth = "none" whoever
+// reaches the server.
+#pragma once
+
+#include "config/users.h"
+#include "daemon/front/account/nonce.h"
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct account;
+
+struct account_request {
+    const char *method; // "DESCRIBE", "GET"
+    // As the request line has it, with its query: for Digest the client's is compared with it.
+    const char *uri;
+    // The value of the header Authorization, without its name; NULL: none. A request that has two
+    // is malformed, and so is a header with a byte 0: refuse it before this.
+    const char *authorization;
+    const struct sockaddr *peer; // AF_INET or AF_INET6
+    bool encrypted;              // it came over TLS
+    enum config_role role; // the least that may do it: config_view_role(), or CONFIG_ROLE_VIEWER
+};
+
+// Who a connection has shown to be; all 0 before its first request. It belongs to one connection:
+// the nonce in use there stays good for as long as it lasts, for clients do not expect another in
+// the middle of a stream (rtspsrc does not read what becomes of its keep-alives).
+struct account_login {
+    char name[USERS_NAME_MAX + 1]; // "": nobody was asked
+    enum config_role role;
+    bool allowed;    // some request of it was
+    bool failed;     // and since the last one that was, a password was wrong
+    bool is_local;   // the peer has a loopback address
+    uint64_t secret; // tells a password that has changed, and tells nothing of it
+    struct nonce_use nonce;
+};
+
+enum account_verdict {
+    ACCOUNT_ALLOWED,
+    ACCOUNT_CHALLENGE, // 401, with each of the challenges as a header WWW-Authenticate, in order
+    ACCOUNT_FORBIDDEN, // 403: the role, or the address of a server without users
+    ACCOUNT_THROTTLED, // 503 (RTSP) or 429 (HTTP), with Retry-After: nothing was looked at
+};
+
+#define ACCOUNT_CHALLENGES_MAX 3
+#define ACCOUNT_CHALLENGE_SIZE 192
+
+struct account_answer {
+    enum account_verdict verdict;
+    size_t challenge_count; // of CHALLENGE
+    char challenges[ACCOUNT_CHALLENGES_MAX][ACCOUNT_CHALLENGE_SIZE];
+    int retry_after_s; // of THROTTLED
+};
+
+// What became of requests since the start, for status and metrics.
+struct account_counters {
+    uint64_t allowed, forbidden, throttled;
+    uint64_t challenged; // without a password, or with one for a nonce that is too old
+    uint64_t failed;     // a wrong user or password
+};
+
+// Reads the users of `config` (rtsp.users, or the systemd credential of that name). What
+// users_read() says, or -ENOMEM, with the sentence in `error`. The caller owns the result:
+// account_free().
+int account_new(const struct config *config, struct error *error, struct account **ret_account);
+// Takes NULL.
+void account_free(struct account *account);
+
+// A reload in two steps, so that one that is refused changes nothing: reads the users of `config`
+// (NULL: it has none), as account_new() does, and then puts them in the place of the old ones.
+// Nonces and what is known of addresses stay. account_take_users() takes over `users`; whoever was
+// logged in is asked again at the next request, see account_is_still_allowed().
+int account_read_users(const struct config *config, struct error *error, struct users **ret_users);
+void account_take_users(struct account *account, const struct config *config, struct users *users);
+
+// Whether it may be done. `login` is the connection's; NULL: the request stands for itself.
+// `now_ns` is of CLOCK_MONOTONIC. Never blocks, keeps at most what account_memory_bytes() says.
+void account_check(struct account *account, const struct account_request *request, int64_t now_ns,
+                   struct account_login *login, struct account_answer *ret_answer);
+// Whether what `login` was allowed still is, after account_take_users(), for what wants at least
+// `role`: the user is there with the same password and the role. For sessions that play and ask
+// nothing.
+bool account_is_still_allowed(const struct account *account, const struct account_login *login,
+                              enum config_role role);
+
+// Whether requests need a user, and whether nobody is asked whatever the address is.
+bool account_has_users(const struct account *account);
+bool account_is_open(const struct account *account);
+void account_count(const struct account *account, struct account_counters *ret_counters);
+// Bytes it holds: constant but for the users.
+size_t account_memory_bytes(const struct account *account);

@@ -1,0 +1,20 @@
+// The address of whoever asks, the same however it came: IPv4 is that of IPv6's ::ffff:0:0/96.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct peer {
+    uint8_t address[16];
+};
+
+#define PEER_TEXT_SIZE 50
+
+// Of another family than AF_INET and AF_INET6: ::, which no peer has.
+struct peer peer_of(const struct sockaddr *address);
+bool peer_is_loopback(const struct peer *peer);
+// What a single subscriber has to himself: an address of IPv4, a /64 of IPv6.
+struct peer peer_network(const struct peer *peer);
+// "192.168.1.5", "2001:db8::/64" for what peer_network() makes.
+void peer_format(const struct peer *network, char ret_text[PEER_TEXT_SIZE]);
