@@ -1,6 +1,7 @@
 #include "config/validate.h"
 
 #include "config/schema_value.h"
+#include "config/users.h"
 
 #include <errno.h>
 #include <string.h>
@@ -279,17 +280,22 @@ static void check_views(struct problems *problems, const config_setting_t *camer
 }
 
 // Not where the address itself was refused: then it still is the default.
-static void check_address(struct problems *problems, const config_setting_t *root,
-                          const struct config *config)
+static void check_access(struct problems *problems, const config_setting_t *root,
+                         const struct config *config)
 {
     const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
+    _cleanup_(cleanup_free) char *users = users_path(config);
 
-    if (rtsp && config->rtsp.auth == CONFIG_AUTH_UNSET &&
+    if (rtsp && config->rtsp.auth == CONFIG_AUTH_NONE && users) {
+        problems_error(problems, config_setting_get_member(rtsp, "auth"), NULL,
+                       "got \"none\" with users, allowed: \"\"; or no users");
+    }
+    if (rtsp && config->rtsp.auth == CONFIG_AUTH_UNSET && !users &&
         !config_is_loopback(config->rtsp.address)) {
         problems_error(problems, config_setting_get_member(rtsp, "address"), NULL,
                        "got \"%s\", allowed: " CONFIG_LOOPBACK
-                       ", or this with auth = \"none\", which lets whoever "
-                       "reaches it watch",
+                       ", or this with users (`edgectl passwd`), or with auth = \"none\", which "
+                       "lets whoever reaches it watch",
                        config->rtsp.address);
     }
 }
@@ -299,7 +305,7 @@ void validate_check(struct problems *problems, const config_setting_t *root,
 {
     const config_setting_t *list = config_setting_get_member(root, "cameras");
 
-    check_address(problems, root, config);
+    check_access(problems, root, config);
 
     for (size_t i = 0; list && i < config->camera_count; i++) {
         const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);

@@ -1,5 +1,6 @@
 // The pictures that regions and views name, and the clips, devices and credentials of cameras.
 #include "config/credentials.h"
+#include "config/users.h"
 #include "config/validate.h"
 
 #include <errno.h>
@@ -161,10 +162,47 @@ static int check_camera(struct problems *problems, const config_setting_t *setti
     return r;
 }
 
+// Whoever checks may be another user than the one edged runs as: only edged has to read it.
+static int check_users(struct problems *problems, const config_setting_t *setting, char **path)
+{
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    struct error error;
+    int r = place_beside(problems, setting, path);
+
+    if (r < 0) {
+        return r;
+    }
+    if (access(*path, R_OK) < 0 && errno == EACCES) {
+        FILE *line = problems_begin_warning(problems, setting);
+
+        if (line) {
+            fprintf(line, "cannot read \"%s\": %s; edged does not start where it cannot either",
+                    *path, strerror(EACCES));
+        }
+        problems_end(problems);
+        return 0;
+    }
+    r = users_read(*path, &error, &users);
+    if (r < 0) {
+        problems_error(problems, setting, NULL, "%s%s", error.text,
+                       r == -ENOENT ? "; `edgectl passwd NAME` makes it" : "");
+    }
+    return 0;
+}
+
 int validate_files(struct problems *problems, const config_setting_t *root, struct config *config)
 {
     const config_setting_t *cameras = config_setting_get_member(root, "cameras");
+    const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
+    const config_setting_t *users = NULL;
     int r = 0;
+
+    if (rtsp && config_setting_is_group(rtsp)) {
+        users = config_setting_get_member(rtsp, "users");
+    }
+    if (users && problems->text->is_file && *config->rtsp.users) {
+        r = check_users(problems, users, &config->rtsp.users);
+    }
 
     for (size_t i = 0; cameras && problems->text->is_file && i < config->camera_count; i++) {
         const config_setting_t *setting = config_setting_get_elem(cameras, (unsigned)i);

@@ -1,5 +1,6 @@
 #include "daemon/front/front.h"
 
+#include "daemon/front/account/account.h"
 #include "daemon/front/control.h"
 #include "daemon/front/deadline.h"
 #include "daemon/front/event_filter.h"
@@ -24,6 +25,7 @@ struct front {
     struct config *config;         // owned
     struct reload_verdict verdict; // of the configuration; owned
     char *program;                 // owned
+    struct account *account;       // owned
     struct rtsp_server *server;    // owned
     struct control *control;       // owned
     GPtrArray *cameras;            // owned struct front_camera, in the order of the configuration
@@ -198,13 +200,15 @@ static void reload(struct front *front)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     _cleanup_(cleanup_free) char *changes = NULL;
+    struct users *users = NULL;
     struct error error = {0};
 
-    if (front_config_reload(front->config, &front->verdict, &config, &changes) < 0) {
+    if (front_config_reload(front->config, &front->verdict, &config, &users, &changes) < 0) {
         log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
                   "the configuration has problems, keeping the one that is in use");
         return;
     }
+    account_take_users(front->account, config, users);
     if (apply_cameras(front, config, &error) < 0) {
         log_error("%s, going on without what failed", error.text);
         reload_verdict_set(&front->verdict, true, strdup(error.text));
@@ -285,6 +289,10 @@ static int build(struct front *front, struct error *error)
     if (mount_check_elements(error) < 0 ||
         process_find_camera_program(error, &front->program) < 0) {
         return FRONT_EXIT_CAMERA;
+    }
+    if (account_new(front->config, error, &front->account) < 0 ||
+        front_config_check_users(account_has_users(front->account), error) < 0) {
+        return FRONT_EXIT_CONFIGURATION;
     }
     int status = open_addresses(front, error);
     if (status) {
@@ -380,6 +388,7 @@ void front_free(struct front *front)
     g_ptr_array_unref(front->cameras); // tells of motion that ends with it
     control_free(front->control);
     rtsp_server_free(front->server);
+    account_free(front->account);
     free(front->program);
     config_free(front->config);
     g_main_loop_unref(front->loop);

@@ -2,6 +2,7 @@
 
 #include "config/diff.h"
 #include "daemon/descriptors.h"
+#include "daemon/front/account/account.h"
 #include "daemon/log.h"
 #include "daemon/pipeline_check.h"
 
@@ -28,10 +29,21 @@ int front_config_check_descriptors(const struct config *config, struct error *er
                            needed);
 }
 
+int front_config_check_users(bool has_users, struct error *error)
+{
+    return has_users
+               ? error_set(error, -ENOTSUP,
+                           "rtsp.users: got users, allowed: none yet, as the RTSP server asks "
+                           "nobody for a password")
+               : 0;
+}
+
 // Addresses are bound once: `config` keeps those in use.
 static void keep_addresses(struct config *old, struct config *config, const char *path,
                            FILE *problems)
 {
+    struct config between = *old;
+
     if (strcmp(old->rtsp.address, config->rtsp.address) != 0 ||
         old->rtsp.port != config->rtsp.port ||
         strcmp(old->control.socket, config->control.socket) != 0) {
@@ -40,15 +52,14 @@ static void keep_addresses(struct config *old, struct config *config, const char
                 "started again\n",
                 path);
     }
-    struct config between = *old;
-
-    old->rtsp = config->rtsp;
+    old->rtsp.address = config->rtsp.address;
     old->control = config->control;
-    config->rtsp = between.rtsp;
+    config->rtsp.address = between.rtsp.address;
+    config->rtsp.port = between.rtsp.port;
     config->control = between.control;
 }
 
-static int load(const char *path, FILE *problems, struct config **config)
+static int load(const char *path, FILE *problems, struct config **config, struct users **users)
 {
     struct error error = {0};
     int r;
@@ -65,6 +76,8 @@ static int load(const char *path, FILE *problems, struct config **config)
     if ((*config)->is_empty) { // cut off, or being written: nobody means "forget all cameras" by it
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
+    r = r < 0 ? r : account_read_users(*config, &error, users);
+    r = r < 0 ? r : front_config_check_users(*users != NULL, &error);
     if (r < 0) {
         fprintf(problems, "%s: error: %s\n", path, error.text);
     }
@@ -96,18 +109,20 @@ static void log_problems(const char *text, int priority)
 }
 
 int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
-                        struct config **ret_config, char **ret_changes)
+                        struct config **ret_config, struct users **ret_users, char **ret_changes)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_users) struct users *users = NULL;
     char *text = NULL;
     size_t size;
     FILE *problems = open_memstream(&text, &size);
-    int r = problems ? load(verdict->path, problems, &config) : -ENOMEM;
+    int r = problems ? load(verdict->path, problems, &config, &users) : -ENOMEM;
 
     if (r == 0) {
         *ret_changes = summarize(in_use, config);
         keep_addresses(in_use, config, verdict->path, problems);
         *ret_config = TAKE(config);
+        *ret_users = TAKE(users);
     }
     if (problems) {
         fclose(problems);

@@ -1,20 +1,25 @@
 // Loading the configuration again while the front runs.
 #pragma once
 
-#include "config/config.h"
+#include "config/users.h"
 #include "daemon/front/reload_verdict.h"
 
 // The process may open enough files for `config`. -EMFILE with the numbers in `error`.
 int front_config_check_descriptors(const struct config *config, struct error *error);
 
-// Loads the file of `verdict` again, logs every problem and notes them there; a file without a
-// setting is one here. Addresses are bound once: where the file has others than `in_use`, that is a
-// warning, and the new configuration gets those of `in_use` (which is left with the file's). 0, or
-// the error of config_load(), -EINVAL for a file without a setting, -EMFILE for more cameras than
-// there are file descriptors for. *ret_changes says in one line what has changed, and what that
-// costs; NULL: no memory to. The caller frees both.
+// Refuses users for as long as the RTSP server is gst-rtsp-server's, which does not ask
+// account_check(): -ENOTSUP. To go with it.
+int front_config_check_users(bool has_users, struct error *error);
+
+// Loads the file of `verdict` and that of its users (NULL: none) again, logs every problem and
+// notes them there; a file without a setting is one here. Addresses are bound once: where the file
+// has others than `in_use`, that is a warning, and the new configuration gets those of `in_use`
+// (which is left with the file's). 0, or the error of config_load(), -EINVAL for a file without a
+// setting, -EMFILE for more cameras than there are file descriptors for, or that of users_read().
+// *ret_changes says in one line what has changed, and what that costs; NULL: no memory to. The
+// caller owns all three.
 int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
-                        struct config **ret_config, char **ret_changes);
+                        struct config **ret_config, struct users **ret_users, char **ret_changes);
 // Writes a line of warning for each pipeline that names what GStreamer has not got: what a parser
 // cannot see, and `edgectl doctor` would find.
 void front_config_warn(const struct config *config, const char *path, FILE *problems);

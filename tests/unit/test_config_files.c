@@ -341,6 +341,41 @@ TEST(test_includes_that_multiply_are_refused, enter_folder, leave_folder)
           "main.conf: error: cannot read: larger than 4 MiB, what it includes counted in\n");
 }
 
+TEST(test_mistakes_in_the_file_of_users_are_told_where_they_stand, enter_folder, leave_folder)
+{
+    write_text("main.conf", "rtsp = { address = \"0.0.0.0\";\n  users = \"rtsp.users\"; };\n");
+    check("./main.conf", -EINVAL,
+          "./main.conf:2: error: rtsp.users: cannot read \"./rtsp.users\": No such file or "
+          "directory; `edgectl passwd NAME` makes it\n");
+    write_text("rtsp.users", "# nobody yet\n");
+    assert_int_equal(chmod("rtsp.users", 0644), 0);
+    check("./main.conf", -EINVAL,
+          "./main.conf:2: error: rtsp.users: \"./rtsp.users\" has mode 0644, allowed: none that "
+          "lets others read or change it; `chmod 600 ./rtsp.users`\n");
+    assert_int_equal(chmod("rtsp.users", 0600), 0);
+    check("./main.conf", 0, "");
+    write_text("rtsp.users", "# nobody yet\nvera:veravera\n");
+    check("./main.conf", -EINVAL,
+          "./main.conf:2: error: rtsp.users: ./rtsp.users:2: got no four fields, allowed: lines "
+          "NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them\n");
+}
+
+// Whoever checks may be another user than the one edged runs as.
+TEST(test_users_that_may_not_be_read_are_a_warning, enter_folder, leave_folder)
+{
+    uid_t self = getuid();
+
+    write_text("main.conf", "rtsp = { users = \"rtsp.users\"; };\n");
+    write_text("rtsp.users", "");
+    assert_int_equal(chmod("rtsp.users", 0), 0);
+    assert_int_equal(chmod(".", 0755), 0);
+    assert_int_equal(self ? 0 : setresuid(65534, 65534, 0), 0);
+    check("./main.conf", 0,
+          "./main.conf:1: warning: rtsp.users: cannot read \"./rtsp.users\": Permission denied; "
+          "edged does not start where it cannot either\n");
+    assert_int_equal(self ? 0 : setresuid(0, 0, 0), 0);
+}
+
 int main(void)
 {
     memcpy(template_of_folder, folder, sizeof folder);

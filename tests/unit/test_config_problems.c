@@ -8,7 +8,9 @@
 #define VIEW_KEYS                                                                                  \
     "name, view, stages, operator, blur, norm, gain, threshold, colour, morphology, times, "       \
     "erode, mark, "                                                                                \
-    "thresholds, low, high, polygon, mask, left, right, codec, encoder, bitrate_kbps, keyframe_s"
+    "thresholds, low, high, polygon, mask, left, right, codec, encoder, bitrate_kbps, "            \
+    "keyframe_s, "                                                                                 \
+    "allow"
 #define VIEWS                                                                                      \
     "\"camera\", \"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", "            \
     "\"direction\", \"split\", \"custom\""
@@ -16,8 +18,11 @@
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
     "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts"
-#define ADDRESSES CONFIG_LOOPBACK ", or with auth = \"none\" any address of this machine"
-#define OPEN CONFIG_LOOPBACK ", or this with auth = \"none\", which lets whoever reaches it watch"
+#define ADDRESSES CONFIG_LOOPBACK ", or with users, or auth = \"none\", any address of this machine"
+#define OPEN                                                                                       \
+    CONFIG_LOOPBACK                                                                                \
+    ", or this with users (`edgectl passwd`), or with auth = \"none\", which lets "                \
+    "whoever reaches it watch"
 #define NAMES "1 to 32 of the characters A-Z a-z 0-9 _ -"
 
 struct expectation {
@@ -129,7 +134,7 @@ TEST(test_unknown_keys_get_the_nearest_or_all)
          "cameras[0].views[0].keyframes: unknown key, did you mean \"keyframe_s\"?"},
         {"cameras = ( { views = ( { bitrate = 1; } ); } );",
          "cameras[0].views[0].bitrate: unknown key, did you mean \"bitrate_kbps\"?"},
-        {"rtsp = { tls = true; };", "rtsp.tls: unknown key, allowed: address, auth, port"},
+        {"rtsp = { tls = true; };", "rtsp.tls: unknown key, allowed: address, auth, users, port"},
         {"cameras = ( { views = ( { zoom = 3; } ); } );",
          "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
         {"cameras = ( { views = ( { palette = 80; } ); } );",
@@ -168,6 +173,12 @@ TEST(test_unknown_words_get_the_list_and_the_nearest)
         {"cameras = ( { views = ( { encoder = \"x264\"; } ); } );",
          "cameras[0].views[0].encoder: got \"x264\", allowed: \"auto\", \"nvv4l2h264enc\", "
          "\"v4l2h264enc\", \"x264enc\", \"openh264enc\"; did you mean \"x264enc\"?"},
+        {"cameras = ( { views = ( { allow = [\"operater\"]; } ); } );",
+         "cameras[0].views[0].allow: got [\"operater\"], allowed: an array [ … ] of 1 to 12 of the "
+         "words \"viewer\", \"operator\", \"admin\"; did you mean \"operator\"?"},
+        {"cameras = ( { views = ( { allow = [ ]; } ); } );",
+         "cameras[0].views[0].allow: got [], allowed: an array [ … ] of 1 to 12 of the words "
+         "\"viewer\", \"operator\", \"admin\""},
         {"cameras = ( { format = \"YUY\"; } );",
          "cameras[0].format: got \"YUY\", allowed: " FORMATS},
     };
@@ -239,11 +250,14 @@ TEST(test_addresses_that_others_can_reach_are_refused)
         {"rtsp = { address = \"0.0.0.0\"; };", "rtsp.address: got \"0.0.0.0\", allowed: " OPEN},
         {"rtsp = { address = \"::\"; auth = \"\"; };", "rtsp.address: got \"::\", allowed: " OPEN},
         {"rtsp = { address = \"1.2.3\"; };", "rtsp.address: got \"1.2.3\", allowed: " ADDRESSES},
+        {"rtsp = { auth = \"none\"; users = \"u\"; };",
+         "rtsp.auth: got \"none\" with users, allowed: \"\"; or no users"},
         {"rtsp = { auth = \"any\"; };", "rtsp.auth: got \"any\", allowed: \"\", \"none\""},
     };
 
     check_each(open, ARRAY_LENGTH(open));
     check("rtsp = { address = \"0.0.0.0\"; auth = \"none\"; };", 0, "");
+    check("rtsp = { address = \"0.0.0.0\"; users = \"u\"; };", 0, "");
 }
 
 TEST(test_names_are_checked_and_unique)
