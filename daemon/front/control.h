@@ -1,6 +1,6 @@
 // HTTP on a unix socket, for edgectl and for a Prometheus exporter proxy.
 //
-// libmicrohttpd on the front's main loop (epoll fd as a GSource): no thread, no lock.
+// Served on the front's main loop (http_server.h): no thread, no lock.
 #pragma once
 
 #include "config/base.h"

@@ -1,9 +1,9 @@
 #include "daemon/front/event_stream.h"
 
 #include "config/base.h"
-#include "daemon/front/event_feed.h"
 
 #include <glib-unix.h>
+#include <poll.h>
 #include <string.h>
 
 #define BLOCK_BYTES 1024u
@@ -11,9 +11,9 @@
 #define KEEP_ALIVE ": still there\n\n"
 
 struct event_stream {
-    struct event_feed *feed; // owned
-    GPtrArray *connections;  // of struct connection, each owned by its response
-    guint keep_alive;        // GLib source id; 0: nobody reads
+    const struct event_feed *feed; // borrowed
+    GPtrArray *connections;        // of struct connection, each owned by its response
+    guint keep_alive;              // GLib source id; 0: nobody reads
     bool closing;
     void (*wake)(void *context);
     void *context;
@@ -30,13 +30,14 @@ struct connection {
     guint hang_up;  // watches for that while suspended; GLib source id
 };
 
-struct event_stream *event_stream_new(void (*wake)(void *context), void *context)
+struct event_stream *event_stream_new(const struct event_feed *feed, void (*wake)(void *context),
+                                      void *context)
 {
     struct event_stream *stream = g_new0(struct event_stream, 1);
 
     stream->wake = wake;
     stream->context = context;
-    stream->feed = event_feed_new();
+    stream->feed = feed;
     stream->connections = g_ptr_array_new();
     return stream;
 }
@@ -45,7 +46,6 @@ void event_stream_free(struct event_stream *stream)
 {
     if (stream) {
         g_ptr_array_unref(stream->connections);
-        event_feed_free(stream->feed);
         g_free(stream);
     }
 }
@@ -60,7 +60,7 @@ static void resume(struct connection *connection)
     }
 }
 
-static void resume_all(const struct event_stream *stream)
+void event_stream_tell(const struct event_stream *stream)
 {
     for (guint i = 0; i < stream->connections->len; i++) {
         resume(g_ptr_array_index(stream->connections, i));
@@ -78,14 +78,16 @@ static gboolean on_hang_up(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-// libmicrohttpd does not look at a suspended connection's socket.
+// libmicrohttpd does not look at a suspended connection's socket. Over TCP one that hangs up only
+// says that it sends no more (POLLRDHUP), which a client that still reads has no reason to.
 static void suspend(struct connection *connection)
 {
     int fd = MHD_get_connection_info(connection->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
                  ->connect_fd;
 
     connection->suspended = true;
-    connection->hang_up = g_unix_fd_add(fd, G_IO_HUP | G_IO_ERR, on_hang_up, connection);
+    connection->hang_up =
+        g_unix_fd_add(fd, (GIOCondition)(G_IO_HUP | G_IO_ERR | POLLRDHUP), on_hang_up, connection);
     MHD_suspend_connection(connection->connection);
 }
 
@@ -102,12 +104,6 @@ static gboolean on_keep_alive(gpointer data)
         }
     }
     return G_SOURCE_CONTINUE;
-}
-
-void event_stream_publish(struct event_stream *stream, const struct motion_event *event)
-{
-    event_feed_add(stream->feed, event);
-    resume_all(stream);
 }
 
 // What libmicrohttpd calls when it can send more.
@@ -199,5 +195,5 @@ CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Conne
 void event_stream_close(struct event_stream *stream)
 {
     stream->closing = true;
-    resume_all(stream);
+    event_stream_tell(stream);
 }
