@@ -292,7 +292,7 @@ $(BUILD)/tests/fake_encoder/%.so: $(BUILD)/tests/fake_encoder/%.o
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)
 CONF := $(DESTDIR)$(sysconfdir)/edged/edged.conf
-UNITS := $(notdir $(wildcard systemd/*.service))
+UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
 # All but edged.conf, which is the user's.
 INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(libexecdir)/edged-camera $(addprefix $(unitdir)/,$(UNITS)) \
             $(sysusersdir)/edged.conf $(udevrulesdir)/70-edged.rules $(addprefix $(docdir)/,README.md LICENSE) \

@@ -111,6 +111,20 @@ static int explain(const struct listener_place *place, int code, struct error *e
     return refuse(place, translate(code), in_the_way ? reason : strerror(-code), error);
 }
 
+// What an edged before this one listened on, with another configuration, may be in the way.
+static int open_and_store(const struct addrinfo *address)
+{
+    int fd = open_own(address);
+
+    if (fd == -EADDRINUSE && passed_sockets_end_stored(address->ai_addr)) {
+        fd = open_own(address);
+    }
+    if (fd >= 0) {
+        passed_sockets_store(fd);
+    }
+    return fd;
+}
+
 int listener_open(const struct listener_place *place, struct error *error, int *ret_fd)
 {
     _cleanup_(cleanup_addresses) struct addrinfo *addresses = NULL;
@@ -124,7 +138,7 @@ int listener_open(const struct listener_place *place, struct error *error, int *
         fd = open_passed(i);
     }
     for (const struct addrinfo *i = addresses; i && fd < 0; i = i->ai_next) {
-        fd = open_own(i);
+        fd = open_and_store(i);
     }
     if (fd < 0) {
         return explain(place, fd, error);
@@ -135,13 +149,9 @@ int listener_open(const struct listener_place *place, struct error *error, int *
 
 int listener_port(int fd)
 {
-    union {
-        struct sockaddr_storage any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } address = {.any.ss_family = AF_UNSPEC};
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof address;
 
     getsockname(fd, (struct sockaddr *)&address, &size);
-    return ntohs(address.any.ss_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
+    return socket_address_port((const struct sockaddr *)&address);
 }

@@ -1,5 +1,5 @@
 // A listening TCP socket of the front: the one that systemd passed for the address, else one of its
-// own.
+// own, which it leaves with systemd for the edged after this one.
 #pragma once
 
 #include "config/base.h"

@@ -5,6 +5,7 @@
 #include "daemon/front/front.h"
 #include "daemon/front/front_config.h"
 #include "daemon/front/options.h"
+#include "daemon/front/passed_sockets.h"
 #include "daemon/log.h"
 #include "daemon/standard_output.h"
 
@@ -68,6 +69,7 @@ static int serve(struct config **config, const char *path)
         return status;
     }
     *config = NULL; // the front's now
+    passed_sockets_close_rest();
     bool ended = front_run(front);
     front_free(front);
     if (!ended) {

@@ -3,24 +3,31 @@
 #include "config/base.h"
 #include "daemon/log.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 
 #define SOCKETS_MAX 16 // a socket unit with more is a mistake
+// How systemd names what was left with it without a name (sd_listen_fds_with_names(3)).
+#define STORED "stored"
 
 static struct {
-    int fds[SOCKETS_MAX];
+    struct passed_socket {
+        int fd;
+        bool is_stored; // by an edged; else of edged.socket
+    } list[SOCKETS_MAX];
     size_t count;
 } rest;
 
 // Asks systemd's environment, which says it once: it is removed, and camera processes inherit none.
 static void collect(void)
 {
-    int count = sd_listen_fds(1);
+    char **names = NULL;
+    int count = sd_listen_fds_with_names(1, &names);
 
     for (int i = 0; i < count; i++) {
         int fd = SD_LISTEN_FDS_START + i;
@@ -28,47 +35,102 @@ static void collect(void)
         if (rest.count == SOCKETS_MAX) {
             close(fd);
         } else {
-            rest.fds[rest.count++] = fd;
+            rest.list[rest.count++] = (struct passed_socket){fd, strcmp(names[i], STORED) == 0};
         }
+        free(names[i]);
+    }
+    free(names);
+}
+
+static struct passed_socket remove_at(size_t index)
+{
+    struct passed_socket removed = rest.list[index];
+
+    rest.list[index] = rest.list[--rest.count];
+    return removed;
+}
+
+int socket_address_port(const struct sockaddr *address)
+{
+    switch (address->sa_family) {
+    case AF_INET:
+        return ntohs(((const struct sockaddr_in *)(const void *)address)->sin_port);
+    case AF_INET6:
+        return ntohs(((const struct sockaddr_in6 *)(const void *)address)->sin6_port);
+    default:
+        return 0;
     }
 }
 
-void socket_address_text(const struct sockaddr *address, socklen_t size,
-                         char text[SOCKET_TEXT_BYTES])
+void socket_address_text(const struct sockaddr *address, char text[SOCKET_TEXT_BYTES])
 {
-    char host[64], port[8];
+    bool is_v4 = address->sa_family == AF_INET;
+    char host[INET6_ADDRSTRLEN];
 
-    if ((address->sa_family != AF_INET && address->sa_family != AF_INET6) ||
-        getnameinfo(address, size, host, sizeof host, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    if (!is_v4 && address->sa_family != AF_INET6) {
         snprintf(text, SOCKET_TEXT_BYTES, "?");
         return;
     }
-    snprintf(text, SOCKET_TEXT_BYTES, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+    inet_ntop(address->sa_family,
+              is_v4 ? (const void *)&((const struct sockaddr_in *)(const void *)address)->sin_addr
+                    : &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+              host, sizeof host);
+    snprintf(text, SOCKET_TEXT_BYTES, is_v4 ? "%s:%d" : "[%s]:%d", host,
+             socket_address_port(address));
 }
 
-static void name_socket(int fd, char text[SOCKET_TEXT_BYTES])
+// Where it listens; of no family if that cannot be said.
+static struct sockaddr_storage find_address(int fd)
 {
-    struct sockaddr_storage address = {0};
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof address;
 
-    getsockname(fd, (struct sockaddr *)&address, &size); // else the family stays unknown
-    socket_address_text((const struct sockaddr *)&address, size, text);
+    getsockname(fd, (struct sockaddr *)&address, &size);
+    return address;
 }
 
 int passed_sockets_take(const struct sockaddr *address, socklen_t size)
 {
     collect();
     for (size_t i = 0; i < rest.count; i++) {
-        int fd = rest.fds[i];
+        int fd = rest.list[i].fd;
 
         if (sd_is_socket_sockaddr(fd, SOCK_STREAM, address, (unsigned)size, 1) > 0) {
             fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-            rest.fds[i] = rest.fds[--rest.count];
-            return fd;
+            return remove_at(i).fd;
         }
     }
     return -ENOENT;
+}
+
+void passed_sockets_store(int fd)
+{
+    sd_pid_notify_with_fds(0, 0, "FDSTORE=1", &fd, 1);
+}
+
+// systemd drops what has hung up.
+static void end_stored(size_t index)
+{
+    int fd = remove_at(index).fd;
+
+    shutdown(fd, SHUT_RDWR);
+    close(fd);
+}
+
+bool passed_sockets_end_stored(const struct sockaddr *address)
+{
+    bool any = false;
+
+    for (size_t i = rest.count; i-- > 0;) {
+        struct sockaddr_storage own = find_address(rest.list[i].fd);
+
+        if (rest.list[i].is_stored &&
+            socket_address_port((const struct sockaddr *)&own) == socket_address_port(address)) {
+            end_stored(i);
+            any = true;
+        }
+    }
+    return any;
 }
 
 bool passed_sockets_name_rest(char *text, size_t size)
@@ -78,12 +140,16 @@ bool passed_sockets_name_rest(char *text, size_t size)
     collect();
     text[0] = '\0';
     for (size_t i = 0; i < rest.count && length < size; i++) {
+        struct sockaddr_storage address = find_address(rest.list[i].fd);
         char name[SOCKET_TEXT_BYTES];
 
-        name_socket(rest.fds[i], name);
-        length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "", name);
+        if (!rest.list[i].is_stored) {
+            socket_address_text((const struct sockaddr *)&address, name);
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "", name);
+        }
     }
-    return rest.count > 0;
+    return length > 0;
 }
 
 void passed_sockets_close_rest(void)
@@ -96,6 +162,10 @@ void passed_sockets_close_rest(void)
                     text);
     }
     while (rest.count > 0) {
-        close(rest.fds[--rest.count]);
+        if (rest.list[rest.count - 1].is_stored) {
+            end_stored(rest.count - 1);
+        } else {
+            close(remove_at(rest.count - 1).fd);
+        }
     }
 }

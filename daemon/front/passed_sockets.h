@@ -1,6 +1,6 @@
-// The listening sockets that systemd opened before it started this process (sd_listen_fds(3)):
-// those of edged.socket. A connection that comes while edged is started again waits in their
-// backlog.
+// The listening sockets that systemd had before it started this process (sd_listen_fds(3)): those
+// of edged.socket, and those that an edged before this one left with it (FileDescriptorStoreMax= in
+// systemd.service(5)). A connection that comes while edged is started again waits in their backlog.
 //
 // They belong to the process, as its environment does, until each is taken or closed.
 #pragma once
@@ -12,15 +12,23 @@
 // Takes the stream socket that listens on exactly `address` (family, address and port): its
 // descriptor, non-blocking and CLOEXEC, the caller's to close. -ENOENT: systemd passed none such.
 int passed_sockets_take(const struct sockaddr *address, socklen_t size);
-// Writes where those listen that nobody has taken, "127.0.0.1:8554, [::1]:8554". False: there are
-// none, and `text` is empty.
+// Leaves a listening socket with systemd for the edged after this one, which finds it among those
+// that are passed. Without systemd it does nothing.
+void passed_sockets_store(int fd);
+// Ends those that an edged before this one left, that nobody has taken and that listen on the port
+// of `address`: they keep it from being bound. Whether there were any.
+bool passed_sockets_end_stored(const struct sockaddr *address);
+
+// Writes where those of edged.socket listen that nobody has taken, "127.0.0.1:8554, [::1]:8554".
+// False: there are none, and `text` is empty.
 bool passed_sockets_name_rest(char *text, size_t size);
-// Closes them with a warning: nobody will be served there. To be called once all that are wanted
-// have been taken.
+// Closes all that are left, with a warning for those of edged.socket: nobody is served there. To be
+// called once all that are wanted have been taken.
 void passed_sockets_close_rest(void);
 
 // Room for any address as text, with its port.
 #define SOCKET_TEXT_BYTES 80
 // "127.0.0.1:8554", "[::1]:8554", or "?" for what is no address of the Internet.
-void socket_address_text(const struct sockaddr *address, socklen_t size,
-                         char text[SOCKET_TEXT_BYTES]);
+void socket_address_text(const struct sockaddr *address, char text[SOCKET_TEXT_BYTES]);
+// Its port; 0 for what is no address of the Internet.
+int socket_address_port(const struct sockaddr *address);

@@ -4,6 +4,7 @@
 #include "daemon/front/rtsp_server.h"
 
 #include "daemon/descriptors.h"
+#include "daemon/front/listener.h"
 #include "daemon/front/rtsp_acceptor.h"
 #include "daemon/front/rtsp_connection.h"
 #include "daemon/front/rtsp_threads.h"
@@ -16,8 +17,6 @@
 #include <string.h>
 
 #define SESSION_CLEANUP_S 5
-// Viewers that may come at once; with the library's 5, one more would try again after a second.
-#define BACKLOG 128
 // With the time that a media takes to begin, within the second that a DESCRIBE may last.
 #define FIRST_PICTURE_NS (700 * NS_PER_MS)
 #define HELD_MEDIA_KEY "edged-held-media"
@@ -236,43 +235,30 @@ static gboolean on_cleanup_timer(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static int translate_error(const GError *failure)
-{
-    if (g_error_matches(failure, G_IO_ERROR, G_IO_ERROR_ADDRESS_IN_USE)) {
-        return -EADDRINUSE;
-    }
-    if (g_error_matches(failure, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED)) {
-        return -EACCES;
-    }
-    return failure && failure->domain == G_IO_ERROR ? -EADDRNOTAVAIL : -EIO;
-}
-
 static int listen_on(struct rtsp_server *server, const char *address, int port, struct error *error)
 {
+    const struct listener_place place = {"rtsp.address", address, "rtsp.port", port};
+    _cleanup_(cleanup_close) int fd = -1;
     GError *failure = NULL;
-    char service[16];
+    int r = listener_open(&place, error, &fd);
 
-    snprintf(service, sizeof service, "%d", port);
-    gst_rtsp_server_set_address(server->server,
-                                strcmp(address, "localhost") == 0 ? "127.0.0.1" : address);
-    gst_rtsp_server_set_service(server->server, service);
-    gst_rtsp_server_set_backlog(server->server, BACKLOG);
+    if (r < 0) {
+        return r;
+    }
     if (g_object_class_find_property(G_OBJECT_GET_CLASS(server->server), "content-length-limit")) {
         g_object_set(server->server, "content-length-limit", BODY_MAX_BYTES, NULL); // since 1.18
     }
-    server->listener = gst_rtsp_server_create_source(server->server, NULL, &failure);
-    if (!server->listener) {
-        int r = translate_error(failure);
-
-        error_set(error, r, "cannot listen on rtsp.address %s, rtsp.port %d: %s", address, port,
-                  failure ? failure->message : "no reason given");
+    snprintf(server->url, sizeof server->url,
+             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address, listener_port(fd));
+    GSocket *socket = g_socket_new_from_fd(fd, &failure);
+    if (!socket) {
+        r = error_set(error, -EIO, "cannot listen on %s: %s", server->url, failure->message);
         g_clear_error(&failure);
         return r;
     }
-    // The port first: with its own callback, the library forgets its socket.
-    snprintf(server->url, sizeof server->url,
-             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address,
-             gst_rtsp_server_get_bound_port(server->server));
+    fd = -1; // the object's now
+    server->listener = g_socket_create_source(socket, G_IO_IN, NULL);
+    g_object_unref(socket);
     g_source_set_callback(server->listener, G_SOURCE_FUNC(on_connection), server, NULL);
     g_source_attach(server->listener, NULL);
     server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
