@@ -1,5 +1,6 @@
 """edged as a service of a real systemd: started, watched, reloaded and stopped by systemctl."""
 import json
+import socket
 import subprocess
 
 import pytest
@@ -126,6 +127,101 @@ def test_killed_camera_process_is_not_a_failure_of_the_service(service):
                     lambda: service.bed.camera("front")["process"]["pid"] not in (0, camera))
     assert service.main_pid() == before
     assert service.bed.property("NRestarts") == "0"
+
+
+@pytest.fixture
+def held_start(service):
+    """edged's next start waits until release() is called."""
+    dropin, gate = "/run/systemd/system/edged.service.d/held.conf", "/run/released"
+    service.bed.check(f"mkdir -p $(dirname {dropin}); rm -f {gate}")
+    service.bed.write(dropin, "[Service]\nExecStartPre=/bin/sh -c "
+                              f"'until test -e {gate}; do sleep 0.1; done'")
+    service.bed.check("systemctl daemon-reload")
+    yield lambda: service.bed.check(f"touch {gate}")
+    service.bed.run(f"touch {gate}; rm {dropin}; systemctl daemon-reload")
+
+
+def connect(port, host="127.0.0.1"):
+    return socket.create_connection((host, port), beds.PATIENCE_S)
+
+
+def is_answered(viewer, url):
+    viewer.sendall(f"OPTIONS {url} RTSP/1.0\r\nCSeq: 1\r\n\r\n".encode())
+    return viewer.recv(64).startswith(b"RTSP/1.0 200")
+
+
+@pytest.mark.parametrize("restart", ["systemctl restart --no-block edged",
+                                     "kill -KILL $(systemctl show -P MainPID edged)"])
+def test_connections_wait_while_edged_is_started_again(service, held_start, restart):
+    before = service.main_pid()
+    service.bed.check(restart)
+    beds.wait_until("its end", lambda: service.main_pid() != before)
+    assert service.bed.run("pgrep -x edged")[0] == 1
+    with connect(service.port) as viewer:
+        held_start()
+        assert is_answered(viewer, service.url("edges"))
+    assert beds.decode_gray(service.url("edges"), 3).shape == (3, 360, 640)
+
+
+def test_a_restart_takes_another_address_and_leaves_the_old_one(service):
+    old = service.port
+    service.port = beds.free_port()
+    service.bed.write(beds.CONF, service.conf().replace(
+        "port", 'auth = "none"; address = "0.0.0.0"; port'))
+    service.bed.check("systemctl restart edged")
+    assert beds.picture_size(service.url("edges"))
+    with pytest.raises(ConnectionRefusedError):
+        connect(old)
+    # The same port on one address alone.
+    service.bed.write(beds.CONF, service.conf())
+    service.bed.check("systemctl restart edged")
+    assert beds.picture_size(service.url("edges"))
+    with pytest.raises(ConnectionRefusedError):
+        connect(service.port, "127.0.0.2")
+
+
+def test_a_stopped_service_refuses_connections(service):
+    service.bed.check("systemctl stop edged")
+    with pytest.raises(ConnectionRefusedError):
+        connect(service.port)
+
+
+@pytest.fixture
+def held_address(service):
+    """edged.socket in the place of a stopped edged; called with the address to listen on."""
+    dropin = "/run/systemd/system/edged.socket.d/address.conf"
+    service.bed.check(f"systemctl stop edged; mkdir -p $(dirname {dropin})")
+
+    def hold(address):
+        service.bed.write(dropin, f"[Socket]\nListenStream=\nListenStream={address}")
+        service.bed.check("systemctl daemon-reload; systemctl start edged.socket")
+
+    yield hold
+    service.bed.run(f"systemctl stop edged.socket edged; rm {dropin}; systemctl daemon-reload")
+
+
+def test_a_connection_to_edged_socket_starts_edged(service, held_address):
+    held_address(f"127.0.0.1:{service.port}")
+    with connect(service.port) as viewer:
+        assert is_answered(viewer, service.url("edges"))
+    assert service.bed.property("ActiveState") == "active"
+    assert "edged.socket" not in service.bed.run(
+        "journalctl -u edged _SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID edged)")[1]
+
+
+def test_edged_socket_with_another_port_is_named_and_left_alone(service, held_address):
+    other = beds.free_port()
+    held_address(f"127.0.0.1:{other}")
+    service.bed.check("systemctl start edged")
+    assert (f"edged.socket listens on 127.0.0.1:{other}, which the configuration does not name"
+            in service.bed.journal())
+    assert beds.picture_size(service.url("edges"))
+
+
+# 192.0.2.0/24 is nobody's (RFC 5737).
+def test_edged_socket_takes_an_address_that_is_to_come(service, held_address):
+    held_address(f"192.0.2.7:{service.port}")
+    assert service.bed.check("systemctl is-active edged.socket").strip() == "active"
 
 
 def test_journal_carries_message_ids_and_fields(service):
