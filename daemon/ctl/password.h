@@ -1,0 +1,18 @@
+// A password of whoever runs edgectl: typed on a terminal, which does not show it, or one line of
+// standard input. Never an argument, which every process on the machine could read.
+#pragma once
+
+#include "config/base.h"
+
+#define PASSWORD_BYTES_MAX 256
+
+struct password {
+    char text[PASSWORD_BYTES_MAX + 1];
+};
+
+// Reads one from standard input. On a terminal `prompt` ("Password of anna") is written to standard
+// error and the password asked for twice. -EINVAL: none, too long, with control characters, or not
+// the same twice; -EINTR: a signal came, which has been raised again after the terminal was put in
+// order; or what the reading says. Each with its sentence in `error`. The caller wipes it.
+int password_read(const char *prompt, struct error *error, struct password *ret_password);
+void password_clear(struct password *password);
