@@ -14,6 +14,7 @@ _edged()
         help=("${COMP_WORDS[1]}")
     fi
     case $before in
+    --role) mapfile -t COMPREPLY < <(compgen -W "viewer operator admin" -- "$word") ;;
     --backend) mapfile -t COMPREPLY < <(compgen -W "auto cpu cuda" -- "$word") ;;
     --view)
         mapfile -t COMPREPLY < <(compgen -W "camera gray edges binary canny motion overlay direction split custom" -- "$word")

@@ -6,6 +6,7 @@
 #include "daemon/ctl/doctor.h"
 #include "daemon/ctl/events.h"
 #include "daemon/ctl/gpu_session.h"
+#include "daemon/ctl/passwd.h"
 #include "daemon/ctl/process.h"
 #include "daemon/ctl/reload.h"
 #include "daemon/ctl/status.h"
@@ -25,6 +26,7 @@ static const struct command {
 } commands[] = {
     {"status", "what the running edged does", ctl_status},
     {"reload", "have edged load its configuration again", ctl_reload},
+    {"passwd", "users and their passwords", ctl_passwd},
     {"watch", "motion in regions, as it begins and ends", ctl_watch},
     {"process", "a view of a picture or a clip", ctl_process},
     {"events", "the motion events that a recording gives", ctl_events},

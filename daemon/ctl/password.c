@@ -1,6 +1,8 @@
 #include "daemon/ctl/password.h"
 
 #include <errno.h>
+#include <glib.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,14 +21,22 @@ static void catch (int signal)
 struct hidden {
     struct termios shown;
     struct sigaction handlers[ARRAY_LENGTH(signals)];
+    sigset_t mask;
 };
 
+// From here on the signals come while read_byte() waits, and at no other time.
 static void hide(struct hidden *hidden)
 {
-    const struct sigaction action = {.sa_handler = catch}; // no SA_RESTART: read() is to end
+    const struct sigaction action = {.sa_handler = catch};
     struct termios quiet;
+    sigset_t blocked;
 
     caught = 0;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
+        sigaddset(&blocked, signals[i]);
+    }
+    sigprocmask(SIG_BLOCK, &blocked, &hidden->mask);
     for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
         sigaction(signals[i], &action, &hidden->handlers[i]);
     }
@@ -42,30 +52,41 @@ static void show(const struct hidden *hidden)
     for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
         sigaction(signals[i], &hidden->handlers[i], NULL);
     }
+    sigprocmask(SIG_SETMASK, &hidden->mask, NULL);
     fputc('\n', stderr); // the one that was typed was not shown
     if (caught) {
         raise(caught);
     }
 }
 
-// Byte by byte, so that no buffer keeps what was typed, and nothing beyond the line is taken. A
-// line that is too long comes back cut, one byte longer than allowed.
+// What read() says of one byte, once there is one or a signal.
+static ssize_t read_byte(char *ret_byte)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t open;
+
+    sigemptyset(&open);
+    return ppoll(&input, 1, NULL, &open) < 0 ? -1 : read(STDIN_FILENO, ret_byte, 1);
+}
+
+// Byte by byte, so that no buffer keeps what was typed, and nothing beyond the line is taken.
 static int read_line(struct password *line, struct error *error)
 {
     size_t length = 0;
     char byte = 0;
     ssize_t count;
 
-    while ((count = read(STDIN_FILENO, &byte, 1)) == 1 && byte != '\n') {
+    while ((count = read_byte(&byte)) == 1 && byte != '\n') {
         if (length < sizeof line->text) {
-            line->text[length++] = byte;
+            line->text[length] = byte;
         }
+        length++;
     }
     if (count < 0) {
         return error_set(error, -errno, "cannot read the password: %s", strerror(errno));
     }
     if (length > PASSWORD_BYTES_MAX) {
-        return error_set(error, -EINVAL, "the password is too long, allowed: %d bytes",
+        return error_set(error, -EINVAL, "the password has %zu bytes, allowed: at most %d", length,
                          PASSWORD_BYTES_MAX);
     }
     if (length == 0) {
@@ -73,7 +94,7 @@ static int read_line(struct password *line, struct error *error)
     }
     line->text[length] = '\0';
     for (size_t i = 0; i < length; i++) {
-        if ((unsigned char)line->text[i] < ' ' || line->text[i] == 0x7f) {
+        if (g_ascii_iscntrl(line->text[i])) {
             return error_set(error, -EINVAL, "the password has a control character in it");
         }
     }
@@ -85,34 +106,49 @@ static int ask(const char *prompt, struct error *error, struct password *ret_pas
     struct hidden hidden;
     int r;
 
-    fprintf(stderr, "%s: ", prompt);
     hide(&hidden);
+    fprintf(stderr, "%s: ", prompt);
     r = read_line(ret_password, error);
     show(&hidden);
     return r;
 }
 
-int password_read(const char *prompt, struct error *error, struct password *ret_password)
+static int ask_twice(const char *prompt, struct error *error, struct password *ret_password)
 {
     struct password again;
-    int r;
+    int r = ask(prompt, error, ret_password);
 
-    if (!isatty(STDIN_FILENO)) {
-        r = read_line(ret_password, error);
-    } else {
-        r = ask(prompt, error, ret_password);
-        if (r == 0) {
-            r = ask("The same again", error, &again);
-        }
-        if (r == 0 && strcmp(ret_password->text, again.text) != 0) {
-            r = error_set(error, -EINVAL, "the two passwords differ");
-        }
-        password_clear(&again);
+    if (r < 0) {
+        return r;
     }
+    r = ask("The same again", error, &again);
+    if (r == 0 && strcmp(ret_password->text, again.text) != 0) {
+        r = error_set(error, -EINVAL, "the two passwords differ");
+    }
+    password_clear(&again);
+    return r;
+}
+
+int password_read(const char *prompt, struct error *error, struct password *ret_password)
+{
+    int r = isatty(STDIN_FILENO) ? ask_twice(prompt, error, ret_password)
+                                 : read_line(ret_password, error);
+
     if (r < 0) {
         password_clear(ret_password);
     }
     return r;
+}
+
+int password_check(const struct password *password, struct error *error)
+{
+    bool utf8 = g_utf8_validate(password->text, -1, NULL);
+    size_t characters = utf8 ? (size_t)g_utf8_strlen(password->text, -1) : strlen(password->text);
+
+    return characters >= PASSWORD_CHARACTERS_MIN
+               ? 0
+               : error_set(error, -EINVAL, "the password has %zu characters, allowed: at least %d",
+                           characters, PASSWORD_CHARACTERS_MIN);
 }
 
 void password_clear(struct password *password)

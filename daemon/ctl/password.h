@@ -4,7 +4,8 @@
 
 #include "config/base.h"
 
-#define PASSWORD_BYTES_MAX 256
+#define PASSWORD_BYTES_MAX 128 // what ffmpeg takes of a URL's user:password
+#define PASSWORD_CHARACTERS_MIN 8
 
 struct password {
     char text[PASSWORD_BYTES_MAX + 1];
@@ -15,4 +16,7 @@ struct password {
 // the same twice; -EINTR: a signal came, which has been raised again after the terminal was put in
 // order; or what the reading says. Each with its sentence in `error`. The caller wipes it.
 int password_read(const char *prompt, struct error *error, struct password *ret_password);
+// Whether a user of edged may have it: -EINVAL, with a sentence, for one of fewer than
+// PASSWORD_CHARACTERS_MIN characters.
+int password_check(const struct password *password, struct error *error);
 void password_clear(struct password *password);

@@ -1,0 +1,250 @@
+"""edgectl passwd writes the users that edged takes, and shows nobody a password."""
+
+import hashlib
+import os
+import pathlib
+import pty
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from daemon import EDGECTL, PATIENCE_S, environment, run_edged, wait_for
+
+PASSWORD = "correct horse:ü"
+
+
+def passwd(*arguments, password=PASSWORD):
+    return subprocess.run(
+        [EDGECTL, "passwd", *arguments], input=f"{password}\n".encode(), env=environment(),
+        capture_output=True, timeout=PATIENCE_S, check=False,
+    )
+
+
+def line(name, role, password=PASSWORD):
+    """A user by Python's hashes: RFC 7616, section 3.4.2, in the realm edged."""
+    secret = f"{name}:edged:{password}".encode()
+    return f"{name}:{role}:{hashlib.md5(secret).hexdigest()}:{hashlib.sha256(secret).hexdigest()}"
+
+
+def users(path):
+    return [user for user in path.read_text().splitlines() if not user.startswith("#")]
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "rtsp.users"
+
+
+def test_users_are_made_changed_and_removed(file):
+    for arguments in (["vera"], ["--role", "admin", "anna"], ["otto", "--role=operator"]):
+        assert passwd("--file", file, *arguments).returncode == 0
+    assert users(file) == [line("vera", "viewer"), line("anna", "admin"), line("otto", "operator")]
+    assert file.stat().st_mode & 0o7777 == 0o600
+    assert passwd("--file", file, "anna", password="another one").returncode == 0
+    assert users(file)[1] == line("anna", "admin", "another one")  # keeps her role and place
+    assert passwd("--file", file, "anna", "--role", "viewer").returncode == 0
+    assert users(file)[1] == line("anna", "viewer")
+    removed = passwd("--file", file, "--remove", "vera")
+    assert removed.returncode == 0, removed.stderr
+    assert users(file) == [line("anna", "viewer"), line("otto", "operator")]
+    again = passwd("--file", file, "--remove", "vera")
+    assert again.returncode == 1
+    assert f'edgectl: {file}: there is no user "vera"' in again.stderr.decode()
+    assert [path.name for path in file.parent.iterdir()] == ["rtsp.users"]
+
+
+def test_comments_order_and_owner_stay_and_the_mode_is_made_right(file):
+    file.write_text(f"# mine\n\n{line('b', 'admin')}\n  # between\n \t{line('a', 'viewer')}")
+    file.chmod(0o644)
+    if os.geteuid() == 0:
+        os.chown(file, 4711, 4712)
+    before = file.stat()
+    assert passwd("--file", file, "b").returncode == 0
+    assert passwd("--file", file, "c").returncode == 0
+    assert file.read_text() == (
+        f"# mine\n\n{line('b', 'admin')}\n  # between\n \t{line('a', 'viewer')}\n"
+        f"{line('c', 'viewer')}\n"
+    )
+    after = file.stat()
+    assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
+    assert after.st_mode & 0o7777 == 0o600
+
+
+def test_a_link_goes_on_to_be_one(file, tmp_path):
+    target = tmp_path / "target"
+    assert passwd("--file", target, "vera").returncode == 0
+    file.symlink_to(target)
+    assert passwd("--file", file, "otto").returncode == 0
+    assert file.is_symlink()
+    assert users(target) == [line("vera", "viewer"), line("otto", "viewer")]
+
+
+@pytest.mark.parametrize(
+    "password, message",
+    [
+        ("1234567", "the password has 7 characters, allowed: at least 8"),
+        ("üüüü", "the password has 4 characters, allowed: at least 8"),
+        ("x" * 129, "the password has 129 bytes, allowed: at most 128"),
+        ("x" * 2000, "the password has 2000 bytes, allowed: at most 128"),
+        ("tab\tinside it", "the password has a control character in it"),
+        ("byte\0zero...", "the password has a control character in it"),
+    ],
+)
+def test_a_password_that_is_not_allowed_changes_nothing(file, password, message):
+    result = passwd("--file", file, "vera", password=password)
+    assert result.returncode == 1
+    assert result.stderr.decode() == f"edgectl: {message}\n"
+    assert not file.exists()
+
+
+def test_what_is_no_command_line_is_explained(file):
+    for arguments, message in (
+        (["vera", "a password"], "passwd takes one user, and asks for the password"),
+        ([], "passwd takes one user, and asks for the password"),
+        (["v:era"], 'user "v:era": allowed are 1 to 32 of the characters A-Z a-z 0-9 . _ @ -'),
+        (["--role", "boss", "vera"], '--role "boss": allowed are viewer, operator, admin'),
+        (["--remove", "--role", "admin", "vera"], "passwd takes no --role with --remove"),
+    ):
+        result = passwd("--file", file, *arguments)
+        assert result.returncode == 2
+        assert message in result.stderr.decode()
+    assert not file.exists()
+
+
+def test_no_password_at_all_is_an_error(file):
+    result = subprocess.run(
+        [EDGECTL, "passwd", "--file", file, "vera"], stdin=subprocess.DEVNULL, env=environment(),
+        capture_output=True, timeout=PATIENCE_S, check=False,
+    )
+    assert result.returncode == 1
+    assert "no password was given" in result.stderr.decode()
+    assert not file.exists()
+
+
+def test_a_broken_file_is_left_as_it_is(file):
+    file.write_text(f"{line('vera', 'viewer')}\notto\n")
+    before = file.read_text()
+    for arguments in (["vera"], ["--remove", "vera"]):
+        result = passwd("--file", file, *arguments)
+        assert result.returncode == 1
+        assert f"{file}:2: got no four fields" in result.stderr.decode()
+    assert file.read_text() == before
+
+
+def test_the_configuration_says_which_file(tmp_path):
+    config = tmp_path / "edged.conf"
+    config.write_text('rtsp = { address = "0.0.0.0";\n users = "who.users"; };\n')
+    refused = run_edged("--config", config, "--check")
+    assert refused.returncode == 1  # until the file is there
+    assert (
+        f'{config}:2: error: rtsp.users: cannot read "{tmp_path}/who.users": No such file or '
+        "directory; `edgectl passwd NAME` makes it\n" == refused.stderr
+    )
+    assert passwd("--config", config, "vera").returncode == 0
+    assert users(tmp_path / "who.users") == [line("vera", "viewer")]
+    checked = run_edged("--config", config, "--check")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    config.write_text("")
+    unnamed = passwd("--config", config, "vera")
+    assert users(tmp_path / "rtsp.users") == [line("vera", "viewer")]
+    assert f'rtsp = {{ users = "{tmp_path}/rtsp.users"; }}' in unnamed.stderr.decode()
+
+
+def test_mistakes_in_the_file_are_told_by_check(tmp_path, file):
+    config = tmp_path / "edged.conf"
+    config.write_text(f'rtsp = {{ users = "{file}"; }};\n')
+    assert passwd("--file", file, "vera").returncode == 0
+    file.chmod(0o640)
+    result = run_edged("--config", config, "--check")
+    assert result.returncode == 1
+    assert "rtsp.users" in result.stderr and f"`chmod 600 {file}`" in result.stderr
+    file.chmod(0o600)
+    file.write_text(file.read_text() + "otto:boss:1:2\n")
+    result = run_edged("--config", config, "--check")
+    number = len(file.read_text().splitlines())
+    assert result.stderr == (
+        f"{config}:1: error: rtsp.users: {file}:{number}: got another role than is allowed: "
+        "viewer, operator, admin\n"
+    )
+
+
+class Terminal:
+    """edgectl passwd on a terminal, which shows what it is to show."""
+
+    def __init__(self, *arguments):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(EDGECTL, [str(EDGECTL), "passwd", *map(str, arguments)], environment())
+        self.shown = b""
+
+    def wait_shown(self, text):
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.shown:
+            assert select.select([self.fd], [], [], deadline - time.monotonic())[0], self.shown
+            self.shown += os.read(self.fd, 4096)
+
+    def type(self, text):
+        os.write(self.fd, text)
+
+    def process(self, name):
+        return pathlib.Path(f"/proc/{self.pid}/{name}").read_bytes()
+
+    def wait(self):
+        """The exit status, and all that was shown."""
+        try:
+            while part := os.read(self.fd, 4096):
+                self.shown += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def test_a_terminal_is_asked_twice_and_shows_no_password(file):
+    terminal = Terminal("--file", file, "--role", "admin", "vera")
+    terminal.wait_shown(b"Password of vera: ")
+    terminal.type(PASSWORD.encode() + b"\n")
+    terminal.wait_shown(b"The same again: ")
+    for name in ("cmdline", "environ"):
+        assert b"correct" not in terminal.process(name)
+    terminal.type(PASSWORD.encode() + b"\n")
+    assert terminal.wait() == 0, terminal.shown
+    assert b"correct" not in terminal.shown
+    assert users(file) == [line("vera", "admin")]
+
+
+def test_another_password_the_second_time_changes_nothing(file):
+    terminal = Terminal("--file", file, "vera")
+    terminal.wait_shown(b"Password of vera: ")
+    terminal.type(PASSWORD.encode() + b"\n")
+    terminal.wait_shown(b"The same again: ")
+    terminal.type(b"correct hors:e\n")
+    assert terminal.wait() == 1
+    assert b"the two passwords differ" in terminal.shown
+    assert not file.exists()
+
+
+def test_a_terminal_shows_what_is_typed_again_after_an_interruption(file):
+    keyboard, screen = pty.openpty()
+    process = subprocess.Popen(
+        [EDGECTL, "passwd", "--file", file, "vera"], stdin=screen, stderr=subprocess.PIPE,
+        env=environment(), start_new_session=True,
+    )
+
+    def shows_what_is_typed():
+        import termios
+
+        return bool(termios.tcgetattr(screen)[3] & termios.ECHO)
+
+    wait_for(lambda: not shows_what_is_typed())
+    assert process.stderr.read(len("Password of vera: ")) == b"Password of vera: "
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE_S) == -signal.SIGINT
+    assert shows_what_is_typed()
+    assert not file.exists()
+    process.stderr.close()
+    os.close(keyboard)
+    os.close(screen)
