@@ -1,5 +1,5 @@
 // The V4L2 devices of this machine, and whether each camera of the configuration has its source.
-#include "capture/v4l2_candidates.h"
+#include "daemon/ctl/camera_probe.h"
 #include "daemon/ctl/doctor_checks.h"
 #include "daemon/pipeline_check.h"
 
@@ -7,63 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEVICES 64
-
 // Devices that deliver pictures, and that could not be looked at.
 struct devices {
     unsigned usable, denied;
 };
-
-static void describe_mode(const struct v4l2_candidate *mode, char *text, size_t size)
-{
-    const struct v4l2_fract *interval = &mode->interval;
-    double fps = interval->numerator ? (double)interval->denominator / interval->numerator : 0;
-
-    snprintf(text, size, "%c%c%c%c %ux%u", mode->fourcc & 127, mode->fourcc >> 8 & 127,
-             mode->fourcc >> 16 & 127, mode->fourcc >> 24 & 127, mode->width, mode->height);
-    if (fps > 0) {
-        snprintf(text + strlen(text), size - strlen(text), "@%g", fps);
-    }
-}
-
-// What the device would deliver for `wish`; as it is, or converted by libv4l2.
-static int find_mode(const char *path, const struct config_camera *wish, struct error *error,
-                     struct v4l2_candidate *ret_mode)
-{
-    char offered[128] = "";
-
-    for (int converting = 0; converting < 2; converting++) {
-        struct v4l2_candidates candidates = {0};
-        struct v4l2_device device;
-        int r = v4l2_device_open(path, converting, error, &device);
-
-        if (r < 0) {
-            return r;
-        }
-        v4l2_candidates_find(&device, wish, &candidates);
-        v4l2_device_close(&device);
-        if (candidates.count > 0) {
-            *ret_mode = candidates.list[0];
-            return 0;
-        }
-        if (!converting) {
-            memcpy(offered, candidates.offered, sizeof offered);
-        }
-    }
-    return error_set(error, -ENOTSUP, "%s delivers %s, not format = \"%s\"", path, offered,
-                     wish->format);
-}
 
 static void check_device(struct doctor *doctor, const char *path, const struct config_camera *wish,
                          struct devices *devices)
 {
     struct v4l2_candidate mode;
     struct error error = {0};
-    char text[64];
-    int r = find_mode(path, wish, &error, &mode);
+    char text[CAMERA_MODE_BYTES];
+    int r = camera_probe(path, wish, &error, &mode);
 
     if (r == 0) {
-        describe_mode(&mode, text, sizeof text);
+        camera_mode_text(&mode, text);
         doctor_say(doctor, DOCTOR_OK, path, "opens, would deliver %s", text);
         devices->usable++;
     } else if (r == -EACCES) {
@@ -81,7 +39,7 @@ static struct devices check_devices(struct doctor *doctor)
     struct config_camera wish = doctor->config->cameras[0];
 
     wish.format = (char *)"auto";
-    for (int i = 0; i < DEVICES; i++) {
+    for (int i = 0; i < CAMERA_DEVICES; i++) {
         char path[32];
 
         snprintf(path, sizeof path, "/dev/video%d", i);
@@ -112,15 +70,15 @@ static void check_v4l2(struct doctor *doctor, const struct config_camera *camera
 {
     struct v4l2_candidate mode;
     struct error error = {0};
-    char text[64];
+    char text[CAMERA_MODE_BYTES];
 
     if (!camera->device[0] || camera->source == CONFIG_SOURCE_AUTO) {
         check_any_device(doctor, camera, subject, devices);
-    } else if (find_mode(camera->device, camera, &error, &mode) < 0) {
+    } else if (camera_probe(camera->device, camera, &error, &mode) < 0) {
         doctor_say(doctor, DOCTOR_FAILED, subject,
                    "%s; `v4l2-ctl --list-devices` shows what there is for device", error.text);
     } else {
-        describe_mode(&mode, text, sizeof text);
+        camera_mode_text(&mode, text);
         doctor_say(doctor, DOCTOR_OK, subject, "%s, %s", camera->device, text);
     }
 }
