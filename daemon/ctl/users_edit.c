@@ -43,8 +43,13 @@ static void edit_finish(struct edit *edit)
 
 static void choose_owner(struct stat *like)
 {
-    const struct passwd *service = geteuid() == 0 ? getpwnam(SERVICE_USER) : NULL;
+    struct passwd entry, *service = NULL;
+    char strings[1024];
 
+    if (geteuid() != 0 ||
+        getpwnam_r(SERVICE_USER, &entry, strings, sizeof strings, &service) != 0) {
+        service = NULL;
+    }
     like->st_uid = service ? service->pw_uid : geteuid();
     like->st_gid = service ? service->pw_gid : getegid();
 }
@@ -66,7 +71,7 @@ static int open_file(struct edit *edit, struct error *error)
     struct stat status;
 
     if (stat(edit->path, &status) < 0) {
-        return error_set(error, -errno, "%s: %s", edit->path, strerror(errno));
+        return error_set(error, -EIO, "%s: %s", edit->path, strerror(errno));
     }
     if (!S_ISREG(status.st_mode) || status.st_size > USERS_FILE_BYTES_MAX) {
         return error_set(error, -EINVAL, "%s: got no file of users, allowed: up to %d bytes",
@@ -82,11 +87,11 @@ static int edit_init(struct edit *edit, const char *path, struct error *error)
 
     *edit = (struct edit){.path = realpath(path, NULL)};
     if (!edit->path && errno != ENOENT) {
-        return error_set(error, -errno, "%s: %s", path, strerror(errno));
+        return error_set(error, -EIO, "%s: %s", path, strerror(errno));
     }
     r = edit->path ? open_file(edit, error) : start_file(edit, path, error);
     edit->like.st_mode = S_IFREG | S_IRUSR | S_IWUSR;
-    return r < 0 ? r : users_parse(edit->content, edit->length, path, error, &edit->users);
+    return r != 0 ? r : users_parse(edit->content, edit->length, path, error, &edit->users);
 }
 
 // Whether a line that users_parse() took is the user's.
@@ -159,7 +164,7 @@ int users_edit_put(const char *path, const struct user *user, struct error *erro
     struct edit edit;
     int r = edit_init(&edit, path, error);
 
-    r = r < 0 ? r : write_file(&edit, user->name, user, error);
+    r = r != 0 ? r : write_file(&edit, user->name, user, error);
     edit_finish(&edit);
     return r;
 }
@@ -172,7 +177,7 @@ int users_edit_remove(const char *path, const char *name, struct error *error)
     if (r == 0 && !find(&edit, name)) {
         r = error_set(error, -ENOENT, "%s: there is no user \"%s\"", path, name);
     }
-    r = r < 0 ? r : write_file(&edit, name, NULL, error);
+    r = r != 0 ? r : write_file(&edit, name, NULL, error);
     edit_finish(&edit);
     return r;
 }

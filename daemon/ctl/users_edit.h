@@ -6,8 +6,7 @@
 // Puts a user into the file at `path`, in the place of the one of that name, or at its end; makes
 // the file if there is none. It is 0600 afterwards, and its owner stays; a new one of root's
 // belongs to the user edged, whom the service runs as, where there is one. What users_parse() says
-// of the file as it is, -EFBIG (one user too many), or what the file system says, with nothing
-// changed.
+// of the file as it is, -EFBIG (too large), -EIO or what replace_file() says, with nothing changed.
 int users_edit_put(const char *path, const struct user *user, struct error *error);
 // Takes the user of that name out. The same errors, and -ENOENT: there is none.
 int users_edit_remove(const char *path, const char *name, struct error *error);

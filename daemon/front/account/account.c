@@ -60,7 +60,8 @@ static void challenge(const struct check *check, bool stale)
     struct account_answer *answer = check->answer;
     char nonce[NONCE_TEXT_SIZE];
 
-    // One nonce for both: GStreamer puts the fields of all challenges into one table.
+    // One nonce for both: GStreamer puts the fields of all challenges into one table, and who takes
+    // the first one for MD5's, whatever it says, is right.
     nonce_make(&check->account->nonces, check->peer.address, check->now_ns, nonce);
     for (unsigned i = 0; i < DIGEST_ALGORITHM_COUNT; i++) {
         snprintf(answer->challenges[i], sizeof answer->challenges[i],
