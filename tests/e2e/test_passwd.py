@@ -2,16 +2,14 @@
 
 import hashlib
 import os
-import pathlib
 import pty
-import select
 import signal
 import subprocess
-import time
 
 import pytest
 
 from daemon import EDGECTL, PATIENCE_S, environment, run_edged, wait_for
+from terminal import Terminal
 
 PASSWORD = "correct horse:ü"
 
@@ -171,40 +169,8 @@ def test_mistakes_in_the_file_are_told_by_check(tmp_path, file):
     )
 
 
-class Terminal:
-    """edgectl passwd on a terminal, which shows what it is to show."""
-
-    def __init__(self, *arguments):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execve(EDGECTL, [str(EDGECTL), "passwd", *map(str, arguments)], environment())
-        self.shown = b""
-
-    def wait_shown(self, text):
-        deadline = time.monotonic() + PATIENCE_S
-        while text not in self.shown:
-            assert select.select([self.fd], [], [], deadline - time.monotonic())[0], self.shown
-            self.shown += os.read(self.fd, 4096)
-
-    def type(self, text):
-        os.write(self.fd, text)
-
-    def process(self, name):
-        return pathlib.Path(f"/proc/{self.pid}/{name}").read_bytes()
-
-    def wait(self):
-        """The exit status, and all that was shown."""
-        try:
-            while part := os.read(self.fd, 4096):
-                self.shown += part
-        except OSError:  # the other end is closed
-            pass
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
 def test_a_terminal_is_asked_twice_and_shows_no_password(file):
-    terminal = Terminal("--file", file, "--role", "admin", "vera")
+    terminal = Terminal("passwd", "--file", file, "--role", "admin", "vera")
     terminal.wait_shown(b"Password of vera: ")
     terminal.type(PASSWORD.encode() + b"\n")
     terminal.wait_shown(b"The same again: ")
@@ -217,7 +183,7 @@ def test_a_terminal_is_asked_twice_and_shows_no_password(file):
 
 
 def test_another_password_the_second_time_changes_nothing(file):
-    terminal = Terminal("--file", file, "vera")
+    terminal = Terminal("passwd", "--file", file, "vera")
     terminal.wait_shown(b"Password of vera: ")
     terminal.type(PASSWORD.encode() + b"\n")
     terminal.wait_shown(b"The same again: ")
