@@ -9,6 +9,7 @@
 #include "daemon/ctl/passwd.h"
 #include "daemon/ctl/process.h"
 #include "daemon/ctl/reload.h"
+#include "daemon/ctl/setup.h"
 #include "daemon/ctl/status.h"
 #include "daemon/ctl/tune.h"
 #include "daemon/ctl/watch.h"
@@ -24,6 +25,7 @@ static const struct command {
     const char *name, *help;
     int (*run)(int argc, char **argv);
 } commands[] = {
+    {"setup", "from nothing to a stream on the network", ctl_setup},
     {"status", "what the running edged does", ctl_status},
     {"reload", "have edged load its configuration again", ctl_reload},
     {"passwd", "users and their passwords", ctl_passwd},

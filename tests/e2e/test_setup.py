@@ -1,0 +1,177 @@
+"""edgectl setup: from nothing to a configuration that edged takes, and what it leaves alone."""
+
+import os
+import subprocess
+
+import pytest
+
+from daemon import EDGECTL, PATIENCE_S, ROOT, environment, run_edged
+from terminal import Terminal
+
+PASSWORD = "correct horse"
+
+
+@pytest.fixture
+def config(tmp_path):
+    return tmp_path / "edged.conf"
+
+
+def run_setup(config, *arguments, password=PASSWORD):
+    return subprocess.run(
+        [EDGECTL, "setup", "--config", config, *arguments], input=f"{password}\n", text=True,
+        env=environment(), capture_output=True, timeout=PATIENCE_S, check=False,
+    )
+
+
+def names(config):
+    return sorted(path.name for path in config.parent.iterdir())
+
+
+def test_flags_make_what_edged_takes(config):
+    done = run_setup(config, "--user", "anna", "--camera", "yard", "--view", "canny",
+                 "--device", "/dev/video63", "--address", "127.0.0.1")
+    assert done.returncode == 0, done.stderr
+    assert "rtsp://127.0.0.1:8554/yard/canny" in done.stdout
+    assert PASSWORD not in done.stdout + done.stderr
+    assert run_edged("--config", config, "--check").returncode == 0
+    written = config.read_text()
+    for line in ('address = "127.0.0.1";', f'users = "{config.parent}/rtsp.users";',
+                 'name = "yard";', 'source = "v4l2";', 'device = "/dev/video63";',
+                 'view = "canny";'):
+        assert line in written
+    assert (config.parent / "rtsp.users").stat().st_mode & 0o7777 == 0o600
+    assert "\nanna:viewer:" in (config.parent / "rtsp.users").read_text()
+
+
+def test_a_user_is_for_the_network(config):
+    done = run_setup(config, "--user", "anna")
+    assert done.returncode == 0, done.stderr
+    assert 'address = "0.0.0.0";' in config.read_text()
+    assert "ffplay -rtsp_transport tcp rtsp://anna:PASSWORD@" in done.stdout
+
+
+def test_without_a_user_it_stays_this_machines_own(config):
+    done = run_setup(config, "--view", "motion")
+    assert done.returncode == 0, done.stderr
+    assert 'address = "127.0.0.1";' in config.read_text()
+    refused = run_setup(config, "--address", "0.0.0.0", "--force")
+    assert refused.returncode == 1
+    assert "rtsp.address: got \"0.0.0.0\", allowed:" in refused.stderr
+    assert 'address = "127.0.0.1";' in config.read_text()
+
+
+def test_the_installed_configuration_is_replaced_without_asking(config):
+    config.write_text((ROOT / "config" / "edged.conf").read_text())
+    done = run_setup(config, "--user", "anna")
+    assert done.returncode == 0, done.stderr
+    assert 'rtsp.address: "127.0.0.1" -> "0.0.0.0"' in done.stdout
+    assert names(config) == ["edged.conf", "rtsp.users"]
+
+
+def test_somebodys_configuration_is_kept_without_force(config):
+    own = """
+        # mine
+        cpu_threads = 3;
+        cameras = ( { name = "gate"; source = "file"; path = "/bin/true"; fps = 12;
+                      views = ( { view = "gray"; name = "plain"; }, { view = "canny"; low = 7; } ); } );
+    """
+    config.write_text(own)
+    config.chmod(0o640)
+    refused = run_setup(config, "--user", "anna", "--view", "canny")
+    assert refused.returncode == 1
+    assert 'rtsp.address: "127.0.0.1" -> "0.0.0.0"' in refused.stdout
+    assert "--force" in refused.stderr
+    assert config.read_text() == own
+    assert names(config) == ["edged.conf"]
+
+    done = run_setup(config, "--user", "anna", "--view", "canny", "--force")
+    assert done.returncode == 0, done.stderr
+    assert (config.parent / "edged.conf.bak").read_text() == own
+    assert config.stat().st_mode & 0o7777 == 0o640
+    assert "/gate/canny" in done.stdout  # the view that was the second
+    diff = run_edged("--config", config, "--check", "--diff", f"{config}.bak").stdout
+    assert "rtsp.users" in diff
+    for kept in ("cpu_threads", "fps", "path", "low", "plain"):
+        assert kept not in diff
+
+
+def test_nothing_to_change_needs_no_force(config):
+    for _ in range(2):
+        done = run_setup(config, "--user", "anna")
+        assert done.returncode == 0, done.stderr
+    assert names(config) == ["edged.conf", "rtsp.users"]
+
+
+@pytest.mark.parametrize("arguments, password, message", [
+    (["--view", "egdes"], PASSWORD, "allowed"),
+    (["--camera", "back yard"], PASSWORD, "cameras[0].name"),
+    (["--user", "anna:x"], PASSWORD, "--user"),
+    (["--user", "anna", "--address", "nowhere at all"], PASSWORD, "rtsp.address"),
+    (["--user", "anna"], "short", "8"),
+    (["--user", "anna"], "", "no password"),
+])
+def test_mistakes_leave_nothing_behind(config, arguments, password, message):
+    done = run_setup(config, *arguments, password=password)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert names(config) == []
+
+
+def test_a_broken_configuration_is_not_changed_without_force(config):
+    config.write_text("cameras = ( { fps = -1; } );")
+    refused = run_setup(config, "--user", "anna")
+    assert refused.returncode == 1
+    assert "cameras[0].fps" in refused.stderr
+    assert config.read_text() == "cameras = ( { fps = -1; } );"
+    assert run_setup(config, "--user", "anna", "--force").returncode == 0
+    assert run_edged("--config", config, "--check").returncode == 0
+    assert (config.parent / "edged.conf.bak").read_text() == "cameras = ( { fps = -1; } );"
+
+
+def answer(terminal, *pairs):
+    for question, text in pairs:
+        terminal.wait_shown(question)
+        terminal.shown = b""
+        terminal.type(text + b"\n")
+
+
+def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "qrencode").write_text('#!/bin/sh\necho "qrencode $@"\n')
+    (programs / "qrencode").chmod(0o755)
+    terminal = Terminal("setup", "--config", config, "--device", "auto",
+                        PATH=f"{programs}:{os.environ['PATH']}")
+    answer(terminal, (b"Name of the camera [front]: ", b"yard"), (b"[edges]: ", b"egdes"),
+           (b"[edges]: ", b"edges"), (b"[viewer]: ", b"two words"), (b"[viewer]: ", b"anna"),
+           (b"[0.0.0.0]: ", b"10.1.2.3"), (b"Password of anna", b"short"),
+           (b"again: ", b"short"))
+    for question in (b"Password of anna", b"again: "):
+        answer(terminal, (question, PASSWORD.encode()))
+        assert PASSWORD.encode() not in terminal.process("cmdline")
+    answer(terminal, (b"Write that to", b"yes"))
+    assert terminal.wait() == 0, terminal.shown
+    assert b"qrencode -t ANSIUTF8 rtsp://10.1.2.3:8554/edges" in terminal.shown
+    assert PASSWORD.encode() not in terminal.shown
+    assert 'name = "yard";' in config.read_text()
+    assert "\nanna:viewer:" in (config.parent / "rtsp.users").read_text()
+
+
+def test_a_terminal_that_says_no_changes_nothing(config):
+    config.write_text("cpu_threads = 3;")
+    terminal = Terminal("setup", "--config", config, "--device", "auto", "--camera", "yard",
+                        "--view", "gray")
+    answer(terminal, (b"[viewer]: ", b"none"), (b"Write that to", b"no"))
+    assert terminal.wait() == 1
+    assert config.read_text() == "cpu_threads = 3;"
+    assert names(config) == ["edged.conf"]
+
+
+def test_the_end_of_the_input_writes_nothing(config):
+    terminal = Terminal("setup", "--config", config, "--device", "auto")
+    answer(terminal, (b"Name of the camera [front]: ", b"yard"))
+    terminal.wait_shown(b"[edges]: ")
+    terminal.type(b"\x04")
+    assert terminal.wait() == 1
+    assert b"nothing is written" in terminal.shown
+    assert names(config) == []
