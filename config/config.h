@@ -234,7 +234,14 @@ struct config {
         enum config_auth auth;
         char *users; // the file with them (users.h); "": the systemd credential rtsp.users, or none
         int port;
+        char *certificate; // PEM files for TLS; both "": one is generated
+        char *key;
     } rtsp;
+    struct {
+        char *address; // of a loopback where rtsp.auth is unset
+        int port;      // 0: none
+        bool tls;
+    } http; // the control API over TCP
     struct {
         char *socket; // path of the control socket; "" means $XDG_RUNTIME_DIR/edged/control.sock
                       // for a user, /run/edged/control.sock for a service

@@ -78,6 +78,8 @@ static bool values_equal(const struct schema_key *key, const void *a, const void
         return *(const int *)value == *(const int *)other;
     case SCHEMA_NUMBER:
         return memcmp(value, other, sizeof(double)) == 0;
+    case SCHEMA_BOOLEAN:
+        return *(const bool *)value == *(const bool *)other;
     case SCHEMA_WORDS:
         return words_equal(value, other);
     case SCHEMA_BLOCK:

@@ -130,6 +130,7 @@ static int example_value(FILE *file, const struct schema_key *key, const void *o
         fputs("{ }", file);
         break;
     case SCHEMA_INTEGER:
+    case SCHEMA_BOOLEAN:
         schema_print_value(file, key, object);
         break;
     default:

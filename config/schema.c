@@ -209,6 +209,16 @@ static const struct schema_key rtsp_keys[] = {
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "8554",
      .help = "The port the RTSP server listens on; 0 takes any free one."},
+    {"certificate", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.certificate),
+     .default_text = "", .cost = CONFIG_COST_FRAME,
+     .help = "The server's certificate for http.tls, a PEM file; certificates up to "
+             "its issuer's may follow it. \"\" with key = \"\" is a self-signed one, made at the "
+             "first start, kept, and named by its fingerprint in the log and in edgectl status. A "
+             "relative name is one beside this file."},
+    {"key", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.key), .default_text = "",
+     .cost = CONFIG_COST_FRAME,
+     .help = "The key of that certificate, a PEM file without a passphrase, which nobody but its "
+             "owner and group may read (chmod 640). Both are read again at each reload."},
 };
 static const struct schema_group rtsp_group = {
     .title = "rtsp",
@@ -231,6 +241,26 @@ static const struct schema_group control_group = {
     .keys = control_keys,
     .key_count = ARRAY_LENGTH(control_keys),
     .cost = CONFIG_COST_START,
+};
+
+static const struct schema_key http_keys[] = {
+    {"address", SCHEMA_STRING, .offset = offsetof(struct config, http.address),
+     .rule = &address_rule, .default_text = "127.0.0.1",
+     .help = "The address it listens on; 0.0.0.0 and :: are all of the machine."},
+    {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, http.port), .unit = "TCP port",
+     .minimum = 0, .maximum = 65535, .default_text = "0",
+     .help = "The port it listens on; 0 is none."},
+    {"tls", SCHEMA_BOOLEAN, .offset = offsetof(struct config, http.tls), .default_text = "false",
+     .help = "Whether it is https, with the certificate of the RTSP server. Passwords are taken as "
+             "they are (Basic) there alone; without it, by Digest."},
+};
+static const struct schema_group http_group = {
+    .title = "http",
+    .help = "Status, metrics and events over TCP, for the users of the RTSP server. Whoever may "
+            "watch may read them; a reload wants an operator.",
+    .keys = http_keys,
+    .key_count = ARRAY_LENGTH(http_keys),
+    .cost = CONFIG_COST_FRAME,
 };
 
 static const struct schema_key root_keys[] = {
@@ -256,6 +286,7 @@ static const struct schema_key root_keys[] = {
              "pictures."},
     {"rtsp", SCHEMA_GROUP, .group = &rtsp_group, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &control_group, .help = "The status socket."},
+    {"http", SCHEMA_GROUP, .group = &http_group, .help = "Status and metrics over TCP."},
     {"kernels", SCHEMA_GROUP, .group = &schema_kernels,
      .help = "How the CUDA kernels' work is cut up."},
     {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,

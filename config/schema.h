@@ -16,6 +16,7 @@ enum schema_type {
     SCHEMA_STRING,   // char *, owned by the struct
     SCHEMA_INTEGER,  // int
     SCHEMA_NUMBER,   // double; integers are accepted
+    SCHEMA_BOOLEAN,  // bool
     SCHEMA_WORD,     // an enum; words[value]
     SCHEMA_WORDS,    // a struct config_words of words[value], at least one if it is set
     SCHEMA_BLOCK,    // x and y of a struct config_block; not set: {0, 0}

@@ -138,6 +138,9 @@ void schema_print_value(FILE *file, const struct schema_key *key, const void *ob
     case SCHEMA_NUMBER:
         print_fraction(file, *(const double *)value);
         break;
+    case SCHEMA_BOOLEAN:
+        fputs(*(const bool *)value ? "true" : "false", file);
+        break;
     case SCHEMA_WORD:
         schema_print_quoted(file, key->words[*(const unsigned *)value]);
         break;
@@ -208,6 +211,9 @@ void schema_print_allowed(FILE *file, const struct schema_key *key)
         if (key->word) {
             fprintf(file, " or \"%s\"", key->word);
         }
+        break;
+    case SCHEMA_BOOLEAN:
+        fputs("true or false", file);
         break;
     case SCHEMA_WORD:
         print_words(file, key);
@@ -301,6 +307,8 @@ bool schema_kind_fits(const struct schema_key *key, enum schema_value_kind kind)
         return kind == SCHEMA_VALUE_INTEGER || (kind == SCHEMA_VALUE_STRING && key->word);
     case SCHEMA_NUMBER:
         return kind == SCHEMA_VALUE_INTEGER || kind == SCHEMA_VALUE_NUMBER;
+    case SCHEMA_BOOLEAN:
+        return kind == SCHEMA_VALUE_BOOLEAN;
     case SCHEMA_GROUP:
     case SCHEMA_CONTROLS:
         return kind == SCHEMA_VALUE_GROUP;

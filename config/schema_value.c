@@ -184,6 +184,9 @@ int schema_assign(const struct schema_key *key, void *object, const struct schem
         }
         *(double *)field(key, object) = number;
         return 0;
+    case SCHEMA_BOOLEAN:
+        *(bool *)field(key, object) = value->integer != 0;
+        return 0;
     case SCHEMA_WORD:
         word = find_word(key, value);
         if (word < 0) {
@@ -215,6 +218,12 @@ static struct schema_value read_text(const struct schema_key *key, const char *t
     char *end;
 
     if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD || *text == '\0') {
+        return value;
+    }
+    if (key->type == SCHEMA_BOOLEAN) {
+        value.integer = strcmp(text, "true") == 0;
+        value.kind = value.integer || strcmp(text, "false") == 0 ? SCHEMA_VALUE_BOOLEAN
+                                                                 : SCHEMA_VALUE_STRING;
         return value;
     }
     errno = 0;

@@ -279,6 +279,35 @@ static void check_views(struct problems *problems, const config_setting_t *camer
     }
 }
 
+static void check_http(struct problems *problems, const config_setting_t *root,
+                       const struct config *config, bool has_users)
+{
+    const config_setting_t *http = config_setting_get_member(root, "http");
+
+    if (http && config->http.port != 0 && config->rtsp.auth == CONFIG_AUTH_UNSET && !has_users &&
+        !config_is_loopback(config->http.address)) {
+        problems_error(
+            problems, config_setting_get_member(http, "address"), NULL,
+            "got \"%s\", allowed: " CONFIG_LOOPBACK
+            ", or this with rtsp.users (`edgectl passwd`), or with rtsp.auth = \"none\", "
+            "which lets whoever reaches it ask",
+            config->http.address);
+    }
+}
+
+static void check_certificate(struct problems *problems, const config_setting_t *rtsp,
+                              const struct config *config)
+{
+    const char *given = *config->rtsp.certificate ? "certificate" : "key";
+    const char *missing = *config->rtsp.certificate ? "key" : "certificate";
+
+    if (!*config->rtsp.certificate != !*config->rtsp.key) {
+        problems_error(problems, config_setting_get_member(rtsp, given), NULL,
+                       "got %s without %s, allowed: both, or neither for a generated certificate",
+                       given, missing);
+    }
+}
+
 // Not where the address itself was refused: then it still is the default.
 static void check_access(struct problems *problems, const config_setting_t *root,
                          const struct config *config)
@@ -286,6 +315,10 @@ static void check_access(struct problems *problems, const config_setting_t *root
     const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
     _cleanup_(cleanup_free) char *users = users_path(config);
 
+    check_http(problems, root, config, users);
+    if (rtsp) {
+        check_certificate(problems, rtsp, config);
+    }
     if (rtsp && config->rtsp.auth == CONFIG_AUTH_NONE && users) {
         problems_error(problems, config_setting_get_member(rtsp, "auth"), NULL,
                        "got \"none\" with users, allowed: \"\"; or no users");

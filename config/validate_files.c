@@ -190,18 +190,34 @@ static int check_users(struct problems *problems, const config_setting_t *settin
     return 0;
 }
 
+static int check_rtsp(struct problems *problems, const config_setting_t *rtsp,
+                      struct config *config)
+{
+    const config_setting_t *users = config_setting_get_member(rtsp, "users");
+    const config_setting_t *certificate = config_setting_get_member(rtsp, "certificate");
+    const config_setting_t *key = config_setting_get_member(rtsp, "key");
+    int r = 0;
+
+    if (users && *config->rtsp.users) {
+        r = check_users(problems, users, &config->rtsp.users);
+    }
+    if (r == 0 && certificate && *config->rtsp.certificate) {
+        r = place_beside(problems, certificate, &config->rtsp.certificate);
+    }
+    if (r == 0 && key && *config->rtsp.key) {
+        r = place_beside(problems, key, &config->rtsp.key);
+    }
+    return r;
+}
+
 int validate_files(struct problems *problems, const config_setting_t *root, struct config *config)
 {
     const config_setting_t *cameras = config_setting_get_member(root, "cameras");
     const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
-    const config_setting_t *users = NULL;
     int r = 0;
 
-    if (rtsp && config_setting_is_group(rtsp)) {
-        users = config_setting_get_member(rtsp, "users");
-    }
-    if (users && problems->text->is_file && *config->rtsp.users) {
-        r = check_users(problems, users, &config->rtsp.users);
+    if (rtsp && config_setting_is_group(rtsp) && problems->text->is_file) {
+        r = check_rtsp(problems, rtsp, config);
     }
 
     for (size_t i = 0; cameras && problems->text->is_file && i < config->camera_count; i++) {

@@ -1,5 +1,6 @@
 #include "daemon/front/control_endpoint.h"
 
+#include "daemon/front/control_access.h"
 #include "daemon/front/event_stream.h"
 #include "daemon/front/status.h"
 
@@ -12,8 +13,10 @@
 
 struct control_endpoint {
     const struct control_front *front; // borrowed
-    struct event_stream *events;       // owned
-    struct http_server *server;        // owned
+    struct account *account;           // borrowed; NULL: nobody is asked
+    bool encrypted;
+    struct event_stream *events; // owned
+    struct http_server *server;  // owned
 };
 
 static char *index_text(const struct snapshot *snapshot)
@@ -64,11 +67,20 @@ static CONTROL_RESULT reply_events(const struct control_endpoint *endpoint,
 
 static CONTROL_RESULT refuse(void *context, const struct http_request *request, bool *ret_refused)
 {
+    const struct control_endpoint *endpoint = context;
     bool reload = strcmp(request->path, RELOAD_PATH) == 0;
     bool reads = strcmp(request->method, MHD_HTTP_METHOD_GET) == 0 ||
                  strcmp(request->method, MHD_HTTP_METHOD_HEAD) == 0;
 
-    (void)context;
+    if (endpoint->account) {
+        struct control_access access = {endpoint->account, endpoint->encrypted,
+                                        reload ? CONFIG_ROLE_OPERATOR : CONFIG_ROLE_VIEWER};
+        CONTROL_RESULT result = control_access_refuse(&access, request, ret_refused);
+
+        if (*ret_refused) {
+            return result;
+        }
+    }
     if (reload ? strcmp(request->method, MHD_HTTP_METHOD_POST) == 0 : reads) {
         return MHD_YES;
     }
@@ -105,14 +117,16 @@ static void on_wake(void *context)
 }
 
 int control_endpoint_new(const struct control_front *front, const struct event_feed *feed,
-                         const struct http_server_settings *settings, struct error *error,
-                         struct control_endpoint **ret_endpoint)
+                         struct account *account, const struct http_server_settings *settings,
+                         struct error *error, struct control_endpoint **ret_endpoint)
 {
     struct control_endpoint *endpoint = g_new0(struct control_endpoint, 1);
     struct http_server_settings all = *settings;
     int r;
 
     endpoint->front = front;
+    endpoint->account = account;
+    endpoint->encrypted = settings->certificate;
     endpoint->events = event_stream_new(feed, on_wake, endpoint);
     all.handler = (struct http_handler){refuse, reply, endpoint};
     r = http_server_new(&all, error, &endpoint->server);
@@ -127,6 +141,16 @@ int control_endpoint_new(const struct control_front *front, const struct event_f
 void control_endpoint_tell(const struct control_endpoint *endpoint)
 {
     event_stream_tell(endpoint->events);
+}
+
+void control_endpoint_recheck(const struct control_endpoint *endpoint)
+{
+    http_server_hang_up_strangers(endpoint->server, endpoint->account, CONFIG_ROLE_VIEWER);
+}
+
+void control_endpoint_stop_listening(struct control_endpoint *endpoint)
+{
+    http_server_stop_listening(endpoint->server);
 }
 
 void control_endpoint_free(struct control_endpoint *endpoint)

@@ -5,8 +5,14 @@
 
 #define RETRY_AFTER_S "5"
 
+struct headers {
+    const char *name;
+    const char *const *values;
+    size_t count;
+};
+
 static CONTROL_RESULT reply(struct MHD_Connection *connection, unsigned status,
-                            const char *content_type, const char *allowed, char *text)
+                            const char *content_type, const struct headers *more, char *text)
 {
     struct MHD_Response *response =
         MHD_create_response_from_buffer_with_free_callback(strlen(text), text, g_free);
@@ -18,8 +24,8 @@ static CONTROL_RESULT reply(struct MHD_Connection *connection, unsigned status,
     }
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (allowed) {
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allowed);
+    for (size_t i = 0; more && i < more->count; i++) {
+        MHD_add_response_header(response, more->name, more->values[i]);
     }
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER_S);
@@ -35,20 +41,30 @@ CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
     return reply(connection, status, content_type, NULL, text);
 }
 
-CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
-                              const char *sentence)
+CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
+                                   const char *name, const char *const *values, size_t count,
+                                   const char *sentence)
 {
     g_autoptr(JsonNode) node = json_node_new(JSON_NODE_VALUE);
     g_autofree char *valid = g_utf8_make_valid(sentence, -1), *text = NULL;
+    const struct headers more = {name, values, count};
 
     json_node_set_string(node, valid);
     text = json_to_string(node, FALSE);
-    return control_reply(connection, status, "application/json",
-                         g_strdup_printf("{\"error\": %s}\n", text));
+    return reply(connection, status, "application/json", &more,
+                 g_strdup_printf("{\"error\": %s}\n", text));
+}
+
+CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
+                              const char *sentence)
+{
+    return control_refuse_with(connection, status, NULL, NULL, 0, sentence);
 }
 
 CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed)
 {
-    return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "application/json", allowed,
-                 g_strdup_printf("{\"error\": \"no such method here; allowed: %s\"}\n", allowed));
+    g_autofree char *sentence = g_strdup_printf("no such method here; allowed: %s", allowed);
+
+    return control_refuse_with(connection, MHD_HTTP_METHOD_NOT_ALLOWED, MHD_HTTP_HEADER_ALLOW,
+                               &allowed, 1, sentence);
 }

@@ -17,5 +17,9 @@ CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
 // Replies {"error": `sentence`}.
 CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
                               const char *sentence);
+// The same with header `name` for each of `count` values, for 401, 405 and 429.
+CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
+                                   const char *name, const char *const *values, size_t count,
+                                   const char *sentence);
 // Replies 405; `allowed` is a literal: "GET, HEAD".
 CONTROL_RESULT control_refuse_method(struct MHD_Connection *connection, const char *allowed);

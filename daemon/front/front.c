@@ -1,11 +1,11 @@
 #include "daemon/front/front.h"
 
 #include "daemon/front/account/account.h"
-#include "daemon/front/control.h"
 #include "daemon/front/deadline.h"
 #include "daemon/front/event_filter.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_config.h"
+#include "daemon/front/front_network.h"
 #include "daemon/front/front_status.h"
 #include "daemon/front/notify.h"
 #include "daemon/front/process.h"
@@ -27,7 +27,7 @@ struct front {
     char *program;                 // owned
     struct account *account;       // owned
     struct rtsp_server *server;    // owned
-    struct control *control;       // owned
+    struct front_network network;  // the control API
     GPtrArray *cameras;            // owned struct front_camera, in the order of the configuration
     GMainLoop *loop;
     int64_t started_ns;
@@ -55,7 +55,7 @@ static void on_motion(void *context, const struct motion_event *event)
     const struct front *front = context;
 
     motion_log(event);
-    control_publish(front->control, event);
+    control_publish(front->network.control, event);
 }
 
 static gboolean become_ready(gpointer data)
@@ -203,12 +203,13 @@ static void reload(struct front *front)
     struct users *users = NULL;
     struct error error = {0};
 
-    if (front_config_reload(front->config, &front->verdict, &config, &users, &changes) < 0) {
+    if (front_config_reload(front->config, &front->verdict, &front->network, &config, &users,
+                            &changes) < 0) {
         log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
                   "the configuration has problems, keeping the one that is in use");
         return;
     }
-    account_take_users(front->account, config, users);
+    front_network_take_users(&front->network, config, users);
     if (apply_cameras(front, config, &error) < 0) {
         log_error("%s, going on without what failed", error.text);
         reload_verdict_set(&front->verdict, true, strdup(error.text));
@@ -271,7 +272,6 @@ static void remove_sources(struct front *front)
 static int open_addresses(struct front *front, struct error *error)
 {
     const struct control_front asked = {make_snapshot, reload_and_tell, refuse_filter, front};
-    _cleanup_(cleanup_free) char *socket = NULL;
     int r = rtsp_server_new(front->config->rtsp.address, front->config->rtsp.port, error,
                             &front->server);
 
@@ -279,8 +279,8 @@ static int open_addresses(struct front *front, struct error *error)
         log_warning("rtsp.auth = \"none\": whoever reaches %s can watch every view, serving all",
                     rtsp_server_url(front->server));
     }
-    r = r < 0 ? r : control_socket_path(front->config->control.socket, error, &socket);
-    r = r < 0 ? r : control_new(socket, &asked, error, &front->control);
+    r = r < 0 ? r
+              : front_network_open(&front->network, front->config, &asked, front->account, error);
     return r < 0 ? FRONT_EXIT_ADDRESS : 0;
 }
 
@@ -386,7 +386,7 @@ void front_free(struct front *front)
     }
     remove_sources(front);
     g_ptr_array_unref(front->cameras); // tells of motion that ends with it
-    control_free(front->control);
+    front_network_finish(&front->network);
     rtsp_server_free(front->server);
     account_free(front->account);
     free(front->program);

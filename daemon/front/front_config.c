@@ -59,7 +59,8 @@ static void keep_addresses(struct config *old, struct config *config, const char
     config->control = between.control;
 }
 
-static int load(const char *path, FILE *problems, struct config **config, struct users **users)
+static int load(const char *path, FILE *problems, struct front_network *network,
+                struct config **config, struct users **users)
 {
     struct error error = {0};
     int r;
@@ -78,6 +79,7 @@ static int load(const char *path, FILE *problems, struct config **config, struct
     }
     r = r < 0 ? r : account_read_users(*config, &error, users);
     r = r < 0 ? r : front_config_check_users(*users != NULL, &error);
+    r = r < 0 ? r : front_network_listen(network, *config, &error);
     if (r < 0) {
         fprintf(problems, "%s: error: %s\n", path, error.text);
     }
@@ -109,14 +111,15 @@ static void log_problems(const char *text, int priority)
 }
 
 int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
-                        struct config **ret_config, struct users **ret_users, char **ret_changes)
+                        struct front_network *network, struct config **ret_config,
+                        struct users **ret_users, char **ret_changes)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     _cleanup_(cleanup_users) struct users *users = NULL;
     char *text = NULL;
     size_t size;
     FILE *problems = open_memstream(&text, &size);
-    int r = problems ? load(verdict->path, problems, &config, &users) : -ENOMEM;
+    int r = problems ? load(verdict->path, problems, network, &config, &users) : -ENOMEM;
 
     if (r == 0) {
         *ret_changes = summarize(in_use, config);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/users.h"
+#include "daemon/front/front_network.h"
 #include "daemon/front/reload_verdict.h"
 
 // The process may open enough files for `config`. -EMFILE with the numbers in `error`.
@@ -16,10 +17,13 @@ int front_config_check_users(bool has_users, struct error *error);
 // has others than `in_use`, that is a warning, and the new configuration gets those of `in_use`
 // (which is left with the file's). 0, or the error of config_load(), -EINVAL for a file without a
 // setting, -EMFILE for more cameras than there are file descriptors for, or that of users_read().
+// What `network` makes of it comes last, for it is in use then: the errors of
+// front_network_listen().
 // *ret_changes says in one line what has changed, and what that costs; NULL: no memory to. The
 // caller owns all three.
 int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
-                        struct config **ret_config, struct users **ret_users, char **ret_changes);
+                        struct front_network *network, struct config **ret_config,
+                        struct users **ret_users, char **ret_changes);
 // Writes a line of warning for each pipeline that names what GStreamer has not got: what a parser
 // cannot see, and `edgectl doctor` would find.
 void front_config_warn(const struct config *config, const char *path, FILE *problems);

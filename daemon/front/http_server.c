@@ -28,6 +28,7 @@ struct connection {
     int64_t waiting_since_ns; // for a whole request; 0: it is there
     bool headers_seen;        // of that request
     size_t body_bytes;
+    struct account_login login;
 };
 
 struct server_source {
@@ -117,9 +118,8 @@ static void on_replied(void *context, struct MHD_Connection *with, void **reques
     }
 }
 
-static struct http_request describe(const struct connection *connection,
-                                    struct MHD_Connection *with, const char *path,
-                                    const char *method)
+static struct http_request describe(struct connection *connection, struct MHD_Connection *with,
+                                    const char *path, const char *method)
 {
     const union MHD_ConnectionInfo *address =
         MHD_get_connection_info(with, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
@@ -131,6 +131,7 @@ static struct http_request describe(const struct connection *connection,
         .path = path,
         .uri = connection->uri,
         .peer = peer && peer->sa_family != AF_UNIX ? peer : NULL,
+        .login = &connection->login,
     };
 }
 
@@ -281,6 +282,28 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
 void http_server_wake(const struct http_server *server)
 {
     g_source_set_ready_time(server->source, 0);
+}
+
+void http_server_stop_listening(struct http_server *server)
+{
+    MHD_socket fd = MHD_quiesce_daemon(server->daemon);
+
+    if (fd != MHD_INVALID_SOCKET) {
+        close(fd);
+    }
+}
+
+void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
+                                   enum config_role role)
+{
+    for (guint i = 0; i < server->connections->len; i++) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        if (connection->login.allowed &&
+            !account_is_still_allowed(account, &connection->login, role)) {
+            shutdown(connection->fd, SHUT_RDWR);
+        }
+    }
 }
 
 void http_server_run(const struct http_server *server)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "config/base.h"
+#include "daemon/front/account/account.h"
 #include "daemon/front/account/certificate.h"
 #include "daemon/front/control_reply.h"
 
@@ -20,6 +21,7 @@ struct http_request {
     const char *method, *path;         // without the query, decoded
     const char *uri;                   // as the request line has it
     const struct sockaddr *peer;       // NULL: by a unix socket
+    struct account_login *login;       // of the connection, for account_check()
 };
 
 // Both return what a handler of libmicrohttpd returns.
@@ -47,6 +49,12 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
 // Lets the server run when something has happened that no socket tells, such as
 // MHD_resume_connection().
 void http_server_wake(const struct http_server *server);
+// Takes no more connections and gives up the socket; those that are there go on.
+void http_server_stop_listening(struct http_server *server);
+// Hangs up on those of whom some request was allowed, and who `account` does not know any more as
+// one who may do what `role` may.
+void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
+                                   enum config_role role);
 // Runs it once; what was suspended and has been resumed goes on.
 void http_server_run(const struct http_server *server);
 // Ends all connections, of which none may be suspended, and closes the socket. Takes NULL.

@@ -4,6 +4,7 @@
 #include "daemon/descriptors.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_config.h"
+#include "daemon/front/front_network.h"
 #include "daemon/front/options.h"
 #include "daemon/front/passed_sockets.h"
 #include "daemon/log.h"
@@ -41,6 +42,9 @@ static int check(const struct config *config, const char *path, const char *old_
     _cleanup_(cleanup_config) struct config *old = NULL;
 
     if (old_path && config_load(old_path, stderr, &old) < 0) {
+        return FRONT_EXIT_CONFIGURATION;
+    }
+    if (front_network_check_certificate(config, path, stderr) < 0) {
         return FRONT_EXIT_CONFIGURATION;
     }
     front_config_warn(config, path, stderr);

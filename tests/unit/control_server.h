@@ -51,7 +51,7 @@ static inline int setup(void **state)
     fixture->path = g_build_filename(fixture->folder, "control.sock", NULL);
     const struct control_front front = {take_snapshot, refuse_reload, refuse_filter, fixture};
 
-    assert_int_equal(control_new(fixture->path, &front, &error, &fixture->control), 0);
+    assert_int_equal(control_new(fixture->path, &front, NULL, &error, &fixture->control), 0);
     *state = fixture;
     return 0;
 }

@@ -192,7 +192,7 @@ TEST(test_a_server_that_cannot_start_leaves_nothing_behind, setup, teardown)
     getrlimit(RLIMIT_NOFILE, &before);
     one_more.rlim_max = before.rlim_max;
     setrlimit(RLIMIT_NOFILE, &one_more); // enough for the listening socket, not for epoll
-    assert_int_equal(control_new(path, &front, &error, &control), -EIO);
+    assert_int_equal(control_new(path, &front, NULL, &error, &control), -EIO);
     setrlimit(RLIMIT_NOFILE, &before);
     assert_non_null(strstr(error.text, "does not start"));
     assert_null(control);

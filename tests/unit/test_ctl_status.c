@@ -126,7 +126,7 @@ static struct control *serve(struct fixture *fixture)
     const struct control_front front = {.snapshot = take_snapshot};
     struct control *control = NULL;
 
-    assert_int_equal(control_new(fixture->path, &front, NULL, &control), 0);
+    assert_int_equal(control_new(fixture->path, &front, NULL, NULL, &control), 0);
     return control;
 }
 

@@ -1,0 +1,124 @@
+#include "daemon/front/front_network.h"
+
+#include "daemon/front/account/account.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_encrypted(const struct config *config)
+{
+    return config->http.port != 0 && config->http.tls;
+}
+
+// Seconds since 1970 as "2026-11-23".
+static const char *day_text(int64_t at_s, char text[16])
+{
+    time_t at = at_s;
+    struct tm parts;
+
+    strftime(text, 16, "%Y-%m-%d", gmtime_r(&at, &parts));
+    return text;
+}
+
+static void log_certificate(const struct certificate *certificate, const struct certificate *before)
+{
+    const char *fault = certificate_fault(certificate, time(NULL));
+    char day[16];
+
+    day_text(certificate_expires_s(certificate), day);
+    if (fault) {
+        log_warning("the certificate in %s %s (its last day is %s), serving with it all the same",
+                    certificate_path(certificate), fault, day);
+    }
+    if (!before || !certificate_is_equal(certificate, before)) {
+        log_notice("the certificate in %s has the fingerprint %s and is valid until %s",
+                   certificate_path(certificate), certificate_fingerprint(certificate), day);
+    }
+}
+
+int front_network_listen(struct front_network *network, const struct config *config,
+                         struct error *error)
+{
+    struct certificate *certificate = NULL, *before = network->certificate;
+    int r = 0;
+
+    if (is_encrypted(config)) {
+        r = certificate_load(config->rtsp.certificate, config->rtsp.key, error, &certificate);
+        r = r < 0 ? error_prefix(error, r, "rtsp.certificate") : 0;
+    }
+    r = r < 0 ? r : control_listen(network->control, config, certificate, error);
+    if (r < 0) {
+        certificate_unref(certificate);
+        return r;
+    }
+    if (certificate) {
+        log_certificate(certificate, before);
+    }
+    network->certificate = certificate;
+    certificate_unref(before);
+    return 0;
+}
+
+int front_network_open(struct front_network *network, const struct config *config,
+                       const struct control_front *front, struct account *account,
+                       struct error *error)
+{
+    _cleanup_(cleanup_free) char *socket = NULL;
+    int r = control_socket_path(config->control.socket, error, &socket);
+
+    network->account = account;
+    r = r < 0 ? r : control_new(socket, front, account, error, &network->control);
+    r = r < 0 ? r : front_network_listen(network, config, error);
+    if (r == 0 && control_url(network->control)) {
+        log_notice("status, metrics and events: %s/", control_url(network->control));
+    }
+    return r;
+}
+
+void front_network_take_users(struct front_network *network, const struct config *config,
+                              struct users *users)
+{
+    account_take_users(network->account, config, users);
+    control_recheck(network->control);
+}
+
+void front_network_finish(struct front_network *network)
+{
+    control_free(network->control);
+    certificate_unref(network->certificate);
+    *network = (struct front_network){0};
+}
+
+int front_network_check_certificate(const struct config *config, const char *path, FILE *problems)
+{
+    struct certificate *certificate = NULL;
+    struct error error = {0};
+    const char *fault;
+    int r;
+
+    if (!*config->rtsp.certificate) {
+        return 0;
+    }
+    // Whoever checks may be another user than the one edged runs as.
+    if (access(config->rtsp.key, R_OK) < 0 && errno == EACCES) {
+        fprintf(problems,
+                "%s: warning: rtsp.key: cannot read \"%s\": %s; edged does not start where it "
+                "cannot either\n",
+                path, config->rtsp.key, strerror(EACCES));
+        return 0;
+    }
+    r = certificate_load(config->rtsp.certificate, config->rtsp.key, &error, &certificate);
+    if (r < 0) {
+        fprintf(problems, "%s: error: rtsp.certificate: %s\n", path, error.text);
+        return r;
+    }
+    fault = certificate_fault(certificate, time(NULL));
+    if (fault) {
+        fprintf(problems, "%s: warning: rtsp.certificate: the certificate in \"%s\" %s\n", path,
+                config->rtsp.certificate, fault);
+    }
+    certificate_unref(certificate);
+    return 0;
+}

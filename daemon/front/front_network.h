@@ -1,0 +1,32 @@
+// What of the front others reach besides the streams: the control API, on its socket and over TCP,
+// and the certificate of encrypted connections.
+#pragma once
+
+#include "config/users.h"
+#include "daemon/front/account/certificate.h"
+#include "daemon/front/control.h"
+
+// All NULL before front_network_open().
+struct front_network {
+    struct account *account;         // borrowed
+    struct control *control;         // owned
+    struct certificate *certificate; // reference; NULL: nothing is encrypted
+};
+
+// Listens where `config` says. `account` is borrowed. The errors of control_new() and of
+// front_network_listen().
+int front_network_open(struct front_network *network, const struct config *config,
+                       const struct control_front *front, struct account *account,
+                       struct error *error);
+// Loads the certificate, tells of another one in the log, and listens over TCP as `config` says. At
+// a reload what fails leaves all as it was: the errors of certificate_load() and control_listen().
+int front_network_listen(struct front_network *network, const struct config *config,
+                         struct error *error);
+// Puts the users of `config` in the place of those before, and hangs up on whom they leave out.
+void front_network_take_users(struct front_network *network, const struct config *config,
+                              struct users *users);
+void front_network_finish(struct front_network *network);
+
+// For `edged --check`: writes what is wrong with the user's own certificate as lines to `problems`.
+// 0, also with warnings, or the error of certificate_load().
+int front_network_check_certificate(const struct config *config, const char *path, FILE *problems);
