@@ -180,28 +180,35 @@ static int write_all(struct setup_config *config, struct setup_answers *answers,
     return r < 0 || !changes ? r : setup_config_write(config, error);
 }
 
-// Only of the service's own configuration.
+static int start_service(const struct setup_config *config, const struct setup_answers *answers,
+                         struct error *error)
+{
+    bool runs = setup_service_runs();
+    int r =
+        setup_service_place_socket(config->wanted->rtsp.address, config->wanted->rtsp.port, error);
+
+    if (r < 0 || runs) {
+        return r < 0 ? r : setup_service_start(false, error);
+    }
+    if (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system")) {
+        return setup_service_start(true, error);
+    }
+    puts("Start it with `systemctl enable --now edged`.");
+    return 0;
+}
+
+// Only the service's own configuration is the service's business.
 static int start(const struct setup_config *config, const struct setup_answers *answers,
                  struct error *error)
 {
-    const char *address = config->wanted->rtsp.address;
-    int port = config->wanted->rtsp.port;
-
     if (strcmp(answers->config_path, DEFAULT_CONFIG) != 0) {
         printf("Start it with `edged --config %s`.\n", answers->config_path);
         return 0;
     }
-    if (setup_service_runs()) {
-        return setup_service_apply(address, port, false, error);
+    if (setup_service_exists()) {
+        return start_service(config, answers, error);
     }
-    if (!setup_service_exists()) {
-        puts("Start it with `edged`.");
-        return 0;
-    }
-    if (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system")) {
-        return setup_service_apply(address, port, true, error);
-    }
-    puts("Start it with `systemctl enable --now edged`.");
+    puts("Start it with `edged`.");
     return 0;
 }
 

@@ -59,30 +59,28 @@ static int write_drop_in(const char *address, int port, struct error *error)
 }
 
 // A socket takes another address only while its service does not run.
-static int move_socket(const char *address, int port, struct error *error)
+int setup_service_place_socket(const char *address, int port, struct error *error)
 {
-    int r = write_drop_in(address, port, error);
+    int r;
 
+    if (!socket_is_used()) {
+        return 0;
+    }
+    r = write_drop_in(address, port, error);
     if (r < 0) {
         return r;
     }
-    systemctl(false, "stop", "--quiet", "edged.service");
-    if (!systemctl(false, "daemon-reload", "--quiet", NULL) ||
+    if (!systemctl(false, "stop", "--quiet", "edged.service") ||
+        !systemctl(false, "daemon-reload", "--quiet", NULL) ||
         !systemctl(false, "restart", "--quiet", "edged.socket")) {
         return error_set(error, -EIO,
-                         "edged.socket does not start: see `systemctl status "
-                         "edged.socket`");
+                         "edged.socket does not start: see `systemctl status edged.socket`");
     }
     return 0;
 }
 
-int setup_service_apply(const char *address, int port, bool enable, struct error *error)
+int setup_service_start(bool enable, struct error *error)
 {
-    int r = socket_is_used() ? move_socket(address, port, error) : 0;
-
-    if (r < 0) {
-        return r;
-    }
     if (enable && !systemctl(false, "enable", "--quiet", "edged.service")) {
         return error_set(error, -EIO, "`systemctl enable edged` failed");
     }

@@ -197,7 +197,8 @@ def held_address(service):
         service.bed.check("systemctl daemon-reload; systemctl start edged.socket")
 
     yield hold
-    service.bed.run(f"systemctl stop edged.socket edged; rm {dropin}; systemctl daemon-reload")
+    service.bed.run(f"systemctl stop edged.socket edged; rm -f {dropin} /etc{dropin[4:]}; "
+                    "systemctl daemon-reload")
 
 
 def test_a_connection_to_edged_socket_starts_edged(service, held_address):
@@ -222,6 +223,30 @@ def test_edged_socket_with_another_port_is_named_and_left_alone(service, held_ad
 def test_edged_socket_takes_an_address_that_is_to_come(service, held_address):
     held_address(f"192.0.2.7:{service.port}")
     assert service.bed.check("systemctl is-active edged.socket").strip() == "active"
+
+
+def test_setup_starts_a_running_service_again(service):
+    before = service.main_pid()
+    said = service.bed.check("edgectl setup --view gray --force </dev/null")
+    assert f"rtsp://127.0.0.1:{service.port}/front/gray" in said
+    assert beds.picture_size(service.url("gray"))
+    assert service.main_pid() not in (0, before)
+
+
+def test_setup_says_how_to_start_a_service_that_does_not_run(service):
+    service.bed.check("systemctl stop edged")
+    said = service.bed.check("edgectl setup --view gray --force </dev/null")
+    assert "systemctl enable --now edged" in said
+    assert service.bed.property("ActiveState") == "inactive"
+
+
+def test_setup_keeps_edged_socket_in_step(service, held_address):
+    held_address(f"127.0.0.1:{beds.free_port()}")
+    service.bed.check("edgectl setup --view gray --force </dev/null")
+    with connect(service.port) as viewer:
+        assert is_answered(viewer, service.url("gray"))
+    assert "does not name" not in service.bed.run(
+        "journalctl -u edged _SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID edged)")[1]
 
 
 def test_journal_carries_message_ids_and_fields(service):
