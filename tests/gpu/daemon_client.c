@@ -5,7 +5,7 @@
 //   --view edges|camera|none  how the frame number looks; none: there is none
 //   --seconds S               ends by itself; otherwise when its stdin closes
 //   --dump DIRECTORY          keeps frames as DIRECTORY/NUMBER.pgm: --dump-count (10) of them, one
-//                             in --dump-every (30)
+//                             in --dump-every (30) of those that came
 //
 // On stdout, times in seconds of CLOCK_MONOTONIC, NUMBER "-" for a picture without one:
 //   frame NUMBER ARRIVAL                each picture
@@ -39,7 +39,7 @@ struct client {
     int64_t second_begin_ns;
     int64_t last_ns; // arrival of the last picture, 0: none yet
     int last_number; // -1: none yet
-    unsigned seconds, dumped;
+    unsigned seconds, numbered, dumped;
     unsigned disconnects; // the main loop's
 };
 
@@ -104,7 +104,8 @@ static void dump(struct client *client, const GstVideoFrame *frame, int number)
     const uint8_t *luma = GST_VIDEO_FRAME_PLANE_DATA(frame, 0);
     int width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
 
-    if (!dump_directory || number % dump_every || (int)client->dumped >= dump_count) {
+    if (!dump_directory || client->numbered++ % (unsigned)dump_every ||
+        (int)client->dumped >= dump_count) {
         return;
     }
     client->dumped++;

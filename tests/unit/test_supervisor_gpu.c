@@ -71,10 +71,10 @@ TEST(test_the_next_process_begins_on_the_cpu_while_the_old_one_still_hangs, set_
     wait_until(fixture, is_configured_without_gpu);
     assert_int_equal(count_told(fixture, "configure cpu 0x0 0x0 0x0", &last), 1);
     assert_int_equal(last, next);
-    // Until the GPU is tried again, a second later.
-    assert_true(count_told(fixture, "try-gpu auto", &last) > 0 ||
-                strcmp(describe(fixture).telemetry.gpu, "failed: the fake GPU fell off the bus") ==
-                    0);
+    // Until the GPU is tried again, a second later, of which the process may tell late.
+    if (strcmp(describe(fixture).telemetry.gpu, "failed: the fake GPU fell off the bus") != 0) {
+        wait_until(fixture, is_told_to_try);
+    }
     wait_until(fixture, has_frames);
     assert_int_equal(describe(fixture).gpu_faults, 1);
     assert_int_equal(describe(fixture).process_restarts, 0);
