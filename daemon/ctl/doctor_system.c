@@ -1,7 +1,8 @@
 // The configuration, the running edged, its address, and memory.
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor_checks.h"
-#include "daemon/front/rtsp_server.h"
+#include "daemon/front/listener.h"
+#include "daemon/front/mount.h"
 
 #include <errno.h>
 #include <json-glib/json-glib.h>
@@ -124,11 +125,11 @@ static void check_port(struct doctor *doctor)
 {
     const char *address = doctor->config->rtsp.address;
     int port = doctor->config->rtsp.port;
-    struct rtsp_server *server = NULL;
+    const struct listener_place place = {"rtsp.address", address, "rtsp.port", port};
+    _cleanup_(cleanup_close) int listener = -1;
     struct error error = {0};
-    int r = rtsp_server_new(address, port, &error, &server);
+    int r = listener_open(&place, &error, &listener);
 
-    rtsp_server_free(server);
     if (r == 0) {
         doctor_say(doctor, DOCTOR_OK, "RTSP port", "%s, port %d is free", address, port);
     } else if (r == -EADDRINUSE && is_edged_listening(doctor, port)) {
