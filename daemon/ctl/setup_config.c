@@ -199,6 +199,7 @@ bool setup_config_print_changes(const struct setup_config *config)
                    strcmp(before, after) != 0;
 
     if (changes) {
+        printf("\nChanges of %s:\n", config->path);
         config_diff_print(stdout, config->old, config->wanted);
     }
     return changes || !config->text;

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from daemon import EDGECTL, PATIENCE_S, environment, run_edged, wait_for
-from terminal import Terminal
+from edgectl import on_terminal
 
 PASSWORD = "correct horse:ü"
 
@@ -170,7 +170,7 @@ def test_mistakes_in_the_file_are_told_by_check(tmp_path, file):
 
 
 def test_a_terminal_is_asked_twice_and_shows_no_password(file):
-    terminal = Terminal("passwd", "--file", file, "--role", "admin", "vera")
+    terminal = on_terminal("passwd", "--file", file, "--role", "admin", "vera")
     terminal.wait_shown(b"Password of vera: ")
     terminal.type(PASSWORD.encode() + b"\n")
     terminal.wait_shown(b"The same again: ")
@@ -183,7 +183,7 @@ def test_a_terminal_is_asked_twice_and_shows_no_password(file):
 
 
 def test_another_password_the_second_time_changes_nothing(file):
-    terminal = Terminal("passwd", "--file", file, "vera")
+    terminal = on_terminal("passwd", "--file", file, "vera")
     terminal.wait_shown(b"Password of vera: ")
     terminal.type(PASSWORD.encode() + b"\n")
     terminal.wait_shown(b"The same again: ")

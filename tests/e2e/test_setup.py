@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from daemon import EDGECTL, PATIENCE_S, ROOT, environment, run_edged
-from terminal import Terminal
+from edgectl import on_terminal
 
 PASSWORD = "correct horse"
 
@@ -128,28 +128,21 @@ def test_a_broken_configuration_is_not_changed_without_force(config):
     assert (config.parent / "edged.conf.bak").read_text() == "cameras = ( { fps = -1; } );"
 
 
-def answer(terminal, *pairs):
-    for question, text in pairs:
-        terminal.wait_shown(question)
-        terminal.shown = b""
-        terminal.type(text + b"\n")
-
-
 def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
     programs = tmp_path / "programs"
     programs.mkdir()
     (programs / "qrencode").write_text('#!/bin/sh\necho "qrencode $@"\n')
     (programs / "qrencode").chmod(0o755)
-    terminal = Terminal("setup", "--config", config, "--device", "auto",
-                        PATH=f"{programs}:{os.environ['PATH']}")
-    answer(terminal, (b"Name of the camera [front]: ", b"yard"), (b"[edges]: ", b"egdes"),
-           (b"[edges]: ", b"edges"), (b"[viewer]: ", b"two words"), (b"[viewer]: ", b"anna"),
-           (b"[0.0.0.0]: ", b"10.1.2.3"), (b"Password of anna", b"short"),
-           (b"again: ", b"short"))
+    terminal = on_terminal("setup", "--config", config, "--device", "auto",
+                           PATH=f"{programs}:{os.environ['PATH']}")
+    terminal.answer((b"Name of the camera [front]: ", b"yard"), (b"[edges]: ", b"egdes"),
+                    (b"[edges]: ", b"edges"), (b"[viewer]: ", b"two words"),
+                    (b"[viewer]: ", b"anna"), (b"[0.0.0.0]: ", b"10.1.2.3"),
+                    (b"Password of anna", b"short"), (b"again: ", b"short"))
     for question in (b"Password of anna", b"again: "):
-        answer(terminal, (question, PASSWORD.encode()))
+        terminal.answer((question, PASSWORD.encode()))
         assert PASSWORD.encode() not in terminal.process("cmdline")
-    answer(terminal, (b"Write that to", b"yes"))
+    terminal.answer((b"Write that to", b"yes"))
     assert terminal.wait() == 0, terminal.shown
     assert b"qrencode -t ANSIUTF8 rtsp://10.1.2.3:8554/edges" in terminal.shown
     assert PASSWORD.encode() not in terminal.shown
@@ -159,17 +152,17 @@ def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
 
 def test_a_terminal_that_says_no_changes_nothing(config):
     config.write_text("cpu_threads = 3;")
-    terminal = Terminal("setup", "--config", config, "--device", "auto", "--camera", "yard",
-                        "--view", "gray")
-    answer(terminal, (b"[viewer]: ", b"none"), (b"Write that to", b"no"))
+    terminal = on_terminal("setup", "--config", config, "--device", "auto", "--camera", "yard",
+                           "--view", "gray")
+    terminal.answer((b"[viewer]: ", b"none"), (b"Write that to", b"no"))
     assert terminal.wait() == 1
     assert config.read_text() == "cpu_threads = 3;"
     assert names(config) == ["edged.conf"]
 
 
 def test_the_end_of_the_input_writes_nothing(config):
-    terminal = Terminal("setup", "--config", config, "--device", "auto")
-    answer(terminal, (b"Name of the camera [front]: ", b"yard"))
+    terminal = on_terminal("setup", "--config", config, "--device", "auto")
+    terminal.answer((b"Name of the camera [front]: ", b"yard"))
     terminal.wait_shown(b"[edges]: ")
     terminal.type(b"\x04")
     assert terminal.wait() == 1

@@ -1,7 +1,7 @@
 """A container with real systemd as process 1, on the root scripts/bed-root built.
 
-It shares the host's network, so a viewer on the host reaches edged's loopback port. What it writes
-goes to an overlay in memory and is gone with it.
+It shares the host's network, unless an option says otherwise, so a viewer on the host reaches
+edged's loopback port. What it writes goes to an overlay in memory and is gone with it.
 """
 import os
 import pathlib
@@ -11,8 +11,11 @@ import tempfile
 import beds
 
 
+ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+
+
 class Container(beds.Bed):
-    def __init__(self):
+    def __init__(self, *options):
         assert os.geteuid() == 0, "the test beds need root: systemd-nspawn boots a whole system"
         self.directory = tempfile.TemporaryDirectory(prefix="edged-bed-")
         directory = pathlib.Path(self.directory.name)
@@ -22,7 +25,7 @@ class Container(beds.Bed):
         self.process = subprocess.Popen(
             ["systemd-nspawn", "--quiet", "--directory", beds.BEDS / "root", "--boot",
              "--register=no", "--keep-unit", "--volatile=overlay", "--console=pipe",
-             f"--bind-ro={stage}:/bed/stage"],
+             f"--bind-ro={stage}:/bed/stage", *options],
             stdin=subprocess.DEVNULL, stdout=self.console, stderr=subprocess.STDOUT)
         self.leader = beds.wait_until("systemd in the container", self._find_leader)
         self.wait_booted(60)
@@ -47,12 +50,15 @@ class Container(beds.Bed):
     def console_text(self):
         return pathlib.Path(self.console.name).read_text()
 
+    def inside(self, *command):
+        """What runs a command in there."""
+        return ["nsenter", "--target", str(self.leader), "--all", "--", *command]
+
     def run(self, command, timeout_s=beds.PATIENCE_S):
-        done = subprocess.run(["nsenter", "--target", str(self.leader), "--all", "--", "bash", "-c",
-                               command],
+        done = subprocess.run(self.inside("bash", "-c", command),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=timeout_s,
-                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"})
+                              env=ENVIRONMENT)
         return done.returncode, done.stdout
 
     def close(self):

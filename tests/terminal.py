@@ -1,4 +1,4 @@
-"""A terminal with edgectl on it, and what that shows there."""
+"""A terminal with a program on it, and what that shows there."""
 
 import os
 import pathlib
@@ -6,26 +6,33 @@ import pty
 import select
 import time
 
-from daemon import EDGECTL, PATIENCE_S, environment
+import beds
 
 
 class Terminal:
-    """edgectl COMMAND ARGUMENT... on a terminal, with more environment."""
-
-    def __init__(self, *arguments, **extra):
+    def __init__(self, command, environment):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execve(EDGECTL, [str(EDGECTL), *map(str, arguments)], environment(**extra))
+            os.execvpe(command[0], list(map(str, command)), environment)
         self.shown = b""
+        self.seen = 0  # how much of it was waited for
 
     def wait_shown(self, text):
-        deadline = time.monotonic() + PATIENCE_S
-        while text not in self.shown:
+        """Until it is shown, after what was waited for before."""
+        deadline = time.monotonic() + beds.PATIENCE_S
+        while text not in self.shown[self.seen:]:
             assert select.select([self.fd], [], [], deadline - time.monotonic())[0], self.shown
             self.shown += os.read(self.fd, 4096)
+        self.seen = self.shown.index(text, self.seen) + len(text)
 
     def type(self, text):
         os.write(self.fd, text)
+
+    def answer(self, *pairs):
+        """Types what belongs to each question, once it is shown."""
+        for question, text in pairs:
+            self.wait_shown(question)
+            self.type(text + b"\n")
 
     def process(self, name):
         return pathlib.Path(f"/proc/{self.pid}/{name}").read_bytes()
