@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #define CREDENTIAL "rtsp.users"
@@ -97,31 +98,52 @@ static size_t count_lines(const char *text)
     return count;
 }
 
-static void cleanup_secret(char **text)
+// Bytes that are wiped in the end, however they were cut up meanwhile.
+struct secret {
+    char *text; // ends in NUL, behind `size`
+    size_t size;
+};
+
+static void secret_finish(struct secret *secret)
 {
-    if (*text) {
-        explicit_bzero(*text, strlen(*text));
+    if (secret->text) {
+        explicit_bzero(secret->text, secret->size);
     }
-    free(*text);
+    free(secret->text);
+}
+
+static struct users *allocate(size_t room)
+{
+    size_t size = sizeof(struct users) + room * sizeof(struct user);
+    struct users *users =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (users == MAP_FAILED) {
+        return NULL;
+    }
+    madvise(users, size, MADV_DONTDUMP); // known since Linux 3.4
+    users->size_bytes = size;
+    return users;
 }
 
 int users_parse(const char *text, size_t length, const char *path, struct error *error,
                 struct users **ret_users)
 {
-    _cleanup_(cleanup_secret) char *copy = strndup(text, length);
-    size_t room = copy ? count_lines(copy) : 0;
+    _cleanup_(secret_finish) struct secret copy = {.text = strndup(text, length)};
+    size_t room = copy.text ? count_lines(copy.text) : 0;
     _cleanup_(cleanup_users) struct users *users = NULL;
     unsigned number = 1;
 
+    copy.size = copy.text ? strlen(copy.text) : 0; // less than `length` with a byte 0
     room = room < USERS_MAX ? room : USERS_MAX;
-    users = calloc(1, sizeof *users + room * sizeof users->list[0]);
-    if (!copy || !users) {
+    users = allocate(room);
+    if (!copy.text || !users) {
         return error_set(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
     }
-    if (strlen(copy) < length) {
+    if (copy.size < length) {
         return error_set(error, -EINVAL, "%s: got a byte 0, allowed: " LINES, path);
     }
-    for (char *rest = copy, *line; (line = strsep(&rest, "\n")); number++) {
+    for (char *rest = copy.text, *line; (line = strsep(&rest, "\n")); number++) {
         const char *fault = take_line(line, users);
 
         if (fault) {
@@ -186,7 +208,7 @@ static int check_file(int fd, const char *path, struct error *error)
 int users_read(const char *path, struct error *error, struct users **ret_users)
 {
     _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    _cleanup_(cleanup_secret) char *text = NULL;
+    _cleanup_(secret_finish) struct secret text = {NULL, USERS_FILE_BYTES_MAX};
     size_t length = 0;
     ssize_t count = -1;
     int r;
@@ -198,18 +220,17 @@ int users_read(const char *path, struct error *error, struct users **ret_users)
     if (r < 0) {
         return r;
     }
-    text = calloc(1, USERS_FILE_BYTES_MAX + 1);
-    if (!text) {
+    text.text = calloc(1, text.size + 1);
+    if (!text.text) {
         return error_set(error, -ENOMEM, "cannot read \"%s\": %s", path, strerror(ENOMEM));
     }
-    while (length < USERS_FILE_BYTES_MAX &&
-           (count = read(fd, text + length, USERS_FILE_BYTES_MAX - length)) > 0) {
+    while (length < text.size && (count = read(fd, text.text + length, text.size - length)) > 0) {
         length += (size_t)count;
     }
     if (count < 0) {
         return error_set(error, -errno, "cannot read \"%s\": %s", path, strerror(errno));
     }
-    return users_parse(text, length, path, error, ret_users);
+    return users_parse(text.text, length, path, error, ret_users);
 }
 
 void users_print(FILE *file, const struct user *user)
@@ -221,7 +242,9 @@ void users_print(FILE *file, const struct user *user)
 void users_free(struct users *users)
 {
     if (users) {
-        explicit_bzero(users->list, users->count * sizeof users->list[0]);
-        free(users);
+        size_t size = users->size_bytes;
+
+        explicit_bzero(users, size);
+        munmap(users, size);
     }
 }

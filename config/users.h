@@ -23,8 +23,9 @@ struct user {
     char ha1[DIGEST_ALGORITHM_COUNT][DIGEST_HEX_SIZE];
 };
 
+// In pages of their own, which no core shows.
 struct users {
-    size_t count;
+    size_t count, size_bytes;
     struct user list[];
 };
 
