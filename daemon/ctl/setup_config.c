@@ -5,6 +5,8 @@
 #include "daemon/replace_file.h"
 
 #include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -29,6 +31,18 @@ static bool is_installed_one(const char *text, size_t length)
     config_write_example(file);
     fclose(file);
     return size == length && memcmp(example, text, size) == 0;
+}
+
+// Before anything is asked.
+static int check_folder(const char *path, struct error *error)
+{
+    g_autofree char *folder = g_path_get_dirname(path);
+
+    if (g_mkdir_with_parents(folder, 0755) == 0 && access(folder, W_OK) == 0) {
+        return 0;
+    }
+    return error_set(error, -errno, "cannot write to %s: %s%s", folder, strerror(errno),
+                     errno == EACCES ? "; run it with sudo" : "");
 }
 
 static int read_file(struct setup_config *config, struct error *error)
@@ -63,6 +77,7 @@ int setup_config_load(const struct setup_answers *answers, struct error *error,
         config.path = strdup(answers->config_path);
         r = config.path ? 0 : fail_memory(error);
     }
+    r = r < 0 ? r : check_folder(config.path, error);
     r = r < 0 ? r : read_file(&config, error);
 
     if (r == 0) {

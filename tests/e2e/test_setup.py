@@ -117,6 +117,17 @@ def test_mistakes_leave_nothing_behind(config, arguments, password, message):
     assert names(config) == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_who_may_not_write_is_told_first():
+    done = subprocess.run(
+        [EDGECTL, "setup", "--config", "/edged-is-not-here/edged.conf", "--user", "anna"],
+        stdin=subprocess.DEVNULL, env=environment(), capture_output=True, text=True,
+        timeout=PATIENCE_S, check=False, user=65534, group=65534, extra_groups=[],
+    )
+    assert done.returncode == 1
+    assert "cannot write to /edged-is-not-here: Permission denied; run it with sudo" in done.stderr
+
+
 def test_a_broken_configuration_is_not_changed_without_force(config):
     config.write_text("cameras = ( { fps = -1; } );")
     refused = run_setup(config, "--user", "anna")

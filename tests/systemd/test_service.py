@@ -205,7 +205,7 @@ def test_a_connection_to_edged_socket_starts_edged(service, held_address):
     held_address(f"127.0.0.1:{service.port}")
     with connect(service.port) as viewer:
         assert is_answered(viewer, service.url("edges"))
-    assert service.bed.property("ActiveState") == "active"
+    beds.wait_until("active", lambda: service.bed.property("ActiveState") == "active")
     assert "edged.socket" not in service.bed.run(
         "journalctl -u edged _SYSTEMD_INVOCATION_ID=$(systemctl show -P InvocationID edged)")[1]
 
