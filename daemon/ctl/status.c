@@ -28,6 +28,20 @@ static void print_summary(JsonObject *status)
            viewers == 1 ? "" : "s", get_string(status, "rtsp"));
 }
 
+// By what others reach it besides, and what they are to compare.
+static void print_network(JsonObject *status)
+{
+    JsonObject *certificate = get_object(status, "certificate");
+
+    if (get_string(status, "http")[0]) {
+        printf("status and metrics: %s\n", get_string(status, "http"));
+    }
+    if (certificate) {
+        printf("certificate: %s, until %.10s\n", get_string(certificate, "fingerprint"),
+               get_string(certificate, "expires"));
+    }
+}
+
 // That the file is another than what is in use.
 static void print_configuration(JsonObject *status)
 {
@@ -204,6 +218,7 @@ static int print_status(const char *text)
         return 1;
     }
     print_summary(json_node_get_object(root));
+    print_network(json_node_get_object(root));
     print_configuration(json_node_get_object(root));
     print_cameras(json_node_get_object(root));
     print_regions(json_node_get_object(root));

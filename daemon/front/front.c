@@ -41,7 +41,7 @@ static struct snapshot *make_snapshot(void *context)
 {
     const struct front *front = context;
 
-    return front_status_snapshot(front->cameras, front->server, &front->verdict,
+    return front_status_snapshot(front->cameras, front->server, &front->network, &front->verdict,
                                  clock_now_ns() - front->started_ns);
 }
 

@@ -84,6 +84,18 @@ void front_network_take_users(struct front_network *network, const struct config
     control_recheck(network->control);
 }
 
+void front_network_describe(const struct front_network *network, struct snapshot *snapshot)
+{
+    const char *url = control_url(network->control);
+
+    snprintf(snapshot->http_url, sizeof snapshot->http_url, "%s", url ? url : "");
+    if (network->certificate) {
+        snprintf(snapshot->fingerprint, sizeof snapshot->fingerprint, "%s",
+                 certificate_fingerprint(network->certificate));
+        snapshot->certificate_expires_s = certificate_expires_s(network->certificate);
+    }
+}
+
 void front_network_finish(struct front_network *network)
 {
     control_free(network->control);

@@ -25,6 +25,8 @@ int front_network_listen(struct front_network *network, const struct config *con
 // Puts the users of `config` in the place of those before, and hangs up on whom they leave out.
 void front_network_take_users(struct front_network *network, const struct config *config,
                               struct users *users);
+// What status and metrics show of it.
+void front_network_describe(const struct front_network *network, struct snapshot *snapshot);
 void front_network_finish(struct front_network *network);
 
 // For `edged --check`: writes what is wrong with the user's own certificate as lines to `problems`.

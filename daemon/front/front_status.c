@@ -19,6 +19,7 @@ static size_t count_mounts(const GPtrArray *cameras)
 }
 
 struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
+                                       const struct front_network *network,
                                        const struct reload_verdict *verdict, int64_t uptime_ns)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
@@ -49,6 +50,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
     snapshot->usage = snapshot_read_usage(getpid());
     snapshot->viewers = rtsp_server_count_viewers(server, NULL);
     snprintf(snapshot->rtsp_url, sizeof snapshot->rtsp_url, "%s", rtsp_server_url(server));
+    front_network_describe(network, snapshot);
     snprintf(snapshot->backend, sizeof snapshot->backend, cuda ? "cuda" : "cpu");
     return snapshot;
 }

@@ -10,6 +10,7 @@
 #include "kernels/stage.h"
 
 #include <glib.h>
+#include <inttypes.h>
 #include <string.h>
 
 // One counter of a camera or a mount: a uint64_t at `offset` in its snapshot.
@@ -78,6 +79,12 @@ static void add_totals(GString *text, const struct snapshot *snapshot)
     g_string_append(text, "edged_uptime_seconds ");
     metrics_double(text, "%.3f", snapshot->uptime_s);
     g_string_append_c(text, '\n');
+    if (snapshot->fingerprint[0]) {
+        metrics_begin(text, "edged_certificate_expires_timestamp_seconds", "gauge",
+                      "The last moment of the certificate that is shown, since 1970.");
+        g_string_append_printf(text, "edged_certificate_expires_timestamp_seconds %" PRId64 "\n",
+                               snapshot->certificate_expires_s);
+    }
     metrics_begin(text, "edged_config_last_reload_successful", "gauge",
                   "1, or 0 when the last reload was refused.");
     g_string_append_printf(text, "edged_config_last_reload_successful %d\n",

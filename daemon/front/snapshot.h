@@ -72,8 +72,11 @@ struct snapshot {
     double uptime_s;
     struct snapshot_usage usage; // of the front
     unsigned viewers;
-    char rtsp_url[160]; // "rtsp://127.0.0.1:8554"
-    char backend[16];   // "cuda" when a camera's views are computed by it, else "cpu"
+    char rtsp_url[160];    // "rtsp://127.0.0.1:8554"
+    char http_url[160];    // "https://127.0.0.1:9854"; "": the control API is not served over TCP
+    char fingerprint[112]; // of the certificate, "SHA-256 3F:A0:…"; "": nothing is encrypted
+    int64_t certificate_expires_s; // its last moment, since 1970
+    char backend[16];              // "cuda" when a camera's views are computed by it, else "cpu"
     size_t camera_count, mount_count;
     struct snapshot_camera *cameras;
     struct snapshot_mount *mounts;

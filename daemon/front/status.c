@@ -175,6 +175,19 @@ static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
     json_builder_end_object(builder);
 }
 
+static void add_certificate(JsonBuilder *builder, const struct snapshot *snapshot)
+{
+    json_builder_set_member_name(builder, "certificate");
+    if (!snapshot->fingerprint[0]) {
+        json_builder_add_null_value(builder);
+        return;
+    }
+    json_builder_begin_object(builder);
+    json_add_string(builder, "fingerprint", snapshot->fingerprint);
+    json_add_time(builder, "expires", snapshot->certificate_expires_s * NS_PER_S);
+    json_builder_end_object(builder);
+}
+
 char *status_json(const struct snapshot *snapshot)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
@@ -185,6 +198,8 @@ char *status_json(const struct snapshot *snapshot)
     json_add_number(builder, "uptime_s", round(snapshot->uptime_s * 10) / 10);
     json_add_string(builder, "backend", snapshot->backend);
     json_add_string(builder, "rtsp", snapshot->rtsp_url);
+    json_add_string(builder, "http", snapshot->http_url);
+    add_certificate(builder, snapshot);
     json_add_integer(builder, "viewers", snapshot->viewers);
     json_builder_set_member_name(builder, "configuration");
     reload_verdict_add(builder, &snapshot->configuration);

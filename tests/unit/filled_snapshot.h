@@ -86,6 +86,9 @@ static inline struct snapshot *filled_snapshot(void)
                                   .usage = {.cpu_s = 12.34, .resident_bytes = 12345678},
                                   .viewers = 2,
                                   .rtsp_url = "rtsp://127.0.0.1:8554",
+                                  .http_url = "https://127.0.0.1:9854",
+                                  .fingerprint = "SHA-256 3F:A0",
+                                  .certificate_expires_s = 2000000000,
                                   .backend = "cpu",
                                   .camera_count = 2,
                                   .mount_count = 1};

@@ -65,6 +65,10 @@ TEST(test_totals_are_at_the_top, setup, teardown)
     assert_double(json_object_get_object_member(root, "process"), "cpu_s", 12.34);
     assert_string(root, "backend", "cpu");
     assert_string(root, "rtsp", "rtsp://127.0.0.1:8554");
+    assert_string(root, "http", "https://127.0.0.1:9854");
+    JsonObject *certificate = json_object_get_object_member(root, "certificate");
+    assert_string(certificate, "fingerprint", "SHA-256 3F:A0");
+    assert_string(certificate, "expires", "2033-05-18T03:33:20.000000Z"); // date -u -d @2000000000
     assert_integer(root, "viewers", 2);
     assert_int_equal(json_array_get_length(json_object_get_array_member(root, "cameras")), 2);
     assert_int_equal(json_array_get_length(json_object_get_array_member(root, "mounts")), 1);

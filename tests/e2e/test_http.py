@@ -1,0 +1,272 @@
+"""The control API over TCP and TLS: clients of several makers, certificates that come, change and
+expire, reloads that must not harm who watches."""
+
+import http.client
+import json
+import pathlib
+import re
+import socket
+import ssl
+import subprocess
+import time
+import warnings
+
+import pytest
+
+import daemon
+import pattern
+
+SMALL = {"width": 320, "height": 240}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def openssl(directory, *arguments):
+    subprocess.run(["openssl", *arguments], cwd=directory, check=True, capture_output=True,
+                   timeout=daemon.PATIENCE_S)
+
+
+def make_certificate(directory, name, key="ec", **mode):
+    """NAME.crt and NAME.key, for 127.0.0.1."""
+    kind = {"ec": ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"], "rsa": ["rsa:2048"]}[key]
+    openssl(directory, "req", "-x509", "-newkey", *kind, "-nodes", "-days", "2", "-subj",
+            f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{name}.key",
+            "-out", f"{name}.crt")
+    (directory / f"{name}.key").chmod(mode.get("mode", 0o600))
+    return {"certificate": str(directory / f"{name}.crt"), "key": str(directory / f"{name}.key")}
+
+
+def make_expired_certificate(directory):
+    directory.joinpath("ca.cnf").write_text(
+        "[ca]\ndatabase = index\nserial = serial\nnew_certs_dir = .\ndefault_md = sha256\n"
+        "policy = any\n[any]\ncommonName = supplied\n")
+    directory.joinpath("index").write_text("")
+    directory.joinpath("serial").write_text("01\n")
+    openssl(directory, "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=old", "-keyout",
+            "old.key", "-out", "old.csr")
+    openssl(directory, "ca", "-batch", "-selfsign", "-notext", "-config", "ca.cnf", "-name", "ca",
+            "-startdate", "20200101000000Z", "-enddate", "20210101000000Z", "-keyfile", "old.key",
+            "-in", "old.csr", "-out", "old.crt")
+    (directory / "old.key").chmod(0o600)
+    return {"certificate": str(directory / "old.crt"), "key": str(directory / "old.key")}
+
+
+@pytest.fixture
+def serve(edged, tmp_path):
+    """Starts an edged that serves the API at .api, its state kept in tmp_path."""
+
+    def start(tls=True, rtsp=None):
+        settings = {"http": {"port": free_port(), "tls": tls}, "rtsp": rtsp or {}}
+        server = edged([daemon.camera("front", **SMALL)], settings=settings,
+                       STATE_DIRECTORY=tmp_path)
+        server.api = settings["http"]["port"]
+        return server
+
+    return start
+
+
+def curl(server, *arguments, path="/v1/status", scheme="https"):
+    return subprocess.run(
+        ["curl", "-q", "-sS", "--noproxy", "*", "--max-time", str(daemon.PATIENCE_S), *arguments,
+         f"{scheme}://127.0.0.1:{server.api}{path}"], capture_output=True, text=True, check=False)
+
+
+def shown(server):
+    """The certificate that edged shows, PEM."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    with socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S) as plain:
+        with context.wrap_socket(plain) as connection:
+            return ssl.DER_cert_to_PEM_cert(connection.getpeercert(binary_form=True))
+
+
+def fingerprint(pem):
+    text = subprocess.run(["openssl", "x509", "-noout", "-fingerprint", "-sha256"], input=pem,
+                          capture_output=True, text=True, check=True).stdout
+    return text.strip().split("=")[1]
+
+
+def test_the_logged_fingerprint_is_of_what_is_shown(serve, tmp_path):
+    server = serve()
+    pem = shown(server)
+    (tmp_path / "trusted.crt").write_text(pem)
+    assert f"SHA-256 {fingerprint(pem)}" in server.stderr()
+    status = json.loads(curl(server, "--cacert", tmp_path / "trusted.crt").stdout)
+    assert status["certificate"]["fingerprint"] == f"SHA-256 {fingerprint(pem)}"
+    assert status["http"] == f"https://127.0.0.1:{server.api}"
+    table = subprocess.run([daemon.EDGECTL, "status", "--config", server.config], check=True,
+                           capture_output=True, text=True, timeout=daemon.PATIENCE_S).stdout
+    assert f"certificate: SHA-256 {fingerprint(pem)}, until 20" in table
+    assert (tmp_path / "tls.pem").stat().st_mode & 0o777 == 0o600
+    assert "PRIVATE KEY" not in server.stderr()
+
+
+def test_the_generated_certificate_stays_over_a_restart(serve, tmp_path):
+    first = serve()
+    pem = shown(first)
+    first.stop()
+    assert shown(serve()) == pem
+    (tmp_path / "trusted.crt").write_text(pem)
+
+
+def test_python_verifies_name_and_certificate(serve, tmp_path):
+    server = serve()
+    context = ssl.create_default_context(cafile=tmp_path / "tls.pem")
+    connection = http.client.HTTPSConnection("localhost", server.api, context=context,
+                                             timeout=daemon.PATIENCE_S)
+    connection.request("GET", "/metrics")
+    assert b"edged_certificate_expires_timestamp_seconds" in connection.getresponse().read()
+    assert connection.sock.version() == "TLSv1.3"
+    connection.close()
+
+
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1"])
+def test_old_versions_are_refused(serve, version):
+    server = serve()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[version]
+    with socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S) as plain:
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            context.wrap_socket(plain)
+    assert shown(server)
+
+
+def test_plain_http_on_the_encrypted_port_and_silence_harm_nobody(serve, watch):
+    server = serve()
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    silent = [socket.create_connection(("127.0.0.1", server.api)) for _ in range(4)]
+    assert curl(server, scheme="http").returncode != 0
+    for connection in silent:
+        connection.settimeout(daemon.PATIENCE_S)
+        with connection.makefile("rb") as stream:
+            assert len(stream.read()) <= 7  # hung up on, with an alert perhaps
+        connection.close()
+    assert curl(server, "-k").returncode == 0
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+
+
+def test_a_new_certificate_is_taken_while_a_viewer_watches(serve, watch, tmp_path):
+    server = serve(rtsp=make_certificate(tmp_path, "own"))
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    before = shown(server)
+    make_certificate(tmp_path, "own", key="rsa")
+    server.hang_up()
+    after = shown(server)
+    assert after == (tmp_path / "own.crt").read_text() != before
+    assert f"SHA-256 {fingerprint(after)}" in server.stderr()
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+
+
+def refuse_reload(server, reason):
+    before = shown(server)
+    server.hang_up()
+    configuration = server.status()["configuration"]
+    assert not configuration["successful"]
+    assert any(re.search(reason, problem) for problem in configuration["problems"]), configuration
+    assert shown(server) == before
+
+
+def test_a_broken_new_certificate_refuses_the_reload(serve, tmp_path):
+    server = serve(rtsp=make_certificate(tmp_path, "own"))
+    key, certificate = tmp_path / "own.key", tmp_path / "own.crt"
+    good = key.read_text(), certificate.read_text()
+    make_certificate(tmp_path, "other")
+    key.write_text((tmp_path / "other.key").read_text())
+    refuse_reload(server, "rtsp.certificate: the key in .* is not that of the certificate in ")
+    key.write_text(good[0])
+    key.chmod(0o644)
+    refuse_reload(server, "chmod 640 ")
+    key.chmod(0o600)
+    certificate.write_text("nothing")
+    refuse_reload(server, "has no certificate that can be read")
+    certificate.unlink()
+    refuse_reload(server, "No such file or directory")
+    certificate.write_text(good[1])
+    server.hang_up()
+    assert server.status()["configuration"]["successful"]
+
+
+def test_an_expired_certificate_is_shown_with_a_warning(serve, tmp_path):
+    own = make_expired_certificate(tmp_path)
+    server = serve(rtsp=own)
+    assert re.search(r"warning: the certificate in \S+old.crt has expired \(its last day is 2021-01-01\)",
+                     server.stderr())
+    assert shown(server) == (tmp_path / "old.crt").read_text()
+    checked = daemon.run_edged("--check", "--config", server.config)
+    assert checked.returncode == 0
+    assert "warning: rtsp.certificate: " in checked.stderr and "has expired" in checked.stderr
+
+
+@pytest.mark.parametrize("fault, reason", [
+    ({"mode": 0o604}, "chmod 640 "), ({"missing": True}, "No such file or directory")])
+def test_check_and_start_refuse_what_cannot_be_used(tmp_path, fault, reason):
+    own = make_certificate(tmp_path, "own", mode=fault.get("mode", 0o600))
+    if "missing" in fault:
+        pathlib.Path(own["certificate"]).unlink()
+    config = tmp_path / "edged.conf"
+    config.write_text(
+        f'rtsp = {{ port = 0; certificate = "own.crt"; key = "own.key"; }};\n'
+        f'http = {{ port = {free_port()}; tls = true; }};\n'
+        f'control = {{ socket = "{tmp_path}/control.sock"; }};\n'
+        'cameras = ( { source = "pattern"; } );\n')
+    checked = daemon.run_edged("--check", "--config", config)
+    assert checked.returncode == 1 and reason in checked.stderr
+    started = daemon.run_edged("--config", config)
+    assert started.returncode == 3 and reason in started.stderr
+
+
+def test_a_port_that_is_taken_refuses_the_reload(serve, watch):
+    server = serve(tls=False)
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        server.reload(http={"port": taken})
+        configuration = server.status()["configuration"]
+        assert not configuration["successful"]
+        assert f"http.port {taken}" in configuration["problems"][0]
+        assert curl(server, scheme="http").returncode == 0
+    server.reload(http={"port": taken})
+    server.api = taken
+    assert curl(server, scheme="http").returncode == 0
+    server.reload(http={"port": 0})
+    assert curl(server, scheme="http").returncode == 7  # refused
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+
+
+def test_events_go_on_after_a_new_certificate(serve, tmp_path):
+    """As a browser's EventSource does: the stream ends cleanly, and is asked for again."""
+    server = serve(rtsp=make_certificate(tmp_path, "own"))
+    follower = subprocess.Popen(
+        ["curl", "-q", "-sSkN", "--noproxy", "*", f"https://127.0.0.1:{server.api}/v1/events"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    daemon.wait_for(lambda: server.api in connected_ports(follower.pid))
+    make_certificate(tmp_path, "own")
+    server.hang_up()
+    output, problems = follower.communicate(timeout=daemon.PATIENCE_S)
+    assert follower.returncode == 0, (output, problems)
+    assert curl(server, "--cacert", tmp_path / "own.crt").returncode == 0
+
+
+def connected_ports(pid):
+    """Ports that the sockets of a process's network are connected to."""
+    lines = pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
+    fields = [line.split() for line in lines]
+    return {int(f[2].split(":")[1], 16) for f in fields if f[3] == "01"}
