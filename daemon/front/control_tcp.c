@@ -109,7 +109,7 @@ static int open_place(const char *address, int port, struct error *error, int *r
 static void close_place(struct control_tcp *tcp)
 {
     if (tcp->fd >= 0) {
-        close(tcp->fd);
+        listener_end(tcp->fd);
     }
     tcp->fd = -1;
 }
@@ -203,7 +203,7 @@ int control_tcp_apply(struct control_tcp *tcp, const struct config *config,
     r = begin(tcp, fd, shown, error, &endpoint);
     if (r < 0) {
         if (!stays) {
-            close(fd);
+            listener_end(fd);
         }
         if (listened && !tcp->endpoint) {
             restore(tcp);
@@ -241,7 +241,9 @@ void control_tcp_free(struct control_tcp *tcp)
     g_clear_handle_id(&tcp->retiring, g_source_remove);
     control_endpoint_free(tcp->endpoint);
     g_ptr_array_unref(tcp->retired);
-    close_place(tcp);
+    if (tcp->fd >= 0) {
+        close(tcp->fd); // the edged after this one may go on with it
+    }
     certificate_unref(tcp->certificate);
     g_free(tcp->address);
     g_free(tcp->url);

@@ -147,6 +147,11 @@ int listener_open(const struct listener_place *place, struct error *error, int *
     return 0;
 }
 
+void listener_end(int fd)
+{
+    passed_sockets_end(fd);
+}
+
 int listener_port(int fd)
 {
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};

@@ -21,5 +21,9 @@ struct listener_place {
 // "cannot listen on rtsp.address 10.0.0.7, rtsp.port 554: Permission denied".
 int listener_open(const struct listener_place *place, struct error *error, int *ret_fd);
 
+// Closes a socket of listener_open() so that nobody listens there any more, systemd neither, which
+// keeps only what it has of edged.socket.
+void listener_end(int fd);
+
 // The port that a socket of listener_open() really has.
 int listener_port(int fd);

@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #define SOCKETS_MAX 16 // a socket unit with more is a mistake
@@ -23,6 +24,33 @@ static struct {
     size_t count;
 } rest;
 
+// Which sockets are edged.socket's, by the numbers of their inodes: those of descriptors are used
+// again.
+static struct {
+    ino_t list[SOCKETS_MAX];
+    size_t count;
+} units;
+
+static ino_t find_inode(int fd)
+{
+    struct stat status = {0};
+
+    fstat(fd, &status);
+    return status.st_ino;
+}
+
+static void add(int fd, bool is_stored)
+{
+    if (rest.count == SOCKETS_MAX || (!is_stored && units.count == SOCKETS_MAX)) {
+        close(fd);
+        return;
+    }
+    rest.list[rest.count++] = (struct passed_socket){fd, is_stored};
+    if (!is_stored) {
+        units.list[units.count++] = find_inode(fd);
+    }
+}
+
 // Asks systemd's environment, which says it once: it is removed, and camera processes inherit none.
 static void collect(void)
 {
@@ -30,13 +58,7 @@ static void collect(void)
     int count = sd_listen_fds_with_names(1, &names);
 
     for (int i = 0; i < count; i++) {
-        int fd = SD_LISTEN_FDS_START + i;
-
-        if (rest.count == SOCKETS_MAX) {
-            close(fd);
-        } else {
-            rest.list[rest.count++] = (struct passed_socket){fd, strcmp(names[i], STORED) == 0};
-        }
+        add(SD_LISTEN_FDS_START + i, strcmp(names[i], STORED) == 0);
         free(names[i]);
     }
     free(names);
@@ -109,11 +131,16 @@ void passed_sockets_store(int fd)
 }
 
 // systemd drops what has hung up.
-static void end_stored(size_t index)
+void passed_sockets_end(int fd)
 {
-    int fd = remove_at(index).fd;
+    bool is_unit = false;
 
-    shutdown(fd, SHUT_RDWR);
+    for (size_t i = 0; i < units.count && !is_unit; i++) {
+        is_unit = units.list[i] == find_inode(fd);
+    }
+    if (!is_unit) {
+        shutdown(fd, SHUT_RDWR);
+    }
     close(fd);
 }
 
@@ -126,7 +153,7 @@ bool passed_sockets_end_stored(const struct sockaddr *address)
 
         if (rest.list[i].is_stored &&
             socket_address_port((const struct sockaddr *)&own) == socket_address_port(address)) {
-            end_stored(i);
+            passed_sockets_end(remove_at(i).fd);
             any = true;
         }
     }
@@ -162,10 +189,6 @@ void passed_sockets_close_rest(void)
                     text);
     }
     while (rest.count > 0) {
-        if (rest.list[rest.count - 1].is_stored) {
-            end_stored(rest.count - 1);
-        } else {
-            close(remove_at(rest.count - 1).fd);
-        }
+        passed_sockets_end(remove_at(rest.count - 1).fd);
     }
 }

@@ -15,6 +15,9 @@ int passed_sockets_take(const struct sockaddr *address, socklen_t size);
 // Leaves a listening socket with systemd for the edged after this one, which finds it among those
 // that are passed. Without systemd it does nothing.
 void passed_sockets_store(int fd);
+// Closes a socket that was taken or stored, and ends it for systemd, too, but for those of
+// edged.socket.
+void passed_sockets_end(int fd);
 // Ends those that an edged before this one left, that nobody has taken and that listen on the port
 // of `address`: they keep it from being bound. Whether there were any.
 bool passed_sockets_end_stored(const struct sockaddr *address);

@@ -163,6 +163,38 @@ def test_connections_wait_while_edged_is_started_again(service, held_start, rest
     assert beds.decode_gray(service.url("edges"), 3).shape == (3, 360, 640)
 
 
+def http_status(port):
+    with connect(port) as client:
+        client.sendall(b"GET /v1/status HTTP/1.0\r\n\r\n")
+        return client.recv(64).split(b"\r\n")[0]
+
+
+def test_the_control_api_over_tcp_waits_as_well(service, held_start):
+    port = beds.free_port()
+    service.bed.write(beds.CONF, service.conf() + f"http = {{ port = {port}; }};")
+    service.bed.check("systemctl reload edged")
+    before = service.main_pid()
+    service.bed.check("systemctl restart --no-block edged")
+    beds.wait_until("its end", lambda: service.main_pid() != before)
+    with connect(port) as client:
+        held_start()
+        client.sendall(b"GET /v1/status HTTP/1.0\r\n\r\n")
+        assert b" 200 " in client.recv(64).split(b"\r\n")[0]
+
+
+# What systemd keeps of the old address must not stand in the way, nor let anybody wait there.
+def test_a_reload_moves_the_control_api_and_leaves_nobody_waiting(service):
+    first, second = beds.free_port(), beds.free_port()
+    open_to_all = service.conf().replace("port", 'auth = "none"; port', 1)
+    for line in (f"port = {first};", f"port = {second};",
+                 f'port = {second}; address = "0.0.0.0";'):
+        service.bed.write(beds.CONF, open_to_all + f"http = {{ {line} }};")
+        service.bed.check("systemctl reload edged")
+    assert b" 200 " in http_status(second)
+    with pytest.raises(ConnectionRefusedError):
+        connect(first)
+
+
 def test_a_restart_takes_another_address_and_leaves_the_old_one(service):
     old = service.port
     service.port = beds.free_port()

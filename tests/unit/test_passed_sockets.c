@@ -86,6 +86,35 @@ TEST(test_a_passed_socket_outlasts_who_takes_it)
     close(systemd);
 }
 
+TEST(test_one_of_edged_socket_outlasts_its_end_here_and_one_that_was_left_does_not)
+{
+    int systemd[] = {open_for_systemd(0), open_for_systemd(0)};
+    int copies[] = {fcntl(systemd[0], F_DUPFD_CLOEXEC, 64), fcntl(systemd[1], F_DUPFD_CLOEXEC, 64)};
+
+    pass_named(copies, 2, "edged.socket:stored");
+    for (size_t i = 0; i < ARRAY_LENGTH(systemd); i++) {
+        listener_end(open_listener("127.0.0.1", listener_port(systemd[i])));
+    }
+    int viewer = connect_v4("127.0.0.1", listener_port(systemd[0]));
+
+    assert_true(viewer >= 0);
+    assert_int_equal(connect_v4("127.0.0.1", listener_port(systemd[1])), -ECONNREFUSED);
+    close(viewer);
+    close(systemd[0]);
+    close(systemd[1]);
+}
+
+TEST(test_one_of_its_own_ends_for_whoever_has_it)
+{
+    int listener = open_listener("127.0.0.1", 0), port = listener_port(listener);
+    int systemd = fcntl(listener, F_DUPFD_CLOEXEC, 64); // as FDSTORE=1 does
+
+    listener_end(listener);
+    assert_int_equal(connect_v4("127.0.0.1", port), -ECONNREFUSED);
+    close(open_listener("0.0.0.0", port));
+    close(systemd);
+}
+
 // What the kernel says of a listening socket: tcpi_sacked is its backlog (tcp(7), ss -l).
 TEST(test_the_backlog_is_1024_or_what_the_system_allows)
 {
