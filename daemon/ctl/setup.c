@@ -159,7 +159,7 @@ static int confirm(const struct setup_config *config, const struct setup_answers
                    : error_set(error, -ECANCELED, "nothing is written");
     }
     return error_set(error, -EEXIST,
-                     "%s is no longer as it was installed: --force does that, and keeps %s.bak",
+                     "%s has settings of its own: --force changes it, and keeps %s.bak",
                      config->path, config->path);
 }
 

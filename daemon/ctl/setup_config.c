@@ -19,18 +19,24 @@ static int fail_memory(struct error *error)
     return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
 }
 
-static bool is_installed_one(const char *text, size_t length)
+// Whether two configurations say the same; not without memory.
+static bool is_equal(const struct config *a, const struct config *b)
 {
-    _cleanup_(cleanup_free) char *example = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&example, &size);
+    _cleanup_(cleanup_free) char *one = NULL, *other = NULL;
 
-    if (!file) {
-        return false;
-    }
-    config_write_example(file);
-    fclose(file);
-    return size == length && memcmp(example, text, size) == 0;
+    return config_format(a, SIZE_MAX, &one) == 0 && config_format(b, SIZE_MAX, &other) == 0 &&
+           strcmp(one, other) == 0;
+}
+
+// Whether there is a setting in the file, or a mistake, that edged would not have by itself. The
+// one that is installed has none.
+static bool is_somebodys(const struct setup_config *config)
+{
+    _cleanup_(cleanup_config) struct config *defaults = NULL, *there = NULL;
+
+    return config->text &&
+           (config_parse("", "built-in defaults", NULL, &defaults) < 0 ||
+            config_load(config->path, NULL, &there) < 0 || !is_equal(there, defaults));
 }
 
 // Before anything is asked.
@@ -47,13 +53,9 @@ static int check_folder(const char *path, struct error *error)
 
 static int read_file(struct setup_config *config, struct error *error)
 {
-    int r = access(config->path, F_OK) == 0
-                ? read_whole_file(config->path, error, &config->text, &config->length)
-                : 0;
-
-    config->is_somebodys =
-        r == 0 && config->text && !is_installed_one(config->text, config->length);
-    return r;
+    return access(config->path, F_OK) == 0
+               ? read_whole_file(config->path, error, &config->text, &config->length)
+               : 0;
 }
 
 static int parse(const struct setup_config *config, bool force, FILE *problems,
@@ -90,6 +92,7 @@ int setup_config_load(const struct setup_answers *answers, struct error *error,
     if (r == 0) {
         r = parse(&config, answers->force, NULL, &config.wanted);
     }
+    config.is_somebodys = is_somebodys(&config);
     if (r == 0) {
         config.users_path = users_edit_default_path(config.path, &named);
         r = config.users_path ? 0 : fail_memory(error);
@@ -208,10 +211,7 @@ int setup_config_apply(struct setup_config *config, const struct setup_answers *
 
 bool setup_config_print_changes(const struct setup_config *config)
 {
-    _cleanup_(cleanup_free) char *before = NULL, *after = NULL;
-    bool changes = config_format(config->old, SIZE_MAX, &before) < 0 ||
-                   config_format(config->wanted, SIZE_MAX, &after) < 0 ||
-                   strcmp(before, after) != 0;
+    bool changes = !is_equal(config->old, config->wanted);
 
     if (changes) {
         printf("\nChanges of %s:\n", config->path);

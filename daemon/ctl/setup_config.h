@@ -14,7 +14,7 @@ struct setup_config {
     char *text; // of the file; NULL: there is none
     size_t length;
     char *new_text;    // what is wanted as text
-    bool is_somebodys; // the file is another than the one that is installed
+    bool is_somebodys; // the file says another thing than the one that is installed
     char *users_path;  // that it names, else rtsp.users beside it
 };
 

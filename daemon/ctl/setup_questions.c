@@ -76,7 +76,9 @@ static int ask_device(const struct config_camera *camera, struct setup_answers *
     }
     count = print_devices(camera);
     if (count == 0) {
-        puts("No camera is there: viewers see a moving pattern until one is plugged in.");
+        puts("No USB camera is there: viewers see a moving pattern until one is plugged in. Those "
+             "of "
+             "other kinds are\nset in edged.conf: edged.conf(5), source.");
     }
     if (count < 2) {
         return 0;

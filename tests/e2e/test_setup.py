@@ -60,8 +60,12 @@ def test_without_a_user_it_stays_this_machines_own(config):
     assert 'address = "127.0.0.1";' in config.read_text()
 
 
-def test_the_installed_configuration_is_replaced_without_asking(config):
-    config.write_text((ROOT / "config" / "edged.conf").read_text())
+@pytest.mark.parametrize("text", [
+    (ROOT / "config" / "edged.conf").read_text(),
+    "# of another version\ncpu_threads = 1;\n",
+], ids=["installed", "older"])
+def test_a_configuration_of_defaults_is_replaced_without_asking(config, text):
+    config.write_text(text)
     done = run_setup(config, "--user", "anna")
     assert done.returncode == 0, done.stderr
     assert 'rtsp.address: "127.0.0.1" -> "0.0.0.0"' in done.stdout
