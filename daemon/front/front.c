@@ -41,8 +41,8 @@ static struct snapshot *make_snapshot(void *context)
 {
     const struct front *front = context;
 
-    return front_status_snapshot(front->cameras, front->server, &front->network, &front->verdict,
-                                 clock_now_ns() - front->started_ns);
+    return front_status_snapshot(front->cameras, front->server, &front->network, front->account,
+                                 &front->verdict, clock_now_ns() - front->started_ns);
 }
 
 static char *refuse_filter(void *context, const char *camera, const char *region)

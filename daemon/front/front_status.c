@@ -20,6 +20,7 @@ static size_t count_mounts(const GPtrArray *cameras)
 
 struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
                                        const struct front_network *network,
+                                       const struct account *account,
                                        const struct reload_verdict *verdict, int64_t uptime_ns)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
@@ -28,6 +29,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
         return NULL;
     }
     size_t mounts = count_mounts(cameras);
+    struct account_counters counters;
     bool cuda = false;
     // One more of each, because calloc() of nothing may be NULL.
     snapshot->cameras = calloc(cameras->len + 1, sizeof *snapshot->cameras);
@@ -51,6 +53,9 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
     snapshot->viewers = rtsp_server_count_viewers(server, NULL);
     snprintf(snapshot->rtsp_url, sizeof snapshot->rtsp_url, "%s", rtsp_server_url(server));
     front_network_describe(network, snapshot);
+    account_count(account, &counters);
+    snapshot->failed_logins = counters.failed;
+    snapshot->throttled_logins = counters.throttled;
     snprintf(snapshot->backend, sizeof snapshot->backend, cuda ? "cuda" : "cpu");
     return snapshot;
 }

@@ -1,6 +1,7 @@
 // What the front shows of itself: the snapshot behind the control socket, and one line for systemd.
 #pragma once
 
+#include "daemon/front/account/account.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/rtsp_server.h"
 #include "daemon/front/snapshot.h"
@@ -10,6 +11,7 @@
 // A snapshot of `cameras` (struct front_camera) as of now; snapshot_free(). NULL: out of memory.
 struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_server *server,
                                        const struct front_network *network,
+                                       const struct account *account,
                                        const struct reload_verdict *verdict, int64_t uptime_ns);
 
 // "2 cameras, 3 viewers, front 30.0 fps, back no signal"; `refused`: the last reload was. The

@@ -96,6 +96,13 @@ static void add_totals(GString *text, const struct snapshot *snapshot)
     g_string_append_c(text, '\n');
     metrics_begin(text, "edged_viewers", "gauge", "RTSP sessions that play.");
     g_string_append_printf(text, "edged_viewers %u\n", snapshot->viewers);
+    metrics_begin(text, "edged_failed_logins_total", "counter", "Logins with a wrong password.");
+    g_string_append_printf(text, "edged_failed_logins_total %" PRIu64 "\n",
+                           snapshot->failed_logins);
+    metrics_begin(text, "edged_throttled_logins_total", "counter",
+                  "Logins that were told to come again later.");
+    g_string_append_printf(text, "edged_throttled_logins_total %" PRIu64 "\n",
+                           snapshot->throttled_logins);
 }
 
 static void add_camera_states(GString *text, const struct snapshot *snapshot)

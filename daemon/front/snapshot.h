@@ -72,7 +72,9 @@ struct snapshot {
     double uptime_s;
     struct snapshot_usage usage; // of the front
     unsigned viewers;
-    char rtsp_url[160];    // "rtsp://127.0.0.1:8554"
+    uint64_t failed_logins;    // a wrong user or password, of RTSP and the control API
+    uint64_t throttled_logins; // not looked at, for those that failed before
+    char rtsp_url[160];        // "rtsp://127.0.0.1:8554"
     char http_url[160];    // "https://127.0.0.1:9854"; "": the control API is not served over TCP
     char fingerprint[112]; // of the certificate, "SHA-256 3F:A0:…"; "": nothing is encrypted
     int64_t certificate_expires_s; // its last moment, since 1970

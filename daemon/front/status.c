@@ -201,6 +201,11 @@ char *status_json(const struct snapshot *snapshot)
     json_add_string(builder, "http", snapshot->http_url);
     add_certificate(builder, snapshot);
     json_add_integer(builder, "viewers", snapshot->viewers);
+    json_builder_set_member_name(builder, "logins");
+    json_builder_begin_object(builder);
+    json_add_integer(builder, "failed", (int64_t)snapshot->failed_logins);
+    json_add_integer(builder, "throttled", (int64_t)snapshot->throttled_logins);
+    json_builder_end_object(builder);
     json_builder_set_member_name(builder, "configuration");
     reload_verdict_add(builder, &snapshot->configuration);
     json_builder_set_member_name(builder, "process");

@@ -85,6 +85,8 @@ static inline struct snapshot *filled_snapshot(void)
     *snapshot = (struct snapshot){.uptime_s = 3725.5123,
                                   .usage = {.cpu_s = 12.34, .resident_bytes = 12345678},
                                   .viewers = 2,
+                                  .failed_logins = 7,
+                                  .throttled_logins = 12345678901,
                                   .rtsp_url = "rtsp://127.0.0.1:8554",
                                   .http_url = "https://127.0.0.1:9854",
                                   .fingerprint = "SHA-256 3F:A0",

@@ -267,6 +267,8 @@ TEST(test_totals_and_mounts_are_in_base_units, setup, teardown)
     assert_series(state, "edged_uptime_seconds", 3725.512);
     assert_series(state, "edged_certificate_expires_timestamp_seconds", 2000000000);
     assert_series(state, "edged_viewers", 2);
+    assert_series(state, "edged_failed_logins_total", 7);
+    assert_series(state, "edged_throttled_logins_total", 12345678901);
     assert_series(state, "edged_mount_viewers{camera=\"front\",view=\"edges\"}", 2);
     assert_series(state, "edged_mount_bytes_per_second{camera=\"front\",view=\"edges\"}", 487500);
     assert_series(state, "edged_access_units_total{camera=\"front\",view=\"edges\"}", 900);

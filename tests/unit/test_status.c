@@ -70,6 +70,9 @@ TEST(test_totals_are_at_the_top, setup, teardown)
     assert_string(certificate, "fingerprint", "SHA-256 3F:A0");
     assert_string(certificate, "expires", "2033-05-18T03:33:20.000000Z"); // date -u -d @2000000000
     assert_integer(root, "viewers", 2);
+    JsonObject *logins = json_object_get_object_member(root, "logins");
+    assert_integer(logins, "failed", 7);
+    assert_integer(logins, "throttled", 12345678901);
     assert_int_equal(json_array_get_length(json_object_get_array_member(root, "cameras")), 2);
     assert_int_equal(json_array_get_length(json_object_get_array_member(root, "mounts")), 1);
 }
