@@ -314,7 +314,7 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 	$(call RELOAD,systemd-sysusers; )
 
 uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
-	$(if $(DESTDIR),,test ! -d /run/systemd/system || systemctl disable --now edged)
+	$(if $(DESTDIR),,test ! -d /run/systemd/system || systemctl disable --now edged.socket edged)
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 	$(call RELOAD,)
