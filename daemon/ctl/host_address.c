@@ -45,8 +45,8 @@ static bool is_usable(const struct ifaddrs *entry, int family)
 }
 
 // The first address of that family on `interface`; NULL: on any.
-static bool find(const struct ifaddrs *list, int family, const char *interface,
-                 char ret_text[INET6_ADDRSTRLEN])
+static bool find_one(const struct ifaddrs *list, int family, const char *interface,
+                     char ret_text[INET6_ADDRSTRLEN])
 {
     for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
         if (is_usable(i, family) && (!interface || strcmp(i->ifa_name, interface) == 0)) {
@@ -62,7 +62,14 @@ static bool find(const struct ifaddrs *list, int family, const char *interface,
     return false;
 }
 
-int host_address_find(char ret_text[INET6_ADDRSTRLEN])
+static bool find(const struct ifaddrs *list, int family, const char *interface,
+                 char ret_text[INET6_ADDRSTRLEN])
+{
+    return find_one(list, AF_INET, interface, ret_text) ||
+           (family != AF_INET && find_one(list, AF_INET6, interface, ret_text));
+}
+
+int host_address_find(int family, char ret_text[INET6_ADDRSTRLEN])
 {
     char interface[IF_NAMESIZE];
     FILE *routes = fopen("/proc/net/route", "re");
@@ -75,9 +82,8 @@ int host_address_find(char ret_text[INET6_ADDRSTRLEN])
     if (getifaddrs(&list) < 0) {
         return -EADDRNOTAVAIL;
     }
-    found = (has_route && (find(list, AF_INET, interface, ret_text) ||
-                           find(list, AF_INET6, interface, ret_text))) ||
-            find(list, AF_INET, NULL, ret_text) || find(list, AF_INET6, NULL, ret_text);
+    found = (has_route && find(list, family, interface, ret_text)) ||
+            find(list, family, NULL, ret_text);
     freeifaddrs(list);
     return found ? 0 : -EADDRNOTAVAIL;
 }

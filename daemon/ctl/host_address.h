@@ -10,8 +10,9 @@
 
 // The address of the interface that the default route leads through, the cheapest where there are
 // several; IPv4 before IPv6; without such a route, that of the first interface that is up and not a
-// loopback. Link-local addresses do not count. -EADDRNOTAVAIL: there is none.
-int host_address_find(char ret_text[INET6_ADDRSTRLEN]);
+// loopback. Link-local addresses do not count. `family` is AF_INET, or AF_UNSPEC for both.
+// -EADDRNOTAVAIL: there is none.
+int host_address_find(int family, char ret_text[INET6_ADDRSTRLEN]);
 
 // The interface of the default route in the kernel's table of IPv4 routes (the text of
 // /proc/net/route, proc(5)). -ENOENT: there is none.

@@ -25,7 +25,9 @@ static char *choose_host(const char *address)
     if (!is_any(address)) {
         return g_strdup(address);
     }
-    return g_strdup(host_address_find(found) < 0 ? "THIS-MACHINE" : found);
+    return g_strdup(host_address_find(strchr(address, ':') ? AF_UNSPEC : AF_INET, found) < 0
+                        ? "THIS-MACHINE"
+                        : found);
 }
 
 // `login` is "" or "user@" and the like.
