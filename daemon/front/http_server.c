@@ -15,6 +15,7 @@ struct http_server {
     const char *name;                // borrowed
     struct certificate *certificate; // reference; NULL: plain
     struct MHD_Daemon *daemon;
+    bool deaf;              // takes no more connections
     GPtrArray *connections; // of struct connection, owned by libmicrohttpd's own
     GSource *source;
     guint patience; // GLib source id; 0: nobody is connected
@@ -286,8 +287,10 @@ void http_server_wake(const struct http_server *server)
 
 void http_server_stop_listening(struct http_server *server)
 {
-    MHD_socket fd = MHD_quiesce_daemon(server->daemon);
+    // Asked a second time, libmicrohttpd may name a descriptor that is somebody else's by now.
+    MHD_socket fd = server->deaf ? MHD_INVALID_SOCKET : MHD_quiesce_daemon(server->daemon);
 
+    server->deaf = true;
     if (fd != MHD_INVALID_SOCKET) {
         close(fd);
     }
@@ -317,6 +320,7 @@ void http_server_free(struct http_server *server)
         return;
     }
     if (server->daemon) {
+        http_server_stop_listening(server); // or it may be shut down, whoever has a copy of it
         MHD_stop_daemon(server->daemon);
     }
     if (server->source) {

@@ -85,6 +85,36 @@ TEST(test_a_new_certificate_is_shown_from_then_on, setup_tls, teardown_tcp)
     assert_status(tcp, pinned, "/v1/status", 200);
 }
 
+// The descriptor that listens on the port.
+static int find_listener(int port)
+{
+    for (int fd = 3; fd < 1024; fd++) {
+        struct sockaddr_in address = {0};
+        socklen_t size = sizeof address, length = sizeof(int);
+        int listens = 0;
+
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens &&
+            getsockname(fd, (struct sockaddr *)&address, &size) == 0 &&
+            address.sin_family == AF_INET && ntohs(address.sin_port) == port) {
+            return fd;
+        }
+    }
+    return -1;
+}
+
+// As systemd has a copy of it, for the edged after this one.
+TEST(test_the_socket_goes_on_listening_where_somebody_keeps_it, setup_plain, teardown_tcp)
+{
+    struct tcp *tcp = *state;
+    _cleanup_(cleanup_close) int kept = dup(find_listener(tcp->port));
+    _cleanup_(cleanup_close) int client = -1;
+
+    assert_true(kept >= 0);
+    front_network_finish(&tcp->network);
+    client = connect_from(tcp, "127.0.0.1");
+    assert_true(client >= 0);
+}
+
 TEST(test_a_reload_that_ends_its_own_server_is_answered, setup_tls_users, teardown_tcp)
 {
     struct tcp *tcp = *state;
