@@ -24,7 +24,7 @@ PYTHON ?= /usr/bin/python3
 CORES = $(shell nproc)
 PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
-            gstreamer-rtsp-1.0 gstreamer-rtsp-server-1.0 gnutls json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
+            gnutls json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
 # The oldest systems edged supports (JetPack 5): newer API of these libraries does not compile.
 # tests/lint/api_floor holds the libraries that have no such macros.
 FLOORS := -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_64 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_64 \
@@ -138,7 +138,7 @@ check-vm: ## real systemd in a container, a real kernel with a camera in a machi
 SECONDS ?= 600
 # Those of tests/unit/stopwatch.h, which hold to promised times here alone.
 CLOCK_TESTS := $(filter $(addprefix %/test_,camera camera_gpu camera_gpu_tried control event_stream gpu gpu_memory gpu_view \
-                 source_file source_gstreamer stream supervisor supervisor_gpu),$(UNIT_TESTS))
+                 source_file source_gstreamer stream stream_slates supervisor supervisor_gpu),$(UNIT_TESTS))
 soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(CLOCK_TESTS) ## lost frames, gaps and promised times for SECONDS=600, by the clock
 	@$(if $(SOAK),,EDGED_BUILD=$(abspath $(BUILD)) EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))
 	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -rP tests/soak $(SOAK)

@@ -223,6 +223,14 @@ struct config_block {
     int rows;
 };
 
+// What clients of the RTSP server may take at once.
+struct config_limits {
+    int connections, connections_an_address;
+    int sessions, sessions_a_connection;
+    int requests_a_second; // on a connection
+    int play_within_s;     // of the connect
+};
+
 struct config {
     bool is_empty; // the text had not one setting
     enum config_backend backend;
@@ -236,6 +244,7 @@ struct config {
         int port;
         char *certificate; // PEM files for TLS; both "": one is generated
         char *key;
+        struct config_limits limits;
     } rtsp;
     struct {
         char *address; // of a loopback where rtsp.auth is unset

@@ -186,6 +186,36 @@ const struct schema_group schema_camera = {
     .selector = &camera_keys[1],
 };
 
+#define LIMIT(field, least, most, usual, sentence)                                                 \
+    {                                                                                              \
+#field, SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.limits.field),              \
+                                .minimum = (least), .maximum = (most), .default_text = (usual),    \
+                                .help = (sentence)                                                 \
+    }
+
+static const struct schema_key limits_keys[] = {
+    LIMIT(
+        connections, 1, 65536, "1024",
+        "Connections at a time. One more takes the place of the oldest that plays nothing, and is "
+        "hung up on where all play."),
+    LIMIT(connections_an_address, 1, 65536, "256", "The same of one address."),
+    LIMIT(sessions, 1, 65536, "1024",
+          "Viewers that are set up or play at a time; one more is answered 453."),
+    LIMIT(sessions_a_connection, 1, 256, "8", "The same on one connection."),
+    LIMIT(requests_a_second, 1, 10000, "100",
+          "Requests in a second on a connection; one more is answered 429 and ends it."),
+    LIMIT(play_within_s, 1, 3600, "10",
+          "How long a connection that plays nothing, and has not, is kept."),
+};
+
+static const struct schema_group limits_group = {
+    .title = "rtsp.limits",
+    .help = "What clients of the RTSP server may take, so that one cannot take it all.",
+    .keys = limits_keys,
+    .key_count = ARRAY_LENGTH(limits_keys),
+    .cost = CONFIG_COST_FRAME,
+};
+
 static const struct schema_key rtsp_keys[] = {
     {"address", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.address),
      .rule = &address_rule, .default_text = "127.0.0.1",
@@ -219,6 +249,7 @@ static const struct schema_key rtsp_keys[] = {
      .cost = CONFIG_COST_FRAME,
      .help = "The key of that certificate, a PEM file without a passphrase, which nobody but its "
              "owner and group may read (chmod 640). Both are read again at each reload."},
+    {"limits", SCHEMA_GROUP, .group = &limits_group, .help = "What clients may take."},
 };
 static const struct schema_group rtsp_group = {
     .title = "rtsp",

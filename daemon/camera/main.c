@@ -2,6 +2,7 @@
 
 #include "daemon/camera/camera.h"
 #include "daemon/log.h"
+#include "daemon/pipeline_check.h"
 
 #include <errno.h>
 #include <gst/gst.h>
@@ -39,10 +40,29 @@ static int parse_link_fd(int argc, char **argv)
     return atoi(argv[1] + strlen(option));
 }
 
+// For `edged --check`, which is without GStreamer: the pipeline comes by standard input, as it may
+// hold a password, and what is wrong with it goes to standard output.
+static int check_pipeline(void)
+{
+    _cleanup_(cleanup_free) char *pipeline = NULL;
+    size_t size = 0;
+    struct error error = {0};
+
+    if (getdelim(&pipeline, &size, '\0', stdin) < 0 || pipeline_check(pipeline, &error) == 0) {
+        return 0;
+    }
+    fputs(error.text, stdout);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     struct camera *camera = NULL;
     struct error error = {0};
+
+    if (argc == 2 && strcmp(argv[1], "--check-pipeline") == 0) {
+        return check_pipeline();
+    }
     int fd = parse_link_fd(argc, argv);
 
     log_set_program("edged-camera");

@@ -2,7 +2,6 @@
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor_checks.h"
 #include "daemon/front/listener.h"
-#include "daemon/front/mount.h"
 
 #include <errno.h>
 #include <json-glib/json-glib.h>
@@ -121,7 +120,7 @@ static bool is_edged_listening(const struct doctor *doctor, int port)
     return colon && atoi(colon + 1) == port;
 }
 
-static void check_port(struct doctor *doctor)
+void doctor_check_rtsp(struct doctor *doctor)
 {
     const char *address = doctor->config->rtsp.address;
     int port = doctor->config->rtsp.port;
@@ -143,18 +142,6 @@ static void check_port(struct doctor *doctor)
         doctor_say(doctor, DOCTOR_FAILED, "RTSP port", "%s; set rtsp.address and rtsp.port",
                    error.text);
     }
-}
-
-void doctor_check_rtsp(struct doctor *doctor)
-{
-    struct error error = {0};
-
-    if (mount_check_elements(&error) < 0) {
-        doctor_say(doctor, DOCTOR_FAILED, "GStreamer", "%s; install them", error.text);
-        return;
-    }
-    doctor_say(doctor, DOCTOR_OK, "GStreamer", "has the elements for RTSP");
-    check_port(doctor);
 }
 
 // What the frames of all cameras and views take at most, if all are watched.

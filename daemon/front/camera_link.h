@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/front/stream.h"
+#include "daemon/front/stream/stream.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>

@@ -1,7 +1,6 @@
 #include "daemon/front/front.h"
 
 #include "daemon/front/account/account.h"
-#include "daemon/front/deadline.h"
 #include "daemon/front/event_filter.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_config.h"
@@ -19,7 +18,6 @@
 
 #define READY_AT_LATEST_MS 3000
 #define STOP_NS (1500 * NS_PER_MS)
-#define STOP_AT_LATEST_S 10 // where no systemd ends it before
 
 struct front {
     struct config *config;         // owned
@@ -111,8 +109,7 @@ static gboolean on_pulse(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-// Vouches for what serves viewers: this loop, and with it the control socket. The RTSP server's
-// threads have deadlines of their own, and a camera process that hangs is its supervisor's
+// Vouches for what serves viewers: this loop. A camera process that hangs is its supervisor's
 // business.
 static gboolean on_watchdog(gpointer data)
 {
@@ -173,7 +170,8 @@ static int apply_cameras(struct front *front, const struct config *config, struc
     if (front->cameras->len > 0) {
         const struct front_camera *first = g_ptr_array_index(front->cameras, 0);
 
-        rtsp_server_add(front->server, FRONT_ALIAS_PATH, front_camera_first_mount(first));
+        rtsp_server_add(front->server, FRONT_ALIAS_PATH, front_camera_first_stream(first),
+                        config_view_role(&config->cameras[0].views[0]));
     }
     return first_error;
 }
@@ -214,6 +212,7 @@ static void reload(struct front *front)
         log_error("%s, going on without what failed", error.text);
         reload_verdict_set(&front->verdict, true, strdup(error.text));
     }
+    rtsp_server_configure(front->server, config);
     start_cameras(front); // what cannot be started is logged and tried again
     config_free(front->config);
     front->config = TAKE(config);
@@ -272,10 +271,10 @@ static void remove_sources(struct front *front)
 static int open_addresses(struct front *front, struct error *error)
 {
     const struct control_front asked = {make_snapshot, reload_and_tell, refuse_filter, front};
-    int r = rtsp_server_new(front->config->rtsp.address, front->config->rtsp.port, error,
-                            &front->server);
+    int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
-    if (r == 0 && !config_is_loopback(front->config->rtsp.address)) {
+    if (r == 0 && account_is_open(front->account) &&
+        !config_is_loopback(front->config->rtsp.address)) {
         log_warning("rtsp.auth = \"none\": whoever reaches %s can watch every view, serving all",
                     rtsp_server_url(front->server));
     }
@@ -286,12 +285,10 @@ static int open_addresses(struct front *front, struct error *error)
 
 static int build(struct front *front, struct error *error)
 {
-    if (mount_check_elements(error) < 0 ||
-        process_find_camera_program(error, &front->program) < 0) {
+    if (process_find_camera_program(error, &front->program) < 0) {
         return FRONT_EXIT_CAMERA;
     }
-    if (account_new(front->config, error, &front->account) < 0 ||
-        front_config_check_users(account_has_users(front->account), error) < 0) {
+    if (account_new(front->config, error, &front->account) < 0) {
         return FRONT_EXIT_CONFIGURATION;
     }
     int status = open_addresses(front, error);
@@ -361,8 +358,7 @@ static bool stop(struct front *front)
     }
     rtsp_server_close(front->server);
     bool ended;
-    while (!(ended = rtsp_server_is_closed(front->server) && is_stopped(front)) &&
-           clock_now_ns() < deadline_ns) {
+    while (!(ended = is_stopped(front)) && clock_now_ns() < deadline_ns) {
         g_main_context_iteration(NULL, TRUE);
     }
     g_source_remove(wake_up);
@@ -375,7 +371,6 @@ bool front_run(struct front *front)
     g_main_loop_run(front->loop);
     log_write(LOG_NOTICE, LOG_EVENT_STOPPING, NULL, NULL, "stopping");
     notify_stopping();
-    deadline_new("the stop", STOP_AT_LATEST_S); // until the process has ended
     return stop(front);
 }
 

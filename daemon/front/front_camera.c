@@ -8,8 +8,7 @@
 
 struct front_view {
     char name[40], kind[16];
-    struct stream *stream;      // a reference
-    GstRTSPMediaFactory *mount; // a reference
+    struct stream *stream; // a reference
 };
 
 // The camera's settings by config_format(); all owned.
@@ -53,7 +52,6 @@ static void drop_view(struct front_camera *camera, struct front_view *view)
 
     rtsp_server_remove(camera->environment.server, path);
     rtsp_server_disconnect(camera->environment.server, path);
-    g_object_unref(view->mount);
     stream_unref(view->stream);
 }
 
@@ -69,8 +67,6 @@ static int make_view(struct front_camera *camera, const struct config_view *sett
         return r;
     }
     snprintf(view.name, sizeof view.name, "%s", settings->name);
-    view.mount = mount_new(view.stream);
-    rtsp_server_add(camera->environment.server, path, view.mount);
     *ret_view = view;
     return 0;
 }
@@ -107,6 +103,8 @@ static int replace_views(struct front_camera *camera, const struct config_camera
             r = make_view(camera, &settings->views[i], view);
         }
         if (r == 0) {
+            rtsp_server_add(camera->environment.server, stream_path(view->stream), view->stream,
+                            config_view_role(&settings->views[i]));
             snprintf(view->kind, sizeof view->kind, "%s",
                      config_view_kind_name(settings->views[i].view));
             camera->view_count++;
@@ -232,9 +230,9 @@ struct supervisor *front_camera_supervisor(const struct front_camera *camera)
     return camera->supervisor;
 }
 
-GstRTSPMediaFactory *front_camera_first_mount(const struct front_camera *camera)
+struct stream *front_camera_first_stream(const struct front_camera *camera)
 {
-    return camera->views[0].mount;
+    return camera->views[0].stream;
 }
 
 size_t front_camera_view_count(const struct front_camera *camera)

@@ -32,8 +32,8 @@ int front_camera_apply(struct front_camera *camera, const struct config *before,
 
 const char *front_camera_name(const struct front_camera *camera);
 struct supervisor *front_camera_supervisor(const struct front_camera *camera);
-// The mount of the first view; borrowed.
-GstRTSPMediaFactory *front_camera_first_mount(const struct front_camera *camera);
+// The stream of the first view; borrowed.
+struct stream *front_camera_first_stream(const struct front_camera *camera);
 size_t front_camera_view_count(const struct front_camera *camera);
 // The path of a view ("/front/edges"); borrowed.
 const char *front_camera_view_path(const struct front_camera *camera, size_t view);

@@ -3,11 +3,11 @@
 #include "config/diff.h"
 #include "daemon/descriptors.h"
 #include "daemon/front/account/account.h"
+#include "daemon/front/process.h"
 #include "daemon/log.h"
-#include "daemon/pipeline_check.h"
 
 #include <errno.h>
-#include <glib.h>
+#include <gio/gio.h>
 #include <string.h>
 
 // What the front opens, one viewer and those that read the control socket included, and what each
@@ -27,15 +27,6 @@ int front_config_check_descriptors(const struct config *config, struct error *er
                            "`ulimit -n`, or LimitNOFILE= of the service",
                            limit, config->camera_count, config->camera_count == 1 ? "" : "s",
                            needed);
-}
-
-int front_config_check_users(bool has_users, struct error *error)
-{
-    return has_users
-               ? error_set(error, -ENOTSUP,
-                           "rtsp.users: got users, allowed: none yet, as the RTSP server asks "
-                           "nobody for a password")
-               : 0;
 }
 
 // Addresses are bound once: `config` keeps those in use.
@@ -78,7 +69,6 @@ static int load(const char *path, FILE *problems, struct front_network *network,
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
     r = r < 0 ? r : account_read_users(*config, &error, users);
-    r = r < 0 ? r : front_config_check_users(*users != NULL, &error);
     r = r < 0 ? r : front_network_listen(network, *config, &error);
     if (r < 0) {
         fprintf(problems, "%s: error: %s\n", path, error.text);
@@ -135,18 +125,37 @@ int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
     return r;
 }
 
+// What the camera program says is wrong with a pipeline; "": nothing, or there is no such program.
+// The caller frees it (g_free).
+static char *check_pipeline(const char *pipeline)
+{
+    _cleanup_(cleanup_free) char *program = NULL;
+    char *told = NULL;
+
+    if (process_find_camera_program(NULL, &program) == 0) {
+        g_autoptr(GSubprocess) process =
+            g_subprocess_new(G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, NULL,
+                             program, "--check-pipeline", NULL);
+
+        if (process) {
+            g_subprocess_communicate_utf8(process, pipeline, NULL, &told, NULL, NULL);
+        }
+    }
+    return told ? told : g_strdup("");
+}
+
 void front_config_warn(const struct config *config, const char *path, FILE *problems)
 {
     for (size_t i = 0; i < config->camera_count; i++) {
         const struct config_camera *camera = &config->cameras[i];
-        struct error error = {0};
+        bool has = camera->source == CONFIG_SOURCE_GSTREAMER;
+        g_autofree char *fault = has ? check_pipeline(camera->pipeline) : NULL;
 
-        if (camera->source == CONFIG_SOURCE_GSTREAMER &&
-            pipeline_check(camera->pipeline, &error) < 0) {
+        if (has && *fault) {
             fprintf(problems,
                     "%s: warning: cameras[%zu].pipeline: %s; install what is missing, or correct "
                     "it\n",
-                    path, i, error.text);
+                    path, i, fault);
         }
     }
 }

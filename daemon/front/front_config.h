@@ -8,10 +8,6 @@
 // The process may open enough files for `config`. -EMFILE with the numbers in `error`.
 int front_config_check_descriptors(const struct config *config, struct error *error);
 
-// Refuses users for as long as the RTSP server is gst-rtsp-server's, which does not ask
-// account_check(): -ENOTSUP. To go with it.
-int front_config_check_users(bool has_users, struct error *error);
-
 // Loads the file of `verdict` and that of its users (NULL: none) again, logs every problem and
 // notes them there; a file without a setting is one here. Addresses are bound once: where the file
 // has others than `in_use`, that is a warning, and the new configuration gets those of `in_use`

@@ -10,7 +10,6 @@
 #include "daemon/log.h"
 #include "daemon/standard_output.h"
 
-#include <gst/gst.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -66,7 +65,6 @@ static int serve(struct config **config, const char *path)
         log_error("%s, ending", error.text);
         return FRONT_EXIT_CAMERA;
     }
-    gst_init(NULL, NULL);
     int status = front_new(*config, path, &error, &front);
     if (status) {
         log_error("%s, ending", error.text);
@@ -77,10 +75,9 @@ static int serve(struct config **config, const char *path)
     bool ended = front_run(front);
     front_free(front);
     if (!ended) {
-        log_notice("a viewer's thread or a camera process goes on, ending without it");
+        log_notice("a camera process goes on, ending without it");
         _exit(FRONT_EXIT_OK);
     }
-    gst_deinit();
     return FRONT_EXIT_OK;
 }
 

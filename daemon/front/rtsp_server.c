@@ -1,332 +1,221 @@
-// Signals of clients arrive on their threads and may outlast rtsp_server_free(), so that each
-// connection of a signal holds a reference to the server.
-
 #include "daemon/front/rtsp_server.h"
 
 #include "daemon/descriptors.h"
 #include "daemon/front/listener.h"
-#include "daemon/front/rtsp_acceptor.h"
-#include "daemon/front/rtsp_connection.h"
-#include "daemon/front/rtsp_threads.h"
-#include "daemon/front/viewers.h"
+#include "daemon/front/rtsp/connection.h"
 #include "daemon/log.h"
 
 #include <errno.h>
-#include <gio/gio.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SESSION_CLEANUP_S 5
-// With the time that a media takes to begin, within the second that a DESCRIBE may last.
-#define FIRST_PICTURE_NS (700 * NS_PER_MS)
-#define HELD_MEDIA_KEY "edged-held-media"
-// What a client set up last: its stream's path, interned.
-#define SET_UP_KEY "edged-set-up"
-// Requests need no body, and the library would read one of any length.
-#define BODY_MAX_BYTES 65536u
-#define CONNECTIONS_MAX 128
-// Those that were hung up on may take a moment to go.
-#define CONNECTIONS_GOING_MAX 128
-// What one that plays nothing yet may come to need: its socket, its thread's main loop and a media
-// of its own over UDP.
-#define CONNECTION_DESCRIPTORS 18
+#define TICK_MS 1000
+// Accepted in a turn of the main loop; the others wait for the next.
+#define ACCEPTED_MAX 64
 // For the control socket, camera processes and files.
 #define OTHER_DESCRIPTORS 16
 
 struct rtsp_server {
-    GstRTSPServer *server;        // reference
-    GstRTSPMountPoints *mounts;   // reference
-    GstRTSPSessionPool *sessions; // reference
-    GstRTSPThreadPool *threads;   // reference
-    struct viewers *viewers;      // owned
-    GSource *listener;            // reference
-    guint cleanup_timer;          // GLib source id
+    struct rtsp_service service;
+    struct poller_watch listener; // its fd is owned; -1: closed
+    GPtrArray *connections;       // owned struct connection, the oldest first
+    guint tick;                   // GLib source id
     char url[160];
 };
 
-static void finalize_server(gpointer data)
+static void free_connection(gpointer connection)
 {
-    struct rtsp_server *server = data;
-
-    viewers_free(server->viewers);
-    g_clear_object(&server->threads);
-    g_clear_object(&server->sessions);
-    g_clear_object(&server->mounts);
-    g_clear_object(&server->server);
+    connection_free(connection);
 }
 
-static void release_server(gpointer data, GClosure *closure)
+static void free_mount(gpointer data)
 {
-    (void)closure;
-    g_atomic_rc_box_release_full(data, finalize_server);
+    struct rtsp_mount *mount = data;
+
+    stream_unref(mount->stream);
+    g_free(mount);
 }
 
-static void connect_signal(struct rtsp_server *server, gpointer object, const char *signal,
-                           GCallback callback)
+static void reap(void *context)
 {
-    g_signal_connect_data(object, signal, callback, g_atomic_rc_box_acquire(server), release_server,
-                          0);
-}
+    struct rtsp_server *server = context;
 
-// The mount that the request's URL leads to, with a reference; NULL: none.
-static GstRTSPMediaFactory *find_mount(struct rtsp_server *server, const GstRTSPContext *context)
-{
-    return context->uri ? gst_rtsp_mount_points_match(server->mounts, context->uri->abspath, NULL)
-                        : NULL;
-}
+    for (guint i = server->connections->len; i > 0; i--) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i - 1);
 
-// "127.0.0.1 over TCP", as agreed in SETUP.
-static void describe_viewer(const GstRTSPContext *context, char *buffer, size_t size)
-{
-    GstRTSPStreamTransport *agreed = gst_rtsp_session_media_get_transport(context->sessmedia, 0);
-    const GstRTSPTransport *transport =
-        agreed ? gst_rtsp_stream_transport_get_transport(agreed) : NULL;
-
-    snprintf(buffer, size, "%s over %s",
-             transport && transport->destination ? transport->destination : "unknown",
-             transport && transport->lower_transport == GST_RTSP_LOWER_TRANS_TCP ? "TCP" : "UDP");
-}
-
-// Without a frame to begin with, the library would wait 20 s. A viewer that comes with the daemon
-// or a reload waits a moment here, in its own thread; then its media is held until the answer.
-static GstRTSPStatusCode on_pre_describe(GstRTSPClient *client, GstRTSPContext *context,
-                                         gpointer data)
-{
-    struct rtsp_server *server = data;
-    GstRTSPMediaFactory *mount = find_mount(server, context);
-    GstRTSPMedia *media = NULL;
-
-    if (!mount) {
-        return GST_RTSP_STS_OK; // the library answers 404
+        if (connection->ended) {
+            g_ptr_array_remove_index(server->connections, i - 1);
+        }
     }
-    if (stream_wait_servable(mount_stream(mount), FIRST_PICTURE_NS)) {
-        media = mount_hold_media(mount, server->threads, context);
-    }
-    if (media) {
-        g_object_set_data_full(G_OBJECT(client), HELD_MEDIA_KEY, media, mount_release_media);
-    } else {
-        log_info("%s: no picture yet, answering a viewer with 503",
-                 stream_path(mount_stream(mount)));
-    }
-    g_object_unref(mount);
-    return media ? GST_RTSP_STS_OK : GST_RTSP_STS_SERVICE_UNAVAILABLE;
 }
 
-// The client's own hold of the media has begun.
-static void on_describe(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+static bool is_from(const struct connection *connection, const char *peer_name)
 {
-    (void)context;
-    (void)data;
-    g_object_set_data(G_OBJECT(client), HELD_MEDIA_KEY, NULL);
+    return !peer_name || strcmp(connection->peer_name, peer_name) == 0;
 }
 
-static GstRTSPStatusCode on_pre_setup(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+// Those from `peer_name`; NULL: all.
+static unsigned count_connections(const struct rtsp_server *server, const char *peer_name)
 {
-    struct rtsp_server *server = data;
-    int matched; // the path goes on with "/stream=0"
-    GstRTSPMediaFactory *mount =
-        gst_rtsp_mount_points_match(server->mounts, context->uri->abspath, &matched);
+    unsigned count = 0;
 
-    if (mount) {
-        const char *path = g_intern_string(stream_path(mount_stream(mount)));
+    for (guint i = 0; i < server->connections->len; i++) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i);
 
-        g_object_set_data(G_OBJECT(client), SET_UP_KEY, (gpointer)path);
-        g_object_unref(mount);
+        count += !connection->ended && is_from(connection, peer_name);
     }
-    return GST_RTSP_STS_OK;
+    return count;
 }
 
-static void on_play(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
+// Ends the oldest connection that plays nothing, of those from `peer_name` (NULL: of all). Whether
+// there was one.
+static bool end_oldest_idle(struct rtsp_server *server, const char *peer_name)
 {
-    struct rtsp_server *server = data;
-    GstRTSPMediaFactory *mount = find_mount(server, context);
-    char viewer[128];
+    for (guint i = 0; i < server->connections->len; i++) {
+        struct connection *connection = g_ptr_array_index(server->connections, i);
 
-    if (!mount) {
+        if (!connection->ended && is_from(connection, peer_name) &&
+            !connection_is_playing(connection)) {
+            connection_end(connection);
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether one more may stay; others may have to go for it.
+static bool make_room(struct rtsp_server *server, const char *peer_name)
+{
+    const struct config_limits *limits = &server->service.limits;
+
+    return (count_connections(server, peer_name) <= (unsigned)limits->connections_an_address ||
+            end_oldest_idle(server, peer_name)) &&
+           (count_connections(server, NULL) <= (unsigned)limits->connections ||
+            end_oldest_idle(server, NULL));
+}
+
+static void adopt(struct rtsp_server *server, int fd, const struct sockaddr_storage *peer)
+{
+    struct connection *connection;
+    struct wire *wire;
+    int r = wire_new_plain(fd, &wire);
+
+    r = r < 0 ? r : connection_new(&server->service, wire, peer, &connection);
+    if (r < 0) {
+        log_warning("cannot serve a client: %s, hanging up on it", strerror(-r));
         return;
     }
-    struct stream *stream = mount_stream(mount);
-    describe_viewer(context, viewer, sizeof viewer);
-    viewers_add(server->viewers, gst_rtsp_session_get_sessionid(context->session), client, viewer,
-                stream_path(stream));
-    stream_want_key_frame(stream);
-    g_object_unref(mount);
-}
-
-static void on_session_removed(GstRTSPSessionPool *pool, GstRTSPSession *session, gpointer data)
-{
-    struct rtsp_server *server = data;
-
-    (void)pool;
-    viewers_remove_session(server->viewers, gst_rtsp_session_get_sessionid(session));
-}
-
-static void on_teardown(GstRTSPClient *client, GstRTSPContext *context, gpointer data)
-{
-    struct rtsp_server *server = data;
-
-    (void)client;
-    if (context->session) {
-        viewers_remove_session(server->viewers, gst_rtsp_session_get_sessionid(context->session));
+    g_ptr_array_add(server->connections, connection);
+    if (!make_room(server, connection->peer_name)) {
+        connection_end(connection);
     }
 }
 
-static void on_closed(GstRTSPClient *client, gpointer data)
+// With no descriptor left, the oldest that plays nothing makes room for the next.
+static void on_scarcity(struct rtsp_server *server)
+{
+    if (!end_oldest_idle(server, NULL)) {
+        poller_set_events(server->service.poller, &server->listener, 0); // until the next tick
+    }
+}
+
+static void on_client(void *context, uint32_t events)
+{
+    struct rtsp_server *server = context;
+
+    (void)events;
+    for (int i = 0; i < ACCEPTED_MAX; i++) {
+        struct sockaddr_storage peer = {0};
+        socklen_t size = sizeof peer;
+
+        if (descriptors_left() < OTHER_DESCRIPTORS) {
+            on_scarcity(server);
+            return;
+        }
+        int fd = accept4(server->listener.fd, (struct sockaddr *)&peer, &size,
+                         SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            return; // EAGAIN, or a client that has gone
+        }
+        adopt(server, fd, &peer);
+    }
+}
+
+static gboolean on_tick(gpointer data)
 {
     struct rtsp_server *server = data;
+    int64_t now_ns = clock_now_ns();
 
-    g_object_set_data(G_OBJECT(client), HELD_MEDIA_KEY, NULL);
-    viewers_remove_client(server->viewers, client);
-}
+    for (guint i = 0; i < server->connections->len; i++) {
+        struct connection *connection = g_ptr_array_index(server->connections, i);
 
-static void on_connected(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
-{
-    (void)object;
-    (void)data;
-    rtsp_connection_adopt(client);
-}
-
-static void on_new_client(void *data, GstRTSPClient *client)
-{
-    connect_signal(data, client, "pre-describe-request", G_CALLBACK(on_pre_describe));
-    connect_signal(data, client, "describe-request", G_CALLBACK(on_describe));
-    connect_signal(data, client, "pre-setup-request", G_CALLBACK(on_pre_setup));
-    connect_signal(data, client, "play-request", G_CALLBACK(on_play));
-    connect_signal(data, client, "teardown-request", G_CALLBACK(on_teardown));
-    connect_signal(data, client, "closed", G_CALLBACK(on_closed));
-}
-
-// Where there is no room for one more, hangs up on the oldest connection that plays nothing.
-static bool make_room(struct rtsp_server *server)
-{
-    GList *clients = gst_rtsp_server_client_filter(server->server, NULL, NULL);
-    unsigned count = g_list_length(clients), playing = viewers_count(server->viewers, NULL);
-    unsigned idle = count > playing ? count - playing : 0;
-    bool scarce = descriptors_left() < OTHER_DESCRIPTORS + (idle + 1) * CONNECTION_DESCRIPTORS;
-    bool room = count < CONNECTIONS_MAX && !scarce;
-
-    for (GList *link = clients; link && !room; link = link->next) {
-        room = count < CONNECTIONS_MAX + CONNECTIONS_GOING_MAX &&
-               !viewers_has_client(server->viewers, link->data, NULL) &&
-               rtsp_connection_hang_up(link->data);
+        if (!connection->ended) {
+            connection_tick(connection, now_ns);
+        }
     }
-    g_list_free_full(clients, g_object_unref);
-    return room && !scarce; // its descriptors are free only when it has gone
-}
-
-static gboolean on_connection(GSocket *listener, GIOCondition condition, gpointer data)
-{
-    struct rtsp_server *server = data;
-
-    if (make_room(server)) {
-        return gst_rtsp_server_io_func(listener, condition, server->server);
+    if (server->listener.fd >= 0) {
+        poller_set_events(server->service.poller, &server->listener, EPOLLIN);
     }
-    GSocket *refused = g_socket_accept(listener, NULL, NULL);
-
-    g_clear_object(&refused); // closes it
     return G_SOURCE_CONTINUE;
 }
 
-static gboolean on_cleanup_timer(gpointer data)
+static int listen_on(struct rtsp_server *server, const struct config *config, struct error *error)
 {
-    struct rtsp_server *server = data;
-
-    gst_rtsp_session_pool_cleanup(server->sessions);
-    return G_SOURCE_CONTINUE;
-}
-
-static int listen_on(struct rtsp_server *server, const char *address, int port, struct error *error)
-{
-    const struct listener_place place = {"rtsp.address", address, "rtsp.port", port};
-    _cleanup_(cleanup_close) int fd = -1;
-    GError *failure = NULL;
-    int r = listener_open(&place, error, &fd);
+    const char *address = config->rtsp.address;
+    const struct listener_place place = {"rtsp.address", address, "rtsp.port", config->rtsp.port};
+    int r = listener_open(&place, error, &server->listener.fd);
 
     if (r < 0) {
         return r;
     }
-    if (g_object_class_find_property(G_OBJECT_GET_CLASS(server->server), "content-length-limit")) {
-        g_object_set(server->server, "content-length-limit", BODY_MAX_BYTES, NULL); // since 1.18
-    }
     snprintf(server->url, sizeof server->url,
-             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address, listener_port(fd));
-    GSocket *socket = g_socket_new_from_fd(fd, &failure);
-    if (!socket) {
-        r = error_set(error, -EIO, "cannot listen on %s: %s", server->url, failure->message);
-        g_clear_error(&failure);
-        return r;
-    }
-    fd = -1; // the object's now
-    server->listener = g_socket_create_source(socket, G_IO_IN, NULL);
-    g_object_unref(socket);
-    g_source_set_callback(server->listener, G_SOURCE_FUNC(on_connection), server, NULL);
-    g_source_attach(server->listener, NULL);
-    server->cleanup_timer = g_timeout_add_seconds(SESSION_CLEANUP_S, on_cleanup_timer, server);
-    return 0;
+             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address,
+             listener_port(server->listener.fd));
+    r = poller_add(server->service.poller, &server->listener);
+    return r < 0 ? error_set(error, r, "cannot listen: %s", strerror(-r)) : 0;
 }
 
-int rtsp_server_new(const char *address, int port, struct error *error,
+int rtsp_server_new(const struct config *config, struct account *account, struct error *error,
                     struct rtsp_server **ret_server)
 {
-    struct rtsp_server *server = g_atomic_rc_box_new0(struct rtsp_server);
+    struct rtsp_server *server = g_new0(struct rtsp_server, 1);
 
-    server->server = rtsp_acceptor_new(on_new_client, server);
-    server->mounts = gst_rtsp_server_get_mount_points(server->server);
-    server->sessions = gst_rtsp_server_get_session_pool(server->server);
-    server->viewers = viewers_new();
-    server->threads = rtsp_threads_new(RTSP_THREADS_HUNG_S);
-    gst_rtsp_server_set_thread_pool(server->server, server->threads);
-
-    int r = listen_on(server, address, port, error);
+    server->service = (struct rtsp_service){
+        .mounts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_mount),
+        .account = account,
+        .limits = config->rtsp.limits,
+        .reap = reap,
+        .context = server,
+    };
+    server->connections = g_ptr_array_new_with_free_func(free_connection);
+    server->listener =
+        (struct poller_watch){.fd = -1, .ready = on_client, .context = server, .events = EPOLLIN};
+    int r = poller_new(&server->service.poller);
+    r = r < 0 ? error_set(error, r, "cannot poll: %s", strerror(-r))
+              : listen_on(server, config, error);
     if (r < 0) {
         rtsp_server_free(server);
         return r;
     }
-    connect_signal(server, server->server, "client-connected", G_CALLBACK(on_connected));
-    connect_signal(server, server->sessions, "session-removed", G_CALLBACK(on_session_removed));
+    server->tick = g_timeout_add(TICK_MS, on_tick, server);
     *ret_server = server;
     return 0;
 }
 
-static GstRTSPFilterResult hang_up(GstRTSPServer *object, GstRTSPClient *client, gpointer data)
+void rtsp_server_configure(struct rtsp_server *server, const struct config *config)
 {
-    (void)object;
-    (void)data;
-    rtsp_connection_hang_up(client);
-    return GST_RTSP_FILTER_KEEP;
-}
-
-static GstRTSPFilterResult remove_session(GstRTSPSessionPool *pool, GstRTSPSession *session,
-                                          gpointer data)
-{
-    (void)pool;
-    (void)session;
-    (void)data;
-    return GST_RTSP_FILTER_REMOVE;
+    server->service.limits = config->rtsp.limits;
+    for (guint i = 0; i < server->connections->len; i++) {
+        connection_recheck(g_ptr_array_index(server->connections, i));
+    }
 }
 
 void rtsp_server_close(struct rtsp_server *server)
 {
-    if (!server->listener) {
-        return;
-    }
-    g_source_remove(server->cleanup_timer);
-    g_source_destroy(server->listener);
-    g_source_unref(server->listener);
-    server->listener = NULL;
-    g_signal_handlers_disconnect_by_data(server->server, server);
-    gst_rtsp_server_client_filter(server->server, hang_up, NULL);
-}
-
-bool rtsp_server_is_closed(struct rtsp_server *server)
-{
-    bool none = rtsp_acceptor_clients(server->server) == 0;
-
-    // A client's thread may be using its session for as long as it is there.
-    if (none && !server->listener) {
-        gst_rtsp_session_pool_filter(server->sessions, remove_session, NULL);
-    }
-    return none && !server->listener;
+    poller_remove(server->service.poller, &server->listener);
+    cleanup_close(&server->listener.fd);
+    server->listener.fd = -1;
+    g_ptr_array_set_size(server->connections, 0);
 }
 
 void rtsp_server_free(struct rtsp_server *server)
@@ -335,8 +224,14 @@ void rtsp_server_free(struct rtsp_server *server)
         return;
     }
     rtsp_server_close(server);
-    g_signal_handlers_disconnect_by_data(server->sessions, server);
-    g_atomic_rc_box_release_full(server, finalize_server);
+    g_clear_handle_id(&server->tick, g_source_remove);
+    g_clear_handle_id(&server->service.reaper, g_source_remove);
+    g_ptr_array_unref(server->connections);
+    g_hash_table_unref(server->service.mounts);
+    udp_sockets_free(server->service.udp);
+    udp_sockets_free(server->service.udp6);
+    poller_free(server->service.poller);
+    g_free(server);
 }
 
 const char *rtsp_server_url(const struct rtsp_server *server)
@@ -344,42 +239,37 @@ const char *rtsp_server_url(const struct rtsp_server *server)
     return server->url;
 }
 
-void rtsp_server_add(struct rtsp_server *server, const char *path, GstRTSPMediaFactory *mount)
+void rtsp_server_add(struct rtsp_server *server, const char *path, struct stream *stream,
+                     enum config_role role)
 {
-    gst_rtsp_mount_points_add_factory(server->mounts, path, g_object_ref(mount));
+    struct rtsp_mount *mount = g_new(struct rtsp_mount, 1);
+
+    *mount = (struct rtsp_mount){stream_ref(stream), role};
+    g_hash_table_replace(server->service.mounts, g_strdup(path), mount);
 }
 
 void rtsp_server_remove(struct rtsp_server *server, const char *path)
 {
-    gst_rtsp_mount_points_remove_factory(server->mounts, path);
-}
-
-struct disconnect_call {
-    struct rtsp_server *server;
-    const char *stream_path;
-};
-
-static GstRTSPFilterResult hang_up_on_viewer(GstRTSPServer *object, GstRTSPClient *client,
-                                             gpointer data)
-{
-    const struct disconnect_call *call = data;
-
-    (void)object;
-    if (viewers_has_client(call->server->viewers, client, call->stream_path) ||
-        g_strcmp0(g_object_get_data(G_OBJECT(client), SET_UP_KEY), call->stream_path) == 0) {
-        rtsp_connection_hang_up(client);
-    }
-    return GST_RTSP_FILTER_KEEP;
+    g_hash_table_remove(server->service.mounts, path);
 }
 
 void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
 {
-    struct disconnect_call call = {server, stream_path};
+    for (guint i = 0; i < server->connections->len; i++) {
+        struct connection *connection = g_ptr_array_index(server->connections, i);
 
-    gst_rtsp_server_client_filter(server->server, hang_up_on_viewer, &call);
+        if (!connection->ended && connection_has_stream(connection, stream_path)) {
+            connection_end(connection);
+        }
+    }
 }
 
-unsigned rtsp_server_count_viewers(struct rtsp_server *server, const char *stream_path)
+unsigned rtsp_server_count_viewers(const struct rtsp_server *server, const char *stream_path)
 {
-    return viewers_count(server->viewers, stream_path);
+    unsigned count = 0;
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        count += connection_count_viewers(g_ptr_array_index(server->connections, i), stream_path);
+    }
+    return count;
 }

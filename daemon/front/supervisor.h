@@ -18,7 +18,7 @@
 #include "config/config.h"
 #include "daemon/front/regions.h"
 #include "daemon/front/snapshot.h"
-#include "daemon/front/stream.h"
+#include "daemon/front/stream/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>

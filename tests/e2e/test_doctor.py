@@ -258,8 +258,6 @@ def test_encoder_that_a_view_names_has_to_work(doctor):
 def test_machine_without_gstreamers_plugins_fails(doctor, tmp_path):
     found = doctor(variables={"GST_PLUGIN_SYSTEM_PATH": tmp_path, "GST_PLUGIN_PATH": "",
                               "GST_REGISTRY": tmp_path / "registry"})
-    assert found.of("GStreamer")[0] == "failed"
-    assert "gstreamer1.0-plugins-base" in found.of("GStreamer")[1]
     assert found.of("encoders")[0] == "failed"
     assert "gstreamer1.0-plugins-ugly" in found.of("encoders")[1]
 

@@ -8,7 +8,6 @@
 
 #include <glib.h>
 #include <glib/gstdio.h>
-#include <gst/gst.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +19,7 @@ struct fixture {
     char *configuration, *configuration_cpu;
     char *record; // path of the file in which the processes write what they are told
     struct stream *stream;
-    GstElement *source;
+    struct cursor viewer; // of the stream; {0}: nobody watches
     struct supervisor *supervisor;
     unsigned changes;
     struct motion_event motion[16]; // as told
@@ -101,10 +100,8 @@ static inline int tear_down(void **state)
     struct fixture *fixture = *state;
 
     supervisor_free(fixture->supervisor);
-    if (fixture->source) {
-        stream_detach(fixture->stream, GST_APP_SRC(fixture->source));
-        gst_element_set_state(fixture->source, GST_STATE_NULL);
-        gst_object_unref(fixture->source);
+    if (fixture->viewer.ring) {
+        stream_leave(fixture->stream, &fixture->viewer);
     }
     while (g_main_context_iteration(NULL, FALSE)) {
     }
@@ -183,10 +180,19 @@ static inline void start(struct fixture *fixture, const char *mood)
     assert_int_equal(supervisor_start(fixture->supervisor), 0);
 }
 
+// Takes all that the stream has.
+static inline void take_units(void *viewer)
+{
+    while (cursor_peek(viewer)) {
+        cursor_next(viewer);
+    }
+}
+
 static inline void watch(struct fixture *fixture)
 {
-    fixture->source = gst_object_ref_sink(gst_element_factory_make("appsrc", NULL));
-    stream_attach(fixture->stream, GST_APP_SRC(fixture->source), 0);
+    stream_watch(fixture->stream, &fixture->viewer, take_units, &fixture->viewer);
+    stream_resume(fixture->stream, &fixture->viewer);
+    take_units(&fixture->viewer);
 }
 
 // How often a process was told `what`, and which one was the last, unless that is NULL.

@@ -285,8 +285,7 @@ TEST(test_other_settings_replace_the_process_without_counting_a_restart, set_up,
     assert_int_equal(describe(fixture).process_restarts, 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    gst_init(&argc, &argv);
     return run_unit_tests(NULL, NULL);
 }

@@ -265,8 +265,7 @@ TEST(test_other_blocks_reach_the_running_process_and_the_next, set_up, tear_down
     assert_int_equal(count_told(fixture, "reconfigure auto 32x8 0x0 64x4 rows 16", NULL), 1);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    gst_init(&argc, &argv);
     return run_unit_tests(NULL, NULL);
 }

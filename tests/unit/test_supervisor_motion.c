@@ -164,6 +164,5 @@ TEST(test_a_ninth_region_replaces_the_process, set_up, tear_down)
 
 int main(void)
 {
-    gst_init(NULL, NULL);
     return run_unit_tests(NULL, NULL);
 }

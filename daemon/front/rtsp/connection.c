@@ -1,0 +1,379 @@
+#include "daemon/front/rtsp/connection.h"
+
+#include "daemon/front/rtsp/description.h"
+#include "daemon/front/rtsp/methods.h"
+#include "daemon/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Read at a time, for all connections.
+#define READ_MAX 65536
+// Of an incomplete request.
+#define UNREAD_MAX (RTSP_HEAD_MAX + RTSP_BODY_MAX)
+// Unsent bytes that the kernel holds for a viewer: what waits beyond waits in the stream, which can
+// leave out what is too old.
+#define UNSENT_BYTES 131072
+#define FRAME_SIZE 4
+
+static void free_session(gpointer session)
+{
+    session_free(session);
+}
+
+static void name_address(const struct sockaddr_storage *address, char *buffer, size_t size)
+{
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+
+    if (address->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
+        inet_ntop(AF_INET, six->sin6_addr.s6_addr + 12, buffer, (socklen_t)size);
+    } else if (address->ss_family == AF_INET6) {
+        inet_ntop(AF_INET6, &six->sin6_addr, buffer, (socklen_t)size);
+    } else {
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, buffer,
+                  (socklen_t)size);
+    }
+}
+
+static void set_options(int fd)
+{
+    const int yes = 1, unsent = UNSENT_BYTES;
+
+    // Without it the kernel holds a frame's last packet back until the viewer has acknowledged
+    // those before, which it may put off for 40 ms.
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+}
+
+static void set_events(struct connection *connection)
+{
+    uint32_t events = connection->wait ? 0 : EPOLLIN;
+
+    events |= wire_wants_write(connection->wire) ? EPOLLOUT : 0;
+    poller_set_events(connection->service->poller, &connection->watch, events);
+}
+
+static void on_blocked(void *context)
+{
+    set_events(context);
+}
+
+void connection_end(struct connection *connection)
+{
+    if (!connection->ended) {
+        connection->ended = true;
+        poller_remove(connection->service->poller, &connection->watch);
+        connection->watch.fd = -1;
+        rtsp_service_reap(connection->service);
+    }
+}
+
+void connection_reply(struct connection *connection, GString *reply)
+{
+    if (!connection->ended && wire_send(connection->wire, reply->str, reply->len) < 0) {
+        connection_end(connection);
+    }
+    g_string_free(reply, TRUE);
+}
+
+static struct session *find_channel(const struct connection *connection, int channel)
+{
+    for (guint i = 0; i < connection->sessions->len; i++) {
+        struct session *session = g_ptr_array_index(connection->sessions, i);
+
+        if (session_uses_channel(session, channel)) {
+            return session;
+        }
+    }
+    return NULL;
+}
+
+// An interleaved packet at the beginning of `bytes`. Returns how many bytes it took; 0: it is not
+// complete yet.
+static size_t take_frame(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    if (size < FRAME_SIZE) {
+        return 0;
+    }
+    size_t length = (size_t)bytes[2] << 8 | bytes[3];
+    if (length > UNREAD_MAX - FRAME_SIZE) { // no report is that long
+        connection->skipped = length;
+        return FRAME_SIZE;
+    }
+    if (size - FRAME_SIZE < length) {
+        return 0;
+    }
+    struct session *session = find_channel(connection, bytes[1]);
+    if (session) {
+        session_take_rtcp(session, bytes + FRAME_SIZE, length);
+    }
+    return FRAME_SIZE + length;
+}
+
+// Whether one more request may be answered in this second.
+static bool count_request(struct connection *connection)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (now_ns - connection->second_ns >= NS_PER_S) {
+        connection->second_ns = now_ns;
+        connection->requests = 0;
+    }
+    return ++connection->requests <= (unsigned)connection->service->limits.requests_a_second;
+}
+
+// A request at the beginning of `bytes`; as take_frame().
+static size_t take_request(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    static struct rtsp_request request; // large, and of one thread
+    ssize_t taken = rtsp_request_read((const char *)bytes, size, &request);
+
+    if (taken > 0 && !count_request(connection)) {
+        taken = -RTSP_TOO_MANY_REQUESTS;
+    }
+    if (taken < 0) {
+        methods_refuse(connection, &request, (enum rtsp_status) - taken);
+        connection_end(connection);
+        return size;
+    }
+    if (taken > 0) {
+        methods_handle(connection, &request);
+    }
+    return (size_t)taken;
+}
+
+// Whatever `bytes` begin with.
+static size_t take_one(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    if (connection->skipped > 0) {
+        size_t skipped = MIN(connection->skipped, size);
+
+        connection->skipped -= skipped;
+        return skipped;
+    }
+    if (*bytes == '\r' || *bytes == '\n') { // between requests (RFC 2326, section 4.1)
+        return 1;
+    }
+    return *bytes == '$' ? take_frame(connection, bytes, size)
+                         : take_request(connection, bytes, size);
+}
+
+// Handles what is complete. Returns how many bytes that was.
+static size_t take_all(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    size_t at = 0;
+
+    while (at < size && !connection->wait && !connection->ended) {
+        size_t taken = take_one(connection, bytes + at, size - at);
+
+        if (taken == 0) {
+            break;
+        }
+        at += taken;
+    }
+    return at;
+}
+
+// Handles `bytes` behind what is unread, and keeps what is not complete.
+static void take_bytes(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    if (connection->unread->len == 0) {
+        size_t taken = take_all(connection, bytes, size);
+
+        g_byte_array_append(connection->unread, bytes + taken, (guint)(size - taken));
+        return;
+    }
+    g_byte_array_append(connection->unread, bytes, (guint)size);
+    size_t taken = take_all(connection, connection->unread->data, connection->unread->len);
+    g_byte_array_remove_range(connection->unread, 0, (guint)taken);
+}
+
+void connection_resume(struct connection *connection)
+{
+    take_bytes(connection, NULL, 0);
+    if (!connection->ended) {
+        set_events(connection);
+    }
+}
+
+static void read_some(struct connection *connection)
+{
+    static uint8_t bytes[READ_MAX]; // of one thread
+    // No more than what can be kept: a pipeline of requests waits in the kernel.
+    size_t room = connection->unread->len ? UNREAD_MAX - MIN(UNREAD_MAX, connection->unread->len)
+                                          : sizeof bytes;
+    ssize_t size = wire_read(connection->wire, bytes, MIN(room, sizeof bytes));
+
+    if (size == -EAGAIN || size == -EINTR) {
+        return;
+    }
+    if (size <= 0) {
+        connection_end(connection);
+        return;
+    }
+    take_bytes(connection, bytes, (size_t)size);
+}
+
+static void write_some(struct connection *connection)
+{
+    int r = wire_flush(connection->wire);
+
+    if (r < 0 && r != -EAGAIN) {
+        connection_end(connection);
+    }
+    for (guint i = 0; r == 0 && i < connection->sessions->len && !connection->ended; i++) {
+        session_writable(g_ptr_array_index(connection->sessions, i));
+    }
+}
+
+static bool shake_hands(struct connection *connection)
+{
+    int r = connection->shaken ? 0 : wire_handshake(connection->wire);
+
+    connection->shaken = r == 0;
+    if (r < 0 && r != -EAGAIN) {
+        connection_end(connection);
+    }
+    return connection->shaken;
+}
+
+static void on_ready(void *context, uint32_t events)
+{
+    struct connection *connection = context;
+
+    if (shake_hands(connection)) {
+        if (events & (EPOLLERR | EPOLLHUP)) {
+            connection_end(connection);
+        }
+        if (!connection->ended && events & EPOLLOUT) {
+            write_some(connection);
+        }
+        if (!connection->ended && events & EPOLLIN) {
+            read_some(connection);
+        }
+    }
+    if (!connection->ended) {
+        set_events(connection);
+    }
+}
+
+int connection_new(struct rtsp_service *service, struct wire *wire,
+                   const struct sockaddr_storage *peer, struct connection **ret_connection)
+{
+    struct connection *connection = g_new0(struct connection, 1);
+    struct sockaddr_storage local = {0};
+    socklen_t size = sizeof local;
+
+    connection->service = service;
+    connection->wire = wire;
+    connection->peer = *peer;
+    connection->idle_ns = clock_now_ns();
+    connection->unread = g_byte_array_new();
+    connection->sessions = g_ptr_array_new_with_free_func(free_session);
+    connection->watch = (struct poller_watch){
+        .fd = wire_fd(wire), .ready = on_ready, .context = connection, .events = EPOLLIN};
+    getsockname(wire_fd(wire), (struct sockaddr *)&local, &size);
+    name_address(peer, connection->peer_name, sizeof connection->peer_name);
+    name_address(&local, connection->local_name, sizeof connection->local_name);
+    set_options(wire_fd(wire));
+    wire_on_blocked(wire, on_blocked, connection);
+    int r = poller_add(service->poller, &connection->watch);
+    if (r < 0) {
+        connection->watch.fd = -1;
+        connection_free(connection);
+        return r;
+    }
+    *ret_connection = connection;
+    return 0;
+}
+
+void connection_free(struct connection *connection)
+{
+    if (!connection) {
+        return;
+    }
+    connection->ended = true; // nothing that ends with it asks to be freed
+    wire_on_blocked(connection->wire, NULL, NULL);
+    description_cancel(connection->wait);
+    g_ptr_array_unref(connection->sessions);
+    poller_remove(connection->service->poller, &connection->watch);
+    wire_free(connection->wire);
+    g_byte_array_unref(connection->unread);
+    g_free(connection);
+}
+
+bool connection_is_playing(const struct connection *connection)
+{
+    return connection_count_viewers(connection, NULL) > 0;
+}
+
+unsigned connection_count_viewers(const struct connection *connection, const char *path)
+{
+    unsigned count = 0;
+
+    for (guint i = 0; i < connection->sessions->len && !connection->ended; i++) {
+        const struct session *session = g_ptr_array_index(connection->sessions, i);
+
+        count += session_is_playing(session) &&
+                 (!path || strcmp(stream_path(session_stream(session)), path) == 0);
+    }
+    return count;
+}
+
+bool connection_has_stream(const struct connection *connection, const char *path)
+{
+    for (guint i = 0; i < connection->sessions->len; i++) {
+        if (strcmp(stream_path(session_stream(g_ptr_array_index(connection->sessions, i))), path) ==
+            0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Ends the sessions whose time is over. Whether one that has played is left.
+static bool tick_sessions(struct connection *connection, int64_t now_ns)
+{
+    bool used = false;
+
+    for (guint i = connection->sessions->len; i > 0 && !connection->ended; i--) {
+        struct session *session = g_ptr_array_index(connection->sessions, i - 1);
+        int r = session_tick(session, now_ns);
+
+        used |= session_has_played(session);
+        if (r == -EPIPE) {
+            connection_end(connection);
+        } else if (r < 0) {
+            g_ptr_array_remove_index(connection->sessions, i - 1);
+        }
+    }
+    return used;
+}
+
+void connection_tick(struct connection *connection, int64_t now_ns)
+{
+    if (tick_sessions(connection, now_ns)) {
+        connection->idle_ns = now_ns;
+    }
+    if (now_ns - connection->idle_ns >= connection->service->limits.play_within_s * NS_PER_S) {
+        connection_end(connection);
+    }
+}
+
+void connection_recheck(struct connection *connection)
+{
+    for (guint i = 0; i < connection->sessions->len && !connection->ended; i++) {
+        const struct session *session = g_ptr_array_index(connection->sessions, i);
+        const char *path = stream_path(session_stream(session));
+        const struct rtsp_mount *mount = rtsp_service_find(connection->service, path);
+
+        if (!mount || !account_is_still_allowed(connection->service->account, &connection->login,
+                                                mount->role)) {
+            log_info("%s: %s may not watch any more, hanging up", path, connection->peer_name);
+            connection_end(connection);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// One client of the RTSP server: its wire, what it asks, its sessions. Main loop only.
+#pragma once
+
+#include "daemon/front/rtsp/message.h"
+#include "daemon/front/rtsp/service.h"
+#include "daemon/front/rtsp/session.h"
+#include "daemon/front/rtsp/target.h"
+#include "daemon/front/rtsp/wire.h"
+
+#include <netinet/in.h>
+
+// The fields are those of connection.c, methods.c and description.c.
+struct connection {
+    struct rtsp_service *service; // borrowed
+    struct wire *wire;            // owned
+    struct poller_watch watch;
+    struct sockaddr_storage peer;
+    char peer_name[INET6_ADDRSTRLEN]; // numeric
+    char local_name[INET6_ADDRSTRLEN];
+    struct account_login login;
+    GByteArray *unread;            // owned; what came of a request that is not complete
+    size_t skipped;                // bytes of an interleaved packet that is too long, still to come
+    GPtrArray *sessions;           // owned struct session
+    struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
+    bool shaken;                   // the handshake is done
+    bool ended;                    // waits to be freed
+    int64_t idle_ns;               // since when it has no session that has played
+    int64_t second_ns;             // of the requests counted
+    unsigned requests;             // in that second
+};
+
+// Takes over `wire`, in any case. 0 or -errno.
+int connection_new(struct rtsp_service *service, struct wire *wire,
+                   const struct sockaddr_storage *peer, struct connection **ret_connection);
+// Closes it, with its sessions. Takes NULL.
+void connection_free(struct connection *connection);
+
+// Nothing more is read or written; it is to be freed soon.
+void connection_end(struct connection *connection);
+bool connection_is_playing(const struct connection *connection);
+// How many of its sessions play the stream of that path; NULL: any.
+unsigned connection_count_viewers(const struct connection *connection, const char *path);
+// Whether one of its sessions is set up for that stream.
+bool connection_has_stream(const struct connection *connection, const char *path);
+// About once a second: ends it or its sessions where their time is over.
+void connection_tick(struct connection *connection, int64_t now_ns);
+
+// Ends it if a session of its plays what its user may not watch any more.
+void connection_recheck(struct connection *connection);
+
+// For methods.c and description.c.
+// Sends a reply, which it frees.
+void connection_reply(struct connection *connection, GString *reply);
+// Goes on reading, after a request that waited.
+void connection_resume(struct connection *connection);

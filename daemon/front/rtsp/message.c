@@ -1,0 +1,293 @@
+#include "daemon/front/rtsp/message.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const method_names[RTSP_METHOD_COUNT] = {
+    [RTSP_OPTIONS] = "OPTIONS",
+    [RTSP_DESCRIBE] = "DESCRIBE",
+    [RTSP_SETUP] = "SETUP",
+    [RTSP_PLAY] = "PLAY",
+    [RTSP_PAUSE] = "PAUSE",
+    [RTSP_TEARDOWN] = "TEARDOWN",
+    [RTSP_GET_PARAMETER] = "GET_PARAMETER",
+    [RTSP_SET_PARAMETER] = "SET_PARAMETER",
+};
+
+const char *rtsp_method_name(enum rtsp_method method)
+{
+    return method_names[method];
+}
+
+static enum rtsp_method find_method(const char *name)
+{
+    unsigned method = 0;
+
+    while (method < RTSP_METHOD_COUNT && strcmp(method_names[method], name) != 0) {
+        method++;
+    }
+    return (enum rtsp_method)method;
+}
+
+// Where the head ends, behind its empty line; 0: it does not yet.
+static size_t find_head_end(const char *bytes, size_t size)
+{
+    size_t searched = size < RTSP_HEAD_MAX ? size : RTSP_HEAD_MAX;
+
+    for (size_t at = 0; at < searched; at++) {
+        const char *line_feed = memchr(bytes + at, '\n', searched - at);
+
+        if (!line_feed) {
+            return 0;
+        }
+        at = (size_t)(line_feed - bytes);
+        // An empty line, by CR LF as it should be or by LF.
+        if (at + 1 < searched && bytes[at + 1] == '\n') {
+            return at + 2;
+        }
+        if (at + 2 < searched && bytes[at + 1] == '\r' && bytes[at + 2] == '\n') {
+            return at + 3;
+        }
+    }
+    return 0;
+}
+
+static bool is_number(const char *text, unsigned long most, unsigned long *ret_number)
+{
+    char *end;
+
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || number > most) {
+        return false;
+    }
+    *ret_number = number;
+    return true;
+}
+
+// Whether a head is text: lines end in CR LF or LF, and nothing else in it controls anything.
+static bool is_text(const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        bool ends_line = bytes[i] == '\n' || (bytes[i] == '\r' && bytes[i + 1] == '\n');
+
+        if (!ends_line && bytes[i] != '\t' && g_ascii_iscntrl(bytes[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Cuts the next line off `*text`, without what ends it. NULL: none is left.
+static char *cut_line(char **text)
+{
+    char *line = *text, *end = line ? strchr(line, '\n') : NULL;
+
+    if (!end) {
+        return NULL;
+    }
+    *text = end + 1;
+    end -= end > line && end[-1] == '\r';
+    *end = '\0';
+    return line;
+}
+
+static int read_request_line(struct rtsp_request *request, char *line)
+{
+    char *url = line ? strchr(line, ' ') : NULL;
+    char *version = url ? strchr(url + 1, ' ') : NULL;
+
+    if (!version || url == line || version == url + 1) {
+        return -RTSP_BAD_REQUEST;
+    }
+    *url++ = '\0';
+    *version++ = '\0';
+    request->method_name = line;
+    request->method = find_method(line);
+    request->url = url;
+    if (version - url - 1 > (ptrdiff_t)RTSP_URL_MAX) {
+        return -RTSP_URL_TOO_LARGE;
+    }
+    if (strncmp(version, "RTSP/", 5) != 0) {
+        return -RTSP_BAD_REQUEST;
+    }
+    return strncmp(version + 5, "1.", 2) == 0 ? 0 : -RTSP_VERSION_NOT_SUPPORTED;
+}
+
+static int read_header(struct rtsp_request *request, char *line)
+{
+    char *colon = strchr(line, ':');
+
+    // RFC 2326 lets a line go on in the next; nobody writes that, and it has fooled parsers.
+    if (request->line_count == RTSP_LINES_MAX || !colon || colon == line ||
+        strcspn(line, " \t") < (size_t)(colon - line)) {
+        return -RTSP_BAD_REQUEST;
+    }
+    *colon = '\0';
+    request->lines[request->line_count].name = line;
+    request->lines[request->line_count].value = g_strstrip(colon + 1);
+    request->line_count++;
+    return 0;
+}
+
+static int read_sequence(struct rtsp_request *request)
+{
+    const char *text = rtsp_request_header(request, "CSeq");
+    unsigned long number;
+
+    if (!text || !is_number(text, UINT32_MAX, &number)) {
+        return -RTSP_BAD_REQUEST;
+    }
+    request->sequence = (int64_t)number;
+    return 0;
+}
+
+static int read_length(struct rtsp_request *request)
+{
+    const char *text = rtsp_request_header(request, "Content-Length");
+    unsigned long number;
+
+    if (!text) {
+        return 0;
+    }
+    // Two lengths would leave open where the next request begins.
+    if (!is_number(text, ULONG_MAX, &number) || rtsp_request_count(request, "Content-Length") > 1) {
+        return -RTSP_BAD_REQUEST;
+    }
+    request->body_size = number;
+    return number > RTSP_BODY_MAX ? -RTSP_ENTITY_TOO_LARGE : 0;
+}
+
+// The request line and the headers of `request->head`.
+static int read_head(struct rtsp_request *request)
+{
+    char *text = request->head, *line;
+    int r = read_request_line(request, cut_line(&text)), status = 0;
+
+    while (status == 0 && (line = cut_line(&text)) && *line) {
+        status = read_header(request, line);
+    }
+    // Even where something else is wrong, so that the reply can name it.
+    int sequence = read_sequence(request);
+    r = r < 0 ? r : status < 0 ? status : sequence;
+    return r < 0 ? r : read_length(request);
+}
+
+ssize_t rtsp_request_read(const char *bytes, size_t size, struct rtsp_request *ret_request)
+{
+    struct rtsp_request *request = ret_request;
+    size_t head_size = find_head_end(bytes, size);
+
+    request->sequence = -1;
+    request->line_count = request->body_size = 0;
+    if (head_size == 0) {
+        return size >= RTSP_HEAD_MAX ? -RTSP_BAD_REQUEST : 0;
+    }
+    memcpy(request->head, bytes, head_size);
+    request->head[head_size] = '\0';
+    if (!is_text(request->head, head_size)) {
+        return -RTSP_BAD_REQUEST;
+    }
+    int r = read_head(request);
+    if (r < 0) {
+        return r;
+    }
+    return size - head_size >= request->body_size ? (ssize_t)(head_size + request->body_size) : 0;
+}
+
+const char *rtsp_request_header(const struct rtsp_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->line_count; i++) {
+        if (g_ascii_strcasecmp(request->lines[i].name, name) == 0) {
+            return request->lines[i].value;
+        }
+    }
+    return NULL;
+}
+
+unsigned rtsp_request_count(const struct rtsp_request *request, const char *name)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < request->line_count; i++) {
+        count += g_ascii_strcasecmp(request->lines[i].name, name) == 0;
+    }
+    return count;
+}
+
+static const char *phrase(enum rtsp_status status)
+{
+    switch (status) {
+    case RTSP_OK:
+        return "OK";
+    case RTSP_BAD_REQUEST:
+        return "Bad Request";
+    case RTSP_UNAUTHORIZED:
+        return "Unauthorized";
+    case RTSP_FORBIDDEN:
+        return "Forbidden";
+    case RTSP_NOT_FOUND:
+        return "Not Found";
+    case RTSP_METHOD_NOT_ALLOWED:
+        return "Method Not Allowed";
+    case RTSP_NOT_ACCEPTABLE:
+        return "Not Acceptable";
+    case RTSP_ENTITY_TOO_LARGE:
+        return "Request Entity Too Large";
+    case RTSP_URL_TOO_LARGE:
+        return "Request-URI Too Large";
+    case RTSP_TOO_MANY_REQUESTS:
+        return "Too Many Requests";
+    case RTSP_PARAMETER_NOT_UNDERSTOOD:
+        return "Parameter Not Understood";
+    case RTSP_NOT_ENOUGH_BANDWIDTH:
+        return "Not Enough Bandwidth";
+    case RTSP_SESSION_NOT_FOUND:
+        return "Session Not Found";
+    case RTSP_METHOD_NOT_VALID:
+        return "Method Not Valid in This State";
+    case RTSP_HEADER_NOT_VALID:
+        return "Header Field Not Valid for Resource";
+    case RTSP_INVALID_RANGE:
+        return "Invalid Range";
+    case RTSP_AGGREGATE_NOT_ALLOWED:
+        return "Aggregate Operation Not Allowed";
+    case RTSP_UNSUPPORTED_TRANSPORT:
+        return "Unsupported Transport";
+    case RTSP_INTERNAL_ERROR:
+        return "Internal Server Error";
+    case RTSP_NOT_IMPLEMENTED:
+        return "Not Implemented";
+    case RTSP_UNAVAILABLE:
+        return "Service Unavailable";
+    case RTSP_VERSION_NOT_SUPPORTED:
+        return "RTSP Version Not Supported";
+    case RTSP_OPTION_NOT_SUPPORTED:
+        return "Option Not Supported";
+    }
+    return "";
+}
+
+GString *rtsp_reply_new(enum rtsp_status status, int64_t sequence)
+{
+    GString *reply = g_string_new(NULL);
+
+    g_string_printf(reply, "RTSP/1.0 %d %s\r\n", status, phrase(status));
+    if (sequence >= 0) {
+        g_string_append_printf(reply, "CSeq: %" G_GINT64_FORMAT "\r\n", sequence);
+    }
+    g_string_append(reply, "Server: edged/" EDGED_VERSION "\r\n");
+    return reply;
+}
+
+void rtsp_reply_end(GString *reply, const char *content_type, const char *body)
+{
+    if (body) {
+        g_string_append_printf(reply, "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                               content_type, strlen(body), body);
+    } else {
+        g_string_append(reply, "\r\n");
+    }
+}

@@ -1,0 +1,84 @@
+// Requests and replies of RTSP 1.0 (RFC 2326), as bytes.
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Bounds of a request; what exceeds them ends the connection.
+#define RTSP_HEAD_MAX 8192u
+#define RTSP_LINES_MAX 64u
+#define RTSP_BODY_MAX 4096u
+#define RTSP_URL_MAX 2048u
+
+enum rtsp_status {
+    RTSP_OK = 200,
+    RTSP_BAD_REQUEST = 400,
+    RTSP_UNAUTHORIZED = 401,
+    RTSP_FORBIDDEN = 403,
+    RTSP_NOT_FOUND = 404,
+    RTSP_METHOD_NOT_ALLOWED = 405,
+    RTSP_NOT_ACCEPTABLE = 406,
+    RTSP_ENTITY_TOO_LARGE = 413,
+    RTSP_URL_TOO_LARGE = 414,
+    RTSP_TOO_MANY_REQUESTS = 429, // as HTTP has it (RFC 6585)
+    RTSP_PARAMETER_NOT_UNDERSTOOD = 451,
+    RTSP_NOT_ENOUGH_BANDWIDTH = 453,
+    RTSP_SESSION_NOT_FOUND = 454,
+    RTSP_METHOD_NOT_VALID = 455,
+    RTSP_HEADER_NOT_VALID = 456,
+    RTSP_INVALID_RANGE = 457,
+    RTSP_AGGREGATE_NOT_ALLOWED = 459,
+    RTSP_UNSUPPORTED_TRANSPORT = 461,
+    RTSP_INTERNAL_ERROR = 500,
+    RTSP_NOT_IMPLEMENTED = 501,
+    RTSP_UNAVAILABLE = 503,
+    RTSP_VERSION_NOT_SUPPORTED = 505,
+    RTSP_OPTION_NOT_SUPPORTED = 551,
+};
+
+enum rtsp_method {
+    RTSP_OPTIONS,
+    RTSP_DESCRIBE,
+    RTSP_SETUP,
+    RTSP_PLAY,
+    RTSP_PAUSE,
+    RTSP_TEARDOWN,
+    RTSP_GET_PARAMETER,
+    RTSP_SET_PARAMETER,
+    RTSP_METHOD_COUNT,
+    RTSP_METHOD_OTHER = RTSP_METHOD_COUNT, // one that a server of streams has no use for
+};
+
+// A request; its texts lie in itself. `head` is cut up in place.
+struct rtsp_request {
+    enum rtsp_method method;
+    const char *method_name, *url;
+    int64_t sequence;  // CSeq; -1: it has none that can be read
+    size_t line_count; // of headers
+    struct {
+        const char *name, *value;
+    } lines[RTSP_LINES_MAX];
+    size_t body_size;
+    char head[RTSP_HEAD_MAX + 1];
+};
+
+// Reads the request at the beginning of `bytes`, body included. Returns how many bytes it took; 0:
+// it is not complete yet. A negative enum rtsp_status: it cannot be read, and nothing behind it
+// can; `ret_request->sequence` is set.
+ssize_t rtsp_request_read(const char *bytes, size_t size, struct rtsp_request *ret_request);
+// The value of the first line of that name, in any case; NULL: there is none.
+const char *rtsp_request_header(const struct rtsp_request *request, const char *name);
+// How many lines have that name.
+unsigned rtsp_request_count(const struct rtsp_request *request, const char *name);
+
+// "DESCRIBE"; of enum rtsp_method but RTSP_METHOD_OTHER.
+const char *rtsp_method_name(enum rtsp_method method);
+
+// A reply being written: the status line and CSeq, then lines, then rtsp_reply_end().
+// `sequence`: of the request. The caller frees it (g_string_free).
+GString *rtsp_reply_new(enum rtsp_status status, int64_t sequence);
+// Adds the body, or the empty line alone (NULL).
+void rtsp_reply_end(GString *reply, const char *content_type, const char *body);

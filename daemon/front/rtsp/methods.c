@@ -1,0 +1,364 @@
+// RFC 2326, section 10. A presentation has one media, so that what names the presentation and what
+// names the media mean the same.
+
+#include "daemon/front/rtsp/methods.h"
+
+#include "daemon/front/rtsp/description.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The request being answered.
+struct call {
+    struct connection *connection;
+    const struct rtsp_request *request;
+    struct rtsp_target target;
+    const struct rtsp_mount *mount; // of the target; NULL: there is none
+    struct session *session;        // the one that the request names; NULL: none
+};
+
+static void answer(const struct call *call, enum rtsp_status status)
+{
+    GString *reply = rtsp_reply_new(status, call->request->sequence);
+
+    rtsp_reply_end(reply, NULL, NULL);
+    connection_reply(call->connection, reply);
+}
+
+// Begins to say OK to a request of a session.
+static GString *begin_ok(const struct call *call)
+{
+    GString *reply = rtsp_reply_new(RTSP_OK, call->request->sequence);
+
+    if (call->session) {
+        g_string_append_printf(reply, "Session: %s;timeout=%d\r\n", session_id(call->session),
+                               RTSP_SESSION_TIMEOUT_S);
+    }
+    return reply;
+}
+
+static void end_ok(const struct call *call, GString *reply)
+{
+    rtsp_reply_end(reply, NULL, NULL);
+    connection_reply(call->connection, reply);
+}
+
+static void append_methods(GString *reply, const char *header)
+{
+    g_string_append_printf(reply, "%s: ", header);
+    for (unsigned i = 0; i < RTSP_METHOD_COUNT; i++) {
+        g_string_append_printf(reply, "%s%s", i ? ", " : "", rtsp_method_name(i));
+    }
+    g_string_append(reply, "\r\n");
+}
+
+static void handle_options(struct call *call)
+{
+    GString *reply = begin_ok(call);
+
+    append_methods(reply, "Public");
+    end_ok(call, reply);
+}
+
+static void handle_describe(struct call *call)
+{
+    const char *accept = rtsp_request_header(call->request, "Accept");
+
+    if (!call->mount) {
+        answer(call, RTSP_NOT_FOUND);
+    } else if (accept && !strstr(accept, "application/sdp") && !strstr(accept, "*/*")) {
+        answer(call, RTSP_NOT_ACCEPTABLE);
+    } else {
+        description_send(call->connection, call->mount->stream, &call->target,
+                         call->request->sequence);
+    }
+}
+
+// The channels asked for where they are free, else others.
+static bool choose_channels(const struct connection *connection, struct rtsp_transport_offer *offer)
+{
+    int channel = offer->channel < 0 ? 0 : offer->channel;
+    int rtcp_channel = offer->channel < 0 ? 1 : offer->rtcp_channel;
+
+    for (int next = 0; next < 256; next += 2) {
+        bool taken = false;
+
+        for (guint i = 0; i < connection->sessions->len; i++) {
+            const struct session *session = g_ptr_array_index(connection->sessions, i);
+
+            taken |= session_uses_channel(session, channel) ||
+                     session_uses_channel(session, rtcp_channel);
+        }
+        if (!taken) {
+            offer->channel = channel;
+            offer->rtcp_channel = rtcp_channel;
+            return true;
+        }
+        channel = next;
+        rtcp_channel = next + 1;
+    }
+    return false;
+}
+
+static void on_broken(void *context)
+{
+    connection_end(context);
+}
+
+static int add_session(struct call *call, struct stream *stream,
+                       const struct rtsp_transport_offer *offer)
+{
+    struct connection *connection = call->connection;
+    const struct session_settings settings = {.service = connection->service,
+                                              .stream = stream,
+                                              .wire = connection->wire,
+                                              .peer = &connection->peer,
+                                              .peer_name = connection->peer_name,
+                                              .offer = *offer,
+                                              .broken = on_broken,
+                                              .context = connection};
+    int r = session_new(&settings, &call->session);
+
+    if (r == 0) {
+        g_ptr_array_add(connection->sessions, call->session);
+    }
+    return r;
+}
+
+static enum rtsp_status set_up(struct call *call)
+{
+    struct connection *connection = call->connection;
+    const struct config_limits *limits = &connection->service->limits;
+    const char *header = rtsp_request_header(call->request, "Transport");
+    struct stream *stream = call->mount ? call->mount->stream : NULL;
+    struct rtsp_transport_offer offer;
+
+    if (!stream) {
+        return RTSP_NOT_FOUND;
+    }
+    if (call->session) { // what it has cannot change, and more than one media it cannot have
+        return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
+                                                       : RTSP_AGGREGATE_NOT_ALLOWED;
+    }
+    if (!header || !rtsp_transport_choose(header, true, &offer)) {
+        return RTSP_UNSUPPORTED_TRANSPORT;
+    }
+    if (connection->sessions->len >= (unsigned)limits->sessions_a_connection ||
+        connection->service->session_count >= (unsigned)limits->sessions) {
+        return RTSP_NOT_ENOUGH_BANDWIDTH;
+    }
+    if (offer.lower == RTSP_LOWER_INTERLEAVED && !choose_channels(connection, &offer)) {
+        return RTSP_UNSUPPORTED_TRANSPORT;
+    }
+    int r = add_session(call, stream, &offer);
+    return r == 0 ? RTSP_OK : r == -ENOMEM ? RTSP_UNAVAILABLE : RTSP_UNSUPPORTED_TRANSPORT;
+}
+
+static void handle_setup(struct call *call)
+{
+    enum rtsp_status status = set_up(call);
+
+    if (status != RTSP_OK) {
+        answer(call, status);
+        return;
+    }
+    g_autofree char *transport = session_transport(call->session);
+    GString *reply = begin_ok(call);
+    g_string_append_printf(reply, "Transport: %s\r\n", transport);
+    end_ok(call, reply);
+}
+
+// Whether the URL is that of the session's stream; answers if it is not.
+static bool is_about_session(const struct call *call)
+{
+    if (call->mount && call->mount->stream == session_stream(call->session)) {
+        return true;
+    }
+    answer(call, *call->target.path ? RTSP_NOT_FOUND : RTSP_METHOD_NOT_VALID);
+    return false;
+}
+
+static void handle_play(struct call *call)
+{
+    const char *range = rtsp_request_header(call->request, "Range");
+    uint16_t sequence;
+    uint32_t timestamp;
+
+    if (!is_about_session(call)) {
+        return;
+    }
+    if (range && !g_str_has_prefix(range, "npt")) {
+        answer(call, RTSP_INVALID_RANGE);
+        return;
+    }
+    viewer_position(session_viewer(call->session), &sequence, &timestamp);
+    GString *reply = begin_ok(call);
+    g_string_append_printf(
+        reply, "Range: npt=now-\r\nRTP-Info: url=%s/" RTSP_MEDIA_CONTROL ";seq=%u;rtptime=%u\r\n",
+        call->target.base, sequence, timestamp);
+    end_ok(call, reply); // before the first packet
+    if (!call->connection->ended) {
+        session_play(call->session);
+    }
+}
+
+static void handle_pause(struct call *call)
+{
+    if (is_about_session(call)) {
+        session_pause(call->session);
+        end_ok(call, begin_ok(call));
+    }
+}
+
+static void handle_teardown(struct call *call)
+{
+    if (!is_about_session(call)) {
+        return;
+    }
+    GString *reply = begin_ok(call);
+    g_ptr_array_remove(call->connection->sessions, call->session); // its BYE goes first
+    call->session = NULL;
+    end_ok(call, reply);
+}
+
+// There are no parameters: one without any keeps the session alive.
+static void handle_parameter(struct call *call)
+{
+    if (call->request->body_size > 0) {
+        answer(call, RTSP_PARAMETER_NOT_UNDERSTOOD);
+    } else {
+        end_ok(call, begin_ok(call));
+    }
+}
+
+static const struct {
+    void (*handle)(struct call *call);
+    bool needs_session;
+} methods[RTSP_METHOD_COUNT] = {
+    [RTSP_OPTIONS] = {handle_options, false},
+    [RTSP_DESCRIBE] = {handle_describe, false},
+    [RTSP_SETUP] = {handle_setup, false},
+    [RTSP_PLAY] = {handle_play, true},
+    [RTSP_PAUSE] = {handle_pause, true},
+    [RTSP_TEARDOWN] = {handle_teardown, true},
+    [RTSP_GET_PARAMETER] = {handle_parameter, false},
+    [RTSP_SET_PARAMETER] = {handle_parameter, false},
+};
+
+// The session of this connection that the request names. False: it names another.
+static bool find_session(struct call *call)
+{
+    const char *header = rtsp_request_header(call->request, "Session");
+    size_t length = header ? strcspn(header, "; \t") : 0;
+
+    for (guint i = 0; header && i < call->connection->sessions->len; i++) {
+        struct session *session = g_ptr_array_index(call->connection->sessions, i);
+
+        if (strlen(session_id(session)) == length &&
+            strncmp(session_id(session), header, length) == 0) {
+            call->session = session;
+            session_refresh(session);
+            return true;
+        }
+    }
+    return !header;
+}
+
+static void refuse_method(const struct call *call)
+{
+    static const char *const others[] = {"ANNOUNCE", "RECORD", "REDIRECT"};
+    bool known = false;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        known |= strcmp(call->request->method_name, others[i]) == 0;
+    }
+    GString *reply = rtsp_reply_new(known ? RTSP_METHOD_NOT_ALLOWED : RTSP_NOT_IMPLEMENTED,
+                                    call->request->sequence);
+    append_methods(reply, known ? "Allow" : "Public");
+    rtsp_reply_end(reply, NULL, NULL);
+    connection_reply(call->connection, reply);
+}
+
+static void refuse_option(const struct call *call, const char *option)
+{
+    GString *reply = rtsp_reply_new(RTSP_OPTION_NOT_SUPPORTED, call->request->sequence);
+
+    g_string_append_printf(reply, "Unsupported: %s\r\n", option);
+    rtsp_reply_end(reply, NULL, NULL);
+    connection_reply(call->connection, reply);
+}
+
+static void answer_denied(const struct call *call, const struct account_answer *asked)
+{
+    enum rtsp_status status = asked->verdict == ACCOUNT_CHALLENGE   ? RTSP_UNAUTHORIZED
+                              : asked->verdict == ACCOUNT_FORBIDDEN ? RTSP_FORBIDDEN
+                                                                    : RTSP_UNAVAILABLE;
+    GString *reply = rtsp_reply_new(status, call->request->sequence);
+
+    for (size_t i = 0; status == RTSP_UNAUTHORIZED && i < asked->challenge_count; i++) {
+        g_string_append_printf(reply, "WWW-Authenticate: %s\r\n", asked->challenges[i]);
+    }
+    if (status == RTSP_UNAVAILABLE) {
+        g_string_append_printf(reply, "Retry-After: %d\r\n", asked->retry_after_s);
+    }
+    rtsp_reply_end(reply, NULL, NULL);
+    connection_reply(call->connection, reply);
+}
+
+// Whether the user may do it; answers if not. What the server can do, anybody may ask.
+static bool is_allowed(const struct call *call)
+{
+    struct connection *connection = call->connection;
+    const struct account_request asked = {
+        .method = call->request->method_name,
+        .uri = call->request->url,
+        .authorization = rtsp_request_header(call->request, "Authorization"),
+        .peer = (const struct sockaddr *)&connection->peer,
+        .encrypted = wire_kind(connection->wire)->encrypted,
+        .role = call->mount ? call->mount->role : CONFIG_ROLE_VIEWER,
+    };
+    struct account_answer ret;
+
+    if (call->request->method == RTSP_OPTIONS && !rtsp_request_header(call->request, "Session")) {
+        return true;
+    }
+    account_check(connection->service->account, &asked, clock_now_ns(), &connection->login, &ret);
+    if (ret.verdict != ACCOUNT_ALLOWED) {
+        answer_denied(call, &ret);
+    }
+    return ret.verdict == ACCOUNT_ALLOWED;
+}
+
+void methods_handle(struct connection *connection, const struct rtsp_request *request)
+{
+    struct call call = {.connection = connection, .request = request};
+    const char *require = rtsp_request_header(request, "Require");
+    int r = rtsp_target_read(request->url, &call.target);
+
+    if (r < 0 || rtsp_request_count(request, "Authorization") > 1) {
+        answer(&call, r == -ENAMETOOLONG ? RTSP_NOT_FOUND : RTSP_BAD_REQUEST);
+        return;
+    }
+    call.mount = rtsp_service_find(connection->service, call.target.path);
+    if (!is_allowed(&call)) {
+        return;
+    }
+    if (request->method == RTSP_METHOD_OTHER) {
+        refuse_method(&call);
+    } else if (require) {
+        refuse_option(&call, require);
+    } else if (!find_session(&call) || (methods[request->method].needs_session && !call.session)) {
+        answer(&call, RTSP_SESSION_NOT_FOUND);
+    } else {
+        methods[request->method].handle(&call);
+    }
+}
+
+void methods_refuse(struct connection *connection, const struct rtsp_request *request,
+                    enum rtsp_status status)
+{
+    const struct call call = {.connection = connection, .request = request};
+
+    answer(&call, status);
+}

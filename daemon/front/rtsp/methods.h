@@ -1,0 +1,10 @@
+// What the server does for each method of RTSP.
+#pragma once
+
+#include "daemon/front/rtsp/connection.h"
+
+// Answers `request`, now or, where `connection->wait` is set afterwards, later.
+void methods_handle(struct connection *connection, const struct rtsp_request *request);
+// Answers one that could not be read, by its status.
+void methods_refuse(struct connection *connection, const struct rtsp_request *request,
+                    enum rtsp_status status);

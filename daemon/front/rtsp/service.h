@@ -1,0 +1,38 @@
+// What all connections of the RTSP server share: the mounts, sockets and bounds. Main loop only.
+#pragma once
+
+#include "config/config.h"
+#include "daemon/front/account/account.h"
+#include "daemon/front/poller.h"
+#include "daemon/front/stream/stream.h"
+#include "daemon/front/stream/transport_udp.h"
+
+#include <glib.h>
+
+// How long a session lives without a sign of its viewer (the timeout of RFC 2326, section 12.37).
+#define RTSP_SESSION_TIMEOUT_S 60
+
+// What a path leads to.
+struct rtsp_mount {
+    struct stream *stream; // a reference
+    enum config_role role; // the least that may watch
+};
+
+struct rtsp_service {
+    struct poller *poller;          // owned
+    struct account *account;        // borrowed
+    GHashTable *mounts;             // path to struct rtsp_mount, both owned
+    struct udp_sockets *udp, *udp6; // owned; NULL: not needed yet
+    struct config_limits limits;
+    unsigned session_count;
+    guint reaper;                // GLib source id; 0: no connection has ended
+    void (*reap)(void *context); // frees those that have
+    void *context;
+};
+
+// The mount of a path; borrowed. NULL: there is none.
+const struct rtsp_mount *rtsp_service_find(const struct rtsp_service *service, const char *path);
+// The sockets for peers of that family, AF_INET or AF_INET6; borrowed. NULL: there can be none.
+struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family);
+// A connection has ended, and is to be freed when nothing uses it any more.
+void rtsp_service_reap(struct rtsp_service *service);

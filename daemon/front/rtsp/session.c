@@ -1,0 +1,188 @@
+#include "daemon/front/rtsp/session.h"
+
+#include "daemon/front/rtsp/transport_interleaved.h"
+#include "daemon/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct session {
+    char id[17];
+    struct session_settings settings;
+    struct transport *transport; // the viewer's
+    struct viewer *viewer;       // owned
+    char viewer_name[80];        // for the log: "192.168.1.7 over UDP"
+    bool played;
+    int64_t heard_ns;
+};
+
+static bool is_udp(const struct session *session)
+{
+    return session->settings.offer.lower == RTSP_LOWER_UDP;
+}
+
+static void take_datagram(void *context, const uint8_t *bytes, size_t size)
+{
+    session_take_rtcp(context, bytes, size);
+}
+
+static int make_transport(struct session *session)
+{
+    const struct session_settings *settings = &session->settings;
+    const struct rtsp_transport_offer *offer = &settings->offer;
+
+    if (is_udp(session)) {
+        struct udp_sockets *sockets =
+            rtsp_service_udp(settings->service, settings->peer->ss_family);
+
+        return sockets ? transport_udp_new(sockets, settings->peer, offer->port, offer->rtcp_port,
+                                           take_datagram, session, &session->transport)
+                       : -ENOTSUP;
+    }
+    session->transport = transport_interleaved_new(settings->wire, (uint8_t)offer->channel,
+                                                   (uint8_t)offer->rtcp_channel);
+    return session->transport ? 0 : -ENOMEM;
+}
+
+int session_new(const struct session_settings *settings, struct session **ret_session)
+{
+    struct session *session = calloc(1, sizeof *session);
+    uint64_t drawn;
+
+    if (!session || getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn) {
+        free(session);
+        return -ENOMEM;
+    }
+    session->settings = *settings;
+    snprintf(session->id, sizeof session->id, "%016" PRIx64, drawn);
+    int r = make_transport(session);
+    r = r < 0 ? r
+              : viewer_new(settings->stream, session->transport, settings->broken,
+                           settings->context, &session->viewer);
+    if (r < 0) {
+        free(session);
+        return r;
+    }
+    snprintf(session->viewer_name, sizeof session->viewer_name, "%s over %s", settings->peer_name,
+             is_udp(session) ? "UDP" : wire_kind(settings->wire)->name);
+    session->settings.service->session_count++;
+    session_refresh(session);
+    *ret_session = session;
+    return 0;
+}
+
+static void log_viewer(const struct session *session, const char *state, const char *what)
+{
+    log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, state, "%s: viewer %s %s",
+              stream_path(session->settings.stream), session->viewer_name, what);
+}
+
+void session_free(struct session *session)
+{
+    if (!session) {
+        return;
+    }
+    if (session->played) {
+        log_viewer(session, "gone", "went");
+    }
+    session->settings.service->session_count--;
+    viewer_free(session->viewer);
+    free(session);
+}
+
+const char *session_id(const struct session *session)
+{
+    return session->id;
+}
+
+struct stream *session_stream(const struct session *session)
+{
+    return session->settings.stream;
+}
+
+struct viewer *session_viewer(const struct session *session)
+{
+    return session->viewer;
+}
+
+bool session_uses_channel(const struct session *session, int channel)
+{
+    const struct rtsp_transport_offer *offer = &session->settings.offer;
+
+    return !is_udp(session) && (offer->channel == channel || offer->rtcp_channel == channel);
+}
+
+char *session_transport(const struct session *session)
+{
+    const struct rtsp_transport_offer *offer = &session->settings.offer;
+    uint32_t ssrc = viewer_ssrc(session->viewer);
+
+    if (is_udp(session)) {
+        unsigned port = udp_sockets_port(
+            rtsp_service_udp(session->settings.service, session->settings.peer->ss_family));
+
+        return g_strdup_printf("RTP/AVP;unicast;client_port=%u-%u;server_port=%u-%u;ssrc=%08X;"
+                               "mode=\"PLAY\"",
+                               offer->port, offer->rtcp_port, port, port + 1, ssrc);
+    }
+    return g_strdup_printf("RTP/AVP/TCP;unicast;interleaved=%d-%d;ssrc=%08X;mode=\"PLAY\"",
+                           offer->channel, offer->rtcp_channel, ssrc);
+}
+
+void session_play(struct session *session)
+{
+    viewer_play(session->viewer);
+    if (!session->played) {
+        session->played = true;
+        log_viewer(session, "playing", "came");
+    }
+}
+
+void session_pause(struct session *session)
+{
+    viewer_pause(session->viewer);
+}
+
+bool session_is_playing(const struct session *session)
+{
+    return viewer_is_playing(session->viewer);
+}
+
+bool session_has_played(const struct session *session)
+{
+    return session->played;
+}
+
+void session_refresh(struct session *session)
+{
+    session->heard_ns = clock_now_ns();
+}
+
+void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t size)
+{
+    if (viewer_take_rtcp(session->viewer, bytes, size)) {
+        session_refresh(session);
+    }
+}
+
+void session_writable(struct session *session)
+{
+    if (!is_udp(session)) {
+        session->transport->writable(session->transport->context);
+    }
+}
+
+int session_tick(struct session *session, int64_t now_ns)
+{
+    // Over its connection a viewer shows that it is there by what it takes.
+    bool silent = now_ns - session->heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
+
+    if (viewer_tick(session->viewer, now_ns) < 0) {
+        return -EPIPE;
+    }
+    return silent && (is_udp(session) || !session_is_playing(session)) ? -ETIMEDOUT : 0;
+}

@@ -1,0 +1,50 @@
+// An RTSP session: one viewer of one stream. It belongs to the connection that set it up; no other
+// can name it.
+#pragma once
+
+#include "daemon/front/rtsp/service.h"
+#include "daemon/front/rtsp/transport_header.h"
+#include "daemon/front/rtsp/wire.h"
+#include "daemon/front/stream/viewer.h"
+
+struct session;
+
+struct session_settings {
+    struct rtsp_service *service; // borrowed, as the two below
+    struct stream *stream;
+    struct wire *wire;
+    const struct sockaddr_storage *peer;
+    const char *peer_name;             // for the log: "192.168.1.7"
+    struct rtsp_transport_offer offer; // channels chosen
+    void (*broken)(void *context);     // nothing goes to the viewer any more
+    void *context;
+};
+
+// 0; -EADDRINUSE: packets go to those ports already; -ENOTSUP: no UDP; -ENOMEM.
+int session_new(const struct session_settings *settings, struct session **ret_session);
+// Takes NULL.
+void session_free(struct session *session);
+
+const char *session_id(const struct session *session);
+struct stream *session_stream(const struct session *session);
+struct viewer *session_viewer(const struct session *session);
+// Whether its media travels on that channel of its connection.
+bool session_uses_channel(const struct session *session, int channel);
+// What SETUP answers in its Transport line. The caller frees it (g_free).
+char *session_transport(const struct session *session);
+
+void session_play(struct session *session);
+void session_pause(struct session *session);
+bool session_is_playing(const struct session *session);
+// It has played since it was set up.
+bool session_has_played(const struct session *session);
+
+// Its viewer is alive.
+void session_refresh(struct session *session);
+// RTCP that came on its channel.
+void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t size);
+// The connection can be written to again.
+void session_writable(struct session *session);
+// About once a second. -ETIMEDOUT: its viewer has not been heard of for too long; -EPIPE: it takes
+// nothing any more.
+int session_tick(struct session *session, int64_t now_ns);

@@ -1,0 +1,103 @@
+#include "daemon/front/rtsp/transport_header.h"
+
+#include <glib.h>
+#include <string.h>
+
+// A number of at most `most` at `*text`, which goes on behind it. -1: there is none.
+static int read_number(const char **text, int most)
+{
+    int number = 0;
+
+    if (!g_ascii_isdigit(**text)) {
+        return -1;
+    }
+    for (; g_ascii_isdigit(**text); (*text)++) {
+        number = number * 10 + **text - '0';
+        if (number > most) {
+            return -1;
+        }
+    }
+    return number;
+}
+
+// "4588-4589", or "4588" whose second is the number behind.
+static bool read_pair(const char *text, int least, int most, int *ret_first, int *ret_second)
+{
+    int first = read_number(&text, most), second = first + 1;
+
+    if (first >= 0 && *text == '-') {
+        text++;
+        second = read_number(&text, most);
+    }
+    if (*text || first < least || second < least || second > most || first == second) {
+        return false;
+    }
+    *ret_first = first;
+    *ret_second = second;
+    return true;
+}
+
+static bool read_profile(const char *profile, struct rtsp_transport_offer *offer)
+{
+    if (g_ascii_strcasecmp(profile, "RTP/AVP/TCP") == 0) {
+        offer->lower = RTSP_LOWER_INTERLEAVED;
+        return true;
+    }
+    offer->lower = RTSP_LOWER_UDP;
+    return g_ascii_strcasecmp(profile, "RTP/AVP") == 0 ||
+           g_ascii_strcasecmp(profile, "RTP/AVP/UDP") == 0;
+}
+
+// False: the offer cannot be had.
+static bool read_parameter(const char *parameter, struct rtsp_transport_offer *offer)
+{
+    int first, second;
+
+    if (g_str_has_prefix(parameter, "interleaved=")) {
+        return read_pair(parameter + strlen("interleaved="), 0, 255, &offer->channel,
+                         &offer->rtcp_channel);
+    }
+    if (g_str_has_prefix(parameter, "client_port=")) {
+        if (!read_pair(parameter + strlen("client_port="), 1, 65535, &first, &second)) {
+            return false;
+        }
+        offer->port = (uint16_t)first;
+        offer->rtcp_port = (uint16_t)second;
+        return true;
+    }
+    if (g_ascii_strncasecmp(parameter, "mode=", 5) == 0) {
+        g_autofree char *mode = g_ascii_strdown(parameter, -1);
+
+        return strstr(mode, "play") != NULL;
+    }
+    return g_ascii_strcasecmp(parameter, "multicast") != 0;
+}
+
+static bool read_offer(const char *text, struct rtsp_transport_offer *ret_offer)
+{
+    struct rtsp_transport_offer offer = {.channel = -1, .rtcp_channel = -1};
+    g_auto(GStrv) words = g_strsplit(text, ";", 0);
+    bool good = words[0] && read_profile(g_strstrip(words[0]), &offer);
+
+    for (char **word = words + 1; good && words[0] && *word; word++) {
+        good = read_parameter(g_strstrip(*word), &offer);
+    }
+    *ret_offer = offer;
+    return good && (offer.lower == RTSP_LOWER_INTERLEAVED || offer.port != 0);
+}
+
+bool rtsp_transport_choose(const char *header, bool udp_allowed,
+                           struct rtsp_transport_offer *ret_offer)
+{
+    g_auto(GStrv) offers = g_strsplit(header, ",", 0);
+
+    for (char **offer = offers; *offer; offer++) {
+        struct rtsp_transport_offer chosen;
+
+        if (read_offer(*offer, &chosen) && (udp_allowed || chosen.lower != RTSP_LOWER_UDP)) {
+            *ret_offer = chosen;
+            return true;
+        }
+    }
+    return false;
+}

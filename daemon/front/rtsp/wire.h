@@ -1,0 +1,56 @@
+// The byte stream of a connection, plain or encrypted, shared by replies and by packets.
+//
+// What is written keeps its frame: a packet that the socket takes in part is completed before
+// anything else, so that nothing of a viewer has to remember where it stopped. The little that
+// waits for it, and replies, are the wire's own. Main loop only.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+// A kind of wire. Nothing blocks; -EAGAIN where it would.
+struct wire_ops {
+    const char *name;   // "TCP", "TLS"
+    const char *scheme; // of URLs: "rtsp", "rtsps"
+    bool encrypted;
+    // 0: done. -EAGAIN, then wants_write() says for what. -errno.
+    int (*handshake)(void *channel);
+    // Whether the channel waits to write rather than to read.
+    bool (*wants_write)(void *channel);
+    // Bytes read, 0 at the end, or -errno.
+    ssize_t (*read)(void *channel, void *bytes, size_t size);
+    // Bytes taken, from the first on, or -errno. What is taken is sent in the end, if need be with
+    // the next call, which may be of no bytes.
+    ssize_t (*writev)(void *channel, const struct iovec *parts, int count);
+    // Closes the descriptor too.
+    void (*free)(void *channel);
+};
+
+struct wire;
+
+// Over a connected non-blocking socket, which it takes over in any case. 0 or -ENOMEM.
+int wire_new_plain(int fd, struct wire **ret_wire);
+// Over a channel of its maker's, which it takes over in any case; `fd` is what to poll.
+int wire_new(const struct wire_ops *ops, void *channel, int fd, struct wire **ret_wire);
+// Closes the connection. Takes NULL.
+void wire_free(struct wire *wire);
+
+int wire_fd(const struct wire *wire);
+const struct wire_ops *wire_kind(const struct wire *wire);
+int wire_handshake(struct wire *wire);
+ssize_t wire_read(struct wire *wire, void *bytes, size_t size);
+
+// Sends bytes that must not be lost, after what waits. -ENOBUFS: too much waits, the other end does
+// not read; -errno: the connection has failed.
+int wire_send(struct wire *wire, const void *bytes, size_t size);
+// Sends packets of `parts_each` parts each. Returns how many were taken, or -errno.
+int wire_send_packets(struct wire *wire, const struct iovec *parts, int parts_each, int packets);
+// Sends what waits. -EAGAIN: some still does.
+int wire_flush(struct wire *wire);
+// Calls `blocked` when the wire has begun to wait for the descriptor to be writable.
+void wire_on_blocked(struct wire *wire, void (*blocked)(void *context), void *context);
+// Something waits to be written: wire_flush() when the descriptor is writable.
+bool wire_wants_write(const struct wire *wire);

@@ -1,0 +1,24 @@
+// What a stream counts: frames, bytes, bitrate over the last second, latency of each step.
+// Embedded in a stream and guarded by its lock.
+#pragma once
+
+#include "daemon/front/snapshot.h"
+#include "daemon/link/messages.h"
+
+struct meter {
+    uint64_t access_units, key_frames, bytes;
+    uint64_t encoded, dropped; // by the camera process
+    uint64_t bad_timestamps;   // of access units that claim an impossible time of capture
+    char encoder[24];
+    int64_t window_began_ns; // of the running second
+    uint64_t window_bytes;
+    uint32_t bitrate_kbps; // of the second before
+    struct histogram latency[LATENCY_STEP_COUNT];
+};
+
+// Counts an access unit of `bytes` that arrived at `now_ns` (CLOCK_MONOTONIC). Slate pictures are
+// counted, but say nothing about latency. The times are a camera process's word: afterwards `unit`
+// was captured within the last 10 s, and no step of its life came before the one before.
+void meter_add(struct meter *meter, struct link_access_unit *unit, uint64_t bytes, int64_t now_ns);
+// Fills the counters, bitrate and histograms of `mount` as of `now_ns`.
+void meter_describe(const struct meter *meter, int64_t now_ns, struct snapshot_mount *mount);

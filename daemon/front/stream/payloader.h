@@ -1,0 +1,43 @@
+// How access units of a codec become RTP packets, and what SDP says of them.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/front/stream/unit.h"
+
+#include <stdio.h>
+
+#define RTP_CLOCK_HZ 90000 // of video (RFC 3551, section 5)
+
+// The parameter sets of a stream, as its newest key frame had them. Starts out empty ({0}).
+struct parameter_sets {
+    uint8_t sets[3][256]; // H.264: SPS, PPS; H.265: VPS, SPS, PPS; without start codes
+    size_t sizes[3];      // 0: not seen, or longer than there is room for
+};
+
+struct payloader_ops {
+    const char *encoding; // the rtpmap's: "H264"
+    uint8_t payload_type; // 96 for those that SDP has to name, else RFC 3551's
+    // Cuts the unit's bytes into packets of at most UNIT_PACKET_MAX bytes, and notes the parameter
+    // sets that are in it. -EBADMSG: no access unit of this codec; -ENOMEM. The unit's packets are
+    // good for nothing then.
+    int (*packetize)(struct unit *unit, struct parameter_sets *sets);
+    // Writes what stands behind "a=fmtp:96 " in SDP. NULL: there is nothing to say.
+    void (*write_fmtp)(const struct parameter_sets *sets, FILE *file);
+    // There is what a decoder has to have before the first picture.
+    bool (*is_described)(const struct parameter_sets *sets);
+};
+
+// RFC 6184, packetization mode 1: parameter sets and what else fits together in a STAP-A, a NAL
+// unit as it is where it fits, else in FU-A fragments.
+extern const struct payloader_ops payload_h264;
+// RFC 7798, without decoding order numbers, in the same way.
+extern const struct payloader_ops payload_h265;
+// RFC 2435: baseline JPEG of YUV 4:2:0 or 4:2:2, up to 2040x2040 pixels, with its own quantization
+// tables, which travel with each picture, and the usual Huffman tables. -EBADMSG: any other.
+extern const struct payloader_ops payload_jpeg;
+
+// The NAL unit that begins at or behind `offset` of an Annex B byte stream (ISO/IEC 14496-10, annex
+// B): sets its offset and size, without start code and the zeros behind it, and returns where to
+// look for the next one; 0: there is none.
+size_t annex_b_next(const uint8_t *bytes, size_t size, size_t offset, size_t *ret_offset,
+                    size_t *ret_size);

@@ -1,0 +1,71 @@
+// The front's side of a view: what the camera process encoded, kept for every reader.
+//
+// A stream outlives the camera process that feeds it: it keeps two key frames of the NO SIGNAL
+// slate and plays them in turn while the process is being replaced, so that RTSP sessions go on.
+// Main loop only.
+#pragma once
+
+#include "daemon/front/snapshot.h"
+#include "daemon/front/stream/payloader.h"
+#include "daemon/front/stream/ring.h"
+#include "daemon/link/messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct stream;
+
+// Called when a reader came or went, and when a key frame is wanted now.
+typedef void stream_demand_handler(void *context, struct stream *stream, bool key_frame);
+
+// `path` is "/camera/view"; `bitrate_kbps` as for stream_set_bitrate(). 0 or -ENOMEM.
+int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream);
+struct stream *stream_ref(struct stream *stream);
+// Takes NULL.
+void stream_unref(struct stream *stream);
+const char *stream_path(const struct stream *stream);
+// What the view is configured for: bounds what is kept for readers, to 2 s at twice that rate.
+void stream_set_bitrate(struct stream *stream, uint32_t bitrate_kbps);
+
+// Says who answers for the demand; NULL: nobody any more.
+void stream_set_demand(struct stream *stream, stream_demand_handler *handler, void *context);
+// Takes over `payload` (malloc'd, `size` bytes, a struct link_access_unit followed by Annex B
+// bytes) as the next frame. -EBADMSG: no access unit of its codec; -ENOMEM.
+int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size);
+// Takes over `payload` (malloc'd, Annex B) as a slate key frame; the newest two are kept. Errors as
+// above.
+int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size);
+// The camera process is gone: the slates play, at once and twice a second, until the next key frame
+// arrives. The stream does the same by itself when it is watched and no access unit came for longer
+// than freshness.h allows (the process hangs).
+void stream_interrupt(struct stream *stream);
+// What the camera process says about this view.
+void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
+                              const char *encoder);
+// Both slate key frames are there.
+bool stream_has_slates(const struct stream *stream);
+
+// Makes `cursor` one of the stream's readers, which makes the view be encoded; it holds a reference
+// to the stream. It begins held.
+void stream_watch(struct stream *stream, struct cursor *cursor, void (*wake)(void *context),
+                  void *context);
+void stream_leave(struct stream *stream, struct cursor *cursor);
+bool stream_is_watched(const struct stream *stream);
+// Goes on with the next key frame, which is asked for; when the camera brings none within 400 ms,
+// with a slate.
+void stream_resume(struct stream *stream, struct cursor *cursor);
+// A reader has lost a picture: it needs a key frame. At most one in 250 ms is asked for.
+void stream_want_key_frame(struct stream *stream);
+// A reader began to send `unit`: what it took since its capture goes into the histograms.
+void stream_note_sent(struct stream *stream, const struct unit *unit);
+
+// How its access units become packets.
+const struct payloader_ops *stream_payloader(const struct stream *stream);
+// Of the newest key frame, be it a slate. Borrowed.
+const struct parameter_sets *stream_parameter_sets(const struct stream *stream);
+// The parameter sets are there: DESCRIBE can be answered.
+bool stream_is_described(const struct stream *stream);
+
+// Fills the counters, bitrate and histograms of `mount`.
+void stream_describe(const struct stream *stream, struct snapshot_mount *mount);

@@ -1,0 +1,215 @@
+// A datagram a packet, as many as possible a system call: sendmmsg(2), and where the kernel has UDP
+// segmentation offload (4.18), packets of one size as one long datagram that it cuts apart.
+
+#include "daemon/front/stream/transport_udp.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103 // linux/udp.h
+#endif
+
+// Packets a system call, three parts each, and of them those in one long datagram (64 kB at most).
+#define BATCH 64
+#define PARTS 3
+#define SEGMENTS_MAX 44
+
+struct udp {
+    struct transport transport;
+    struct udp_sockets *sockets; // borrowed
+    struct udp_peer peer;
+    struct sockaddr_storage to; // RTP
+    bool segments;              // the kernel cuts datagrams to it apart
+};
+
+// Packets that are being made ready for one system call.
+struct batch {
+    uint8_t headers[BATCH][RTP_HEADER_SIZE];
+    struct iovec parts[BATCH * PARTS];
+    struct mmsghdr messages[BATCH];
+    unsigned packets[BATCH]; // of each message
+    union {
+        char bytes[CMSG_SPACE(sizeof(uint16_t))];
+        struct cmsghdr alignment;
+    } controls[BATCH];
+    unsigned packet_count, message_count;
+};
+
+static size_t packet_size(const struct unit_packet *packet)
+{
+    return RTP_HEADER_SIZE + packet->head_size + packet->size;
+}
+
+// How many packets from `from` on are of one size, the last of which may be shorter.
+static unsigned run_length(const struct unit *unit, unsigned from, unsigned most)
+{
+    size_t size = packet_size(&unit->packets[from]);
+    unsigned length = 1;
+
+    while (length < most && from + length < unit->packet_count) {
+        size_t next = packet_size(&unit->packets[from + length]);
+
+        if (next > size) {
+            break;
+        }
+        length++;
+        if (next < size) {
+            break;
+        }
+    }
+    return length;
+}
+
+static void ask_for_segments(struct batch *batch, struct msghdr *message, size_t size)
+{
+    message->msg_control = batch->controls[batch->message_count].bytes;
+    message->msg_controllen = sizeof batch->controls[0].bytes;
+    struct cmsghdr *control = CMSG_FIRSTHDR(message);
+    uint16_t segment = (uint16_t)size;
+    control->cmsg_level = SOL_UDP;
+    control->cmsg_type = UDP_SEGMENT;
+    control->cmsg_len = CMSG_LEN(sizeof segment);
+    memcpy(CMSG_DATA(control), &segment, sizeof segment);
+}
+
+// Adds a datagram of `count` packets.
+static void add_message(struct batch *batch, struct udp *udp, const struct rtp_header *first,
+                        const struct unit *unit, unsigned from, unsigned count)
+{
+    struct rtp_header header = *first;
+    struct iovec *parts = batch->parts + (size_t)batch->packet_count * PARTS;
+    struct msghdr *message = &batch->messages[batch->message_count].msg_hdr;
+
+    *message = (struct msghdr){.msg_name = &udp->to,
+                               .msg_namelen = udp_address_size(&udp->to),
+                               .msg_iov = parts,
+                               .msg_iovlen = (size_t)count * PARTS};
+    for (unsigned i = 0; i < count; i++) {
+        const struct unit_packet *packet = &unit->packets[from + i];
+        uint8_t *bytes = batch->headers[batch->packet_count + i];
+
+        rtp_write_header(&header, from + i + 1 == unit->packet_count, bytes);
+        header.sequence++;
+        *parts++ = (struct iovec){bytes, RTP_HEADER_SIZE};
+        *parts++ = (struct iovec){unit_packet_head(unit, packet), packet->head_size};
+        *parts++ = (struct iovec){unit->bytes + packet->offset, packet->size};
+    }
+    if (count > 1) {
+        ask_for_segments(batch, message, packet_size(&unit->packets[from]));
+    }
+    batch->packets[batch->message_count++] = count;
+    batch->packet_count += count;
+}
+
+// Sends a batch from packet `from` on. Returns how many packets went, or -errno.
+static int send_batch(struct udp *udp, const struct rtp_header *first, const struct unit *unit,
+                      unsigned from)
+{
+    struct batch batch;
+    struct rtp_header header = *first;
+    unsigned most = udp->segments ? SEGMENTS_MAX : 1;
+    int packets = 0;
+
+    batch.packet_count = batch.message_count = 0;
+    while (from + batch.packet_count < unit->packet_count && batch.packet_count < BATCH) {
+        unsigned at = from + batch.packet_count;
+        unsigned count = run_length(unit, at, MIN(most, BATCH - batch.packet_count));
+
+        add_message(&batch, udp, &header, unit, at, count);
+        header.sequence = (uint16_t)(header.sequence + count);
+    }
+    int sent =
+        sendmmsg(udp_sockets_rtp(udp->sockets), batch.messages, batch.message_count, MSG_NOSIGNAL);
+    if (sent < 0) {
+        return -errno;
+    }
+    for (int i = 0; i < sent; i++) {
+        packets += (int)batch.packets[i];
+    }
+    return packets;
+}
+
+static int send_packets(struct transport *transport, const struct rtp_header *first,
+                        const struct unit *unit, unsigned from)
+{
+    struct udp *udp = (struct udp *)transport;
+    struct rtp_header header = *first;
+    unsigned at = from;
+
+    while (at < unit->packet_count) {
+        int sent = send_batch(udp, &header, unit, at);
+
+        if (sent == -EAGAIN || sent == -ENOBUFS) {
+            udp_sockets_wait(udp->sockets, &udp->peer);
+            break;
+        }
+        // Its route cannot: encrypted, or with a smaller MTU, where whole datagrams are fragmented.
+        if (udp->segments && (sent == -EIO || sent == -EINVAL || sent == -EMSGSIZE)) {
+            udp->segments = false;
+            continue;
+        }
+        // What cannot be sent to (a route is gone, say) is lost, as on the way; the session ends
+        // when nothing more is heard of its viewer.
+        unsigned passed = sent < 0 ? 1 : (unsigned)sent;
+        at += passed;
+        header.sequence = (uint16_t)(header.sequence + passed);
+    }
+    return (int)(at - from);
+}
+
+static void send_rtcp(struct transport *transport, const uint8_t *bytes, size_t size)
+{
+    const struct udp *udp = (struct udp *)transport;
+
+    sendto(udp_sockets_rtcp(udp->sockets), bytes, size, MSG_NOSIGNAL,
+           (const struct sockaddr *)&udp->peer.rtcp, udp_address_size(&udp->peer.rtcp));
+}
+
+static void free_udp(struct transport *transport)
+{
+    struct udp *udp = (struct udp *)transport;
+
+    udp_sockets_remove(udp->sockets, &udp->peer);
+    g_free(udp);
+}
+
+static const struct transport_ops operations = {
+    .name = "UDP",
+    .send = send_packets,
+    .send_rtcp = send_rtcp,
+    .free = free_udp,
+};
+
+static void on_room(struct udp_peer *peer)
+{
+    struct udp *udp = (struct udp *)((char *)peer - offsetof(struct udp, peer));
+
+    udp->transport.writable(udp->transport.context);
+}
+
+int transport_udp_new(struct udp_sockets *sockets, const struct sockaddr_storage *address,
+                      uint16_t port, uint16_t rtcp_port,
+                      void (*take_rtcp)(void *context, const uint8_t *bytes, size_t size),
+                      void *context, struct transport **ret_transport)
+{
+    struct udp *udp = g_new0(struct udp, 1);
+
+    udp->transport.ops = &operations;
+    udp->sockets = sockets;
+    udp->segments = udp_sockets_has_segments(sockets);
+    udp->to = udp->peer.rtcp = *address;
+    udp_address_set_port(&udp->to, port);
+    udp_address_set_port(&udp->peer.rtcp, rtcp_port);
+    udp->peer.take_rtcp = take_rtcp;
+    udp->peer.context = context;
+    udp->peer.writable = on_room;
+    int r = udp_sockets_add(sockets, &udp->peer);
+    if (r < 0) {
+        g_free(udp);
+        return r;
+    }
+    *ret_transport = &udp->transport;
+    return 0;
+}

@@ -1,0 +1,276 @@
+#include "daemon/front/stream/udp_sockets.h"
+
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103 // linux/udp.h
+#endif
+
+#define PAIR_ATTEMPTS 64
+#define SEND_BUFFER_BYTES (4 << 20)
+// Datagrams received in a turn.
+#define BATCH 64
+
+struct udp_sockets {
+    struct poller *poller; // borrowed
+    struct poller_watch rtp, rtcp;
+    uint16_t port;
+    bool segments;     // the kernel cuts datagrams apart
+    GHashTable *peers; // struct sockaddr_storage of RTCP to its struct udp_peer, both borrowed
+    GQueue waiting;    // borrowed struct udp_peer
+};
+
+socklen_t udp_address_size(const struct sockaddr_storage *address)
+{
+    return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                          : sizeof(struct sockaddr_in);
+}
+
+static in_port_t *port_of(struct sockaddr_storage *address)
+{
+    return address->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)address)->sin6_port
+                                          : &((struct sockaddr_in *)address)->sin_port;
+}
+
+void udp_address_set_port(struct sockaddr_storage *address, uint16_t port)
+{
+    *port_of(address) = htons(port);
+}
+
+static guint hash_address(gconstpointer key)
+{
+    struct sockaddr_storage address = *(const struct sockaddr_storage *)key;
+
+    if (address.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&address;
+        uint32_t last;
+
+        memcpy(&last, six->sin6_addr.s6_addr + 12, sizeof last);
+        return last * 31 + six->sin6_port;
+    }
+    return ((const struct sockaddr_in *)&address)->sin_addr.s_addr * 31 + *port_of(&address);
+}
+
+static gboolean equal_addresses(gconstpointer left, gconstpointer right)
+{
+    struct sockaddr_storage a = *(const struct sockaddr_storage *)left;
+    struct sockaddr_storage b = *(const struct sockaddr_storage *)right;
+
+    if (a.ss_family != b.ss_family || *port_of(&a) != *port_of(&b)) {
+        return FALSE;
+    }
+    return a.ss_family == AF_INET6
+               ? memcmp(&((struct sockaddr_in6 *)&a)->sin6_addr,
+                        &((struct sockaddr_in6 *)&b)->sin6_addr, sizeof(struct in6_addr)) == 0
+               : ((struct sockaddr_in *)&a)->sin_addr.s_addr ==
+                     ((struct sockaddr_in *)&b)->sin_addr.s_addr;
+}
+
+// What comes to the RTP port opens a way through a firewall, and says nothing.
+static void drain(int fd)
+{
+    uint8_t bytes[64];
+
+    for (int i = 0; i < BATCH && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) >= 0; i++) {
+    }
+}
+
+static void receive_rtcp(struct udp_sockets *sockets)
+{
+    uint8_t bytes[1500];
+
+    for (int i = 0; i < BATCH; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t from_size = sizeof from;
+        ssize_t size = recvfrom(sockets->rtcp.fd, bytes, sizeof bytes, MSG_DONTWAIT,
+                                (struct sockaddr *)&from, &from_size);
+
+        if (size < 0) {
+            return;
+        }
+        const struct udp_peer *peer = g_hash_table_lookup(sockets->peers, &from);
+        if (peer) {
+            peer->take_rtcp(peer->context, bytes, (size_t)size);
+        }
+    }
+}
+
+// There is room again: each of those that waited goes on, and may wait anew.
+static void resume(struct udp_sockets *sockets)
+{
+    poller_set_events(sockets->poller, &sockets->rtp, EPOLLIN);
+    for (guint left = sockets->waiting.length; left > 0 && sockets->waiting.length > 0; left--) {
+        struct udp_peer *peer = g_queue_pop_head(&sockets->waiting);
+
+        peer->waits = false;
+        peer->writable(peer);
+    }
+}
+
+static void on_rtp(void *context, uint32_t events)
+{
+    struct udp_sockets *sockets = context;
+
+    if (events & EPOLLIN) {
+        drain(sockets->rtp.fd);
+    }
+    if (events & EPOLLOUT) {
+        resume(sockets);
+    }
+}
+
+static void on_rtcp(void *context, uint32_t events)
+{
+    (void)events;
+    receive_rtcp(context);
+}
+
+// Binds a socket to `port` of all addresses, 0: any. Returns it or -errno.
+static int open_socket(int family, uint16_t port)
+{
+    struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
+    const int no = 0, bytes = SEND_BUFFER_BYTES;
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) {
+        return -errno;
+    }
+    *port_of(&address) = htons(port);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    if (family == AF_INET6) { // serves IPv4 too
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+    }
+    if (bind(fd, (const struct sockaddr *)&address, udp_address_size(&address)) < 0) {
+        int r = -errno;
+
+        close(fd);
+        return r;
+    }
+    return fd;
+}
+
+static uint16_t bound_port(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+
+    return getsockname(fd, (struct sockaddr *)&address, &size) == 0 ? ntohs(*port_of(&address)) : 0;
+}
+
+// An even port and the one above it.
+static int open_pair(struct udp_sockets *sockets, int family)
+{
+    int r = -EADDRINUSE;
+
+    for (int i = 0; i < PAIR_ATTEMPTS; i++) {
+        _cleanup_(cleanup_close) int rtp = open_socket(family, 0);
+        uint16_t port = rtp < 0 ? 0 : bound_port(rtp);
+
+        if (rtp < 0) {
+            return rtp;
+        }
+        if (port % 2 != 0) {
+            continue;
+        }
+        int rtcp = open_socket(family, port + 1);
+        if (rtcp >= 0) {
+            sockets->port = port;
+            sockets->rtp.fd = TAKE_FD(rtp);
+            sockets->rtcp.fd = rtcp;
+            return 0;
+        }
+        r = rtcp;
+    }
+    return r;
+}
+
+static int watch(struct udp_sockets *sockets, struct poller_watch *watch_,
+                 void (*ready)(void *context, uint32_t events))
+{
+    watch_->events = EPOLLIN;
+    watch_->ready = ready;
+    watch_->context = sockets;
+    return poller_add(sockets->poller, watch_);
+}
+
+int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets)
+{
+    struct udp_sockets *sockets = g_new0(struct udp_sockets, 1);
+    const int none = 0;
+
+    sockets->poller = poller;
+    sockets->rtp.fd = sockets->rtcp.fd = -1;
+    sockets->peers = g_hash_table_new(hash_address, equal_addresses);
+    g_queue_init(&sockets->waiting);
+    int r = open_pair(sockets, family);
+    r = r < 0 ? r : watch(sockets, &sockets->rtp, on_rtp);
+    r = r < 0 ? r : watch(sockets, &sockets->rtcp, on_rtcp);
+    if (r < 0) {
+        udp_sockets_free(sockets);
+        return r;
+    }
+    sockets->segments = setsockopt(sockets->rtp.fd, SOL_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+    *ret_sockets = sockets;
+    return 0;
+}
+
+void udp_sockets_free(struct udp_sockets *sockets)
+{
+    if (!sockets) {
+        return;
+    }
+    poller_remove(sockets->poller, &sockets->rtp);
+    poller_remove(sockets->poller, &sockets->rtcp);
+    cleanup_close(&sockets->rtp.fd);
+    cleanup_close(&sockets->rtcp.fd);
+    g_hash_table_unref(sockets->peers);
+    g_free(sockets);
+}
+
+uint16_t udp_sockets_port(const struct udp_sockets *sockets)
+{
+    return sockets->port;
+}
+
+int udp_sockets_rtp(const struct udp_sockets *sockets)
+{
+    return sockets->rtp.fd;
+}
+
+int udp_sockets_rtcp(const struct udp_sockets *sockets)
+{
+    return sockets->rtcp.fd;
+}
+
+bool udp_sockets_has_segments(const struct udp_sockets *sockets)
+{
+    return sockets->segments;
+}
+
+int udp_sockets_add(struct udp_sockets *sockets, struct udp_peer *peer)
+{
+    if (g_hash_table_contains(sockets->peers, &peer->rtcp)) {
+        return -EADDRINUSE;
+    }
+    g_hash_table_insert(sockets->peers, &peer->rtcp, peer);
+    return 0;
+}
+
+void udp_sockets_remove(struct udp_sockets *sockets, struct udp_peer *peer)
+{
+    g_hash_table_remove(sockets->peers, &peer->rtcp);
+    if (peer->waits) {
+        g_queue_remove(&sockets->waiting, peer);
+    }
+}
+
+void udp_sockets_wait(struct udp_sockets *sockets, struct udp_peer *peer)
+{
+    if (!peer->waits) {
+        peer->waits = true;
+        g_queue_push_tail(&sockets->waiting, peer);
+        poller_set_events(sockets->poller, &sockets->rtp, EPOLLIN | EPOLLOUT);
+    }
+}

@@ -1,0 +1,44 @@
+// The sockets that all viewers by UDP share: RTP on an even port, RTCP on the one above.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/front/poller.h"
+
+#include <glib.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+
+// Somebody whom packets go to. Embedded in its transport.
+struct udp_peer {
+    struct sockaddr_storage rtcp; // where its RTCP comes from and goes to
+    void (*take_rtcp)(void *context, const uint8_t *bytes, size_t size);
+    void *context;
+    void (*writable)(struct udp_peer *peer); // there is room again, after udp_sockets_wait()
+    bool waits;
+};
+
+struct udp_sockets;
+
+// `family`: AF_INET or AF_INET6, which serves IPv4, too. `poller` is borrowed. -EADDRINUSE: no pair
+// of ports is free; or another -errno.
+int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets);
+// There are no peers left. Takes NULL.
+void udp_sockets_free(struct udp_sockets *sockets);
+// Of RTP; RTCP's is one more.
+uint16_t udp_sockets_port(const struct udp_sockets *sockets);
+int udp_sockets_rtp(const struct udp_sockets *sockets);
+int udp_sockets_rtcp(const struct udp_sockets *sockets);
+
+// Whether the kernel cuts long datagrams apart (UDP_SEGMENT), where their route lets it.
+bool udp_sockets_has_segments(const struct udp_sockets *sockets);
+
+// `peer` is borrowed until udp_sockets_remove(). -EADDRINUSE: there is one of that address.
+int udp_sockets_add(struct udp_sockets *sockets, struct udp_peer *peer);
+void udp_sockets_remove(struct udp_sockets *sockets, struct udp_peer *peer);
+// The RTP socket has no room: calls `writable` when it has.
+void udp_sockets_wait(struct udp_sockets *sockets, struct udp_peer *peer);
+
+// Of an address of either family.
+socklen_t udp_address_size(const struct sockaddr_storage *address);
+void udp_address_set_port(struct sockaddr_storage *address, uint16_t port);

@@ -1,0 +1,208 @@
+// What time does to a connection, told to it in the ticks of the test.
+#include "tests/unit/stopwatch.h"
+#include "tests/unit/unit.h"
+
+#include "daemon/front/rtsp/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct fixture {
+    struct config *config;
+    struct account *account;
+    struct rtsp_service service;
+    struct rtsp_mount mount;
+    struct connection *connection;
+    int client;
+    int64_t begin_ns;
+};
+
+static void reap(void *context)
+{
+    (void)context; // tear_down() frees it
+}
+
+static int set_up(void **state)
+{
+    struct sockaddr_storage peer = {.ss_family = AF_INET};
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    struct error error = {0};
+    struct wire *wire;
+    int fds[2];
+
+    ((struct sockaddr_in *)&peer)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(config_parse("rtsp = { port = 0; };", "test.conf", stderr, &fixture->config),
+                     0);
+    assert_int_equal(account_new(fixture->config, &error, &fixture->account), 0);
+    assert_int_equal(stream_new("/front/edges", 4000, &fixture->mount.stream), 0);
+    fixture->service = (struct rtsp_service){.account = fixture->account,
+                                             .mounts = g_hash_table_new(g_str_hash, g_str_equal),
+                                             .limits = fixture->config->rtsp.limits,
+                                             .reap = reap};
+    assert_int_equal(poller_new(&fixture->service.poller), 0);
+    g_hash_table_insert(fixture->service.mounts, (char *)"/front/edges", &fixture->mount);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    fixture->client = fds[1];
+    assert_int_equal(wire_new_plain(fds[0], &wire), 0);
+    assert_int_equal(connection_new(&fixture->service, wire, &peer, &fixture->connection), 0);
+    fixture->begin_ns = clock_now_ns();
+    *state = fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    connection_free(fixture->connection);
+    g_clear_handle_id(&fixture->service.reaper, g_source_remove);
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    assert_int_equal(fixture->service.session_count, 0);
+    g_hash_table_unref(fixture->service.mounts);
+    udp_sockets_free(fixture->service.udp);
+    poller_free(fixture->service.poller);
+    stream_unref(fixture->mount.stream);
+    account_free(fixture->account);
+    config_free(fixture->config);
+    close(fixture->client);
+    free(fixture);
+    return 0;
+}
+
+// Sends "METHOD …" with `lines`, and returns the status of the reply, which is put into `ret_reply`
+// (of 2000 bytes).
+static int ask(struct fixture *fixture, const char *method, const char *lines, char *ret_reply)
+{
+    g_autofree char *request =
+        g_strdup_printf("%s rtsp://host/front/edges RTSP/1.0\r\nCSeq: 7\r\n%s\r\n", method, lines);
+    ssize_t size = -1;
+    int status = 0;
+
+    assert_int_equal(send(fixture->client, request, strlen(request), MSG_NOSIGNAL),
+                     strlen(request));
+    while (size < 0) {
+        assert_true(clock_now_ns() - fixture->begin_ns < PATIENCE_NS);
+        g_main_context_iteration(NULL, FALSE);
+        size = recv(fixture->client, ret_reply, 1999, 0);
+    }
+    ret_reply[size] = '\0';
+    const char *line = strstr(ret_reply, "RTSP/1.0 ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "RTSP/1.0 %d", &status), 1);
+    return status;
+}
+
+// Returns the line "Session: …" (g_free).
+static char *ask_set_up(struct fixture *fixture, const char *transport)
+{
+    char reply[2000];
+
+    assert_int_equal(ask(fixture, "SETUP", transport, reply), 200);
+    const char *session = strstr(reply, "Session: ");
+    return g_strdup_printf("%.*s\r\n", (int)strcspn(session, ";\r"), session);
+}
+
+static bool lasts(struct fixture *fixture, double seconds)
+{
+    connection_tick(fixture->connection, fixture->begin_ns + (int64_t)(seconds * (double)NS_PER_S));
+    return !fixture->connection->ended;
+}
+
+TEST(test_one_that_never_plays_is_closed_after_10_s, set_up, tear_down)
+{
+    assert_true(lasts(*state, 1));
+    assert_true(lasts(*state, 9)); // 1 s for what set_up() did
+    assert_false(lasts(*state, 10));
+}
+
+// Nor does what it asks keep it: SETUP alone would hold a session for as long as it likes.
+TEST(test_one_that_only_asks_is_closed_after_10_s, set_up, tear_down)
+{
+    char reply[2000];
+
+    g_autofree char *session = ask_set_up(*state, "Transport: RTP/AVP/TCP\r\n");
+    assert_int_equal(ask(*state, "GET_PARAMETER", session, reply), 200);
+    assert_true(lasts(*state, 9));
+    assert_int_equal(ask(*state, "GET_PARAMETER", session, reply), 200);
+    assert_false(lasts(*state, 10));
+}
+
+TEST(test_one_that_plays_over_its_connection_may_say_nothing, set_up, tear_down)
+{
+    char reply[2000];
+
+    g_autofree char *session = ask_set_up(*state, "Transport: RTP/AVP/TCP\r\n");
+    assert_int_equal(ask(*state, "PLAY", session, reply), 200);
+    for (double seconds = 1; seconds < 3600; seconds += 7) {
+        assert_true(lasts(*state, seconds));
+    }
+    assert_int_equal(ask(*state, "GET_PARAMETER", session, reply), 200);
+}
+
+TEST(test_a_pause_ends_after_the_time_of_a_session, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    char reply[2000];
+
+    g_autofree char *session = ask_set_up(fixture, "Transport: RTP/AVP/TCP\r\n");
+    assert_int_equal(ask(fixture, "PLAY", session, reply), 200);
+    assert_int_equal(ask(fixture, "PAUSE", session, reply), 200);
+    fixture->begin_ns = clock_now_ns();
+    assert_true(lasts(fixture, 59));
+    assert_int_equal(fixture->service.session_count, 1);
+    assert_true(lasts(fixture, 60.5)); // the session ends, not yet the connection
+    assert_int_equal(fixture->service.session_count, 0);
+    assert_int_equal(ask(fixture, "PLAY", session, reply), 454);
+    assert_true(lasts(fixture, 69));
+    assert_false(lasts(fixture, 71));
+}
+
+// By UDP nothing else says that the viewer is there.
+TEST(test_a_silent_viewer_over_udp_ends_after_60_s, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    char reply[2000];
+
+    g_autofree char *session =
+        ask_set_up(fixture, "Transport: RTP/AVP;unicast;client_port=61000-61001\r\n");
+    assert_int_equal(ask(fixture, "PLAY", session, reply), 200);
+    fixture->begin_ns = clock_now_ns();
+    assert_true(lasts(fixture, 59));
+    assert_int_equal(fixture->service.session_count, 1);
+    assert_true(lasts(fixture, 60.5));
+    assert_int_equal(fixture->service.session_count, 0);
+}
+
+// Who asks or reports is there.
+TEST(test_a_request_keeps_a_session, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    char reply[2000];
+
+    g_autofree char *session =
+        ask_set_up(fixture, "Transport: RTP/AVP;unicast;client_port=61000-61001\r\n");
+    assert_int_equal(ask(fixture, "PLAY", session, reply), 200);
+    fixture->begin_ns = clock_now_ns();
+    while (clock_now_ns() - fixture->begin_ns < 20 * NS_PER_MS) {
+    }
+    assert_int_equal(ask(fixture, "GET_PARAMETER", session, reply), 200);
+    connection_tick(fixture->connection, fixture->begin_ns + 60 * NS_PER_S + 10 * NS_PER_MS);
+    assert_int_equal(fixture->service.session_count, 1);
+}
+
+TEST(test_one_that_hangs_up_has_ended, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    shutdown(fixture->client, SHUT_RDWR);
+    while (!fixture->connection->ended) {
+        assert_true(clock_now_ns() - fixture->begin_ns < PATIENCE_NS);
+        g_main_context_iteration(NULL, FALSE);
+    }
+    connection_tick(fixture->connection, fixture->begin_ns); // ends once
+}
+
+RUN_TESTS(NULL, NULL)
