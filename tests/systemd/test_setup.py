@@ -1,0 +1,116 @@
+"""A newcomer's way: a fresh system, `edgectl setup`, and a viewer on another machine."""
+import os
+import re
+import subprocess
+
+import pytest
+
+import beds
+from container import ENVIRONMENT, Container
+from terminal import Terminal
+
+# 198.51.100.0/24 is nobody's (RFC 5737).
+DEVICE, VIEWER = "198.51.100.2", "198.51.100.1"
+PASSWORD = "correct-horse"
+
+
+class Machine:
+    """Another machine: a network of its own, with a cable to the container's."""
+
+    def __init__(self, container):
+        self.process = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+        beds.wait_until("its network", lambda: os.readlink(f"/proc/{self.process.pid}/ns/net") !=
+                        os.readlink("/proc/self/ns/net"))
+        cable = f"edged{os.getpid()}"
+        ip("link", "add", cable, "netns", str(self.process.pid), "type", "veth", "peer", "name",
+           "eth0", "netns", str(container.leader))
+        for target, device, address in ((self.process.pid, cable, VIEWER),
+                                        (container.leader, "eth0", DEVICE)):
+            ip("address", "add", f"{address}/24", "dev", device, target=target)
+            ip("link", "set", device, "up", target=target)
+        ip("route", "add", "default", "via", VIEWER, target=container.leader)
+
+    def play(self, url, transport):
+        """ffmpeg's exit status, the hash of each picture it decoded, and what it complained of."""
+        done = subprocess.run(
+            ["nsenter", "--target", str(self.process.pid), "--net", "ffmpeg", "-v", "error",
+             "-rtsp_transport", transport, "-i", url, "-frames:v", "5", "-f", "framehash", "-"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=beds.PATIENCE_S)
+        pictures = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+        return done.returncode, {line.split(",")[-1] for line in pictures}, done.stderr
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def ip(*arguments, target=None):
+    network = ["nsenter", "--target", str(target), "--net"] if target else []
+    subprocess.run([*network, "ip", *arguments], check=True)
+
+
+@pytest.fixture(scope="module")
+def device():
+    bed = Container("--private-network")
+    bed.check("systemctl stop systemd-networkd.socket systemd-networkd")  # the cable is ours
+    yield bed
+    bed.close()
+
+
+@pytest.fixture(scope="module")
+def machine(device):
+    other = Machine(device)
+    yield other
+    other.close()
+
+
+@pytest.fixture(scope="module")
+def shown(device, machine):
+    """What a newcomer sees who answers nothing but the password's questions."""
+    terminal = Terminal(device.inside("edgectl", "setup"), ENVIRONMENT)
+    terminal.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"anna"),
+                    (b"[0.0.0.0]: ", b""), (b"Password of anna", PASSWORD.encode()),
+                    (b"again: ", PASSWORD.encode()), (b"Write that", b""), (b"Start edged", b""))
+    assert terminal.wait() == 0, terminal.shown.decode()
+    return terminal.shown.decode()
+
+
+def test_the_url_is_the_one_for_other_machines(device, shown):
+    assert f"  rtsp://{DEVICE}:8554/edges\r\n" in shown
+    assert PASSWORD not in shown
+    assert device.property("ActiveState") == "active"
+    assert device.check("systemctl is-enabled edged").strip() == "enabled"
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_another_machine_plays_it(machine, shown, transport):
+    status, pictures, complaints = machine.play(f"rtsp://anna:{PASSWORD}@{DEVICE}:8554/edges",
+                                                transport)
+    assert status == 0 and len(pictures) == 5, complaints
+
+
+@pytest.mark.parametrize("login", ["", "anna:correct-hors@", f"otto:{PASSWORD}@"])
+def test_nobody_else_does(machine, shown, login):
+    status, pictures, complaints = machine.play(f"rtsp://{login}{DEVICE}:8554/edges", "tcp")
+    assert status != 0 and not pictures
+    assert "401" in complaints
+
+
+def test_the_password_stands_nowhere(device, machine, shown):
+    machine.play(f"rtsp://anna:{PASSWORD}@{DEVICE}:8554/edges", "tcp")
+    machine.play(f"rtsp://anna:wrong@{DEVICE}:8554/edges", "tcp")
+    users = device.check("cat /etc/edged/rtsp.users")
+    secrets = [PASSWORD, *re.findall("[0-9a-f]{32,}", users)]
+    assert len(secrets) == 3
+    places = {
+        "the journal": device.check("journalctl --no-pager -o export -a"),
+        "status": device.check("edgectl status --json; edgectl status; systemctl status edged"),
+        "the doctor": device.check("edgectl doctor --json || true"),
+        "processes": device.check("cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null |"
+                                  " tr '\\0' '\\n'"),
+        "the configuration": device.check("cat /etc/edged/edged.conf"),
+    }
+    for place, text in places.items():
+        for secret in secrets:
+            assert secret not in text, place
+    assert device.check("stat -c '%U %a' /etc/edged/rtsp.users").strip() == "edged 600"
