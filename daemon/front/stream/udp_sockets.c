@@ -1,5 +1,7 @@
 #include "daemon/front/stream/udp_sockets.h"
 
+#include "daemon/front/passed_sockets.h"
+
 #include <errno.h>
 #include <netinet/udp.h>
 #include <string.h>
@@ -153,10 +155,11 @@ static int open_socket(int family, uint16_t port)
 
 static uint16_t bound_port(int fd)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof address;
 
-    return getsockname(fd, (struct sockaddr *)&address, &size) == 0 ? ntohs(*port_of(&address)) : 0;
+    getsockname(fd, (struct sockaddr *)&address, &size);
+    return (uint16_t)socket_address_port((const struct sockaddr *)&address);
 }
 
 // An even port and the one above it.
