@@ -53,6 +53,7 @@ PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 RANDOM_TESTS = $(patsubst %.c,$(BUILD)/%,$(shell grep -l 'random_seed()' tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c tests/fake_encoder/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c)) \
@@ -88,7 +89,7 @@ TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle
+.PHONY: check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
 .PHONY: uninstall all everything setup run check check-unit check-golden check-random check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -188,6 +189,22 @@ tsan: $(UNIT_TESTS) ## check-unit under ThreadSanitizer, of the programs that ha
 	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread NVCC= check-unit \
 		UNIT_TESTS="$$(nm -A -u $(UNIT_TESTS) | sed -nE 's,^$(BUILD)/([^:]*):.* ($(STARTS_THREADS))(@.*)?$$,build/tsan/\1,p' | sort -u | xargs)"
 
+# FUZZ="config link" are those targets alone. What they find is written to build/fuzz/found.
+FUZZ_FLAGS := --no-print-directory CC=clang NVCC=
+fuzz: ## hostile bytes for each parser for SECONDS=600, by libFuzzer under ASan and UBSan (clang)
+	@scripts/fuzz --check
+	@$(MAKE) $(FUZZ_FLAGS) BUILD=build/fuzz SANITIZE=fuzzer-no-link,address,undefined fuzzers
+	@scripts/fuzz build/fuzz $(SECONDS) $(FUZZ)
+
+fuzz-coverage: export CFLAGS = -fprofile-instr-generate -fcoverage-mapping
+fuzz-coverage: export LDFLAGS = -fprofile-instr-generate
+fuzz-coverage: ## the same without the sanitizers, and a table of the lines it reached (llvm)
+	@scripts/fuzz --check
+	@$(MAKE) $(FUZZ_FLAGS) BUILD=build/fuzz-coverage SANITIZE=fuzzer-no-link fuzzers
+	@scripts/fuzz --coverage build/fuzz-coverage $(SECONDS) $(FUZZ)
+
+fuzzers: $(FUZZERS)
+
 lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
 	@scripts/setup --group lint
 	@BUILD=$(BUILD) CPPFLAGS="$(subst ",\",$(CPPFLAGS)) $(PACKAGE_CFLAGS) -std=gnu17" tests/lint/lint
@@ -241,6 +258,10 @@ $(BUILD)/flags $(BUILD)/nvcc-flags: FORCE
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LDLIBS) -lcmocka
+
+# With libFuzzer's main().
+$(FUZZERS): %: %.o $(LIBRARY)
+	$(call say,LD)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 $(BENCHES) $(PROCESS_MANY) $(BUILD)/tests/fake_camera/fake_camera: %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -325,5 +346,5 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(PROCESS_MANY:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(PROCESS_MANY:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
          $(FAKE_CUDA_OBJECTS:.o=.d) $(FAKE_CUDA_KERNELS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

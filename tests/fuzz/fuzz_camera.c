@@ -1,0 +1,30 @@
+// What a camera process takes from the front, configurations first; its lane is never started.
+//
+// Parsers: daemon/camera/settings.c
+#include "tests/fuzz/fuzz_includes.h"
+#include "tests/fuzz/fuzz_link_messages.h"
+
+#include "daemon/camera/camera.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct camera *camera;
+    struct error error = {0};
+    int fds[2];
+
+    fuzz_take_files(data, 0); // there is nothing to include
+    fuzz_claim(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    while (fuzz_send_message(fds[1], &data, &size)) {
+    }
+    shutdown(fds[1], SHUT_WR);
+    int r = camera_new(fds[0], &error, &camera);
+    fuzz_claim(r == 0 || error.text[0]);
+    if (r == 0) {
+        // It ends at the end of what was sent, if not before.
+        while (turn(camera) == 0) {
+        }
+        camera_free(camera);
+    }
+    close(fds[1]);
+    return 0;
+}

@@ -1,0 +1,120 @@
+// What the front takes from a camera process of two views, numbered 1 and 2: what reaches the rest
+// of the front is checked. The first byte, if 0, leaves out the hello.
+//
+// Parsers: daemon/front/camera_link.c
+#include "tests/fuzz/fuzz_link_messages.h"
+
+#include "config/schema.h"
+#include "daemon/front/camera_link.h"
+
+#include <gst/gst.h>
+
+#define VIEWS 2
+
+static bool ended;
+
+static bool is_text(const char *text, size_t size)
+{
+    return memchr(text, 0, size) != NULL;
+}
+
+static void check_region(const struct link_region *region)
+{
+    fuzz_claim(schema_name_rule.accepts(region->name));
+    fuzz_claim(region->share >= 0 && region->share <= 1);
+}
+
+static void on_telemetry(void *context, const struct link_telemetry *telemetry)
+{
+    (void)context;
+    fuzz_claim(telemetry->state < LINK_CAMERA_STATE_COUNT);
+    fuzz_claim(is_text(telemetry->format, sizeof telemetry->format));
+    fuzz_claim(is_text(telemetry->path, sizeof telemetry->path));
+    fuzz_claim(is_text(telemetry->error, sizeof telemetry->error));
+    fuzz_claim(is_text(telemetry->backend, sizeof telemetry->backend));
+    fuzz_claim(is_text(telemetry->gpu, sizeof telemetry->gpu));
+    for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
+        fuzz_claim(is_text(telemetry->views[i].encoder, sizeof telemetry->views[i].encoder));
+    }
+    for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
+        if (telemetry->regions[i].name[0]) {
+            check_region(&telemetry->regions[i]);
+        }
+    }
+}
+
+static int on_motion(void *context, const struct link_event *event)
+{
+    (void)context;
+    check_region(&event->region);
+    fuzz_claim(event->at_ns >= event->started_ns && event->number > 0);
+    return 0;
+}
+
+static void on_slate(void *context)
+{
+    (void)context;
+}
+
+static void on_fatal(void *context, const char *sentence)
+{
+    (void)context;
+    fuzz_claim(sentence != NULL);
+}
+
+static void on_encoder_hung(void *context, enum config_encoder encoder)
+{
+    (void)context;
+    fuzz_claim(encoder != CONFIG_ENCODER_AUTO && encoder < CONFIG_ENCODER_COUNT);
+}
+
+static void on_ended(void *context, int reason, const char *sentence)
+{
+    (void)context;
+    fuzz_claim(!ended && reason < 0 && sentence[0]);
+    ended = true;
+}
+
+static const struct camera_link_events events = {on_telemetry, on_motion,       on_slate,
+                                                 on_fatal,     on_encoder_hung, on_ended};
+
+static void send_hello(int fd)
+{
+    struct link_header header = {.type = LINK_HELLO, .size = strlen(EDGED_VERSION)};
+
+    fuzz_claim(send(fd, &header, sizeof header, 0) == sizeof header);
+    fuzz_claim(send(fd, EDGED_VERSION, header.size, 0) == (ssize_t)header.size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct stream *streams[VIEWS];
+    const struct camera_link_configuration configuration = {
+        .number = 1, .text = "", .streams = streams, .stream_count = VIEWS};
+    struct camera_link *link;
+    int fds[2];
+
+    if (size < 1) {
+        return -1;
+    }
+    gst_init(NULL, NULL);
+    ended = false;
+    fuzz_claim(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    fuzz_claim(stream_new("/front/edges", 2000, &streams[0]) == 0);
+    fuzz_claim(stream_new("/front/camera", 2000, &streams[1]) == 0);
+    fuzz_claim(camera_link_new(fds[0], &configuration, &events, NULL, &link) == 0);
+    if (data[0]) {
+        send_hello(fds[1]);
+    }
+    data++;
+    size--;
+    while (fuzz_send_message(fds[1], &data, &size) && camera_link_receive(link)) {
+    }
+    camera_link_free(link);
+    close(fds[1]);
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    stream_unref(streams[0]);
+    stream_unref(streams[1]);
+    return 0;
+}
