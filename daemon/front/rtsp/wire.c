@@ -26,7 +26,7 @@ static int plain_handshake(void *channel)
     return 0;
 }
 
-static bool plain_wants_write(void *channel)
+static bool plain_never(void *channel)
 {
     (void)channel;
     return false;
@@ -56,7 +56,8 @@ static const struct wire_ops plain = {
     .name = "TCP",
     .scheme = "rtsp",
     .handshake = plain_handshake,
-    .wants_write = plain_wants_write,
+    .wants_write = plain_never,
+    .has_unread = plain_never,
     .read = plain_read,
     .writev = plain_writev,
     .free = plain_free,
@@ -110,6 +111,11 @@ ssize_t wire_read(struct wire *wire, void *bytes, size_t size)
     return wire->ops->read(wire->channel, bytes, size);
 }
 
+bool wire_has_unread(const struct wire *wire)
+{
+    return wire->ops->has_unread(wire->channel);
+}
+
 void wire_on_blocked(struct wire *wire, void (*blocked)(void *context), void *context)
 {
     wire->on_blocked = blocked;
@@ -130,7 +136,7 @@ static ssize_t write_parts(struct wire *wire, const struct iovec *parts, int cou
     ssize_t taken = wire->ops->writev(wire->channel, parts, count);
 
     wire->blocked = false;
-    if (taken == -EAGAIN) {
+    if (taken == -EAGAIN || wire->ops->wants_write(wire->channel)) {
         block(wire);
     }
     return taken == -EAGAIN || taken == -EINTR ? 0 : taken;

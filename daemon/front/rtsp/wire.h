@@ -20,6 +20,8 @@ struct wire_ops {
     int (*handshake)(void *channel);
     // Whether the channel waits to write rather than to read.
     bool (*wants_write)(void *channel);
+    // Whether the channel itself holds bytes to read, of which the descriptor tells nothing.
+    bool (*has_unread)(void *channel);
     // Bytes read, 0 at the end, or -errno.
     ssize_t (*read)(void *channel, void *bytes, size_t size);
     // Bytes taken, from the first on, or -errno. What is taken is sent in the end, if need be with
@@ -42,6 +44,7 @@ int wire_fd(const struct wire *wire);
 const struct wire_ops *wire_kind(const struct wire *wire);
 int wire_handshake(struct wire *wire);
 ssize_t wire_read(struct wire *wire, void *bytes, size_t size);
+bool wire_has_unread(const struct wire *wire);
 
 // Sends bytes that must not be lost, after what waits. -ENOBUFS: too much waits, the other end does
 // not read; -errno: the connection has failed.
