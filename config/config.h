@@ -242,6 +242,7 @@ struct config {
         enum config_auth auth;
         char *users; // the file with them (users.h); "": the systemd credential rtsp.users, or none
         int port;
+        int tls_port;      // 0: none
         char *certificate; // PEM files for TLS; both "": one is generated
         char *key;
         struct config_limits limits;

@@ -239,9 +239,15 @@ static const struct schema_key rtsp_keys[] = {
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "8554",
      .help = "The port the RTSP server listens on; 0 takes any free one."},
+    {"tls_port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.tls_port),
+     .unit = "TCP port", .minimum = 0, .maximum = 65535, .default_text = "0",
+     .cost = CONFIG_COST_FRAME,
+     .help = "The port for RTSP inside TLS, rtsps://ADDRESS:TLS_PORT/CAMERA/VIEW; 0 is none, 8322 "
+             "the usual one. What comes by it is encrypted, passwords and pictures, and therefore "
+             "interleaved (TCP): there is no SRTP, and UDP would go in the clear."},
     {"certificate", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.certificate),
      .default_text = "", .cost = CONFIG_COST_FRAME,
-     .help = "The server's certificate for http.tls, a PEM file; certificates up to "
+     .help = "The server's certificate for tls_port and http.tls, a PEM file; certificates up to "
              "its issuer's may follow it. \"\" with key = \"\" is a self-signed one, made at the "
              "first start, kept, and named by its fingerprint in the log and in edgectl status. A "
              "relative name is one beside this file."},

@@ -295,12 +295,17 @@ static void check_http(struct problems *problems, const config_setting_t *root,
     }
 }
 
-static void check_certificate(struct problems *problems, const config_setting_t *rtsp,
-                              const struct config *config)
+static void check_tls(struct problems *problems, const config_setting_t *rtsp,
+                      const struct config *config)
 {
     const char *given = *config->rtsp.certificate ? "certificate" : "key";
     const char *missing = *config->rtsp.certificate ? "key" : "certificate";
 
+    if (config->rtsp.tls_port != 0 && config->rtsp.tls_port == config->rtsp.port) {
+        problems_error(problems, config_setting_get_member(rtsp, "tls_port"), NULL,
+                       "got %d, which is rtsp.port, too; allowed: a port of its own, or 0",
+                       config->rtsp.tls_port);
+    }
     if (!*config->rtsp.certificate != !*config->rtsp.key) {
         problems_error(problems, config_setting_get_member(rtsp, given), NULL,
                        "got %s without %s, allowed: both, or neither for a generated certificate",
@@ -317,7 +322,7 @@ static void check_access(struct problems *problems, const config_setting_t *root
 
     check_http(problems, root, config, users);
     if (rtsp) {
-        check_certificate(problems, rtsp, config);
+        check_tls(problems, rtsp, config);
     }
     if (rtsp && config->rtsp.auth == CONFIG_AUTH_NONE && users) {
         problems_error(problems, config_setting_get_member(rtsp, "auth"), NULL,

@@ -33,6 +33,9 @@ static void print_network(JsonObject *status)
 {
     JsonObject *certificate = get_object(status, "certificate");
 
+    if (get_string(status, "rtsps")[0]) {
+        printf("inside TLS: %s\n", get_string(status, "rtsps"));
+    }
     if (get_string(status, "http")[0]) {
         printf("status and metrics: %s\n", get_string(status, "http"));
     }

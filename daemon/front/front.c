@@ -279,7 +279,8 @@ static int open_addresses(struct front *front, struct error *error)
                     rtsp_server_url(front->server));
     }
     r = r < 0 ? r
-              : front_network_open(&front->network, front->config, &asked, front->account, error);
+              : front_network_open(&front->network, front->config, &asked, front->account,
+                                   front->server, error);
     return r < 0 ? FRONT_EXIT_ADDRESS : 0;
 }
 

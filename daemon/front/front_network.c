@@ -1,6 +1,7 @@
 #include "daemon/front/front_network.h"
 
 #include "daemon/front/account/account.h"
+#include "daemon/front/listener.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 static bool is_encrypted(const struct config *config)
 {
-    return config->http.port != 0 && config->http.tls;
+    return config->rtsp.tls_port != 0 || (config->http.port != 0 && config->http.tls);
 }
 
 // Seconds since 1970 as "2026-11-23".
@@ -42,17 +43,23 @@ int front_network_listen(struct front_network *network, const struct config *con
                          struct error *error)
 {
     struct certificate *certificate = NULL, *before = network->certificate;
-    int r = 0;
+    int fd = -1, r = 0;
 
     if (is_encrypted(config)) {
         r = certificate_load(config->rtsp.certificate, config->rtsp.key, error, &certificate);
         r = r < 0 ? error_prefix(error, r, "rtsp.certificate") : 0;
     }
+    r = r < 0 ? r : rtsp_server_open_tls(network->server, config->rtsp.tls_port, error, &fd);
     r = r < 0 ? r : control_listen(network->control, config, certificate, error);
     if (r < 0) {
+        if (fd >= 0) {
+            listener_end(fd);
+        }
         certificate_unref(certificate);
         return r;
     }
+    rtsp_server_take_tls(network->server, config->rtsp.tls_port, fd,
+                         config->rtsp.tls_port ? certificate : NULL);
     if (certificate) {
         log_certificate(certificate, before);
     }
@@ -63,14 +70,18 @@ int front_network_listen(struct front_network *network, const struct config *con
 
 int front_network_open(struct front_network *network, const struct config *config,
                        const struct control_front *front, struct account *account,
-                       struct error *error)
+                       struct rtsp_server *server, struct error *error)
 {
     _cleanup_(cleanup_free) char *socket = NULL;
     int r = control_socket_path(config->control.socket, error, &socket);
 
     network->account = account;
+    network->server = server;
     r = r < 0 ? r : control_new(socket, front, account, error, &network->control);
     r = r < 0 ? r : front_network_listen(network, config, error);
+    if (r == 0 && *rtsp_server_tls_url(server)) {
+        log_notice("streams inside TLS: %s/", rtsp_server_tls_url(server));
+    }
     if (r == 0 && control_url(network->control)) {
         log_notice("status, metrics and events: %s/", control_url(network->control));
     }
@@ -89,6 +100,8 @@ void front_network_describe(const struct front_network *network, struct snapshot
     const char *url = control_url(network->control);
 
     snprintf(snapshot->http_url, sizeof snapshot->http_url, "%s", url ? url : "");
+    snprintf(snapshot->rtsps_url, sizeof snapshot->rtsps_url, "%s",
+             rtsp_server_tls_url(network->server));
     if (network->certificate) {
         snprintf(snapshot->fingerprint, sizeof snapshot->fingerprint, "%s",
                  certificate_fingerprint(network->certificate));

@@ -1,25 +1,28 @@
-// What of the front others reach besides the streams: the control API, on its socket and over TCP,
-// and the certificate of encrypted connections.
+// What of the front others reach besides the plain streams: the control API, on its socket and over
+// TCP, streams inside TLS, and the certificate of all that is encrypted.
 #pragma once
 
 #include "config/users.h"
 #include "daemon/front/account/certificate.h"
 #include "daemon/front/control.h"
+#include "daemon/front/rtsp_server.h"
 
 // All NULL before front_network_open().
 struct front_network {
     struct account *account;         // borrowed
+    struct rtsp_server *server;      // borrowed
     struct control *control;         // owned
     struct certificate *certificate; // reference; NULL: nothing is encrypted
 };
 
-// Listens where `config` says. `account` is borrowed. The errors of control_new() and of
-// front_network_listen().
+// Listens where `config` says. `account` and `server` are borrowed. The errors of control_new() and
+// of front_network_listen().
 int front_network_open(struct front_network *network, const struct config *config,
                        const struct control_front *front, struct account *account,
-                       struct error *error);
-// Loads the certificate, tells of another one in the log, and listens over TCP as `config` says. At
-// a reload what fails leaves all as it was: the errors of certificate_load() and control_listen().
+                       struct rtsp_server *server, struct error *error);
+// Loads the certificate, tells of another one in the log, and listens as `config` says. At a reload
+// what fails leaves all as it was: the errors of certificate_load(), control_listen() and
+// rtsp_server_open_tls().
 int front_network_listen(struct front_network *network, const struct config *config,
                          struct error *error);
 // Puts the users of `config` in the place of those before, and hangs up on whom they leave out.

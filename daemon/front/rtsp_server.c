@@ -3,6 +3,7 @@
 #include "daemon/descriptors.h"
 #include "daemon/front/listener.h"
 #include "daemon/front/rtsp/connection.h"
+#include "daemon/front/rtsp/wire_tls.h"
 #include "daemon/log.h"
 
 #include <errno.h>
@@ -15,12 +16,21 @@
 // For the control socket, camera processes and files.
 #define OTHER_DESCRIPTORS 16
 
+// A port that clients come by.
+struct entrance {
+    struct rtsp_server *server;      // the one it is part of
+    struct poller_watch watch;       // its fd is owned; -1: closed
+    struct certificate *certificate; // reference; NULL: without TLS
+    int port;                        // of the configuration
+    char url[160];                   // with the real port; "": closed
+};
+
 struct rtsp_server {
     struct rtsp_service service;
-    struct poller_watch listener; // its fd is owned; -1: closed
-    GPtrArray *connections;       // owned struct connection, the oldest first
-    guint tick;                   // GLib source id
-    char url[160];
+    char *address; // owned
+    struct entrance plain, tls;
+    GPtrArray *connections; // owned struct connection, the oldest first
+    guint tick;             // GLib source id
 };
 
 static void free_connection(gpointer connection)
@@ -94,11 +104,13 @@ static bool make_room(struct rtsp_server *server, const char *peer_name)
             end_oldest_idle(server, NULL));
 }
 
-static void adopt(struct rtsp_server *server, int fd, const struct sockaddr_storage *peer)
+static void adopt(struct entrance *entrance, int fd, const struct sockaddr_storage *peer)
 {
+    struct rtsp_server *server = entrance->server;
     struct connection *connection;
     struct wire *wire;
-    int r = wire_new_plain(fd, &wire);
+    int r = entrance->certificate ? wire_new_tls(fd, entrance->certificate, &wire)
+                                  : wire_new_plain(fd, &wire);
 
     r = r < 0 ? r : connection_new(&server->service, wire, peer, &connection);
     if (r < 0) {
@@ -112,16 +124,18 @@ static void adopt(struct rtsp_server *server, int fd, const struct sockaddr_stor
 }
 
 // With no descriptor left, the oldest that plays nothing makes room for the next.
-static void on_scarcity(struct rtsp_server *server)
+static void on_scarcity(struct entrance *entrance)
 {
+    struct rtsp_server *server = entrance->server;
+
     if (!end_oldest_idle(server, NULL)) {
-        poller_set_events(server->service.poller, &server->listener, 0); // until the next tick
+        poller_set_events(server->service.poller, &entrance->watch, 0); // until the next tick
     }
 }
 
 static void on_client(void *context, uint32_t events)
 {
-    struct rtsp_server *server = context;
+    struct entrance *entrance = context;
 
     (void)events;
     for (int i = 0; i < ACCEPTED_MAX; i++) {
@@ -129,15 +143,23 @@ static void on_client(void *context, uint32_t events)
         socklen_t size = sizeof peer;
 
         if (descriptors_left() < OTHER_DESCRIPTORS) {
-            on_scarcity(server);
+            on_scarcity(entrance);
             return;
         }
-        int fd = accept4(server->listener.fd, (struct sockaddr *)&peer, &size,
+        int fd = accept4(entrance->watch.fd, (struct sockaddr *)&peer, &size,
                          SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             return; // EAGAIN, or a client that has gone
         }
-        adopt(server, fd, &peer);
+        adopt(entrance, fd, &peer);
+    }
+}
+
+static void listen_again(const struct entrance *entrance)
+{
+    if (entrance->watch.fd >= 0) {
+        poller_set_events(entrance->server->service.poller, (struct poller_watch *)&entrance->watch,
+                          EPOLLIN);
     }
 }
 
@@ -153,26 +175,100 @@ static gboolean on_tick(gpointer data)
             connection_tick(connection, now_ns);
         }
     }
-    if (server->listener.fd >= 0) {
-        poller_set_events(server->service.poller, &server->listener, EPOLLIN);
-    }
+    listen_again(&server->plain);
+    listen_again(&server->tls);
     return G_SOURCE_CONTINUE;
 }
 
-static int listen_on(struct rtsp_server *server, const struct config *config, struct error *error)
+static void init_entrance(struct entrance *entrance, struct rtsp_server *server)
 {
-    const char *address = config->rtsp.address;
-    const struct listener_place place = {"rtsp.address", address, "rtsp.port", config->rtsp.port};
-    int r = listener_open(&place, error, &server->listener.fd);
+    entrance->server = server;
+    entrance->watch =
+        (struct poller_watch){.fd = -1, .ready = on_client, .context = entrance, .events = EPOLLIN};
+}
+
+// At the end of the process the socket may go on, with systemd for the edged after this one.
+static void close_entrance(struct entrance *entrance, bool at_end)
+{
+    int fd = entrance->watch.fd;
+
+    if (fd < 0) {
+        return;
+    }
+    poller_remove(entrance->server->service.poller, &entrance->watch);
+    if (at_end) {
+        close(fd);
+    } else {
+        listener_end(fd);
+    }
+    entrance->watch.fd = -1;
+    entrance->port = 0;
+    entrance->url[0] = '\0';
+}
+
+// Takes over a listening socket, in any case.
+static int open_entrance(struct entrance *entrance, int port, int fd, const char *scheme)
+{
+    const char *address = entrance->server->address;
+    int r;
+
+    entrance->watch.fd = fd;
+    r = poller_add(entrance->server->service.poller, &entrance->watch);
+    if (r < 0) {
+        entrance->watch.fd = -1;
+        close(fd);
+        return r;
+    }
+    entrance->port = port;
+    snprintf(entrance->url, sizeof entrance->url,
+             strchr(address, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, address,
+             listener_port(fd));
+    return 0;
+}
+
+static int listen_on(struct rtsp_server *server, int port, struct error *error)
+{
+    const struct listener_place place = {"rtsp.address", server->address, "rtsp.port", port};
+    int fd, r = listener_open(&place, error, &fd);
 
     if (r < 0) {
         return r;
     }
-    snprintf(server->url, sizeof server->url,
-             strchr(address, ':') ? "rtsp://[%s]:%d" : "rtsp://%s:%d", address,
-             listener_port(server->listener.fd));
-    r = poller_add(server->service.poller, &server->listener);
+    r = open_entrance(&server->plain, port, fd, "rtsp");
     return r < 0 ? error_set(error, r, "cannot listen: %s", strerror(-r)) : 0;
+}
+
+int rtsp_server_open_tls(const struct rtsp_server *server, int port, struct error *error,
+                         int *ret_fd)
+{
+    const struct listener_place place = {"rtsp.address", server->address, "rtsp.tls_port", port};
+
+    if (port == 0 || port == server->tls.port) {
+        *ret_fd = -1;
+        return 0;
+    }
+    return listener_open(&place, error, ret_fd);
+}
+
+void rtsp_server_take_tls(struct rtsp_server *server, int port, int fd,
+                          struct certificate *certificate)
+{
+    struct certificate *before = server->tls.certificate;
+
+    server->tls.certificate = certificate ? certificate_ref(certificate) : NULL;
+    certificate_unref(before);
+    if (port == server->tls.port) {
+        return;
+    }
+    close_entrance(&server->tls, false);
+    if (port != 0 && open_entrance(&server->tls, port, fd, "rtsps") < 0) {
+        log_error("cannot poll the socket of rtsp.tls_port, going on without it");
+    }
+}
+
+const char *rtsp_server_tls_url(const struct rtsp_server *server)
+{
+    return server->tls.url;
 }
 
 int rtsp_server_new(const struct config *config, struct account *account, struct error *error,
@@ -188,11 +284,12 @@ int rtsp_server_new(const struct config *config, struct account *account, struct
         .context = server,
     };
     server->connections = g_ptr_array_new_with_free_func(free_connection);
-    server->listener =
-        (struct poller_watch){.fd = -1, .ready = on_client, .context = server, .events = EPOLLIN};
+    server->address = g_strdup(config->rtsp.address);
+    init_entrance(&server->plain, server);
+    init_entrance(&server->tls, server);
     int r = poller_new(&server->service.poller);
     r = r < 0 ? error_set(error, r, "cannot poll: %s", strerror(-r))
-              : listen_on(server, config, error);
+              : listen_on(server, config->rtsp.port, error);
     if (r < 0) {
         rtsp_server_free(server);
         return r;
@@ -212,9 +309,8 @@ void rtsp_server_configure(struct rtsp_server *server, const struct config *conf
 
 void rtsp_server_close(struct rtsp_server *server)
 {
-    poller_remove(server->service.poller, &server->listener);
-    cleanup_close(&server->listener.fd);
-    server->listener.fd = -1;
+    close_entrance(&server->plain, true);
+    close_entrance(&server->tls, true);
     g_ptr_array_set_size(server->connections, 0);
 }
 
@@ -231,12 +327,14 @@ void rtsp_server_free(struct rtsp_server *server)
     udp_sockets_free(server->service.udp);
     udp_sockets_free(server->service.udp6);
     poller_free(server->service.poller);
+    certificate_unref(server->tls.certificate);
+    g_free(server->address);
     g_free(server);
 }
 
 const char *rtsp_server_url(const struct rtsp_server *server)
 {
-    return server->url;
+    return server->plain.url;
 }
 
 void rtsp_server_add(struct rtsp_server *server, const char *path, struct stream *stream,

@@ -6,12 +6,25 @@
 #include "daemon/front/stream/stream.h"
 
 struct account;
+struct certificate;
 struct rtsp_server;
 
 // Listens on rtsp.address and rtsp.port as listener_open() does, whose errors it returns. `account`
 // is borrowed.
 int rtsp_server_new(const struct config *config, struct account *account, struct error *error,
                     struct rtsp_server **ret_server);
+// RTSP inside TLS, besides, at another port of the same address, in two steps, of which the first
+// may fail and changes nothing. Opens `port` (0: none): the errors of listener_open(), and in
+// *ret_fd the descriptor for the second step, which the caller owns until then; -1: there is
+// nothing to open, as the port is in use for it.
+int rtsp_server_open_tls(const struct rtsp_server *server, int port, struct error *error,
+                         int *ret_fd);
+// Serves there from now on, as the one that shows `certificate` (referenced; NULL with port 0).
+// Clients that are there go on with the certificate that they know.
+void rtsp_server_take_tls(struct rtsp_server *server, int port, int fd,
+                          struct certificate *certificate);
+// "rtsps://127.0.0.1:8322"; "": not served. Borrowed.
+const char *rtsp_server_tls_url(const struct rtsp_server *server);
 // What of `config` can change while it serves: the limits. Hangs up on those who may not watch any
 // more, by the users of the account or the roles of the mounts.
 void rtsp_server_configure(struct rtsp_server *server, const struct config *config);

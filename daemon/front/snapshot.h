@@ -75,6 +75,7 @@ struct snapshot {
     uint64_t failed_logins;    // a wrong user or password, of RTSP and the control API
     uint64_t throttled_logins; // not looked at, for those that failed before
     char rtsp_url[160];        // "rtsp://127.0.0.1:8554"
+    char rtsps_url[160];       // "rtsps://127.0.0.1:8322"; "": there is no TLS
     char http_url[160];    // "https://127.0.0.1:9854"; "": the control API is not served over TCP
     char fingerprint[112]; // of the certificate, "SHA-256 3F:A0:…"; "": nothing is encrypted
     int64_t certificate_expires_s; // its last moment, since 1970

@@ -198,6 +198,7 @@ char *status_json(const struct snapshot *snapshot)
     json_add_number(builder, "uptime_s", round(snapshot->uptime_s * 10) / 10);
     json_add_string(builder, "backend", snapshot->backend);
     json_add_string(builder, "rtsp", snapshot->rtsp_url);
+    json_add_string(builder, "rtsps", snapshot->rtsps_url);
     json_add_string(builder, "http", snapshot->http_url);
     add_certificate(builder, snapshot);
     json_add_integer(builder, "viewers", snapshot->viewers);

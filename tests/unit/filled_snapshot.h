@@ -88,6 +88,7 @@ static inline struct snapshot *filled_snapshot(void)
                                   .failed_logins = 7,
                                   .throttled_logins = 12345678901,
                                   .rtsp_url = "rtsp://127.0.0.1:8554",
+                                  .rtsps_url = "rtsps://127.0.0.1:8322",
                                   .http_url = "https://127.0.0.1:9854",
                                   .fingerprint = "SHA-256 3F:A0",
                                   .certificate_expires_s = 2000000000,

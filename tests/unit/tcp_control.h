@@ -17,6 +17,7 @@ struct tcp {
     struct fixture base; // its control is that of the network
     struct front_network network;
     struct account *account;
+    struct rtsp_server *server;
     struct config *config;
     char *users; // the file
     int port, reloads;
@@ -104,8 +105,11 @@ static inline int setup_tcp(void **state, const char *text)
     bool users = strstr(text, "USERS");
     assert_int_equal(config_parse(users ? with_users : socket, "t", stderr, &tcp->config), 0);
     assert_int_equal(account_new(tcp->config, &error, &tcp->account), 0);
-    assert_int_equal(front_network_open(&tcp->network, tcp->config, &front, tcp->account, &error),
-                     0);
+    tcp->config->rtsp.port = 0;
+    assert_int_equal(rtsp_server_new(tcp->config, tcp->account, &error, &tcp->server), 0);
+    assert_int_equal(
+        front_network_open(&tcp->network, tcp->config, &front, tcp->account, tcp->server, &error),
+        0);
     if (apply(tcp, text, &error) < 0) {
         fail_msg("%s", error.text);
     }
@@ -143,6 +147,7 @@ static inline int teardown_tcp(void **state)
     struct tcp *tcp = *state;
 
     front_network_finish(&tcp->network);
+    rtsp_server_free(tcp->server);
     account_free(tcp->account);
     config_free(tcp->config);
     remove_folder(tcp->base.folder);

@@ -64,6 +64,15 @@ TEST(test_addresses_that_others_can_reach_are_refused)
     check("rtsp = { address = \"0.0.0.0\"; users = \"u\"; };", 0, "");
 }
 
+TEST(test_two_servers_want_two_ports)
+{
+    check(
+        "rtsp = { port = 8322; tls_port = 8322; };", -EINVAL,
+        "t.conf:1: error: rtsp.tls_port: got 8322, which is rtsp.port, too; allowed: a port of its "
+        "own, or 0\n");
+    check("rtsp = { port = 0; tls_port = 0; };", 0, "");
+}
+
 TEST(test_a_certificate_comes_with_its_key)
 {
     check("rtsp = { certificate = \"a.crt\"; };", -EINVAL,

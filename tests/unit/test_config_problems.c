@@ -131,7 +131,7 @@ TEST(test_unknown_keys_get_the_nearest_or_all)
         {"cameras = ( { views = ( { bitrate = 1; } ); } );",
          "cameras[0].views[0].bitrate: unknown key, did you mean \"bitrate_kbps\"?"},
         {"rtsp = { multicast = true; };", "rtsp.multicast: unknown key, allowed: address, auth, "
-                                          "users, port, certificate, key, limits"},
+                                          "users, port, tls_port, certificate, key, limits"},
         {"cameras = ( { views = ( { zoom = 3; } ); } );",
          "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
         {"cameras = ( { views = ( { palette = 80; } ); } );",

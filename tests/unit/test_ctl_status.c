@@ -140,6 +140,7 @@ TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
     assert_string_equal(
         fixture->output,
         "edged " EDGED_VERSION ", cpu, up 1 h 02 min, 2 viewers, rtsp://127.0.0.1:8554\n"
+        "inside TLS: rtsps://127.0.0.1:8322\n"
         "status and metrics: https://127.0.0.1:9854\n"
         "certificate: SHA-256 3F:A0, until 2033-05-18\n"
         "\n"

@@ -65,6 +65,7 @@ TEST(test_totals_are_at_the_top, setup, teardown)
     assert_double(json_object_get_object_member(root, "process"), "cpu_s", 12.34);
     assert_string(root, "backend", "cpu");
     assert_string(root, "rtsp", "rtsp://127.0.0.1:8554");
+    assert_string(root, "rtsps", "rtsps://127.0.0.1:8322");
     assert_string(root, "http", "https://127.0.0.1:9854");
     JsonObject *certificate = json_object_get_object_member(root, "certificate");
     assert_string(certificate, "fingerprint", "SHA-256 3F:A0");

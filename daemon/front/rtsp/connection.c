@@ -191,15 +191,8 @@ static void take_bytes(struct connection *connection, const uint8_t *bytes, size
     g_byte_array_remove_range(connection->unread, 0, (guint)taken);
 }
 
-void connection_resume(struct connection *connection)
-{
-    take_bytes(connection, NULL, 0);
-    if (!connection->ended) {
-        set_events(connection);
-    }
-}
-
-static void read_some(struct connection *connection)
+// Whether any bytes came.
+static bool read_some(struct connection *connection)
 {
     static uint8_t bytes[READ_MAX]; // of one thread
     // No more than what can be kept: a pipeline of requests waits in the kernel.
@@ -208,13 +201,31 @@ static void read_some(struct connection *connection)
     ssize_t size = wire_read(connection->wire, bytes, MIN(room, sizeof bytes));
 
     if (size == -EAGAIN || size == -EINTR) {
-        return;
+        return false;
     }
     if (size <= 0) {
         connection_end(connection);
-        return;
+        return false;
     }
     take_bytes(connection, bytes, (size_t)size);
+    return true;
+}
+
+// The rest of what TLS has decrypted comes with no event.
+static void read_unread(struct connection *connection)
+{
+    while (!connection->ended && !connection->wait && wire_has_unread(connection->wire) &&
+           read_some(connection)) {
+    }
+}
+
+void connection_resume(struct connection *connection)
+{
+    take_bytes(connection, NULL, 0);
+    read_unread(connection);
+    if (!connection->ended) {
+        set_events(connection);
+    }
 }
 
 static void write_some(struct connection *connection)
@@ -253,6 +264,7 @@ static void on_ready(void *context, uint32_t events)
         }
         if (!connection->ended && events & EPOLLIN) {
             read_some(connection);
+            read_unread(connection);
         }
     }
     if (!connection->ended) {

@@ -141,7 +141,8 @@ static enum rtsp_status set_up(struct call *call)
         return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
                                                        : RTSP_AGGREGATE_NOT_ALLOWED;
     }
-    if (!header || !rtsp_transport_choose(header, true, &offer)) {
+    if (!header ||
+        !rtsp_transport_choose(header, !wire_kind(connection->wire)->encrypted, &offer)) {
         return RTSP_UNSUPPORTED_TRANSPORT;
     }
     if (connection->sessions->len >= (unsigned)limits->sessions_a_connection ||

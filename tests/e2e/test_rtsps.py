@@ -1,0 +1,227 @@
+"""RTSP inside TLS with real players: what they see, what stays out of it, and what changes while
+they watch."""
+
+import base64
+import hashlib
+import re
+import socket
+import ssl
+import time
+
+import pytest
+
+import daemon
+import pattern
+import rtsp
+from test_http import free_port, make_certificate
+
+SMALL = {"width": 320, "height": 240}
+
+
+@pytest.fixture
+def serve(edged, tmp_path):
+    """Starts an edged with RTSP inside TLS at .tls_port, its state kept in tmp_path."""
+
+    def start(**rtsp_settings):
+        settings = {"rtsp": {"tls_port": free_port(), **rtsp_settings}}
+        server = edged([daemon.camera("front", **SMALL)], settings=settings,
+                       STATE_DIRECTORY=tmp_path)
+        server.tls_port = settings["rtsp"]["tls_port"]
+        return server
+
+    return start
+
+
+def secure(server, path="/front/edges", user=""):
+    return f"rtsps://{user}127.0.0.1:{server.tls_port}{path}"
+
+
+def shown(server):
+    with rtsp.connect(secure(server)) as connection:
+        return ssl.DER_cert_to_PEM_cert(connection.getpeercert(binary_form=True))
+
+
+def request(connection, method, url, *headers, sequence=1):
+    """The status of one request."""
+    connection.sendall("\r\n".join([f"{method} {url} RTSP/1.0", f"CSeq: {sequence}", *headers,
+                                    "", ""]).encode())
+    return answer(connection)
+
+
+def answer(connection):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        received = connection.recv(1)  # what follows belongs to the next
+        assert received, data
+        data += received
+    length = re.search(rb"(?i)content-length: *(\d+)", data)
+    body = b""
+    while length and len(body) < int(length[1]):
+        body += connection.recv(int(length[1]) - len(body))
+    return int(data.split()[1]), data.decode(), body.decode()
+
+
+@pytest.mark.parametrize("program", ["ffmpeg", "gstreamer"])
+def test_players_see_every_frame_inside_tls(serve, watch, program):
+    server = serve()
+    assert f"rtsps://127.0.0.1:{server.tls_port}/" in server.stderr()
+    assert server.status()["rtsps"] == f"rtsps://127.0.0.1:{server.tls_port}"
+    viewer = watch(secure(server), program=program, size=(320, 240))
+    viewer.wait_numbers(3 * pattern.FPS)
+    server.assert_accounted(viewer)
+    assert "over TLS" in server.stderr()
+
+
+def test_a_description_names_urls_inside_tls(serve):
+    server = serve()
+    rtsp.wait_served(secure(server))
+    with rtsp.connect(secure(server)) as connection:
+        _, head, _ = request(connection, "DESCRIBE", secure(server), "Accept: application/sdp")
+    assert f"Content-Base: {secure(server)}" in head
+
+
+def test_pictures_do_not_leave_the_encryption_by_udp(serve):
+    server = serve()
+    url = secure(server)
+    rtsp.wait_served(url)
+    with rtsp.connect(url) as connection:
+        status, _, body = request(connection, "DESCRIBE", url, "Accept: application/sdp")
+        assert status == 200
+        track = re.findall(r"a=control:(\S+)", body)[-1]
+        track = track if "://" in track else f"{url}/{track}"
+        udp = "RTP/AVP;unicast;client_port=5000-5001"
+        assert request(connection, "SETUP", track, f"Transport: {udp}")[0] == 461
+        both = f"Transport: {udp},RTP/AVP/TCP;unicast;interleaved=0-1"
+        status, head, _ = request(connection, "SETUP", track, both)
+        assert status == 200 and "RTP/AVP/TCP" in head
+
+
+def test_requests_that_share_a_record_are_all_answered(serve):
+    server = serve()
+    url = secure(server)
+    rtsp.wait_served(url)
+    with rtsp.connect(url) as connection:
+        many = [f"{method} {url} RTSP/1.0\r\nCSeq: {i}\r\n\r\n"
+                for i, method in enumerate(["OPTIONS", "DESCRIBE"] * 20)]
+        connection.sendall("".join(many).encode())  # one record
+        assert [answer(connection)[0] for _ in many] == [200] * len(many)
+
+
+def test_a_new_certificate_is_taken_while_viewers_watch(serve, watch, tmp_path):
+    server = serve(**make_certificate(tmp_path, "own"))
+    viewers = [watch(secure(server)), watch(server.url("/front/edges"))]
+    for viewer in viewers:
+        viewer.wait_numbers(1)
+    before = shown(server)
+    make_certificate(tmp_path, "own", key="rsa")
+    server.hang_up()
+    assert shown(server) == (tmp_path / "own.crt").read_text() != before
+    for viewer in viewers:
+        viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+        server.assert_accounted(viewer)
+    (tmp_path / "own.key").chmod(0o644)
+    server.hang_up()
+    assert not server.status()["configuration"]["successful"]
+    assert shown(server) == (tmp_path / "own.crt").read_text()
+    for viewer in viewers:
+        viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+        server.assert_accounted(viewer)
+
+
+def test_another_port_is_taken_and_viewers_of_the_old_one_stay(serve, watch):
+    server = serve()
+    viewer = watch(secure(server))
+    viewer.wait_numbers(1)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        taken = other.getsockname()[1]
+        server.reload(rtsp={"tls_port": taken, "port": server.port})
+        assert f"rtsp.tls_port {taken}" in server.status()["configuration"]["problems"][0]
+        assert rtsp.describe(secure(server))[0] == 200
+    old = secure(server)
+    server.reload(rtsp={"tls_port": taken, "port": server.port})
+    server.tls_port = taken
+    assert rtsp.describe(secure(server))[0] == 200
+    with pytest.raises(ConnectionRefusedError):
+        rtsp.connect(old)
+    server.reload(rtsp={"tls_port": 0, "port": server.port})
+    with pytest.raises(ConnectionRefusedError):
+        rtsp.connect(secure(server))
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+
+
+def read_to_end(connection):
+    data = b""
+    try:
+        while received := connection.recv(4096):
+            data += received
+    except ConnectionResetError:
+        pass
+    return data
+
+
+def test_what_is_no_handshake_is_hung_up_on(serve, watch):
+    server = serve()
+    viewer = watch(secure(server))
+    viewer.wait_numbers(1)
+    connections = [socket.create_connection(("127.0.0.1", server.tls_port), daemon.PATIENCE_S)
+                   for _ in range(3)]
+    silent, plain, cut = connections
+    plain.sendall(b"OPTIONS rtsp://127.0.0.1/ RTSP/1.0\r\nCSeq: 1\r\n\r\n")
+    cut.sendall(b"\x16\x03\x01\x00\x41\x01")  # the head of a greeting, and a byte of it
+    for connection in connections:
+        assert len(read_to_end(connection)) <= 7  # an alert at most
+        connection.close()
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.assert_accounted(viewer)
+
+
+def test_old_versions_are_refused(serve):
+    server = serve()
+    context = rtsp.trusting()
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with socket.create_connection(("127.0.0.1", server.tls_port), daemon.PATIENCE_S) as plain:
+        with pytest.raises(ssl.SSLError, match="(?i)version"):
+            context.wrap_socket(plain)
+
+
+@pytest.fixture
+def users(tmp_path):
+    """A file with the user vera, a viewer (RFC 7616, section 3.4.2)."""
+    text = "vera:edged:pass"
+    hashes = [hashlib.new(name, text.encode()).hexdigest() for name in ("md5", "sha256")]
+    path = tmp_path / "users"
+    path.write_text(f"vera:viewer:{hashes[0]}:{hashes[1]}\n")
+    path.chmod(0o600)
+    return str(path)
+
+
+def test_basic_is_offered_and_taken_inside_tls_alone(serve, users):
+    server = serve(users=users)
+    basic = "Authorization: Basic " + base64.b64encode(b"vera:pass").decode()
+    url = server.url("/front/edges")
+    with rtsp.connect(url) as connection:
+        status, head, _ = request(connection, "DESCRIBE", url)
+        assert status == 401 and "WWW-Authenticate: Basic" not in head
+        assert request(connection, "DESCRIBE", url, basic)[0] == 401
+    with rtsp.connect(secure(server)) as connection:
+        status, head, _ = request(connection, "DESCRIBE", secure(server))
+        assert status == 401 and "WWW-Authenticate: Basic" in head
+        server.wait_camera("front", lambda c: c["state"] == "live")
+        daemon.wait_for(
+            lambda: request(connection, "DESCRIBE", secure(server), basic)[0] == 200)
+
+
+@pytest.mark.parametrize("program", ["ffmpeg", "gstreamer"])
+def test_users_watch_inside_tls(serve, edged, watch, users, program):
+    server = serve(users=users)
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    assert rtsp.describe(secure(server))[0] == 401
+    viewer = watch(secure(server, user="vera:pass@"), program=program, size=(320, 240))
+    viewer.wait_numbers(pattern.FPS)
+    server.assert_accounted(viewer)
