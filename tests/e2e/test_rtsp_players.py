@@ -1,0 +1,109 @@
+"""Every player and recorder that a distribution has decodes what edged sends: each writes pictures,
+on which the moving pattern's number is read. scripts/setup --with players installs them."""
+
+import shutil
+import subprocess
+
+import cv2
+import pytest
+
+import daemon
+import pattern
+import rtsp
+
+SIZE = {"width": 640, "height": 360}
+PICTURES = 5
+
+MOTION = """
+daemon off
+setup_mode off
+target_dir {directory}
+netcam_url {url}
+netcam_params rtsp_transport={transport}
+framerate 10
+width {width}
+height {height}
+emulate_motion on
+picture_output on
+picture_filename %v-%q
+movie_output off
+webcontrol_port 0
+stream_port 0
+log_level 6
+"""
+
+
+def ffmpeg(url, transport, directory):
+    return ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", transport, "-i", url,
+            "-frames:v", str(PICTURES), directory / "%d.png"]  # fmt: skip
+
+
+def gstreamer(url, transport, directory):
+    source = ["rtspsrc", f"location={url}", f"protocols={transport}", "!", "rtph264depay"]
+    decode = ["!", "avdec_h264", "!", "videoconvert", "!", "pngenc", "!", "multifilesink"]
+    return ["gst-launch-1.0", "-q", *source, *decode, f"location={directory}/%d.png"]
+
+
+def mpv(url, transport, directory):
+    options = ["--no-config", "--ao=null", "--untimed", f"--frames={PICTURES + 1}"]
+    output = ["--vo=image", "--vo-image-format=png", f"--vo-image-outdir={directory}"]
+    return ["mpv", *options, *output, f"--rtsp-transport={transport}", url]
+
+
+def mplayer(url, _, directory):
+    """Asks FFmpeg's library, which tries UDP first."""
+    options = ["-really-quiet", "-nosound", "-noconfig", "all", "-benchmark"]
+    return ["mplayer", *options, "-frames", str(2 * PICTURES), "-vo", f"png:outdir={directory}",
+            f"ffmpeg://{url}"]  # fmt: skip
+
+
+def motion(url, transport, directory):
+    config = directory / "motion.conf"
+    config.write_text(MOTION.format(url=url, transport=transport, directory=directory, **SIZE))
+    return ["motion", "-n", "-c", config]
+
+
+@pytest.mark.parametrize(
+    "player, transport",
+    [(ffmpeg, "tcp"), (ffmpeg, "udp"), (gstreamer, "tcp"), (gstreamer, "udp"), (mpv, "tcp"),
+     (mpv, "udp"), (mplayer, "udp"), (motion, "tcp"), (motion, "udp")],
+)  # fmt: skip
+def test_players_decode_frames(edged, tmp_path, player, transport):
+    server = edged([daemon.camera(views=["gray"], **SIZE)])
+    url = server.url("/front/gray")
+    rtsp.wait_served(url)
+    directory = tmp_path / "pictures"
+    directory.mkdir()
+    command = player(url, transport, directory)
+    if not shutil.which(command[0]):
+        pytest.skip(f"{command[0]} is not installed")
+    log = tmp_path / "player.log"
+    with log.open("w") as told, subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=told, stderr=told
+    ) as process:
+        try:
+            daemon.wait_for(
+                lambda: len(read_numbers(directory)) >= PICTURES,
+                explain=lambda: f"{read_numbers(directory)}: {log.read_text()[-2000:]}",
+            )
+        finally:
+            process.kill()
+
+
+def read_numbers(directory):
+    """Of the pictures that are whole: who writes the last may not be done."""
+    numbers = set()
+    for path in (*directory.glob("*.png"), *directory.glob("*.jpg")):
+        luma = cv2.imread(str(path), cv2.IMREAD_GRAYSCALE)
+        if luma is not None and luma.shape == (SIZE["height"], SIZE["width"]):
+            numbers.add(pattern.read_number(luma, "gray"))
+    return numbers - {None}
+
+
+def test_curl_asks_for_options(edged):
+    server = edged([daemon.camera(**SIZE)])
+    told = subprocess.run(
+        ["curl", "-sS", "-i", server.url("/front/edges")], capture_output=True, text=True,
+        timeout=daemon.PATIENCE_S, check=True,
+    ).stdout
+    assert told.startswith("RTSP/1.0 200 ") and "DESCRIBE" in told
