@@ -53,6 +53,8 @@ PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 RANDOM_TESTS = $(patsubst %.c,$(BUILD)/%,$(shell grep -l 'random_seed()' tests/unit/test_*.c))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
+# Many viewers in one process, for what has to know what they cost.
+VIEWER_LOAD := $(BUILD)/tests/bench/viewer_load
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c tests/fake_encoder/*.c)) \
@@ -263,7 +265,8 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 $(FUZZERS): %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
-$(BENCHES) $(PROCESS_MANY) $(BUILD)/tests/fake_camera/fake_camera: %: %.o $(LIBRARY)
+everything soak bench: $(VIEWER_LOAD)
+$(BENCHES) $(VIEWER_LOAD) $(PROCESS_MANY) $(BUILD)/tests/fake_camera/fake_camera: %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
