@@ -1,0 +1,221 @@
+"""Strangers who mean harm: what they do costs no viewer a frame, and edged no memory. What needs a
+clock or a crowd is in tests/soak."""
+
+import socket
+import struct
+import subprocess
+
+import pytest
+
+import daemon
+import rtp
+import rtsp
+import rtsp_client
+from rtsp_client import Connection
+
+SMALL = {"width": 320, "height": 240}
+SESSIONS_MAX = 8  # a connection
+VERA, OTTO = ("vera", "correct horse"), ("otto", "battery staple")
+
+
+@pytest.fixture
+def server(edged):
+    one = edged([daemon.camera(**SMALL)])
+    rtsp.wait_served(one.url("/front/edges"))
+    return one
+
+
+@pytest.fixture
+def url(server):
+    return server.url("/front/edges")
+
+
+@pytest.fixture
+def users(tmp_path):
+    """A file of users."""
+    path = tmp_path / "rtsp.users"
+    for name, password in (VERA, OTTO):
+        subprocess.run(
+            [daemon.EDGECTL, "passwd", "--file", path, "--role", "viewer", name], text=True,
+            input=f"{password}\n", check=True, timeout=daemon.PATIENCE_S,
+            env=daemon.environment(), capture_output=True,
+        )  # fmt: skip
+    return path
+
+
+def playing(connection, url, transport):
+    """A viewer, of whom rtp.Receiver sees whether a packet is lost."""
+    session = rtsp_client.set_up(connection, url, transport)
+    receiver = rtp.Receiver(session, session.play()[0])
+    receiver.read_units(5)
+    return session, receiver
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_a_stolen_session_is_worth_nothing(url, transport):
+    with Connection(url) as victim, Connection(url) as thief:
+        session, receiver = playing(victim, url, transport)
+        offers = ["RTP/AVP/TCP;unicast;interleaved=0-1", "RTP/AVP;unicast;client_port=4000-4001"]
+        for method in rtsp_client.METHODS:
+            for offer in offers if method == "SETUP" else offers[:1]:
+                for place in (url, session.media_url):
+                    headers = {"Session": session.id, "Transport": offer}
+                    assert thief.ask(method, place, headers).status == 454, method
+                    receiver.read_unit()
+        thief.close()
+        receiver.read_units(30)
+        assert session.ask("OPTIONS").status == 200
+
+
+def test_a_session_stolen_by_a_stranger_or_another_user_is_worth_nothing(edged, users):
+    """Knowing it is no login; and a login of one's own is no right to another's session."""
+    server = edged([daemon.camera(**SMALL)], settings={"rtsp": {"users": users}})
+    url = server.url("/front/edges")
+    with Connection(url, login=VERA) as victim:
+        daemon.wait_for(lambda: victim.ask("DESCRIBE", url).status == 200)
+        session, receiver = playing(victim, url, "tcp")
+        for login, status in ((None, 401), (OTTO, 454)):
+            with Connection(url, login=login) as thief:
+                for method in rtsp_client.METHODS:
+                    headers = {"Session": session.id, "Transport": "RTP/AVP/TCP;unicast"}
+                    assert thief.ask(method, url, headers).status == status, method
+                    receiver.read_unit()
+        receiver.read_units(30)
+        assert session.ask("OPTIONS").status == 200
+
+
+def test_bad_logins_are_throttled_and_cost_no_viewer_a_frame(edged, users):
+    """Five tries, then one a second (tests/soak has 20,000); others log in meanwhile."""
+    server = edged([daemon.camera(**SMALL)], settings={"rtsp": {"users": users}})
+    url = server.url("/front/edges")
+    with Connection(url, login=VERA) as viewer:
+        daemon.wait_for(lambda: viewer.ask("DESCRIBE", url).status == 200)
+        _, receiver = playing(viewer, url, "tcp")
+        with Connection(url, login=(VERA[0], "wrong"), source="127.0.0.2") as guesser:
+            answers = [guesser.ask("DESCRIBE", url) for _ in range(5)]
+            assert [answer.status for answer in answers] == [401] * 5
+            late = []
+            daemon.wait_for(lambda: throttled(guesser, url, late) >= 20)
+        assert all(int(one.headers["retry-after"]) > 0 for one in late)
+        with Connection(url, login=VERA) as other:
+            assert other.ask("DESCRIBE", url).status == 200
+        receiver.read_units(30)
+
+
+def throttled(guesser, url, answers):
+    """How many of the guesses were not looked at, after one more; keeps these answers."""
+    answer = guesser.ask("DESCRIBE", url)
+    assert answer.status in (401, 503), answer
+    answers.extend([answer] if answer.status == 503 else [])
+    return len(answers)
+
+
+def goodbye(ssrc):
+    """What a viewer who leaves would send."""
+    return struct.pack("!BBHI", 0x80, 201, 1, ssrc) + struct.pack("!BBHI", 0x81, 203, 1, ssrc)
+
+
+def test_goodbyes_of_strangers_end_nobodys_video(url):
+    with Connection(url) as victim:
+        session, receiver = playing(victim, url, "udp")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for port in map(int, session.transport["server_port"].split("-")):
+                for ssrc in (session.ssrc, 0x11223344):
+                    stranger.sendto(goodbye(ssrc), ("127.0.0.1", port))
+        receiver.read_units(30)
+
+
+def test_nobody_can_have_the_ports_of_another(url):
+    """Two viewers' packets to one address would be mixed up."""
+    with Connection(url) as victim, Connection(url) as thief:
+        session, receiver = playing(victim, url, "udp")
+        ports = session.transport["client_port"]
+        offer = {"Transport": f"RTP/AVP;unicast;client_port={ports}"}
+        assert thief.ask("SETUP", session.media_url, offer).status == 461
+        receiver.read_units(10)
+
+
+def test_a_destination_is_not_sent_to(url):
+    """The Transport header may name one (12.39), which would aim a stream at a third."""
+    with Connection(url) as connection, socket.socket(
+        socket.AF_INET, socket.SOCK_DGRAM
+    ) as third:
+        third.bind(("127.0.0.2", 0))
+        port = third.getsockname()[1] & ~1
+        offer = f"RTP/AVP;unicast;destination=127.0.0.2;client_port={port}-{port + 1}"
+        reply = connection.ask("SETUP", f"{url}/stream=0", {"Transport": offer})
+        if reply.status == 200:
+            headers = {"Session": reply.headers["session"].split(";")[0]}
+            assert connection.ask("PLAY", url, headers).status == 200
+        assert connection.ask("OPTIONS", url).status == 200
+        third.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            third.recv(1)
+
+
+def test_a_connection_has_eight_sessions(url):
+    with Connection(url) as viewer, Connection(url) as greedy:
+        _, receiver = playing(viewer, url, "tcp")
+        answers = []
+        for number in range(60):
+            offer = f"RTP/AVP;unicast;client_port={20000 + 2 * number}-{20001 + 2 * number}"
+            reply = greedy.ask("SETUP", f"{url}/stream=0", {"Transport": offer})
+            answers.append(reply.status)
+        assert answers == [200] * SESSIONS_MAX + [453] * (60 - SESSIONS_MAX)
+        receiver.read_units(10)
+
+
+def request(*lines):
+    return "\r\n".join(["OPTIONS * RTSP/1.0", "CSeq: 1", *lines, "", ""]).encode()
+
+
+# A stranger's bytes and the answer; after it edged hangs up.
+FLOODS = {
+    "lines": (request(*(f"X-{number}: y" for number in range(100))), 400),
+    "long-head": (request(*(f"X-{number}: {'y' * 900}" for number in range(12))), 400),
+    "line-without-end": (b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nX: " + b"y" * 8300, 400),
+    "url": (b"OPTIONS rtsp://h/" + b"y" * 3000 + b" RTSP/1.0\r\nCSeq: 1\r\n\r\n", 414),
+    "body": (request("Content-Length: 5000"), 413),
+    "huge-body": (request("Content-Length: 4000000000"), 413),
+    "overflowing-body": (request("Content-Length: 18446744073709551617"), 400),
+    "negative-body": (request("Content-Length: -1"), 400),
+    "nul": (request("X: a\0b"), 400),
+    "no-sequence": (b"OPTIONS * RTSP/1.0\r\n\r\n", 400),
+    "continued": (request("X: a", " b"), 400),
+    "no-colon": (request("nonsense"), 400),
+    "http": (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_floods_are_refused_and_hung_up_on(url, name):
+    data, status = FLOODS[name]
+    with Connection(url) as viewer, Connection(url) as stranger:
+        _, receiver = playing(viewer, url, "tcp")
+        stranger.socket.sendall(data)
+        head = stranger._read_until(b"\r\n\r\n").decode()
+        assert head.startswith(f"RTSP/1.0 {status} "), head
+        assert stranger.is_hung_up()
+        receiver.read_units(5)
+
+
+def test_who_asks_without_end_is_hung_up_on(url):
+    with Connection(url) as viewer, Connection(url) as stranger:
+        _, receiver = playing(viewer, url, "tcp")
+        try:
+            for _ in range(200):
+                stranger.socket.sendall(50 * request())
+        except ConnectionError:
+            pass
+        assert stranger.is_hung_up()
+        receiver.read_units(5)
+
+
+@pytest.mark.parametrize("length", [0, 65535])
+def test_interleaved_nonsense_is_passed_over(url, length):
+    with Connection(url) as connection:
+        session, receiver = playing(connection, url, "tcp")
+        for channel in (0, 1, 2, 255):
+            connection.send_packet(channel, b"\x80" * length)
+        assert session.ask("OPTIONS").status == 200
+        receiver.read_units(5)

@@ -1,0 +1,209 @@
+"""Crowds, and clients that are slow or mean harm: what they may cost edged and its viewers, by the
+clock. What such clients are answered is tested in tests/e2e/test_rtsp_attacks.py."""
+
+import collections
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import daemon
+import rtp
+import rtsp
+import rtsp_client
+from rtsp_client import Connection
+
+SMALL = {"width": 320, "height": 240}
+LOAD = daemon.BUILD / "tests/bench/viewer_load"
+GAP_MAX_MS = 100
+# Noise, which no encoder makes small.
+NOISE = {
+    "source": "gstreamer",
+    "pipeline": "videotestsrc is-live=true pattern=snow ! video/x-raw,format=NV12,width=640,"
+    "height=480,framerate=30/1",
+    "width": 640, "height": 480, "fps": 30,
+}  # fmt: skip
+LOGINS, CONNECTIONS, SESSIONS = 20_000, 20_000, 2_000
+SETTLED = 2_000  # until the allocator has what it needs
+HUNG_UP_S = 10 + 1  # edged looks once a second
+
+
+def resident_kb(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(next(line.split()[1] for line in text.splitlines() if line.startswith("VmRSS")))
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+class Watcher:
+    """One viewer in a process of its own, beside what the test does; counts() ends the watch."""
+
+    def __init__(self, url, seconds):
+        self.process = subprocess.Popen(
+            [LOAD, url, "1", str(seconds)], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout.readline() == "playing\n"
+
+    def counts(self):
+        told = json.loads(self.process.stdout.readline())
+        self.process.stdout.close()
+        self.process.wait()
+        print(told)
+        return told
+
+    @property
+    def watching(self):
+        return self.process.poll() is None
+
+
+def assert_undisturbed(counts):
+    assert counts["lost"] == 0 and counts["longest_gap_ms"] <= GAP_MAX_MS, counts
+
+
+@pytest.fixture
+def server(edged):
+    limits = {"requests_a_second": 10000}
+    one = edged([daemon.camera(**SMALL)], settings={"rtsp": {"limits": limits}})
+    rtsp.wait_served(one.url("/front/edges"))
+    return one
+
+
+def describe_once(url):
+    with Connection(url) as connection:
+        assert connection.ask("DESCRIBE", url).status == 200
+
+
+def play_once(url):
+    with Connection(url) as connection:
+        session = rtsp_client.set_up(connection, url)
+        session.play()
+        rtp.Receiver(session).read_unit()
+        assert session.ask("TEARDOWN").status == 200
+
+
+@pytest.mark.parametrize(
+    "do, count", [(describe_once, CONNECTIONS), (play_once, SESSIONS)], ids=["describe", "play"]
+)
+def test_clients_that_come_and_go_leave_nothing_behind(server, do, count):
+    url, pid = server.url("/front/edges"), server.process.pid
+    for _ in range(SETTLED):
+        do(url)
+    before = descriptors(pid), resident_kb(pid)
+    for _ in range(count):
+        do(url)
+    daemon.wait_for(lambda: descriptors(pid) <= before[0])
+    after = descriptors(pid), resident_kb(pid)
+    print(f"{count} times {do.__name__}: (descriptors, KiB) {before} before, {after} after")
+    assert after[1] <= before[1] * 1.01
+
+
+def test_bad_logins_are_throttled(edged, tmp_path):
+    """A healthy viewer, which has logged in before, does not notice them."""
+    users = tmp_path / "rtsp.users"
+    subprocess.run(
+        [daemon.EDGECTL, "passwd", "--file", users, "--role", "viewer", "vera"], text=True,
+        input="correct horse\n", check=True, env=daemon.environment(),
+    )  # fmt: skip
+    settings = {"rtsp": {"users": users, "limits": {"requests_a_second": 10000}}}
+    server = edged([daemon.camera(**SMALL)], settings=settings)
+    url = server.url("/front/edges")
+    with Connection(url, login=("vera", "correct horse")) as viewer:
+        daemon.wait_for(lambda: viewer.ask("DESCRIBE", url).status == 200)
+        session = rtsp_client.set_up(viewer, url)
+        receiver = rtp.Receiver(session, session.play()[0])
+        over, gaps_ms = threading.Event(), []
+        watching = threading.Thread(target=note_gaps, args=(receiver, over, gaps_ms))
+        watching.start()
+        begin_s, answers = time.monotonic(), guess(url, LOGINS)
+        took_s = time.monotonic() - begin_s
+        over.set()
+        watching.join()
+    print(f"{LOGINS} logins in {took_s:.1f} s: {answers}, longest gap {max(gaps_ms):.0f} ms")
+    assert answers[401] <= 5 + took_s + 1, "five tries, then one a second"
+    assert answers[401] + answers[503] == LOGINS and max(gaps_ms) <= GAP_MAX_MS
+
+
+def note_gaps(receiver, over, gaps_ms):
+    before_s = None
+    while not over.is_set():
+        receiver.read_unit()
+        now_s = time.monotonic()
+        gaps_ms.extend([] if before_s is None else [1000 * (now_s - before_s)])
+        before_s = now_s
+
+
+def guess(url, count):
+    """Wrong passwords from an address of their own: how many were answered 401 and 503."""
+    answers = collections.Counter()
+    challenges = None
+    for begin in range(0, count, 1000):
+        with Connection(url, source="127.0.0.2") as guesser:
+            challenges = challenges or guesser.ask("DESCRIBE", url).headers["www-authenticate"]
+            for number in range(begin, begin + 1000):
+                proof = rtsp_client.authorization(challenges, "vera", str(number), "DESCRIBE", url)
+                reply = guesser.ask("DESCRIBE", url, {"Authorization": proof})
+                answers[reply.status] += 1
+                challenges = reply.headers.get("www-authenticate", challenges)
+    return answers
+
+
+def read_slowly(connection, bytes_a_second, over):
+    """Parts what comes into access units; returns when `over` is set."""
+    while not over.wait(0.05):
+        try:
+            connection.recv(bytes_a_second // 20)
+        except ConnectionError:
+            return
+
+
+def test_slow_and_stalled_readers_cost_nobody_anything(edged):
+    """Of 50 Mbit/s; with 200 connections that say nothing, or all that is kept of a request without
+    end."""
+    view = {"name": "noise", "view": "camera", "encoder": "x264enc", "bitrate_kbps": 50000}
+    server = edged([daemon.camera(views=[view], **NOISE)])
+    url, pid = server.url("/front/noise"), server.process.pid
+    rtsp.wait_served(url)
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    viewer = Watcher(url, 30)
+    before = descriptors(pid), resident_kb(pid)
+    begin_s = time.monotonic()
+    strangers = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(200)]
+    for stranger in strangers[:100]:
+        stranger.sendall(b"OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nX: " + b"y" * 8000)
+    stalled = [rtsp.play_and_stall(url) for _ in range(5)]
+    slow = [rtsp.play_and_stall(url, receive_buffer_bytes=65536) for _ in range(5)]
+    over = threading.Event()
+    readers = [
+        threading.Thread(target=read_slowly, args=(one, 400_000, over)) for one in slow
+    ]
+    for reader in readers:
+        reader.start()
+    most_kb, took_s = 0, None
+    while viewer.watching and time.monotonic() < begin_s + 25:
+        most_kb = max(most_kb, resident_kb(pid))
+        if took_s is None and descriptors(pid) <= before[0] + len(slow):
+            took_s = time.monotonic() - begin_s
+        time.sleep(0.05)
+    counts = viewer.counts()
+    left = descriptors(pid)
+    over.set()
+    for reader in readers:
+        reader.join()
+    for one in (*strangers, *stalled, *slow):
+        one.close()
+    print(
+        f"{(most_kb - before[1]) / 1024:.1f} MiB more, all that stalled hung up on after"
+        f" {took_s} s, descriptors {before[0]} before and {left} with those that are slow"
+    )
+    assert counts["bytes"] * 8e-6 / 30 > 40, "not the bitrate that this is about"
+    assert_undisturbed(counts)
+    assert most_kb - before[1] <= 8192
+    assert took_s is not None and took_s <= HUNG_UP_S + 1
+    assert left >= before[0] + len(slow) - 1, "who reads slowly goes on"
