@@ -6,6 +6,7 @@
 #define START_CODE_BYTES 3 // 00 00 01
 #define VIDEO_FORMAT_UNSPECIFIED 5
 #define ASPECT_RATIO_EXTENDED 255
+#define SCALE_DELTA_MAX 128
 
 // Bits from the most significant one on. Past the end they are 0, and `over` tells.
 struct reader {
@@ -74,7 +75,10 @@ static void skip_scaling_list(struct reader *reader, unsigned size)
     int32_t last = 8, next = 8;
 
     for (unsigned i = 0; i < size && next != 0; i++) {
-        next = (last + read_signed(reader)) & 255;
+        int32_t delta = read_signed(reader);
+
+        reader->over |= delta < -SCALE_DELTA_MAX || delta >= SCALE_DELTA_MAX; // 7.4.2.1.1.1
+        next = reader->over ? 0 : (last + delta) & 255;
         last = next ? next : last;
     }
 }

@@ -61,6 +61,15 @@ TEST(test_only_the_colours_change)
     }
 }
 
+// High, 64x16, whose first scaling list begins with a step of 2^31 - 1; allowed is up to 127.
+TEST(test_scaling_lists_that_cannot_be_are_left_alone)
+{
+    uint8_t bytes[64];
+    size_t size = bytes_of("67640028ad8000000300fffffffefffe02d09c80", bytes);
+
+    assert_null(h264_colour_rewrite(bytes, size, &colour));
+}
+
 TEST(test_what_breaks_off_or_is_no_parameter_set_is_left_alone)
 {
     uint8_t bytes[64];
