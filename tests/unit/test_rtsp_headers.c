@@ -182,10 +182,10 @@ TEST(test_offers_that_cannot_be_had_are_refused)
 static const struct parameter_sets sets = {
     .sets = {{0x67, 0x42, 0xc0, 0x1f, 0x99}, {0x68, 0xce, 0x3c, 0x80}}, .sizes = {5, 4}};
 
-// The lines but for the one that begins with "o=", which names the time.
+// The lines but for the one that begins with "o=", which names the process.
 static char *write_sdp(const char *address)
 {
-    char *text = sdp_write("/front/edges", address, &payload_h264, &sets);
+    char *text = sdp_write("/front/edges", address, &payload_h264, &sets, 1);
 
     assert_non_null(text);
     char *origin = strstr(text, "o="), *end = strstr(origin, "\r\n") + 2;
@@ -215,15 +215,16 @@ TEST(test_a_stream_is_described_line_by_line)
 
 TEST(test_the_origin_is_the_address_the_client_reached)
 {
-    _cleanup_(cleanup_free) char *four = sdp_write("/a", "192.168.1.7", &payload_h264, &sets);
-    _cleanup_(cleanup_free) char *six = sdp_write("/a", "fe80::1", &payload_h264, &sets);
-    long long number;
+    _cleanup_(cleanup_free) char *four = sdp_write("/a", "192.168.1.7", &payload_h264, &sets, 1);
+    _cleanup_(cleanup_free) char *six = sdp_write("/a", "fe80::1", &payload_h264, &sets, 2);
+    long long number, same;
     char address[64];
 
     assert_int_equal(sscanf(four, "v=0\r\no=- %lld 1 IN IP4 %63s", &number, address), 2);
     assert_true(number > 0);
     assert_string_equal(address, "192.168.1.7");
-    assert_int_equal(sscanf(six, "v=0\r\no=- %lld 1 IN IP6 %63s", &number, address), 2);
+    assert_int_equal(sscanf(six, "v=0\r\no=- %lld 2 IN IP6 %63s", &same, address), 2);
+    assert_int_equal(same, number); // the same session, changed
     assert_string_equal(address, "fe80::1");
     assert_non_null(strstr(six, "\r\nc=IN IP6 ::\r\n"));
 }

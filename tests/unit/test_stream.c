@@ -221,9 +221,11 @@ TEST(test_a_key_frame_describes_the_stream, set_up, tear_down)
     uint8_t *slate = malloc(sizeof first), *frame = malloc(sizeof life + sizeof second);
 
     assert_false(stream_is_described(fixture->stream));
+    assert_int_equal(stream_description_version(fixture->stream), 0);
     memcpy(slate, first, sizeof first);
     assert_int_equal(stream_take_slate(fixture->stream, slate, sizeof first), 0);
     assert_true(stream_is_described(fixture->stream));
+    assert_int_equal(stream_description_version(fixture->stream), 1);
     assert_int_equal(sets->sizes[0], 5);
     assert_memory_equal(sets->sets[0], first + 3, 5);
     memcpy(frame, &life, sizeof life);
@@ -235,6 +237,7 @@ TEST(test_a_key_frame_describes_the_stream, set_up, tear_down)
     assert_int_equal(sets->sizes[1], 2);
     send_frame(fixture, true, clock_now_ns(), 11); // one without any changes nothing
     assert_true(stream_is_described(fixture->stream));
+    assert_int_equal(stream_description_version(fixture->stream), 2);
     assert_memory_equal(sets->sets[0], second + 3, 5);
 }
 

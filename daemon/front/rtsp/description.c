@@ -20,7 +20,7 @@ static void send_now(struct connection *connection, const struct stream *stream,
 {
     _cleanup_(cleanup_free) char *sdp =
         sdp_write(stream_path(stream), connection->local_name, stream_payloader(stream),
-                  stream_parameter_sets(stream));
+                  stream_parameter_sets(stream), stream_description_version(stream));
     GString *reply = rtsp_reply_new(sdp ? RTSP_OK : RTSP_INTERNAL_ERROR, sequence);
 
     if (sdp) {

@@ -14,10 +14,9 @@ static long long session_number(void)
     return number;
 }
 
-// Lines in the order of section 5. The session's version never changes: what can change is in the
-// stream itself.
+// Lines in the order of section 5.
 char *sdp_write(const char *name, const char *address, const struct payloader_ops *payloader,
-                const struct parameter_sets *sets)
+                const struct parameter_sets *sets, unsigned version)
 {
     const char *family = strchr(address, ':') ? "IP6" : "IP4";
     const char *any = strchr(address, ':') ? "::" : "0.0.0.0";
@@ -29,8 +28,8 @@ char *sdp_write(const char *name, const char *address, const struct payloader_op
     if (!file) {
         return NULL;
     }
-    fprintf(file, "v=0\r\no=- %lld 1 IN %s %s\r\ns=%s\r\n", session_number(), family, address,
-            name);
+    fprintf(file, "v=0\r\no=- %lld %u IN %s %s\r\ns=%s\r\n", session_number(), version, family,
+            address, name);
     fprintf(file, "c=IN %s %s\r\nt=0 0\r\na=tool:edged " EDGED_VERSION "\r\n", family, any);
     fprintf(file, "a=type:broadcast\r\na=control:*\r\na=range:npt=now-\r\n");
     fprintf(file, "m=video 0 RTP/AVP %u\r\na=rtpmap:%u %s/%d\r\n", type, type, payloader->encoding,

@@ -19,6 +19,7 @@ struct stream {
     char path[80];
     const struct payloader_ops *payloader;
     struct parameter_sets sets;
+    unsigned description_version; // counts their changes
     struct ring ring;
     stream_demand_handler *demand;
     void *demand_context;
@@ -202,8 +203,10 @@ static int make_unit(struct stream *stream, const struct unit_source *source,
         unit_unref(unit);
         return r;
     }
-    if (unit->key_frame && stream->payloader->is_described(&sets)) {
+    if (unit->key_frame && stream->payloader->is_described(&sets) &&
+        memcmp(&stream->sets, &sets, sizeof sets) != 0) {
         stream->sets = sets;
+        stream->description_version++;
     }
     *ret_unit = unit;
     return 0;
@@ -361,6 +364,11 @@ const struct payloader_ops *stream_payloader(const struct stream *stream)
 const struct parameter_sets *stream_parameter_sets(const struct stream *stream)
 {
     return &stream->sets;
+}
+
+unsigned stream_description_version(const struct stream *stream)
+{
+    return stream->description_version;
 }
 
 bool stream_is_described(const struct stream *stream)

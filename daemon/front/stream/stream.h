@@ -64,6 +64,8 @@ void stream_note_sent(struct stream *stream, const struct unit *unit);
 const struct payloader_ops *stream_payloader(const struct stream *stream);
 // Of the newest key frame, be it a slate. Borrowed.
 const struct parameter_sets *stream_parameter_sets(const struct stream *stream);
+// How often they have changed; 1 with the first.
+unsigned stream_description_version(const struct stream *stream);
 // The parameter sets are there: DESCRIBE can be answered.
 bool stream_is_described(const struct stream *stream);
 
