@@ -63,6 +63,8 @@ def luma(machine):
 ])
 def test_camera_streams_its_edges_with_counted_copies(machine, luma, io, path, copies):
     machine.restart(conf(io), LONG_S)
+    # edged is ready after 3 s at the latest, and this machine may take longer for a picture.
+    beds.wait_until("a picture", lambda: beds.picture_size(machine.url("front/edges"), LONG_S), LONG_S)
     pictures = beds.decode_gray(machine.url("front/edges"), 4, LONG_S)
     expected = oracle_edges(luma)
     assert expected.std() > 20, "the picture to compare with shows edges"
