@@ -90,6 +90,12 @@ def process_cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def process_memory_kib(pid):
+    """What it has in memory."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^VmRSS:\s+(\d+)", status, re.M)[1])
+
+
 def process_state(pid):
     """As ps has it: "S" for one that waits, "T" for one that is stopped."""
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
