@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import pathlib
+import select
 import socket
 import subprocess
 import threading
@@ -207,3 +208,53 @@ def test_slow_and_stalled_readers_cost_nobody_anything(edged):
     assert most_kb - before[1] <= 8192
     assert took_s is not None and took_s <= HUNG_UP_S + 1
     assert left >= before[0] + len(slow) - 1, "who reads slowly goes on"
+
+
+def say_nothing(_):
+    pass
+
+
+def report(session):
+    session.send_rtcp(b"\x80\xc9\x00\x01\x11\x22\x33\x44")  # of a receiver, empty
+
+
+KEEP_ALIVE = [say_nothing, report] + [
+    lambda session, method=method: session.ask(method)
+    for method in ("OPTIONS", "GET_PARAMETER", "SET_PARAMETER", "PLAY")
+]
+
+
+def watch_until_silence(session, keep_alive, seconds, took_s):
+    """Reads for so long, or until nothing comes any more. Notes how long that was."""
+    begin_s = told_s = time.monotonic()
+    while time.monotonic() < begin_s + seconds:
+        if not select.select(session.receivers, [], [], 2)[0]:
+            break
+        session.read()
+        if time.monotonic() > told_s + 25:
+            keep_alive(session)
+            told_s = time.monotonic()
+    took_s.append(time.monotonic() - begin_s)
+
+
+def test_sessions_over_udp_live_as_long_as_their_viewers(server):
+    """60 s, and on for as long as there is a sign of the viewer, of whatever kind."""
+    url, lived_s = server.url("/front/edges"), [[] for _ in KEEP_ALIVE]
+    connections = [Connection(url) for _ in KEEP_ALIVE]
+    threads = []
+    for connection, keep_alive, took_s in zip(connections, KEEP_ALIVE, lived_s):
+        session = rtsp_client.set_up(connection, url, "udp")
+        session.play()
+        threads.append(
+            threading.Thread(
+                target=watch_until_silence, args=(session, keep_alive, 100, took_s)
+            )
+        )
+        threads[-1].start()
+    for thread in threads:
+        thread.join()
+    for connection in connections:
+        connection.close()
+    print(lived_s)
+    assert 60 <= lived_s[0][0] <= 65, "who says nothing: up to 2 s of silence are noticed later"
+    assert all(took_s[0] >= 100 for took_s in lived_s[1:])
