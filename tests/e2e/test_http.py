@@ -1,6 +1,7 @@
 """The control API over TCP and TLS: clients of several makers, certificates that come, change and
 expire, reloads that must not harm who watches."""
 
+import hashlib
 import http.client
 import json
 import pathlib
@@ -263,6 +264,37 @@ def test_events_go_on_after_a_new_certificate(serve, tmp_path):
     output, problems = follower.communicate(timeout=daemon.PATIENCE_S)
     assert follower.returncode == 0, (output, problems)
     assert curl(server, "--cacert", tmp_path / "own.crt").returncode == 0
+
+
+def write_users(path, **roles):
+    """Users with the password "pass" (RFC 7616, section 3.4.2, of the realm edged)."""
+    lines = []
+    for name, role in roles.items():
+        text = f"{name}:edged:pass".encode()
+        lines.append(f"{name}:{role}:{hashlib.md5(text).hexdigest()}:"
+                     f"{hashlib.sha256(text).hexdigest()}\n")
+    path.write_text("".join(lines))
+    path.chmod(0o600)
+
+
+def http_status(server, *arguments, path):
+    return curl(server, "-k", "-o", "/dev/null", "-w", "%{http_code}", *arguments, path=path).stdout
+
+
+def test_users_of_the_streams_are_those_of_the_api(serve, tmp_path):
+    users = tmp_path / "users"
+    write_users(users, vera="viewer", otto="operator")
+    server = serve(rtsp={"users": str(users)})
+    vera, otto = ["--basic", "-u", "vera:pass"], ["--digest", "-u", "otto:pass"]
+    assert http_status(server, path="/metrics") == "401"
+    assert http_status(server, *vera, path="/metrics") == "200"
+    assert http_status(server, *vera, "-X", "POST", path="/v1/reload") == "403"
+    write_users(users, otto="operator")
+    assert http_status(server, *vera, path="/metrics") == "200"  # until a reload
+    assert http_status(server, *otto, "-X", "POST", path="/v1/reload") == "200"
+    assert http_status(server, *vera, path="/metrics") == "401"
+    assert http_status(server, *otto, path="/metrics") == "200"
+    assert ":pass" not in server.stderr()
 
 
 def connected_ports(pid):
