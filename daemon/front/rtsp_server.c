@@ -123,7 +123,7 @@ static void adopt(struct entrance *entrance, int fd, const struct sockaddr_stora
     }
 }
 
-// With no descriptor left, the oldest that plays nothing makes room for the next.
+// With no descriptor or memory left, the oldest that plays nothing makes room for the next.
 static void on_scarcity(struct entrance *entrance)
 {
     struct rtsp_server *server = entrance->server;
@@ -149,7 +149,12 @@ static void on_client(void *context, uint32_t events)
         int fd = accept4(entrance->watch.fd, (struct sockaddr *)&peer, &size,
                          SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
-            return; // EAGAIN, or a client that has gone
+            // Else there is none, or it has gone. One that cannot be let in would come up in every
+            // turn of the main loop.
+            if (errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                on_scarcity(entrance);
+            }
+            return;
         }
         adopt(entrance, fd, &peer);
     }
