@@ -30,16 +30,18 @@ static char *choose_host(const char *address)
                         : found);
 }
 
-// `login` is "" or "user@" and the like.
-static char *make_url(const struct config *config, const char *host, const char *login)
+// `login` is "" or "user:password@".
+static char *make_url(const struct config *config, const char *host, const char *login,
+                      bool encrypted)
 {
     const struct config_camera *camera = &config->cameras[0];
     const char *view = camera->views[0].name;
     g_autofree char *path =
         strcmp(view, ALIAS) == 0 ? g_strdup(ALIAS) : g_strdup_printf("%s/%s", camera->name, view);
 
-    return g_strdup_printf(strchr(host, ':') ? "rtsp://%s[%s]:%d/%s" : "rtsp://%s%s:%d/%s", login,
-                           host, config->rtsp.port, path);
+    return g_strdup_printf(strchr(host, ':') ? "%s://%s[%s]:%d/%s" : "%s://%s%s:%d/%s",
+                           encrypted ? "rtsps" : "rtsp", login, host,
+                           encrypted ? config->rtsp.tls_port : config->rtsp.port, path);
 }
 
 static void print_qr_code(const char *url)
@@ -57,7 +59,7 @@ static void print_qr_code(const char *url)
 void setup_report_print(const struct config *config, const char *user)
 {
     g_autofree char *host = choose_host(config->rtsp.address);
-    g_autofree char *url = make_url(config, host, "");
+    g_autofree char *url = make_url(config, host, "", false);
 
     if (config_is_loopback(config->rtsp.address)) {
         printf("\nOn this machine alone:\n\n  %s\n", url);
@@ -65,9 +67,15 @@ void setup_report_print(const struct config *config, const char *user)
     }
     printf("\nOn any machine that reaches this one:\n\n  %s\n\n", url);
     print_qr_code(url);
+    if (config->rtsp.tls_port) {
+        g_autofree char *encrypted = make_url(config, host, "", true);
+
+        printf("Encrypted; `edgectl status` shows the certificate's fingerprint:\n\n  %s\n\n",
+               encrypted);
+    }
     if (user) {
         g_autofree char *login = g_strdup_printf("%s:PASSWORD@", user);
-        g_autofree char *whole = make_url(config, host, login);
+        g_autofree char *whole = make_url(config, host, login, false);
 
         printf("VLC asks for user %s and the password; other players take both in the URL:\n\n"
                "  ffplay -rtsp_transport tcp %s\n",

@@ -50,6 +50,13 @@ def test_a_user_is_for_the_network(config):
     assert "ffplay -rtsp_transport tcp rtsp://anna:PASSWORD@" in done.stdout
 
 
+def test_the_port_inside_tls_is_named_as_well(config):
+    config.write_text("rtsp = { tls_port = 8322; };")
+    done = run_setup(config, "--user", "anna", "--address", "10.1.2.3", "--force")
+    assert done.returncode == 0, done.stderr
+    assert "\n  rtsps://10.1.2.3:8322/edges\n" in done.stdout
+
+
 def test_without_a_user_it_stays_this_machines_own(config):
     done = run_setup(config, "--view", "motion")
     assert done.returncode == 0, done.stderr
