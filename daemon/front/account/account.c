@@ -158,15 +158,15 @@ static void try(const struct check *check, const struct authorization *authoriza
 {
     const struct account_request *request = check->request;
     const struct user *user = find_user(check->account, authorization->username);
+    bool digest = authorization->scheme == AUTHORIZATION_DIGEST;
 
     if (!is_right(check, authorization, user)) {
         fail(check);
-    } else if (authorization->scheme == AUTHORIZATION_BASIC) {
-        admit(check, user);
-    } else if (strcmp(authorization->realm, USERS_REALM) != 0 ||
-               !digest_uri_matches(authorization->uri, request->uri)) {
+    } else if (digest && (strcmp(authorization->realm, USERS_REALM) != 0 ||
+                          !digest_uri_matches(authorization->uri, request->uri))) {
         ask(check, false);
-    } else if (!nonce_take(&check->account->nonces, authorization->nonce, check->peer.address,
+    } else if (digest &&
+               !nonce_take(&check->account->nonces, authorization->nonce, check->peer.address,
                            authorization->count, check->now_ns, &check->login->nonce)) {
         ask(check, true);
     } else {
