@@ -15,8 +15,9 @@ static const char *find_path(const char *url)
 
         if (g_ascii_strncasecmp(url, schemes[i], length) == 0) {
             const char *host = url + length;
+            size_t host_length = strcspn(host, "/?");
 
-            return *host && *host != '/' ? host + strcspn(host, "/?") : NULL;
+            return host_length > 0 ? host + host_length : NULL;
         }
     }
     return NULL;
