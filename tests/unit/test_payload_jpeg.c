@@ -193,6 +193,19 @@ TEST(test_what_a_receiver_could_not_know_is_refused)
     assert_true(is_refused(compress(64, 64, TJSAMP_420, 90, "TJ_PROGRESSIVE", "1")));
 }
 
+// A segment with less than its table.
+TEST(test_a_quantization_table_that_is_cut_is_refused)
+{
+    struct jpeg jpeg = compress(64, 64, TJSAMP_420, 90, NULL, NULL);
+    size_t tables = find_marker(jpeg.bytes, jpeg.size, 0xdb);
+
+    assert_int_equal(jpeg.bytes[tables + 3], 2 + 1 + 64);
+    jpeg.bytes[tables + 3]--;
+    memmove(jpeg.bytes + tables + 10, jpeg.bytes + tables + 11, jpeg.size - tables - 11);
+    jpeg.size--;
+    assert_true(is_refused(jpeg));
+}
+
 // Cameras' MJPEG often has none, and pads what is behind.
 TEST(test_pictures_without_huffman_tables_and_with_padding_are_sent)
 {

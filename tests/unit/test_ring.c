@@ -24,6 +24,7 @@ static void on_wake(void *context)
 {
     struct reader *reader = context;
 
+    assert_non_null(reader->cursor.ring); // it has not ended
     reader->wakes++;
     for (size_t i = 0; i < ARRAY_LENGTH(reader->ends); i++) {
         if (reader->ends[i]) {
@@ -58,7 +59,6 @@ static int tear_down(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(fixture->readers); i++) {
         cursor_end(&fixture->readers[i].cursor);
     }
-    assert_int_equal(fixture->ring.cursor_count, 0);
     assert_null(fixture->ring.cursors);
     ring_finish(&fixture->ring);
     free(fixture);

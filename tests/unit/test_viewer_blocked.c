@@ -27,6 +27,23 @@ TEST(test_a_blocked_transport_goes_on_with_the_packet_it_stopped_at, set_up_play
     assert_int_equal(bed->sent[5].last, 13);
 }
 
+TEST(test_what_waits_keeps_its_time_stamp, set_up_playing_viewer, tear_down_viewer)
+{
+    struct viewer_bed *bed = *state;
+    int64_t now_ns = clock_now_ns() - NS_PER_S;
+
+    send_frame(bed, true, now_ns, 100, 11);
+    bed->room = 0;
+    send_frame(bed, false, now_ns + 40 * NS_PER_MS, 100, 12);
+    for (int i = 0; i < 9; i++) {
+        bed->transport.writable(bed->transport.context);
+    }
+    bed->room = SENT_MAX;
+    bed->transport.writable(bed->transport.context);
+    assert_int_equal(bed->count, 2);
+    assert_in_range(step(bed, 1), 3599, 3601);
+}
+
 // It is in the middle of a frame that the ring has long dropped: that one is completed.
 TEST(test_a_slow_viewer_loses_frames_and_no_sequence_number, set_up_playing_viewer,
      tear_down_viewer)
