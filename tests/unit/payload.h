@@ -33,7 +33,9 @@ static inline void append(struct text *text, const void *bytes, size_t size)
 
 static inline void append_start(struct text *text, size_t size)
 {
-    append(text, "\0\0\0\1" + (4 - size), size);
+    const uint8_t start[] = {0, 0, 0, 1};
+
+    append(text, start + (4 - size), size);
 }
 
 // Bytes that hold no start code, different ones for each seed.
