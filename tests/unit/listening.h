@@ -67,7 +67,7 @@ static inline bool accepts(int listener)
     if (poll(&ready, 1, PATIENCE_MS) != 1) {
         return false;
     }
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    int fd = accept(listener, NULL, NULL);
     bool accepted = fd >= 0;
 
     close(fd);

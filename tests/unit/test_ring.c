@@ -219,10 +219,10 @@ TEST(test_who_falls_behind_where_there_is_no_key_frame_waits_for_one, set_up, te
     }
     assert_false(ring_wants_key_frame(&fixture->ring));
     assert_int_equal(take(slow), -1);
-    assert_int_equal(fixture->ring.skipped, 40);
     assert_true(ring_wants_key_frame(&fixture->ring));
     add(fixture, 41, false);
     assert_int_equal(take(slow), -1);
+    assert_int_equal(fixture->ring.skipped, 41); // lost as well
     add(fixture, 42, true);
     assert_int_equal(take(slow), 42);
     assert_false(ring_wants_key_frame(&fixture->ring));

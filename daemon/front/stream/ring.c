@@ -69,6 +69,12 @@ static void drop_old(struct ring *ring, int64_t newest_ns)
     }
 }
 
+// A unit that the cursor will never get.
+static bool is_lost(const struct cursor *cursor, const struct unit *unit)
+{
+    return cursor->behind && !unit->key_frame;
+}
+
 static void wake(struct cursor *cursor)
 {
     if (cursor->idle) {
@@ -89,6 +95,7 @@ int ring_add(struct ring *ring, struct unit *unit)
     drop_old(ring, unit->captured_ns);
     for (struct cursor *cursor = ring->cursors; cursor; cursor = ring->visiting) {
         ring->visiting = cursor->following; // cursor_end() moves it on
+        ring->skipped += is_lost(cursor, unit);
         wake(cursor);
     }
     return 0;
@@ -152,7 +159,7 @@ void cursor_hold(struct cursor *cursor)
 {
     drop_current(cursor);
     cursor->held = true;
-    cursor->idle = false;
+    cursor->idle = cursor->waiting = cursor->behind = false;
 }
 
 void cursor_resume(struct cursor *cursor)
@@ -176,7 +183,7 @@ static bool find_key_frame(struct cursor *cursor)
     for (uint64_t number = ring->next; number > first; number--) {
         if (unit_at(ring, number - 1)->key_frame) {
             cursor->number = number - 1;
-            cursor->waiting = false;
+            cursor->waiting = cursor->behind = false;
             return true;
         }
     }
@@ -190,6 +197,7 @@ static void catch_up(struct cursor *cursor)
 
     if (!find_key_frame(cursor)) {
         cursor->number = cursor->ring->next;
+        cursor->behind = true;
     }
     cursor->ring->skipped += cursor->number - number;
 }

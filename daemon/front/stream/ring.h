@@ -43,6 +43,7 @@ struct cursor {
     bool held;            // reads nothing for now
     bool idle;            // cursor_peek() found nothing: `wake` is due
     bool waiting;         // for a key frame
+    bool behind;          // because it has lost pictures
     bool begun;           // has got a unit since cursor_begin() or cursor_resume()
     struct cursor *previous, *following;
 };

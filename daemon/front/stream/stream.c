@@ -240,7 +240,8 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
                                        .offset = sizeof life,
                                        .size = size - sizeof life,
                                        .captured_ns = life.captured_ns,
-                                       .key_frame = life.key_frame != 0};
+                                       .key_frame = life.key_frame != 0,
+                                       .slate = life.slate != 0};
     int r = make_unit(stream, &source, &unit);
     if (r < 0) {
         return r;

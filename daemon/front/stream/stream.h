@@ -53,7 +53,7 @@ void stream_watch(struct stream *stream, struct cursor *cursor, void (*wake)(voi
 void stream_leave(struct stream *stream, struct cursor *cursor);
 bool stream_is_watched(const struct stream *stream);
 // Goes on with the next key frame, which is asked for; when the camera brings none within 400 ms,
-// with a slate.
+// with a slate; where slates play already, with the next of them, within 500 ms.
 void stream_resume(struct stream *stream, struct cursor *cursor);
 // A reader has lost a picture: it needs a key frame. At most one in 250 ms is asked for.
 void stream_want_key_frame(struct stream *stream);

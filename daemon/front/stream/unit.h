@@ -23,7 +23,7 @@ struct unit_packet {
 struct unit {
     int64_t captured_ns; // CLOCK_MONOTONIC
     bool key_frame;      // whoever begins with it can decode all that follow
-    bool slate;          // NO SIGNAL; what follows it does not refer to it
+    bool slate;          // NO SIGNAL, not a picture of the camera
     uint8_t *bytes;      // of the access unit, as encoded (H.264 in Annex B form)
     size_t size;
     struct unit_packet *packets; // the last one ends the access unit (the RTP marker)
