@@ -132,7 +132,8 @@ static inline void push_packets(GstElement *source, const struct unit *unit,
 
         rtp_write_header(header, i + 1 == unit->packet_count, bytes);
         header->sequence++;
-        GstBuffer *buffer = gst_buffer_new_memdup(bytes, RTP_HEADER_SIZE + size);
+        GstBuffer *buffer = gst_buffer_new_allocate(NULL, RTP_HEADER_SIZE + size, NULL);
+        gst_buffer_fill(buffer, 0, bytes, RTP_HEADER_SIZE + size);
         assert_int_equal(gst_app_src_push_buffer(GST_APP_SRC(source), buffer), GST_FLOW_OK);
     }
 }
