@@ -9,10 +9,15 @@ import hashlib
 import re
 import select
 import socket
+import ssl
 import struct
 import urllib.parse
 
 from daemon import PATIENCE_S
+
+# Not every Python knows it as a scheme whose URLs may be relative.
+urllib.parse.uses_relative.append("rtsps")
+urllib.parse.uses_netloc.append("rtsps")
 
 METHODS = (
     "OPTIONS", "DESCRIBE", "SETUP", "PLAY", "PAUSE", "TEARDOWN", "GET_PARAMETER", "SET_PARAMETER",
@@ -38,6 +43,10 @@ class Connection:
         self.socket.settimeout(PATIENCE_S)
         self.socket.bind((source, 0))
         self.socket.connect((host, int(port)))
+        if url.startswith("rtsps:"):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            self.socket = context.wrap_socket(self.socket)
         self.unread = b""
         self.packets = collections.deque()  # (channel, bytes) that came before a reply
         self.sequence = 0
@@ -277,8 +286,8 @@ def udp_pair():
 
 
 def set_up(connection, url, transport="tcp", channels=(0, 1)):
-    """A Session over "tcp" (interleaved) or "udp"."""
-    if transport == "tcp":
+    """A Session over "udp", or interleaved: "tcp", or "tls" where the URL is such."""
+    if transport != "udp":
         wanted = f"RTP/AVP/TCP;unicast;interleaved={channels[0]}-{channels[1]}"
         return Session(connection, url, wanted)
     receivers = udp_pair()

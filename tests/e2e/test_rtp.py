@@ -10,24 +10,29 @@ import rtp
 import rtsp
 import rtsp_client
 from rtsp_client import Connection
+from test_http import free_port
 
 FPS = 30
 CLOCK_HZ = 90000
-TRANSPORTS = ["tcp", "udp"]
+TRANSPORTS = ["tcp", "udp", "tls"]
 VIEW = {"name": "edges", "view": "edges"}
 KEYFRAME_S = 10  # the most that a view can have
 
 
 @pytest.fixture
-def view(edged):
+def view(edged, tmp_path):
     """Starts a server and opens a session of its view: view("tcp", keyframe_s=…)."""
-    connections = []
+    connections, tls_port = [], free_port()
 
     def start(transport, **settings):
         camera = daemon.camera(views=[{**VIEW, **settings}], width=640, height=360, fps=FPS)
-        server = edged([camera])
+        server = edged(
+            [camera], settings={"rtsp": {"tls_port": tls_port}}, STATE_DIRECTORY=tmp_path
+        )
         url = server.url("/front/edges")
         rtsp.wait_served(url)
+        if transport == "tls":
+            url = f"rtsps://127.0.0.1:{tls_port}/front/edges"
         server.wait_camera("front", lambda c: c["state"] == "live")
         connections.append(Connection(url))
         return rtsp_client.set_up(connections[-1], url, transport)
@@ -87,7 +92,7 @@ def test_sender_reports_tell_the_wall_clock_of_capture(view, transport):
         assert reports[-1].ssrc == session.ssrc
         assert abs(reports[-1].wall_s - time.time()) < daemon.PATIENCE_S
         assert rtp.cname(packets, session.ssrc)
-        if transport == "tcp":  # where it comes in its turn
+        if transport != "udp":  # where it comes in its turn
             assert (reports[-1].packets, reports[-1].octets) == (sent, octets)
     first, second = reports
     apart_s = rtp.later_by(second.timestamp, first.timestamp) / CLOCK_HZ

@@ -12,6 +12,7 @@ import rtp
 import rtsp
 import rtsp_client
 from rtsp_client import Connection
+from test_http import free_port
 
 SMALL = {"width": 320, "height": 240}
 SESSIONS_MAX = 8  # a connection
@@ -51,9 +52,18 @@ def playing(connection, url, transport):
     return session, receiver
 
 
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
-def test_a_stolen_session_is_worth_nothing(url, transport):
-    with Connection(url) as victim, Connection(url) as thief:
+@pytest.mark.parametrize("thief_by", ["tcp", "tls"])
+@pytest.mark.parametrize("transport", ["tcp", "udp", "tls"])
+def test_a_stolen_session_is_worth_nothing(edged, tmp_path, transport, thief_by):
+    tls_port = free_port()
+    server = edged(
+        [daemon.camera(**SMALL)], settings={"rtsp": {"tls_port": tls_port}},
+        STATE_DIRECTORY=tmp_path,
+    )  # fmt: skip
+    plain, secure = server.url("/front/edges"), f"rtsps://127.0.0.1:{tls_port}/front/edges"
+    rtsp.wait_served(plain)
+    url = secure if transport == "tls" else plain
+    with Connection(url) as victim, Connection(secure if thief_by == "tls" else plain) as thief:
         session, receiver = playing(victim, url, transport)
         offers = ["RTP/AVP/TCP;unicast;interleaved=0-1", "RTP/AVP;unicast;client_port=4000-4001"]
         for method in rtsp_client.METHODS:
