@@ -1,6 +1,6 @@
 // Masks of views and regions as PNM, stretched over a picture. Others are GStreamer's to decode.
 //
-// Parsers: daemon/mask_file.c daemon/pnm.c kernels/region.c
+// Parsers: daemon/mask_file.c daemon/pnm.c
 #include "tests/fuzz/fuzz.h"
 
 #include "config/config.h"
