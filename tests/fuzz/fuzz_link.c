@@ -8,14 +8,22 @@
 
 #include <sys/socket.h>
 
+struct end {
+    struct link *link;
+    unsigned count; // of messages
+};
+
+// Every message is sent back, and every second payload is taken over.
 static int on_message(void *context, struct link_message *message)
 {
-    unsigned *count = context;
+    struct end *end = context;
 
     fuzz_claim(message->header.size <= LINK_PAYLOAD_MAX);
     fuzz_claim(message->header.view < LINK_VIEWS_MAX);
     fuzz_claim(message->payload[message->header.size] == 0);
-    if (++*count % 2) {
+    link_send_bytes(end->link, message->header.type, message->header.view, message->payload,
+                    message->header.size);
+    if (++end->count % 2) {
         free(TAKE(message->payload));
     }
     return 0;
@@ -23,23 +31,24 @@ static int on_message(void *context, struct link_message *message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct link *link;
-    unsigned count = 0;
-    int fds[2], r = 0;
+    struct end end = {0};
+    int fds[2], r = 0, smallest = 1;
 
     if (size < 1) {
         return -1;
     }
     fuzz_claim(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-    fuzz_claim(link_new(fds[0], 1024, &link) == 0);
+    fuzz_claim(link_new(fds[0], 1024, &end.link) == 0);
+    fuzz_claim(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest) == 0);
     for (size_t at = 1, step = data[0] ? data[0] : size; at < size && r == 0; at += step) {
         step = step < size - at ? step : size - at;
         if (send(fds[1], data + at, step, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)step) {
             break; // more than a socket holds
         }
-        r = link_receive(link, on_message, &count);
+        r = link_receive(end.link, on_message, &end);
     }
-    link_free(link);
+    fuzz_claim(link_flush(end.link) <= 0);
+    link_free(end.link);
     close(fds[1]);
     return 0;
 }
