@@ -50,8 +50,8 @@ SOURCES := $(filter-out $(MAINS),$(wildcard config/*.c capture/*.c board/*.c ker
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libedged.a
 PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl
-UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
-RANDOM_TESTS = $(patsubst %.c,$(BUILD)/%,$(shell grep -l 'random_seed()' tests/unit/test_*.c))
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c tests/unit/*/test_*.c))
+RANDOM_TESTS = $(patsubst %.c,$(BUILD)/%,$(shell grep -lr --include='test_*.c' 'random_seed()' tests/unit))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 # Many viewers in one process, for what has to know what they cost.
 VIEWER_LOAD := $(BUILD)/tests/bench/viewer_load
@@ -67,7 +67,7 @@ FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fake_cuda/cuda/,$(addsuffix .o,b
                        mark mask morphology motion operator overlay threshold))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fake_cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fake_cuda/%)
-FAKE_CUDA_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,gpu% cuda% fake_cuda),$(UNIT_TESTS))
+FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
 
 # The kernels: exact machine code for every GPU of DESIGN this nvcc knows, PTX of the newest for those
 # to come. Without nvcc the images are empty, and edged says that it was built so.

@@ -1,0 +1,204 @@
+// Views that are limited to a part of the picture: their keys, what fits together, and the picture
+// on disk, without which there is no configuration.
+#include "tests/unit/config/config_list.h"
+
+#include <errno.h>
+
+#define SQUARE "polygon = ( [0, 0], [1, 0], [1, 1], [0, 1] );"
+#define USERS "\"gray\", \"edges\", \"binary\", \"canny\", \"motion\", \"overlay\", \"custom\""
+
+static void check(const char *body, int result, const char *expected)
+{
+    check_list("views", body, result, expected);
+}
+
+TEST(test_a_view_looks_at_the_whole_picture_unless_it_is_limited)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { views = ( { name = \"a\"; }, { name = \"b\"; mask = \"m.png\"; }, "
+              "{ name = \"c\"; " SQUARE " } ); } );");
+    const struct config_view *views = config->cameras[0].views;
+
+    assert_string_equal(views[0].mask, "");
+    assert_int_equal(views[0].polygon_count, 0);
+    assert_false(config_view_is_masked(&views[0]));
+    assert_true(config_view_is_masked(&views[1]));
+    assert_true(config_view_is_masked(&views[2]));
+}
+
+TEST(test_masks_come_back_from_their_text)
+{
+    _cleanup_(cleanup_config) struct config *config =
+        parse("cameras = ( { views = ( { name = \"a\"; polygon = ( [0.1, 0.0], [1.0, 0.3], [0, 1] "
+              "); }, { stages = [\"sobel\", \"mask\"]; mask = \"/m.png\"; } ); } );");
+    _cleanup_(cleanup_free) char *text = format(config, 0);
+    _cleanup_(cleanup_config) struct config *again = parse(text);
+    const struct config_view *views = again->cameras[0].views;
+
+    assert_non_null(strstr(text, "polygon = ([0.1, 0.0], [1.0, 0.3], [0.0, 1.0]);"));
+    assert_int_equal(views[0].polygon_count, 3);
+    assert_number_equal(views[0].polygon[1].y, 0.3);
+    assert_string_equal(views[1].mask, "/m.png");
+    assert_int_equal(views[1].stages.list[1], CONFIG_STAGE_MASK);
+}
+
+TEST(test_a_mask_is_refused_where_it_would_hide_nothing)
+{
+    static const char *const kinds[] = {"camera", "direction", "split"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        char body[128], expected[512];
+
+        snprintf(body, sizeof body, "{ view = \"%s\"; mask = \"m.png\"; }", kinds[i]);
+        snprintf(expected, sizeof expected,
+                 "t:1: error: cameras[0].views[0].mask: no effect with view = \"%s\", only with "
+                 "" USERS "\n",
+                 kinds[i]);
+        check(body, -EINVAL, expected);
+    }
+    check("{ view = \"camera\"; " SQUARE " }", -EINVAL,
+          "t:1: error: cameras[0].views[0].polygon: no effect with view = \"camera\", only "
+          "with " USERS "\n");
+}
+
+TEST(test_what_does_not_fit_together_is_refused)
+{
+    check("{ mask = \"m.png\"; " SQUARE " }", -EINVAL,
+          "t:1: error: cameras[0].views[0].mask: got a mask beside a polygon, allowed: one of the "
+          "two\n");
+    check("{ stages = [\"sobel\", \"mask\"]; }", -EINVAL,
+          "t:1: error: cameras[0].views[0].stages: got \"mask\", but the view has none, allowed: "
+          "with mask = \"FILE\", a .pgm or .png, or with a polygon\n");
+    check("{ stages = [\"sobel\"]; mask = \"m.png\"; }", -EINVAL,
+          "t:1: error: cameras[0].views[0].mask: got a mask, but no \"mask\" among the stages, "
+          "allowed: with that stage where it is to be applied, or without a mask\n");
+    check("{ stages = [\"sobel\"]; " SQUARE " }", -EINVAL,
+          "t:1: error: cameras[0].views[0].polygon: got a polygon, but no \"mask\" among the "
+          "stages, allowed: with that stage where it is to be applied, or without a polygon\n");
+    check("{ stages = [\"mask\", \"canny\", \"mask\"]; " SQUARE " }", 0, "");
+}
+
+// What was refused as a value is not missing, too.
+TEST(test_a_refused_mask_is_told_of_once)
+{
+    check("{ stages = [\"mask\"]; mask = 3; }", -EINVAL,
+          "t:1: error: cameras[0].views[0].mask: got the integer 3, allowed: a string\n");
+    check("{ stages = [\"mask\"]; polygon = ( [0, 0] ); }", -EINVAL,
+          "t:1: error: cameras[0].views[0].polygon: got 1 corners, allowed: 3 to 64\n");
+}
+
+TEST(test_corners_are_taken_from_text)
+{
+    static const char *const wrong[] = {
+        "",          "0:0,1:0",         "0:0,1:0,1",   "0:0,1:0,1:2",
+        "0:0,1:0,:", "0:0,1:0,nan:0.5", "0,0,1,0,1,1", "0:0,,1:0"};
+    struct config_view *view = NULL;
+    struct error error = {0};
+
+    assert_int_equal(config_view_new("edges", NULL, &view), 0);
+    assert_int_equal(config_view_set(view, "polygon", "0:0.5,1:0,1:1,0.25:1", &error), 0);
+    assert_int_equal(config_view_set(view, "polygon", "0:0.5,1:0,0.125:1", &error), 0);
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        assert_int_equal(config_view_set(view, "polygon", wrong[i], &error), -EINVAL);
+        assert_non_null(strstr(error.text, ", allowed: 3 to 64 corners X:Y with commas between"));
+    }
+    assert_int_equal(view->polygon_count, 3); // as it was
+    assert_number_equal(view->polygon[0].y, 0.5);
+    assert_number_equal(view->polygon[2].x, 0.125);
+    config_view_free(view);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct config *load(const char *path, int result, char **ret_problems)
+{
+    struct config *config = NULL;
+    size_t size;
+    FILE *problems = open_memstream(ret_problems, &size);
+
+    assert_int_equal(config_load(path, problems, &config), result);
+    fclose(problems);
+    return config;
+}
+
+TEST(test_a_mask_lies_beside_the_file_that_names_it)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *problems = NULL, *path = NULL, *mask = NULL;
+
+    assert_int_equal(mkdir("sub", 0700), 0);
+    write_file("sub/m.pgm", "P5 1 1 255 \xff");
+    write_file("sub/views.conf", "views = ( { mask = \"m.pgm\"; }, { name = \"b\"; } );\n");
+    write_file("main.conf", "cameras = ( {\n@include \"sub/views.conf\"\n} );\n");
+    assert_true(asprintf(&path, "%s/main.conf", folder) > 0);
+    assert_true(asprintf(&mask, "%s/sub/m.pgm", folder) > 0);
+    config = load(path, 0, &problems);
+    assert_string_equal(problems, "");
+    assert_string_equal(config->cameras[0].views[0].mask, mask);
+    assert_string_equal(config->cameras[0].views[1].mask, "");
+    unlink("sub/m.pgm");
+    unlink("sub/views.conf");
+    unlink("main.conf");
+    rmdir("sub");
+}
+
+// And stays there in the text for the camera's process, which reads it from no file.
+TEST(test_a_clip_lies_beside_the_file_that_names_it)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL, *again = NULL;
+    _cleanup_(cleanup_free) char *problems = NULL, *path = NULL, *clip = NULL, *text = NULL;
+
+    assert_int_equal(mkdir("sub", 0700), 0);
+    write_file("sub/clip.conf", "{ source = \"file\"; path = \"a/c.mp4\"; }\n");
+    write_file("main.conf", "cameras = (\n@include \"sub/clip.conf\"\n"
+                            ", { source = \"file\"; path = \"/srv/c.mp4\"; } );\n");
+    assert_true(asprintf(&path, "%s/main.conf", folder) > 0);
+    assert_true(asprintf(&clip, "%s/sub/a/c.mp4", folder) > 0);
+    config = load(path, 0, &problems);
+    assert_non_null(strstr(problems, clip)); // it is not there
+    assert_string_equal(config->cameras[0].path, clip);
+    assert_string_equal(config->cameras[1].path, "/srv/c.mp4");
+    assert_int_equal(config_format(config, 0, &text), 0);
+    assert_int_equal(config_parse(text, "camera", stderr, &again), 0);
+    assert_string_equal(again->cameras[0].path, clip);
+    unlink("sub/clip.conf");
+    unlink("main.conf");
+    rmdir("sub");
+}
+
+TEST(test_a_mask_that_cannot_be_read_is_an_error)
+{
+    static const struct {
+        const char *mask, *why;
+    } wrong[] = {
+        {"none.pgm", "No such file or directory"},
+        {".", "no regular file"},
+        {"text.png", "neither a PGM (P5) nor a PNG"},
+    };
+
+    write_file("text.png", "no picture at all\n");
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        _cleanup_(cleanup_free) char *text = NULL, *expected = NULL, *problems = NULL;
+
+        assert_true(asprintf(&text, "cameras = ( { views = ( {\n mask = \"%s\"; } ); } );",
+                             wrong[i].mask) > 0);
+        assert_true(asprintf(&expected,
+                             "v.conf:2: error: cameras[0].views[0].mask: cannot read \"%s\": %s; "
+                             "allowed: a .pgm or .png\n",
+                             wrong[i].mask, wrong[i].why) > 0);
+        write_file("v.conf", text);
+        assert_null(load("v.conf", -EINVAL, &problems));
+        assert_string_equal(problems, expected);
+    }
+    unlink("v.conf");
+    unlink("text.png");
+}
+
+RUN_TESTS(make_folder, remove_folder)

@@ -1,0 +1,311 @@
+// The certificate: the user's own files and what is wrong with them, the generated one and how it
+// is kept, and what a client may negotiate. OpenSSL makes the files and judges what is generated.
+#include "tests/unit/daemon/openssl.h"
+
+#include "daemon/front/account/certificate.h"
+#include "daemon/front/account/certificate_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+struct fixture {
+    char *folder, *crt, *key; // the user's files
+    char *generated;          // where the generated one is kept
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = g_new0(struct fixture, 1);
+
+    fixture->folder = g_dir_make_tmp("edged-XXXXXX", NULL);
+    fixture->crt = g_build_filename(fixture->folder, "own.crt", NULL);
+    fixture->key = g_build_filename(fixture->folder, "own.key", NULL);
+    fixture->generated = g_build_filename(fixture->folder, "state/edged/tls.pem", NULL);
+    g_autofree char *home = g_build_filename(fixture->folder, "state", NULL);
+    g_setenv("XDG_STATE_HOME", home, true);
+    g_unsetenv("STATE_DIRECTORY");
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    remove_folder(fixture->folder);
+    g_free(fixture->generated);
+    g_free(fixture->key);
+    g_free(fixture->crt);
+    g_free(fixture->folder);
+    g_free(fixture);
+    return 0;
+}
+
+static struct certificate *load(const char *path, const char *key_path)
+{
+    struct certificate *certificate = NULL;
+    struct error error = {0};
+
+    if (certificate_load(path, key_path, &error, &certificate) < 0) {
+        fail_msg("%s", error.text);
+    }
+    return certificate;
+}
+
+static void assert_refused(const char *path, const char *key_path, int code, const char *says)
+{
+    struct certificate *certificate = NULL;
+    struct error error = {0};
+
+    assert_int_equal(certificate_load(path, key_path, &error, &certificate), code);
+    assert_null(certificate);
+    if (!strstr(error.text, says)) {
+        fail_msg("\"%s\" does not say \"%s\"", error.text, says);
+    }
+}
+
+static void write_text(const char *path, const char *text, mode_t mode)
+{
+    assert_true(g_file_set_contents(path, text, -1, NULL));
+    assert_int_equal(g_chmod(path, mode), 0);
+}
+
+TEST(test_own_files_have_the_fingerprint_that_openssl_prints, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    make_certificate(fixture->folder, "own");
+    struct certificate *certificate = load(fixture->crt, fixture->key);
+    g_autofree char *printed =
+        run_in(fixture->folder, "openssl x509 -noout -fingerprint -sha256 -in own.crt");
+
+    assert_int_equal(strlen(certificate_fingerprint(certificate)), 8 + 32 * 3 - 1);
+    assert_non_null(strstr(printed, certificate_fingerprint(certificate) + strlen("SHA-256 ")));
+    assert_null(certificate_fault(certificate, time(NULL)));
+    assert_string_equal(certificate_fault(certificate, time(NULL) - 7200), "is not valid yet");
+    assert_string_equal(certificate_path(certificate), fixture->crt);
+    certificate_unref(certificate);
+}
+
+TEST(test_a_key_of_another_certificate_is_refused, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    make_certificate(fixture->folder, "own");
+    make_certificate(fixture->folder, "other");
+    g_autofree char *other = g_build_filename(fixture->folder, "other.key", NULL);
+
+    assert_refused(fixture->crt, other, -EINVAL, "belong together");
+}
+
+TEST(test_a_key_that_others_may_read_is_refused_with_the_command_that_mends_it, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    make_certificate(fixture->folder, "own");
+
+    g_chmod(fixture->key, 0644);
+    assert_refused(fixture->crt, fixture->key, -EACCES, "chmod 640 ");
+    g_chmod(fixture->key, 0660);
+    assert_refused(fixture->crt, fixture->key, -EACCES, "0660");
+    g_chmod(fixture->key, 0640);
+    certificate_unref(load(fixture->crt, fixture->key));
+}
+
+TEST(test_files_that_are_missing_or_no_pem_are_refused_by_name, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    make_certificate(fixture->folder, "own");
+    g_autofree char *bad = g_build_filename(fixture->folder, "bad", NULL);
+
+    assert_refused("/nowhere/a.crt", fixture->key, -ENOENT, "/nowhere/a.crt");
+    assert_refused(fixture->crt, "/nowhere/a.key", -ENOENT, "/nowhere/a.key");
+    assert_refused(fixture->folder, fixture->key, -EINVAL, "no regular file");
+    write_text(bad, "-----BEGIN CERTIFICATE-----\nnonsense\n", 0600);
+    assert_refused(bad, fixture->key, -EINVAL, "has no certificate that can be read");
+    assert_refused(fixture->crt, bad, -EINVAL, bad);
+    write_text(bad, "", 0600);
+    assert_refused(bad, fixture->key, -EINVAL, bad);
+    assert_refused(fixture->crt, bad, -EINVAL, bad);
+    assert_int_equal(truncate(bad, 1024 * 1024 + 1), 0);
+    assert_refused(bad, fixture->key, -EFBIG, "1 MiB");
+    assert_refused(fixture->crt, "", -ENOENT, "");
+}
+
+TEST(test_a_key_with_a_passphrase_is_refused_in_so_many_words, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    make_certificate(fixture->folder, "own");
+    g_free(run_in(fixture->folder,
+                  "openssl pkcs8 -topk8 -in own.key -out locked.key -passout pass:secret"));
+    g_autofree char *locked = g_build_filename(fixture->folder, "locked.key", NULL);
+
+    g_chmod(locked, 0600);
+    assert_refused(fixture->crt, locked, -EINVAL, "passphrase");
+}
+
+TEST(test_an_expired_one_of_the_users_is_loaded_and_says_so, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    make_expired_certificate(fixture->folder, "own");
+    struct certificate *certificate = load(fixture->crt, fixture->key);
+
+    // 2021-01-01 00:00:00 UTC
+    assert_int_equal(certificate_expires_s(certificate), 1609459200);
+    assert_string_equal(certificate_fault(certificate, time(NULL)), "has expired");
+    certificate_unref(certificate);
+}
+
+TEST(test_the_generated_one_is_kept_for_its_owner_alone, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct certificate *first = load("", ""), *second = load("", "");
+    g_autofree char *parent = g_path_get_dirname(fixture->generated);
+    struct stat status;
+
+    assert_true(certificate_is_equal(first, second));
+    assert_string_equal(certificate_fingerprint(first), certificate_fingerprint(second));
+    assert_string_equal(certificate_path(first), fixture->generated);
+    assert_int_equal(stat(fixture->generated, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(stat(parent, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+    certificate_unref(first);
+    certificate_unref(second);
+}
+
+TEST(test_openssl_trusts_the_generated_one_for_the_machines_names, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    certificate_unref(load("", ""));
+    g_autofree char *host = g_strdup(g_get_host_name());
+    g_autofree char *verify =
+        g_strdup_printf("openssl verify -purpose sslserver -verify_hostname %s -CAfile %s %s", host,
+                        fixture->generated, fixture->generated);
+    g_autofree char *text = NULL;
+    g_autofree char *show = g_strdup_printf("openssl x509 -noout -text -in %s", fixture->generated);
+
+    g_free(run_in(fixture->folder, verify));
+    text = run_in(fixture->folder, show);
+    assert_non_null(strstr(text, "DNS:localhost"));
+    assert_non_null(strstr(text, "IP Address:127.0.0.1"));
+    assert_non_null(strstr(text, "ASN1 OID: prime256v1"));
+    assert_non_null(strstr(text, "CA:FALSE"));
+    assert_non_null(strstr(text, "TLS Web Server Authentication"));
+}
+
+TEST(test_the_generated_one_lasts_for_ten_years, setup, teardown)
+{
+    struct certificate *certificate = load("", "");
+    int64_t days = (certificate_expires_s(certificate) - time(NULL)) / (24 * 3600);
+
+    (void)state;
+    assert_in_range(days, 3649, 3650);
+    certificate_unref(certificate);
+}
+
+TEST(test_a_generated_one_that_is_damaged_or_expired_is_made_anew, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct certificate *first = load("", ""), *second, *third;
+    g_autofree char *text = NULL, *key = NULL, *both = NULL;
+
+    write_text(fixture->generated, "nothing of use", 0600);
+    second = load("", "");
+    assert_false(certificate_is_equal(first, second));
+
+    make_expired_certificate(fixture->folder, "own");
+    assert_true(g_file_get_contents(fixture->crt, &text, NULL, NULL));
+    assert_true(g_file_get_contents(fixture->key, &key, NULL, NULL));
+    both = g_strconcat(key, text, NULL);
+    write_text(fixture->generated, both, 0600);
+    third = load("", "");
+    assert_null(certificate_fault(third, time(NULL)));
+    certificate_unref(first);
+    certificate_unref(second);
+    certificate_unref(third);
+}
+
+TEST(test_a_generated_one_that_others_could_read_is_no_secret_any_more, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    certificate_unref(load("", ""));
+    g_chmod(fixture->generated, 0644);
+    assert_refused("", "", -EACCES, "chmod");
+}
+
+TEST(test_the_state_directory_of_systemd_comes_first, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    g_autofree char *directories = g_strdup_printf("%s:/nowhere", fixture->folder);
+    char *path = NULL;
+
+    g_setenv("STATE_DIRECTORY", directories, true);
+    assert_int_equal(certificate_store_path(NULL, &path), 0);
+    assert_true(g_str_has_prefix(path, fixture->folder));
+    assert_true(g_str_has_suffix(path, "/tls.pem"));
+    assert_int_equal(strlen(path), strlen(fixture->folder) + strlen("/tls.pem"));
+    free(path);
+}
+
+static gnutls_session_t begin_client(int fd, const char *priority,
+                                     gnutls_certificate_credentials_t credentials)
+{
+    gnutls_session_t session;
+
+    assert_int_equal(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
+    assert_int_equal(gnutls_priority_set_direct(session, priority, NULL), 0);
+    assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials), 0);
+    gnutls_transport_set_int(session, fd);
+    return session;
+}
+
+// What a client that offers `priority` ends up with: its description, or NULL where there is none.
+static char *negotiate(struct certificate *certificate, const char *priority)
+{
+    gnutls_certificate_credentials_t credentials;
+    gnutls_session_t server, client;
+    int fds[2], at_server = GNUTLS_E_AGAIN, at_client = GNUTLS_E_AGAIN;
+    char *agreed = NULL;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
+    assert_int_equal(gnutls_certificate_allocate_credentials(&credentials), 0);
+    client = begin_client(fds[0], priority, credentials);
+    assert_int_equal(certificate_begin_session(certificate, &server), 0);
+    gnutls_transport_set_int(server, fds[1]);
+    for (int i = 0; i < 20 && (at_server || at_client); i++) {
+        at_client = at_client == GNUTLS_E_AGAIN ? gnutls_handshake(client) : at_client;
+        at_server = at_server == GNUTLS_E_AGAIN ? gnutls_handshake(server) : at_server;
+    }
+    if (!at_server && !at_client) {
+        char *description = gnutls_session_get_desc(server);
+
+        agreed = g_strdup(description);
+        gnutls_free(description);
+    }
+    gnutls_deinit(client);
+    gnutls_deinit(server);
+    gnutls_certificate_free_credentials(credentials);
+    close(fds[0]);
+    close(fds[1]);
+    return agreed;
+}
+
+TEST(test_a_client_gets_tls_1_2_or_1_3_and_nothing_older, setup, teardown)
+{
+    struct certificate *certificate = load("", "");
+    g_autofree char *newest = negotiate(certificate, "NORMAL");
+    g_autofree char *middle = negotiate(certificate, "NORMAL:-VERS-ALL:+VERS-TLS1.2");
+
+    (void)state;
+    assert_true(g_str_has_prefix(newest, "(TLS1.3)-(ECDHE-X25519)-(ECDSA-"));
+    assert_true(g_str_has_suffix(newest, "-(AES-128-GCM)"));
+    assert_true(g_str_has_prefix(middle, "(TLS1.2)-(ECDHE-X25519)-(ECDSA-"));
+    assert_true(g_str_has_suffix(middle, "-(AES-128-GCM)"));
+    assert_null(negotiate(certificate, "LEGACY:-VERS-ALL:+VERS-TLS1.1"));
+    assert_null(negotiate(certificate, "LEGACY:-VERS-ALL:+VERS-TLS1.0"));
+    assert_null(negotiate(certificate, "LEGACY:-VERS-ALL:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-CBC"));
+    assert_null(negotiate(certificate, "NORMAL:-GROUP-ALL:+GROUP-FFDHE8192"));
+    certificate_unref(certificate);
+}
+
+RUN_TESTS(NULL, NULL)

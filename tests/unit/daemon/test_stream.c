@@ -1,0 +1,274 @@
+// Streams, read as a viewer reads them, without a network.
+#include "tests/unit/daemon/stream_bed.h"
+
+TEST(test_a_reader_begins_with_a_key_frame, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    int64_t now_ns = clock_now_ns();
+
+    assert_int_equal(next_frame(fixture).mark, -1);
+    send_frame(fixture, false, now_ns, 11);
+    assert_int_equal(next_frame(fixture).mark, -1);
+    send_frame(fixture, true, now_ns, 12);
+    send_frame(fixture, false, now_ns, 13);
+    assert_int_equal(fixture->reader.wakes, 2); // it has not looked since the second
+
+    struct seen first = next_frame(fixture), second = next_frame(fixture);
+    assert_int_equal(first.mark, 12);
+    assert_true(first.key_frame);
+    assert_false(first.slate);
+    assert_int_equal(second.mark, 13);
+    assert_false(second.key_frame);
+    assert_int_equal(next_frame(fixture).mark, -1);
+}
+
+// What the others have already seen is none of a new reader's.
+TEST(test_a_second_reader_waits_for_a_key_frame_of_its_own, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct reader second = {0};
+
+    send_frame(fixture, true, clock_now_ns(), 11);
+    assert_int_equal(next_frame(fixture).mark, 11);
+    watch(&second, fixture->stream);
+    stream_resume(fixture->stream, &second.cursor);
+    assert_null(cursor_peek(&second.cursor));
+    send_frame(fixture, false, clock_now_ns(), 12);
+    assert_null(cursor_peek(&second.cursor));
+    send_frame(fixture, true, clock_now_ns(), 13);
+    const struct unit *unit = cursor_peek(&second.cursor);
+    assert_non_null(unit);
+    assert_int_equal(unit->bytes[unit->size - 1], 13);
+    leave(&second);
+    assert_int_equal(next_frame(fixture).mark, 12);
+    assert_int_equal(next_frame(fixture).mark, 13);
+}
+
+TEST(test_who_reads_is_reported_as_demand, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    assert_false(stream_is_watched(fixture->stream));
+    watch(&fixture->reader, fixture->stream);
+    assert_int_equal(fixture->demands, 0); // not from within
+    assert_true(stream_is_watched(fixture->stream));
+    iterate_until(fixture, 1);
+    assert_int_equal(fixture->key_frame_demands, 0);
+    stream_resume(fixture->stream, &fixture->reader.cursor);
+    iterate_until(fixture, 2);
+    assert_int_equal(fixture->key_frame_demands, 1);
+    leave(&fixture->reader);
+    iterate_until(fixture, 3);
+    assert_false(stream_is_watched(fixture->stream));
+    assert_int_equal(fixture->key_frame_demands, 1);
+}
+
+TEST(test_at_most_one_key_frame_in_250_ms_is_asked_for, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    iterate_until(fixture, 1);
+    for (unsigned asked = 2; asked <= 3; asked++) {
+        int64_t begin_ns = clock_now_ns();
+
+        assert_int_equal(fixture->key_frame_demands, asked - 1);
+        while (fixture->key_frame_demands < asked) {
+            assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+            stream_want_key_frame(fixture->stream);
+            g_main_context_iteration(NULL, FALSE);
+        }
+        assert_true(clock_now_ns() - begin_ns >= 200 * NS_PER_MS);
+    }
+}
+
+TEST(test_nobody_asks_for_key_frames_of_what_nobody_reads, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    stream_want_key_frame(fixture->stream);
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    assert_int_equal(fixture->demands, 0);
+}
+
+// A viewer would wait an hour for what follows a frame that is an hour ahead.
+TEST(test_times_that_cannot_be_true_are_mended_and_counted, set_up_playing, tear_down)
+{
+    static const int64_t lies_ns[] = {INT64_MAX - NS_PER_S, INT64_MIN, -1};
+    struct fixture *fixture = *state;
+    struct snapshot_mount mount = {0};
+    int64_t begin_ns = clock_now_ns();
+
+    for (size_t i = 0; i < ARRAY_LENGTH(lies_ns); i++) {
+        send_frame(fixture, true, lies_ns[i], 11);
+        assert_in_range(next_frame(fixture).captured_ns, begin_ns - 10 * NS_PER_S, clock_now_ns());
+    }
+    int64_t now_ns = clock_now_ns();
+    send_frame(fixture, false, now_ns, 12);
+    assert_int_equal(next_frame(fixture).captured_ns, now_ns);
+    stream_describe(fixture->stream, &mount);
+    assert_int_equal(mount.bad_timestamps, ARRAY_LENGTH(lies_ns));
+    assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 20, 1e-6); // of the two in the past
+}
+
+TEST(test_a_reader_that_stalls_loses_frames_up_to_a_key_frame, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct snapshot_mount mount = {0};
+    int64_t now_ns = clock_now_ns();
+
+    send_frame(fixture, true, now_ns, 11);
+    assert_int_equal(next_frame(fixture).mark, 11);
+    for (uint8_t mark = 12; mark < 200; mark++) { // 40 kB are kept
+        send_frame(fixture, false, now_ns, mark);
+    }
+    unsigned asked = fixture->key_frame_demands;
+    assert_int_equal(next_frame(fixture).mark, -1);
+    stream_describe(fixture->stream, &mount);
+    assert_int_equal(mount.dropped, 188);
+    send_frame(fixture, false, now_ns, 200);
+    assert_int_equal(next_frame(fixture).mark, -1);
+    // At the latest the next frame asks for one.
+    while (fixture->key_frame_demands == asked) {
+        assert_true(clock_now_ns() - now_ns < PATIENCE_NS);
+        send_frame(fixture, false, now_ns, 201);
+        g_main_context_iteration(NULL, FALSE);
+    }
+    assert_int_equal(next_frame(fixture).mark, -1);
+    send_frame(fixture, true, now_ns, 202);
+    assert_int_equal(next_frame(fixture).mark, 202);
+}
+
+// How many frames of one second are kept for a reader that does not read.
+static unsigned count_kept(struct fixture *fixture)
+{
+    int64_t now_ns = clock_now_ns();
+    unsigned kept = 0;
+
+    for (int i = 0; i < 300; i++) { // each a key frame: what is kept can be read
+        send_frame(fixture, true, now_ns, 11);
+    }
+    const struct ring *ring = fixture->reader.cursor.ring;
+    kept = (unsigned)(ring->next - ring->first);
+    while (next_frame(fixture).mark >= 0) {
+    }
+    return kept;
+}
+
+TEST(test_another_bitrate_moves_the_bound_of_readers_that_are_there, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    unsigned kept = count_kept(fixture);
+    assert_in_range(kept, 10, 40);
+    stream_set_bitrate(fixture->stream, 320); // 160 kB may wait
+    unsigned kept_later = count_kept(fixture);
+    assert_in_range(kept_later, 4 * kept - 4, 160);
+    stream_set_bitrate(fixture->stream, 80);
+    assert_int_equal(count_kept(fixture), kept);
+}
+
+TEST(test_nothing_piles_up_while_nobody_plays, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    const struct ring *ring;
+    int64_t now_ns = clock_now_ns();
+
+    stream_set_bitrate(fixture->stream, 100000); // 50 MB may wait
+    watch(&fixture->reader, fixture->stream);
+    ring = fixture->reader.cursor.ring;
+    // What 9 s brought, 10 frames a second.
+    for (int i = 0; i <= 90; i++) {
+        send_frame(fixture, i == 0, now_ns - (90 - i) * 100 * NS_PER_MS, 11);
+    }
+    assert_in_range(ring->next - ring->first, 1, 21);
+    assert_int_equal(fixture->reader.wakes, 0);
+    assert_int_equal(next_frame(fixture).mark, -1);
+    stream_resume(fixture->stream, &fixture->reader.cursor);
+    assert_int_equal(next_frame(fixture).mark, -1); // nothing of the past
+    send_frame(fixture, true, clock_now_ns(), 12);
+    assert_int_equal(next_frame(fixture).mark, 12);
+}
+
+TEST(test_what_is_no_video_is_refused, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    static const char text[] = "this is no H.264 ...";
+    size_t header = sizeof(struct link_access_unit);
+    uint8_t *unit = calloc(1, header + sizeof text);
+
+    memcpy(unit + header, text, sizeof text);
+    assert_int_equal(stream_take_access_unit(fixture->stream, unit, header + sizeof text),
+                     -EBADMSG);
+    assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, 10), 10), -EBADMSG);
+    assert_int_equal(stream_take_access_unit(fixture->stream, calloc(1, header), header), -EBADMSG);
+    assert_int_equal(stream_take_slate(fixture->stream, calloc(1, 3), 3), -EBADMSG);
+    assert_false(stream_is_described(fixture->stream));
+    assert_false(stream_has_slates(fixture->stream));
+    assert_int_equal(next_frame(fixture).mark, -1);
+}
+
+// Of a slate too: DESCRIBE can be answered before there is a camera.
+TEST(test_a_key_frame_describes_the_stream, set_up, tear_down)
+{
+    static const uint8_t first[] = {0, 0,    1,    0x67, 0x42, 0xc0, 0x1f, 0x99, 0,    0,
+                                    1, 0x68, 0xce, 0x3c, 0x80, 0,    0,    1,    0x65, 0x88};
+    static const uint8_t second[] = {0, 0, 1,    0x67, 0x64, 0, 0x28, 0x77, 0,
+                                     0, 1, 0x68, 0xee, 0,    0, 1,    0x65, 0x88};
+    struct fixture *fixture = *state;
+    const struct parameter_sets *sets = stream_parameter_sets(fixture->stream);
+    struct link_access_unit life = {.captured_ns = clock_now_ns(), .key_frame = true};
+    uint8_t *slate = malloc(sizeof first), *frame = malloc(sizeof life + sizeof second);
+
+    assert_false(stream_is_described(fixture->stream));
+    assert_int_equal(stream_description_version(fixture->stream), 0);
+    memcpy(slate, first, sizeof first);
+    assert_int_equal(stream_take_slate(fixture->stream, slate, sizeof first), 0);
+    assert_true(stream_is_described(fixture->stream));
+    assert_int_equal(stream_description_version(fixture->stream), 1);
+    assert_int_equal(sets->sizes[0], 5);
+    assert_memory_equal(sets->sets[0], first + 3, 5);
+    memcpy(frame, &life, sizeof life);
+    memcpy(frame + sizeof life, second, sizeof second);
+    assert_int_equal(stream_take_access_unit(fixture->stream, frame, sizeof life + sizeof second),
+                     0);
+    assert_int_equal(sets->sizes[0], 5);
+    assert_memory_equal(sets->sets[0], second + 3, 5);
+    assert_int_equal(sets->sizes[1], 2);
+    send_frame(fixture, true, clock_now_ns(), 11); // one without any changes nothing
+    assert_true(stream_is_described(fixture->stream));
+    assert_int_equal(stream_description_version(fixture->stream), 2);
+    assert_memory_equal(sets->sets[0], second + 3, 5);
+}
+
+TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct snapshot_mount mount = {0};
+
+    for (uint8_t i = 0; i < 10; i++) {
+        send_frame(fixture, i % 5 == 0, clock_now_ns() - 20 * NS_PER_MS, 11);
+    }
+    stream_note_sent(fixture->stream, cursor_peek(&fixture->reader.cursor));
+    stream_note_sent(fixture->stream, &(struct unit){.slate = true, .captured_ns = 0});
+    stream_set_view_counters(fixture->stream, 12, 2, "x264enc");
+    stream_describe(fixture->stream, &mount);
+    assert_string_equal(mount.path, "/front/edges");
+    assert_string_equal(mount.encoder, "x264enc");
+    assert_int_equal(mount.access_units, 10);
+    assert_int_equal(mount.key_frames, 2);
+    assert_int_equal(mount.bytes, 10000);
+    assert_int_equal(mount.encoded, 12);
+    assert_int_equal(mount.dropped, 2);
+    // 1 ms, 2 ms, 3 ms, and the 14 ms that are left of 20.
+    assert_int_equal(mount.latency[LATENCY_CAPTURE].count, 10);
+    assert_float_equal(mount.latency[LATENCY_CAPTURE].sum_s, 0.010, 1e-9);
+    assert_float_equal(mount.latency[LATENCY_COMPUTE].sum_s, 0.020, 1e-9);
+    assert_float_equal(mount.latency[LATENCY_ENCODE].sum_s, 0.030, 1e-9);
+    assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 0.140, 0.05);
+    assert_int_equal(mount.latency[LATENCY_CAPTURE_TO_RTP].count, 1);
+    assert_in_range(mount.latency[LATENCY_CAPTURE_TO_RTP].sum_s * 1000, 20,
+                    at_most_ns(500 * NS_PER_MS) / NS_PER_MS);
+}
+
+RUN_TESTS(NULL, NULL)

@@ -1,0 +1,168 @@
+// Motion events of real processes: the fake camera, which says some of them wrong, loses its signal
+// and is killed in the middle of one.
+#include "tests/unit/daemon/supervised.h"
+
+#include "tests/unit/caught_stderr.h"
+
+#include <signal.h>
+
+static bool is_moving(struct fixture *fixture)
+{
+    return describe(fixture).region_count == 2 && describe(fixture).regions[0].moving;
+}
+
+static bool is_still(struct fixture *fixture)
+{
+    return !is_moving(fixture);
+}
+
+// A camera that is live, with its process set moving.
+static void start_moving(struct fixture *fixture)
+{
+    start(fixture, "motion");
+    wait_until(fixture, is_live);
+    kill(describe(fixture).pid, SIGUSR1);
+    wait_until(fixture, is_moving);
+}
+
+static void assert_ended(const struct fixture *fixture, const char *reason)
+{
+    assert_int_equal(fixture->motion_count, 2);
+    assert_string_equal(motion_kind_name(fixture->motion[0].kind), "motion_started");
+    assert_string_equal(motion_kind_name(fixture->motion[1].kind), "motion_ended");
+    assert_string_equal(motion_reason_name(fixture->motion[1].reason), reason);
+    assert_string_equal(fixture->motion[1].region, "door");
+    assert_int_equal(fixture->motion[1].number, 1);
+}
+
+TEST(test_an_event_goes_from_the_process_to_the_listener, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    const struct motion_event *event = fixture->motion;
+
+    start_moving(fixture);
+    assert_int_equal(fixture->motion_count, 1);
+    assert_string_equal(event->camera, "front");
+    assert_string_equal(event->region, "door");
+    assert_int_equal(event->number, 1);
+    assert_int_equal(event->at_ns - event->started_ns, 500 * NS_PER_MS);
+    assert_float_equal(event->share, 0.25, 0);
+    assert_float_equal(event->peak, 0.5, 0);
+    assert_int_equal(event->box.width, 64);
+    assert_string_equal(describe(fixture).regions[1].name, "yard");
+    kill(describe(fixture).pid, SIGUSR1);
+    wait_until(fixture, is_still);
+    assert_ended(fixture, "still");
+}
+
+TEST(test_a_killed_process_leaves_no_event_open_and_the_count_goes_on, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    start_moving(fixture);
+    kill(describe(fixture).pid, SIGKILL);
+    wait_until(fixture, is_restarted);
+    assert_ended(fixture, "process-ended");
+    wait_until(fixture, is_live);
+    assert_int_equal(describe(fixture).regions[0].events, 1);
+    kill(describe(fixture).pid, SIGUSR1);
+    wait_until(fixture, is_moving);
+    assert_int_equal(fixture->motion_count, 3);
+    assert_int_equal(fixture->motion[2].number, 2);
+    assert_int_equal(describe(fixture).regions[0].events, 2);
+}
+
+TEST(test_a_lost_signal_leaves_no_event_open, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    start_moving(fixture);
+    kill(describe(fixture).pid, SIGUSR2);
+    wait_until(fixture, is_still);
+    assert_ended(fixture, "no-signal");
+}
+
+TEST(test_another_configuration_leaves_no_event_open, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    start_moving(fixture);
+    struct supervisor_settings settings = make_settings(fixture);
+    supervisor_reconfigure(fixture->supervisor, &settings);
+    assert_ended(fixture, "reconfigured");
+    assert_int_equal(describe(fixture).region_count, 0);
+}
+
+TEST(test_the_end_of_edged_leaves_no_event_open, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    start_moving(fixture);
+    supervisor_stop(fixture->supervisor);
+    assert_ended(fixture, "stopping");
+    wait_until(fixture, is_stopped);
+}
+
+// What the log says until the process of `mode`, told to send its event, has been replaced.
+static void provoke(struct fixture *fixture, const char *mode, char *ret_said, size_t size)
+{
+    uint64_t restarts = describe(fixture).process_restarts;
+    struct supervisor_settings settings = make_settings(fixture);
+
+    setenv("FAKE_CAMERA", mode, 1);
+    assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
+    wait_until(fixture, is_live);
+    catch_stderr();
+    kill(describe(fixture).pid, SIGUSR1);
+    while (describe(fixture).process_restarts == restarts) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+    rewind(caught);
+    ret_said[fread(ret_said, 1, size - 1, caught)] = 0;
+    release_stderr();
+}
+
+TEST(test_an_event_that_is_wrong_replaces_the_process_and_is_not_told, set_up, tear_down)
+{
+    static const char *const wrong[] = {
+        "name", "endless-name", "no-name", "kind",   "share",
+        "peak", "number",       "time",    "future", "size",
+    };
+    struct fixture *fixture = *state;
+    char mode[64], said[4096];
+
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        snprintf(mode, sizeof mode, "bad-motion-%s", wrong[i]);
+        provoke(fixture, mode, said, sizeof said);
+        assert_non_null(strstr(said, "front: the camera process sent a bad motion message of "));
+    }
+    assert_int_equal(fixture->motion_count, 0);
+}
+
+TEST(test_telemetry_of_a_region_that_is_wrong_replaces_the_process, set_up, tear_down)
+{
+    static const char *const wrong[] = {"name", "share", "moving"};
+    struct fixture *fixture = *state;
+    char mode[64], said[4096];
+
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++) {
+        snprintf(mode, sizeof mode, "bad-motion-telemetry-%s", wrong[i]);
+        provoke(fixture, mode, said, sizeof said);
+        assert_non_null(strstr(said, "front: the camera process sent a bad telemetry message of "));
+    }
+    assert_int_equal(describe(fixture).region_count, 0);
+}
+
+TEST(test_a_ninth_region_replaces_the_process, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    char said[4096];
+
+    provoke(fixture, "bad-motion-regions", said, sizeof said);
+    assert_non_null(strstr(said, "front: the camera process has more than 8 regions"));
+}
+
+int main(void)
+{
+    return run_unit_tests(NULL, NULL);
+}
