@@ -57,16 +57,16 @@ BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 VIEWER_LOAD := $(BUILD)/tests/bench/viewer_load
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
-FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fake_v4l2/fake_v4l2.c tests/fake_encoder/*.c)) \
-         $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fake_camera/fake_camera.c)) \
-         $(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1
+FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/encoder/*.c)) \
+         $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fakes/camera/fake_camera.c)) \
+         $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
-FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fake_cuda/*.c))
+FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
-FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fake_cuda/cuda/,$(addsuffix .o,blur canny convert difference gradient gray \
+FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur canny convert difference gradient gray \
                        mark mask morphology motion operator overlay threshold))
-FAKE_CUDA_IMAGES := $(BUILD)/tests/fake_cuda/gpu_images.o
-FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fake_cuda/%)
+FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
+FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
 FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
 
 # The kernels: exact machine code for every GPU of DESIGN this nvcc knows, PTX of the newest for those
@@ -171,7 +171,7 @@ bundle-tests: $(PROGRAMS) $(DAEMON_TESTS) ## the same with what tests/gpu/daemon
 
 # Of the programs whose kernels the tests' driver plays: there need be no nvcc.
 check-bundle: $(PROGRAMS) $(FAKE_CUDA_PROGRAMS) $(DAEMON_TESTS) $(FAKES) ## a bundle in an empty root; daemon_check.py without a GPU
-	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --programs $(BUILD)/tests/fake_cuda --output $(BUILD)/bundle-check.tar.gz
+	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --programs $(BUILD)/tests/fakes/cuda --output $(BUILD)/bundle-check.tar.gz
 	@$(PYTEST) tests/bundle
 
 ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC= E2E='-m "not repeats"'
@@ -214,9 +214,9 @@ lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
 $(BUILD)/edged: $(BUILD)/daemon/front/main.o $(LIBRARY)
 $(BUILD)/edged-camera: $(BUILD)/daemon/camera/main.o $(LIBRARY)
 $(BUILD)/edgectl: $(BUILD)/daemon/ctl/main.o $(LIBRARY)
-$(BUILD)/tests/fake_cuda/edged: $(BUILD)/daemon/front/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
-$(BUILD)/tests/fake_cuda/edged-camera: $(BUILD)/daemon/camera/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
-$(BUILD)/tests/fake_cuda/edgectl: $(BUILD)/daemon/ctl/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
+$(BUILD)/tests/fakes/cuda/edged: $(BUILD)/daemon/front/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
+$(BUILD)/tests/fakes/cuda/edged-camera: $(BUILD)/daemon/camera/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
+$(BUILD)/tests/fakes/cuda/edgectl: $(BUILD)/daemon/ctl/main.o $(FAKE_CUDA_IMAGES) $(LIBRARY)
 $(PROGRAMS) $(FAKE_CUDA_PROGRAMS):
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -266,7 +266,7 @@ $(FUZZERS): %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 everything soak bench: $(VIEWER_LOAD)
-$(BENCHES) $(VIEWER_LOAD) $(PROCESS_MANY) $(BUILD)/tests/fake_camera/fake_camera: %: %.o $(LIBRARY)
+$(BENCHES) $(VIEWER_LOAD) $(PROCESS_MANY) $(BUILD)/tests/fakes/camera/fake_camera: %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
@@ -288,29 +288,29 @@ $(FAKE_CUDA_IMAGES): kernels/gpu_images.c $(BUILD)/flags
 	@for image in $(basename $(notdir $(FATBINS))); do echo "no code" >$(@D)/$$image.fatbin; done
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Wa,-I$(@D) -c -o $@ $<
 
-$(BUILD)/tests/fake_cuda/kernel_%.o: OPTIMIZE = -O3 -fno-math-errno
+$(BUILD)/tests/fakes/cuda/kernel_%.o: OPTIMIZE = -O3 -fno-math-errno
 # The self-tests' many millions of operations have the real deadline of a second.
-$(BUILD)/tests/fake_cuda/kernel_selftest.o: private SANITIZERS =
+$(BUILD)/tests/fakes/cuda/kernel_selftest.o: private SANITIZERS =
 
 # With nothing of the sanitizers either: what a kernel does with its pixels is checked by their bits.
-$(FAKE_CUDA_KERNELS): $(BUILD)/tests/fake_cuda/cuda/%.o: kernels/%.cu $(BUILD)/flags
+$(FAKE_CUDA_KERNELS): $(BUILD)/tests/fakes/cuda/kernels/%.o: kernels/%.cu $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CXX)$(CXX) -x c++ -std=gnu++17 -O3 -fPIC -fno-strict-aliasing -w -Itests/fake_cuda/cuda -I. -MMD -MP -c -o $@ \
-		-include tests/fake_cuda/cuda/cuda.h $<
+	$(call say,CXX)$(CXX) -x c++ -std=gnu++17 -O3 -fPIC -fno-strict-aliasing -w -Itests/fakes/cuda/toolkit -I. -MMD -MP -c -o $@ \
+		-include tests/fakes/cuda/toolkit/cuda.h $<
 
-$(BUILD)/tests/fake_cuda/libcuda.so.1: tests/fake_cuda/exports.map
-$(BUILD)/tests/fake_cuda/old/libcuda.so.1: tests/fake_cuda/exports_old.map
-$(BUILD)/tests/fake_cuda/libcuda.so.1 $(BUILD)/tests/fake_cuda/old/libcuda.so.1: $(FAKE_CUDA_OBJECTS) $(FAKE_CUDA_KERNELS) $(LIBRARY)
+$(BUILD)/tests/fakes/cuda/libcuda.so.1: tests/fakes/cuda/exports.map
+$(BUILD)/tests/fakes/cuda/old/libcuda.so.1: tests/fakes/cuda/exports_old.map
+$(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1: $(FAKE_CUDA_OBJECTS) $(FAKE_CUDA_KERNELS) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-Bsymbolic \
 		-Wl,--version-script,$(filter %.map,$^) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter-out %.map,$^) -lm
 
-$(BUILD)/tests/fake_v4l2/%.so: $(BUILD)/tests/fake_v4l2/%.o
+$(BUILD)/tests/fakes/v4l2/%.so: $(BUILD)/tests/fakes/v4l2/%.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
 
 # GStreamer's scanner of plugins loads it first and is no sanitized program.
-$(BUILD)/tests/fake_encoder/%.so $(BUILD)/tests/fake_encoder/%.o: SANITIZERS =
-$(BUILD)/tests/fake_encoder/%.so: $(BUILD)/tests/fake_encoder/%.o
+$(BUILD)/tests/fakes/encoder/%.so $(BUILD)/tests/fakes/encoder/%.o: SANITIZERS =
+$(BUILD)/tests/fakes/encoder/%.so: $(BUILD)/tests/fakes/encoder/%.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])

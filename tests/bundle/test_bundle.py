@@ -95,7 +95,7 @@ def test_bundle_holds_what_the_gpu_check_claims_on_the_cpu(tmp_path, claim):
 
 @pytest.mark.parametrize("claim", ["blocks", "faults", "memory"])
 def test_bundle_holds_what_the_gpu_check_claims_on_a_fake_driver(tmp_path, claim):
-    run_check(tmp_path, "--fake", BUILD / "tests/fake_cuda/libcuda.so.1", "--only", claim)
+    run_check(tmp_path, "--fake", BUILD / "tests/fakes/cuda/libcuda.so.1", "--only", claim)
 
 
 def test_bundle_finds_the_driver_in_the_library_path(tmp_path):

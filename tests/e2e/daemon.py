@@ -17,9 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build")).resolve()
 EDGED = BUILD / "edged"
 EDGECTL = BUILD / "edgectl"
-# Programs on tests/fake_cuda, which LD_LIBRARY_PATH has to name.
-FAKE_CUDA = BUILD / "tests/fake_cuda"
-FAKE_V4L2 = BUILD / "tests/fake_v4l2/fake_v4l2.so"
+# Programs on tests/fakes/cuda, which LD_LIBRARY_PATH has to name.
+FAKE_CUDA = BUILD / "tests/fakes/cuda"
+FAKE_V4L2 = BUILD / "tests/fakes/v4l2/fake_v4l2.so"
 # What any event is waited for, however busy the machine is. A promise in time is for tests/soak.
 PATIENCE_S = 60
 SANITIZER_REPORT = re.compile(

@@ -1,4 +1,4 @@
-"""edgectl on the GPU that tests/fake_cuda plays."""
+"""edgectl on the GPU that tests/fakes/cuda plays."""
 
 import os
 import subprocess

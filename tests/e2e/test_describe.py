@@ -10,10 +10,10 @@ import pytest
 import daemon
 import rtsp
 
-FAKE_CAMERA = daemon.BUILD / "tests/fake_camera/fake_camera"
+FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
 HELD_MIN_S = 0.5
 SMALL = {"width": 320, "height": 240}
-# What each misbehaviour of tests/fake_camera leaves to answer with.
+# What each misbehaviour of tests/fakes/camera leaves to answer with.
 MODES = {
     "": 200, "no-video": 200, "hang": 200, "crash": 200, "garbage": 200, "bad-video": 200,
     "no-signal": 200, "no-slates": 503, "fatal": 503,

@@ -14,7 +14,7 @@ import pytest
 
 import daemon
 
-FAKE_CAMERA = daemon.BUILD / "tests/fake_camera/fake_camera"
+FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
 REGIONS = [{"name": "door"}, {"name": "yard"}]  # as the fake camera has them
 
 

@@ -74,7 +74,7 @@ def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
 def test_an_encoder_that_hangs_gives_way_to_the_next_one(edged, watch, tmp_path, fault):
     """In the trial, and later; x264enc is the next, and the viewer stays."""
     server = edged(
-        [CAMERA], FAKE_ENCODER=fault, GST_PLUGIN_PATH=daemon.BUILD / "tests/fake_encoder",
+        [CAMERA], FAKE_ENCODER=fault, GST_PLUGIN_PATH=daemon.BUILD / "tests/fakes/encoder",
         GST_REGISTRY=tmp_path / "registry",
     )
     viewer = watch(server.url("/front/edges"))

@@ -12,7 +12,7 @@ import pytest
 
 import daemon
 
-FAKE_CAMERA = daemon.BUILD / "tests/fake_camera/fake_camera"
+FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
 CAMERA = daemon.camera(width=320, height=240)
 WATCHED = {"program": "gstreamer", "size": (320, 240)}
 

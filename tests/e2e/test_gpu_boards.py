@@ -1,4 +1,4 @@
-"""The whole daemon on the boards' GPUs, played by tests/fake_cuda: edges as OpenCV has them, faults
+"""The whole daemon on the boards' GPUs, played by tests/fakes/cuda: edges as OpenCV has them, faults
 that cost nobody a session, block sizes that change between two frames.
 
 The driver ends the camera process, with a line on stderr, when the CPU touches memory that a kernel

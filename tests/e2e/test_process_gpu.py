@@ -1,4 +1,4 @@
-"""`edgectl process` on the GPU that tests/fake_cuda plays."""
+"""`edgectl process` on the GPU that tests/fakes/cuda plays."""
 
 import subprocess
 

@@ -8,7 +8,7 @@ import pytest
 
 import daemon
 
-FAKE_CAMERA = daemon.BUILD / "tests/fake_camera/fake_camera"
+FAKE_CAMERA = daemon.BUILD / "tests/fakes/camera/fake_camera"
 DATA = daemon.ROOT / "tests/data"
 FULL = "standard output: No space left on device\n"
 

@@ -1,4 +1,4 @@
-"""`edgectl tune` and `bench` on the GPU that tests/fake_cuda plays."""
+"""`edgectl tune` and `bench` on the GPU that tests/fakes/cuda plays."""
 
 import http.server
 import json

@@ -1,4 +1,4 @@
-"""V4L2 cameras that behave and that do not, played by the preloaded tests/fake_v4l2."""
+"""V4L2 cameras that behave and that do not, played by the preloaded tests/fakes/v4l2."""
 
 import time
 

@@ -25,7 +25,7 @@ import daemon_bed as bed  # noqa: E402
 
 PSNR_MIN_DB = 32
 VIEWERS = 4
-# After which time a fault can be noticed, and what faulty_driver.c and tests/fake_cuda call it.
+# After which time a fault can be noticed, and what faulty_driver.c and tests/fakes/cuda call it.
 FAULTS = {"illegal": (0.0, "illegal", "illegal=g"), "endless": (1.0, "endless", "hang=g")}
 CPU_WITHIN_S, GPU_WITHIN_S, STOP_WITHIN_S = 0.5, 3.0, 5.0
 RELOAD_EVERY_S = 5
@@ -311,7 +311,7 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="3 minutes instead of 6")
     parser.add_argument("--only", nargs="+", choices=claims, default=claims)
     parser.add_argument(
-        "--fake", type=pathlib.Path, help="libcuda.so.1 of tests/fake_cuda, for lack of a GPU"
+        "--fake", type=pathlib.Path, help="libcuda.so.1 of tests/fakes/cuda, for lack of a GPU"
     )
     return parser.parse_args()
 

@@ -7,7 +7,7 @@ import time
 import daemon
 from streams import GAP_MAX_MS, longest_gap_ms
 
-# What tests/fake_camera does as process number n of the camera "bad".
+# What tests/fakes/camera does as process number n of the camera "bad".
 MOODS = "flood", "bad-times", "hang", "crash", "garbage", "encoder-hung", "two-hellos", "bad-video"
 MOOD_S = 8  # then it is killed, unless the front has done so before
 PROGRAM = f"""#!/bin/bash
@@ -15,7 +15,7 @@ PROGRAM = f"""#!/bin/bash
 moods=({" ".join(MOODS)})
 number=$(cat $0.count 2>/dev/null || echo 0)
 echo $((number + 1)) > $0.count
-FAKE_CAMERA=${{moods[number % {len(MOODS)}]}} exec {daemon.BUILD}/tests/fake_camera/fake_camera "$@"
+FAKE_CAMERA=${{moods[number % {len(MOODS)}]}} exec {daemon.BUILD}/tests/fakes/camera/fake_camera "$@"
 """
 
 

@@ -1,7 +1,8 @@
-// For tests on the driver that stands in for CUDA's (tests/fake_cuda): loads it in front of any
+// For tests on the driver that stands in for CUDA's (tests/fakes/cuda): loads it in front of any
 // other, and gives it its options.
 #pragma once
 
+#include "tests/unit/fake_path.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>
@@ -18,11 +19,10 @@ static void *fake_gpu_library;
 // "old/" for the one that lacks a function.
 static inline void fake_gpu_load(const char *variant)
 {
-    char program[512] = {0}, path[600];
+    char name[64], path[600];
 
-    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
-    *strrchr(program, '/') = '\0';
-    snprintf(path, sizeof path, "%s/../fake_cuda/%slibcuda.so.1", program, variant);
+    snprintf(name, sizeof name, "cuda/%slibcuda.so.1", variant);
+    fake_path(name, path);
     fake_gpu_library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!fake_gpu_library) {
         fail_msg("%s", dlerror());

@@ -14,7 +14,7 @@
 #include <turbojpeg.h>
 
 // Last, for it is the code of the camera.
-#include "tests/fake_v4l2/fake_v4l2.c" // NOLINT(bugprone-suspicious-include)
+#include "tests/fakes/v4l2/fake_v4l2.c" // NOLINT(bugprone-suspicious-include)
 
 static struct copies copies;
 

@@ -3,19 +3,19 @@
 
 #include "config/config.h"
 #include "daemon/front/supervisor.h"
+#include "tests/unit/fake_path.h"
 #include "tests/unit/stopwatch.h"
 #include "tests/unit/unit.h"
 
 #include <glib.h>
 #include <glib/gstdio.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 
 #define CAMERA "cameras = ( { name = \"front\"; source = \"pattern\"; } );"
 
 struct fixture {
-    char program[4096];
+    char program[600];
     char *configuration, *configuration_cpu;
     char *record; // path of the file in which the processes write what they are told
     struct stream *stream;
@@ -78,11 +78,8 @@ static inline char *format_configuration(const char *text)
 static inline int set_up(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
-    char self[2048] = {0};
 
-    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
-    snprintf(fixture->program, sizeof fixture->program, "%s/../fake_camera/fake_camera",
-             dirname(self));
+    fake_path("camera/fake_camera", fixture->program);
     fixture->configuration = format_configuration(CAMERA);
     fixture->configuration_cpu = format_configuration("backend = \"cpu\"; " CAMERA);
     fixture->record = g_build_filename(g_get_tmp_dir(), "edged-record-XXXXXX", NULL);

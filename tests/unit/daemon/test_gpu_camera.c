@@ -3,6 +3,7 @@
 // starts the next; it ends when it is told to, and leaves nothing behind.
 #include "daemon/link/link.h"
 #include "tests/unit/fake_gpu.h"
+#include "tests/unit/fake_path.h"
 #include "tests/unit/stopwatch.h"
 
 #include <errno.h>
@@ -49,16 +50,6 @@ struct torture {
     pthread_mutex_t lock;
 };
 
-static void program_path(const char *name, char path[600])
-{
-    char program[512] = {0};
-
-    if (readlink("/proc/self/exe", program, sizeof program - 1) > 0) {
-        *strrchr(program, '/') = '\0';
-        snprintf(path, 600, "%s/../fake_cuda/%s", program, name);
-    }
-}
-
 // With this process's environment, but for the driver and what it does.
 static int spawn_camera(struct life *life, int result, int fd)
 {
@@ -70,7 +61,7 @@ static int spawn_camera(struct life *life, int result, int fd)
     posix_spawn_file_actions_t actions;
     size_t count = 2;
 
-    program_path("", path);
+    fake_path("cuda", path);
     snprintf(library, sizeof library, "LD_LIBRARY_PATH=%s", path);
     snprintf(options, sizeof options, "EDGED_FAKE_CUDA=board=orin-nano,report=%s,fail=*:%llu:%d",
              life->report, (unsigned long long)(life->nth ? life->nth : UINT32_MAX), result);
@@ -82,7 +73,7 @@ static int spawn_camera(struct life *life, int result, int fd)
             environment[count++] = texts[i];
         }
     }
-    program_path("edged-camera", path);
+    fake_path("cuda/edged-camera", path);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, fd, 3);
     posix_spawn_file_actions_addopen(&actions, 2, life->log_path, O_WRONLY | O_TRUNC, 0);

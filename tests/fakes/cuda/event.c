@@ -1,0 +1,119 @@
+#include "tests/fakes/cuda/event.h"
+
+#include "config/base.h"
+
+#include <stdio.h>
+
+struct CUevent_st {
+    struct CUevent_st *next; // in the list of all
+    int64_t time_ns;
+    uint64_t recorded, reached; // times
+};
+
+static struct CUevent_st *events;
+
+static struct CUevent_st **find(const struct CUevent_st *handle)
+{
+    struct CUevent_st **at = &events;
+
+    while (*at && *at != handle) {
+        at = &(*at)->next;
+    }
+    return *at ? at : NULL;
+}
+
+unsigned events_leaks(void)
+{
+    unsigned leaks = 0;
+
+    for (const struct CUevent_st *event = events; event; event = event->next) {
+        fprintf(stderr, "fake_cuda: leaked: an event\n");
+        leaks++;
+    }
+    return leaks;
+}
+
+void events_forget(void)
+{
+    while (events) {
+        struct CUevent_st *event = events;
+
+        events = event->next;
+        free(event);
+    }
+}
+
+int cuEventCreate(struct CUevent_st **ret_event, unsigned flags)
+{
+    int r = call_begin(CALL_cuEventCreate);
+    struct CUevent_st *event = r == 0 ? calloc(1, sizeof *event) : NULL;
+
+    (void)flags;
+    if (event) {
+        event->next = events;
+        events = event;
+        *ret_event = event;
+    } else if (r == 0) {
+        r = RESULT_OUT_OF_MEMORY;
+    }
+    return call_end(r);
+}
+
+// The work that was to reach it finds it gone, and leaves it at that.
+int cuEventDestroy_v2(struct CUevent_st *event)
+{
+    int r = call_begin(CALL_cuEventDestroy_v2);
+    struct CUevent_st **at = find(event);
+
+    if (r == 0 && !at) {
+        r = RESULT_INVALID_HANDLE;
+    } else if ((r == 0 || call_was_told()) && at) {
+        *at = event->next;
+        free(event);
+    }
+    return call_end(r);
+}
+
+static int reach(struct CUstream_st *stream, void *payload)
+{
+    struct CUevent_st **at;
+
+    (void)stream;
+    pthread_mutex_lock(&device.lock);
+    at = find(*(struct CUevent_st **)payload);
+    if (at) {
+        (*at)->reached++;
+        (*at)->time_ns = clock_now_ns();
+    }
+    pthread_mutex_unlock(&device.lock);
+    return 0;
+}
+
+int cuEventRecord(struct CUevent_st *event, struct CUstream_st *handle)
+{
+    int r = call_begin(CALL_cuEventRecord);
+    struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
+
+    if (r == 0 && (!stream || !find(event))) {
+        r = RESULT_INVALID_HANDLE;
+    }
+    if (r == 0) {
+        r = stream_queue(stream, reach, &event, sizeof event, NULL);
+        event->recorded += r == 0;
+    }
+    return call_end(r);
+}
+
+int cuEventElapsedTime(float *milliseconds, struct CUevent_st *start, struct CUevent_st *end)
+{
+    int r = call_begin(CALL_cuEventElapsedTime);
+
+    if (r == 0 && (!find(start) || !find(end) || start->recorded == 0 || end->recorded == 0)) {
+        r = RESULT_INVALID_HANDLE;
+    } else if (r == 0 && (start->reached < start->recorded || end->reached < end->recorded)) {
+        r = RESULT_NOT_READY;
+    } else if (r == 0) {
+        *milliseconds = (float)(end->time_ns - start->time_ns) / (float)NS_PER_MS;
+    }
+    return call_end(r);
+}

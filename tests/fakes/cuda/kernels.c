@@ -1,0 +1,86 @@
+// The table of edged's kernels, what they share, and the smallest one.
+#include "tests/fakes/cuda/kernel.h"
+
+#include "capture/pixel_format.h"
+#include "kernels/gray.h"
+#include "tests/fakes/cuda/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *kernel_touch_rows(const struct launch *launch, uint64_t address, size_t stride, size_t bytes,
+                        uint32_t rows)
+{
+    return memory_touch(launch->stream, launch->name, address, (rows - 1) * stride + bytes);
+}
+
+bool kernel_covers(const struct launch *launch, uint32_t tile_width, uint32_t tile_height,
+                   uint32_t width, uint32_t height)
+{
+    if ((uint64_t)launch->threads_x * tile_width >= width &&
+        (uint64_t)launch->threads_y * tile_height >= height) {
+        return true;
+    }
+    fprintf(stderr, "fake_cuda: %s: %u by %u threads leave out some of %u by %u pixels\n",
+            launch->name, launch->threads_x, launch->threads_y, width, height);
+    return false;
+}
+
+struct kernel_luma kernel_luma_of(const char *name)
+{
+    static const struct {
+        const char *layout, *format;
+        size_t pixel_bytes;
+    } layouts[] = {
+        {"planar", "GREY", 1}, {"yuyv", "YUYV", 2}, {"uyvy", "UYVY", 2},
+        {"rgb3", "RGB3", 3},   {"bgr3", "BGR3", 3}, {"xr24", "XR24", 4},
+    };
+    const char *layout = strchr(name, '_') + 1;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(layouts); i++) {
+        if (strncmp(layout, layouts[i].layout, strlen(layouts[i].layout)) == 0) {
+            return (struct kernel_luma){gray_row_for(pixel_format_by_name(layouts[i].format)),
+                                        layouts[i].pixel_bytes};
+        }
+    }
+    abort(); // no kernel of the table is named so
+}
+
+static int run_probe(const struct launch *launch)
+{
+    const struct {
+        uint64_t input, output;
+        uint32_t count;
+    } *p = (const void *)launch->parameters;
+    uint32_t count = p->count < launch->threads_x ? p->count : launch->threads_x;
+    const uint32_t *input = kernel_touch_rows(launch, p->input, 0, count * sizeof *input, 1);
+    uint32_t *output = kernel_touch_rows(launch, p->output, 0, count * sizeof *output, 1);
+
+    if (!input || !output) {
+        return RESULT_ILLEGAL_ADDRESS;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        output[i] = ~input[i];
+    }
+    return 0;
+}
+
+static const char *const probe_names[] = {"gpu_probe", NULL};
+static const struct kernel_kind kernel_probe = {probe_names, {8, 8, 4}, run_probe};
+
+#define ADDRESS(kind) &kernel_##kind,
+
+const struct kernel_kind *kernel_find(const char *name)
+{
+    static const struct kernel_kind *const kinds[] = {&kernel_probe, KERNEL_KINDS(ADDRESS)};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
+        for (const char *const *known = kinds[i]->names; *known; known++) {
+            if (strcmp(*known, name) == 0) {
+                return kinds[i];
+            }
+        }
+    }
+    return kernel_cu_find(name);
+}
