@@ -46,7 +46,7 @@ LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm -ldl)$(LDLIBS)
 
 # Every .c of these folders is part of libedged.a, except the programs' main files.
 MAINS := daemon/front/main.c daemon/camera/main.c daemon/ctl/main.c
-SOURCES := $(filter-out $(MAINS),$(wildcard config/*.c capture/*.c board/*.c kernels/*.c daemon/*.c daemon/*/*.c daemon/*/*/*.c))
+SOURCES := $(filter-out $(MAINS),$(wildcard $(foreach floor,config board capture kernels daemon,$(addprefix $(floor)/,*.c */*.c */*/*.c))))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libedged.a
 PROGRAMS := $(BUILD)/edged $(BUILD)/edged-camera $(BUILD)/edgectl

@@ -2,7 +2,7 @@
 
 #include "daemon/camera/lane.h"
 #include "daemon/camera/last_words.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 
 #include "config/diff.h"
 #include "daemon/camera/slate.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <errno.h>
 #include <math.h>

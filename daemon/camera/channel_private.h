@@ -4,7 +4,7 @@
 
 #include "daemon/camera/channel.h"
 #include "daemon/camera/encoder.h"
-#include "daemon/mask_file.h"
+#include "daemon/common/mask_file.h"
 #include "kernels/view.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 #include "daemon/camera/channels.h"
 
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <errno.h>
 #include <string.h>

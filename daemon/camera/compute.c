@@ -5,7 +5,7 @@
 #include "daemon/camera/compute.h"
 
 #include "daemon/camera/compute_gpu.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <errno.h>
 #include <stdio.h>

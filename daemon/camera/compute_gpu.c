@@ -1,6 +1,6 @@
 #include "daemon/camera/compute_gpu.h"
 
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 #include "kernels/gpu_selftest.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "daemon/camera/encoder_pipeline.h"
 
-#include "daemon/h264_colour.h"
+#include "daemon/common/h264_colour.h"
 
 #include <errno.h>
 #include <gst/video/video.h>

@@ -2,7 +2,7 @@
 // channels, or wait; then show the slate where frames have failed to come.
 
 #include "daemon/camera/lane_private.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <errno.h>
 #include <inttypes.h>

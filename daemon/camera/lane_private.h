@@ -3,7 +3,7 @@
 
 #include "daemon/camera/lane.h"
 #include "daemon/camera/schedule.h"
-#include "daemon/log_limit.h"
+#include "daemon/common/log_limit.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

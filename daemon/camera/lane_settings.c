@@ -4,7 +4,7 @@
 // Views are built in the lane. Encoders, which take tens of milliseconds and more to begin and to
 // end, are made and ended in a thread beside it, so that the other views lose no frame.
 #include "daemon/camera/lane_private.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // edged-camera: started by edged, one process per camera, with the link on the fd it names.
 
 #include "daemon/camera/camera.h"
-#include "daemon/log.h"
-#include "daemon/pipeline_check.h"
+#include "daemon/common/log.h"
+#include "daemon/common/pipeline_check.h"
 
 #include <errno.h>
 #include <gst/gst.h>

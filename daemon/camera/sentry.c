@@ -2,8 +2,8 @@
 
 #include "config/diff.h"
 #include "daemon/camera/trigger.h"
-#include "daemon/log.h"
-#include "daemon/mask_file.h"
+#include "daemon/common/log.h"
+#include "daemon/common/mask_file.h"
 
 #include <errno.h>
 #include <string.h>

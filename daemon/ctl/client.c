@@ -1,7 +1,7 @@
 #include "daemon/ctl/client.h"
 
 #include "daemon/ctl/json_get.h"
-#include "daemon/front/control.h"
+#include "daemon/front/control/control.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "daemon/ctl/gpu_session.h"
 
-#include "daemon/mask_file.h"
+#include "daemon/common/mask_file.h"
 #include "kernels/gpu_selftest.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
 #include "daemon/front/front.h"
 
+#include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
-#include "daemon/front/event_filter.h"
+#include "daemon/front/events/event_filter.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_config.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/front_status.h"
 #include "daemon/front/notify.h"
-#include "daemon/front/process.h"
-#include "daemon/log.h"
+#include "daemon/front/supervise/process.h"
 
 #include <errno.h>
 #include <glib-unix.h>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/front/rtsp_server.h"
-#include "daemon/front/snapshot.h"
-#include "daemon/front/supervisor.h"
+#include "daemon/front/rtsp/rtsp_server.h"
+#include "daemon/front/status/snapshot.h"
+#include "daemon/front/supervise/supervisor.h"
 
 struct front_camera;
 

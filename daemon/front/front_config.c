@@ -1,10 +1,10 @@
 #include "daemon/front/front_config.h"
 
 #include "config/diff.h"
-#include "daemon/descriptors.h"
+#include "daemon/common/descriptors.h"
+#include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
-#include "daemon/front/process.h"
-#include "daemon/log.h"
+#include "daemon/front/supervise/process.h"
 
 #include <errno.h>
 #include <gio/gio.h>

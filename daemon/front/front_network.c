@@ -1,8 +1,8 @@
 #include "daemon/front/front_network.h"
 
+#include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/listener.h"
-#include "daemon/log.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "config/users.h"
 #include "daemon/front/account/certificate.h"
-#include "daemon/front/control.h"
-#include "daemon/front/rtsp_server.h"
+#include "daemon/front/control/control.h"
+#include "daemon/front/rtsp/rtsp_server.h"
 
 // All NULL before front_network_open().
 struct front_network {

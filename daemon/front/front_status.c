@@ -1,8 +1,8 @@
 #include "daemon/front/front_status.h"
 
+#include "daemon/common/log.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_camera.h"
-#include "daemon/log.h"
 
 #include <stdio.h>
 #include <string.h>

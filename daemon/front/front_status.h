@@ -3,8 +3,8 @@
 
 #include "daemon/front/account/account.h"
 #include "daemon/front/front_network.h"
-#include "daemon/front/rtsp_server.h"
-#include "daemon/front/snapshot.h"
+#include "daemon/front/rtsp/rtsp_server.h"
+#include "daemon/front/status/snapshot.h"
 
 #include <stdint.h>
 

@@ -1,14 +1,14 @@
 // edged: reads the configuration, then serves it until it is told to stop.
 
 #include "config/diff.h"
-#include "daemon/descriptors.h"
+#include "daemon/common/descriptors.h"
+#include "daemon/common/log.h"
+#include "daemon/common/standard_output.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_config.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/options.h"
 #include "daemon/front/passed_sockets.h"
-#include "daemon/log.h"
-#include "daemon/standard_output.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "daemon/front/passed_sockets.h"
 
 #include "config/base.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

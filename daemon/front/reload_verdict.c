@@ -1,7 +1,7 @@
 #include "daemon/front/reload_verdict.h"
 
 #include "config/base.h"
-#include "daemon/json_members.h"
+#include "daemon/common/json_members.h"
 
 void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *problems)
 {

@@ -12,7 +12,7 @@
 // Prints one line: the size; microseconds of the copy of a frame, of the view by one thread, by N,
 // and by the slowest of N that make one each; pixels of the last picture's plane 0 that are not 0.
 // Never fails by time.
-#include "daemon/pnm.h"
+#include "daemon/common/pnm.h"
 #include "kernels/view.h"
 #include "tests/bench/bench.h"
 

@@ -1,11 +1,11 @@
 // What the front takes from a camera process of two views, numbered 1 and 2: what reaches the rest
 // of the front is checked. The first byte, if 0, leaves out the hello.
 //
-// Parsers: daemon/front/camera_link.c
+// Parsers: daemon/front/supervise/camera_link.c
 #include "tests/fuzz/fuzz_link_messages.h"
 
 #include "config/schema.h"
-#include "daemon/front/camera_link.h"
+#include "daemon/front/supervise/camera_link.h"
 
 #include <gst/gst.h>
 

@@ -1,10 +1,10 @@
 // Sequence parameter sets as encoders write them, given another colour. What comes out can be given
 // the same colour once more without a change.
 //
-// Parsers: daemon/h264_colour.c
+// Parsers: daemon/common/h264_colour.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/h264_colour.h"
+#include "daemon/common/h264_colour.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

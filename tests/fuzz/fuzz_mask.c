@@ -1,10 +1,10 @@
 // Masks of views and regions as PNM, stretched over a picture. Others are GStreamer's to decode.
 //
-// Parsers: daemon/mask_file.c daemon/pnm.c
+// Parsers: daemon/common/mask_file.c daemon/common/pnm.c
 #include "tests/fuzz/fuzz.h"
 
 #include "config/config.h"
-#include "daemon/mask_file.h"
+#include "daemon/common/mask_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
 #include "capture/frame_pool.h"
 #include "capture/mjpeg.h"
 #include "capture/mjpeg_mend.h"
-#include "daemon/pnm.h"
+#include "daemon/common/pnm.h"
 
 #define SIDE 16
 #define ROOM 2 // bytes that may be written behind a JPEG

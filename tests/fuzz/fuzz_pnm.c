@@ -1,9 +1,9 @@
 // PGM and PPM files. What is read has to be the same when it is written and read again.
 //
-// Parsers: daemon/pnm.c
+// Parsers: daemon/common/pnm.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/pnm.h"
+#include "daemon/common/pnm.h"
 
 static void check_round_trip(const struct frame *frame)
 {

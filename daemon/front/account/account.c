@@ -1,10 +1,10 @@
 #include "daemon/front/account/account.h"
 
+#include "daemon/common/log.h"
+#include "daemon/common/log_limit.h"
 #include "daemon/front/account/digest.h"
 #include "daemon/front/account/equal.h"
 #include "daemon/front/account/throttle.h"
-#include "daemon/log.h"
-#include "daemon/log_limit.h"
 
 #include <errno.h>
 #include <stdio.h>

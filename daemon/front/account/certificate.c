@@ -1,7 +1,7 @@
 #include "daemon/front/account/certificate.h"
 
+#include "daemon/common/log.h"
 #include "daemon/front/account/certificate_store.h"
-#include "daemon/log.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "daemon/front/account/certificate_store.h"
 
-#include "daemon/replace_file.h"
+#include "daemon/common/replace_file.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

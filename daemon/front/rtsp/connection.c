@@ -1,8 +1,8 @@
 #include "daemon/front/rtsp/connection.h"
 
+#include "daemon/common/log.h"
 #include "daemon/front/rtsp/description.h"
 #include "daemon/front/rtsp/methods.h"
-#include "daemon/log.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

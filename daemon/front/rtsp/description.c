@@ -1,7 +1,7 @@
 #include "daemon/front/rtsp/description.h"
 
+#include "daemon/common/log.h"
 #include "daemon/front/rtsp/sdp.h"
-#include "daemon/log.h"
 
 // With what the network takes, an answer comes within a second.
 #define FIRST_PICTURE_MS 700

@@ -1,6 +1,6 @@
 #include "daemon/front/rtsp/service.h"
 
-#include "daemon/log.h"
+#include "daemon/common/log.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "daemon/front/rtsp/session.h"
 
+#include "daemon/common/log.h"
 #include "daemon/front/rtsp/transport_interleaved.h"
-#include "daemon/log.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 // Embedded in a stream and guarded by its lock.
 #pragma once
 
-#include "daemon/front/snapshot.h"
+#include "daemon/front/status/snapshot.h"
 #include "daemon/link/messages.h"
 
 struct meter {

@@ -5,7 +5,7 @@
 // Main loop only.
 #pragma once
 
-#include "daemon/front/snapshot.h"
+#include "daemon/front/status/snapshot.h"
 #include "daemon/front/stream/payloader.h"
 #include "daemon/front/stream/ring.h"
 #include "daemon/link/messages.h"

@@ -3,7 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "daemon/front/control.h"
+#include "daemon/front/control/control.h"
 #include "tests/unit/daemon/filled_snapshot.h"
 
 #include <glib-unix.h>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "config/base.h"
-#include "daemon/front/snapshot.h"
+#include "daemon/front/status/snapshot.h"
 #include "kernels/stage.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/front/account/account.h"
-#include "daemon/front/rtsp_server.h"
+#include "daemon/front/rtsp/rtsp_server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

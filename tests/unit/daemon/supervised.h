@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/front/supervisor.h"
+#include "daemon/front/supervise/supervisor.h"
 #include "tests/unit/fake_path.h"
 #include "tests/unit/stopwatch.h"
 #include "tests/unit/unit.h"

@@ -3,8 +3,8 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/ctl/client.h"
-#include "daemon/ctl/status.h"
-#include "daemon/front/control.h"
+#include "daemon/ctl/status/status.h"
+#include "daemon/front/control/control.h"
 #include "tests/unit/daemon/filled_snapshot.h"
 
 #include <errno.h>

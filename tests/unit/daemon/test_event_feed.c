@@ -1,7 +1,7 @@
 // The feed of motion events: what a reader hears, by what it has heard before.
 #include "tests/unit/unit.h"
 
-#include "daemon/front/event_feed.h"
+#include "daemon/front/events/event_feed.h"
 
 #include "config/base.h"
 

@@ -1,6 +1,6 @@
 // When a GPU is to blame, and when it is tried again.
 #include "config/base.h"
-#include "daemon/front/gpu_retry.h"
+#include "daemon/front/supervise/gpu_retry.h"
 #include "tests/unit/unit.h"
 
 #define AT(seconds) ((int64_t)((seconds)*1e9))

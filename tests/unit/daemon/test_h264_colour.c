@@ -1,5 +1,5 @@
 // Colours written into sequence parameter sets, as FFmpeg's h264_metadata filter writes them.
-#include "daemon/h264_colour.h"
+#include "daemon/common/h264_colour.h"
 
 #include "tests/unit/unit.h"
 

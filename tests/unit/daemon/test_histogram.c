@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
-#include "daemon/front/histogram.h"
+#include "daemon/front/status/histogram.h"
 
 TEST(test_bounds_ascend_from_50_us_to_10_s)
 {

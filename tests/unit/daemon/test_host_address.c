@@ -1,7 +1,7 @@
 // The interface of the default route, in tables as the kernel writes them (proc(5)).
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/host_address.h"
+#include "daemon/ctl/setup/host_address.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // What `edgectl tune --write` does to files: whole or not at all, and never to what is not its own.
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/kernels_conf.h"
+#include "daemon/ctl/bench/kernels_conf.h"
 
 #include <errno.h>
 #include <glib.h>

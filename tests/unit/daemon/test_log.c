@@ -3,8 +3,8 @@
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
-#include "daemon/log.h"
-#include "daemon/log_limit.h"
+#include "daemon/common/log.h"
+#include "daemon/common/log_limit.h"
 
 #include <errno.h>
 #include <pthread.h>

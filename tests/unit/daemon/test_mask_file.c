@@ -1,4 +1,4 @@
-#include "daemon/mask_file.h"
+#include "daemon/common/mask_file.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 // a filled snapshot.
 #include "tests/unit/unit.h"
 
-#include "daemon/front/status.h"
+#include "daemon/front/status/status.h"
 #include "tests/unit/daemon/filled_snapshot.h"
 
 #include <glib.h>

@@ -2,8 +2,8 @@
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
-#include "daemon/front/motion.h"
-#include "daemon/log.h"
+#include "daemon/common/log.h"
+#include "daemon/front/events/motion.h"
 #include "tests/unit/caught_stderr.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // What a camera's processes say of its regions, and the pairs of events and sums made from it.
 #include "tests/unit/unit.h"
 
-#include "daemon/front/regions.h"
+#include "daemon/front/events/regions.h"
 
 #include "config/base.h"
 

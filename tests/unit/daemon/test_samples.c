@@ -1,7 +1,7 @@
 // Medians, quartiles and turns. Expected values are numpy's: median() and percentile(…, [25, 75]).
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/turns.h"
+#include "daemon/ctl/bench/turns.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // The shapes of a sweep: enough of them, all legal, each once, those in question among them.
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/shapes.h"
+#include "daemon/ctl/bench/shapes.h"
 
 static const struct config_block none = {0, 0, 0};
 

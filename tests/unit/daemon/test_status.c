@@ -1,7 +1,7 @@
 // The status JSON, read back by json-glib, against the literals of a filled snapshot.
 #include "tests/unit/unit.h"
 
-#include "daemon/front/status.h"
+#include "daemon/front/status/status.h"
 #include "tests/unit/daemon/filled_snapshot.h"
 
 #include <json-glib/json-glib.h>

@@ -2,7 +2,7 @@
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/daemon/supervised.h"
 
-#include "daemon/front/supervisor_private.h"
+#include "daemon/front/supervise/supervisor_private.h"
 #include "daemon/link/link.h"
 
 #include <errno.h>

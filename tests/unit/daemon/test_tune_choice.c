@@ -1,7 +1,7 @@
 // What of the measured times is worth writing: what is faster by more than the noise, and no more.
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/tune_report.h"
+#include "daemon/ctl/bench/tune_report.h"
 
 // One sweep of two shapes: the one in use, and another.
 static struct sweep sweep_of(enum config_kernel kernel, enum config_memory memory, double in_use_us,

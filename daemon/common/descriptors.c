@@ -1,0 +1,45 @@
+#include "daemon/common/descriptors.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+
+#define RAISED_MAX 65536 // some libraries walk through all that could be open
+
+static rlim_t least(rlim_t a, rlim_t b)
+{
+    return a < b ? a : b;
+}
+
+void descriptors_raise(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        limit.rlim_cur < least(limit.rlim_max, RAISED_MAX)) {
+        limit.rlim_cur = least(limit.rlim_max, RAISED_MAX);
+        setrlimit(RLIMIT_NOFILE, &limit); // else it stays as it is
+    }
+}
+
+size_t descriptors_limit(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (size_t)limit.rlim_cur : 0;
+}
+
+size_t descriptors_left(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    size_t limit = descriptors_limit(), open = 0;
+
+    if (!folder) {
+        return 0;
+    }
+    // cppcheck-suppress readdirCalled // nobody else reads this folder
+    while (readdir(folder)) {
+        open++; // "." and ".." and the folder's own make up for a few that are just being opened
+    }
+    closedir(folder);
+    return limit > open ? limit - open : 0;
+}

@@ -1,0 +1,134 @@
+#include "daemon/common/media_picture.h"
+
+#include "daemon/common/media_bus.h"
+#include "daemon/common/pnm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/video/video.h>
+#include <string.h>
+
+#define JPEG_TAIL_BYTES 4096
+
+// A JPEG that ends early still decodes, with a gray rest: it has no end marker FF D9.
+static int check_jpeg_end(const char *path, const char *name, struct error *error)
+{
+    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    uint8_t start[2] = {0}, tail[JPEG_TAIL_BYTES];
+    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+    ssize_t length;
+
+    if (size < 0) {
+        return error_set(error, -errno, "%s: %s", name, strerror(errno));
+    }
+    if (pread(fd, start, 2, 0) != 2 || start[0] != 0xff || start[1] != 0xd8) {
+        return 0; // another format, whatever the name says
+    }
+    length = pread(fd, tail, sizeof tail, size > JPEG_TAIL_BYTES ? size - JPEG_TAIL_BYTES : 0);
+    if (length < 0) {
+        return error_set(error, -errno, "%s: %s", name, strerror(errno));
+    }
+    if (!memmem(tail, (size_t)length, "\xff\xd9", 2)) {
+        return error_set(error, -ENODATA, "%s: truncated, the JPEG has no end marker", name);
+    }
+    return 0;
+}
+
+static int copy_sample(GstSample *sample, const char *name, const struct frame_allocator *allocator,
+                       struct error *error, struct frame **ret_frame)
+{
+    GstVideoInfo info;
+    GstVideoFrame picture;
+    struct frame *frame;
+    int r;
+
+    if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) ||
+        !gst_video_frame_map(&picture, &info, gst_sample_get_buffer(sample), GST_MAP_READ)) {
+        return error_set(error, -ENODATA, "%s: no picture in it", name);
+    }
+    r = picture_frame_new("RGB3", (uint32_t)info.width, (uint32_t)info.height, allocator, error,
+                          &frame);
+    for (int y = 0; y < info.height && r == 0; y++) {
+        memcpy(frame_plane(frame, 0) + (size_t)y * frame->layout.planes[0].stride,
+               (uint8_t *)GST_VIDEO_FRAME_PLANE_DATA(&picture, 0) +
+                   (size_t)y * (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(&picture, 0),
+               frame->layout.planes[0].width_bytes);
+    }
+    gst_video_frame_unmap(&picture);
+    if (r == 0) {
+        *ret_frame = frame;
+    }
+    return r;
+}
+
+int media_read_picture(const char *path, const char *name, const struct frame_allocator *allocator,
+                       struct error *error, struct frame **ret_frame)
+{
+    _cleanup_(cleanup_pipeline) GstElement *pipeline = NULL;
+    g_autoptr(GstElement) sink = NULL;
+    g_autoptr(GstSample) sample = NULL;
+    int r = check_jpeg_end(path, name, error);
+
+    if (r < 0) {
+        return r;
+    }
+    r = media_pipeline_new("filesrc name=file ! decodebin name=decoder ! videoconvert "
+                           "! video/x-raw,format=RGB ! appsink name=sink sync=false",
+                           error, &pipeline);
+    if (r < 0) {
+        return r;
+    }
+    media_set_location(pipeline, "file", path);
+    media_choose_decoders(pipeline, "decoder");
+    sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+    gst_element_set_state(pipeline, GST_STATE_PAUSED);
+    if (gst_element_get_state(pipeline, NULL, NULL, GST_CLOCK_TIME_NONE) ==
+        GST_STATE_CHANGE_FAILURE) {
+        r = media_wait(pipeline, name, error);
+        return r < 0 ? -ENODATA : error_set(error, -ENODATA, "%s: no picture in it", name);
+    }
+    sample = gst_app_sink_pull_preroll(GST_APP_SINK(sink));
+    if (!sample) {
+        return error_set(error, -ENODATA, "%s: no picture in it", name);
+    }
+    return copy_sample(sample, name, allocator, error, ret_frame);
+}
+
+static GstBuffer *wrap_frame(const struct frame *frame)
+{
+    const struct frame_layout *layout = &frame->layout;
+    gsize offsets[GST_VIDEO_MAX_PLANES] = {layout->planes[0].offset};
+    gint strides[GST_VIDEO_MAX_PLANES] = {(gint)layout->planes[0].stride};
+    GstVideoFormat format = gst_video_format_from_string(layout->format->gst_name);
+    GstBuffer *buffer = gst_buffer_new_wrapped_full(GST_MEMORY_FLAG_READONLY, frame->data,
+                                                    layout->size, 0, layout->size, NULL, NULL);
+
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, format, layout->width,
+                                   layout->height, 1, offsets, strides);
+    return buffer;
+}
+
+int media_write_picture(const struct frame *frame, const char *encoder, const char *path,
+                        const char *name, struct error *error)
+{
+    const struct frame_layout *layout = &frame->layout;
+    g_autofree char *launch = g_strdup_printf(
+        "appsrc name=source format=time caps=video/x-raw,format=%s,width=%u,height=%u,"
+        "framerate=0/1 ! videoconvert ! %s ! filesink name=output",
+        layout->format->gst_name, layout->width, layout->height, encoder);
+    _cleanup_(cleanup_pipeline) GstElement *pipeline = NULL;
+    g_autoptr(GstElement) source = NULL;
+    int r = media_pipeline_new(launch, error, &pipeline);
+
+    if (r < 0) {
+        return r;
+    }
+    media_set_location(pipeline, "output", path);
+    source = gst_bin_get_by_name(GST_BIN(pipeline), "source");
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    gst_app_src_push_buffer(GST_APP_SRC(source), wrap_frame(frame));
+    gst_app_src_end_of_stream(GST_APP_SRC(source));
+    return media_wait(pipeline, name, error);
+}

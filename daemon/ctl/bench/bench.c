@@ -1,0 +1,195 @@
+#include "daemon/ctl/bench/bench.h"
+
+#include "daemon/ctl/bench/bench_report.h"
+#include "daemon/ctl/bench/bench_rows.h"
+#include "daemon/ctl/bench/subject.h"
+#include "daemon/ctl/threads.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#define STATUS_INTERRUPTED 130
+#define SIZES_MAX 16
+
+static const char usage[] =
+    "Usage: edgectl bench [OPTION]...\n"
+    "How long stages, kernels and views take, beside a memcpy of as many bytes in the same run.\n"
+    "\n"
+    "  --config FILE      views, format and size of this configuration; without it all\n"
+    "                     views at the built-in format and size\n"
+    "  --camera NAME      the camera; the first without it\n"
+    "  --size WxH         pictures of this size; repeatable\n"
+    "  --format FOURCC    pictures of this format: YUYV, UYVY, NV12, NV21, YU12, 422P, 444P,\n"
+    "                     GREY, RGB3, BGR3 or XR24\n"
+    "  --runs N           times each is measured, 1 to 1000; 101 without it\n"
+    "  --threads N        threads that the CPU computes with, 1 to 16; cpu_threads of the\n"
+    "                     configuration without it\n"
+    "  --backend BACKEND  cpu, cuda, or auto (the default): both, if a GPU works\n"
+    "  --json             the result as JSON; edgectl(1) explains the keys\n";
+
+struct options {
+    struct subject_request request;
+    struct picture_size sizes[SIZES_MAX];
+    size_t size_count;
+    enum config_backend backend;
+    int runs;
+    int threads; // 0: the configuration's
+    bool json;
+};
+
+static int refuse(const char *option, const char *allowed)
+{
+    fprintf(stderr, "edgectl: --%s %s: allowed are %s\n", option, optarg, allowed);
+    return 2;
+}
+
+// 0, or the exit status to leave with.
+static int take_option(struct options *options, int option)
+{
+    switch (option) {
+    case 'c':
+        options->request.config_path = optarg;
+        return 0;
+    case 'n':
+        options->request.camera = optarg;
+        return 0;
+    case 'f':
+        options->request.format = optarg;
+        return pixel_format_by_name(optarg) ? 0 : refuse("format", SUBJECT_FORMATS);
+    case 's':
+        if (options->size_count == SIZES_MAX) {
+            return refuse("size", "16 of them");
+        }
+        return size_parse(optarg, &options->sizes[options->size_count++]) < 0
+                   ? refuse("size", "1x1 to 16384x16384")
+                   : 0;
+    case 'r':
+        return number_parse(optarg, 1, SAMPLES_MAX, &options->runs) < 0
+                   ? refuse("runs", "1 to 1000")
+                   : 0;
+    case 't':
+        return number_parse(optarg, 1, POOL_THREADS_MAX, &options->threads) < 0
+                   ? refuse("threads", "1 to 16")
+                   : 0;
+    case 'b':
+        return backend_parse(optarg, &options->backend) < 0 ? refuse("backend", "auto, cpu, cuda")
+                                                            : 0;
+    case 'j':
+        options->json = true;
+        return 0;
+    default:
+        fputs(usage, stderr);
+        return 2;
+    }
+}
+
+static int bench_view(const struct options *options, const struct subject *subject,
+                      const struct config_view *view, struct gpu_session *session,
+                      struct pool *pool, struct error *error, struct bench_rows *rows)
+{
+    const struct bench_request request = {
+        .view = view,
+        .input = &subject->input,
+        .blocks = subject->config->blocks,
+        .pool = pool,
+        .runs = (unsigned)options->runs,
+    };
+    int r = options->backend == CONFIG_BACKEND_CUDA ? 0 : bench_cpu(&request, error, rows);
+
+    if (r == 0 && session->gpu) {
+        r = bench_cuda(&request, session, error, rows);
+    }
+    return r < 0 ? error_prefix(error, r, "view %s", view->name) : 0;
+}
+
+// All views at one size.
+static int bench_size(const struct options *options, struct picture_size size,
+                      struct gpu_session *session, struct bench_report *report, struct error *error)
+{
+    struct subject_request request = options->request;
+    struct subject subject;
+    struct pool *pool = NULL;
+    int r;
+
+    request.size = size;
+    r = subject_init(&subject, &request, error);
+    if (r == 0) {
+        int threads = options->threads ? options->threads : subject.config->cpu_threads;
+
+        r = threads_start((unsigned)threads, error, &pool);
+    }
+    for (size_t i = 0; i < subject.view_count && r == 0 && !interrupt_seen(); i++) {
+        struct bench_rows rows = {0};
+
+        r = bench_view(options, &subject, subject.views[i], session, pool, error, &rows);
+        if (r == 0) {
+            bench_report_add(report, &subject, subject.views[i], &rows);
+        }
+    }
+    pool_free(pool);
+    subject_finish(&subject);
+    return r;
+}
+
+static int run(const struct options *options, struct error *error)
+{
+    struct gpu_session session;
+    struct error why = {0};
+    struct bench_report *report;
+    int r = gpu_session_open(&session, options->backend, CONFIG_MEMORY_AUTO, &why);
+
+    if (r < 0) {
+        return error_set(error, r, "--backend cuda: %s", why.text);
+    }
+    if (!session.gpu && why.text[0]) {
+        fprintf(stderr, "edgectl: the CPU alone: %s\n", why.text);
+    }
+    report = bench_report_new(options->json);
+    interrupt_watch();
+    for (size_t i = 0; i == 0 || i < options->size_count; i++) {
+        r = r < 0 || interrupt_seen()
+                ? r
+                : bench_size(options, options->sizes[i], &session, report, error);
+    }
+    bench_report_end(report, r == 0);
+    gpu_session_close(&session);
+    return r;
+}
+
+int ctl_bench(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"config", required_argument, NULL, 'c'},  {"camera", required_argument, NULL, 'n'},
+        {"size", required_argument, NULL, 's'},    {"format", required_argument, NULL, 'f'},
+        {"runs", required_argument, NULL, 'r'},    {"threads", required_argument, NULL, 't'},
+        {"backend", required_argument, NULL, 'b'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    };
+    struct options options = {.runs = 101, .request = {.all_kinds = true}};
+    struct error error = {0};
+    int option, status = 0;
+
+    optind = 0; // main's own options were parsed before
+    while (status == 0 && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        if (option == 'h') {
+            fputs(usage, stdout);
+            return 0;
+        }
+        status = take_option(&options, option);
+    }
+    if (status == 0 && optind < argc) {
+        fprintf(stderr, "edgectl: bench takes no argument \"%s\"\n%s", argv[optind], usage);
+        status = 2;
+    }
+    if (status != 0) {
+        return status;
+    }
+    if (run(&options, &error) < 0) {
+        if (error.text[0]) {
+            fprintf(stderr, "edgectl: %s\n", error.text);
+        }
+        return 1;
+    }
+    return interrupt_seen() ? STATUS_INTERRUPTED : 0;
+}

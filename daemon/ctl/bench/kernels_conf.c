@@ -1,0 +1,285 @@
+#include "daemon/ctl/bench/kernels_conf.h"
+
+#include "config/config_text.h"
+#include "daemon/common/replace_file.h"
+
+#include <errno.h>
+#include <libconfig.h>
+#include <string.h>
+
+#define HEADER "# Written by `edgectl tune --write`, which replaces it the next time.\n"
+#define INCLUDE "@include \"" KERNELS_CONF "\"\n"
+
+// A file as it was before.
+struct past {
+    char *path;    // owned
+    char *content; // owned; NULL: there was no file
+    size_t length;
+};
+
+struct edit {
+    const char *path;       // of the configuration, as it was given
+    struct past main, conf; // the configuration behind its links; kernels.conf
+    struct stat like;       // owner and mode of the configuration
+    bool included;          // the @include is there already
+    struct config_text text;
+    config_t tree;
+};
+
+static void edit_finish(struct edit *edit)
+{
+    free(edit->main.path);
+    free(edit->main.content);
+    free(edit->conf.path);
+    free(edit->conf.content);
+    config_text_finish(&edit->text);
+    config_destroy(&edit->tree);
+}
+
+static int find_files(struct edit *edit, struct error *error)
+{
+    const char *slash = strrchr(edit->path, '/');
+    int folder = slash ? (int)(slash + 1 - edit->path) : 0;
+    int r;
+
+    edit->main.path = realpath(edit->path, NULL);
+    if (!edit->main.path || stat(edit->main.path, &edit->like) < 0) {
+        return error_set(error, -errno, "%s: %s", edit->path, strerror(errno));
+    }
+    if (asprintf(&edit->conf.path, "%.*s%s", folder, edit->path, KERNELS_CONF) < 0) {
+        edit->conf.path = NULL;
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    r = read_whole_file(edit->main.path, error, &edit->main.content, &edit->main.length);
+    if (r == 0 && access(edit->conf.path, F_OK) == 0) {
+        r = read_whole_file(edit->conf.path, error, &edit->conf.content, &edit->conf.length);
+    }
+    return r;
+}
+
+static int edit_init(struct edit *edit, const char *path, struct error *error)
+{
+    int r;
+
+    *edit = (struct edit){.path = path};
+    config_init(&edit->tree);
+    r = find_files(edit, error);
+    if (r < 0) {
+        return r;
+    }
+    if (config_text_read(&edit->text, path) < 0 ||
+        config_read_string(&edit->tree, edit->text.text) != CONFIG_TRUE) {
+        return error_set(error, -EINVAL, "%s is not valid: `edged --check --config %s` says why",
+                         path, path);
+    }
+    for (size_t i = 1; i < edit->text.file_count; i++) {
+        edit->included |= strcmp(edit->text.files[i], edit->conf.path) == 0;
+    }
+    return 0;
+}
+
+static struct config_line place_of(const struct edit *edit, const config_setting_t *setting)
+{
+    return config_text_origin(&edit->text, config_setting_source_line(setting));
+}
+
+static bool is_in_conf(const struct edit *edit, const config_setting_t *setting)
+{
+    return setting && strcmp(place_of(edit, setting).file, edit->conf.path) == 0;
+}
+
+static bool is_ours(const char *name)
+{
+    return strcmp(name, "kernels") == 0 || strcmp(name, "memory") == 0;
+}
+
+// What only a person can resolve.
+static int check(const struct edit *edit, bool sets_memory, struct error *error)
+{
+    const config_setting_t *root = config_root_setting(&edit->tree);
+
+    for (int i = 0; i < config_setting_length(root); i++) {
+        const config_setting_t *setting = config_setting_get_elem(root, (unsigned)i);
+        const char *name = config_setting_name(setting);
+        struct config_line place = place_of(edit, setting);
+        bool in_conf = is_in_conf(edit, setting);
+
+        if (!in_conf && strcmp(name, "kernels") == 0) {
+            return error_set(error, -EEXIST,
+                             "%s:%u: the group \"kernels\" stands here: take it out, then --write "
+                             "can put one into %s",
+                             place.file, place.line, edit->conf.path);
+        }
+        if (!in_conf && sets_memory && strcmp(name, "memory") == 0) {
+            return error_set(error, -EEXIST,
+                             "%s:%u: \"memory\" stands here: change it here, or take it out, then "
+                             "--write can put it into %s",
+                             place.file, place.line, edit->conf.path);
+        }
+        if (in_conf && !is_ours(name)) {
+            return error_set(error, -EEXIST,
+                             "%s:%u: --write replaces this file and would lose \"%s\": move it to "
+                             "%s",
+                             place.file, place.line, name, edit->path);
+        }
+    }
+    if (edit->conf.content && !edit->included &&
+        strncmp(edit->conf.content, HEADER, strlen(HEADER)) != 0) {
+        return error_set(error, -EEXIST, "%s is there, but not from edgectl tune: move it away",
+                         edit->conf.path);
+    }
+    return 0;
+}
+
+int kernels_conf_read(const char *path, const struct config *config, struct error *error,
+                      struct kernels_conf *ret_content)
+{
+    struct edit edit;
+    int r = edit_init(&edit, path, error);
+
+    if (r == 0) {
+        r = check(&edit, false, error);
+    }
+    if (r == 0) {
+        const config_setting_t *memory = config_lookup(&edit.tree, "memory");
+        bool ours = is_in_conf(&edit, memory);
+
+        *ret_content = (struct kernels_conf){
+            .sets_memory = ours, .memory = config->memory, .memory_elsewhere = memory && !ours};
+        memcpy(ret_content->blocks, config->blocks, sizeof config->blocks);
+    }
+    edit_finish(&edit);
+    return r;
+}
+
+static void print_kernel(FILE *file, const char *name, struct config_block block)
+{
+    if (block.x == 0 && block.rows == 0) {
+        return;
+    }
+    fprintf(file, "  %s = {", name);
+    if (block.x > 0) {
+        fprintf(file, " block = [%d, %d];", block.x, block.y);
+    }
+    if (block.rows > 0) {
+        fprintf(file, " rows = %d;", block.rows);
+    }
+    fputs(" };\n", file);
+}
+
+static char *format_conf(const struct kernels_conf *content, size_t *ret_length)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, ret_length);
+
+    if (!file) {
+        return NULL;
+    }
+    fputs(HEADER, file);
+    if (content->sets_memory) {
+        fprintf(file, "memory = \"%s\";\n", config_memory_name(content->memory));
+    }
+    fputs("kernels = {\n", file);
+    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        print_kernel(file, config_kernel_name(i), content->blocks[i]);
+    }
+    fputs("};\n", file);
+    if (fclose(file) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static int write_conf(const struct edit *edit, const struct kernels_conf *content,
+                      struct error *error)
+{
+    size_t length = 0;
+    _cleanup_(cleanup_free) char *text = format_conf(content, &length);
+
+    return text ? replace_file(edit->conf.path, text, length, &edit->like, error)
+                : error_set(error, -ENOMEM, "out of memory");
+}
+
+// The configuration with the @include at its end.
+static int write_include(const struct edit *edit, struct error *error)
+{
+    const struct past *main = &edit->main;
+    bool ends = main->length == 0 || main->content[main->length - 1] == '\n';
+    _cleanup_(cleanup_free) char *text = NULL;
+    int length = asprintf(&text, "%s%s%s", main->content, ends ? "" : "\n", INCLUDE);
+
+    if (length < 0) {
+        text = NULL;
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    return replace_file(main->path, text, (size_t)length, &edit->like, error);
+}
+
+static bool says(const struct config *config, const struct kernels_conf *content)
+{
+    return memcmp(config->blocks, content->blocks, sizeof config->blocks) == 0 &&
+           (!content->sets_memory || config->memory == content->memory);
+}
+
+// Loads the configuration as edged would.
+static int prove(const struct edit *edit, const struct kernels_conf *content, struct error *error)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    _cleanup_(cleanup_free) char *problems = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&problems, &length);
+    int r;
+
+    if (!file) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    r = config_load(edit->path, file, &config);
+    if (fclose(file) != 0) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    if (r < 0) {
+        return error_set(error, r, "%.*s", (int)strcspn(problems, "\n"), problems);
+    }
+    return says(config, content)
+               ? 0
+               : error_set(error, -EINVAL, "%s does not take what %s says: is its end a comment?",
+                           edit->path, edit->conf.path);
+}
+
+static void put_back(const struct edit *edit)
+{
+    if (edit->conf.content) {
+        replace_file(edit->conf.path, edit->conf.content, edit->conf.length, &edit->like, NULL);
+    } else {
+        unlink(edit->conf.path);
+    }
+    if (!edit->included) {
+        replace_file(edit->main.path, edit->main.content, edit->main.length, &edit->like, NULL);
+    }
+}
+
+int kernels_conf_write(const char *path, const struct kernels_conf *content, struct error *error)
+{
+    struct edit edit;
+    int r = edit_init(&edit, path, error);
+
+    if (r == 0) {
+        r = check(&edit, content->sets_memory, error);
+    }
+    if (r == 0) {
+        r = write_conf(&edit, content, error);
+        if (r == 0 && !edit.included) {
+            r = write_include(&edit, error);
+        }
+        if (r == 0) {
+            r = prove(&edit, content, error);
+        }
+        if (r < 0) {
+            put_back(&edit);
+            error_prefix(error, r, "nothing is changed");
+        }
+    }
+    edit_finish(&edit);
+    return r;
+}

@@ -1,0 +1,236 @@
+#include "daemon/ctl/bench/subject.h"
+
+#include "capture/source.h"
+#include "daemon/ctl/client.h"
+
+#include <errno.h>
+#include <gst/gst.h>
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+// A camera as status has it.
+struct delivery {
+    const struct pixel_format *format; // NULL: not known
+    struct picture_size size;
+};
+
+static int load(struct subject *subject, const struct subject_request *request)
+{
+    static const char all_kinds[] = "cameras = ( { views = ( { view = \"edges\"; }, "
+                                    "{ view = \"gray\"; }, { view = \"camera\"; }, "
+                                    "{ view = \"binary\"; }, { view = \"canny\"; }, "
+                                    "{ view = \"motion\"; }, { view = \"overlay\"; }, "
+                                    "{ view = \"direction\"; }, { view = \"split\"; } ); } );";
+
+    return request->config_path ? config_load(request->config_path, stderr, &subject->config)
+                                : config_parse(request->all_kinds ? all_kinds : "",
+                                               "built-in defaults", stderr, &subject->config);
+}
+
+static int find_camera(struct subject *subject, const char *name, struct error *error)
+{
+    const struct config *config = subject->config;
+
+    for (size_t i = 0; i < config->camera_count; i++) {
+        if (!name || strcmp(config->cameras[i].name, name) == 0) {
+            subject->camera = &config->cameras[i];
+            return 0;
+        }
+    }
+    return error_set(error, -EINVAL, "--camera %s: there is none of that name, the first is %s",
+                     name, config->cameras[0].name);
+}
+
+static int find_views(struct subject *subject, const char *name, struct error *error)
+{
+    const struct config_camera *camera = subject->camera;
+
+    for (size_t i = 0; i < camera->view_count && i < ARRAY_LENGTH(subject->views); i++) {
+        if (!name || strcmp(camera->views[i].name, name) == 0) {
+            subject->views[subject->view_count++] = &camera->views[i];
+        }
+    }
+    return subject->view_count > 0
+               ? 0
+               : error_set(error, -EINVAL,
+                           "--view %s: camera %s has none of that name, the first "
+                           "is %s",
+                           name, camera->name, camera->views[0].name);
+}
+
+static void read_delivery(JsonObject *camera, struct delivery *delivery)
+{
+    const char *format = json_object_get_string_member(camera, "format");
+
+    delivery->format = format ? pixel_format_by_name(format) : NULL;
+    delivery->size.width = (int)json_object_get_int_member(camera, "width");
+    delivery->size.height = (int)json_object_get_int_member(camera, "height");
+    if (delivery->size.width < 1 || delivery->size.height < 1) {
+        delivery->format = NULL;
+    }
+}
+
+static bool has(JsonObject *object, const char *name, GType type)
+{
+    JsonNode *node = json_object_get_member(object, name);
+
+    return node && json_node_get_value_type(node) == type;
+}
+
+static void find_delivery(JsonObject *status, const char *name, struct delivery *delivery)
+{
+    JsonNode *cameras = json_object_get_member(status, "cameras");
+    guint count = cameras && JSON_NODE_HOLDS_ARRAY(cameras)
+                      ? json_array_get_length(json_node_get_array(cameras))
+                      : 0;
+
+    for (guint i = 0; i < count; i++) {
+        JsonNode *node = json_array_get_element(json_node_get_array(cameras), i);
+        JsonObject *camera = JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
+
+        if (camera && has(camera, "name", G_TYPE_STRING) && has(camera, "format", G_TYPE_STRING) &&
+            has(camera, "width", G_TYPE_INT64) && has(camera, "height", G_TYPE_INT64) &&
+            strcmp(json_object_get_string_member(camera, "name"), name) == 0) {
+            read_delivery(camera, delivery);
+        }
+    }
+}
+
+// What the running edged says the camera delivers; false if there is no answer, with the reason.
+static bool ask_daemon(const struct subject *subject, struct delivery *delivery,
+                       struct error *error)
+{
+    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    int r;
+
+    r = client_find_socket(subject->config->control.socket, error, &path);
+    if (r == 0) {
+        r = client_get(path, "/v1/status", error, &body);
+    }
+    if (r < 0) {
+        if (r == -ENOENT || r == -ECONNREFUSED) {
+            error_set(error, r, "no edged runs");
+        }
+        return false;
+    }
+    if (json_parser_load_from_data(parser, body, -1, NULL) && json_parser_get_root(parser) &&
+        JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser))) {
+        find_delivery(json_node_get_object(json_parser_get_root(parser)), subject->camera->name,
+                      delivery);
+    }
+    if (!delivery->format) {
+        error_set(error, 0, "the running edged has no picture of camera %s", subject->camera->name);
+    }
+    return delivery->format != NULL;
+}
+
+// What a camera that may choose most likely delivers.
+static const char *guess_format(const struct config_camera *camera)
+{
+    if (strcmp(camera->format, "MJPG") == 0) {
+        return "422P";
+    }
+    if (strcmp(camera->format, "auto") != 0) {
+        return camera->format;
+    }
+    return camera->source == CONFIG_SOURCE_V4L2 || camera->source == CONFIG_SOURCE_AUTO ? "YUYV"
+                                                                                        : "NV12";
+}
+
+static void describe(struct subject *subject, const struct subject_request *request,
+                     const struct delivery *delivery, bool asked, const struct error *why)
+{
+    char *origin = subject->origin;
+    size_t size = sizeof subject->origin;
+
+    if (request->format && request->size.width > 0) {
+        snprintf(origin, size, "the command line");
+    } else if (delivery->format) {
+        snprintf(origin, size, "%s", asked ? "the running edged" : "the clip");
+    } else {
+        snprintf(origin, size, "%s%s%s", request->config_path ? "the configuration" : "built in",
+                 why->text[0] ? "; " : "", why->text);
+    }
+}
+
+// The pictures of a clip, which are as they are whatever the configuration wishes.
+static int open_clip(const struct config_camera *camera, struct error *error,
+                     struct delivery *ret_delivery)
+{
+    _cleanup_(cleanup_source) struct source *clip = NULL;
+    struct copies copies = {0};
+    const struct source_environment environment = {frame_allocator_host(), &copies};
+    int r;
+
+    gst_init(NULL, NULL);
+    r = source_open(camera, &environment, error, &clip);
+
+    if (r == 0) {
+        ret_delivery->format = clip->mode.layout.format;
+        ret_delivery->size =
+            (struct picture_size){(int)clip->mode.layout.width, (int)clip->mode.layout.height};
+    }
+    return r;
+}
+
+static int find_layout(struct subject *subject, const struct subject_request *request,
+                       struct error *error)
+{
+    const struct config_camera *camera = subject->camera;
+    struct delivery delivery = {0};
+    struct error why = {0};
+    bool asked = request->ask_daemon && ask_daemon(subject, &delivery, &why);
+    int r =
+        !asked && camera->source == CONFIG_SOURCE_FILE && !(request->format && request->size.width)
+            ? open_clip(camera, error, &delivery)
+            : 0;
+
+    if (r < 0) {
+        return r;
+    }
+    bool known = delivery.format != NULL;
+    struct picture_size size =
+        known ? delivery.size : (struct picture_size){camera->width, camera->height};
+    const char *name = known ? delivery.format->name : guess_format(camera);
+    const struct pixel_format *format;
+
+    name = request->format ? request->format : name;
+    size = request->size.width > 0 ? request->size : size;
+    format = pixel_format_by_name(name);
+    if (!format) {
+        return error_set(error, -EINVAL,
+                         "camera %s has the format %s, which only a running edged can tell the "
+                         "pictures of: name it with --format, allowed are " SUBJECT_FORMATS,
+                         camera->name, name);
+    }
+    frame_layout_init(&subject->input, format, (uint32_t)size.width, (uint32_t)size.height,
+                      SUBJECT_STRIDE_ALIGN);
+    describe(subject, request, &delivery, asked, &why);
+    return 0;
+}
+
+int subject_init(struct subject *subject, const struct subject_request *request,
+                 struct error *error)
+{
+    int r;
+
+    *subject = (struct subject){0};
+    r = load(subject, request);
+    if (r == 0) {
+        r = find_camera(subject, request->camera, error);
+    }
+    if (r == 0) {
+        r = find_views(subject, request->view, error);
+    }
+    if (r == 0) {
+        r = find_layout(subject, request, error);
+    }
+    return r;
+}
+
+void subject_finish(struct subject *subject)
+{
+    config_free(subject->config);
+    *subject = (struct subject){0};
+}

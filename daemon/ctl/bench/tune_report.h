@@ -1,0 +1,25 @@
+// What `edgectl tune` found: tables for people, JSON for machines, and what is worth writing.
+#pragma once
+
+#include "daemon/ctl/bench/kernels_conf.h"
+#include "daemon/ctl/bench/subject.h"
+#include "daemon/ctl/bench/sweep.h"
+
+struct tune_report {
+    const struct subject *subject;
+    struct gpu_info gpu;
+    enum config_memory memory_in_use;
+    struct sweep *sweeps; // by view, then by kind of memory, then by kernel
+    size_t count;
+    bool interrupted;
+};
+
+void tune_report_print(const struct tune_report *report);
+// The keys are in edgectl(1). Prints one JSON object.
+void tune_report_print_json(const struct tune_report *report);
+
+// Changes in `content` what is better by more than the noise: for each kernel the block and the
+// rows a thread with the smallest sum over the views that it computes, of the kind of memory that
+// will be in use, but only one of the two where the other gains no more than the noise; the kind
+// only where whole frames are also at least 5 % faster in it. True if anything changed.
+bool tune_report_choose(const struct tune_report *report, struct kernels_conf *content);

@@ -1,0 +1,21 @@
+// Several things timed in turns, so that whatever the machine does meanwhile hits all alike.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/ctl/bench/samples.h"
+#include "daemon/ctl/progress.h"
+
+struct timed {
+    // Does it once and says how long that took. -EAGAIN: it cannot be done, and is left out from
+    // now on. Anything else ends the measuring.
+    int (*run)(void *context, struct error *error, double *ret_us);
+    void *context; // not owned
+    bool left_out;
+    struct samples samples; // the result
+};
+
+// `runs` rounds (1..SAMPLES_MAX) after one to warm up, each beginning with another one of `count`.
+// Steps `progress` (runs + 1) * count times. Ends early when interrupt_seen(), with what there is.
+// Errors of run().
+int turns_take(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
+               struct error *error);

@@ -1,0 +1,106 @@
+// Every encoder that edged knows encodes two key frames of the first camera's size: that an element
+// is there proves nothing.
+#include "daemon/camera/encoder_elements.h"
+#include "daemon/camera/slate.h"
+#include "daemon/ctl/doctor/doctor_checks.h"
+
+#include "capture/frame_pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void forget_unit(void *context, const struct encoder_unit *unit)
+{
+    (void)context;
+    (void)unit;
+}
+
+static struct frame *draw_trial(const struct config_camera *camera)
+{
+    struct frame_layout layout;
+    struct frame_pool *pool = NULL;
+    struct frame *frame;
+
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), (uint32_t)camera->width,
+                      (uint32_t)camera->height, 64);
+    if (frame_pool_new(&layout, 1, frame_allocator_host(), &pool) < 0) {
+        return NULL;
+    }
+    frame = frame_pool_take(pool);
+    frame_pool_unref(pool); // the frame holds it
+    slate_draw(frame, camera->name, -1);
+    return frame;
+}
+
+// Whether a view of the configuration names this encoder.
+static bool is_named(const struct config *config, enum config_encoder encoder)
+{
+    for (size_t i = 0; i < config->camera_count; i++) {
+        for (size_t k = 0; k < config->cameras[i].view_count; k++) {
+            if (config->cameras[i].views[k].encoder == encoder) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// What encoder_new() says of the only element that was tried, behind its name.
+static const char *find_reason(const char *text, const char *name)
+{
+    const char *found = strstr(text, name);
+
+    return found ? found + strlen(name) + strlen(": ") : text;
+}
+
+// Returns whether it encodes.
+static bool try_encoder(struct doctor *doctor, const struct encoder_element *element,
+                        struct frame *trial)
+{
+    const struct config_camera *camera = &doctor->config->cameras[0];
+    const struct encoder_settings settings = {.width = trial->layout.width,
+                                              .height = trial->layout.height,
+                                              .range = FRAME_RANGE_LIMITED,
+                                              .fps_numerator = (unsigned)camera->fps,
+                                              .fps_denominator = 1,
+                                              .bitrate_kbps = camera->views[0].bitrate_kbps,
+                                              .keyframe_frames = (unsigned)camera->fps,
+                                              .element = element->id};
+    bool named = is_named(doctor->config, element->id);
+    struct encoder *encoder = NULL;
+    struct error error = {0};
+    int64_t start_ns = clock_now_ns();
+    char subject[32];
+    int r = encoder_new(&settings, trial, NULL, forget_unit, NULL, &error, &encoder);
+
+    snprintf(subject, sizeof subject, "encoder %s", element->name);
+    if (r == 0) {
+        doctor_say(doctor, DOCTOR_OK, subject, "two key frames of %ux%u in %.0f ms", settings.width,
+                   settings.height, (double)(clock_now_ns() - start_ns) / NS_PER_MS);
+    } else {
+        doctor_say(doctor, named ? DOCTOR_FAILED : DOCTOR_INFO, subject, "%s%s",
+                   find_reason(error.text, element->name), named ? "; set encoder = \"auto\"" : "");
+    }
+    encoder_free(encoder);
+    return r == 0;
+}
+
+void doctor_check_encoders(struct doctor *doctor)
+{
+    _cleanup_(cleanup_frame) struct frame *trial = draw_trial(&doctor->config->cameras[0]);
+    const struct encoder_element *element;
+    bool any = false;
+
+    if (!trial) {
+        doctor_say(doctor, DOCTOR_FAILED, "encoders", "no memory for a frame: end programs");
+        return;
+    }
+    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
+        any |= try_encoder(doctor, element, trial);
+    }
+    if (!any) {
+        doctor_say(doctor, DOCTOR_FAILED, "encoders",
+                   "none works, so there is nothing to stream: install gstreamer1.0-plugins-ugly "
+                   "(x264enc) or gstreamer1.0-plugins-bad (openh264enc)");
+    }
+}

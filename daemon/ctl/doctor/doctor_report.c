@@ -1,0 +1,90 @@
+#include "config/redact.h"
+#include "daemon/common/json_members.h"
+#include "daemon/common/json_text.h"
+#include "daemon/common/standard_output.h"
+#include "daemon/ctl/doctor/doctor_checks.h"
+
+#include <stdarg.h>
+
+struct doctor_report {
+    JsonBuilder *json; // owned reference; NULL: lines
+    unsigned checks, failed;
+};
+
+struct doctor_report *doctor_report_new(bool json)
+{
+    struct doctor_report *report = g_new0(struct doctor_report, 1);
+
+    if (json) {
+        report->json = json_builder_new();
+        json_builder_begin_object(report->json);
+        json_builder_set_member_name(report->json, "checks");
+        json_builder_begin_array(report->json);
+    }
+    return report;
+}
+
+void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *subject,
+                const char *format, ...)
+{
+    static const char *const words[] = {[DOCTOR_OK] = "ok",
+                                        [DOCTOR_INFO] = "info",
+                                        [DOCTOR_WARNING] = "warning",
+                                        [DOCTOR_FAILED] = "FAILED"};
+    static const char *const names[] = {[DOCTOR_OK] = "ok",
+                                        [DOCTOR_INFO] = "info",
+                                        [DOCTOR_WARNING] = "warning",
+                                        [DOCTOR_FAILED] = "failed"};
+    struct doctor_report *report = doctor->report;
+    _cleanup_(cleanup_free) char *text = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    text = redact_format(format, arguments);
+    va_end(arguments);
+    if (!text) {
+        return;
+    }
+    report->checks++;
+    report->failed += verdict == DOCTOR_FAILED;
+    if (report->json) {
+        json_builder_begin_object(report->json);
+        json_add_string(report->json, "check", subject);
+        json_add_string(report->json, "verdict", names[verdict]);
+        json_add_string(report->json, "text", text);
+        json_builder_end_object(report->json);
+    } else {
+        printf("%-8s %-21s %s\n", words[verdict], subject, text);
+        standard_output_flush();
+    }
+}
+
+static void print_json(struct doctor_report *report)
+{
+    g_autoptr(JsonNode) root = NULL;
+    g_autofree char *text = NULL;
+
+    json_builder_end_array(report->json);
+    json_builder_set_member_name(report->json, "ok");
+    json_builder_add_boolean_value(report->json, report->failed == 0);
+    json_builder_end_object(report->json);
+    root = json_builder_get_root(report->json);
+    text = json_text(root, true);
+    puts(text);
+    g_object_unref(report->json);
+}
+
+bool doctor_report_end(struct doctor_report *report)
+{
+    bool well = report->failed == 0;
+
+    if (report->json) {
+        print_json(report);
+    } else if (well) {
+        printf("\n%u checks, none failed\n", report->checks);
+    } else {
+        printf("\n%u of %u checks failed\n", report->failed, report->checks);
+    }
+    g_free(report);
+    return well;
+}

@@ -1,0 +1,119 @@
+#include "daemon/ctl/events/events_clip.h"
+
+#include "daemon/camera/sentry.h"
+#include "daemon/common/json_members.h"
+#include "daemon/common/json_text.h"
+#include "daemon/ctl/process/clip_reader.h"
+#include "daemon/front/events/motion.h"
+
+#include <errno.h>
+
+struct clip {
+    const char *camera;
+    bool frames;
+    FILE *output;
+    struct sentry *sentry; // owned
+};
+
+static void print_line(struct clip *clip, JsonBuilder *builder)
+{
+    g_autoptr(JsonNode) root = NULL;
+    g_autofree char *line = NULL;
+
+    json_builder_end_object(builder);
+    root = json_builder_get_root(builder);
+    line = json_text(root, false);
+    fprintf(clip->output, "%s\n", line);
+}
+
+static struct motion_box box_of(const struct link_region *region)
+{
+    return (struct motion_box){region->x, region->y, region->width, region->height};
+}
+
+static double seconds(int64_t time_ns)
+{
+    return (double)time_ns / (double)NS_PER_S;
+}
+
+// As edged tells it, with the time of day counted from the beginning of the clip.
+static void print_event(void *context, const struct link_event *event)
+{
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    struct clip *clip = context;
+    struct motion_event motion = {
+        .kind = event->kind == LINK_EVENT_MOTION_ENDED ? MOTION_ENDED : MOTION_STARTED,
+        .reason = MOTION_STILL,
+        .number = event->number,
+        .started_ns = event->started_ns,
+        .at_ns = event->at_ns,
+        .wall_ns = event->at_ns,
+        .share = event->region.share,
+        .peak = event->peak_share,
+        .box = box_of(&event->region),
+    };
+
+    snprintf(motion.camera, sizeof motion.camera, "%s", clip->camera);
+    snprintf(motion.region, sizeof motion.region, "%s", event->region.name);
+    json_builder_begin_object(builder);
+    motion_add_members(builder, &motion);
+    json_add_number(builder, "time_s", seconds(event->at_ns));
+    json_add_number(builder, "started_s", seconds(event->started_ns));
+    print_line(clip, builder);
+}
+
+static void print_frame(struct clip *clip, int64_t time_ns)
+{
+    const struct link_region *region;
+
+    for (size_t i = 0; (region = sentry_region(clip->sentry, i)); i++) {
+        g_autoptr(JsonBuilder) builder = json_builder_new();
+        struct motion_box box = box_of(region);
+
+        json_builder_begin_object(builder);
+        json_add_string(builder, "event", "frame");
+        json_add_string(builder, "camera", clip->camera);
+        json_add_string(builder, "region", region->name);
+        json_builder_set_member_name(builder, "moving");
+        json_builder_add_boolean_value(builder, region->moving);
+        json_add_number(builder, "share", region->share);
+        motion_add_box(builder, &box);
+        json_add_number(builder, "time_s", seconds(time_ns));
+        print_line(clip, builder);
+    }
+}
+
+static int see_frames(struct clip *clip, struct clip_reader *reader, struct error *error)
+{
+    int r;
+
+    do {
+        _cleanup_(cleanup_frame) struct frame *frame = NULL;
+
+        r = clip_reader_next(reader, error, &frame);
+        if (r > 0) {
+            sentry_see(clip->sentry, frame);
+        }
+        if (r > 0 && clip->frames) {
+            print_frame(clip, frame->pts_ns);
+        }
+    } while (r > 0);
+    return r;
+}
+
+int events_read_clip(const struct config_camera *camera, const char *path, bool frames,
+                     FILE *output, struct error *error)
+{
+    struct clip clip = {.camera = camera->name, .frames = frames, .output = output};
+    struct clip_reader *reader = NULL;
+    int r = sentry_new(camera, print_event, &clip, &clip.sentry);
+
+    r = r < 0 ? error_set(error, r, "out of memory")
+              : clip_reader_new(path, path, false, frame_allocator_host(), error, &reader);
+    if (r == 0) {
+        r = see_frames(&clip, reader, error);
+    }
+    clip_reader_free(reader);
+    sentry_free(clip.sentry);
+    return r;
+}

@@ -1,0 +1,250 @@
+#include "daemon/ctl/events/watch.h"
+
+#include "config/base.h"
+#include "daemon/common/standard_output.h"
+#include "daemon/ctl/arguments.h"
+#include "daemon/ctl/client.h"
+#include "daemon/ctl/events/event_follower.h"
+#include "daemon/ctl/events/event_programs.h"
+#include "daemon/ctl/json_get.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <glib-unix.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RECONNECT_S 60
+#define RECONNECT_S_MAX 86400
+#define EXEC_TIMEOUT_S 30
+#define EXEC_TIMEOUT_S_MAX 3600
+
+static const char usage[] =
+    "Usage: edgectl watch [OPTION]... [--exec PROGRAM [ARGUMENT]...]\n"
+    "Motion in the cameras' regions, a line for each beginning and end, as it happens.\n"
+    "\n"
+    "  --json            each as one line of JSON; edged(8) explains the fields\n"
+    "  --camera NAME     only of this camera\n"
+    "  --region NAME     only of regions of this name\n"
+    "  --reconnect-s N   how long edged may be away before it is gone, 0 to 86400; 60\n"
+    "  --socket PATH     the control socket, as `control.socket` in edged.conf\n"
+    "  --exec-timeout N  seconds that a program may take, 1 to 3600; 30\n"
+    "  --exec PROGRAM [ARGUMENT]...\n"
+    "                    run it for each event, which is in its environment (edgectl(1)); the\n"
+    "                    last option, as all that follows is the program's\n";
+
+struct watch {
+    const char *socket, *camera, *region; // NULL: not given
+    bool json;
+    int reconnect_s, exec_timeout_s;
+    char **command;                  // of the command line; NULL: none
+    struct event_programs *programs; // owned; NULL: none
+};
+
+// The time of day where edgectl runs.
+static void print_time(JsonObject *event)
+{
+    g_autoptr(GDateTime) utc = g_date_time_new_from_iso8601(get_string(event, "time"), NULL);
+    g_autoptr(GDateTime) local = utc ? g_date_time_to_local(utc) : NULL;
+    g_autofree char *text = local ? g_date_time_format(local, "%Y-%m-%d %H:%M:%S") : NULL;
+
+    printf("%s  ", text ? text : "-");
+}
+
+static void print_started(JsonObject *event)
+{
+    JsonObject *box = get_object(event, "box");
+
+    printf("motion began, %.1f%%", get_number(event, "share") * 100);
+    if (box) {
+        printf(", %.0fx%.0f at %.0f,%.0f", get_number(box, "width"), get_number(box, "height"),
+               get_number(box, "x"), get_number(box, "y"));
+    }
+}
+
+static void print_ended(JsonObject *event)
+{
+    const char *reason = get_string(event, "reason");
+
+    printf("motion ended after %.1f s, at most %.1f%%", get_number(event, "duration_s"),
+           get_number(event, "peak") * 100);
+    if (strcmp(reason, "still") != 0) {
+        printf(" (%s)", reason);
+    }
+}
+
+static void print_event(JsonObject *event)
+{
+    print_time(event);
+    printf("%s/%s  ", get_string(event, "camera"), get_string(event, "region"));
+    if (strcmp(get_string(event, "event"), "motion_started") == 0) {
+        print_started(event);
+    } else {
+        print_ended(event);
+    }
+    putchar('\n');
+}
+
+static int on_event(void *context, const char *json)
+{
+    const struct watch *watch = context;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonNode *root =
+        json_parser_load_from_data(parser, json, -1, NULL) ? json_parser_get_root(parser) : NULL;
+
+    if (!root || !JSON_NODE_HOLDS_OBJECT(root)) {
+        return -EPROTO;
+    }
+    if (watch->json) {
+        puts(json);
+    } else {
+        print_event(json_node_get_object(root));
+    }
+    if (watch->programs) {
+        event_programs_take(watch->programs, json_node_get_object(root), json);
+    }
+    return standard_output_flush() ? 0 : -EIO;
+}
+
+static char *make_page(const struct watch *watch)
+{
+    g_autofree char *camera =
+        watch->camera ? g_uri_escape_string(watch->camera, NULL, FALSE) : NULL;
+    g_autofree char *region =
+        watch->region ? g_uri_escape_string(watch->region, NULL, FALSE) : NULL;
+
+    return g_strconcat("/v1/events", camera || region ? "?" : "", camera ? "camera=" : "",
+                       camera ? camera : "", camera && region ? "&" : "", region ? "region=" : "",
+                       region, NULL);
+}
+
+static gboolean on_stop_signal(gpointer loop)
+{
+    g_main_loop_quit(loop);
+    return G_SOURCE_CONTINUE;
+}
+
+static int run_loop(struct watch *watch, const char *socket, struct error *error)
+{
+    g_autoptr(GMainLoop) loop = g_main_loop_new(NULL, FALSE);
+    g_autofree char *page = make_page(watch);
+    const struct event_follower follower = {socket, page, watch->reconnect_s, on_event, watch};
+    guint term = g_unix_signal_add(SIGTERM, on_stop_signal, loop);
+    guint interrupt = g_unix_signal_add(SIGINT, on_stop_signal, loop);
+    int r = event_follower_run(&follower, loop, error);
+
+    event_programs_free(TAKE(watch->programs));
+    g_source_remove(term);
+    g_source_remove(interrupt);
+    return r;
+}
+
+static int follow(struct watch *watch)
+{
+    _cleanup_(cleanup_free) char *path = NULL;
+    struct error error = {0};
+    int r = client_find_socket(watch->socket, &error, &path);
+
+    r = r < 0 ? r : run_loop(watch, path, &error);
+    if (ferror(stdout)) {
+        return 1; // main() says why
+    }
+    if (r == -EPROTO && !error.text[0]) {
+        error_set(&error, r, "edged's event is no JSON object: are both of one version?");
+    }
+    if (r < 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+        return 1;
+    }
+    return 0;
+}
+
+static int take_number(const char *option, const char *text, int minimum, int maximum,
+                       int *ret_number)
+{
+    if (number_parse(text, minimum, maximum, ret_number) < 0) {
+        fprintf(stderr, "edgectl: %s: got \"%s\", allowed: an integer from %d to %d (seconds)\n",
+                option, text, minimum, maximum);
+        return 2;
+    }
+    return 0;
+}
+
+// The program and all words after it.
+static int take_command(struct watch *watch, char **words)
+{
+    g_autofree char *path = g_find_program_in_path(words[0]);
+
+    if (!path) {
+        fprintf(stderr, "edgectl: --exec: there is no program \"%s\" that can be run%s\n", words[0],
+                strchr(words[0], '/') ? "" : " in PATH");
+        return 2;
+    }
+    watch->command = words;
+    return 0;
+}
+
+// 0, or the exit status to leave with; `option` as getopt_long() gave it.
+static int take_option(struct watch *watch, int option, char **argv)
+{
+    switch (option) {
+    case 'j':
+        watch->json = true;
+        return 0;
+    case 'c':
+        watch->camera = optarg;
+        return 0;
+    case 'r':
+        watch->region = optarg;
+        return 0;
+    case 's':
+        watch->socket = optarg;
+        return 0;
+    case 'n':
+        return take_number("--reconnect-s", optarg, 0, RECONNECT_S_MAX, &watch->reconnect_s);
+    case 't':
+        return take_number("--exec-timeout", optarg, 1, EXEC_TIMEOUT_S_MAX, &watch->exec_timeout_s);
+    case 'e':
+        argv[optind - 1] = optarg; // what follows the = of --exec=PROGRAM
+        return take_command(watch, argv + optind - 1);
+    default:
+        fputs(usage, stderr);
+        return 2;
+    }
+}
+
+int ctl_watch(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"camera", required_argument, NULL, 'c'},
+        {"region", required_argument, NULL, 'r'},
+        {"socket", required_argument, NULL, 's'},
+        {"reconnect-s", required_argument, NULL, 'n'},
+        {"exec-timeout", required_argument, NULL, 't'},
+        {"exec", required_argument, NULL, 'e'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    struct watch watch = {.reconnect_s = RECONNECT_S, .exec_timeout_s = EXEC_TIMEOUT_S};
+    int option;
+
+    optind = 0; // main's own options were parsed before
+    while (!watch.command && (option = getopt_long(argc, argv, "+", options, NULL)) >= 0) {
+        int status = option == 'h' ? 0 : take_option(&watch, option, argv);
+
+        if (option == 'h') {
+            fputs(usage, stdout);
+        }
+        if (option == 'h' || status != 0) {
+            return status;
+        }
+    }
+    if (!watch.command && optind < argc) {
+        fprintf(stderr, "edgectl: watch takes no argument \"%s\"\n%s", argv[optind], usage);
+        return 2;
+    }
+    watch.programs = watch.command ? event_programs_new(watch.command, watch.exec_timeout_s) : NULL;
+    return follow(&watch);
+}

@@ -1,0 +1,228 @@
+#include "daemon/ctl/process/process.h"
+
+#include "config/config.h"
+#include "daemon/common/mask_file.h"
+#include "daemon/ctl/arguments.h"
+#include "daemon/ctl/process/process_files.h"
+#include "kernels/pool.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: edgectl process [OPTION]... INPUT OUTPUT\n"
+    "One of the daemon's views of a picture or a clip.\n"
+    "\n"
+    "  --view VIEW        camera, gray, edges (the default), binary, canny, motion,\n"
+    "                     overlay, direction, split or custom\n"
+    "  --set KEY=VALUE    a key of the view as in edged.conf, say gain=1.5; repeatable:\n"
+    "                     edges, direction: operator, blur, norm, gain; binary: these,\n"
+    "                     threshold, morphology, times; canny: blur, thresholds, low, high;\n"
+    "                     motion: threshold, erode; overlay: those of edges, threshold,\n"
+    "                     colour; split: left, right (kinds of views), and theirs;\n"
+    "                     custom: stages=blur5,scharr,threshold and their keys; all but\n"
+    "                     camera, direction and split: mask=FILE, a .pgm or .png, white\n"
+    "                     where the view looks, or polygon=X:Y,X:Y,X:Y in 0.0 to 1.0\n"
+    "  --backend BACKEND  auto (the default: the GPU where CUDA works), cpu or cuda\n"
+    "  --threads N        threads that the CPU computes with, 1 (the default) to 16\n"
+    "  --previous FILE    the picture before INPUT, for motion and difference\n"
+    "  --frame N          of a clip that makes a picture, the frame, from 0 on; else the\n"
+    "                     first, for motion and difference the second\n"
+    "\n"
+    "Pictures: .pgm .ppm (exact), .png .jpg .jpeg. Clips: .mp4 .mkv, and to read also any other\n"
+    "kind that GStreamer reads. A picture makes a picture, a clip a clip or the picture of a\n"
+    "frame. \"-\" is standard input, or standard output, which gets a .pgm or .ppm.\n";
+
+#define FRAME_MAX 10000000
+
+// Options of the command line, as they stand there.
+struct options {
+    const char *view, *backend, *previous;
+    const char *settings[32];
+    size_t setting_count;
+    int threads, frame;
+};
+
+// 0, or the exit status to leave with; `option` as getopt_long() gave it.
+static int take_option(struct options *options, int option)
+{
+    switch (option) {
+    case 'v':
+        options->view = optarg;
+        return 0;
+    case 'b':
+        options->backend = optarg;
+        return 0;
+    case 'p':
+        options->previous = optarg;
+        return 0;
+    case 't':
+        if (number_parse(optarg, 1, POOL_THREADS_MAX, &options->threads) < 0) {
+            fprintf(stderr, "edgectl: --threads %s: allowed are 1 to 16\n", optarg);
+            return 2;
+        }
+        return 0;
+    case 'f':
+        if (number_parse(optarg, 0, FRAME_MAX, &options->frame) < 0) {
+            fprintf(stderr, "edgectl: --frame %s: allowed are 0 to %d\n", optarg, FRAME_MAX);
+            return 2;
+        }
+        return 0;
+    case 's':
+        if (options->setting_count == ARRAY_LENGTH(options->settings)) {
+            fputs("edgectl: --set: too many\n", stderr);
+            return 2;
+        }
+        options->settings[options->setting_count++] = optarg;
+        return 0;
+    default:
+        fputs(usage, stderr);
+        return 2;
+    }
+}
+
+static int apply_setting(struct config_view *view, const char *setting, struct error *error)
+{
+    const char *equals = strchr(setting, '=');
+    _cleanup_(cleanup_free) char *key =
+        equals ? strndup(setting, (size_t)(equals - setting)) : NULL;
+
+    if (!key) {
+        return error_set(error, -EINVAL, "--set %s: expected KEY=VALUE", setting);
+    }
+    if (strcmp(key, "view") == 0) {
+        return error_set(error, -EINVAL, "--set %s: --view %s says it", setting, equals + 1);
+    }
+    return config_view_set(view, key, equals + 1, error);
+}
+
+// Stages make a view of their own, as in the file.
+static const char *view_word(const struct options *options)
+{
+    bool custom = false;
+
+    for (size_t i = 0; i < options->setting_count; i++) {
+        custom = custom || strncmp(options->settings[i], "stages=", strlen("stages=")) == 0;
+    }
+    return options->view ? options->view : custom ? "custom" : "edges";
+}
+
+static int make_settings(const struct options *options, struct error *error,
+                         struct config_view **ret_settings)
+{
+    int r = config_view_new(view_word(options), error, ret_settings);
+
+    for (size_t i = 0; i < options->setting_count && r == 0; i++) {
+        r = apply_setting(*ret_settings, options->settings[i], error);
+    }
+    if (r == 0 && (*ret_settings)->view == CONFIG_VIEW_CUSTOM &&
+        (*ret_settings)->stages.count == 0) {
+        r = error_set(error, -EINVAL,
+                      "--view custom: name its stages, as in --set stages=blur5,"
+                      "scharr,threshold");
+    }
+    return r;
+}
+
+// What fits together, and a mask that is one.
+static int check_mask(const struct config_view *settings, struct error *error)
+{
+    struct region_picture picture = {.gray = NULL};
+    const char *key = NULL;
+    int r = config_view_check_mask(settings, error, &key);
+
+    if (r < 0) {
+        return error_prefix(error, r, "%s", key);
+    }
+    if (*settings->mask) {
+        r = mask_file_read(NULL, settings->mask, error, &picture);
+        r = r < 0 ? error_prefix(error, r, "mask") : 0;
+    }
+    free((uint8_t *)picture.gray);
+    return r;
+}
+
+// 0, or the exit status to leave with.
+static int check_options(const struct options *options, enum config_backend *ret_backend)
+{
+    if (backend_parse(options->backend, ret_backend) < 0) {
+        fprintf(stderr, "edgectl: --backend %s: allowed are auto, cpu, cuda\n", options->backend);
+        return 2;
+    }
+    return 0;
+}
+
+static int make_request(const struct options *options, struct process_request *request,
+                        struct error *error, struct config_view **ret_settings)
+{
+    int r = make_settings(options, error, ret_settings);
+
+    if (r == 0) {
+        r = check_mask(*ret_settings, error);
+    }
+    if (r < 0) {
+        return r;
+    }
+    if (options->previous && !config_view_remembers(*ret_settings)) {
+        return error_set(error, -EINVAL, "--previous: the %s view looks at one picture only",
+                         config_view_kind_name((*ret_settings)->view));
+    }
+    request->settings = *ret_settings;
+    request->previous = options->previous;
+    request->threads = (unsigned)options->threads;
+    request->frame = options->frame;
+    return 0;
+}
+
+static int run(const struct options *options, const char *input, const char *output)
+{
+    struct config_view *settings = NULL;
+    struct process_request request = {.input = input, .output = output};
+    struct error error = {0};
+    int status = check_options(options, &request.backend);
+
+    if (status != 0) {
+        return status;
+    }
+    if (make_request(options, &request, &error, &settings) < 0) {
+        status = 2;
+    } else {
+        status = process_files(&request, &error) < 0 ? 1 : 0;
+    }
+    if (status != 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+    }
+    config_view_free(settings);
+    return status;
+}
+
+int ctl_process(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"view", required_argument, NULL, 'v'},    {"backend", required_argument, NULL, 'b'},
+        {"set", required_argument, NULL, 's'},     {"previous", required_argument, NULL, 'p'},
+        {"threads", required_argument, NULL, 't'}, {"frame", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    };
+    struct options options = {.backend = "auto", .threads = 1, .frame = -1};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        int status = 0;
+
+        if (option == 'h') {
+            fputs(usage, stdout);
+            return 0;
+        }
+        status = take_option(&options, option);
+        if (status != 0) {
+            return status;
+        }
+    }
+    if (argc - optind != 2) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    return run(&options, argv[optind], argv[optind + 1]);
+}

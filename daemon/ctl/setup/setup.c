@@ -1,0 +1,250 @@
+#include "daemon/ctl/setup/setup.h"
+
+#include "config/users.h"
+#include "daemon/ctl/setup/setup_config.h"
+#include "daemon/ctl/setup/setup_questions.h"
+#include "daemon/ctl/setup/setup_report.h"
+#include "daemon/ctl/setup/setup_service.h"
+#include "daemon/ctl/users/users_edit.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_CONFIG EDGED_SYSCONFDIR "/edged/edged.conf"
+
+static const char usage[] =
+    "Usage: edgectl setup [--camera NAME] [--device PATH] [--view KIND] [--user NAME]\n"
+    "                     [--address ADDRESS] [--force] [--config FILE]\n"
+    "From nothing to a stream: writes the configuration and a user with a password, has systemd\n"
+    "start edged again where it runs, and prints the URL. On a terminal it asks for what is not\n"
+    "given; elsewhere that stays as it is, and the password is a line of standard input.\n"
+    "\n"
+    "  --camera NAME      the name of the first camera\n"
+    "  --device PATH      its device; auto: the first that works, else a moving pattern\n"
+    "  --view KIND        what it shows first: edges, canny, motion, ...\n"
+    "  --user NAME        who may watch, or gets another password\n"
+    "  --address ADDRESS  where to listen; without it on every address once there is a user\n"
+    "  --force            without asking; FILE.bak keeps what was there\n"
+    "  --config FILE      in the place of " DEFAULT_CONFIG ", which the service\n"
+    "                     has\n";
+
+static void answers_finish(struct setup_answers *answers)
+{
+    free(answers->camera);
+    free(answers->device);
+    free(answers->view);
+    free(answers->user);
+    free(answers->address);
+    password_clear(&answers->password);
+}
+
+// Whether to go on; else with *ret_status.
+static bool parse_options(int argc, char **argv, struct setup_answers *answers, int *ret_status)
+{
+    static const struct option options[] = {
+        {"camera", required_argument, NULL, 'n'},
+        {"device", required_argument, NULL, 'd'},
+        {"view", required_argument, NULL, 'v'},
+        {"user", required_argument, NULL, 'u'},
+        {"address", required_argument, NULL, 'a'},
+        {"force", no_argument, NULL, 'f'},
+        {"config", required_argument, NULL, 'c'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    int option;
+
+    optind = 0; // main's own options were parsed before
+    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        char **const texts[] = {['n'] = &answers->camera,
+                                ['d'] = &answers->device,
+                                ['v'] = &answers->view,
+                                ['u'] = &answers->user,
+                                ['a'] = &answers->address};
+
+        if (option == 'f') {
+            answers->force = true;
+        } else if (option == 'c') {
+            answers->config_path = optarg;
+        } else if (option == 'h' || option == '?') {
+            fputs(usage, option == 'h' ? stdout : stderr);
+            *ret_status = option == 'h' ? 0 : 2;
+            return false;
+        } else {
+            free(*texts[option]);
+            *texts[option] = strdup(optarg);
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "edgectl: setup takes no argument \"%s\"\n%s", argv[optind], usage);
+        *ret_status = 2;
+        return false;
+    }
+    return true;
+}
+
+static int check_answers(struct setup_answers *answers, struct error *error)
+{
+    if (answers->user && !users_name_is_valid(answers->user)) {
+        return error_set(error, -EINVAL, "--user: got \"%s\", allowed: " USERS_NAMES,
+                         answers->user);
+    }
+    if (answers->device && strcmp(answers->device, "auto") == 0) {
+        answers->device[0] = '\0';
+    }
+    return 0;
+}
+
+// Until it is one that may be, on a terminal.
+static int read_password(struct setup_answers *answers, struct error *error)
+{
+    char prompt[96];
+    int r;
+
+    snprintf(prompt, sizeof prompt, "Password of %s, at least %d characters", answers->user,
+             PASSWORD_CHARACTERS_MIN);
+    do {
+        r = password_read(prompt, error, &answers->password);
+        r = r < 0 ? r : password_check(&answers->password, error);
+        if (r == -EINVAL && answers->on_terminal) {
+            fprintf(stderr, "%s\n", error->text);
+        }
+    } while (r == -EINVAL && answers->on_terminal);
+    return r;
+}
+
+// A user is for the network: without another address, every one.
+static void choose_address(const struct setup_config *config, struct setup_answers *answers)
+{
+    if (!answers->address && answers->user && config_is_loopback(config->old->rtsp.address)) {
+        answers->address = strdup("0.0.0.0");
+    }
+}
+
+static int put_user(const struct setup_config *config, const struct setup_answers *answers,
+                    struct error *error)
+{
+    struct user user, before;
+    enum config_role role = CONFIG_ROLE_VIEWER;
+    int r = users_edit_find(config->wanted->rtsp.users, answers->user, error, &before);
+
+    if (r < 0 && r != -ENOENT) {
+        return r;
+    }
+    if (r == 0) {
+        role = before.role;
+    }
+    user_init(&user, answers->user, role, answers->password.text);
+    r = users_edit_put(config->wanted->rtsp.users, &user, error);
+    explicit_bzero(&user, sizeof user);
+    explicit_bzero(&before, sizeof before);
+    return r;
+}
+
+// Whether what is in the file may be replaced.
+static int confirm(const struct setup_config *config, const struct setup_answers *answers,
+                   struct error *error)
+{
+    char question[512];
+
+    if (answers->force || (!answers->on_terminal && !config->is_somebodys)) {
+        return 0;
+    }
+    snprintf(question, sizeof question, "Write that to %s", config->path);
+    if (answers->on_terminal) {
+        return setup_questions_confirm(question)
+                   ? 0
+                   : error_set(error, -ECANCELED, "nothing is written");
+    }
+    return error_set(error, -EEXIST,
+                     "%s has settings of its own: --force changes it, and keeps %s.bak",
+                     config->path, config->path);
+}
+
+static int write_all(struct setup_config *config, struct setup_answers *answers,
+                     struct error *error)
+{
+    bool changes;
+    int r;
+
+    choose_address(config, answers);
+    r = setup_config_apply(config, answers, error);
+    if (r < 0) {
+        return r;
+    }
+    changes = setup_config_print_changes(config);
+    r = changes ? confirm(config, answers, error) : 0;
+    r = r < 0 || !answers->user ? r : put_user(config, answers, error);
+    return r < 0 || !changes ? r : setup_config_write(config, error);
+}
+
+static int start_service(const struct setup_config *config, const struct setup_answers *answers,
+                         struct error *error)
+{
+    bool runs = setup_service_runs();
+    int r =
+        setup_service_place_socket(config->wanted->rtsp.address, config->wanted->rtsp.port, error);
+
+    if (r < 0 || runs) {
+        return r < 0 ? r : setup_service_start(false, error);
+    }
+    if (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system")) {
+        return setup_service_start(true, error);
+    }
+    puts("Start it with `systemctl enable --now edged`.");
+    return 0;
+}
+
+// Only the service's own configuration is the service's business.
+static int start(const struct setup_config *config, const struct setup_answers *answers,
+                 struct error *error)
+{
+    if (strcmp(answers->config_path, DEFAULT_CONFIG) != 0) {
+        printf("Start it with `edged --config %s`.\n", answers->config_path);
+        return 0;
+    }
+    if (setup_service_exists()) {
+        return start_service(config, answers, error);
+    }
+    puts("Start it with `edged`.");
+    return 0;
+}
+
+static int run(struct setup_answers *answers, struct setup_config *config, struct error *error)
+{
+    int r = check_answers(answers, error);
+
+    r = r < 0 ? r : setup_config_load(answers, error, config);
+    if (r == 0 && answers->on_terminal) {
+        r = setup_questions_ask(config, answers, error);
+    }
+    if (r == 0 && answers->user) {
+        r = read_password(answers, error);
+    }
+    r = r < 0 ? r : write_all(config, answers, error);
+    return r < 0 ? r : start(config, answers, error);
+}
+
+int ctl_setup(int argc, char **argv)
+{
+    struct setup_answers answers = {.config_path = DEFAULT_CONFIG,
+                                    .on_terminal = isatty(STDIN_FILENO)};
+    struct setup_config config = {0};
+    struct error error = {0};
+    int status = 0, r = 0;
+
+    if (parse_options(argc, argv, &answers, &status)) {
+        r = run(&answers, &config, &error);
+        if (r == 0) {
+            setup_report_print(config.wanted, answers.user);
+        } else {
+            fprintf(stderr, "edgectl: %s\n", error.text);
+            status = 1;
+        }
+    }
+    setup_config_finish(&config);
+    answers_finish(&answers);
+    return status;
+}

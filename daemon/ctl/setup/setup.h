@@ -1,0 +1,22 @@
+// `edgectl setup`: from nothing to a stream that another machine can watch.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/ctl/users/password.h"
+
+#include <stdbool.h>
+
+int ctl_setup(int argc, char **argv);
+
+// What is to be, of the command line and of the questions. NULL: as the configuration has it.
+struct setup_answers {
+    const char *config_path;  // borrowed
+    char *camera;             // its name; owned, as all the others
+    char *device;             // of the camera; "": the first that works
+    char *view;               // a kind of view: the first of the first camera
+    char *user;               // who may watch
+    char *address;            // to listen on
+    struct password password; // of `user`
+    bool force;               // do not ask before a configuration of somebody's is replaced
+    bool on_terminal;         // questions can be asked
+};

@@ -1,0 +1,91 @@
+#include "daemon/ctl/setup/setup_service.h"
+
+#include "daemon/common/replace_file.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#define DROP_IN_FOLDER EDGED_SYSCONFDIR "/systemd/system/edged.socket.d"
+#define DROP_IN DROP_IN_FOLDER "/address.conf"
+
+// Whether it went well. `quiet`: what it says does not matter.
+static bool systemctl(bool quiet, const char *verb, const char *option, const char *unit)
+{
+    const char *const arguments[] = {"systemctl", verb, option, unit, NULL};
+    int flags = G_SPAWN_SEARCH_PATH;
+    int status = -1;
+
+    if (quiet) {
+        flags |= G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL;
+    }
+    return g_spawn_sync(NULL, (char **)(void *)arguments, NULL, (GSpawnFlags)flags, NULL, NULL,
+                        NULL, NULL, &status, NULL) &&
+           status == 0;
+}
+
+bool setup_service_exists(void)
+{
+    return sd_booted() > 0 && systemctl(true, "cat", "--no-pager", "edged.service");
+}
+
+bool setup_service_runs(void)
+{
+    return sd_booted() > 0 && systemctl(true, "is-active", "--quiet", "edged.service");
+}
+
+static bool socket_is_used(void)
+{
+    return systemctl(true, "is-enabled", "--quiet", "edged.socket") ||
+           systemctl(true, "is-active", "--quiet", "edged.socket");
+}
+
+static int write_drop_in(const char *address, int port, struct error *error)
+{
+    const struct stat like = {.st_mode = 0644};
+    g_autofree char *text = g_strdup_printf(
+        strchr(address, ':')
+            ? "# Written by `edgectl setup`.\n[Socket]\nListenStream=\nListenStream=[%s]:%d\n"
+            : "# Written by `edgectl setup`.\n[Socket]\nListenStream=\nListenStream=%s:%d\n",
+        strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port);
+
+    if (g_mkdir_with_parents(DROP_IN_FOLDER, 0755) < 0) {
+        return error_set(error, -errno, "cannot make %s: %s", DROP_IN_FOLDER, strerror(errno));
+    }
+    return replace_file(DROP_IN, text, strlen(text), &like, error);
+}
+
+// A socket takes another address only while its service does not run.
+int setup_service_place_socket(const char *address, int port, struct error *error)
+{
+    int r;
+
+    if (!socket_is_used()) {
+        return 0;
+    }
+    r = write_drop_in(address, port, error);
+    if (r < 0) {
+        return r;
+    }
+    if (!systemctl(false, "stop", "--quiet", "edged.service") ||
+        !systemctl(false, "daemon-reload", "--quiet", NULL) ||
+        !systemctl(false, "restart", "--quiet", "edged.socket")) {
+        return error_set(error, -EIO,
+                         "edged.socket does not start: see `systemctl status edged.socket`");
+    }
+    return 0;
+}
+
+int setup_service_start(bool enable, struct error *error)
+{
+    if (enable && !systemctl(false, "enable", "--quiet", "edged.service")) {
+        return error_set(error, -EIO, "`systemctl enable edged` failed");
+    }
+    if (!systemctl(false, "restart", "--quiet", "edged.service")) {
+        return error_set(error, -EIO, "edged does not start: `journalctl -eu edged` says why");
+    }
+    return 0;
+}

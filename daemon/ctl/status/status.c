@@ -1,0 +1,292 @@
+#include "daemon/ctl/status/status.h"
+
+#include "config/config.h"
+#include "daemon/ctl/client.h"
+#include "daemon/ctl/json_get.h"
+#include "daemon/ctl/table.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "Usage: edgectl status [--json] [--config FILE | --socket PATH]\n"
+    "What the running edged does: its cameras, its mounts, their viewers and latency.\n"
+    "\n"
+    "  --json         the whole status as JSON; edgectl(1) explains the fields\n"
+    "  --config FILE  the running edged's configuration, which names its control socket\n"
+    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+
+static void print_summary(JsonObject *status)
+{
+    int64_t minutes = (int64_t)get_number(status, "uptime_s") / 60;
+    int viewers = (int)get_number(status, "viewers");
+
+    printf("edged %s, %s, up %d h %02d min, %d viewer%s, %s\n", get_string(status, "version"),
+           get_string(status, "backend"), (int)(minutes / 60), (int)(minutes % 60), viewers,
+           viewers == 1 ? "" : "s", get_string(status, "rtsp"));
+}
+
+// By what others reach it besides, and what they are to compare.
+static void print_network(JsonObject *status)
+{
+    JsonObject *certificate = get_object(status, "certificate");
+
+    if (get_string(status, "rtsps")[0]) {
+        printf("inside TLS: %s\n", get_string(status, "rtsps"));
+    }
+    if (get_string(status, "http")[0]) {
+        printf("status and metrics: %s\n", get_string(status, "http"));
+    }
+    if (certificate) {
+        printf("certificate: %s, until %.10s\n", get_string(certificate, "fingerprint"),
+               get_string(certificate, "expires"));
+    }
+}
+
+// That the file is another than what is in use.
+static void print_configuration(JsonObject *status)
+{
+    JsonObject *verdict = get_object(status, "configuration");
+    g_autoptr(GList) problems = verdict ? get_list(verdict, "problems") : NULL;
+
+    if (!verdict || get_boolean(verdict, "successful")) {
+        return;
+    }
+    printf("the reload at %s was refused, the configuration of %s is in use:\n",
+           get_string(verdict, "time"), get_string(verdict, "applied"));
+    for (GList *item = problems; item; item = item->next) {
+        printf("  %s\n", json_node_get_string(item->data));
+    }
+}
+
+// What is wrong with a camera, and its GPU: the name, or why there is none.
+static void print_remarks(JsonObject *camera)
+{
+    g_autoptr(GList) passed_over = get_list(camera, "encoders_passed_over");
+    const char *name = get_string(camera, "name");
+    int faults = (int)get_number(camera, "gpu_faults");
+
+    if (get_string(camera, "error")[0]) {
+        printf("%s: %s\n", name, get_string(camera, "error"));
+    }
+    for (GList *item = passed_over; item; item = item->next) {
+        printf("%s: %s hung and is passed over\n", name, json_node_get_string(item->data));
+    }
+    if (get_string(camera, "gpu")[0]) {
+        printf("%s: GPU: %s", name, get_string(camera, "gpu"));
+        if (faults) {
+            printf(", %d fault%s since the start", faults, faults == 1 ? "" : "s");
+        }
+        putchar('\n');
+    }
+}
+
+// How often each stage was computed, and how often that was enough for more than one view.
+static void print_stages(JsonObject *camera)
+{
+    g_autoptr(GList) stages = get_list(camera, "stages");
+    const char *separator = ": stages computed (shared): ";
+
+    for (GList *item = stages; item; item = item->next) {
+        JsonObject *stage = json_node_get_object(item->data);
+
+        printf("%s%s%s %.0f (%.0f)", item == stages ? get_string(camera, "name") : "", separator,
+               get_string(stage, "name"), get_number(stage, "runs"), get_number(stage, "shared"));
+        separator = ", ";
+    }
+    if (stages) {
+        putchar('\n');
+    }
+}
+
+static void print_cameras(JsonObject *status)
+{
+    struct table *table = table_new(7);
+    g_autoptr(GList) cameras = get_list(status, "cameras");
+    static const char *const titles[] = {"CAMERA", "STATE",   "BACKEND", "FPS",
+                                         "FRAMES", "DROPPED", "PATH"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
+    for (GList *item = cameras; item; item = item->next) {
+        JsonObject *camera = json_node_get_object(item->data);
+
+        table_add(table, "%s", get_string(camera, "name"));
+        table_add(table, "%s", get_string(camera, "state"));
+        table_add(table, "%s", get_string(camera, "backend"));
+        table_add(table, "%.1f", get_number(camera, "fps"));
+        table_add(table, "%.0f", get_number(camera, "frames"));
+        table_add(table, "%.0f", get_number(camera, "dropped"));
+        table_add(table, "%s", get_string(camera, "path"));
+    }
+    putchar('\n');
+    table_print(table, stdout);
+    table_free(table);
+    for (GList *item = cameras; item; item = item->next) {
+        print_remarks(json_node_get_object(item->data));
+        print_stages(json_node_get_object(item->data));
+    }
+}
+
+static void add_region(struct table *table, JsonObject *camera, JsonObject *region)
+{
+    JsonObject *box = get_object(region, "box");
+    bool moving = get_boolean(region, "moving");
+
+    table_add(table, "%s/%s", get_string(camera, "name"), get_string(region, "name"));
+    table_add(table, moving ? "moving" : "still");
+    table_add(table, "%.1f%%", get_number(region, "share") * 100);
+    table_add(table, "%.0f", get_number(region, "events"));
+    if (box && get_number(box, "width") > 0) {
+        table_add(table, "%.0fx%.0f at %.0f,%.0f", get_number(box, "width"),
+                  get_number(box, "height"), get_number(box, "x"), get_number(box, "y"));
+    } else {
+        table_add(table, "-");
+    }
+}
+
+// Cameras have them only where the configuration says so.
+static void print_regions(JsonObject *status)
+{
+    struct table *table = table_new(5);
+    g_autoptr(GList) cameras = get_list(status, "cameras");
+    static const char *const titles[] = {"REGION", "STATE", "SHARE", "EVENTS", "BOX"};
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
+    for (GList *item = cameras; item; item = item->next) {
+        JsonObject *camera = json_node_get_object(item->data);
+        g_autoptr(GList) regions = get_list(camera, "regions");
+
+        for (GList *region = regions; region; region = region->next) {
+            add_region(table, camera, json_node_get_object(region->data));
+            any = true;
+        }
+    }
+    if (any) {
+        putchar('\n');
+        table_print(table, stdout);
+    }
+    table_free(table);
+}
+
+static void add_percentile(struct table *table, JsonObject *latency, const char *name)
+{
+    if (latency && get_number(latency, "count") > 0) {
+        table_add(table, "%.1f", get_number(latency, name));
+    } else {
+        table_add(table, "-");
+    }
+}
+
+static void print_mounts(JsonObject *status)
+{
+    struct table *table = table_new(5);
+    g_autoptr(GList) mounts = get_list(status, "mounts");
+    // Latency from capture to RTP.
+    static const char *const titles[] = {"MOUNT", "VIEWERS", "KBPS", "P50 MS", "P95 MS"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
+        table_add(table, "%s", titles[i]);
+    }
+    for (GList *item = mounts; item; item = item->next) {
+        JsonObject *mount = json_node_get_object(item->data);
+        JsonObject *latency = get_object(get_object(mount, "latency_ms"), "capture_to_rtp");
+
+        table_add(table, "%s%s%s", get_string(mount, "url"),
+                  get_string(mount, "alias")[0] ? ", " : "", get_string(mount, "alias"));
+        table_add(table, "%.0f", get_number(mount, "viewers"));
+        table_add(table, "%.0f", get_number(mount, "bitrate_kbps"));
+        add_percentile(table, latency, "p50");
+        add_percentile(table, latency, "p95");
+    }
+    putchar('\n');
+    table_print(table, stdout);
+    table_free(table);
+}
+
+static int print_status(const char *text)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonNode *root;
+
+    if (!json_parser_load_from_data(parser, text, -1, NULL) ||
+        !(root = json_parser_get_root(parser)) || !JSON_NODE_HOLDS_OBJECT(root)) {
+        fputs("edgectl: edged's reply is no JSON object: are both of one version?\n", stderr);
+        return 1;
+    }
+    print_summary(json_node_get_object(root));
+    print_network(json_node_get_object(root));
+    print_configuration(json_node_get_object(root));
+    print_cameras(json_node_get_object(root));
+    print_regions(json_node_get_object(root));
+    print_mounts(json_node_get_object(root));
+    return 0;
+}
+
+static int show(const char *configured, bool json)
+{
+    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    struct error error = {0};
+
+    if (client_find_socket(configured, &error, &path) < 0 ||
+        client_get(path, "/v1/status", &error, &body) < 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+        return 1;
+    }
+    if (json) {
+        puts(body);
+        return 0;
+    }
+    return print_status(body);
+}
+
+int ctl_status(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},
+        {"config", required_argument, NULL, 'c'},
+        {"socket", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
+    };
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    const char *path = NULL;
+    bool json = false;
+    int option;
+
+    optind = 0; // main's own options were parsed before
+    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
+        switch (option) {
+        case 'j':
+            json = true;
+            break;
+        case 'c':
+            config_free(TAKE(config));
+            if (config_load(optarg, stderr, &config) < 0) {
+                return 1;
+            }
+            path = config->control.socket;
+            break;
+        case 's':
+            path = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fputs(usage, stderr);
+            return 2;
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "edgectl: status takes no argument \"%s\"\n%s", argv[optind], usage);
+        return 2;
+    }
+    return show(path, json);
+}

@@ -1,0 +1,175 @@
+#include "daemon/ctl/users/passwd.h"
+
+#include "daemon/ctl/users/password.h"
+#include "daemon/ctl/users/users_edit.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_CONFIG EDGED_SYSCONFDIR "/edged/edged.conf"
+
+static const char usage[] =
+    "Usage: edgectl passwd [--role ROLE] [--config FILE | --file FILE] USER\n"
+    "       edgectl passwd --remove [--config FILE | --file FILE] USER\n"
+    "Gives a user a password, asked for on the terminal or read from standard input (one line,\n"
+    "at least 8 characters), and makes the user if there is none of that name.\n"
+    "\n"
+    "  --role ROLE    viewer, operator or admin; a user keeps the one he has, a new one is a "
+    "viewer\n"
+    "  --remove       take the user away\n"
+    "  --config FILE  the configuration whose rtsp.users is changed; " DEFAULT_CONFIG "\n"
+    "                 without it\n"
+    "  --file FILE    the file of users itself; rtsp.users beside the configuration where that\n"
+    "                 names none\n";
+
+struct options {
+    const char *user, *config_path, *file;
+    const char *role; // NULL: not given
+    bool remove;
+};
+
+static int refuse(const char *what, const char *value, const char *allowed)
+{
+    fprintf(stderr, "edgectl: passwd: %s \"%s\": allowed are %s\n", what, value, allowed);
+    return 2;
+}
+
+static int check(const struct options *options)
+{
+    enum config_role role;
+
+    if (!users_name_is_valid(options->user)) {
+        return refuse("user", options->user, USERS_NAMES);
+    }
+    if (options->role && config_role_parse(options->role, &role) < 0) {
+        return refuse("--role", options->role, "viewer, operator, admin");
+    }
+    if (options->remove && options->role) {
+        fprintf(stderr, "edgectl: passwd takes no --role with --remove\n%s", usage);
+        return 2;
+    }
+    return 0;
+}
+
+// What else has to be done for edged to know.
+static void print_next(const char *path, bool named)
+{
+    if (!named) {
+        fprintf(
+            stderr,
+            "edgectl: edged asks for passwords once edged.conf has rtsp = { users = \"%s\"; };\n",
+            path);
+    }
+    fputs("edgectl: a running edged takes it with `edgectl reload`\n", stderr);
+}
+
+static int choose_role(const struct options *options, const char *path, struct error *error,
+                       enum config_role *ret_role)
+{
+    struct user before = {.role = CONFIG_ROLE_VIEWER};
+    int r = users_edit_find(path, options->user, error, &before);
+
+    *ret_role = before.role;
+    explicit_bzero(&before, sizeof before);
+    if (r < 0 && r != -ENOENT) {
+        return r;
+    }
+    return options->role ? config_role_parse(options->role, ret_role) : 0;
+}
+
+static int put(const struct options *options, const char *path, struct error *error)
+{
+    char prompt[sizeof "Password of " + USERS_NAME_MAX];
+    struct password password;
+    enum config_role role;
+    struct user user;
+    int r = choose_role(options, path, error, &role);
+
+    if (r < 0) {
+        return r;
+    }
+    snprintf(prompt, sizeof prompt, "Password of %s", options->user);
+    r = password_read(prompt, error, &password);
+    r = r < 0 ? r : password_check(&password, error);
+    if (r == 0) {
+        user_init(&user, options->user, role, password.text);
+    }
+    password_clear(&password);
+    if (r == 0) {
+        r = users_edit_put(path, &user, error);
+        explicit_bzero(&user, sizeof user);
+    }
+    if (r == 0) {
+        printf("%s: %s, %s\n", path, options->user, config_role_name(role));
+    }
+    return r;
+}
+
+static int run(const struct options *options)
+{
+    bool named = true;
+    _cleanup_(cleanup_free) char *path =
+        options->file ? strdup(options->file)
+                      : users_edit_default_path(options->config_path, &named);
+    struct error error = {0};
+    int r = path ? 0 : error_set(&error, -ENOMEM, "%s", strerror(ENOMEM));
+
+    if (r == 0) {
+        r = options->remove ? users_edit_remove(path, options->user, &error)
+                            : put(options, path, &error);
+    }
+    if (r < 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+        return 1;
+    }
+    if (options->remove) {
+        printf("%s: %s is removed\n", path, options->user);
+    }
+    print_next(path, named);
+    return 0;
+}
+
+int ctl_passwd(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"role", required_argument, NULL, 'r'},   {"remove", no_argument, NULL, 'd'},
+        {"config", required_argument, NULL, 'c'}, {"file", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'h'},         {0},
+    };
+    struct options options = {.config_path = DEFAULT_CONFIG};
+    int option, status;
+
+    optind = 0; // main's own options were parsed before
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
+        switch (option) {
+        case 'r':
+            options.role = optarg;
+            break;
+        case 'd':
+            options.remove = true;
+            break;
+        case 'c':
+            options.config_path = optarg;
+            break;
+        case 'f':
+            options.file = optarg;
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fputs(usage, stderr);
+            return 2;
+        }
+    }
+    if (optind + 1 != argc) {
+        fprintf(stderr, "edgectl: passwd takes one user, and asks for the password\n%s", usage);
+        return 2;
+    }
+    options.user = argv[optind];
+    status = check(&options);
+    return status ? status : run(&options);
+}

@@ -1,0 +1,334 @@
+#include "daemon/front/control/http_server.h"
+
+#include "daemon/common/log.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
+#define BODY_MAX_BYTES 65536u        // of what is read and dropped
+
+struct http_server {
+    struct http_handler handler;
+    const char *name;                // borrowed
+    struct certificate *certificate; // reference; NULL: plain
+    struct MHD_Daemon *daemon;
+    bool deaf;              // takes no more connections
+    GPtrArray *connections; // of struct connection, owned by libmicrohttpd's own
+    GSource *source;
+    guint patience; // GLib source id; 0: nobody is connected
+};
+
+// What libmicrohttpd knows nothing of.
+struct connection {
+    struct http_server *server;
+    int fd;                   // borrowed
+    char *uri;                // of the request under way; owned
+    int64_t waiting_since_ns; // for a whole request; 0: it is there
+    bool headers_seen;        // of that request
+    size_t body_bytes;
+    struct account_login login;
+};
+
+struct server_source {
+    GSource base;
+    struct MHD_Daemon *daemon; // borrowed from the server
+    void *tag;                 // of the epoll fd
+};
+
+static struct connection *find_connection(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+// libmicrohttpd counts silence; a client that sends a byte now and then is never silent.
+static gboolean on_patience(gpointer data)
+{
+    const struct http_server *server = data;
+    int64_t now_ns = clock_now_ns();
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        if (connection->waiting_since_ns &&
+            now_ns - connection->waiting_since_ns > HTTP_REQUEST_WITHIN_S * NS_PER_S) {
+            shutdown(connection->fd, SHUT_RDWR);
+        }
+    }
+    return G_SOURCE_CONTINUE;
+}
+
+static struct connection *open_connection(struct http_server *server, struct MHD_Connection *with)
+{
+    struct connection *connection = g_new0(struct connection, 1);
+
+    connection->server = server;
+    connection->fd = MHD_get_connection_info(with, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    connection->waiting_since_ns = clock_now_ns();
+    g_ptr_array_add(server->connections, connection);
+    if (!server->patience) {
+        server->patience = g_timeout_add_seconds(1, on_patience, server);
+    }
+    return connection;
+}
+
+static void close_connection(struct http_server *server, struct connection *connection)
+{
+    g_ptr_array_remove_fast(server->connections, connection);
+    if (!server->connections->len) {
+        g_clear_handle_id(&server->patience, g_source_remove);
+    }
+    g_free(connection->uri);
+    g_free(connection);
+}
+
+static void on_connection(void *context, struct MHD_Connection *with, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *socket_context = open_connection(context, with);
+    } else if (*socket_context) {
+        close_connection(context, *socket_context);
+        *socket_context = NULL;
+    }
+}
+
+// A request begins: what it asks for as it was sent, which handlers see decoded only.
+static void *on_request_line(void *context, const char *uri, struct MHD_Connection *with)
+{
+    struct connection *connection = find_connection(with);
+
+    (void)context;
+    g_free(connection->uri);
+    connection->uri = g_strdup(uri);
+    connection->headers_seen = false;
+    connection->body_bytes = 0;
+    return NULL;
+}
+
+static void on_replied(void *context, struct MHD_Connection *with, void **request,
+                       enum MHD_RequestTerminationCode code)
+{
+    struct connection *connection = find_connection(with);
+
+    (void)context, (void)request, (void)code;
+    if (connection) {
+        connection->waiting_since_ns = clock_now_ns();
+    }
+}
+
+static struct http_request describe(struct connection *connection, struct MHD_Connection *with,
+                                    const char *path, const char *method)
+{
+    const union MHD_ConnectionInfo *address =
+        MHD_get_connection_info(with, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *peer = address ? address->client_addr : NULL;
+
+    return (struct http_request){
+        .connection = with,
+        .method = method,
+        .path = path,
+        .uri = connection->uri,
+        .peer = peer && peer->sa_family != AF_UNIX ? peer : NULL,
+        .login = &connection->login,
+    };
+}
+
+// Called once with the headers, then with each piece of a body, then at the end of the request. An
+// answer before the end closes the connection, so only what is refused is answered early.
+static CONTROL_RESULT handle(void *context, struct MHD_Connection *with, const char *path,
+                             const char *method, const char *version, const char *upload_data,
+                             size_t *upload_data_size, void **unused)
+{
+    struct http_server *server = context;
+    struct connection *connection = find_connection(with);
+    struct http_request request = describe(connection, with, path, method);
+    bool refused = false;
+    CONTROL_RESULT result;
+
+    (void)version, (void)upload_data, (void)unused;
+    if (!connection->headers_seen) {
+        connection->headers_seen = true;
+        result = server->handler.refuse(server->handler.context, &request, &refused);
+        return refused ? result : MHD_YES;
+    }
+    connection->body_bytes += *upload_data_size;
+    if (connection->body_bytes > BODY_MAX_BYTES) {
+        return MHD_NO; // in the middle of a body there is no replying
+    }
+    if (*upload_data_size > 0) {
+        *upload_data_size = 0; // a body means nothing here
+        return MHD_YES;
+    }
+    connection->waiting_since_ns = 0;
+    return server->handler.reply(server->handler.context, &request);
+}
+
+static gboolean source_prepare(GSource *base, int *ret_timeout_ms)
+{
+    struct server_source *source = (struct server_source *)base;
+    MHD_UNSIGNED_LONG_LONG timeout_ms;
+
+    if (MHD_get_timeout(source->daemon, &timeout_ms) != MHD_YES) {
+        *ret_timeout_ms = -1;
+        return FALSE;
+    }
+    *ret_timeout_ms = (int)MIN(timeout_ms, G_MAXINT);
+    return timeout_ms == 0;
+}
+
+static gboolean source_check(GSource *base)
+{
+    struct server_source *source = (struct server_source *)base;
+    int timeout_ms;
+
+    return g_source_query_unix_fd(base, source->tag) != 0 || source_prepare(base, &timeout_ms);
+}
+
+static unsigned count_connections(struct MHD_Daemon *daemon)
+{
+    return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+}
+
+// At its connection limit libmicrohttpd takes the listening socket out of the epoll set, and puts
+// it back only when it next runs: whenever connections ended, it has to run once more.
+static gboolean source_dispatch(GSource *base, GSourceFunc callback, void *context)
+{
+    struct server_source *source = (struct server_source *)base;
+    unsigned before;
+
+    (void)callback, (void)context;
+    g_source_set_ready_time(base, -1);
+    do {
+        before = count_connections(source->daemon);
+        MHD_run(source->daemon);
+    } while (count_connections(source->daemon) < before);
+    return G_SOURCE_CONTINUE;
+}
+
+static GSource *source_new(const struct http_server *server)
+{
+    static GSourceFuncs functions = {
+        .prepare = source_prepare, .check = source_check, .dispatch = source_dispatch};
+    GSource *base = g_source_new(&functions, sizeof(struct server_source));
+    struct server_source *source = (struct server_source *)base;
+
+    g_source_set_name(base, server->name);
+    source->daemon = server->daemon;
+    source->tag = g_source_add_unix_fd(
+        base, MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, G_IO_IN);
+    g_source_attach(base, NULL);
+    return base;
+}
+
+// What clients do wrong is theirs to hear, in the reply; here it helps only while debugging.
+__attribute__((format(printf, 2, 0))) static void log_server(void *context, const char *format,
+                                                             va_list arguments)
+{
+    const struct http_server *server = context;
+    char text[512];
+
+    vsnprintf(text, sizeof text, format, arguments);
+    text[strcspn(text, "\n")] = 0;
+    log_debug("%s: %s", server->name, text);
+}
+
+static struct MHD_Daemon *start(struct http_server *server,
+                                const struct http_server_settings *settings)
+{
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem tls[] = {{MHD_OPTION_END, 0, NULL},
+                                   {MHD_OPTION_HTTPS_MEM_CERT, 0, NULL},
+                                   {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)certificate_priority},
+                                   {MHD_OPTION_END, 0, NULL}};
+
+    if (settings->certificate) {
+        flags |= MHD_USE_TLS;
+        tls[0].option = MHD_OPTION_HTTPS_MEM_KEY;
+        tls[0].ptr_value = (void *)certificate_key_text(settings->certificate);
+        tls[1].ptr_value = (void *)certificate_text(settings->certificate);
+    }
+    // A server that starts closes the fd in the end; one that does not start leaves it open.
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_server, server,
+        MHD_OPTION_LISTEN_SOCKET, settings->fd, MHD_OPTION_CONNECTION_LIMIT, settings->connections,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->connections_an_address,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+        settings->silence_s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+        MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server, MHD_OPTION_NOTIFY_COMPLETED,
+        on_replied, server, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+}
+
+int http_server_new(const struct http_server_settings *settings, struct error *error,
+                    struct http_server **ret_server)
+{
+    struct http_server *server = g_new0(struct http_server, 1);
+
+    server->handler = settings->handler;
+    server->name = settings->name;
+    server->connections = g_ptr_array_new();
+    server->certificate = settings->certificate ? certificate_ref(settings->certificate) : NULL;
+    server->daemon = start(server, settings);
+    if (!server->daemon) {
+        http_server_free(server);
+        return error_set(error, -EIO, "%s: the HTTP server does not start", settings->name);
+    }
+    server->source = source_new(server);
+    *ret_server = server;
+    return 0;
+}
+
+void http_server_wake(const struct http_server *server)
+{
+    g_source_set_ready_time(server->source, 0);
+}
+
+void http_server_stop_listening(struct http_server *server)
+{
+    // Asked a second time, libmicrohttpd may name a descriptor that is somebody else's by now.
+    MHD_socket fd = server->deaf ? MHD_INVALID_SOCKET : MHD_quiesce_daemon(server->daemon);
+
+    server->deaf = true;
+    if (fd != MHD_INVALID_SOCKET) {
+        close(fd);
+    }
+}
+
+void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
+                                   enum config_role role)
+{
+    for (guint i = 0; i < server->connections->len; i++) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        if (connection->login.allowed &&
+            !account_is_still_allowed(account, &connection->login, role)) {
+            shutdown(connection->fd, SHUT_RDWR);
+        }
+    }
+}
+
+void http_server_run(const struct http_server *server)
+{
+    MHD_run(server->daemon);
+}
+
+void http_server_free(struct http_server *server)
+{
+    if (!server) {
+        return;
+    }
+    if (server->daemon) {
+        http_server_stop_listening(server); // or it may be shut down, whoever has a copy of it
+        MHD_stop_daemon(server->daemon);
+    }
+    if (server->source) {
+        g_source_destroy(server->source);
+        g_source_unref(server->source);
+    }
+    g_clear_handle_id(&server->patience, g_source_remove);
+    g_ptr_array_unref(server->connections);
+    certificate_unref(server->certificate);
+    g_free(server);
+}

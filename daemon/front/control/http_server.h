@@ -1,0 +1,61 @@
+// libmicrohttpd on the front's main loop: one listening socket, plain or TLS, and its connections.
+//
+// It runs in its external epoll mode: its epoll fd and its next timeout make one GSource, so that
+// every callback runs on the main loop and sees the front between two events. A client has 10 s
+// from its connect, the TLS handshake included, or from its last reply, to a whole request.
+#pragma once
+
+#include "config/base.h"
+#include "daemon/front/account/account.h"
+#include "daemon/front/account/certificate.h"
+#include "daemon/front/control/control_reply.h"
+
+#include <sys/socket.h>
+
+#define HTTP_REQUEST_WITHIN_S 10
+
+struct http_server;
+
+struct http_request {
+    struct MHD_Connection *connection; // borrowed, as all here
+    const char *method, *path;         // without the query, decoded
+    const char *uri;                   // as the request line has it
+    const struct sockaddr *peer;       // NULL: by a unix socket
+    struct account_login *login;       // of the connection, for account_check()
+};
+
+// Both return what a handler of libmicrohttpd returns.
+struct http_handler {
+    // With the headers, before a body is read: to reply to what is refused, with *ret_refused set.
+    CONTROL_RESULT (*refuse)(void *context, const struct http_request *request, bool *ret_refused);
+    // Once the request is whole; its body is dropped.
+    CONTROL_RESULT (*reply)(void *context, const struct http_request *request);
+    void *context;
+};
+
+struct http_server_settings {
+    const char *name; // for messages, a literal
+    int fd;           // listening, non-blocking, CLOEXEC; the server's once it has started
+    unsigned connections, connections_an_address; // 0: as many of an address as in all
+    unsigned silence_s;                           // after which a connection is closed
+    struct certificate *certificate;              // NULL: plain; referenced
+    struct http_handler handler;
+};
+
+// Serves in the default main context. -EIO: libmicrohttpd does not start; -ENOMEM. The descriptor
+// then is still the caller's.
+int http_server_new(const struct http_server_settings *settings, struct error *error,
+                    struct http_server **ret_server);
+// Lets the server run when something has happened that no socket tells, such as
+// MHD_resume_connection().
+void http_server_wake(const struct http_server *server);
+// Takes no more connections and gives up the socket; those that are there go on.
+void http_server_stop_listening(struct http_server *server);
+// Hangs up on those of whom some request was allowed, and who `account` does not know any more as
+// one who may do what `role` may.
+void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
+                                   enum config_role role);
+// Runs it once; what was suspended and has been resumed goes on.
+void http_server_run(const struct http_server *server);
+// Ends all connections, of which none may be suspended, and closes the socket. Takes NULL.
+void http_server_free(struct http_server *server);

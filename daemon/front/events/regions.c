@@ -1,0 +1,255 @@
+#include "daemon/front/events/regions.h"
+
+#include "config/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DOUBTS_ENOUGH 2
+
+void regions_init(struct regions *regions, const char *camera, regions_event *event, void *context)
+{
+    *regions = (struct regions){.event = event, .context = context};
+    snprintf(regions->camera, sizeof regions->camera, "%s", camera);
+}
+
+static struct motion_box box_of(const struct link_region *region)
+{
+    return (struct motion_box){region->x, region->y, region->width, region->height};
+}
+
+// The place for a region not known yet: a new one, or that of one no longer shown. NULL: none.
+static struct region *find_place(struct regions *regions)
+{
+    if (regions->count < LINK_REGIONS_MAX) {
+        return &regions->list[regions->count++];
+    }
+    for (size_t i = 0; i < regions->count; i++) {
+        if (!regions->list[i].shown) {
+            return &regions->list[i];
+        }
+    }
+    return NULL;
+}
+
+// The region called `name`, known from now on; NULL: there is no place for one more.
+static struct region *find_region(struct regions *regions, const char *name)
+{
+    struct region *region = NULL;
+
+    for (size_t i = 0; i < regions->count; i++) {
+        if (strcmp(regions->list[i].name, name) == 0) {
+            region = &regions->list[i];
+        }
+    }
+    if (!region) {
+        region = find_place(regions);
+        if (!region) {
+            return NULL;
+        }
+        *region = (struct region){0};
+        snprintf(region->name, sizeof region->name, "%s", name);
+    }
+    region->shown = true;
+    return region;
+}
+
+static int64_t wall_of(int64_t monotonic_ns)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec - (clock_now_ns() - monotonic_ns);
+}
+
+static void tell(const struct regions *regions, const struct region *region, enum motion_kind kind,
+                 enum motion_reason reason, int64_t at_ns)
+{
+    struct motion_event event = {
+        .kind = kind,
+        .reason = reason,
+        .number = region->before + region->number,
+        .started_ns = region->started_ns,
+        .at_ns = at_ns,
+        .wall_ns = wall_of(at_ns),
+        .share = region->share,
+        .peak = region->peak,
+        .box = region->box,
+    };
+
+    snprintf(event.camera, sizeof event.camera, "%s", regions->camera);
+    snprintf(event.region, sizeof event.region, "%s", region->name);
+    if (regions->event) {
+        regions->event(regions->context, &event);
+    }
+}
+
+static void set_now(struct region *region, const struct link_region *now)
+{
+    region->share = now->share;
+    region->box = box_of(now);
+    if (region->moving && region->peak < region->share) {
+        region->peak = region->share;
+    }
+}
+
+static void start(const struct regions *regions, struct region *region,
+                  const struct link_event *event)
+{
+    region->moving = true;
+    region->doubts = 0;
+    region->number = event->number;
+    region->started_ns = event->started_ns;
+    region->peak = event->peak_share;
+    set_now(region, &event->region);
+    if (region->begun < event->number) {
+        region->begun = event->number;
+    }
+    tell(regions, region, MOTION_STARTED, MOTION_STILL, event->at_ns);
+}
+
+static void end(const struct regions *regions, struct region *region, enum motion_reason reason,
+                int64_t at_ns)
+{
+    region->moving = false;
+    tell(regions, region, MOTION_ENDED, reason,
+         at_ns < region->started_ns ? region->started_ns : at_ns);
+}
+
+int regions_take_event(struct regions *regions, const struct link_event *event)
+{
+    struct region *region = find_region(regions, event->region.name);
+
+    if (!region) {
+        return -ENOSPC;
+    }
+    if (event->number < region->number + !region->moving) {
+        return 0; // of an event that the front has ended
+    }
+    if (region->moving && event->number > region->number) {
+        end(regions, region, MOTION_LOST, event->started_ns);
+    }
+    if (!region->moving) {
+        start(regions, region, event);
+    }
+    if (event->kind == LINK_EVENT_MOTION_ENDED) {
+        region->started_ns = event->started_ns;
+        region->peak = event->peak_share;
+        set_now(region, &event->region);
+        end(regions, region, MOTION_STILL, event->at_ns);
+    }
+    return 0;
+}
+
+static void take_region(struct regions *regions, const struct link_region *now)
+{
+    struct region *region = find_region(regions, now->name);
+
+    if (!region) {
+        return;
+    }
+    set_now(region, now);
+    if (region->begun < now->events) {
+        region->begun = now->events;
+    }
+    // Telemetry may be older than an event that came before it, but not twice.
+    region->doubts =
+        region->moving && !now->moving && now->events >= region->number ? region->doubts + 1 : 0;
+    if (region->doubts >= DOUBTS_ENOUGH) {
+        end(regions, region, MOTION_LOST, clock_now_ns());
+    }
+}
+
+// Ends what moves; nothing is seen.
+static void end_all(struct regions *regions, enum motion_reason reason)
+{
+    for (size_t i = 0; i < regions->count; i++) {
+        struct region *region = &regions->list[i];
+
+        region->share = 0;
+        region->box = (struct motion_box){0};
+        if (region->moving) {
+            end(regions, region, reason, clock_now_ns());
+        }
+    }
+}
+
+static bool is_told(const struct link_telemetry *telemetry, const char *name)
+{
+    for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
+        if (strcmp(telemetry->regions[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The process has no such region any more; one of the same name would begin to count anew.
+static void hide(const struct regions *regions, struct region *region)
+{
+    region->share = 0;
+    region->box = (struct motion_box){0};
+    if (region->moving) {
+        end(regions, region, MOTION_RECONFIGURED, clock_now_ns());
+    }
+    region->shown = false;
+    region->before += region->begun;
+    region->begun = 0;
+    region->number = 0;
+}
+
+void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry)
+{
+    for (size_t i = 0; i < regions->count; i++) {
+        if (regions->list[i].shown && !is_told(telemetry, regions->list[i].name)) {
+            hide(regions, &regions->list[i]);
+        }
+    }
+    for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
+        if (telemetry->regions[i].name[0]) {
+            take_region(regions, &telemetry->regions[i]);
+        }
+    }
+    if (telemetry->state == LINK_CAMERA_NO_SIGNAL) {
+        end_all(regions, MOTION_NO_SIGNAL);
+    }
+}
+
+void regions_process_ended(struct regions *regions, enum motion_reason reason)
+{
+    end_all(regions, reason);
+    for (size_t i = 0; i < regions->count; i++) {
+        struct region *region = &regions->list[i];
+
+        region->before += region->begun;
+        region->begun = 0;
+        region->number = 0;
+    }
+}
+
+void regions_reconfigure(struct regions *regions)
+{
+    regions_process_ended(regions, MOTION_RECONFIGURED);
+    for (size_t i = 0; i < regions->count; i++) {
+        regions->list[i].shown = false;
+    }
+}
+
+void regions_describe(const struct regions *regions, struct snapshot_camera *ret_camera)
+{
+    ret_camera->region_count = 0;
+    for (size_t i = 0; i < regions->count; i++) {
+        const struct region *region = &regions->list[i];
+
+        if (region->shown) {
+            struct snapshot_region *shown = &ret_camera->regions[ret_camera->region_count++];
+
+            snprintf(shown->name, sizeof shown->name, "%s", region->name);
+            shown->moving = region->moving;
+            shown->share = region->share;
+            shown->box = region->box;
+            shown->events = region->before + region->begun;
+        }
+    }
+}

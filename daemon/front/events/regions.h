@@ -1,0 +1,56 @@
+// The regions of one camera, over all of its processes: what moves, and the sums that no restart
+// sets back. Turns what processes say into events that come in pairs. Main loop only.
+//
+// A process that loses its signal, ends or is reconfigured tells no end of what moved: the front
+// ends it. An end whose start was lost brings the start along; a start whose end was lost ends with
+// the next start, or when telemetry has said twice that nothing moves. A region that telemetry does
+// not name any more has been taken out of the configuration.
+#pragma once
+
+#include "daemon/front/events/motion.h"
+#include "daemon/front/status/snapshot.h"
+#include "daemon/link/messages.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct region {
+    char name[40];
+    bool shown;            // the newest configuration has it, as far as is known
+    bool moving;           // an event is under way
+    uint64_t number;       // of that event or the last one, as its process counts
+    uint64_t begun;        // events of the process that is there
+    uint64_t before;       // events of those that are gone
+    int64_t started_ns;    // of that event
+    double peak;           // of that event
+    unsigned doubts;       // how often telemetry has denied it
+    double share;          // as it is now
+    struct motion_box box; // the same
+};
+
+// Called for each event, in order. `event` is the callee's for the call.
+typedef void regions_event(void *context, const struct motion_event *event);
+
+struct regions {
+    char camera[40];
+    regions_event *event;
+    void *context;
+    struct region list[LINK_REGIONS_MAX];
+    size_t count;
+};
+
+// No regions yet; there is nothing to finish. `event` may be NULL.
+void regions_init(struct regions *regions, const char *camera, regions_event *event, void *context);
+
+// What the process says; both have been checked by the link. -ENOSPC: `event` is of one region too
+// many for a camera.
+int regions_take_event(struct regions *regions, const struct link_event *event);
+void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry);
+
+// The process is gone: ends what moves, for `reason`, and counts on from here.
+void regions_process_ended(struct regions *regions, enum motion_reason reason);
+// The same, and the regions are shown again only when the next process knows them.
+void regions_reconfigure(struct regions *regions);
+
+// Fills the regions of `ret_camera`.
+void regions_describe(const struct regions *regions, struct snapshot_camera *ret_camera);

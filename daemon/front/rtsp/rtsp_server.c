@@ -1,0 +1,378 @@
+#include "daemon/front/rtsp/rtsp_server.h"
+
+#include "daemon/common/descriptors.h"
+#include "daemon/common/log.h"
+#include "daemon/front/listener.h"
+#include "daemon/front/rtsp/connection.h"
+#include "daemon/front/rtsp/wire_tls.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TICK_MS 1000
+// Accepted in a turn of the main loop; the others wait for the next.
+#define ACCEPTED_MAX 64
+// For the control socket, camera processes and files.
+#define OTHER_DESCRIPTORS 16
+
+// A port that clients come by.
+struct entrance {
+    struct rtsp_server *server;      // the one it is part of
+    struct poller_watch watch;       // its fd is owned; -1: closed
+    struct certificate *certificate; // reference; NULL: without TLS
+    int port;                        // of the configuration
+    char url[160];                   // with the real port; "": closed
+};
+
+struct rtsp_server {
+    struct rtsp_service service;
+    char *address; // owned
+    struct entrance plain, tls;
+    GPtrArray *connections; // owned struct connection, the oldest first
+    guint tick;             // GLib source id
+};
+
+static void free_connection(gpointer connection)
+{
+    connection_free(connection);
+}
+
+static void free_mount(gpointer data)
+{
+    struct rtsp_mount *mount = data;
+
+    stream_unref(mount->stream);
+    g_free(mount);
+}
+
+static void reap(void *context)
+{
+    struct rtsp_server *server = context;
+
+    for (guint i = server->connections->len; i > 0; i--) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i - 1);
+
+        if (connection->ended) {
+            g_ptr_array_remove_index(server->connections, i - 1);
+        }
+    }
+}
+
+static bool is_from(const struct connection *connection, const char *peer_name)
+{
+    return !peer_name || strcmp(connection->peer_name, peer_name) == 0;
+}
+
+// Those from `peer_name`; NULL: all.
+static unsigned count_connections(const struct rtsp_server *server, const char *peer_name)
+{
+    unsigned count = 0;
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        count += !connection->ended && is_from(connection, peer_name);
+    }
+    return count;
+}
+
+// Ends the oldest connection that plays nothing, of those from `peer_name` (NULL: of all). Whether
+// there was one.
+static bool end_oldest_idle(struct rtsp_server *server, const char *peer_name)
+{
+    for (guint i = 0; i < server->connections->len; i++) {
+        struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        if (!connection->ended && is_from(connection, peer_name) &&
+            !connection_is_playing(connection)) {
+            connection_end(connection);
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether one more may stay; others may have to go for it.
+static bool make_room(struct rtsp_server *server, const char *peer_name)
+{
+    const struct config_limits *limits = &server->service.limits;
+
+    return (count_connections(server, peer_name) <= (unsigned)limits->connections_an_address ||
+            end_oldest_idle(server, peer_name)) &&
+           (count_connections(server, NULL) <= (unsigned)limits->connections ||
+            end_oldest_idle(server, NULL));
+}
+
+static void adopt(struct entrance *entrance, int fd, const struct sockaddr_storage *peer)
+{
+    struct rtsp_server *server = entrance->server;
+    struct connection *connection;
+    struct wire *wire;
+    int r = entrance->certificate ? wire_new_tls(fd, entrance->certificate, &wire)
+                                  : wire_new_plain(fd, &wire);
+
+    r = r < 0 ? r : connection_new(&server->service, wire, peer, &connection);
+    if (r < 0) {
+        log_warning("cannot serve a client: %s, hanging up on it", strerror(-r));
+        return;
+    }
+    g_ptr_array_add(server->connections, connection);
+    if (!make_room(server, connection->peer_name)) {
+        connection_end(connection);
+    }
+}
+
+// With no descriptor or memory left, the oldest that plays nothing makes room for the next.
+static void on_scarcity(struct entrance *entrance)
+{
+    struct rtsp_server *server = entrance->server;
+
+    if (!end_oldest_idle(server, NULL)) {
+        poller_set_events(server->service.poller, &entrance->watch, 0); // until the next tick
+    }
+}
+
+static void on_client(void *context, uint32_t events)
+{
+    struct entrance *entrance = context;
+
+    (void)events;
+    for (int i = 0; i < ACCEPTED_MAX; i++) {
+        struct sockaddr_storage peer = {0};
+        socklen_t size = sizeof peer;
+
+        if (descriptors_left() < OTHER_DESCRIPTORS) {
+            on_scarcity(entrance);
+            return;
+        }
+        int fd = accept4(entrance->watch.fd, (struct sockaddr *)&peer, &size,
+                         SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0) {
+            // Else there is none, or it has gone. One that cannot be let in would come up in every
+            // turn of the main loop.
+            if (errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                on_scarcity(entrance);
+            }
+            return;
+        }
+        adopt(entrance, fd, &peer);
+    }
+}
+
+static void listen_again(const struct entrance *entrance)
+{
+    if (entrance->watch.fd >= 0) {
+        poller_set_events(entrance->server->service.poller, (struct poller_watch *)&entrance->watch,
+                          EPOLLIN);
+    }
+}
+
+static gboolean on_tick(gpointer data)
+{
+    struct rtsp_server *server = data;
+    int64_t now_ns = clock_now_ns();
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        if (!connection->ended) {
+            connection_tick(connection, now_ns);
+        }
+    }
+    listen_again(&server->plain);
+    listen_again(&server->tls);
+    return G_SOURCE_CONTINUE;
+}
+
+static void init_entrance(struct entrance *entrance, struct rtsp_server *server)
+{
+    entrance->server = server;
+    entrance->watch =
+        (struct poller_watch){.fd = -1, .ready = on_client, .context = entrance, .events = EPOLLIN};
+}
+
+// At the end of the process the socket may go on, with systemd for the edged after this one.
+static void close_entrance(struct entrance *entrance, bool at_end)
+{
+    int fd = entrance->watch.fd;
+
+    if (fd < 0) {
+        return;
+    }
+    poller_remove(entrance->server->service.poller, &entrance->watch);
+    if (at_end) {
+        close(fd);
+    } else {
+        listener_end(fd);
+    }
+    entrance->watch.fd = -1;
+    entrance->port = 0;
+    entrance->url[0] = '\0';
+}
+
+// Takes over a listening socket, in any case.
+static int open_entrance(struct entrance *entrance, int port, int fd, const char *scheme)
+{
+    const char *address = entrance->server->address;
+    int r;
+
+    entrance->watch.fd = fd;
+    r = poller_add(entrance->server->service.poller, &entrance->watch);
+    if (r < 0) {
+        entrance->watch.fd = -1;
+        close(fd);
+        return r;
+    }
+    entrance->port = port;
+    snprintf(entrance->url, sizeof entrance->url,
+             strchr(address, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, address,
+             listener_port(fd));
+    return 0;
+}
+
+static int listen_on(struct rtsp_server *server, int port, struct error *error)
+{
+    const struct listener_place place = {"rtsp.address", server->address, "rtsp.port", port};
+    int fd, r = listener_open(&place, error, &fd);
+
+    if (r < 0) {
+        return r;
+    }
+    r = open_entrance(&server->plain, port, fd, "rtsp");
+    return r < 0 ? error_set(error, r, "cannot listen: %s", strerror(-r)) : 0;
+}
+
+int rtsp_server_open_tls(const struct rtsp_server *server, int port, struct error *error,
+                         int *ret_fd)
+{
+    const struct listener_place place = {"rtsp.address", server->address, "rtsp.tls_port", port};
+
+    if (port == 0 || port == server->tls.port) {
+        *ret_fd = -1;
+        return 0;
+    }
+    return listener_open(&place, error, ret_fd);
+}
+
+void rtsp_server_take_tls(struct rtsp_server *server, int port, int fd,
+                          struct certificate *certificate)
+{
+    struct certificate *before = server->tls.certificate;
+
+    server->tls.certificate = certificate ? certificate_ref(certificate) : NULL;
+    certificate_unref(before);
+    if (port == server->tls.port) {
+        return;
+    }
+    close_entrance(&server->tls, false);
+    if (port != 0 && open_entrance(&server->tls, port, fd, "rtsps") < 0) {
+        log_error("cannot poll the socket of rtsp.tls_port, going on without it");
+    }
+}
+
+const char *rtsp_server_tls_url(const struct rtsp_server *server)
+{
+    return server->tls.url;
+}
+
+int rtsp_server_new(const struct config *config, struct account *account, struct error *error,
+                    struct rtsp_server **ret_server)
+{
+    struct rtsp_server *server = g_new0(struct rtsp_server, 1);
+
+    server->service = (struct rtsp_service){
+        .mounts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_mount),
+        .account = account,
+        .limits = config->rtsp.limits,
+        .reap = reap,
+        .context = server,
+    };
+    server->connections = g_ptr_array_new_with_free_func(free_connection);
+    server->address = g_strdup(config->rtsp.address);
+    init_entrance(&server->plain, server);
+    init_entrance(&server->tls, server);
+    int r = poller_new(&server->service.poller);
+    r = r < 0 ? error_set(error, r, "cannot poll: %s", strerror(-r))
+              : listen_on(server, config->rtsp.port, error);
+    if (r < 0) {
+        rtsp_server_free(server);
+        return r;
+    }
+    server->tick = g_timeout_add(TICK_MS, on_tick, server);
+    *ret_server = server;
+    return 0;
+}
+
+void rtsp_server_configure(struct rtsp_server *server, const struct config *config)
+{
+    server->service.limits = config->rtsp.limits;
+    for (guint i = 0; i < server->connections->len; i++) {
+        connection_recheck(g_ptr_array_index(server->connections, i));
+    }
+}
+
+void rtsp_server_close(struct rtsp_server *server)
+{
+    close_entrance(&server->plain, true);
+    close_entrance(&server->tls, true);
+    g_ptr_array_set_size(server->connections, 0);
+}
+
+void rtsp_server_free(struct rtsp_server *server)
+{
+    if (!server) {
+        return;
+    }
+    rtsp_server_close(server);
+    g_clear_handle_id(&server->tick, g_source_remove);
+    g_clear_handle_id(&server->service.reaper, g_source_remove);
+    g_ptr_array_unref(server->connections);
+    g_hash_table_unref(server->service.mounts);
+    udp_sockets_free(server->service.udp);
+    udp_sockets_free(server->service.udp6);
+    poller_free(server->service.poller);
+    certificate_unref(server->tls.certificate);
+    g_free(server->address);
+    g_free(server);
+}
+
+const char *rtsp_server_url(const struct rtsp_server *server)
+{
+    return server->plain.url;
+}
+
+void rtsp_server_add(struct rtsp_server *server, const char *path, struct stream *stream,
+                     enum config_role role)
+{
+    struct rtsp_mount *mount = g_new(struct rtsp_mount, 1);
+
+    *mount = (struct rtsp_mount){stream_ref(stream), role};
+    g_hash_table_replace(server->service.mounts, g_strdup(path), mount);
+}
+
+void rtsp_server_remove(struct rtsp_server *server, const char *path)
+{
+    g_hash_table_remove(server->service.mounts, path);
+}
+
+void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
+{
+    for (guint i = 0; i < server->connections->len; i++) {
+        struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        if (!connection->ended && connection_has_stream(connection, stream_path)) {
+            connection_end(connection);
+        }
+    }
+}
+
+unsigned rtsp_server_count_viewers(const struct rtsp_server *server, const char *stream_path)
+{
+    unsigned count = 0;
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        count += connection_count_viewers(g_ptr_array_index(server->connections, i), stream_path);
+    }
+    return count;
+}

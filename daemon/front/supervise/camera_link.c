@@ -1,0 +1,339 @@
+#include "daemon/front/supervise/camera_link.h"
+
+#include "config/schema.h"
+#include "daemon/link/link.h"
+
+#include <errno.h>
+#include <glib-unix.h>
+#include <string.h>
+
+#define CAMERA_LINK_QUEUE_BYTES (1u << 20)
+#define EVENTS_MAX (UINT64_C(1) << 53) // what JSON carries exactly
+#define AHEAD_MAX_NS (10 * NS_PER_S)   // of now, for a frame's time
+
+struct view {
+    struct stream *stream; // borrowed
+    uint32_t number;       // what messages call it, from 1 on
+    bool watched;          // as told to the process
+};
+
+struct camera_link {
+    struct link *link; // owned
+    struct view views[LINK_VIEWS_MAX];
+    size_t view_count;
+    uint32_t numbers; // given so far
+    bool greeted;     // the process has said hello
+    const struct camera_link_events *events;
+    void *context;
+    struct error error;            // how the process broke the protocol
+    guint read_watch, write_watch; // GLib source ids; 0: none
+};
+
+static int reject(struct camera_link *link, const char *what, uint32_t size)
+{
+    return error_set(&link->error, -EPROTO, "sent a bad %s message of %u bytes", what, size);
+}
+
+// The view that messages call so; NULL: it is gone, and what the process sent of it was under way.
+static struct view *find_number(struct camera_link *link, uint32_t number)
+{
+    for (size_t i = 0; i < link->view_count; i++) {
+        if (link->views[i].number == number) {
+            return &link->views[i];
+        }
+    }
+    return NULL;
+}
+
+static struct view *find_stream(struct camera_link *link, const struct stream *stream)
+{
+    for (size_t i = 0; i < link->view_count; i++) {
+        if (link->views[i].stream == stream) {
+            return &link->views[i];
+        }
+    }
+    return NULL;
+}
+
+static int handle_hello(struct camera_link *link, const struct link_message *message)
+{
+    const char *version = (const char *)message->payload;
+
+    if (link->greeted) {
+        return error_set(&link->error, -EPROTO, "sent a second hello");
+    }
+    link->greeted = true;
+    return strcmp(version, EDGED_VERSION) == 0
+               ? 0
+               : error_set(&link->error, -EPROTO, "is of version %.32s and edged of " EDGED_VERSION,
+                           version);
+}
+
+// What is shown as a name, counted and measured may be no nonsense.
+static bool is_region(const struct link_region *region)
+{
+    return memchr(region->name, 0, sizeof region->name) && schema_name_rule.accepts(region->name) &&
+           region->share >= 0 && region->share <= 1 && region->moving <= 1 &&
+           region->events <= EVENTS_MAX;
+}
+
+static bool is_event(const struct link_event *event)
+{
+    return event->kind <= LINK_EVENT_MOTION_ENDED && is_region(&event->region) &&
+           event->number > 0 && event->number <= EVENTS_MAX && event->peak_share >= 0 &&
+           event->peak_share <= 1 && event->started_ns >= 0 && event->at_ns >= event->started_ns &&
+           event->at_ns <= clock_now_ns() + AHEAD_MAX_NS;
+}
+
+static int handle_event(struct camera_link *link, const struct link_message *message)
+{
+    struct link_event event;
+
+    if (message->header.size != sizeof event) {
+        return reject(link, "motion", message->header.size);
+    }
+    memcpy(&event, message->payload, sizeof event);
+    if (!is_event(&event)) {
+        return reject(link, "motion", message->header.size);
+    }
+    return link->events->motion(link->context, &event) == 0
+               ? 0
+               : error_set(&link->error, -EPROTO, "has more than %d regions", LINK_REGIONS_MAX);
+}
+
+static int handle_telemetry(struct camera_link *link, const struct link_message *message)
+{
+    struct link_telemetry telemetry;
+
+    if (message->header.size != sizeof telemetry) {
+        return reject(link, "telemetry", message->header.size);
+    }
+    memcpy(&telemetry, message->payload, sizeof telemetry);
+    if (telemetry.state >= LINK_CAMERA_STATE_COUNT) {
+        return reject(link, "telemetry", message->header.size);
+    }
+    telemetry.format[sizeof telemetry.format - 1] = 0;
+    telemetry.path[sizeof telemetry.path - 1] = 0;
+    telemetry.error[sizeof telemetry.error - 1] = 0;
+    telemetry.backend[sizeof telemetry.backend - 1] = 0;
+    telemetry.gpu[sizeof telemetry.gpu - 1] = 0;
+    for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
+        if (telemetry.regions[i].name[0] && !is_region(&telemetry.regions[i])) {
+            return reject(link, "telemetry", message->header.size);
+        }
+    }
+    for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
+        const struct view *view = find_number(link, telemetry.views[i].view);
+
+        telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
+        if (view) {
+            stream_set_view_counters(view->stream, telemetry.views[i].encoded,
+                                     telemetry.views[i].dropped, telemetry.views[i].encoder);
+        }
+    }
+    link->events->telemetry(link->context, &telemetry);
+    return 0;
+}
+
+static int handle_video(struct camera_link *link, struct link_message *message)
+{
+    bool slate = message->header.type == LINK_SLATE;
+
+    const struct view *view = find_number(link, message->header.view);
+    size_t size = message->header.size;
+    if (!view) {
+        return 0;
+    }
+    int r = slate ? stream_take_slate(view->stream, TAKE(message->payload), size)
+                  : stream_take_access_unit(view->stream, TAKE(message->payload), size);
+    if (r < 0) {
+        return reject(link, slate ? "slate" : "access unit", message->header.size);
+    }
+    if (slate) {
+        link->events->slate(link->context);
+    }
+    return 0;
+}
+
+static int handle_encoder_hung(struct camera_link *link, const struct link_message *message)
+{
+    uint32_t encoder;
+
+    if (message->header.size != sizeof encoder) {
+        return reject(link, "hung encoder", message->header.size);
+    }
+    memcpy(&encoder, message->payload, sizeof encoder);
+    if (encoder == CONFIG_ENCODER_AUTO || encoder >= CONFIG_ENCODER_COUNT) {
+        return reject(link, "hung encoder", message->header.size);
+    }
+    link->events->encoder_hung(link->context, encoder);
+    return error_set(&link->error, -EDEADLK, "hangs in an encoder");
+}
+
+static int on_message(void *context, struct link_message *message)
+{
+    struct camera_link *link = context;
+
+    if (!link->greeted && message->header.type != LINK_HELLO) {
+        return error_set(&link->error, -EPROTO, "sent no hello first");
+    }
+    switch (message->header.type) {
+    case LINK_HELLO:
+        return handle_hello(link, message);
+    case LINK_TELEMETRY:
+        return handle_telemetry(link, message);
+    case LINK_SLATE:
+    case LINK_ACCESS_UNIT:
+        return handle_video(link, message);
+    case LINK_EVENT:
+        return handle_event(link, message);
+    case LINK_FATAL:
+        link->events->fatal(link->context, (const char *)message->payload);
+        return 0;
+    case LINK_ENCODER_HUNG:
+        return handle_encoder_hung(link, message);
+    case LINK_GPU_FAULT:
+        return error_set(&link->error, -ENODEV, "%s", (const char *)message->payload);
+    default:
+        return error_set(&link->error, -EPROTO, "sent a message of type %u", message->header.type);
+    }
+}
+
+bool camera_link_receive(struct camera_link *link)
+{
+    int r = link_receive(link->link, on_message, link);
+
+    if (r == 0) {
+        return true;
+    }
+    if (!link->error.text[0]) {
+        error_set(&link->error, r, r == -EPIPE ? "closed its link" : "sent what is no message");
+    }
+    struct error error = link->error;
+    link->events->ended(link->context, r, error.text);
+    return false;
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+{
+    (void)fd;
+    (void)condition;
+    camera_link_receive(data); // frees the link, and with it this source, when it ended
+    return G_SOURCE_CONTINUE;
+}
+
+static gboolean on_writable(gint fd, GIOCondition condition, gpointer data)
+{
+    struct camera_link *link = data;
+
+    (void)fd;
+    (void)condition;
+    // A broken pipe shows up on the reading side too, where it is handled.
+    if (link_flush(link->link) == 0 && link_wants_write(link->link)) {
+        return G_SOURCE_CONTINUE;
+    }
+    link->write_watch = 0;
+    return G_SOURCE_REMOVE;
+}
+
+static int send_pieces(struct camera_link *link, enum link_type type, uint32_t view,
+                       const struct iovec *pieces, int count)
+{
+    int r = link_send(link->link, type, view, pieces, count);
+
+    if (!link->write_watch && link_wants_write(link->link)) {
+        link->write_watch =
+            g_unix_fd_add(link_fd(link->link), G_IO_OUT | G_IO_ERR, on_writable, link);
+    }
+    return r;
+}
+
+// Lost messages matter only to a process that does not read; silence gives that one away.
+static void send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
+                       const void *bytes, size_t size)
+{
+    const struct iovec piece = {(void *)bytes, size};
+
+    send_pieces(link, type, view, &piece, size > 0);
+}
+
+int camera_link_configure(struct camera_link *link,
+                          const struct camera_link_configuration *configuration)
+{
+    struct link_configuration head = {.number = configuration->number,
+                                      .passed_over = configuration->passed_over};
+    struct iovec pieces[] = {{&head, sizeof head},
+                             {(void *)configuration->text, strlen(configuration->text)}};
+    struct view views[LINK_VIEWS_MAX] = {0};
+
+    for (size_t i = 0; i < configuration->stream_count; i++) {
+        struct stream *stream = configuration->streams[i];
+        const struct view *known = find_stream(link, stream);
+
+        views[i] = known ? *known : (struct view){stream, ++link->numbers, false};
+        head.views[i] = views[i].number;
+    }
+    link->view_count = configuration->stream_count;
+    memcpy(link->views, views, link->view_count * sizeof views[0]);
+    int r = send_pieces(link, LINK_CONFIGURE, 0, pieces, ARRAY_LENGTH(pieces));
+    for (size_t i = 0; i < link->view_count && r == 0; i++) {
+        camera_link_update(link, link->views[i].stream, false);
+    }
+    return r;
+}
+
+int camera_link_new(int fd, const struct camera_link_configuration *configuration,
+                    const struct camera_link_events *events, void *context,
+                    struct camera_link **ret_link)
+{
+    struct camera_link *link = calloc(1, sizeof *link);
+    int r = link ? link_new(fd, CAMERA_LINK_QUEUE_BYTES, &link->link) : -ENOMEM;
+
+    if (r < 0) {
+        close(fd);
+        free(link);
+        return r;
+    }
+    link->events = events;
+    link->context = context;
+    link->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, link);
+    camera_link_configure(link, configuration);
+    *ret_link = link;
+    return 0;
+}
+
+void camera_link_free(struct camera_link *link)
+{
+    if (!link) {
+        return;
+    }
+    if (link->write_watch) {
+        g_source_remove(link->write_watch);
+    }
+    if (link->read_watch) {
+        g_source_remove(link->read_watch);
+    }
+    link_free(link->link);
+    free(link);
+}
+
+void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame)
+{
+    struct view *view = find_stream(link, stream);
+
+    if (!view) {
+        return;
+    }
+    bool watched = stream_is_watched(view->stream);
+    if (watched != view->watched) {
+        view->watched = watched;
+        send_bytes(link, watched ? LINK_VIEW_START : LINK_VIEW_STOP, view->number, NULL, 0);
+    } else if (watched && key_frame) {
+        send_bytes(link, LINK_KEY_FRAME, view->number, NULL, 0);
+    }
+}
+
+void camera_link_try_gpu(struct camera_link *link, const char *backend)
+{
+    send_bytes(link, LINK_TRY_GPU, 0, backend, strlen(backend));
+}

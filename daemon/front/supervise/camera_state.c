@@ -1,0 +1,12 @@
+#include "daemon/front/supervise/camera_state.h"
+
+const char *camera_state_name(uint32_t state)
+{
+    static const char *const names[LINK_CAMERA_STATE_COUNT] = {
+        [LINK_CAMERA_STARTING] = "starting",
+        [LINK_CAMERA_LIVE] = "live",
+        [LINK_CAMERA_NO_SIGNAL] = "no signal",
+    };
+
+    return names[state];
+}

@@ -1,0 +1,110 @@
+#include "daemon/front/supervise/process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define LINK_FD 3
+#define LIBEXEC_PROGRAM EDGED_LIBEXECDIR "/edged-camera"
+
+extern char **environ;
+
+static int copy_path(const char *path, char **ret_path)
+{
+    char *copy = strdup(path);
+
+    if (!copy) {
+        return -ENOMEM;
+    }
+    *ret_path = copy;
+    return 0;
+}
+
+int process_find_camera_program(struct error *error, char **ret_path)
+{
+    const char *given = getenv("EDGED_CAMERA_PROGRAM");
+    char beside[PATH_MAX + 16];
+
+    if (given && *given) {
+        return access(given, X_OK) == 0 ? copy_path(given, ret_path)
+                                        : error_set(error, -ENOENT, "EDGED_CAMERA_PROGRAM: %s: %s",
+                                                    given, strerror(errno));
+    }
+    ssize_t length = readlink("/proc/self/exe", beside, PATH_MAX);
+    beside[length > 0 ? length : 0] = 0;
+    char *slash = strrchr(beside, '/');
+    strcpy(slash ? slash + 1 : beside, "edged-camera");
+    if (access(beside, X_OK) == 0) {
+        return copy_path(beside, ret_path);
+    }
+    if (access(LIBEXEC_PROGRAM, X_OK) == 0) {
+        return copy_path(LIBEXEC_PROGRAM, ret_path);
+    }
+    return error_set(error, -ENOENT, "the camera program is missing: neither %s nor %s can be run",
+                     beside, LIBEXEC_PROGRAM);
+}
+
+static void set_attributes(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(attributes, &none);
+    posix_spawnattr_setsigdefault(attributes, &all);
+    posix_spawnattr_setpgroup(attributes, 0);
+    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                             POSIX_SPAWN_SETPGROUP);
+}
+
+static int spawn(const char *program, const char *name, int fd, pid_t *ret_pid)
+{
+    char *const arguments[] = {"edged-camera", "--link-fd=3", (char *)name, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    set_attributes(&attributes);
+    int r = -posix_spawn_file_actions_adddup2(&actions, fd, LINK_FD);
+    if (!r) {
+        r = -posix_spawn(ret_pid, program, &actions, &attributes, arguments, environ);
+    }
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return r;
+}
+
+int process_spawn_camera(const char *program, const char *name, struct error *error, int *ret_fd,
+                         pid_t *ret_pid)
+{
+    int fds[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0) {
+        return error_set(error, -errno, "no socket pair for a camera process: %s", strerror(errno));
+    }
+    int r = spawn(program, name, fds[1], ret_pid);
+    close(fds[1]);
+    if (r < 0) {
+        close(fds[0]);
+        return error_set(error, r, "cannot start %s: %s", program, strerror(-r));
+    }
+    *ret_fd = fds[0];
+    return 0;
+}
+
+void process_describe_end(int wait_status, char *buffer, size_t size)
+{
+    if (WIFSIGNALED(wait_status)) {
+        int number = WTERMSIG(wait_status);
+
+        snprintf(buffer, size, "was killed by signal %d (%s)", number, strsignal(number));
+    } else {
+        snprintf(buffer, size, "exited with status %d", WEXITSTATUS(wait_status));
+    }
+}
