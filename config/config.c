@@ -1,9 +1,9 @@
 // Life of configurations and of single views; config_format().
 #include "config/config.h"
 
-#include "config/schema_value.h"
-#include "config/suggest.h"
-#include "config/validate.h"
+#include "config/parse/suggest.h"
+#include "config/parse/validate.h"
+#include "config/schema/schema_value.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // The configuration: what edged.conf says, with every default filled in and every value checked.
 //
-// The schema table (config/schema.c) is the only place that knows keys, types, units, ranges,
-// defaults and help. It drives the parser, --check, the commented edged.conf, edged.conf(5) and
-// config_format(). A struct config is immutable once loaded; a reload builds a second one.
+// The schema table (config/schema/schema.c) is the only place that knows keys, types, units,
+// ranges, defaults and help. It drives the parser, --check, the commented edged.conf, edged.conf(5)
+// and config_format(). A struct config is immutable once loaded; a reload builds a second one.
 #pragma once
 
 #include "config/base.h"

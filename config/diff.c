@@ -1,7 +1,7 @@
 #include "config/diff.h"
 
 #include "config/config.h"
-#include "config/schema_value.h"
+#include "config/schema/schema_value.h"
 
 #include <string.h>
 

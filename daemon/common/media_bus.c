@@ -1,6 +1,6 @@
 #include "daemon/common/media_bus.h"
 
-#include "capture/gstreamer_decoders.h"
+#include "capture/gstreamer/gstreamer_decoders.h"
 
 #include <errno.h>
 #include <string.h>

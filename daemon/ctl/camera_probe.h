@@ -1,7 +1,7 @@
 // The V4L2 devices of this machine: whether one is a camera, and what it would deliver.
 #pragma once
 
-#include "capture/v4l2_candidates.h"
+#include "capture/v4l2/v4l2_candidates.h"
 
 #define CAMERA_DEVICES 64 // /dev/video0 to /dev/video63
 #define CAMERA_MODE_BYTES 64

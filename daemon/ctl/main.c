@@ -1,7 +1,7 @@
 // edgectl: the commands around a running edged and on files. `argv` of a command starts with its
 // name; its result is the exit status.
 #include "config/base.h"
-#include "config/suggest.h"
+#include "config/parse/suggest.h"
 #include "daemon/common/descriptors.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/bench/bench.h"

@@ -1,6 +1,6 @@
 """The moving pattern, drawn and read a second time.
 
-An independent twin of the definition in capture/pattern.h, made from its text and not from its
+An independent twin of the definition in capture/pattern/pattern.h, made from its text and not from its
 code, together with what OpenCV says the views of a frame look like. Tests compare decoded
 pictures with these.
 """

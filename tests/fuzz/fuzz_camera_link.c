@@ -4,7 +4,7 @@
 // Parsers: daemon/front/supervise/camera_link.c
 #include "tests/fuzz/fuzz_link_messages.h"
 
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "daemon/front/supervise/camera_link.h"
 
 #include <gst/gst.h>

@@ -1,9 +1,10 @@
 // Configuration text, with what it includes. What is accepted has to survive being written and read
 // again, as it does on the way to a camera process.
 //
-// Parsers: config/config.c config/config_scan.c config/config_text.c config/load.c
-// Parsers: config/problems.c config/schema_points.c config/schema_value.c config/suggest.c
-// Parsers: config/syntax_hint.c config/validate.c config/validate_region.c
+// Parsers: config/config.c config/parse/config_scan.c config/parse/config_text.c
+// config/parse/load.c Parsers: config/parse/problems.c config/schema/schema_points.c
+// config/schema/schema_value.c config/parse/suggest.c Parsers: config/parse/syntax_hint.c
+// config/parse/validate.c config/parse/validate_region.c
 #include "tests/fuzz/fuzz_includes.h"
 
 #include "config/config.h"

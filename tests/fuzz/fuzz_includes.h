@@ -42,5 +42,5 @@ static int fuzz_open(const char *path, int flags)
 
 // In the place of the library's.
 #define open fuzz_open
-#include "config/config_text.c"
+#include "config/parse/config_text.c"
 #undef open

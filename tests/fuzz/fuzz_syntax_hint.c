@@ -1,9 +1,9 @@
 // What libconfig refused, looked at for what people get wrong: in any line it may have stopped at.
 //
-// Parsers: config/syntax_hint.c config/config_scan.c
+// Parsers: config/parse/syntax_hint.c config/parse/config_scan.c
 #include "tests/fuzz/fuzz_includes.h"
 
-#include "config/syntax_hint.h"
+#include "config/parse/syntax_hint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

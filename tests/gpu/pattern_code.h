@@ -1,7 +1,7 @@
 // The frame number in a decoded picture of the moving pattern.
 //
-// A second reading of what capture/pattern.h defines, as tests/e2e/pattern.py has it: it shares
-// nothing with what draws the number.
+// A second reading of what capture/pattern/pattern.h defines, as tests/e2e/pattern.py has it: it
+// shares nothing with what draws the number.
 #pragma once
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "daemon/ctl/bench/kernels_conf.h"
 
-#include "config/config_text.h"
+#include "config/parse/config_text.h"
 #include "daemon/common/replace_file.h"
 
 #include <errno.h>

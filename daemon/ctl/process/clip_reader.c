@@ -1,7 +1,7 @@
 #include "daemon/ctl/process/clip_reader.h"
 
-#include "capture/gstreamer_caps.h"
-#include "capture/gstreamer_frame.h"
+#include "capture/gstreamer/gstreamer_caps.h"
+#include "capture/gstreamer/gstreamer_frame.h"
 #include "daemon/common/media_bus.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 // The pictures of a clip, decoded one after the other as they are asked for. Clips are read here
-// for every command of edgectl; the daemon plays them at their own rate, see capture/source_file.c.
+// for every command of edgectl; the daemon plays them at their own rate, see
+// capture/clip/source_file.c.
 #pragma once
 
 #include "capture/frame_pool.h"

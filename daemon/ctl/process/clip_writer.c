@@ -2,7 +2,7 @@
 // room again (an application message) and when the pipeline has failed.
 #include "daemon/ctl/process/clip_writer.h"
 
-#include "capture/gstreamer_caps.h"
+#include "capture/gstreamer/gstreamer_caps.h"
 #include "daemon/common/h264_colour.h"
 #include "daemon/common/media_bus.h"
 

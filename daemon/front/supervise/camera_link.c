@@ -1,6 +1,6 @@
 #include "daemon/front/supervise/camera_link.h"
 
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "daemon/link/link.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 
 #include "tests/unit/unit.h"
 
-#include "capture/mjpeg.h"
 #include "capture/source.h"
+#include "capture/v4l2/mjpeg.h"
 
 #include <errno.h>
 #include <linux/videodev2.h>

@@ -1,9 +1,9 @@
-// Pixels worked by hand from the definition in capture/pattern.h, for pictures of 200x120:
+// Pixels worked by hand from the definition in capture/pattern/pattern.h, for pictures of 200x120:
 // C = 5 cells a row, B = 8, so the number covers the first 160 columns of the first 8 rows.
 #include "tests/unit/unit.h"
 
 #include "capture/frame_pool.h"
-#include "capture/pattern.h"
+#include "capture/pattern/pattern.h"
 #include "config/base.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // Sequence numbers and timestamps of V4L2 buffers, with values as drivers are known to send them.
 #include "tests/unit/unit.h"
 
-#include "capture/v4l2_history.h"
+#include "capture/v4l2/v4l2_history.h"
 #include "config/base.h"
 
 static uint64_t add(struct v4l2_history *history, uint32_t sequence)

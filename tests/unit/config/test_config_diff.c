@@ -1,6 +1,6 @@
 // What a change of the configuration costs, key by key.
 #include "config/diff.h"
-#include "config/schema.h"
+#include "config/schema/schema.h"
 #include "tests/unit/config/config_text.h"
 
 static const char before[] =

@@ -1,0 +1,110 @@
+#include "capture/gstreamer/gstreamer_decoders.h"
+
+#include <gst/video/video.h>
+#include <stdbool.h>
+
+// decodebin's GstAutoplugSelectResult, which no header has.
+enum autoplug_select { AUTOPLUG_SELECT_TRY, AUTOPLUG_SELECT_EXPOSE, AUTOPLUG_SELECT_SKIP };
+
+static bool leaves_device_memory(GstElementFactory *factory)
+{
+    const GstElementFactoryListType pictures = GST_ELEMENT_FACTORY_TYPE_DECODER |
+                                               GST_ELEMENT_FACTORY_TYPE_MEDIA_VIDEO |
+                                               GST_ELEMENT_FACTORY_TYPE_MEDIA_IMAGE;
+    g_autoptr(GstCaps) readable = gst_caps_new_empty_simple("video/x-raw");
+
+    return gst_element_factory_list_is_type(factory, pictures) &&
+           !gst_element_factory_can_src_any_caps(factory, readable);
+}
+
+static bool wants_whole_file(GstElementFactory *factory, const GstCaps *caps)
+{
+    const char *media = gst_structure_get_name(gst_caps_get_structure(caps, 0));
+
+    return g_str_has_prefix(GST_OBJECT_NAME(factory), "avdec_") &&
+           (g_str_equal(media, "image/bmp") || g_str_equal(media, "image/tiff"));
+}
+
+static int on_select(GstElement *decodebin, GstPad *stream, GstCaps *caps,
+                     GstElementFactory *factory, gpointer data)
+{
+    (void)decodebin;
+    (void)stream;
+    (void)data;
+    return leaves_device_memory(factory) || wants_whole_file(factory, caps) ? AUTOPLUG_SELECT_SKIP
+                                                                            : AUTOPLUG_SELECT_TRY;
+}
+
+// decodebin never takes it by itself, for it has no rank.
+static void allow_gdk_pixbuf(void)
+{
+    g_autoptr(GstElementFactory) factory = gst_element_factory_find("gdkpixbufdec");
+
+    if (factory) {
+        gst_plugin_feature_set_rank(GST_PLUGIN_FEATURE(factory), GST_RANK_MARGINAL);
+    }
+}
+
+// The same caps without a range; NULL where they have none.
+static GstCaps *drop_range(const GstCaps *caps)
+{
+    const char *text = gst_structure_get_string(gst_caps_get_structure(caps, 0), "colorimetry");
+    g_autofree gchar *unknown = NULL;
+    GstVideoColorimetry said;
+    GstCaps *dropped;
+
+    if (!text || !gst_video_colorimetry_from_string(&said, text)) {
+        return NULL;
+    }
+    unknown = g_strdup_printf("%d:%d:%d:%d", GST_VIDEO_COLOR_RANGE_UNKNOWN, said.matrix,
+                              said.transfer, said.primaries);
+    dropped = gst_caps_copy(caps);
+    gst_caps_set_simple(dropped, "colorimetry", G_TYPE_STRING, unknown, NULL);
+    return dropped;
+}
+
+static GstPadProbeReturn on_event(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+    g_autoptr(GstCaps) dropped = NULL;
+    GstCaps *caps;
+
+    (void)pad;
+    (void)data;
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) {
+        return GST_PAD_PROBE_OK;
+    }
+    gst_event_parse_caps(event, &caps);
+    dropped = drop_range(caps);
+    if (dropped) {
+        GST_PAD_PROBE_INFO_DATA(info) = gst_event_new_caps(dropped);
+        gst_event_unref(event);
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+static void on_stream(GstElement *demuxer, GstPad *stream, gpointer data)
+{
+    (void)demuxer;
+    (void)data;
+    gst_pad_add_probe(stream, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, NULL, NULL);
+}
+
+// qtdemux takes every range in an MP4 for limited. Decoders know it from the stream.
+static void on_element(GstBin *decodebin, GstElement *element, gpointer data)
+{
+    const GstElementFactory *factory = gst_element_get_factory(element);
+
+    (void)decodebin;
+    (void)data;
+    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "qtdemux")) {
+        g_signal_connect(element, "pad-added", G_CALLBACK(on_stream), NULL);
+    }
+}
+
+void gstreamer_decoders_choose(GstElement *decodebin)
+{
+    allow_gdk_pixbuf();
+    g_signal_connect(decodebin, "element-added", G_CALLBACK(on_element), NULL);
+    g_signal_connect(decodebin, "autoplug-select", G_CALLBACK(on_select), NULL);
+}

@@ -1,0 +1,323 @@
+#include "capture/gstreamer/gstreamer_intake.h"
+
+#include "capture/gstreamer/gstreamer_caps.h"
+#include "capture/gstreamer/gstreamer_frame.h"
+#include "capture/gstreamer/gstreamer_intake_private.h"
+#include "capture/gstreamer/gstreamer_names.h"
+#include "capture/gstreamer/gstreamer_pool.h"
+
+#include <errno.h>
+
+static int parse(struct intake *intake, const char *fragment, const GstCaps *caps,
+                 struct error *error)
+{
+    g_autofree gchar *caps_text = gst_caps_to_string(caps);
+    g_autofree gchar *text =
+        g_strdup_printf("%s ! appsink name=edged_sink enable-last-sample=false max-buffers=1 "
+                        "drop=true caps=\"%s\"",
+                        fragment, caps_text);
+    g_autoptr(GError) problem = NULL;
+
+    intake->pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &problem);
+    if (!intake->pipeline) {
+        gstreamer_names_settle(problem->message);
+        return error_set(error, -EINVAL, "%s", problem->message);
+    }
+    gst_object_ref_sink(intake->pipeline);
+    if (GST_IS_PIPELINE(intake->pipeline)) {
+        intake->sink = gst_bin_get_by_name(GST_BIN(intake->pipeline), "edged_sink");
+    }
+    return intake->sink ? 0 : error_set(error, -EINVAL, "it has no open end to take frames from");
+}
+
+int intake_new(const char *fragment, const GstCaps *caps,
+               const struct source_environment *environment, struct error *error,
+               struct intake **ret_intake)
+{
+    _cleanup_(cleanup_intake) struct intake *intake = calloc(1, sizeof *intake);
+    pthread_condattr_t attributes;
+    int r;
+
+    if (!intake) {
+        return error_set(error, -ENOMEM, "out of memory");
+    }
+    intake->environment = environment;
+    pthread_mutex_init(&intake->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&intake->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    r = parse(intake, fragment, caps, error);
+    if (r < 0) {
+        return r;
+    }
+    intake_connect(intake);
+    *ret_intake = TAKE(intake);
+    return 0;
+}
+
+void intake_free(struct intake *intake)
+{
+    if (!intake) {
+        return;
+    }
+    if (intake->pipeline) {
+        gst_element_set_state(intake->pipeline, GST_STATE_NULL);
+    }
+    g_clear_pointer(&intake->sample, gst_sample_unref);
+    gst_caps_replace(&intake->preroll_caps, NULL);
+    gst_caps_replace(&intake->caps, NULL);
+    gst_clear_object(&intake->sink);
+    gst_clear_object(&intake->pipeline);
+    frame_pool_unref(intake->copy_frames);
+    frame_pool_unref(intake->frames);
+    pthread_cond_destroy(&intake->changed);
+    pthread_mutex_destroy(&intake->lock);
+    free(intake);
+}
+
+GstElement *intake_pipeline(struct intake *intake)
+{
+    return intake->pipeline;
+}
+
+static bool wait_changed(struct intake *intake, int64_t deadline_ns)
+{
+    struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+
+    return pthread_cond_timedwait(&intake->changed, &intake->lock, &until) == 0;
+}
+
+static enum intake_event take_event(struct intake *intake)
+{
+    if (intake->sample) {
+        return INTAKE_SAMPLE;
+    }
+    if (intake->failed) {
+        return INTAKE_FAILED;
+    }
+    if (intake->segment_done) {
+        intake->segment_done = false;
+        return INTAKE_SEGMENT_DONE;
+    }
+    return intake->eos ? INTAKE_EOS : INTAKE_TIMEOUT;
+}
+
+enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns)
+{
+    enum intake_event event;
+
+    pthread_mutex_lock(&intake->lock);
+    do {
+        event = take_event(intake);
+    } while (event == INTAKE_TIMEOUT && wait_changed(intake, deadline_ns));
+    pthread_mutex_unlock(&intake->lock);
+    return event;
+}
+
+int intake_failure(struct intake *intake, struct error *error)
+{
+    int r;
+
+    pthread_mutex_lock(&intake->lock);
+    if (intake->failed_to_negotiate) {
+        r = error_set(error, -EINVAL, "no video comes out in a format edged knows: %s",
+                      intake->failure.text);
+    } else {
+        r = error_set(error, intake->unauthorized ? -EACCES : -EPIPE, "%s", intake->failure.text);
+    }
+    pthread_mutex_unlock(&intake->lock);
+    return r;
+}
+
+// Waits until the first picture tells the format. The caps are a new reference.
+static int wait_for_caps(struct intake *intake, struct error *error, GstCaps **ret_caps)
+{
+    int64_t deadline_ns = clock_now_ns() + INTAKE_OPEN_TIMEOUT_NS;
+    bool failed, eos;
+
+    pthread_mutex_lock(&intake->lock);
+    while (!intake->preroll_caps && !intake->failed && !intake->eos &&
+           wait_changed(intake, deadline_ns)) {
+    }
+    failed = intake->failed;
+    eos = intake->eos;
+    *ret_caps = intake->preroll_caps ? gst_caps_ref(intake->preroll_caps) : NULL;
+    pthread_mutex_unlock(&intake->lock);
+    if (*ret_caps) {
+        return 0;
+    }
+    if (failed) {
+        return intake_failure(intake, error);
+    }
+    return eos ? error_set(error, -ENODATA, "it ended before the first picture")
+               : error_set(error, -ETIMEDOUT, "it delivered nothing within %d s",
+                           (int)(INTAKE_OPEN_TIMEOUT_NS / NS_PER_S));
+}
+
+int intake_open(struct intake *intake, struct source_mode *mode, struct error *error)
+{
+    g_autoptr(GstCaps) caps = NULL;
+    int r;
+
+    switch (gst_element_set_state(intake->pipeline, GST_STATE_PAUSED)) {
+    case GST_STATE_CHANGE_NO_PREROLL:
+        // Live: the newest picture at once rather than after the pipeline's latency.
+        intake->live = true;
+        g_object_set(intake->sink, "sync", FALSE, NULL);
+        gst_element_set_state(intake->pipeline, GST_STATE_PLAYING);
+        break;
+    default:
+        break; // a failure is on the bus
+    }
+    r = wait_for_caps(intake, error, &caps);
+    if (r < 0) {
+        return r;
+    }
+    if (gstreamer_caps_read(caps, mode) < 0) {
+        return error_set(error, -EINVAL, "no video comes out in a format edged knows");
+    }
+    gst_caps_replace(&intake->caps, caps);
+    return 0;
+}
+
+void intake_play(struct intake *intake)
+{
+    pthread_mutex_lock(&intake->lock);
+    g_clear_pointer(&intake->sample, gst_sample_unref);
+    intake->replaced = 0;
+    pthread_mutex_unlock(&intake->lock);
+    if (!intake->live) {
+        gst_element_set_state(intake->pipeline, GST_STATE_PLAYING);
+    }
+}
+
+void intake_stop(struct intake *intake)
+{
+    gst_element_set_state(intake->pipeline, GST_STATE_READY);
+    pthread_mutex_lock(&intake->lock);
+    intake->segment_done = intake->eos = intake->failed = intake->failed_to_negotiate = false;
+    pthread_mutex_unlock(&intake->lock);
+}
+
+// Checks that pictures still look as negotiated.
+static int check_caps(struct intake *intake, GstCaps *caps, const struct source_mode *mode,
+                      struct error *error)
+{
+    struct source_mode now = {0};
+
+    if (caps == intake->caps) {
+        return 0;
+    }
+    if (gstreamer_caps_read(caps, &now) < 0 || !frame_layout_equal(&now.layout, &mode->layout)) {
+        g_autofree gchar *text = gst_caps_to_string(caps);
+
+        return error_set(error, -EPIPE, "the pictures changed to %s", text);
+    }
+    gst_caps_replace(&intake->caps, caps);
+    return 0;
+}
+
+// Copies have frames of their own: with a queue upstream, the lent ones may all be waiting there.
+static int make_copy_frames(struct intake *intake, const struct frame_layout *layout)
+{
+    if (intake->copy_frames) {
+        return 0;
+    }
+    return frame_pool_new(layout, INTAKE_POOL_FRAMES, intake->environment->allocator,
+                          &intake->copy_frames) < 0
+               ? -ENOMEM
+               : 0;
+}
+
+static int copy_frame(struct intake *intake, GstSample *sample, const struct frame_layout *layout,
+                      struct frame **ret_frame)
+{
+    int r = make_copy_frames(intake, layout);
+
+    if (r < 0) {
+        return r;
+    }
+    return gstreamer_frame_copy(sample, intake->copy_frames, intake->environment->copies,
+                                ret_frame);
+}
+
+static int make_frame(struct intake *intake, GstSample *sample, struct source *source,
+                      struct error *error, struct frame **ret_frame)
+{
+    GstBuffer *buffer = gst_sample_get_buffer(sample);
+    struct frame *frame;
+    int r = check_caps(intake, gst_sample_get_caps(sample), &source->mode, error);
+
+    if (r < 0) {
+        return r;
+    }
+    if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) {
+        return -EBADMSG;
+    }
+    frame = gstreamer_pool_claim(buffer, &source->mode.layout);
+    if (frame) {
+        *ret_frame = frame;
+        return 0;
+    }
+    r = copy_frame(intake, sample, &source->mode.layout, ret_frame);
+    return r == -ENOMEM ? error_set(error, r, "no frame memory") : r;
+}
+
+int64_t intake_due_ns(const struct intake *intake, int64_t running_ns)
+{
+    return (int64_t)gst_element_get_base_time(intake->pipeline) + running_ns;
+}
+
+int intake_take(struct intake *intake, struct source *source, struct error *error,
+                struct frame **ret_frame)
+{
+    g_autoptr(GstSample) sample = NULL;
+    struct frame *frame;
+    int64_t grabbed_ns;
+    uint64_t sequence;
+    int r;
+
+    pthread_mutex_lock(&intake->lock);
+    sample = TAKE(intake->sample);
+    grabbed_ns = intake->grabbed_ns;
+    sequence = intake->arrived - 1;
+    source->counters.dropped += intake->replaced;
+    intake->replaced = 0;
+    pthread_mutex_unlock(&intake->lock);
+    r = make_frame(intake, sample, source, error, &frame);
+    if (r == -ENOBUFS || r == -EBADMSG) {
+        source->counters.dropped += r == -ENOBUFS;
+        source->counters.corrupted += r == -EBADMSG;
+        return -EAGAIN;
+    }
+    if (r < 0) {
+        return r;
+    }
+    frame->pts_ns = gstreamer_frame_pts(sample, intake_due_ns(intake, 0), grabbed_ns);
+    frame->grabbed_ns = grabbed_ns;
+    frame->sequence = sequence;
+    source->counters.frames++;
+    *ret_frame = frame;
+    return 0;
+}
+
+int intake_repeat(struct intake *intake, const struct frame *shown, struct frame **ret_frame)
+{
+    struct frame *frame;
+    int r = make_copy_frames(intake, &shown->layout);
+
+    if (r < 0) {
+        return r;
+    }
+    frame = frame_pool_take(intake->copy_frames);
+    if (!frame) {
+        return -ENOBUFS;
+    }
+    copies_copy_frame(intake->environment->copies, COPY_CLIP_PAUSE, frame, &shown->layout,
+                      shown->data);
+    frame->pts_ns = frame->grabbed_ns = clock_now_ns();
+    frame->sequence = shown->sequence;
+    *ret_frame = frame;
+    return 0;
+}

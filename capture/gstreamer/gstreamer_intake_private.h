@@ -1,0 +1,31 @@
+// Between the lane's side of the intake and the side of GStreamer's streaming threads.
+#pragma once
+
+#include "capture/gstreamer/gstreamer_intake.h"
+
+#include <pthread.h>
+
+#define INTAKE_POOL_FRAMES 8
+
+struct intake {
+    const struct source_environment *environment; // not owned
+    GstElement *pipeline;                         // owned
+    GstElement *sink;                             // owned reference
+    GstCaps *caps;                  // owned reference; those of the last sample taken, lane only
+    struct frame_pool *copy_frames; // owned reference; made for the first copy, lane only
+    bool live;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    // From here on guarded by `lock`.
+    struct frame_pool *frames; // owned reference; what upstream writes into
+    GstCaps *preroll_caps;     // owned reference
+    GstSample *sample;         // owned; the newest, NULL once taken
+    int64_t grabbed_ns;
+    uint64_t arrived;  // samples so far
+    uint64_t replaced; // of them, before they were taken; since it was counted last
+    bool segment_done, eos, failed, failed_to_negotiate, unauthorized;
+    struct error failure;
+};
+
+// Lets samples, news and queries of the parsed pipeline arrive at `intake`, on CLOCK_MONOTONIC.
+void intake_connect(struct intake *intake);

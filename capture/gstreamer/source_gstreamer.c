@@ -1,0 +1,129 @@
+// Frames from a launch fragment of the configuration.
+#include "capture/gstreamer/source_gstreamer.h"
+
+#include "capture/gstreamer/gstreamer_caps.h"
+
+#include <errno.h>
+#include <string.h>
+
+void source_gstreamer_close(struct source *source)
+{
+    intake_free(((struct source_gstreamer *)source)->intake);
+    free(source);
+}
+
+// The format the configuration insists on; NULL for "auto".
+static int wished_format(const struct config_camera *camera, struct error *error,
+                         const struct pixel_format **ret_format)
+{
+    *ret_format = NULL;
+    if (strcmp(camera->format, "auto") == 0) {
+        return 0;
+    }
+    *ret_format = pixel_format_by_name(camera->format);
+    return *ret_format ? 0
+                       : error_set(error, -ENOTSUP,
+                                   "a pipeline cannot deliver %s to edged, only raw video (\"auto\""
+                                   ", YUYV, UYVY, NV12, NV21, YU12, GREY, RGB3, BGR3, XR24)",
+                                   camera->format);
+}
+
+static int open_intake(struct source_gstreamer *self, const struct config_camera *camera,
+                       const struct source_environment *environment, struct error *error)
+{
+    g_autoptr(GstCaps) caps = NULL;
+    const struct pixel_format *format;
+    int r = wished_format(camera, error, &format);
+
+    if (r < 0) {
+        return r;
+    }
+    caps = gstreamer_caps_new(format, camera->width, camera->height, camera->fps);
+    r = intake_new(camera->pipeline, caps, environment, error, &self->intake);
+    if (r < 0) {
+        return r;
+    }
+    return intake_open(self->intake, &self->source.mode, error);
+}
+
+int source_gstreamer_new(
+    const struct source_ops *ops, const char *what, const char *label,
+    const struct config_camera *camera, const struct source_environment *environment,
+    int (*open)(struct source_gstreamer *self, const struct config_camera *camera,
+                const struct source_environment *environment, struct error *error),
+    struct error *error, struct source **ret_source)
+{
+    _cleanup_(cleanup_source) struct source *source = NULL;
+    struct source_gstreamer *self = calloc(1, sizeof *self);
+    int r;
+
+    if (!self) {
+        return error_set(error, -ENOMEM, "%s: out of memory", what);
+    }
+    source = &self->source;
+    source->ops = ops;
+    self->what = what;
+    r = open(self, camera, environment, error);
+    if (r < 0) {
+        return r;
+    }
+    if (source->mode.fps_numerator == 0) {
+        source->mode.fps_numerator = (unsigned)camera->fps;
+        source->mode.fps_denominator = 1;
+    }
+    source_mode_describe(&source->mode, label);
+    *ret_source = TAKE(source);
+    return 0;
+}
+
+static int gstreamer_source_open(const struct config_camera *camera,
+                                 const struct source_environment *environment, struct error *error,
+                                 struct source **ret_source)
+{
+    int r = source_gstreamer_new(&source_gstreamer_ops, "pipeline", "GStreamer", camera,
+                                 environment, open_intake, error, ret_source);
+
+    return r < 0 ? error_prefix(error, r, "pipeline \"%s\"", camera->pipeline) : 0;
+}
+
+int source_gstreamer_start(struct source *source, struct error *error)
+{
+    (void)error;
+    intake_play(((struct source_gstreamer *)source)->intake);
+    return 0;
+}
+
+int source_gstreamer_next(struct source *source, int timeout_ms, struct error *error,
+                          struct frame **ret_frame)
+{
+    const struct source_gstreamer *self = (struct source_gstreamer *)source;
+    int64_t deadline_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
+    int r;
+
+    for (;;) {
+        switch (intake_wait(self->intake, deadline_ns)) {
+        case INTAKE_SAMPLE:
+            r = intake_take(self->intake, source, error, ret_frame);
+            if (r != -EAGAIN) {
+                return r < 0 ? error_prefix(error, r, "%s", self->what) : 0;
+            }
+            break;
+        case INTAKE_FAILED:
+            intake_failure(self->intake, error);
+            return error_prefix(error, -EPIPE, "%s", self->what);
+        case INTAKE_EOS:
+        case INTAKE_SEGMENT_DONE:
+            return error_set(error, -ENODATA, "the %s ended", self->what);
+        case INTAKE_TIMEOUT:
+            return -EAGAIN;
+        }
+    }
+}
+
+const struct source_ops source_gstreamer_ops = {
+    .name = "gstreamer",
+    .open = gstreamer_source_open,
+    .start = source_gstreamer_start,
+    .next = source_gstreamer_next,
+    .close = source_gstreamer_close,
+};

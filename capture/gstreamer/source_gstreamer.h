@@ -1,0 +1,26 @@
+// What the sources have in common that are one running pipeline: a launch fragment of the
+// configuration's, or a camera behind RTSP.
+#pragma once
+
+#include "capture/gstreamer/gstreamer_intake.h"
+
+struct source_gstreamer {
+    struct source source;
+    struct intake *intake; // owned
+    const char *what;      // "pipeline"; errors begin with it
+};
+
+// Calls `open_intake` on a new object, then fills in what the mode lacks and describes it as
+// `label`. What `open_intake` says.
+int source_gstreamer_new(
+    const struct source_ops *ops, const char *what, const char *label,
+    const struct config_camera *camera, const struct source_environment *environment,
+    int (*open_intake)(struct source_gstreamer *self, const struct config_camera *camera,
+                       const struct source_environment *environment, struct error *error),
+    struct error *error, struct source **ret_source);
+
+// As source_ops has them.
+int source_gstreamer_start(struct source *source, struct error *error);
+int source_gstreamer_next(struct source *source, int timeout_ms, struct error *error,
+                          struct frame **ret_frame);
+void source_gstreamer_close(struct source *source);

@@ -1,0 +1,388 @@
+// A camera behind V4L2. Frames are pool frames the driver writes into (USERPTR, no copy), copies of
+// the driver's own buffers (MMAP, one counted copy), or decoded from them (MJPG).
+//
+// The driver holds every free frame of the pool. When several are filled, the newest is handed out
+// and the others go straight back. Any failure ends the source; nothing is queued after it.
+#include "capture/v4l2/source_v4l2_private.h"
+#include "capture/v4l2/v4l2_colour.h"
+#include "capture/v4l2/v4l2_controls.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POOL_FRAMES 8
+#define MMAP_BUFFERS 4
+#define STRIDE_ALIGN 64
+// How long to wait for the JPEG that tells the subsampling; cameras need up to a second to wake.
+#define FIRST_JPEG_MS 1500
+
+static void drop_buffers(struct source_v4l2 *self)
+{
+    v4l2_queue_finish(&self->queue);
+    frame_pool_unref(TAKE(self->pool));
+    mjpeg_free(TAKE(self->mjpeg));
+}
+
+static void v4l2_source_close(struct source *source)
+{
+    struct source_v4l2 *self = (struct source_v4l2 *)source;
+
+    drop_buffers(self);
+    v4l2_device_close(&self->device);
+    free(self);
+}
+
+static void cleanup_half_open(struct source_v4l2 **self)
+{
+    if (*self) {
+        v4l2_source_close(&(*self)->source);
+    }
+}
+
+// The driver's own formats first; those libv4l2 makes of them only when none fits.
+static int open_device(struct source_v4l2 *self, const char *path, const struct config_camera *wish,
+                       struct error *error)
+{
+    int r = v4l2_device_open(path, false, error, &self->device);
+
+    if (r < 0) {
+        return r;
+    }
+    r = v4l2_mode_negotiate(&self->device, wish, &self->refused, error, &self->driver);
+    if (r != -ENOTSUP || wish->io == CONFIG_V4L2_IO_USERPTR) {
+        return r;
+    }
+    v4l2_device_close(&self->device);
+    r = v4l2_device_open(path, true, error, &self->device);
+    return r < 0 ? r
+                 : v4l2_mode_negotiate(&self->device, wish, &self->refused, error, &self->driver);
+}
+
+static int make_pool(struct source_v4l2 *self, const struct frame_layout *layout,
+                     const struct frame_allocator *allocator, struct error *error)
+{
+    int r = frame_pool_new(layout, POOL_FRAMES, allocator, &self->pool);
+
+    return r < 0 ? error_set(error, r, "no memory for frames: %s", strerror(-r)) : 0;
+}
+
+static int set_up_userptr(struct source_v4l2 *self, const struct frame_allocator *allocator,
+                          struct error *error)
+{
+    return v4l2_queue_init_userptr(&self->queue, &self->device, POOL_FRAMES, &self->driver.layout,
+                                   self->driver.size_bytes, allocator, error, &self->pool);
+}
+
+static int set_up_mmap(struct source_v4l2 *self, const struct frame_allocator *allocator,
+                       struct error *error)
+{
+    const struct frame_layout *driver = &self->driver.layout;
+    struct frame_layout layout;
+    int r = v4l2_queue_init_mmap(&self->queue, &self->device, MMAP_BUFFERS, driver->size, error);
+
+    if (r < 0) {
+        return r;
+    }
+    frame_layout_init(&layout, driver->format, driver->width, driver->height, STRIDE_ALIGN);
+    v4l2_colour_read(&self->driver.answer, &layout);
+    return make_pool(self, &layout, allocator, error);
+}
+
+// NULL when there is no JPEG of the right size in the buffer.
+static const struct pixel_format *format_of_jpeg(struct source_v4l2 *self,
+                                                 const struct v4l2_buffer *buffer)
+{
+    uint8_t *data = self->queue.slots[buffer->index].data;
+    size_t length = self->queue.slots[buffer->index].length;
+
+    if (buffer->bytesused > length) {
+        return NULL;
+    }
+    return mjpeg_format(self->mjpeg, data, mjpeg_mend(data, buffer->bytesused, length),
+                        self->driver.width, self->driver.height);
+}
+
+// Looks at buffers until one holds a JPEG of the right size. NULL when none comes in time.
+static int find_jpeg_format(struct source_v4l2 *self, struct error *error,
+                            const struct pixel_format **ret_format)
+{
+    int64_t deadline_ns = clock_now_ns() + FIRST_JPEG_MS * NS_PER_MS;
+
+    *ret_format = NULL;
+    while (!*ret_format) {
+        struct v4l2_buffer buffer;
+        int events = source_v4l2_wait(self, deadline_ns, error);
+        int r;
+
+        if (events < 0) {
+            return events == -EAGAIN ? 0 : events;
+        }
+        r = v4l2_queue_take(&self->queue, &buffer);
+        if (r == 0) {
+            *ret_format = format_of_jpeg(self, &buffer);
+            r = v4l2_queue_give(&self->queue, buffer.index);
+        }
+        if (r < 0 && (r != -EAGAIN || events != POLLIN)) {
+            return v4l2_device_failed(&self->device, r, "take the first frame", error);
+        }
+    }
+    return 0;
+}
+
+// The subsampling stands in the JPEGs alone, so streaming begins here. A camera that delivers none
+// is taken to be 4:2:2, as most are; should that be wrong, no JPEG fits and the source is opened
+// again.
+static int set_up_mjpeg(struct source_v4l2 *self, const struct frame_allocator *allocator,
+                        struct error *error)
+{
+    const struct pixel_format *format = NULL;
+    struct frame_layout layout;
+    int r = mjpeg_new(&self->mjpeg);
+
+    if (r < 0) {
+        return error_set(error, r, "no JPEG decoder: %s", strerror(-r));
+    }
+    r = v4l2_queue_init_mmap(&self->queue, &self->device, MMAP_BUFFERS, self->driver.size_bytes,
+                             error);
+    if (r == 0) {
+        r = v4l2_queue_start(&self->queue, error);
+    }
+    if (r == 0) {
+        r = find_jpeg_format(self, error, &format);
+    }
+    if (r < 0) {
+        return r;
+    }
+    frame_layout_init(&layout, format ? format : pixel_format_by_name("422P"), self->driver.width,
+                      self->driver.height, STRIDE_ALIGN);
+    v4l2_colour_read(&self->driver.answer, &layout);
+    return make_pool(self, &layout, allocator, error);
+}
+
+static int set_up_buffers(struct source_v4l2 *self, const struct config_camera *wish,
+                          const struct frame_allocator *allocator, struct error *error)
+{
+    const struct frame_layout *layout = &self->driver.layout;
+    unsigned last;
+    int r;
+
+    if (self->driver.fourcc == V4L2_PIX_FMT_MJPEG) {
+        self->needed_bytes = 1;
+        return set_up_mjpeg(self, allocator, error);
+    }
+    last = layout->format->plane_count - 1;
+    self->needed_bytes = layout->planes[last].offset +
+                         layout->planes[last].stride * (layout->planes[last].rows - 1) +
+                         layout->planes[last].width_bytes;
+    if (wish->io != CONFIG_V4L2_IO_MMAP && !self->device.converting) {
+        r = set_up_userptr(self, allocator, error);
+        if (r != -ENOTSUP || wish->io == CONFIG_V4L2_IO_USERPTR) {
+            return r;
+        }
+    }
+    return set_up_mmap(self, allocator, error);
+}
+
+static const char *driver_format(uint32_t fourcc)
+{
+    return fourcc == V4L2_PIX_FMT_MJPEG ? "MJPG" : pixel_format_by_fourcc(fourcc)->name;
+}
+
+static void describe(struct source_v4l2 *self)
+{
+    struct source_mode *mode = &self->source.mode;
+
+    mode->layout = *frame_pool_layout(self->pool);
+    mode->fps_numerator = self->driver.fps_numerator;
+    mode->fps_denominator = self->driver.fps_denominator;
+    source_mode_describe(mode, self->mjpeg                                 ? "V4L2 MMAP MJPG ->"
+                               : self->device.converting                   ? "V4L2 MMAP libv4l2 ->"
+                               : self->queue.memory == V4L2_MEMORY_USERPTR ? "V4L2 USERPTR"
+                                                                           : "V4L2 MMAP");
+    if (self->refused.count > 0) {
+        size_t length = strlen(mode->description);
+
+        snprintf(mode->description + length, sizeof mode->description - length,
+                 " (not enough USB bandwidth for %s)", driver_format(self->refused.list[0]));
+    }
+}
+
+static int lack_bandwidth(const struct source_v4l2 *self, struct error *error)
+{
+    const struct v4l2_mode *driver = &self->driver;
+    bool named = strcmp(self->wish.format, "auto") != 0;
+
+    return error_set(error, -ENOSPC,
+                     "%s: not enough USB bandwidth for %s %ux%u@%.4g; try %sa smaller size, a "
+                     "lower fps or another USB bus",
+                     self->device.path, driver_format(driver->fourcc), driver->width,
+                     driver->height, (double)driver->fps_numerator / driver->fps_denominator,
+                     named && driver->fourcc != V4L2_PIX_FMT_MJPEG ? "format = \"MJPG\", " : "");
+}
+
+// After the mode's STREAMON lacked bandwidth: buffers in the next best format, unless the user
+// named the one to use. -ENOSPC, with its sentence, when there is none left.
+static int fall_back(struct source_v4l2 *self, struct error *error)
+{
+    int r = lack_bandwidth(self, error);
+
+    while (r == -ENOSPC && strcmp(self->wish.format, "auto") == 0 &&
+           self->refused.count < V4L2_CANDIDATES_MAX) {
+        struct error reason = {0};
+
+        drop_buffers(self);
+        self->refused.list[self->refused.count++] = self->driver.fourcc;
+        r = v4l2_mode_negotiate(&self->device, &self->wish, &self->refused, &reason, &self->driver);
+        if (r == -ENOTSUP) {
+            return -ENOSPC;
+        }
+        if (r == 0) {
+            r = set_up_buffers(self, &self->wish, self->allocator, &reason);
+        }
+        if (r == -ENOSPC) {
+            lack_bandwidth(self, error);
+        } else if (r < 0) {
+            *error = reason;
+        }
+    }
+    return r;
+}
+
+static int open_at(const char *path, const struct config_camera *wish,
+                   const struct source_environment *environment, struct error *error,
+                   struct source **ret_source)
+{
+    _cleanup_(cleanup_half_open) struct source_v4l2 *self = calloc(1, sizeof *self);
+    int r;
+
+    if (!self) {
+        return error_set(error, -ENOMEM, "%s: out of memory", path);
+    }
+    self->source.ops = &source_v4l2_ops;
+    self->wish = *wish;
+    self->allocator = environment->allocator;
+    self->copies = environment->copies;
+    self->device.fd = -1;
+    r = open_device(self, path, wish, error);
+    if (r == 0) {
+        r = v4l2_controls_apply(&self->device, wish->controls, wish->control_count, error);
+    }
+    if (r == 0) {
+        r = set_up_buffers(self, wish, environment->allocator, error);
+    }
+    if (r == -ENOSPC) {
+        r = fall_back(self, error);
+    }
+    if (r < 0) {
+        return r;
+    }
+    describe(self);
+    *ret_source = &TAKE(self)->source;
+    return 0;
+}
+
+// What stands in the way of the first camera, for the sentence when none works: a node that is no
+// camera counts for less than a camera that is busy.
+struct obstacle {
+    int code;
+    struct error reason;
+};
+
+static int try_path(const char *path, const struct config_camera *wish,
+                    const struct source_environment *environment, struct obstacle *obstacle,
+                    struct source **ret_source)
+{
+    struct error reason = {0};
+    int r = open_at(path, wish, environment, &reason, ret_source);
+
+    if (r < 0 && r != -ENOENT && r != -ENODEV &&
+        (obstacle->code == 0 || (obstacle->code == -EINVAL && r != -EINVAL))) {
+        *obstacle = (struct obstacle){r, reason};
+    }
+    return r;
+}
+
+static int try_by_path(const struct config_camera *wish,
+                       const struct source_environment *environment, struct obstacle *obstacle,
+                       struct source **ret_source)
+{
+    glob_t links;
+    int r = -ENODEV;
+
+    if (glob("/dev/v4l/by-path/*", 0, NULL, &links) != 0) {
+        return -ENODEV;
+    }
+    for (size_t i = 0; r < 0 && i < links.gl_pathc; i++) {
+        r = try_path(links.gl_pathv[i], wish, environment, obstacle, ret_source);
+    }
+    globfree(&links);
+    return r;
+}
+
+static int open_first(const struct config_camera *wish,
+                      const struct source_environment *environment, struct error *error,
+                      struct source **ret_source)
+{
+    struct obstacle obstacle = {0};
+    int r = try_by_path(wish, environment, &obstacle, ret_source);
+
+    for (int i = 0; r < 0 && i < 64; i++) {
+        char path[32];
+
+        snprintf(path, sizeof path, "/dev/video%d", i);
+        r = try_path(path, wish, environment, &obstacle, ret_source);
+    }
+    if (r < 0 && obstacle.code == 0) {
+        return error_set(error, -ENODEV,
+                         "no capture device in /dev/v4l/by-path or /dev/video0..63");
+    }
+    return r < 0 ? error_set(error, -ENODEV, "no camera can be used: %s", obstacle.reason.text) : 0;
+}
+
+static int v4l2_source_open(const struct config_camera *camera,
+                            const struct source_environment *environment, struct error *error,
+                            struct source **ret_source)
+{
+    char devices[384];
+    int r;
+
+    if (camera->device[0] == '\0') {
+        return open_first(camera, environment, error, ret_source);
+    }
+    r = open_at(camera->device, camera, environment, error, ret_source);
+    if (r == -ENOENT) {
+        v4l2_device_list(devices, sizeof devices);
+        return error_set(error, r, "%s does not exist; capture devices: %s", camera->device,
+                         devices);
+    }
+    return r;
+}
+
+static int v4l2_source_start(struct source *source, struct error *error)
+{
+    struct source_v4l2 *self = (struct source_v4l2 *)source;
+
+    int r = self->queue.streaming ? 0 : v4l2_queue_start(&self->queue, error);
+
+    while (r == -ENOSPC) {
+        r = fall_back(self, error);
+        if (r < 0) {
+            return r;
+        }
+        describe(self);
+        // An MJPG camera streams already.
+        r = self->queue.streaming ? 0 : v4l2_queue_start(&self->queue, error);
+    }
+    return r;
+}
+
+const struct source_ops source_v4l2_ops = {
+    .name = "v4l2",
+    .open = v4l2_source_open,
+    .start = v4l2_source_start,
+    .next = source_v4l2_next,
+    .close = v4l2_source_close,
+};

@@ -1,0 +1,54 @@
+// Regions: what their keys mean together.
+#include "config/parse/validate.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int validate_complete_regions(struct config_camera *camera)
+{
+    for (size_t i = 0; i < camera->region_count; i++) {
+        struct config_region *region = &camera->regions[i];
+
+        if (region->end == 0) {
+            region->end = region->start / 2;
+        }
+        if (!region->name && asprintf(&region->name, "region%zu", i) < 0) {
+            region->name = NULL;
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static void check_region(struct problems *problems, const config_setting_t *setting,
+                         const struct config_region *region)
+{
+    const config_setting_t *end = config_setting_get_member(setting, "end");
+
+    if (region->polygon_count > 0 && *region->mask) {
+        problems_error(problems, config_setting_get_member(setting, "mask"), NULL,
+                       "got a mask beside a polygon, allowed: one of the two");
+    }
+    if (end && region->end > region->start) {
+        problems_error(problems, end, NULL, "got %g, allowed: at most start, which is %g (percent)",
+                       region->end, region->start);
+    }
+}
+
+void validate_check_regions(struct problems *problems, const config_setting_t *camera_setting,
+                            const struct config_camera *camera)
+{
+    const config_setting_t *list = config_setting_get_member(camera_setting, "regions");
+
+    for (size_t i = 0; list && i < camera->region_count; i++) {
+        const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);
+
+        if (setting && config_setting_is_group(setting)) {
+            check_region(problems, setting, &camera->regions[i]);
+        }
+    }
+    if (list) {
+        validate_check_names(problems, list, "regions", camera->regions, camera->region_count,
+                             sizeof *camera->regions);
+    }
+}

@@ -1,0 +1,334 @@
+// The documents made from the schema: edged.conf and edged.conf(5).
+#include "config/config.h"
+#include "config/schema/schema_value.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define COMMENT_COLUMNS 88
+
+static int example_group(FILE *file, const struct schema_group *group, const void *object,
+                         int indent);
+
+// The allowed values, the default and who uses the key, as sentences.
+static void print_facts(FILE *file, const struct schema_group *group, const struct schema_key *key)
+{
+    fputs("Allowed: ", file);
+    schema_print_allowed(file, key);
+    fputs(". Default: ", file);
+    if (key->default_note) {
+        fputs(key->default_note, file);
+    } else if (key->type == SCHEMA_STRING || key->type == SCHEMA_WORD) {
+        fprintf(file, "\"%s\"", key->default_text);
+    } else if (key->type == SCHEMA_WORDS) {
+        fprintf(file, "[\"%s\"]", key->default_text);
+    } else {
+        fputs(key->default_text, file);
+    }
+    fputs(".", file);
+    if (key->used_by) {
+        fprintf(file, " Only with %s = ", group->selector->name);
+        schema_print_selected(file, group, key->used_by);
+        fputs(".", file);
+    }
+    if (key->cost) {
+        fprintf(file, " A change: %s.", config_cost_text(key->cost));
+    }
+}
+
+// The facts as text; the caller frees it. NULL without memory.
+static char *facts(const struct schema_group *group, const struct schema_key *key)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file) {
+        return NULL;
+    }
+    print_facts(file, group, key);
+    bool failed = ferror(file);
+    if (fclose(file) != 0 || failed) {
+        return NULL;
+    }
+    return TAKE(text);
+}
+
+// Comment lines, broken at spaces.
+static void print_comment(FILE *file, int indent, const char *text)
+{
+    size_t room = (size_t)(COMMENT_COLUMNS - indent - 2);
+
+    while (*text) {
+        size_t length = strlen(text);
+
+        if (length > room) {
+            const char *space = memrchr(text, ' ', room + 1);
+
+            length = space ? (size_t)(space - text) : length;
+        }
+        fprintf(file, "%*s# %.*s\n", indent, "", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+}
+
+// What a key without a value could be.
+static const char *example_of(const struct schema_key *key)
+{
+    switch (key->type) {
+    case SCHEMA_BLOCK:
+        return "[32, 8]";
+    case SCHEMA_WORDS:
+        return "[\"blur5\", \"scharr\", \"threshold\"]";
+    case SCHEMA_POINTS:
+        return "( [0.25, 0.5], [0.75, 0.5], [0.75, 1.0], [0.25, 1.0] )";
+    case SCHEMA_NUMBER:
+        return "0.5";
+    default:
+        return "\"door\"";
+    }
+}
+
+// One element of a list: the first, or one with every default where there is none.
+static int example_element(FILE *file, const struct schema_key *key, const void *object, int indent)
+{
+    size_t count;
+    const char *elements = schema_get_list(key, object, &count);
+    _cleanup_(cleanup_free) void *element = count ? NULL : calloc(1, key->group->size);
+    int r = 0;
+
+    if (count > 0) {
+        return example_group(file, key->group, elements, indent);
+    }
+    r = element ? schema_set_defaults(key->group, element) : -ENOMEM;
+    if (r == 0) {
+        r = example_group(file, key->group, element, indent);
+    }
+    if (element) {
+        schema_clear(key->group, element);
+    }
+    return r;
+}
+
+static int example_value(FILE *file, const struct schema_key *key, const void *object, int indent)
+{
+    int r = 0;
+
+    switch (key->type) {
+    case SCHEMA_GROUP:
+        fputs("{\n", file);
+        r = example_group(file, key->group, object, indent + 2);
+        fprintf(file, "%*s}", indent, "");
+        break;
+    case SCHEMA_LIST:
+        fprintf(file, "(\n%*s{\n", indent + 2, "");
+        r = example_element(file, key, object, indent + 4);
+        fprintf(file, "%*s}\n%*s)", indent + 2, "", indent, "");
+        break;
+    case SCHEMA_CONTROLS:
+        fputs("{ }", file);
+        break;
+    case SCHEMA_INTEGER:
+    case SCHEMA_BOOLEAN:
+        schema_print_value(file, key, object);
+        break;
+    default:
+        if (schema_is_unset(key, object)) {
+            fputs(example_of(key), file);
+        } else {
+            schema_print_value(file, key, object);
+        }
+    }
+    return r;
+}
+
+static int example_key(FILE *file, const struct schema_group *group, const struct schema_key *key,
+                       const void *object, int indent)
+{
+    bool idle = key->used_by && !(key->used_by & 1U << schema_selected(group, object));
+    _cleanup_(cleanup_free) char *text = key->type == SCHEMA_GROUP ? NULL : facts(group, key);
+    int r;
+
+    print_comment(file, indent, key->help);
+    if (text) {
+        print_comment(file, indent, text);
+    }
+    fprintf(file, "%*s%s%s = ", indent, "", idle ? "# " : "", key->name);
+    r = example_value(file, key, object, indent);
+    fputs(";\n", file);
+    return r;
+}
+
+// A key that has no value, commented out as a whole.
+static int example_unset(FILE *file, const struct schema_group *group, const struct schema_key *key,
+                         const void *object, int indent)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    int r;
+
+    if (!stream) {
+        return -ENOMEM;
+    }
+    r = example_key(stream, group, key, object, 0);
+    bool failed = ferror(stream);
+    if (fclose(stream) != 0 || failed) {
+        return -ENOMEM;
+    }
+    for (char *rest = text, *line = strsep(&rest, "\n"); rest; line = strsep(&rest, "\n")) {
+        const char *mark = *line == '#' ? "" : *line ? "# " : "#";
+
+        fprintf(file, "%*s%s%s\n", indent, "", mark, line);
+    }
+    return r;
+}
+
+// Every key of the group as it stands in `object`; those without effect there, and groups and lists
+// without a value, commented out.
+static int example_group(FILE *file, const struct schema_group *group, const void *object,
+                         int indent)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < group->key_count && r == 0; i++) {
+        const struct schema_key *key = &group->keys[i];
+        bool limits = key->type == SCHEMA_POINTS && key->used_by; // else a good example
+        bool is_whole = indent == 0 || key->type == SCHEMA_LIST || limits;
+
+        fputs(i ? "\n" : "", file);
+        r = is_whole && schema_is_unset(key, object)
+                ? example_unset(file, group, key, object, indent)
+                : example_key(file, group, key, object, indent);
+    }
+    return r;
+}
+
+int config_write_example(FILE *file)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    int r = config_parse("", "defaults", NULL, &config);
+
+    if (r < 0) {
+        return r;
+    }
+    fputs(
+        "# The configuration of edged: every key with its default. See edged.conf(5).\n"
+        "# Made from config/schema/schema.c. `edged --check` finds every mistake in one run;\n"
+        "# @include \"FILE\" at the start of a line takes in another file, relative to this one.\n"
+        "# A reload changes kernels, views and regions between two frames, and starts a camera\n"
+        "# anew for its other keys, where no key says otherwise; `edged --check --diff OLD` "
+        "tells.\n"
+        "\n",
+        file);
+    r = example_group(file, &schema_root, config, 0);
+    return r == 0 && ferror(file) ? -EIO : r;
+}
+
+// Text in roff: a hyphen stays a hyphen, a backslash and an opening dot or quote are no command.
+static void print_roff(FILE *file, const char *text)
+{
+    if (*text == '.' || *text == '\'') {
+        fputs("\\&", file);
+    }
+    for (; *text; text++) {
+        if (*text == '-') {
+            fputs("\\-", file);
+        } else if (*text == '\\') {
+            fputs("\\e", file);
+        } else {
+            fputc(*text, file);
+        }
+    }
+    fputc('\n', file);
+}
+
+// `around`: what a change costs in the group around this one.
+static void man_group(FILE *file, const struct schema_group *group, enum config_cost around)
+{
+    if (*group->title) {
+        fprintf(file, ".SS \"%s\"\n", group->title);
+        print_roff(file, group->help);
+        if (group->cost != around) {
+            fprintf(file, "What a change costs where a key says nothing else: %s.\n",
+                    config_cost_text(group->cost));
+        }
+    }
+    for (size_t i = 0; i < group->key_count; i++) {
+        const struct schema_key *key = &group->keys[i];
+        _cleanup_(cleanup_free) char *text = NULL;
+
+        if (key->type == SCHEMA_GROUP) {
+            continue;
+        }
+        text = facts(group, key);
+        fprintf(file, ".TP\n.B %s\n", key->name);
+        print_roff(file, key->help);
+        print_roff(file, text ? text : "");
+    }
+    for (size_t i = 0; i < group->key_count; i++) {
+        if (group->keys[i].group) {
+            man_group(file, group->keys[i].group, group->cost);
+        }
+    }
+}
+
+int config_write_man_page(FILE *file)
+{
+    fputs(".\\\" Made from config/schema/schema.c.\n"
+          ".TH EDGED.CONF 5 \"\" edged \"edged\"\n"
+          ".SH NAME\n"
+          "edged.conf \\- configuration of the edge camera daemon edged\n"
+          ".SH SYNOPSIS\n"
+          ".I /etc/edged/edged.conf\n"
+          ".SH DESCRIPTION\n"
+          "The file is in the syntax of libconfig: keys and values as in\n"
+          ".BR \"key = value;\" ,\n"
+          "groups in braces, lists in parentheses, strings in double quotes, comments after # or\n"
+          "//. A line that begins with\n"
+          ".B @include\n"
+          "and a file name in double quotes takes in that file, relative to the one it stands in.\n"
+          "Every key has a default; without a file edged streams the first camera it finds, or a\n"
+          "moving pattern.\n"
+          ".PP\n"
+          ".B edged \\-\\-check\n"
+          "writes every error as\n"
+          ".BR \"FILE:LINE: error: key.path: what it got, what is allowed\" ,\n"
+          "without LINE for a file that cannot be read, and warnings in the same form; they leave\n"
+          "the exit status 0. A key without effect, as\n"
+          ".B Only with\n"
+          "below says, is a warning, but an error for stages, and for polygon and mask of a view.\n"
+          "A region\\(aqs mask that cannot be read is a warning too.\n"
+          ".PP\n"
+          "A reload costs what its changes cost:\n"
+          ".I between two frames\n"
+          "no viewer loses a frame;\n"
+          ".I this view starts anew\n"
+          "gives its viewers a new encoder, and they go on at a key frame;\n"
+          ".I this camera starts anew\n"
+          "replaces the camera process, and its viewers see the slate for a moment;\n"
+          ".I when edged is started again\n"
+          "waits for that. Whatever a change does not touch goes on.\n"
+          ".B edged \\-\\-check \\-\\-diff OLD\n"
+          "says it of each key in which the file differs from the file\n"
+          ".IR OLD .\n"
+          "What a change costs where a key says nothing else: this camera starts anew.\n"
+          ".SH KEYS\n",
+          file);
+    man_group(file, &schema_root, schema_root.cost);
+    fputs(".SH EXAMPLE\n"
+          ".nf\n"
+          "cameras = ( {\n"
+          "  name = \"front\";  source = \"v4l2\";  device = \"/dev/video0\";\n"
+          "  width = 1280;  height = 720;  fps = 30;\n"
+          "  views = ( { view = \"edges\"; gain = 1.5; }, { view = \"camera\"; } );\n"
+          "} );\n"
+          ".fi\n"
+          ".SH SEE ALSO\n"
+          ".BR edged (8),\n"
+          ".BR edgectl (1),\n"
+          ".BR v4l2\\-ctl (1)\n",
+          file);
+    return ferror(file) ? -EIO : 0;
+}

@@ -1,0 +1,388 @@
+#include "config/schema/schema.h"
+
+#include "config/config.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/un.h>
+
+static bool accepts_format(const char *string)
+{
+    if (strcmp(string, "auto") == 0) {
+        return true;
+    }
+    for (const char *at = string; *at; at++) {
+        if (*at < ' ' || *at > '~') {
+            return false;
+        }
+    }
+    return strlen(string) == 4;
+}
+
+static bool accepts_address(const char *string)
+{
+    struct in6_addr address;
+
+    return strcmp(string, "localhost") == 0 || inet_pton(AF_INET, string, &address) == 1 ||
+           inet_pton(AF_INET6, string, &address) == 1;
+}
+
+bool config_is_loopback(const char *address)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    if (inet_pton(AF_INET, address, &v4) == 1) {
+        return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    return strcmp(address, "localhost") == 0 ||
+           (inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
+}
+
+static bool accepts_socket(const char *string)
+{
+    return strlen(string) < sizeof((struct sockaddr_un *)NULL)->sun_path;
+}
+
+// A password belongs into a file that not everybody reads.
+static bool accepts_url(const char *string)
+{
+    size_t scheme = strncmp(string, "rtsp://", 7) == 0 ? 7 : 8;
+    const char *host = string + scheme;
+
+    if (!*string) {
+        return true;
+    }
+    return (scheme == 7 || strncmp(string, "rtsps://", 8) == 0) && *host && *host != '/' &&
+           *host != ':' && !strchr(host, '@') && !strpbrk(host, " \t\r\n\"");
+}
+
+static const struct schema_rule url_rule = {
+    accepts_url,
+    "\"rtsp://HOST/PATH\" or \"rtsps://HOST/PATH\", HOST with :PORT or without; user and password "
+    "stand in the file that credentials names",
+};
+static const struct schema_rule format_rule = {
+    accepts_format,
+    "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "
+    "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts",
+};
+static const struct schema_rule address_rule = {
+    accepts_address,
+    CONFIG_LOOPBACK ", or with users, or auth = \"none\", any address of this machine",
+};
+static const struct schema_rule socket_rule = {
+    accepts_socket,
+    "a path of at most 107 bytes",
+};
+
+static const char *const backend_words[] = {
+    [CONFIG_BACKEND_AUTO] = "auto",
+    [CONFIG_BACKEND_CUDA] = "cuda",
+    [CONFIG_BACKEND_CPU] = "cpu",
+    NULL,
+};
+static const char *const memory_words[] = {
+    [CONFIG_MEMORY_AUTO] = "auto",     [CONFIG_MEMORY_REGISTERED] = "registered",
+    [CONFIG_MEMORY_PINNED] = "pinned", [CONFIG_MEMORY_MANAGED] = "managed",
+    [CONFIG_MEMORY_HOST] = "host",     NULL,
+};
+static const char *const auth_words[] = {
+    [CONFIG_AUTH_UNSET] = "",
+    [CONFIG_AUTH_NONE] = "none",
+    NULL,
+};
+static const char *const source_words[] = {
+    [CONFIG_SOURCE_AUTO] = "auto",
+    [CONFIG_SOURCE_V4L2] = "v4l2",
+    [CONFIG_SOURCE_GSTREAMER] = "gstreamer",
+    [CONFIG_SOURCE_FILE] = "file",
+    [CONFIG_SOURCE_PATTERN] = "pattern",
+    [CONFIG_SOURCE_RTSP] = "rtsp",
+    NULL,
+};
+static const char *const transport_words[] = {
+    [CONFIG_TRANSPORT_AUTO] = "auto",
+    [CONFIG_TRANSPORT_TCP] = "tcp",
+    [CONFIG_TRANSPORT_UDP] = "udp",
+    NULL,
+};
+static const char *const io_words[] = {
+    [CONFIG_V4L2_IO_AUTO] = "auto",
+    [CONFIG_V4L2_IO_USERPTR] = "userptr",
+    [CONFIG_V4L2_IO_MMAP] = "mmap",
+    NULL,
+};
+
+#define CAMERA_FIELD(member) .offset = offsetof(struct config_camera, member)
+#define MAY_BE_V4L2 (SCHEMA_BIT(CONFIG_SOURCE_AUTO) | SCHEMA_BIT(CONFIG_SOURCE_V4L2))
+static const struct schema_key camera_keys[] = {
+    {"name", SCHEMA_STRING, CAMERA_FIELD(name), .rule = &schema_name_rule,
+     .default_note = "\"camera\" and the place in the list, counted from 0",
+     .help = "The first part of the stream's path; unique."},
+    {"source", SCHEMA_WORD, CAMERA_FIELD(source), .words = source_words, .default_text = "auto",
+     .help = "Where frames come from; auto takes the first V4L2 camera that delivers, else the "
+             "moving pattern."},
+    {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_V4L2),
+     .help = "A V4L2 device, for example \"/dev/video0\" or a link in /dev/v4l/by-path; \"\" takes "
+             "the first that works."},
+    {"pipeline", SCHEMA_STRING, CAMERA_FIELD(pipeline), .default_text = "",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_GSTREAMER),
+     .needed_by = SCHEMA_BIT(CONFIG_SOURCE_GSTREAMER),
+     .help = "A GStreamer launch fragment without a sink, for example \"videotestsrc "
+             "is-live=true\"."},
+    {"path", SCHEMA_STRING, CAMERA_FIELD(path), .default_text = "",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_FILE), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_FILE),
+     .help = "A clip that GStreamer decodes; it is played at its own rate, again and again. A "
+             "relative name is one beside this file."},
+    {"url", SCHEMA_STRING, CAMERA_FIELD(url), .rule = &url_rule, .default_text = "",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
+     .help = "The stream of a camera in the network, H.264, H.265 or MJPEG, for example "
+             "\"rtsp://192.168.1.20/stream1\"."},
+    {"credentials", SCHEMA_STRING, CAMERA_FIELD(credentials), .default_text = "",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
+     .help = "A file with the line user:password for that camera, which nobody but its owner and "
+             "group may read (chmod 640). A relative name is one beside this file."},
+    {"transport", SCHEMA_WORD, CAMERA_FIELD(transport), .words = transport_words,
+     .default_text = "auto", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
+     .help = "What its pictures come by; auto is udp, and tcp where none come by udp within 2 s."},
+    {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
+     .help = "The pixel format to ask the source for."},
+    {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
+     .used_by = MAY_BE_V4L2,
+     .help = "How frames come from a V4L2 driver: into our memory (userptr) or by one copy out of "
+             "its own (mmap); auto tries both in this order."},
+    {"width", SCHEMA_INTEGER, CAMERA_FIELD(width), .unit = "pixels", .minimum = 16, .maximum = 8192,
+     .even = true, .default_text = "1280",
+     .help = "The wished width; the source delivers the nearest it can."},
+    {"height", SCHEMA_INTEGER, CAMERA_FIELD(height), .unit = "pixels", .minimum = 16,
+     .maximum = 8192, .even = true, .default_text = "720",
+     .help = "The wished height; the source delivers the nearest it can."},
+    {"fps", SCHEMA_INTEGER, CAMERA_FIELD(fps), .unit = "frames a second", .minimum = 1,
+     .maximum = 240, .default_text = "30",
+     .help = "The wished rate; the source delivers the nearest it can."},
+    {"controls", SCHEMA_CONTROLS, CAMERA_FIELD(controls),
+     .count_offset = offsetof(struct config_camera, control_count), .used_by = MAY_BE_V4L2,
+     .default_note = "none, the camera's own settings stay",
+     .help = "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
+             "{ exposure_time_absolute = 100; }. A camera without one of them is not used."},
+    {"views", SCHEMA_LIST, CAMERA_FIELD(views), .cost = CONFIG_COST_VIEW, .minimum = 0,
+     .maximum = 16, .count_offset = offsetof(struct config_camera, view_count),
+     .group = &schema_view, .default_note = "one view \"edges\"",
+     .help = "The streams made of this camera."},
+    {"regions", SCHEMA_LIST, CAMERA_FIELD(regions), .cost = CONFIG_COST_FRAME, .minimum = 0,
+     .maximum = 8, .count_offset = offsetof(struct config_camera, region_count),
+     .group = &schema_region, .default_note = "none",
+     .help = "Parts of the picture in which motion is an event, watched or not."},
+};
+const struct schema_group schema_camera = {
+    .title = "cameras",
+    .help = "One camera, run by a process of its own.",
+    .keys = camera_keys,
+    .key_count = ARRAY_LENGTH(camera_keys),
+    .cost = CONFIG_COST_CAMERA,
+    .size = sizeof(struct config_camera),
+    .selector = &camera_keys[1],
+};
+
+#define LIMIT(field, least, most, usual, sentence)                                                 \
+    {                                                                                              \
+#field, SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.limits.field),              \
+                                .minimum = (least), .maximum = (most), .default_text = (usual),    \
+                                .help = (sentence)                                                 \
+    }
+
+static const struct schema_key limits_keys[] = {
+    LIMIT(
+        connections, 1, 65536, "1024",
+        "Connections at a time. One more takes the place of the oldest that plays nothing, and is "
+        "hung up on where all play."),
+    LIMIT(connections_an_address, 1, 65536, "256", "The same of one address."),
+    LIMIT(sessions, 1, 65536, "1024",
+          "Viewers that are set up or play at a time; one more is answered 453."),
+    LIMIT(sessions_a_connection, 1, 256, "8", "The same on one connection."),
+    LIMIT(requests_a_second, 1, 10000, "100",
+          "Requests in a second on a connection; one more is answered 429 and ends it."),
+    LIMIT(play_within_s, 1, 3600, "10",
+          "How long a connection that plays nothing, and has not, is kept."),
+};
+
+static const struct schema_group limits_group = {
+    .title = "rtsp.limits",
+    .help = "What clients of the RTSP server may take, so that one cannot take it all.",
+    .keys = limits_keys,
+    .key_count = ARRAY_LENGTH(limits_keys),
+    .cost = CONFIG_COST_FRAME,
+};
+
+static const struct schema_key rtsp_keys[] = {
+    {"address", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.address),
+     .rule = &address_rule, .default_text = "127.0.0.1",
+     .help = "The address the RTSP server listens on; 0.0.0.0 and :: are all of the machine."},
+    {"auth", SCHEMA_WORD, .offset = offsetof(struct config, rtsp.auth), .words = auth_words,
+     .default_text = "", .cost = CONFIG_COST_FRAME,
+     .help =
+         "Who may watch. \"\" are the users, and without users whoever is on this machine: the "
+         "server then listens on a loopback address only. \"none\" asks nobody for a password, "
+         "so that with an address of the network whoever reaches it can watch every view: for a "
+         "network that is trusted. A warning says so at each start. It does not go with users."},
+    {"users", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.users), .default_text = "",
+     .cost = CONFIG_COST_FRAME,
+     .help =
+         "The file with the users, their roles and what their passwords hash to, for example "
+         "\"/etc/edged/rtsp.users\"; edgectl passwd writes it, and nobody but its owner, whom "
+         "edged runs as, may read it (chmod 600). A relative name is one beside this file. \"\" "
+         "is the systemd credential rtsp.users where the service has one, else there are no "
+         "users. A reload reads the file again: it refuses one with a mistake, hangs up on whom "
+         "it does not find any more, and asks the others nothing."},
+    {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
+     .minimum = 0, .maximum = 65535, .default_text = "8554",
+     .help = "The port the RTSP server listens on; 0 takes any free one."},
+    {"tls_port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.tls_port),
+     .unit = "TCP port", .minimum = 0, .maximum = 65535, .default_text = "0",
+     .cost = CONFIG_COST_FRAME,
+     .help = "The port for RTSP inside TLS, rtsps://ADDRESS:TLS_PORT/CAMERA/VIEW; 0 is none, 8322 "
+             "the usual one. What comes by it is encrypted, passwords and pictures, and therefore "
+             "interleaved (TCP): there is no SRTP, and UDP would go in the clear."},
+    {"certificate", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.certificate),
+     .default_text = "", .cost = CONFIG_COST_FRAME,
+     .help = "The server's certificate for tls_port and http.tls, a PEM file; certificates up to "
+             "its issuer's may follow it. \"\" with key = \"\" is a self-signed one, made at the "
+             "first start, kept, and named by its fingerprint in the log and in edgectl status. A "
+             "relative name is one beside this file."},
+    {"key", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.key), .default_text = "",
+     .cost = CONFIG_COST_FRAME,
+     .help = "The key of that certificate, a PEM file without a passphrase, which nobody but its "
+             "owner and group may read (chmod 640). Both are read again at each reload."},
+    {"limits", SCHEMA_GROUP, .group = &limits_group, .help = "What clients may take."},
+};
+static const struct schema_group rtsp_group = {
+    .title = "rtsp",
+    .help = "The streams' server: rtsp://ADDRESS:PORT/CAMERA/VIEW.",
+    .keys = rtsp_keys,
+    .key_count = ARRAY_LENGTH(rtsp_keys),
+    .cost = CONFIG_COST_START,
+};
+
+static const struct schema_key control_keys[] = {
+    {"socket", SCHEMA_STRING, .offset = offsetof(struct config, control.socket),
+     .rule = &socket_rule, .default_text = "",
+     .help = "The path of the unix socket; \"\" is $XDG_RUNTIME_DIR/edged/control.sock for a user "
+             "other than root with $XDG_RUNTIME_DIR, else /run/edged/control.sock. Its owner and "
+             "group alone may use it."},
+};
+static const struct schema_group control_group = {
+    .title = "control",
+    .help = "The socket that serves status and metrics, read by edgectl status.",
+    .keys = control_keys,
+    .key_count = ARRAY_LENGTH(control_keys),
+    .cost = CONFIG_COST_START,
+};
+
+static const struct schema_key http_keys[] = {
+    {"address", SCHEMA_STRING, .offset = offsetof(struct config, http.address),
+     .rule = &address_rule, .default_text = "127.0.0.1",
+     .help = "The address it listens on; 0.0.0.0 and :: are all of the machine."},
+    {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, http.port), .unit = "TCP port",
+     .minimum = 0, .maximum = 65535, .default_text = "0",
+     .help = "The port it listens on; 0 is none."},
+    {"tls", SCHEMA_BOOLEAN, .offset = offsetof(struct config, http.tls), .default_text = "false",
+     .help = "Whether it is https, with the certificate of the RTSP server. Passwords are taken as "
+             "they are (Basic) there alone; without it, by Digest."},
+};
+static const struct schema_group http_group = {
+    .title = "http",
+    .help = "Status, metrics and events over TCP, for the users of the RTSP server. Whoever may "
+            "watch may read them; a reload wants an operator.",
+    .keys = http_keys,
+    .key_count = ARRAY_LENGTH(http_keys),
+    .cost = CONFIG_COST_FRAME,
+};
+
+static const struct schema_key root_keys[] = {
+    {"backend", SCHEMA_WORD, .offset = offsetof(struct config, backend), .words = backend_words,
+     .default_text = "auto",
+     .help =
+         "What computes the views. auto is the GPU where CUDA works, else the CPU; cuda is the "
+         "same with a warning when it has to be the CPU; cpu leaves the GPU alone. When a GPU "
+         "fails the CPU goes on at once, and the GPU is tried again after 1 s, 2 s, up to 60 s."},
+    {"memory", SCHEMA_WORD, .offset = offsetof(struct config, memory), .words = memory_words,
+     .default_text = "auto",
+     .help = "The memory that camera, GPU and encoder share a frame in. registered is edged's own, "
+             "made known to the GPU; pinned is the driver's; managed is the kind that the GPU "
+             "caches and the driver moves; host is plain memory, with which the CPU computes. A "
+             "kind that fails its test at the start is replaced by the next; auto begins with "
+             "registered."},
+    {"cpu_threads", SCHEMA_INTEGER, .offset = offsetof(struct config, cpu_threads),
+     .unit = "threads", .minimum = 1, .maximum = 16, .default_text = "1",
+     .help = "How many threads of each camera share the rows of the views that the CPU computes. "
+             "The picture is the same with any number. One is the default: a view is a small load "
+             "beside its encoder, which has threads of its own, and each camera has a process of "
+             "its own. More threads make a picture sooner where processors are idle, not more "
+             "pictures."},
+    {"rtsp", SCHEMA_GROUP, .group = &rtsp_group, .help = "The streams' server."},
+    {"control", SCHEMA_GROUP, .group = &control_group, .help = "The status socket."},
+    {"http", SCHEMA_GROUP, .group = &http_group, .help = "Status and metrics over TCP."},
+    {"kernels", SCHEMA_GROUP, .group = &schema_kernels,
+     .help = "How the CUDA kernels' work is cut up."},
+    {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,
+     .maximum = 64, .count_offset = offsetof(struct config, camera_count), .group = &schema_camera,
+     .default_note = "one camera \"front\"", .help = "The cameras."},
+};
+const struct schema_group schema_root = {
+    .title = "",
+    .help = "",
+    .keys = root_keys,
+    .key_count = ARRAY_LENGTH(root_keys),
+    .cost = CONFIG_COST_CAMERA,
+    .size = sizeof(struct config),
+};
+
+const struct schema_key *schema_find_key(const struct schema_group *group, const char *name)
+{
+    for (size_t i = 0; i < group->key_count; i++) {
+        if (strcmp(group->keys[i].name, name) == 0) {
+            return &group->keys[i];
+        }
+    }
+    return NULL;
+}
+
+enum config_cost schema_cost(const struct schema_group *group, const struct schema_key *key)
+{
+    return key->cost ? key->cost : group->cost;
+}
+
+unsigned schema_selected(const struct schema_group *group, const void *object)
+{
+    return group->selector ? *(const unsigned *)((const char *)object + group->selector->offset)
+                           : 0;
+}
+
+void schema_print_selected(FILE *file, const struct schema_group *group, unsigned bits)
+{
+    const char *separator = "";
+
+    for (unsigned i = 0; group->selector->words[i]; i++) {
+        if (bits & SCHEMA_BIT(i)) {
+            fprintf(file, "%s\"%s\"", separator, group->selector->words[i]);
+            separator = ", ";
+        }
+    }
+}
+
+const char *config_backend_name(enum config_backend backend)
+{
+    return backend_words[backend];
+}
+
+const char *config_memory_name(enum config_memory memory)
+{
+    return memory_words[memory];
+}
+
+const char *config_source_name(enum config_source source)
+{
+    return source_words[source];
+}

@@ -1,0 +1,52 @@
+// The keys of a region, a part of the picture in which motion is an event.
+#include "config/schema/schema.h"
+
+#include "config/config.h"
+
+#define REGION_FIELD(member) .offset = offsetof(struct config_region, member)
+static const struct schema_key region_keys[] = {
+    {"name", SCHEMA_STRING, REGION_FIELD(name), .rule = &schema_name_rule,
+     .default_note = "\"region\" and the place in the list, counted from 0",
+     .help = "What events call the region; unique in its camera."},
+    {"polygon", SCHEMA_POINTS, REGION_FIELD(polygon), .minimum = 3, .maximum = 64,
+     .count_offset = offsetof(struct config_region, polygon_count),
+     .default_note = "the whole picture, or the mask",
+     .help = "The region's corners, x and y as shares of the picture's width and height from its "
+             "top left; the last is joined to the first. What edges enclose twice lies outside. "
+             "Write 0.0 and 1.0, not 0 and 1, beside fractions."},
+    {"mask", SCHEMA_STRING, REGION_FIELD(mask), .default_text = "",
+     .help =
+         "A picture instead of a polygon, a .pgm or .png of any size, white where the region "
+         "is; it is stretched over the camera's. A relative name is one beside this file. While it "
+         "cannot be read the region has no events. A reload reads a picture that has changed."},
+    {"threshold", SCHEMA_INTEGER, REGION_FIELD(threshold), .unit = "gray levels", .minimum = 1,
+     .maximum = 255, .default_text = "25",
+     .help = "A pixel has moved when its gray differs by more from the frame before, after a "
+             "change of the light on the whole picture is taken out."},
+    {"erode", SCHEMA_INTEGER, REGION_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
+     .default_text = "1",
+     .help = "How often what has moved loses the pixels at its rim, so that noise is not motion; 0 "
+             "for what is small, far or slow."},
+    {"start", SCHEMA_NUMBER, REGION_FIELD(start), .unit = "percent", .minimum = 0.001,
+     .maximum = 100, .default_text = "1.0",
+     .help = "An event begins when this share of the region's pixels, or more, moves."},
+    {"end", SCHEMA_NUMBER, REGION_FIELD(end), .unit = "percent", .minimum = 0.0005, .maximum = 100,
+     .default_note = "half of start",
+     .help = "An event ends when a smaller share moves; at most start."},
+    {"duration_s", SCHEMA_NUMBER, REGION_FIELD(duration_s), .unit = "seconds", .minimum = 0,
+     .maximum = 60, .default_text = "0.2",
+     .help = "Motion in every frame for so long begins an event; with 0 one frame does."},
+    {"cooldown_s", SCHEMA_NUMBER, REGION_FIELD(cooldown_s), .unit = "seconds", .minimum = 0,
+     .maximum = 3600, .default_text = "2.0",
+     .help = "Stillness for so long ends an event, so that one visit is one event."},
+};
+const struct schema_group schema_region = {
+    .title = "cameras.regions",
+    .help = "A part of a camera's picture, for example a door. Motion in it is an event, in the "
+            "journal, in status and metrics and in the stream of events, whether anybody watches "
+            "or not. \"edgectl events\" shows what a recording gives.",
+    .keys = region_keys,
+    .key_count = ARRAY_LENGTH(region_keys),
+    .cost = CONFIG_COST_FRAME,
+    .size = sizeof(struct config_region),
+};

@@ -1,0 +1,296 @@
+// The keys of a view, and what a name in a path may look like.
+#include "config/schema/schema.h"
+
+#include "config/schema/stages.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define NAME_LENGTH_MAX 32
+
+static bool accepts_name(const char *string)
+{
+    size_t length = strspn(string, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                   "0123456789_-");
+
+    return length >= 1 && length <= NAME_LENGTH_MAX && string[length] == '\0';
+}
+
+const struct schema_rule schema_name_rule = {
+    accepts_name,
+    "1 to 32 of the characters A-Z a-z 0-9 _ -",
+};
+
+int config_colour_parse(const char *colour, uint8_t ret_rgb[3])
+{
+    bool valid = strlen(colour) == 7 && colour[0] == '#' &&
+                 strspn(colour + 1, "0123456789abcdefABCDEF") == 6;
+    unsigned long bits = valid ? strtoul(colour + 1, NULL, 16) : 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        ret_rgb[i] = (uint8_t)(bits >> (16 - 8 * i));
+    }
+    return valid ? 0 : -EINVAL;
+}
+
+static bool accepts_colour(const char *string)
+{
+    uint8_t rgb[3];
+
+    return config_colour_parse(string, rgb) == 0;
+}
+
+static const struct schema_rule colour_rule = {
+    accepts_colour,
+    "\"#rrggbb\", red, green and blue in two hexadecimal digits each",
+};
+
+static const char *const view_words[] = {
+    [CONFIG_VIEW_CAMERA] = "camera",
+    [CONFIG_VIEW_GRAY] = "gray",
+    [CONFIG_VIEW_EDGES] = "edges",
+    [CONFIG_VIEW_BINARY] = "binary",
+    [CONFIG_VIEW_CANNY] = "canny",
+    [CONFIG_VIEW_MOTION] = "motion",
+    [CONFIG_VIEW_OVERLAY] = "overlay",
+    [CONFIG_VIEW_DIRECTION] = "direction",
+    [CONFIG_VIEW_SPLIT] = "split",
+    [CONFIG_VIEW_CUSTOM] = "custom",
+    NULL,
+};
+static const char *const operator_words[] = {
+    [CONFIG_OPERATOR_SOBEL] = "sobel",
+    [CONFIG_OPERATOR_SOBEL5] = "sobel5",
+    [CONFIG_OPERATOR_SCHARR] = "scharr",
+    [CONFIG_OPERATOR_PREWITT] = "prewitt",
+    NULL,
+};
+static const int blur_sides[] = {0, 3, 5};
+static const char *const norm_words[] = {[CONFIG_NORM_L2] = "l2", [CONFIG_NORM_L1] = "l1", NULL};
+static const char *const morphology_words[] = {
+    [CONFIG_MORPHOLOGY_NONE] = "none",     [CONFIG_MORPHOLOGY_ERODE] = "erode",
+    [CONFIG_MORPHOLOGY_DILATE] = "dilate", [CONFIG_MORPHOLOGY_OPEN] = "open",
+    [CONFIG_MORPHOLOGY_CLOSE] = "close",   NULL,
+};
+static const char *const mark_words[] = {
+    [CONFIG_MARK_TINT] = "tint", [CONFIG_MARK_RED] = "red", NULL};
+static const char *const thresholds_words[] = {
+    [CONFIG_THRESHOLDS_FIXED] = "fixed",
+    [CONFIG_THRESHOLDS_MEDIAN] = "median",
+    NULL,
+};
+static const char *const codec_words[] = {[CONFIG_CODEC_H264] = "h264", NULL};
+static const char *const encoder_words[] = {
+    [CONFIG_ENCODER_AUTO] = "auto",
+    [CONFIG_ENCODER_NVV4L2] = "nvv4l2h264enc",
+    [CONFIG_ENCODER_V4L2] = "v4l2h264enc",
+    [CONFIG_ENCODER_X264] = "x264enc",
+    [CONFIG_ENCODER_OPENH264] = "openh264enc",
+    NULL,
+};
+static const char *const role_words[] = {
+    [CONFIG_ROLE_VIEWER] = "viewer",
+    [CONFIG_ROLE_OPERATOR] = "operator",
+    [CONFIG_ROLE_ADMIN] = "admin",
+    NULL,
+};
+
+// The sides of a split may be kinds of views, which have its keys.
+#define SPLIT SCHEMA_BIT(CONFIG_VIEW_SPLIT)
+#define WITH_THRESHOLD (SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY))
+#define WITH_GRADIENT                                                                              \
+    (SCHEMA_BIT(CONFIG_VIEW_EDGES) | SCHEMA_BIT(CONFIG_VIEW_DIRECTION) | WITH_THRESHOLD)
+#define CUSTOM SCHEMA_BIT(CONFIG_VIEW_CUSTOM)
+// Those of one plane before they are shown, or painted. Of a split each side has its own.
+#define MASKED                                                                                     \
+    (SCHEMA_BIT(CONFIG_VIEW_GRAY) | SCHEMA_BIT(CONFIG_VIEW_EDGES) |                                \
+     SCHEMA_BIT(CONFIG_VIEW_BINARY) | SCHEMA_BIT(CONFIG_VIEW_CANNY) |                              \
+     SCHEMA_BIT(CONFIG_VIEW_MOTION) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY) | CUSTOM)
+#define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
+static const struct schema_key view_keys[] = {
+    {"name", SCHEMA_STRING, VIEW_FIELD(name), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
+     .default_note = "the word of \"view\"",
+     .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
+    {"view", SCHEMA_WORD, VIEW_FIELD(view), .cost = CONFIG_COST_VIEW, .words = view_words,
+     .default_text = "edges",
+     .help =
+         "What viewers see: the camera's picture, its luma, the strength of its edges, the "
+         "strong edges in white, thin edges as Canny's detector finds them, the picture with "
+         "what moves in red, with its strong edges in a colour, the direction in which gray gets "
+         "brighter as a hue, two of these side by side, or what stages of your own make."},
+    {"stages", SCHEMA_WORDS, VIEW_FIELD(stages), .cost = CONFIG_COST_VIEW, .words = stages_words,
+     .check = stages_check, .default_note = "none", .used_by = CUSTOM, .needed_by = CUSTOM,
+     .implies = CONFIG_VIEW_CUSTOM,
+     .help =
+         "A view of your own, in the order that the stages follow one another; view may be left "
+         "out. The camera's picture is turned gray for the first stage that wants gray; "
+         "threshold, canny and difference make a mask of 0 and 255, which is gray, too; mark "
+         "marks a mask in red in the camera's picture, overlay draws it there in a colour, "
+         "and direction colours gray; these end the view. mask blackens what the view's mask or "
+         "polygon leaves out. Options are the view's norm, gain, threshold, colour, mark, low, "
+         "high and times."},
+    {"operator", SCHEMA_WORD, VIEW_FIELD(operator), .words = operator_words,
+     .default_text = "sobel", .used_by = WITH_GRADIENT,
+     .help =
+         "The pair of filters that measures the gradient; sobel5 looks at 5x5 pixels, the others "
+         "at 3x3. Their strengths differ: take gain to match."},
+    {"blur", SCHEMA_INTEGER, VIEW_FIELD(blur), .unit = "pixels", .choices = blur_sides,
+     .maximum = 5, .default_text = "0", .used_by = WITH_GRADIENT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .help = "The side of the square of binomial weights that smooths the picture before its "
+             "gradient is measured; 0 leaves it as it is."},
+    {"norm", SCHEMA_WORD, VIEW_FIELD(norm), .words = norm_words, .default_text = "l2",
+     .used_by = WITH_GRADIENT | CUSTOM,
+     .help = "Edge strength from the gradient: l2 is sqrt(gx^2 + gy^2), l1 is |gx| + |gy|."},
+    {"gain", SCHEMA_NUMBER, VIEW_FIELD(gain), .unit = "factor", .minimum = 0.01, .maximum = 100,
+     .default_text = "1.0", .used_by = WITH_GRADIENT | CUSTOM,
+     .help = "Multiplies the edge strength before it is rounded and limited to 255."},
+    {"threshold", SCHEMA_INTEGER, VIEW_FIELD(threshold), .unit = "gray levels", .minimum = 1,
+     .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
+     .default_note = "25 with view = \"motion\" or difference among stages, else 80",
+     .used_by = WITH_THRESHOLD | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .help = "Edges at least as strong become white, everything else black; or they are drawn in "
+             "the overlay's colour; gray that differs by "
+             "more from the frame before has moved. otsu finds the threshold that parts each "
+             "frame best, by Otsu's method; it parts noise, too, where nothing moves."},
+    {"colour", SCHEMA_STRING, VIEW_FIELD(colour), .rule = &colour_rule, .default_text = "#00ff00",
+     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_OVERLAY),
+     .help = "What edges are drawn in, as the web writes colours: red, green and blue."},
+    {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
+     .default_text = "none", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY),
+     .help = "What becomes of white shapes: erode takes the pixels at their rim, dilate adds one "
+             "more all around; open does both and so drops specks, close does them the other way "
+             "round and so fills holes."},
+    {"times", SCHEMA_INTEGER, VIEW_FIELD(times), .unit = "times", .minimum = 1, .maximum = 8,
+     .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
+     .help = "How often morphology, or a stage of your own that erodes or dilates, does it."},
+    {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
+     .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
+    {"mark", SCHEMA_WORD, VIEW_FIELD(mark), .words = mark_words, .default_text = "tint",
+     .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
+     .help = "How the camera's picture shows what has moved, or the mask of your own stages: tint "
+             "makes red 255 and halves green and blue, which shows on white, too; red makes red "
+             "255 and leaves green and blue as they are."},
+    {"thresholds", SCHEMA_WORD, VIEW_FIELD(thresholds), .words = thresholds_words,
+     .default_text = "fixed", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .help = "fixed are low and high; median takes, whatever they say, 0.67 and 1.33 times the "
+             "median of each frame's gray, rounded down."},
+    {"low", SCHEMA_NUMBER, VIEW_FIELD(low), .unit = "gradient", .minimum = 0, .maximum = 32767,
+     .default_text = "50", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .help = "Thin edges with sqrt(gx^2 + gy^2) over this are drawn where they go on from a strong "
+             "one; as cv2.Canny has it."},
+    {"high", SCHEMA_NUMBER, VIEW_FIELD(high), .unit = "gradient", .minimum = 0, .maximum = 32767,
+     .default_text = "150", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
+     .help = "Thin edges with sqrt(gx^2 + gy^2) over this are strong; if low is higher, the two "
+             "change places."},
+    {"polygon", SCHEMA_POINTS, VIEW_FIELD(polygon), .minimum = 3, .maximum = 64,
+     .count_offset = offsetof(struct config_view, polygon_count),
+     .default_note = "the whole picture, or the mask", .used_by = MASKED, .strict = true,
+     .help = "The corners of the part that the view is limited to, as those of a region. All else "
+             "is black, or for overlay and motion the camera's picture as it is: the pixels of the "
+             "finished edges, shapes or gray are cleared there, so that the part has no edge of "
+             "its own. The sides of a split have their own."},
+    {"mask", SCHEMA_STRING, VIEW_FIELD(mask), .default_text = "", .used_by = MASKED, .strict = true,
+     .help =
+         "A picture instead of a polygon, a .pgm or .png of any size, white where the view looks; "
+         "it is stretched over the camera's, and what is at least 128 is white. A relative name is "
+         "one beside this file. A reload reads a picture that has changed."},
+    {"left", SCHEMA_STRING, VIEW_FIELD(left), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
+     .default_text = "camera", .used_by = SPLIT,
+     .help = "The picture on the left: the name of another view of this camera, or a kind of view, "
+             "which then has this view's keys."},
+    {"right", SCHEMA_STRING, VIEW_FIELD(right), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
+     .default_text = "edges", .used_by = SPLIT,
+     .help = "The picture on the right, in the same way. Both are whole, so the stream is twice as "
+             "wide as the camera's picture, and that may be at most 2048 pixels."},
+    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .cost = CONFIG_COST_VIEW, .words = codec_words,
+     .default_text = "h264", .help = "The compression of the stream."},
+    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .cost = CONFIG_COST_VIEW, .words = encoder_words,
+     .default_text = "auto",
+     .help = "The GStreamer encoder; auto takes the first of the list that encodes a trial frame."},
+    {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .unit = "kbit/s", .minimum = 64,
+     .maximum = 100000, .default_text = "4000", .help = "The bit rate the encoder aims at."},
+    {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .unit = "seconds", .minimum = 0.1,
+     .maximum = 10, .default_text = "1.0",
+     .help = "The distance of key frames; a new viewer also gets one at once."},
+    {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .words = role_words, .default_text = "viewer",
+     .help = "The roles of the users that may watch. An operator may do what a viewer may, and an "
+             "admin all, so that the least of them decides; without users it is for nothing. Whom "
+             "a reload takes it from is hung up on."},
+};
+const struct schema_group schema_view = {
+    .title = "cameras.views",
+    .help = "One stream of a camera. A view costs nothing while nobody watches it.",
+    .keys = view_keys,
+    .key_count = ARRAY_LENGTH(view_keys),
+    .cost = CONFIG_COST_FRAME,
+    .size = sizeof(struct config_view),
+    .selector = &view_keys[1],
+};
+
+int config_threshold_default(enum config_view_kind kind)
+{
+    return kind == CONFIG_VIEW_MOTION ? 25 : 80;
+}
+
+int config_split_side(const struct config_view *split, unsigned side, struct config_view *ret_side,
+                      struct error *error)
+{
+    const struct config_view *named = side ? split->right_view : split->left_view;
+    const char *word = side ? split->right : split->left;
+
+    for (unsigned kind = 0; !named && kind < CONFIG_VIEW_SPLIT; kind++) {
+        if (strcmp(view_words[kind], word) == 0) {
+            *ret_side = *split;
+            ret_side->view = (enum config_view_kind)kind;
+            if (ret_side->threshold == 0) {
+                ret_side->threshold = config_threshold_default(ret_side->view);
+            }
+            return 0;
+        }
+    }
+    if (!named || named->view == CONFIG_VIEW_SPLIT) {
+        return error_set(error, -ENOENT,
+                         "%s: got \"%s\", allowed: the name of another view of the camera, or a "
+                         "kind of view, but no split",
+                         side ? "right" : "left", word);
+    }
+    *ret_side = *named;
+    return 0;
+}
+
+const char *config_view_kind_name(enum config_view_kind kind)
+{
+    return view_words[kind];
+}
+
+const char *config_role_name(enum config_role role)
+{
+    return role_words[role];
+}
+
+int config_role_parse(const char *name, enum config_role *ret_role)
+{
+    for (unsigned i = 0; role_words[i]; i++) {
+        if (strcmp(role_words[i], name) == 0) {
+            *ret_role = (enum config_role)i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+enum config_role config_view_role(const struct config_view *view)
+{
+    unsigned least = CONFIG_ROLE_ADMIN;
+
+    for (size_t i = 0; i < view->allow.count; i++) {
+        least = view->allow.list[i] < least ? view->allow.list[i] : least;
+    }
+    return (enum config_role)least;
+}
+
+const char *config_encoder_name(enum config_encoder encoder)
+{
+    return encoder_words[encoder];
+}
