@@ -317,9 +317,12 @@ MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)
 CONF := $(DESTDIR)$(sysconfdir)/edged/edged.conf
 UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
+# In the folders they are in here, so that their links lead to one another there as well.
+DOCUMENTS := LICENSE README.md $(wildcard */README.md) \
+             $(addprefix tests/data/,README.md street-views.jpg direction-hues.png)
 # All but edged.conf, which is the user's.
 INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(libexecdir)/edged-camera $(addprefix $(unitdir)/,$(UNITS)) \
-            $(sysusersdir)/edged.conf $(udevrulesdir)/70-edged.rules $(addprefix $(docdir)/,README.md LICENSE) \
+            $(sysusersdir)/edged.conf $(udevrulesdir)/70-edged.rules $(addprefix $(docdir)/,$(DOCUMENTS)) \
             $(addprefix $(completionsdir)/,edged edgectl) \
             $(foreach page,$(MAN_PAGES),$(mandir)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 RELOAD = $(if $(DESTDIR),,test ! -d /run/systemd/system || { $(1)systemctl daemon-reload; udevadm control --reload; })
@@ -328,7 +331,7 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 	install -Dm755 -t $(DESTDIR)$(bindir) $(BUILD)/edged $(BUILD)/edgectl
 	install -Dm755 -t $(DESTDIR)$(libexecdir) $(BUILD)/edged-camera
 	install -Dm644 config/edged.conf $(CONF)$$(test ! -e $(CONF) || echo .new)
-	install -Dm644 -t $(DESTDIR)$(docdir) README.md LICENSE
+	$(foreach document,$(DOCUMENTS),install -Dm644 $(document) $(DESTDIR)$(docdir)/$(document) &&) true
 	install -Dm644 scripts/completion.bash $(DESTDIR)$(completionsdir)/edgectl
 	ln -sf edgectl $(DESTDIR)$(completionsdir)/edged
 	$(foreach page,$(MAN_PAGES),install -Dm644 -t $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page))) $(page) &&) true
@@ -340,6 +343,7 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
 	$(if $(DESTDIR),,test ! -d /run/systemd/system || systemctl disable --now edged.socket edged)
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	-cd $(DESTDIR)$(docdir) && rmdir -p --ignore-fail-on-non-empty $(filter-out ./,$(sort $(dir $(DOCUMENTS))))
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
 	$(call RELOAD,)
 
