@@ -38,7 +38,7 @@ size_t descriptors_left(void)
     }
     // cppcheck-suppress readdirCalled // nobody else reads this folder
     while (readdir(folder)) {
-        open++; // "." and ".." and the folder's own make up for a few that are just being opened
+        open++; // ".", ".." and this folder count, too: room for a few being opened
     }
     closedir(folder);
     return limit > open ? limit - open : 0;

@@ -1,15 +1,16 @@
 // How many file descriptors this process may have, and how many it still can open.
 //
-// GLib ends the process where a thread finds none left for its main loop, so that nobody may come
-// for whom there is no room.
+// GLib ends the process when a thread finds no descriptor left for its main loop. So edged refuses
+// connections before descriptors run out.
 #pragma once
 
 #include <stddef.h>
 
-// Lets the process and its children open as many as the administrator allows: the soft limit, which
-// many systems keep at 1024 for the sake of old programs, becomes the hard one (at most 65536).
+// Lets the process and its children open as many descriptors as the administrator allows: raises
+// the soft limit, which many systems keep at 1024 for the sake of old programs, to the hard one (at
+// most 65536).
 void descriptors_raise(void);
-// The limit now.
+// The limit in force.
 size_t descriptors_limit(void);
-// How many are left below it; 0 where that cannot be seen.
+// How many more can be opened below the limit; 0 where that cannot be found out.
 size_t descriptors_left(void);

@@ -8,7 +8,7 @@
 #define ASPECT_RATIO_EXTENDED 255
 #define SCALE_DELTA_MAX 128
 
-// Bits from the most significant one on. Past the end they are 0, and `over` tells.
+// Reads bits, the most significant first. Past the end they are 0, and `over` is set.
 struct reader {
     const uint8_t *bytes;
     size_t at, end; // bits
@@ -116,7 +116,7 @@ static void skip_picture_order(struct reader *reader)
     }
 }
 
-// Reads up to vui_parameters_present_flag, which it leaves.
+// Reads up to vui_parameters_present_flag, which is left for the caller to read.
 static void skip_to_vui(struct reader *reader)
 {
     static const uint8_t high_profiles[] = {100, 110, 122, 244, 44,  83, 86,
@@ -178,7 +178,7 @@ static void write_signal_type(struct writer *writer, const struct h264_colour *c
     write_bits(writer, colour->colour.matrix, 8);
 }
 
-// Copies all, with another signal type; the reader ends at the stop bit.
+// Copies everything, with another video signal type. Afterwards the reader is at the stop bit.
 static void rewrite(struct reader *reader, struct writer *writer, const struct h264_colour *colour)
 {
     struct reader from = *reader;
@@ -236,7 +236,7 @@ static GByteArray *escape(const GByteArray *bytes)
     return nal;
 }
 
-// The end of what a NAL unit holds, its stop bit included.
+// Where the payload of a NAL unit ends, in bits, behind its stop bit.
 static size_t end_of(const GByteArray *bytes)
 {
     guint length = bytes->len;

@@ -1,4 +1,4 @@
-// Members of the JSON object that a builder is in.
+// Adds members to the JSON object that a builder is writing.
 #pragma once
 
 #include "config/base.h"
@@ -8,7 +8,7 @@
 
 static inline void json_add_string(JsonBuilder *builder, const char *name, const char *value)
 {
-    // JSON is UTF-8; what a driver calls itself need not be.
+    // JSON is UTF-8, but the name that a driver gives itself may not be.
     g_autofree char *valid = g_utf8_make_valid(value, -1);
 
     json_builder_set_member_name(builder, name);

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-// A number of `length` characters as JSON has it. From 1000 on it is a time, to the millisecond.
+// Appends a number of `length` characters at `at`. From 1000 on it is a time, and gets three digits
+// after the point.
 static void append_number(GString *text, const char *at, size_t length)
 {
     char number[G_ASCII_DTOSTR_BUF_SIZE];
@@ -17,7 +18,7 @@ static void append_number(GString *text, const char *at, size_t length)
     g_ascii_formatd(number, sizeof number, fabs(value) < 1000 ? "%.6g" : "%.3f", value);
     g_string_append(text, number);
     if (!strpbrk(number, ".e")) {
-        g_string_append(text, ".0"); // it stays a number with a point for those who look
+        g_string_append(text, ".0"); // so that readers still see a number with a point
     }
 }
 

@@ -4,7 +4,7 @@
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
 
-// The text of `root`, its numbers with a point in six digits, from 1000 on in three after the
-// point: what was measured or divided has no more, and json-glib writes all 17 of a double.
-// Integers are whole. The caller g_free()s it.
+// The text of `root`. Numbers with a point get six digits, from 1000 on three after the point: no
+// measurement is more exact, while json-glib would write all 17 digits of a double. Integers stay
+// whole. The caller g_free()s the text.
 char *json_text(JsonNode *root, bool pretty);

@@ -1,6 +1,6 @@
-// Chooses the way out once, on the first message: the journal when stderr is its stream, else
-// stderr itself. Afterwards nothing here changes, so any thread may log without a lock: a journal
-// entry is one datagram and a line is one write().
+// Where messages go is decided once, at the first one: to the journal when stderr is its stream,
+// else to stderr itself. Nothing here changes after that, so any thread may log without a lock: a
+// journal entry is one datagram and a line is one write().
 #define SD_JOURNAL_SUPPRESS_LOCATION
 #include "daemon/common/log.h"
 
@@ -76,7 +76,7 @@ static void replace_control_characters(char *text)
     }
 }
 
-// What one message says, beside its text.
+// What goes with the text of one message.
 struct record {
     int priority;
     enum log_event event;
@@ -85,7 +85,7 @@ struct record {
     size_t field_count;
 };
 
-// Fields of a journal entry on their way.
+// The fields of a journal entry that is being put together.
 struct entry {
     char fields[6 + LOG_FIELDS_MAX][2304];
     int count;

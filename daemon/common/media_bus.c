@@ -10,7 +10,7 @@ int media_pipeline_new(const char *launch, struct error *error, GstElement **ret
     g_autoptr(GError) failure = NULL;
     GstElement *pipeline;
 
-    gst_init(NULL, NULL); // once; PGM and PPM do without
+    gst_init(NULL, NULL); // only the first call does anything; PGM and PPM need none of it
     pipeline = gst_parse_launch_full(launch, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &failure);
     if (!pipeline) {
         return error_set(error, -ENOTSUP, "%s; is every GStreamer plugin installed?",

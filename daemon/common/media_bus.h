@@ -1,4 +1,5 @@
-// What pictures and clips share: a pipeline as a scoped object, and its end as an errno.
+// What reading and writing pictures and clips have in common: a pipeline that ends with its scope,
+// and its errors as an errno.
 #pragma once
 
 #include "config/base.h"
@@ -14,8 +15,8 @@ void cleanup_pipeline(GstElement **pipeline);
 void media_set_location(GstElement *pipeline, const char *name, const char *path);
 // gstreamer_decoders_choose() for the decodebin called `name`.
 void media_choose_decoders(GstElement *pipeline, const char *name);
-// -EIO with the text of an error message, behind the `name` of the file at fault; -ENODATA for a
-// file without video.
+// Writes the text of an error message to `error`, behind `name`, the file at fault. Returns -EIO,
+// or -ENODATA for a file without video.
 int media_failure(GstMessage *message, const char *name, struct error *error);
 // Waits for the end of the stream: 0, or the first error as media_failure() says it.
 int media_wait(GstElement *pipeline, const char *name, struct error *error);

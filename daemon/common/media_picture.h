@@ -1,4 +1,4 @@
-// Pictures that GStreamer reads and writes, PNG and JPEG. It is started when it is needed. Errors
+// Reads and writes PNG and JPEG by GStreamer, which is started when it is first needed. Errors
 // carry the file name and GStreamer's own words.
 #pragma once
 

@@ -45,7 +45,7 @@ static int fill(int fd, const char *path, const char *content, size_t length,
     return 0;
 }
 
-// A rename lasts once its folder is written.
+// A rename survives a power failure only once its folder has been written to the disk.
 static int sync_folder(const char *path, int length, struct error *error)
 {
     _cleanup_(cleanup_free) char *folder = length > 0 ? strndup(path, (size_t)length) : strdup(".");

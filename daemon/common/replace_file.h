@@ -5,11 +5,11 @@
 
 #include <sys/stat.h>
 
-// Replaces `path`, which is no symbolic link, or makes it, with owner, group and mode of `like`.
-// What the file system says (-EACCES, -EROFS, -EPERM: the owner cannot be kept), with the old
-// content in place and nothing left beside it.
+// Replaces the file `path`, which must not be a symbolic link, or makes it, with owner, group and
+// mode of `like`. An error is what the file system says (-EACCES, -EROFS, -EPERM: the owner cannot
+// be kept); the old content is still in place then, and nothing is left beside it.
 int replace_file(const char *path, const char *content, size_t length, const struct stat *like,
                  struct error *error);
-// What the reading says (-ENOENT), or the whole file with a NUL behind it; the caller frees
-// *ret_content.
+// Reads the whole file and puts a NUL behind it; the caller frees *ret_content. An error is what
+// reading says, for example -ENOENT.
 int read_whole_file(const char *path, struct error *error, char **ret_content, size_t *ret_length);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// Why a flush failed: a later one has nothing left to write and succeeds.
+// The errno of a flush that failed. It is kept, because a later flush has nothing left to write and
+// succeeds.
 static int problem;
 
 bool standard_output_flush(void)

@@ -1,10 +1,11 @@
-// Standard output of programs that print and end.
+// Standard output of programs that print something and end: text that cannot be written is an
+// error.
 #pragma once
 
 #include <stdbool.h>
 
-// Hands on what was printed up to here. False when not all of it could be written, now or before.
+// Flushes what has been printed. False when some of it could not be written, now or before.
 bool standard_output_flush(void);
-// The same at the end: what could not be written is said on standard error, as `program`. Returns
-// the exit status: 1 then, otherwise `status`.
+// Flushes at the end of `program`. If some text could not be written, says so on standard error.
+// Returns the exit status: 1 in that case, else `status`.
 int standard_output_finish(const char *program, int status);

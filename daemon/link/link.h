@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
-// What is read at a time: some milliseconds' work.
+// How much link_receive() reads at a time: some milliseconds of work.
 #define LINK_TURN_MESSAGES 64
 #define LINK_TURN_BYTES (1u << 20)
 
@@ -49,6 +49,7 @@ int link_flush(struct link *link);
 // Called for each complete message; a negative return ends link_receive with it.
 typedef int link_handler(void *context, struct link_message *message);
 // Reads what is there and calls `handler` for each complete message, up to LINK_TURN_MESSAGES or
-// LINK_TURN_BYTES, so that an end that never stops sending leaves the reader time for others. 0;
-// -EPIPE when the other end closed, -EPROTO for a malformed header.
+// LINK_TURN_BYTES, so that an end that never stops sending leaves the reader time for other work.
+// Returns 0, -EPIPE when the other end has closed, -EPROTO for a malformed header, or what the
+// handler returned.
 int link_receive(struct link *link, link_handler *handler, void *context);

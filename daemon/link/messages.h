@@ -42,10 +42,11 @@ struct link_header {
     uint32_t size; // bytes of payload that follow
 };
 
-// In front of a configuration. A view keeps its number from one to the next, and no other view of
-// the process ever gets it: what is under way while views come and go reaches the right one.
+// Stands in front of a configuration's text. A view keeps its number from one configuration to the
+// next, and no other view of the process ever gets that number. So a message that is under way
+// while views come and go reaches the right view.
 struct link_configuration {
-    uint32_t number;      // of the configuration, from 1 on; telemetry says which counts
+    uint32_t number;      // of the configuration, from 1 on; telemetry says which is in force
     uint32_t passed_over; // encoders that hung lately: a bit for each enum config_encoder,
                           // which "auto" leaves out
     uint32_t views[LINK_VIEWS_MAX]; // their numbers, in the order of the text
@@ -101,8 +102,8 @@ struct link_telemetry {
     char error[512];         // why there is no signal; "" when live
     char backend[16];        // what computes the views: "CPU", "CUDA sm_87"; "" before it is known
     char gpu[256];           // the GPU's name when it computes, else why it does not
-    uint32_t gpu_may_return; // it does not for a reason that may pass: it is to be tried again
-    uint32_t configuration;  // number of the newest that counts, or has been refused
+    uint32_t gpu_may_return; // the reason may pass: the GPU is to be tried again
+    uint32_t configuration;  // number of the newest that is in force or was refused
     uint64_t frames, dropped, corrupted, reconnects;
     int64_t last_frame_ns; // when edged had the newest; 0: none yet
     uint64_t copies[COPY_KIND_COUNT];
@@ -116,6 +117,6 @@ struct link_telemetry {
     struct link_region regions[LINK_REGIONS_MAX]; // unused ones have no name
     struct {
         uint64_t runs;         // computed
-        uint64_t shared;       // a view had another's instead
+        uint64_t shared;       // times that a view took another view's result
     } stages[LINK_STAGES_MAX]; // by enum stage_kind
 };
