@@ -1,5 +1,6 @@
-// What the front takes from a camera process of two views, numbered 1 and 2: what reaches the rest
-// of the front is checked. The first byte, if 0, leaves out the hello.
+// What the front takes from a camera process of two views, numbered 1 and 2, of which the first is
+// watched: what reaches the rest of the front is checked. The bits of the first byte: 1 says hello;
+// 2 lets the process read nothing before the front has to wait for it; 4 lets it hang up early.
 //
 // Parsers: daemon/front/supervise/camera_link.c
 #include "tests/fuzz/fuzz_link_messages.h"
@@ -7,11 +8,14 @@
 #include "config/schema/schema.h"
 #include "daemon/front/supervise/camera_link.h"
 
-#include <gst/gst.h>
+#include <glib.h>
 
 #define VIEWS 2
+#define HELLO 1
+#define BUSY 2
+#define HANGS_UP 4
 
-static bool ended;
+static struct camera_link *camera; // NULL: it has ended
 
 static bool is_text(const char *text, size_t size)
 {
@@ -71,8 +75,9 @@ static void on_encoder_hung(void *context, enum config_encoder encoder)
 static void on_ended(void *context, int reason, const char *sentence)
 {
     (void)context;
-    fuzz_claim(!ended && reason < 0 && sentence[0]);
-    ended = true;
+    fuzz_claim(camera && reason < 0 && sentence[0]);
+    camera_link_free(camera);
+    camera = NULL;
 }
 
 static const struct camera_link_events events = {on_telemetry, on_motion,       on_slate,
@@ -86,31 +91,82 @@ static void send_hello(int fd)
     fuzz_claim(send(fd, EDGED_VERSION, header.size, 0) == (ssize_t)header.size);
 }
 
+static void on_demand(void *context, struct stream *stream, bool key_frame)
+{
+    (void)context;
+    if (camera) {
+        camera_link_update(camera, stream, key_frame);
+    }
+}
+
+static void on_wake(void *context)
+{
+    struct cursor *cursor = context;
+
+    while (cursor_peek(cursor)) {
+        cursor_next(cursor);
+    }
+}
+
+// Whatever the front sends; it is to come through whole in the end.
+static void drain(int fd, bool busy)
+{
+    static uint8_t bytes[1 << 16];
+
+    for (unsigned turn = 0; turn < (busy ? 1 : 16); turn++) {
+        while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0) {
+        }
+        g_main_context_iteration(NULL, FALSE);
+    }
+}
+
+// Messages until one ends the link, or there are no more.
+static void take_messages(int fd, const uint8_t *data, size_t size)
+{
+    unsigned flags = *data++;
+
+    size--;
+    if (flags & HELLO) {
+        send_hello(fd);
+    }
+    for (unsigned i = 0; flags & BUSY && i < 16; i++) {
+        camera_link_try_gpu(camera, "cuda");
+    }
+    if (flags & HANGS_UP) {
+        shutdown(fd, SHUT_RDWR);
+    }
+    while (camera && fuzz_send_message(fd, &data, &size)) {
+        g_main_context_iteration(NULL, FALSE);
+    }
+    drain(fd, flags & HANGS_UP);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stream *streams[VIEWS];
     const struct camera_link_configuration configuration = {
         .number = 1, .text = "", .streams = streams, .stream_count = VIEWS};
-    struct camera_link *link;
-    int fds[2];
+    struct cursor cursor;
+    int fds[2], smallest = 1;
 
     if (size < 1) {
         return -1;
     }
-    gst_init(NULL, NULL);
-    ended = false;
     fuzz_claim(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+    if (*data & BUSY) {
+        fuzz_claim(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest) == 0);
+    }
     fuzz_claim(stream_new("/front/edges", 2000, &streams[0]) == 0);
     fuzz_claim(stream_new("/front/camera", 2000, &streams[1]) == 0);
-    fuzz_claim(camera_link_new(fds[0], &configuration, &events, NULL, &link) == 0);
-    if (data[0]) {
-        send_hello(fds[1]);
-    }
-    data++;
-    size--;
-    while (fuzz_send_message(fds[1], &data, &size) && camera_link_receive(link)) {
-    }
-    camera_link_free(link);
+    fuzz_claim(camera_link_new(fds[0], &configuration, &events, NULL, &camera) == 0);
+    stream_set_demand(streams[0], on_demand, NULL);
+    stream_watch(streams[0], &cursor, on_wake, &cursor);
+    stream_resume(streams[0], &cursor);
+    stream_want_key_frame(streams[0]);
+    take_messages(fds[1], data, size);
+    stream_leave(streams[0], &cursor);
+    camera_link_free(camera);
+    camera = NULL;
     close(fds[1]);
     while (g_main_context_iteration(NULL, FALSE)) {
     }

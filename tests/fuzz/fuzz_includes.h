@@ -1,5 +1,6 @@
-// Configuration text whose @include reads no file of this machine: bytes behind a record separator
-// (0x1e) are the file "1", those behind the next one "2", and so on; there are no others.
+// Configuration text whose @include reads no file of this machine: the bytes up to a record
+// separator (0x1e) are the file "0", those behind it "1", and so on up to "9". The folder "/" is
+// there, too.
 #pragma once
 
 #include "tests/fuzz/fuzz.h"
@@ -8,18 +9,16 @@
 #include <fcntl.h>
 
 #define FUZZ_SEPARATOR 0x1e
+#define FUZZ_MAIN "0"
 
-static const uint8_t *fuzz_files; // behind the first separator
+static const uint8_t *fuzz_files; // NULL: there are none
 static size_t fuzz_files_size;
 
-// Says where the bytes of the main text end, and keeps the rest for fuzz_open().
-static inline size_t fuzz_take_files(const uint8_t *data, size_t size)
+// Keeps the bytes for fuzz_open(); data NULL: there are no files.
+static inline void fuzz_take_files(const uint8_t *data, size_t size)
 {
-    const uint8_t *end = memchr(data, FUZZ_SEPARATOR, size);
-
-    fuzz_files = end ? end + 1 : NULL;
-    fuzz_files_size = end ? (size_t)(data + size - fuzz_files) : 0;
-    return end ? (size_t)(end - data) : size;
+    fuzz_files = data;
+    fuzz_files_size = size;
 }
 
 static int fuzz_open(const char *path, int flags)
@@ -27,12 +26,14 @@ static int fuzz_open(const char *path, int flags)
     const uint8_t *file = fuzz_files, *end = fuzz_files ? file + fuzz_files_size : NULL;
     char name[FUZZ_PATH_SIZE];
 
-    (void)flags;
-    for (int number = path[0] - '1'; file && number > 0; number--) {
+    if (strcmp(path, "/") == 0) {
+        return open(path, flags);
+    }
+    for (int number = path[0] - '0'; file && number > 0; number--) {
         file = memchr(file, FUZZ_SEPARATOR, (size_t)(end - file));
         file = file ? file + 1 : NULL;
     }
-    if (!file || path[0] < '1' || path[0] > '9' || path[1]) {
+    if (!file || path[0] < '0' || path[0] > '9' || path[1]) {
         errno = ENOENT;
         return -1;
     }

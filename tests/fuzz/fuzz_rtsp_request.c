@@ -1,14 +1,48 @@
-// Requests of whoever connects to the RTSP server, one after the other as they come in a stream.
+// Requests of whoever connects to the RTSP server, one after the other as they come in a stream,
+// with their URLs and what they offer as a transport.
 //
-// Parsers: daemon/front/rtsp/message.c
+// Parsers: daemon/front/rtsp/message.c daemon/front/rtsp/target.c
+// Parsers: daemon/front/rtsp/transport_header.c
 #include "tests/fuzz/fuzz.h"
 
 #include "daemon/front/rtsp/message.h"
+#include "daemon/front/rtsp/target.h"
+#include "daemon/front/rtsp/transport_header.h"
 
 static void check_text(const struct rtsp_request *request, const char *text)
 {
     fuzz_claim(text >= request->head && text < request->head + sizeof request->head);
     fuzz_claim(!strpbrk(text, "\r\n"));
+}
+
+// The base of a URL that is taken names the same path.
+static void check_target(const char *url)
+{
+    struct rtsp_target target, again;
+
+    if (rtsp_target_read(url, &target) == 0 && target.path[0]) {
+        fuzz_claim(target.path[0] == '/' && !strchr(target.path, '?'));
+        fuzz_claim(strncmp(target.base, url, strlen(target.base)) == 0);
+        fuzz_claim(rtsp_target_read(target.base, &again) == 0);
+        fuzz_claim(strcmp(again.path, target.path) == 0);
+    }
+}
+
+static void check_transport(const char *header)
+{
+    struct rtsp_transport_offer offer;
+
+    for (unsigned udp_allowed = 0; udp_allowed < 2; udp_allowed++) {
+        if (!rtsp_transport_choose(header, udp_allowed, &offer)) {
+            continue;
+        }
+        if (offer.lower == RTSP_LOWER_UDP) {
+            fuzz_claim(udp_allowed && offer.port > 0 && offer.rtcp_port > 0);
+        } else {
+            fuzz_claim(offer.channel >= -1 && offer.channel <= 255);
+            fuzz_claim(offer.rtcp_channel >= -1 && offer.rtcp_channel <= 255);
+        }
+    }
 }
 
 static void check_request(const struct rtsp_request *request)
@@ -24,6 +58,10 @@ static void check_request(const struct rtsp_request *request)
     }
     if (request->method < RTSP_METHOD_COUNT) {
         fuzz_claim(strcmp(rtsp_method_name(request->method), request->method_name) == 0);
+    }
+    check_target(request->url);
+    if (rtsp_request_header(request, "Transport")) {
+        check_transport(rtsp_request_header(request, "Transport"));
     }
     GString *reply = rtsp_reply_new(RTSP_OK, request->sequence);
     rtsp_reply_end(reply, "text/parameters", request->url);

@@ -1,9 +1,14 @@
-// The file of users. What is accepted has to be the same when it is written and read again.
+// Files with passwords: the users of the server, and the user of a camera. The users that are
+// accepted have to be the same when they are written and read again; a file that others may read is
+// refused, whatever it holds.
 //
-// Parsers: config/users.c
+// Parsers: config/credentials.c config/users.c
 #include "tests/fuzz/fuzz.h"
 
+#include "config/credentials.h"
 #include "config/users.h"
+
+#include <errno.h>
 
 static void check_round_trip(const struct users *users)
 {
@@ -25,11 +30,9 @@ static void check_round_trip(const struct users *users)
     free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_users(const char *path)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;
-    char path[FUZZ_PATH_SIZE];
-    int fd = fuzz_file(data, size, path);
     struct error error = {0};
     int r = users_read(path, &error, &users);
 
@@ -37,6 +40,43 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (r == 0) {
         check_round_trip(users);
     }
+}
+
+static void check_credentials(const char *path)
+{
+    struct credentials credentials;
+    struct error error = {0};
+
+    if (credentials_read(path, &error, &credentials) < 0) {
+        fuzz_claim(error.text[0]);
+        return;
+    }
+    fuzz_claim(credentials.user[0] && !strpbrk(credentials.user, ":\r\n"));
+    fuzz_claim(!strpbrk(credentials.password, "\r\n"));
+    credentials_clear(&credentials);
+}
+
+static void check_refused(const char *path, int refusal)
+{
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    struct credentials credentials;
+    struct error error = {0};
+
+    fuzz_claim(users_read(path, &error, &users) == refusal && error.text[0]);
+    error = (struct error){0};
+    fuzz_claim(credentials_read(path, &error, &credentials) == refusal && error.text[0]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char path[FUZZ_PATH_SIZE];
+    int fd = fuzz_file(data, size, path);
+
+    check_users(path);
+    check_credentials(path);
+    fuzz_claim(fchmod(fd, 0644) == 0);
+    check_refused(path, -EACCES);
     close(fd);
+    check_refused("/dev/null", -EINVAL);
     return 0;
 }

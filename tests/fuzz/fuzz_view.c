@@ -20,6 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             error = (struct error){0};
             fuzz_claim(!line || config_view_set(view, key, line, &error) == 0 || error.text[0]);
         }
+        fuzz_claim(config_view_is_colour(view) || !config_view_reads_colour(view));
         config_view_free(view);
     }
     free(text);
