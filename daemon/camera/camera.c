@@ -15,7 +15,7 @@
 #define LINK_QUEUE_BYTES (8u << 20) // some seconds of video
 #define CONFIGURE_TIMEOUT_MS 10000
 #define TELEMETRY_INTERVAL_S 1
-#define DRIVER_NS (500 * NS_PER_MS)  // for a thread to come out of the GPU's driver
+#define DRIVER_NS (500 * NS_PER_MS)  // how long to wait for a thread in the GPU's driver
 #define LANE_HANGS_NS (7 * NS_PER_S) // longer than any source may take to open
 
 struct camera {
@@ -44,7 +44,7 @@ static void wake(void *context)
     uint64_t one = 1;
 
     if (write(camera->wake_fd, &one, sizeof one) < 0) {
-        log_debug("camera: is awake already"); // the counter is full
+        log_debug("camera: is awake already"); // the eventfd's counter is full
     }
 }
 
@@ -56,7 +56,7 @@ static void tell_news(void *context)
     wake(camera);
 }
 
-// Any thread: what computes is known, or something else.
+// Any thread. Whether the CPU or the GPU computes is known now, or has changed.
 static void tell_decision(void *context)
 {
     struct camera *camera = context;
@@ -74,7 +74,7 @@ static int handle_first(void *context, struct link_message *message)
     }
     camera->first_message = *message;
     message->payload = NULL;
-    return -ECANCELED; // what follows is for camera_run()
+    return -ECANCELED; // camera_run() reads the messages that follow
 }
 
 static int wait_for_settings(struct camera *camera, struct error *error)
@@ -97,7 +97,8 @@ static int wait_for_settings(struct camera *camera, struct error *error)
     return 0;
 }
 
-// Lane thread. What does not fit on the link any more is in the telemetry all the same.
+// Lane thread. An event that the link has no room for is lost; telemetry still has its region's
+// state.
 static void tell_event(void *context, const struct link_event *event)
 {
     struct camera *camera = context;
@@ -213,7 +214,7 @@ static void send_telemetry(struct camera *camera)
     struct link_telemetry telemetry;
 
     if (clock_now_ns() - lane_alive_ns(camera->lane) > LANE_HANGS_NS) {
-        return; // the front takes silence for what it is
+        return; // the lane hangs: the front sees it by the silence
     }
     report_get(&camera->report, &telemetry);
     compute_describe(camera->compute, &telemetry);
@@ -291,7 +292,7 @@ static int handle_command(void *context, struct link_message *message)
     }
 }
 
-// When the lane has ended: tells the front why, as far as it still listens.
+// When the lane has ended: tells the front why, if the front still reads.
 static int end_with_reason(struct camera *camera)
 {
     char reason[512];
@@ -350,8 +351,8 @@ int camera_run(struct camera *camera)
     if (r == -EDEADLK || compute_wait(camera->compute, clock_now_ns() + DRIVER_NS)) {
         return -ENOTRECOVERABLE;
     }
-    // The GPU may be lost by the last frame, when nobody listens any more.
-    // Until it has ended the lane wakes itself, through this pointer, when it gives the GPU up.
+    // The last frame may lose the GPU when the front has already gone, so this is asked after the
+    // lane has ended. Until then the lane may wake itself through this pointer.
     lane_free(camera->lane);
     camera->lane = NULL;
     if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT ||
@@ -366,7 +367,7 @@ void camera_free(struct camera *camera)
     if (!camera) {
         return;
     }
-    // While the driver is opened the lane is woken.
+    // The thread that opens the driver wakes the lane, so it has to end first.
     if (camera->compute) {
         compute_wait(camera->compute, INT64_MAX);
     }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// A GPU that is given up so soon after it was taken has been tried in vain.
+// A GPU that is given up within this time after it was taken counts as tried in vain.
 #define TRIED_NS (5 * NS_PER_S)
 
 struct compute {
@@ -69,8 +69,8 @@ static void tell_changed(struct compute *compute)
     compute->settings.changed(compute->settings.context);
 }
 
-// With the lock held. A reason that has been told, and still stands in the way when the GPU is
-// tried, is no news.
+// With the lock held. False for a reason that the log has told of and that is still there when the
+// GPU is tried again.
 static bool is_news(const struct compute *compute, const char *reason)
 {
     bool tried = !compute->on_gpu || clock_now_ns() - compute->on_gpu_ns < TRIED_NS;
@@ -79,7 +79,7 @@ static bool is_news(const struct compute *compute, const char *reason)
            strncmp(compute->cpu_reason, reason, sizeof compute->cpu_reason - 1) != 0;
 }
 
-// With the lock held. Returns whether that, or the reason, is new.
+// With the lock held. Returns whether the CPU computes only now, or for another reason than before.
 static bool set_cpu(struct compute *compute, int code, const char *reason)
 {
     bool new = !compute->decided || compute->on_gpu || strcmp(compute->gpu_text, reason) != 0;
@@ -124,7 +124,7 @@ static void use_cpu(struct compute *compute, bool opening, int code, const char 
     }
 }
 
-// Once for the GPU's facts, and for every kind of memory passed over.
+// Logs which GPU computes, once, and each kind of memory that was passed over.
 static void tell_gpu(struct compute *compute, const struct gpu *gpu,
                      const struct gpu_memory *memory, const char *passed_over)
 {
@@ -163,7 +163,7 @@ static void set_gpu(struct compute *compute)
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", info->name);
 }
 
-// Publishes what the opening thread brings. False when it does not count any more.
+// Publishes the GPU that the opening thread has got. False when it comes too late.
 static bool take_gpu(struct compute *compute, struct gpu *gpu, struct gpu_memory *memory,
                      const char *passed_over)
 {
@@ -182,7 +182,7 @@ static bool take_gpu(struct compute *compute, struct gpu *gpu, struct gpu_memory
     return counts;
 }
 
-// So that it is not tried again.
+// A GPU that is lost is kept, so that it is not tried again.
 static void keep_lost(struct compute *compute, struct gpu *gpu)
 {
     pthread_mutex_lock(&compute->lock);

@@ -2,8 +2,8 @@
 //
 // A driver may take seconds to open, or never answer, so it is opened in a thread of its own: what
 // that thread brings counts when it comes within 10 s. Each decision is told in the log once, with
-// its reason; compute_describe() keeps it for status.
-// One thread starts, tries and frees (control), one asks, gives up and loses (the lane).
+// its reason; compute_describe() keeps it for status. The control thread starts, tries and frees;
+// the lane asks, gives up, rules out and loses.
 #pragma once
 
 #include "capture/frame_pool.h"
@@ -45,7 +45,7 @@ void compute_start(struct compute *compute);
 // already, or is being opened.
 void compute_try(struct compute *compute, enum config_backend backend);
 // Waits until no thread is in the driver any more. -ETIMEDOUT at `deadline_ns` (CLOCK_MONOTONIC):
-// the process can only end by _exit(), exit handlers of the driver might wait, too.
+// the process can then only end by _exit(), because exit handlers of the driver might wait as well.
 int compute_wait(struct compute *compute, int64_t deadline_ns);
 
 // Never waits. `now_ns` is what the deadline is held against. False while nothing is decided.
@@ -57,8 +57,8 @@ void compute_give_up(struct compute *compute, const char *reason);
 void compute_rule_out(struct compute *compute, const char *reason);
 // The GPU is lost to this process, as `reason` says: nothing calls the driver any more.
 void compute_lose(struct compute *compute, const char *reason);
-// Whether it is, by that or by a self-test without end when it was opened: the process ends without
-// the driver's handlers.
+// Whether the GPU is lost: by compute_lose(), or because a self-test did not end when it was
+// opened. The process then has to end without the driver's exit handlers.
 bool compute_has_lost(struct compute *compute);
 
 // Fills in `backend`, `gpu` and `gpu_may_return`. Any thread.

@@ -24,8 +24,8 @@ int compute_gpu_find(enum config_memory wanted, struct error *error, struct erro
     return r;
 }
 
-// How loud it is that the CPU computes: an auto that finds no driver is how most machines are, a
-// GPU that computes wrongly should be seen to.
+// That "auto" finds no driver is logged quietly, because most machines have none; a GPU that
+// computes wrongly is logged loudly, because somebody should look at it.
 int compute_gpu_priority(enum config_backend backend, int code)
 {
     if (backend == CONFIG_BACKEND_CUDA || code == -EBADMSG) {
@@ -34,8 +34,9 @@ int compute_gpu_priority(enum config_backend backend, int code)
     return backend == CONFIG_BACKEND_CPU || code == -ENODEV || !code ? LOG_INFO : LOG_NOTICE;
 }
 
-// Memory is freed, a slow driver answers at last; one that is not there or too old stays so, a
-// GPU that computes wrongly is not trusted again, and one that is lost takes another process.
+// Memory may be freed, and a slow driver may answer at last. A driver that is missing or too old
+// stays so, a GPU that computes wrongly is not trusted again, and one that is lost needs another
+// process.
 bool compute_gpu_may_return(int code)
 {
     switch (code) {

@@ -1,4 +1,5 @@
-// A job queue, the encoder's thread that feeds the element, and the table of lives under way.
+// A queue of jobs, the encoder's thread that feeds the element, and a table of the frames inside
+// it.
 //
 // The thread pushes straight into the element's sink pad, and an encoder without look-ahead answers
 // in the same call: no queue and no thread lies between a frame and its access unit. Elements that
@@ -66,7 +67,8 @@ static void life_begin(struct encoder *encoder, const struct link_access_unit *l
     pthread_mutex_unlock(&encoder->lock);
 }
 
-// Finds the life of the frame pushed with `pts_ns`; older ones were swallowed by the element.
+// Finds the times of the frame that was pushed with `pts_ns`. Frames before it in the table were
+// dropped by the element.
 static bool life_end(struct encoder *encoder, int64_t pts_ns, struct link_access_unit *ret_life)
 {
     bool found = false;
@@ -179,8 +181,9 @@ static void *encoder_thread(void *context)
     return NULL;
 }
 
-// Takes the oldest `count` jobs out; their wish for a key frame passes on to the next, which may be
-// `coming`. Returns their frames for the caller to unref without the lock.
+// Takes the oldest `count` jobs out. If one of them asked for a key frame, the next job, which may
+// be `coming`, asks for it instead. Returns their frames, which the caller unrefs once it has given
+// the lock back.
 static void drop_jobs(struct encoder *encoder, unsigned count, struct job *coming,
                       struct frame **ret_frames)
 {
@@ -196,7 +199,7 @@ static void drop_jobs(struct encoder *encoder, unsigned count, struct job *comin
     next->key_frame |= key_frame;
 }
 
-// How many of the waiting jobs have to go for another one.
+// How many of the waiting jobs have to be dropped to make room for another one.
 static unsigned count_surplus(struct encoder *encoder)
 {
     int64_t now = clock_now_ns();
@@ -278,7 +281,8 @@ static int encoder_open(const struct encoder_element *element,
     pthread_mutex_init(&encoder->output_lock, NULL);
     condition_init(&encoder->changed);
 
-    // New threads, the element's own among them, have the name of the one that starts them.
+    // A new thread gets the name of the thread that starts it. So this thread takes the element's
+    // name while the encoder and the element start theirs.
     char name[16] = "";
     pthread_getname_np(pthread_self(), name, sizeof name);
     pthread_setname_np(pthread_self(), element->name);

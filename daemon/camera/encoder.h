@@ -1,10 +1,10 @@
 // One H.264 encoder: NV12 frames in, Annex B access units out, in order, no B-frames.
 //
 // The encoder has a thread of its own and a queue that rides out a hiccup without losing a frame.
-// When the queue is full the oldest frame goes, and when it has not been empty for a second, so
-// that it only adds delay, all that wait go for the newest: before they cost anything. GStreamer
-// elements do the encoding; which one is decided by a trial encode, because the presence of an
-// element proves nothing.
+// When the queue is full the oldest frame is dropped. When it has not been empty for a second it
+// only adds delay, and all that wait are dropped for the newest. So frames are dropped before they
+// cost anything. GStreamer elements do the encoding; which one is decided by a trial encode,
+// because the presence of an element proves nothing.
 #pragma once
 
 #include "capture/frame.h"
@@ -57,12 +57,12 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
 void encoder_free(struct encoder *encoder);
 
 // Queues a frame (takes a reference of its own). `life` travels to the access unit. Returns the
-// number of frames that had to go for it, or -EPIPE when the element has failed.
+// number of frames that were dropped for it, or -EPIPE when the element has failed.
 int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
                  bool key_frame);
 
-// No output call comes after it; what is still to be encoded is lost. For an encoder that is to be
-// freed by another thread, because that may take as long as a frame takes to encode.
+// After this there are no output calls, and frames that are not encoded yet are lost. For an
+// encoder that another thread is going to free, which may take as long as encoding a frame.
 void encoder_mute(struct encoder *encoder); // takes NULL
 
 // Any thread. Another bit rate and another distance of key frames, from the next frame on.

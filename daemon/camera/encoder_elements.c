@@ -23,9 +23,10 @@ static void set(GstElement *element, const char *property, const char *format, .
     gst_util_set_object_arg(G_OBJECT(element), property, value);
 }
 
-// Software encoders are left to make no key frame of their own for so long: the distance changes
-// while they play, which no element's own does, so encoder.c forces each. A hardware encoder that
-// knows no forced ones goes on at the distance it began with.
+// The distance at which a software encoder makes key frames by itself: as long as possible, because
+// encoder.c forces each key frame. It has to, as the distance may change while the encoder plays,
+// and no element's property can. A hardware encoder that cannot be forced keeps the distance it
+// began with.
 static unsigned longest_distance(const struct encoder_settings *settings)
 {
     return KEYFRAME_LONGEST_S * settings->fps_numerator / settings->fps_denominator + 1;

@@ -41,8 +41,8 @@ GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct fr
     return gst_pad_push(pipeline->feed, wrap_frame(frame, pts_ns));
 }
 
-// Stream start, caps and segment, as every stream begins. Of colours the caps say nothing, so that
-// nothing converts them: encoders take the code values as they are.
+// Stream start, caps and segment, as every stream begins. The caps say nothing of colours, so that
+// no element converts them: encoders take the code values as they are.
 static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_settings *settings)
 {
     GstSegment segment;

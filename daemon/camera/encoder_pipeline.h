@@ -28,7 +28,8 @@ GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct fr
 // Another bit rate for the frames that follow; from the thread that pushes.
 void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps);
 
-// Puts what the element said on the bus into `error`, or `otherwise`; returns -ENOSYS.
+// Puts the element's error message from the bus into `error`, or `otherwise` if there is none.
+// Returns -ENOSYS.
 int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,
                            const char *otherwise);
 

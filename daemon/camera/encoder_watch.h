@@ -1,6 +1,6 @@
 // Whether encoders make progress, seen from outside. An element may hang in any call, and whoever
-// called it hangs with it; so the calls are written down here, before and after, and the control
-// thread looks at all encoders of the process once a second.
+// called it hangs with it; so each call is noted here before and after, and the control thread
+// looks at all encoders of the process once a second.
 #pragma once
 
 #include "config/config.h"
@@ -8,12 +8,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// Looks in a row that find no progress: 4 s, more than a trial may take.
+// An encoder hangs when so many looks in a row find no progress: 4 s, more than a trial may take.
 #define ENCODER_WATCH_LOOKS 4
-// Frames given to the encoder that nothing comes out for; an element may swallow one.
+// An encoder that was given so many frames since its last access unit makes no progress. One that
+// drops a frame now and then is not meant.
 #define ENCODER_WATCH_OWED 3
 
-// Of one encoder, embedded in it.
+// What is known of one encoder; embedded in it.
 struct encoder_watch {
     struct encoder_watch *next;
     enum config_encoder element;

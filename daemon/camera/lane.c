@@ -1,5 +1,5 @@
-// One turn of the loop: open the source when it is time, or grab a frame and run it through the
-// channels, or wait; then show the slate where frames have failed to come.
+// Each turn of the loop opens the source when it is time, or grabs a frame and runs it through the
+// channels, or waits; then it shows the slate if frames have failed to come.
 
 #include "daemon/camera/lane_private.h"
 #include "daemon/common/log.h"
@@ -28,7 +28,7 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
     pthread_mutex_init(&lane->lock, NULL);
     lane->environment = *environment;
     lane->means.allocator = frame_allocator_host();
-    lane->log_limit.open = true; // that frames come the first time is told
+    lane->log_limit.open = true; // the log tells when frames come the first time
     *ret_lane = lane;
     return 0;
 }
@@ -245,8 +245,9 @@ static void show_slates(struct lane *lane)
     }
 }
 
-// Until it is time to try the source again, to show the next slate, or somebody wakes the lane.
-// What computes is asked for once a second, so that a driver's deadline passes.
+// Until it is time to try the source again, to show the next slate, or somebody wakes the lane. As
+// long as it is not known what computes, the lane asks once a second, so that a driver that misses
+// its deadline is noticed.
 static void wait_for_retry(struct lane *lane)
 {
     struct pollfd wake = {.fd = lane->wake_fd, .events = POLLIN};

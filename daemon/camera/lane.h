@@ -2,8 +2,8 @@
 // watch the regions.
 //
 // It owns the source. While there is none it keeps trying to open one, with back-off, and shows the
-// NO SIGNAL slate to whoever watches. Source and views are made with what the compute decides on,
-// and made anew between two frames when it decides otherwise, or other settings come.
+// NO SIGNAL slate to whoever watches. Source and views are made for the CPU or the GPU, as
+// compute.h decides, and made anew between two frames when that decision or the settings change.
 #pragma once
 
 #include "daemon/camera/channels.h"
@@ -32,8 +32,8 @@ int lane_start(struct lane *lane);
 // Stops the thread and waits for it. Takes NULL.
 void lane_free(struct lane *lane);
 
-// Any thread. Other settings than those that count, from between two frames on; takes over a
-// reference. Newer ones take the place of those the lane has not gone over to yet.
+// Any thread. Gives the lane other settings, which it adopts between two frames; takes over a
+// reference. Settings that the lane has not adopted yet are replaced by newer ones.
 void lane_set_settings(struct lane *lane, struct settings *settings);
 // When the lane last came around: a lane that hangs in a driver stops coming around.
 int64_t lane_alive_ns(const struct lane *lane);

@@ -1,4 +1,4 @@
-// The lane and the GPU: going over to it, giving it up, losing it.
+// The lane and the GPU: beginning to use it, giving it up, losing it.
 #include "daemon/camera/lane_private.h"
 
 #include <errno.h>

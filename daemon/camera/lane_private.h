@@ -43,7 +43,8 @@ struct lane {
 
 // Closes what there is of a source; `lost`: because it failed.
 void lane_close_source(struct lane *lane, bool lost);
-// Nothing more can be done in this process: `last_word` and `reason` are for the front.
+// This process can do no more; the front is told why by a message of the type `last_word` with
+// `reason`.
 void lane_end(struct lane *lane, enum link_type last_word, const char *reason);
 // Makes views and encoders fit `layout`. Without an encoder (-ENOSYS) the process ends; else what
 // view_new() says.
@@ -53,13 +54,14 @@ int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
 // What views are made from and by, with `layout`, which outlives the result.
 struct channel_setup lane_setup(const struct lane *lane, const struct frame_layout *layout);
 
-// Goes over to the newest settings as far as it can between two frames.
+// Between two frames: adopts the newest settings as far as they are ready.
 void lane_follow_settings(struct lane *lane);
 // Waits for the thread that makes and ends encoders.
 void lane_finish_work(struct lane *lane);
 
-// A failure while the GPU computes. One that answers no more is lost; one that lacks something for
-// views (`preparing`) or memory leaves them to the CPU. False: the failure is the camera's.
+// Handles a failure while the GPU computes. A GPU that does not answer any more is lost; one that
+// lacks memory, or something that the views need (`preparing`), leaves them to the CPU. False: it
+// is the camera that has failed.
 bool lane_blame_gpu(struct lane *lane, int code, bool preparing, const struct error *error);
-// Goes over to what the compute has decided on, between two frames.
+// Between two frames: begins to compute by CPU or GPU as compute.h has decided.
 void lane_follow_compute(struct lane *lane);

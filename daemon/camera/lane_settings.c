@@ -1,5 +1,5 @@
-// The lane and other settings: everything they need is built beside what runs, then all of it
-// counts from one frame to the next; an error leaves the settings that are there.
+// How the lane adopts other settings: everything that they need is built beside what runs, then all
+// of it takes effect between two frames. After an error the old settings stay.
 //
 // Views are built in the lane. Encoders, which take tens of milliseconds and more to begin and to
 // end, are made and ended in a thread beside it, so that the other views lose no frame.
@@ -27,7 +27,7 @@ void lane_finish_work(struct lane *lane)
     }
 }
 
-// Does it at once where there is no thread to be had.
+// Does the work in the lane itself if no thread can be started.
 static void begin_work(struct lane *lane, void (*work)(struct lane *lane))
 {
     lane_finish_work(lane);
@@ -62,7 +62,7 @@ static bool leaves_encoders(const struct settings *settings)
     return false;
 }
 
-// `left` are settings that do not count, or no more; takes over the reference.
+// Gives up `left`, settings that were in force or never came to be; takes over the reference.
 static void let_go(struct lane *lane, struct settings *left)
 {
     lane->left = left;
@@ -106,7 +106,8 @@ static void stage(struct lane *lane)
     int r = channels_stage(lane->environment.channels, lane->next, &setup, &error);
 
     if (r && lane_blame_gpu(lane, r, true, &error)) {
-        lane_set_settings(lane, TAKE(lane->next)); // the CPU's turn, unless newer ones have come
+        lane_set_settings(
+            lane, TAKE(lane->next)); // once more, now for the CPU, unless newer ones have come
     } else if (r) {
         refuse(lane, &error);
     } else if (channels_want_encoders(lane->next)) {

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define OOM_SCORE_ADJ 500 // as if it used half of the memory more
+#define OOM_SCORE_ADJ 500 // as if the process used half of the machine's memory in addition
 
-// Where memory runs out, the kernel is to end a camera process, which is replaced, before the
+// When memory runs out the kernel should kill a camera process, which is replaced, rather than the
 // front.
-static void volunteer_for_oom(void)
+static void raise_oom_score(void)
 {
     FILE *file = fopen("/proc/self/oom_score_adj", "r+e");
     int score;
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    volunteer_for_oom();
+    raise_oom_score();
     gst_init(NULL, NULL);
 
     int r = camera_new(fd, &error, &camera);

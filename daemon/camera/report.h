@@ -1,4 +1,5 @@
-// What the lane knows and the control thread tells the front: telemetry under one lock.
+// Telemetry: the lane writes what it knows, and the control thread sends it to the front. One lock
+// guards it.
 //
 // Written by the lane thread, read by any.
 #pragma once
@@ -12,8 +13,9 @@
 #include <stdbool.h>
 
 struct report {
-    const struct copies *copies; // the camera's, told of with the frames they were made for
-    pthread_mutex_t lock;        // guards all below
+    const struct copies
+        *copies;          // of the camera; reported together with the frames they were made for
+    pthread_mutex_t lock; // guards all below
     struct link_telemetry telemetry;
     struct source_counters closed; // sums over the sources before this one
     enum link_type end; // LINK_FATAL or LINK_GPU_FAULT: the process is to end; 0: it is not
@@ -28,10 +30,10 @@ struct report {
 void report_init(struct report *report, const struct copies *copies);
 void report_finish(struct report *report);
 
-// Returns true when state or error are news.
+// Returns true when the state or the error has changed.
 bool report_set_state(struct report *report, enum link_camera_state state, const char *error);
-// No retry in this process can help: it is to end with this message, LINK_FATAL or LINK_GPU_FAULT,
-// and sentence.
+// No retry in this process can help. It is to end, and to send the front a message of this type,
+// LINK_FATAL or LINK_GPU_FAULT, with this sentence.
 void report_set_end(struct report *report, enum link_type type, const char *reason);
 // Copies the sentence into `ret_reason` and returns the message's type; 0 while there is none.
 enum link_type report_get_end(struct report *report, char *ret_reason, size_t size);
@@ -45,7 +47,7 @@ void report_source_closed(struct report *report, const struct source *source, bo
 void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
 // How the regions are now.
 void report_set_regions(struct report *report, const struct sentry *sentry);
-// The configuration that counts, or has been refused.
+// The number of the newest configuration that is in force or was refused.
 void report_set_configuration(struct report *report, uint32_t number);
 
 void report_get(struct report *report, struct link_telemetry *ret_telemetry);

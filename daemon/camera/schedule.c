@@ -3,7 +3,8 @@
 #define SILENCE_NS (2 * NS_PER_S)
 #define SLATE_AFTER_NS (500 * NS_PER_MS)
 #define SLATE_INTERVAL_NS (200 * NS_PER_MS)
-// So many periods without a frame are no lost signal yet, of a period that can be believed.
+// So many periods may pass without a frame before the signal counts as lost; a longer period than
+// PERIOD_LONGEST_NS is not believed.
 #define PERIODS 3
 #define PERIOD_LONGEST_NS (20 * NS_PER_S)
 #define RETRY_FIRST_NS (100 * NS_PER_MS)

@@ -1,5 +1,5 @@
-// When the lane does what while frames fail to come: open the source again, with back-off, and show
-// the slate. Only reckons; all times are CLOCK_MONOTONIC nanoseconds.
+// Decides when the lane opens the source again, with back-off, and when it shows the slate, while
+// frames fail to come. It only computes times, which are all CLOCK_MONOTONIC nanoseconds.
 #pragma once
 
 #include "config/base.h"
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct schedule {
-    int64_t frame_ns;  // when the last frame, or the source, came
+    int64_t frame_ns;  // when the last frame came or the source was opened
     int64_t lost_ns;   // since when there has been no signal; 0 while there is
     int64_t slate_ns;  // when the last slate was shown
     int64_t retry_ns;  // when to open the source

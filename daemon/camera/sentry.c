@@ -14,8 +14,9 @@ struct sentry {
     void *context;
     size_t count;
     struct trigger triggers[LINK_REGIONS_MAX];
-    struct frame_layout layout; // of the meter, or of frames there is no memory for; {0}: none yet
-    struct meter *meter;        // owned
+    struct frame_layout
+        layout;          // of the meter, or of frames whose meter found no memory; {0}: none yet
+    struct meter *meter; // owned
     struct mask_stamp masks[LINK_REGIONS_MAX]; // of the pictures it was made with
 };
 
@@ -74,7 +75,8 @@ static void warn_of_empty(const struct sentry *sentry, const struct meter_region
     }
 }
 
-// In place of the one that is there, which it goes on from when the layout is the same.
+// Makes a meter in place of the one there is. With the same layout it continues from that one's
+// frame.
 static void make_meter(struct sentry *sentry, const struct frame_layout *layout)
 {
     struct meter_region setups[LINK_REGIONS_MAX] = {{0}};
@@ -103,7 +105,7 @@ static void make_meter(struct sentry *sentry, const struct frame_layout *layout)
     }
 }
 
-// The place of the region called `name` in those of the camera before; -1: it had none.
+// The index of the region called `name` among those of the settings before; -1: there was none.
 static int find_region(const struct sentry *sentry, const char *name)
 {
     for (size_t i = 0; i < sentry->count; i++) {
@@ -114,7 +116,7 @@ static int find_region(const struct sentry *sentry, const char *name)
     return -1;
 }
 
-// Whether what region `index` of the other camera measures is what the meter does there.
+// Whether region `index` of the new settings is measured as the meter measures it already.
 static bool is_measured(const struct sentry *sentry, const struct config_camera *camera,
                         size_t index)
 {

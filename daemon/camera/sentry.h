@@ -11,7 +11,7 @@
 
 struct sentry;
 
-// Called for each event, in the thread that shows the sentry frames.
+// Called for each event, in the thread that calls sentry_see().
 typedef void sentry_event(void *context, const struct link_event *event);
 
 // For the regions of `camera`, which outlives them. -ENOMEM.
@@ -20,16 +20,16 @@ int sentry_new(const struct config_camera *camera, sentry_event *event, void *co
 void sentry_free(struct sentry *sentry); // takes NULL
 
 // Other settings of the same camera, from the next frame on; they outlive the sentry or the next
-// call, those before may go. A region that keeps its name keeps its events, and its state where its
-// numbers are others; one that is as it was is not disturbed at all. An event under way in a region
-// that went is over without being told.
+// call, and those before may be freed. A region that keeps its name keeps its events and, even
+// where its settings have changed, its state. An event under way in a region that is gone ends
+// without a message.
 void sentry_set_camera(struct sentry *sentry, const struct config_camera *camera);
 
 // A frame, on the CPU's side; only read. Errors are logged: they cost events, not frames.
 void sentry_see(struct sentry *sentry, const struct frame *frame);
 // The next frame is compared with none before it: the camera was opened again. `lost`: because it
-// failed. Then nothing moves until there are frames, and events under way are over without being
-// told: that the signal is lost has been.
+// failed. Then nothing moves until there are frames, and events under way end without a message of
+// their own, because the loss of the signal has been reported.
 void sentry_reset(struct sentry *sentry, bool lost);
 
 // How region `index` is now; NULL: there are no more.

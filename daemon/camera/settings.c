@@ -18,7 +18,7 @@ static int add_channels(struct settings *settings, const struct link_configurati
         int r = 0;
 
         if (settings_find(settings, head->views[i])) {
-            return -EPROTO; // twice
+            return -EPROTO; // the same number twice
         }
         if (known) {
             settings->channels[i] = channel_ref(known);

@@ -1,7 +1,7 @@
 // One configuration of the camera, as it came over the link, with a channel for each of its views.
 //
-// The control thread has the newest, the lane the one that counts: what both need is shared by
-// reference. A view that was there before keeps its channel, and with it counters and viewers.
+// The control thread has the newest settings, the lane those in force; what both need is shared by
+// reference. A view that was there before keeps its channel, and so its counters and viewers.
 #pragma once
 
 #include "config/config.h"
@@ -18,14 +18,14 @@ struct settings {
     size_t count;
 };
 
-// Takes what is in a LINK_CONFIGURE of `size` bytes. Views that `before` has under the same number
-// keep their channel; the first settings have none before (NULL). -EPROTO, -EINVAL, -ENOMEM with
-// `error`.
+// Reads the payload of a LINK_CONFIGURE, `size` bytes. Views that `before` has under the same
+// number keep their channel; `before` is NULL for the first settings. -EPROTO, -EINVAL, -ENOMEM
+// with `error`.
 int settings_new(const uint8_t *payload, size_t size, const struct settings *before,
                  const struct channel_environment *environment, struct error *error,
                  struct settings **ret_settings);
-// The same for settings after the first, that the running process can follow (at most
-// CONFIG_COST_VIEW); nobody watches views that they have no more. -EPROTO for others.
+// The same for settings after the first, which the running process has to be able to adopt (at most
+// CONFIG_COST_VIEW), else -EPROTO. Views that they do not have any more are no longer watched.
 int settings_follow(const uint8_t *payload, size_t size, const struct settings *first,
                     const struct settings *before, const struct channel_environment *environment,
                     struct error *error, struct settings **ret_settings);

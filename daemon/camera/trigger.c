@@ -31,7 +31,7 @@ static void fill_event(const struct trigger *trigger, struct link_event *ret_eve
     };
 }
 
-// Whether `holds` has held from some frame on, to this one, for `length_ns`.
+// Whether `holds` has been true in every frame for `length_ns`, up to this one.
 static bool has_held(struct trigger *trigger, bool holds, int64_t length_ns)
 {
     if (holds && !trigger->waiting) {

@@ -2,7 +2,8 @@
 //
 // An event begins when a share of at least `start` of the region's pixels has moved in every frame
 // for `duration`, and is over when less than `end` has in every frame for `cooldown`. All times are
-// the frames' own; a frame from before the last one takes all waiting back. Only reckons.
+// those of the frames, no clock is read; a frame that is older than the one before it begins all
+// waiting anew.
 #pragma once
 
 #include "config/config.h"
@@ -23,11 +24,11 @@ struct trigger {
 };
 
 void trigger_init(struct trigger *trigger, const struct config_region *settings);
-// Other numbers from the next frame on: what is under way goes on.
+// Other settings from the next frame on. An event under way goes on.
 void trigger_set(struct trigger *trigger, const struct config_region *settings);
 
 // A frame: fills in the region and, when that begins or ends an event, *ret_event; true if so.
 bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct meter_reading *reading,
                   struct link_event *ret_event);
-// Frames stop coming: nothing moves any more, and an event under way is over without being told.
+// Frames stop coming: nothing moves any more, and an event under way ends without a message.
 void trigger_reset(struct trigger *trigger);
