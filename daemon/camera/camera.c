@@ -34,7 +34,7 @@ struct camera {
     struct compute *compute;
     struct pool *pool;
     struct channels channels;
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
     struct lane *lane;
 };
 
@@ -158,7 +158,7 @@ static int build(struct camera *camera, struct error *error)
                                        .context = camera};
     channels_init(&camera->channels, settings->name, camera->shared, settings_ref(camera->first));
     r = compute_new(&compute, &camera->compute);
-    r = r ? r : sentry_new(settings, tell_event, camera, &camera->sentry);
+    r = r ? r : motion_watch_new(settings, tell_event, camera, &camera->motion_watch);
     r = r ? r : make_pool(camera);
     struct lane_environment environment = {
         .camera = settings,
@@ -167,13 +167,13 @@ static int build(struct camera *camera, struct error *error)
         .copies = &camera->copies,
         .report = &camera->report,
         .channels = &camera->channels,
-        .sentry = camera->sentry,
+        .motion_watch = camera->motion_watch,
         .changed = tell_news,
         .context = camera,
     };
     r = r ? r : lane_new(&environment, &camera->lane);
     if (!r) {
-        report_set_regions(&camera->report, camera->sentry);
+        report_set_regions(&camera->report, camera->motion_watch);
     }
     return r ? error_set(error, r, "out of memory") : 0;
 }
@@ -372,7 +372,7 @@ void camera_free(struct camera *camera)
         compute_wait(camera->compute, INT64_MAX);
     }
     lane_free(camera->lane);
-    sentry_free(camera->sentry);
+    motion_watch_free(camera->motion_watch);
     channels_finish(&camera->channels);
     settings_unref(camera->newest);
     settings_unref(camera->first);

@@ -89,8 +89,8 @@ void lane_close_source(struct lane *lane, bool lost)
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
         channels_forget(lane->environment.channels);
-        sentry_reset(lane->environment.sentry, lost);
-        report_set_regions(lane->environment.report, lane->environment.sentry);
+        motion_watch_reset(lane->environment.motion_watch, lost);
+        report_set_regions(lane->environment.report, lane->environment.motion_watch);
     }
     lane->live = false;
 }
@@ -224,8 +224,8 @@ static void grab(struct lane *lane)
         return;
     }
     // After the views, which viewers wait for; the frame is on the CPU's side again.
-    sentry_see(lane->environment.sentry, frame);
-    report_set_regions(lane->environment.report, lane->environment.sentry);
+    motion_watch_measure(lane->environment.motion_watch, frame);
+    report_set_regions(lane->environment.report, lane->environment.motion_watch);
     schedule_frame(&lane->schedule, clock_now_ns());
     if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
         describe_path(lane, path, sizeof path);

@@ -1,5 +1,5 @@
-// The lane: the one thread that grabs frames, runs the views, feeds the encoders and has the sentry
-// watch the regions.
+// The lane: the one thread that grabs frames, runs the views, feeds the encoders and has the motion
+// watch watch the regions.
 //
 // It owns the source. While there is none it keeps trying to open one, with back-off, and shows the
 // NO SIGNAL slate to whoever watches. Source and views are made for the CPU or the GPU, as
@@ -8,8 +8,8 @@
 
 #include "daemon/camera/channels.h"
 #include "daemon/camera/compute.h"
+#include "daemon/camera/motion_watch.h"
 #include "daemon/camera/report.h"
-#include "daemon/camera/sentry.h"
 
 struct lane;
 
@@ -20,7 +20,7 @@ struct lane_environment {
     struct copies *copies;
     struct report *report;
     struct channels *channels;
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
     // Called in the lane thread when the report has news that cannot wait.
     void (*changed)(void *context);
     void *context;

@@ -80,11 +80,11 @@ static void tell_number(struct lane *lane, uint32_t number)
 static void commit(struct lane *lane)
 {
     struct settings *next = TAKE(lane->next);
-    struct sentry *sentry = lane->environment.sentry;
+    struct motion_watch *motion_watch = lane->environment.motion_watch;
 
-    sentry_set_camera(sentry, settings_camera(next));
+    motion_watch_set_camera(motion_watch, settings_camera(next));
     let_go(lane, channels_commit(lane->environment.channels, next));
-    report_set_regions(lane->environment.report, sentry);
+    report_set_regions(lane->environment.report, motion_watch);
     tell_number(lane, next->number);
 }
 

@@ -104,13 +104,13 @@ void report_set_path(struct report *report, const struct source_mode *mode, cons
     pthread_mutex_unlock(&report->lock);
 }
 
-void report_set_regions(struct report *report, const struct sentry *sentry)
+void report_set_regions(struct report *report, const struct motion_watch *motion_watch)
 {
     const struct link_region *region;
 
     pthread_mutex_lock(&report->lock);
     memset(report->telemetry.regions, 0, sizeof report->telemetry.regions);
-    for (size_t i = 0; (region = sentry_region(sentry, i)); i++) {
+    for (size_t i = 0; (region = motion_watch_region(motion_watch, i)); i++) {
         report->telemetry.regions[i] = *region;
     }
     pthread_mutex_unlock(&report->lock);

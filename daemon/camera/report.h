@@ -6,7 +6,7 @@
 
 #include "capture/copies.h"
 #include "capture/source.h"
-#include "daemon/camera/sentry.h"
+#include "daemon/camera/motion_watch.h"
 #include "daemon/link/messages.h"
 
 #include <pthread.h>
@@ -46,7 +46,7 @@ void report_source_closed(struct report *report, const struct source *source, bo
 // The memory path line and what it is made of.
 void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
 // How the regions are now.
-void report_set_regions(struct report *report, const struct sentry *sentry);
+void report_set_regions(struct report *report, const struct motion_watch *motion_watch);
 // The number of the newest configuration that is in force or was refused.
 void report_set_configuration(struct report *report, uint32_t number);
 

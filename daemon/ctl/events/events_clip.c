@@ -1,6 +1,6 @@
 #include "daemon/ctl/events/events_clip.h"
 
-#include "daemon/camera/sentry.h"
+#include "daemon/camera/motion_watch.h"
 #include "daemon/common/json_members.h"
 #include "daemon/common/json_text.h"
 #include "daemon/ctl/process/clip_reader.h"
@@ -12,7 +12,7 @@ struct clip {
     const char *camera;
     bool frames;
     FILE *output;
-    struct sentry *sentry; // owned
+    struct motion_watch *motion_watch; // owned
 };
 
 static void print_line(struct clip *clip, JsonBuilder *builder)
@@ -66,7 +66,7 @@ static void print_frame(struct clip *clip, int64_t time_ns)
 {
     const struct link_region *region;
 
-    for (size_t i = 0; (region = sentry_region(clip->sentry, i)); i++) {
+    for (size_t i = 0; (region = motion_watch_region(clip->motion_watch, i)); i++) {
         g_autoptr(JsonBuilder) builder = json_builder_new();
         struct motion_box box = box_of(region);
 
@@ -92,7 +92,7 @@ static int see_frames(struct clip *clip, struct clip_reader *reader, struct erro
 
         r = clip_reader_next(reader, error, &frame);
         if (r > 0) {
-            sentry_see(clip->sentry, frame);
+            motion_watch_measure(clip->motion_watch, frame);
         }
         if (r > 0 && clip->frames) {
             print_frame(clip, frame->pts_ns);
@@ -106,7 +106,7 @@ int events_read_clip(const struct config_camera *camera, const char *path, bool 
 {
     struct clip clip = {.camera = camera->name, .frames = frames, .output = output};
     struct clip_reader *reader = NULL;
-    int r = sentry_new(camera, print_event, &clip, &clip.sentry);
+    int r = motion_watch_new(camera, print_event, &clip, &clip.motion_watch);
 
     r = r < 0 ? error_set(error, r, "out of memory")
               : clip_reader_new(path, path, false, frame_allocator_host(), error, &reader);
@@ -114,6 +114,6 @@ int events_read_clip(const struct config_camera *camera, const char *path, bool 
         r = see_frames(&clip, reader, error);
     }
     clip_reader_free(reader);
-    sentry_free(clip.sentry);
+    motion_watch_free(clip.motion_watch);
     return r;
 }

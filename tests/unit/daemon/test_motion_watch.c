@@ -1,8 +1,8 @@
-// The sentry: masks from disk, those that cannot be read, frames that change.
+// The motion watch: masks from disk, those that cannot be read, frames that change.
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/view_pictures.h"
 
-#include "daemon/camera/sentry.h"
+#include "daemon/camera/motion_watch.h"
 
 #include <unistd.h>
 
@@ -42,11 +42,11 @@ static struct frame *new_picture(uint32_t width, uint32_t height, unsigned numbe
     return frame;
 }
 
-static void see(struct sentry *sentry, uint32_t width, uint32_t height, unsigned number)
+static void see(struct motion_watch *motion_watch, uint32_t width, uint32_t height, unsigned number)
 {
     struct frame *frame = new_picture(width, height, number);
 
-    sentry_see(sentry, frame);
+    motion_watch_measure(motion_watch, frame);
     frame_unref(frame);
 }
 
@@ -62,31 +62,31 @@ static struct config_region region_with(char *mask)
                                   .cooldown_s = 60};
 }
 
-static float share_of(const struct sentry *sentry, size_t index)
+static float share_of(const struct motion_watch *motion_watch, size_t index)
 {
-    return sentry_region(sentry, index)->share;
+    return motion_watch_region(motion_watch, index)->share;
 }
 
 TEST(test_a_mask_says_where_the_region_is)
 {
     struct config_region regions[] = {region_with(path), region_with(no_mask)};
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 2};
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
 
     // White on the right and in the first of the four columns.
     write_mask("P5\n4 1\n255\n\xff\x00\xff\xff", 15);
-    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    assert_int_equal(motion_watch_new(&camera, tell, &told, &motion_watch), 0);
     told = 0;
-    see(sentry, 40, 10, 0);
+    see(motion_watch, 40, 10, 0);
     assert_int_equal(told, 0);
-    see(sentry, 40, 10, 1);
-    assert_true(share_of(sentry, 0) == (float)(1.0 / 3));
-    assert_true(share_of(sentry, 1) == 0.5F);
+    see(motion_watch, 40, 10, 1);
+    assert_true(share_of(motion_watch, 0) == (float)(1.0 / 3));
+    assert_true(share_of(motion_watch, 1) == 0.5F);
     assert_int_equal(told, 2);
     assert_string_equal(last.region.name, "all");
-    assert_int_equal(sentry_region(sentry, 0)->width, 10);
-    assert_null(sentry_region(sentry, 2));
-    sentry_free(sentry);
+    assert_int_equal(motion_watch_region(motion_watch, 0)->width, 10);
+    assert_null(motion_watch_region(motion_watch, 2));
+    motion_watch_free(motion_watch);
 }
 
 TEST(test_a_mask_that_cannot_be_read_costs_its_region_alone)
@@ -98,14 +98,14 @@ TEST(test_a_mask_that_cannot_be_read_costs_its_region_alone)
 
     for (size_t i = 0; i < ARRAY_LENGTH(broken); i++) {
         char text[4096] = "";
-        struct sentry *sentry;
+        struct motion_watch *motion_watch;
 
         write_mask(broken[i], strlen(broken[i]));
-        assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+        assert_int_equal(motion_watch_new(&camera, tell, &told, &motion_watch), 0);
         told = 0;
         catch_stderr();
-        see(sentry, 40, 10, 0);
-        see(sentry, 40, 10, 1);
+        see(motion_watch, 40, 10, 0);
+        see(motion_watch, 40, 10, 1);
         rewind(caught);
         assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
         release_stderr();
@@ -113,17 +113,17 @@ TEST(test_a_mask_that_cannot_be_read_costs_its_region_alone)
         assert_true(end && !end[1]); // one line
         assert_non_null(strstr(text, "region \"masked\": cannot read its mask: "));
         assert_non_null(strstr(text, ", no events of it until it is mended and edged reloaded"));
-        assert_true(share_of(sentry, 0) == 0);
-        assert_true(share_of(sentry, 1) == 0.5F);
+        assert_true(share_of(motion_watch, 0) == 0);
+        assert_true(share_of(motion_watch, 1) == 0.5F);
         assert_int_equal(told, 1);
 
         write_mask("P5 1 1 255 \xff", 12);
-        sentry_set_camera(sentry, &camera); // a reload, of the same settings
-        see(sentry, 40, 10, 2);
-        assert_true(share_of(sentry, 0) == 0.5F);
+        motion_watch_set_camera(motion_watch, &camera); // a reload, of the same settings
+        see(motion_watch, 40, 10, 2);
+        assert_true(share_of(motion_watch, 0) == 0.5F);
         assert_int_equal(told, 2);
         assert_int_equal(last.number, 1);
-        sentry_free(sentry);
+        motion_watch_free(motion_watch);
     }
 }
 
@@ -131,18 +131,18 @@ TEST(test_frames_of_another_size_are_not_compared)
 {
     struct config_region regions[] = {region_with(no_mask)};
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
 
-    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    assert_int_equal(motion_watch_new(&camera, tell, &told, &motion_watch), 0);
     told = 0;
-    see(sentry, 40, 10, 0);
-    see(sentry, 44, 12, 1);
-    assert_true(share_of(sentry, 0) == 0);
-    see(sentry, 44, 12, 2);
-    assert_true(share_of(sentry, 0) == 0.5F);
+    see(motion_watch, 40, 10, 0);
+    see(motion_watch, 44, 12, 1);
+    assert_true(share_of(motion_watch, 0) == 0);
+    see(motion_watch, 44, 12, 2);
+    assert_true(share_of(motion_watch, 0) == 0.5F);
     assert_int_equal(told, 1);
     assert_int_equal(last.region.width, 22);
-    sentry_free(sentry);
+    motion_watch_free(motion_watch);
 }
 
 // A camera that is opened again for another reason than a fault has lost nothing.
@@ -150,23 +150,23 @@ TEST(test_an_event_goes_on_when_the_camera_is_opened_again)
 {
     struct config_region regions[] = {region_with(no_mask)};
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
 
-    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    assert_int_equal(motion_watch_new(&camera, tell, &told, &motion_watch), 0);
     told = 0;
-    see(sentry, 40, 10, 0);
-    see(sentry, 40, 10, 1);
-    sentry_reset(sentry, false);
-    assert_int_equal(sentry_region(sentry, 0)->moving, 1);
-    see(sentry, 40, 10, 2);
-    assert_true(share_of(sentry, 0) == 0);
-    see(sentry, 40, 10, 3);
+    see(motion_watch, 40, 10, 0);
+    see(motion_watch, 40, 10, 1);
+    motion_watch_reset(motion_watch, false);
+    assert_int_equal(motion_watch_region(motion_watch, 0)->moving, 1);
+    see(motion_watch, 40, 10, 2);
+    assert_true(share_of(motion_watch, 0) == 0);
+    see(motion_watch, 40, 10, 3);
     assert_int_equal(told, 1);
-    assert_int_equal(sentry_region(sentry, 0)->moving, 1);
-    sentry_reset(sentry, true);
-    assert_int_equal(sentry_region(sentry, 0)->moving, 0);
+    assert_int_equal(motion_watch_region(motion_watch, 0)->moving, 1);
+    motion_watch_reset(motion_watch, true);
+    assert_int_equal(motion_watch_region(motion_watch, 0)->moving, 0);
     assert_int_equal(told, 1);
-    sentry_free(sentry);
+    motion_watch_free(motion_watch);
 }
 
 TEST(test_other_settings_leave_alone_what_stays)
@@ -176,7 +176,7 @@ TEST(test_other_settings_leave_alone_what_stays)
                          changed[3];
     struct config_camera camera = {.name = name, .regions = regions, .region_count = 1};
     struct config_camera other = {.name = name, .regions = others, .region_count = 3};
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
 
     regions[0] = (struct config_region){.name = name,
                                         .polygon = top,
@@ -185,10 +185,10 @@ TEST(test_other_settings_leave_alone_what_stays)
                                         .threshold = 25,
                                         .start = 10,
                                         .end = 5};
-    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    assert_int_equal(motion_watch_new(&camera, tell, &told, &motion_watch), 0);
     told = 0;
-    see(sentry, 40, 10, 0);
-    see(sentry, 40, 10, 1);
+    see(motion_watch, 40, 10, 0);
+    see(motion_watch, 40, 10, 1);
     assert_int_equal(told, 1);
 
     // The region keeps its event, number and the frame before; one beside it that looks at more
@@ -197,17 +197,17 @@ TEST(test_other_settings_leave_alone_what_stays)
     others[1] = regions[0];
     others[2] = regions[0];
     others[2].name = path;
-    sentry_set_camera(sentry, &other);
-    see(sentry, 40, 10, 2);
-    assert_string_equal(sentry_region(sentry, 1)->name, name);
-    assert_int_equal(sentry_region(sentry, 1)->moving, 1);
-    assert_int_equal(sentry_region(sentry, 1)->events, 1);
-    assert_true(share_of(sentry, 0) == 0);
-    assert_true(share_of(sentry, 1) == 0.5F);
-    assert_true(share_of(sentry, 2) == 0.5F);
+    motion_watch_set_camera(motion_watch, &other);
+    see(motion_watch, 40, 10, 2);
+    assert_string_equal(motion_watch_region(motion_watch, 1)->name, name);
+    assert_int_equal(motion_watch_region(motion_watch, 1)->moving, 1);
+    assert_int_equal(motion_watch_region(motion_watch, 1)->events, 1);
+    assert_true(share_of(motion_watch, 0) == 0);
+    assert_true(share_of(motion_watch, 1) == 0.5F);
+    assert_true(share_of(motion_watch, 2) == 0.5F);
     assert_int_equal(told, 2);
-    see(sentry, 40, 10, 3);
-    assert_true(share_of(sentry, 0) == 0.5F);
+    see(motion_watch, 40, 10, 3);
+    assert_true(share_of(motion_watch, 0) == 0.5F);
     assert_int_equal(told, 3);
 
     // Other numbers count from the next frame on: a threshold over what moves, and an end.
@@ -215,16 +215,16 @@ TEST(test_other_settings_leave_alone_what_stays)
     changed[1].threshold = 200;
     struct config_camera newest = other, none = {.name = name};
     newest.regions = changed;
-    sentry_set_camera(sentry, &newest);
-    see(sentry, 40, 10, 4);
+    motion_watch_set_camera(motion_watch, &newest);
+    see(motion_watch, 40, 10, 4);
     assert_int_equal(told, 4);
     assert_string_equal(last.region.name, name);
     assert_int_equal(last.kind, LINK_EVENT_MOTION_ENDED);
-    sentry_set_camera(sentry, &none);
-    see(sentry, 40, 10, 5);
-    assert_null(sentry_region(sentry, 0));
+    motion_watch_set_camera(motion_watch, &none);
+    see(motion_watch, 40, 10, 5);
+    assert_null(motion_watch_region(motion_watch, 0));
     assert_int_equal(told, 4);
-    sentry_free(sentry);
+    motion_watch_free(motion_watch);
 }
 
 TEST(test_a_region_of_no_pixel_is_warned_of)
@@ -232,37 +232,37 @@ TEST(test_a_region_of_no_pixel_is_warned_of)
     struct config_point line[] = {{0.5, 0.5}, {0.6, 0.5}, {0.7, 0.5}};
     struct config_region region = region_with(no_mask);
     struct config_camera camera = {.name = name, .regions = &region, .region_count = 1};
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
     char text[512] = "";
 
     region.polygon = line;
     region.polygon_count = 3;
-    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    assert_int_equal(motion_watch_new(&camera, tell, &told, &motion_watch), 0);
     catch_stderr();
-    see(sentry, 40, 10, 0);
-    see(sentry, 40, 10, 1);
+    see(motion_watch, 40, 10, 0);
+    see(motion_watch, 40, 10, 1);
     rewind(caught);
     assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
     release_stderr();
     assert_non_null(
         strstr(text, "region \"all\" holds no pixel of pictures of 40x10, no events of it"));
-    sentry_free(sentry);
+    motion_watch_free(motion_watch);
 }
 
 TEST(test_a_camera_without_regions_sees_nothing)
 {
     struct config_camera camera = {.name = name};
-    struct sentry *sentry;
+    struct motion_watch *motion_watch;
 
-    assert_int_equal(sentry_new(&camera, tell, &told, &sentry), 0);
+    assert_int_equal(motion_watch_new(&camera, tell, &told, &motion_watch), 0);
     told = 0;
-    see(sentry, 40, 10, 0);
-    see(sentry, 40, 10, 1);
+    see(motion_watch, 40, 10, 0);
+    see(motion_watch, 40, 10, 1);
     assert_int_equal(told, 0);
-    assert_null(sentry_region(sentry, 0));
-    sentry_reset(sentry, true);
-    sentry_free(sentry);
-    sentry_free(NULL);
+    assert_null(motion_watch_region(motion_watch, 0));
+    motion_watch_reset(motion_watch, true);
+    motion_watch_free(motion_watch);
+    motion_watch_free(NULL);
 }
 
 static int make_file(void **state)
