@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+// Where edged and edgectl look when they are not told.
+#define CONFIG_DEFAULT_PATH EDGED_SYSCONFDIR "/edged/edged.conf"
+
 enum config_backend { CONFIG_BACKEND_AUTO, CONFIG_BACKEND_CUDA, CONFIG_BACKEND_CPU };
 enum config_memory {
     CONFIG_MEMORY_AUTO,

@@ -1,15 +1,30 @@
 #include "daemon/ctl/arguments.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <string.h>
 
 #define SIDE_MAX 16384
+#define OPTIONS_MAX 12
 
-int backend_parse(const char *text, enum config_backend *ret_backend)
+// Digits alone, up to `end`, which may be the end of the text.
+static int digits_parse(const char *text, char end, int maximum, const char **ret_end)
+{
+    size_t count = strspn(text, "0123456789");
+    long number = count > 0 && count < 10 ? strtol(text, NULL, 10) : -1;
+
+    if (text[count] != end || number < 0 || number > maximum) {
+        return -EINVAL;
+    }
+    *ret_end = text + count;
+    return (int)number;
+}
+
+int backend_parse(const char *text, void *result)
 {
     for (enum config_backend i = CONFIG_BACKEND_AUTO; i <= CONFIG_BACKEND_CPU; i++) {
         if (strcmp(text, config_backend_name(i)) == 0) {
-            *ret_backend = i;
+            *(enum config_backend *)result = i;
             return 0;
         }
     }
@@ -29,20 +44,7 @@ int memory_parse(const char *text, size_t length, enum config_memory *ret_memory
     return -EINVAL;
 }
 
-// Digits alone, up to `end`, which may be the end of the text.
-static int digits_parse(const char *text, char end, int maximum, const char **ret_end)
-{
-    size_t count = strspn(text, "0123456789");
-    long number = count > 0 && count < 10 ? strtol(text, NULL, 10) : -1;
-
-    if (text[count] != end || number < 0 || number > maximum) {
-        return -EINVAL;
-    }
-    *ret_end = text + count;
-    return (int)number;
-}
-
-int size_parse(const char *text, struct picture_size *ret_size)
+int size_parse(const char *text, void *result)
 {
     const char *end;
     int width = digits_parse(text, 'x', SIDE_MAX, &end);
@@ -51,18 +53,95 @@ int size_parse(const char *text, struct picture_size *ret_size)
     if (height < 1) {
         return -EINVAL;
     }
-    *ret_size = (struct picture_size){width, height};
+    *(struct picture_size *)result = (struct picture_size){width, height};
     return 0;
 }
 
-int number_parse(const char *text, int minimum, int maximum, int *ret_number)
+static int take_number(const struct command_option *option)
 {
     const char *end;
-    int number = digits_parse(text, '\0', maximum, &end);
+    int number = digits_parse(optarg, '\0', option->maximum, &end);
 
-    if (number < minimum) {
+    if (number < option->minimum) {
+        fprintf(stderr, "edgectl: --%s %s: allowed are %d to %d\n", option->name, optarg,
+                option->minimum, option->maximum);
         return -EINVAL;
     }
-    *ret_number = number;
+    *option->number = number;
     return 0;
+}
+
+static int take(const struct command_option *option)
+{
+    if (option->flag) {
+        *option->flag = true;
+    } else if (option->text) {
+        *option->text = optarg;
+    } else if (option->number) {
+        return take_number(option);
+    } else if (option->parse(optarg, option->result) < 0) {
+        fprintf(stderr, "edgectl: --%s %s: allowed are %s\n", option->name, optarg,
+                option->allowed);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+// As getopt_long() wants them: each is told by its place in the table.
+static void list_options(const struct command_option *table, struct option *ret_options)
+{
+    size_t count = 0;
+
+    for (; table[count].name; count++) {
+        ret_options[count] = (struct option){
+            .name = table[count].name,
+            .has_arg = table[count].flag ? no_argument : required_argument,
+            .val = (int)count,
+        };
+    }
+    ret_options[count] = (struct option){.name = "help", .val = OPTIONS_MAX};
+}
+
+// 0, or why no option is left to be taken.
+static int take_all(const struct command_line *line, int argc, char **argv)
+{
+    struct option options[OPTIONS_MAX + 2] = {0};
+    int i, r = 0;
+
+    list_options(line->options, options);
+    optind = 0; // starts anew
+    while (r == 0 &&
+           (i = getopt_long(argc, argv, line->argument_count > 0 ? "" : "+", options, NULL)) >= 0) {
+        if (i >= OPTIONS_MAX) {
+            fputs(line->usage, i == OPTIONS_MAX ? stdout : stderr);
+            return i == OPTIONS_MAX ? -ECANCELED : -EINVAL;
+        }
+        if (line->options[i].words) {
+            argv[optind - 1] = optarg; // what follows the = of --exec=PROGRAM
+            *line->options[i].words = argv + optind - 1;
+            optind = argc;
+        } else {
+            r = take(&line->options[i]);
+        }
+    }
+    return r;
+}
+
+bool command_line_parse(const struct command_line *line, int argc, char **argv, int *ret_status)
+{
+    int r = take_all(line, argc, argv);
+
+    if (r == 0 && argc - optind == line->argument_count) {
+        return true;
+    }
+    if (r == 0 && line->argument_count == 0) {
+        fprintf(stderr, "edgectl: %s takes no argument \"%s\"\n", line->command, argv[optind]);
+    } else if (r == 0 && line->takes) {
+        fprintf(stderr, "edgectl: %s takes %s\n", line->command, line->takes);
+    }
+    if (r == 0) {
+        fputs(line->usage, stderr);
+    }
+    *ret_status = r == -ECANCELED ? 0 : 2;
+    return false;
 }

@@ -1,17 +1,46 @@
-// Values of the command line that several commands take. All yield 0, or -EINVAL for anything else.
+// The command line of a command: its options as a table, and values that several commands take.
 #pragma once
 
 #include "config/config.h"
 
-int backend_parse(const char *text, enum config_backend *ret_backend);
-// A word of the configuration as the first `length` letters of `text`, without auto and host.
-int memory_parse(const char *text, size_t length, enum config_memory *ret_memory);
+// An option and where it goes: one of the pointers is set. Without the option nothing is written.
+struct command_option {
+    const char *name;  // without its dashes; NULL ends a table
+    bool *flag;        // it takes no value and makes this true
+    const char **text; // any value, borrowed from argv
+    int *number;       // an integer from `minimum` to `maximum`
+    int minimum, maximum;
+    int (*parse)(const char *text, void *result); // negative: refused, as only `allowed` is allowed
+    void *result;
+    const char *allowed;
+    char ***words; // this value and all that follows, options included, borrowed from argv
+};
+
+struct command_line {
+    const char *command; // "status"
+    const char *usage;
+    const struct command_option *options;
+    int argument_count; // of what is no option
+    const char *takes;  // said where there are more or fewer, "one user"; NULL: the usage does
+};
+
+// Parses by getopt_long(); the arguments begin at argv[optind]. True: the command is to run.
+// False: help or what is wrong has been printed, and *ret_status is the exit status.
+bool command_line_parse(const struct command_line *line, int argc, char **argv, int *ret_status);
+
+#define BACKENDS_ALLOWED "auto, cpu, cuda"
+
+// For struct command_option; -EINVAL for what is not allowed. *result is an enum config_backend.
+int backend_parse(const char *text, void *result);
 
 struct picture_size {
     int width, height; // pixels, 1 to 16384 each
 };
 
-// "1280x720"
-int size_parse(const char *text, struct picture_size *ret_size);
-// An integer from `minimum` to `maximum`.
-int number_parse(const char *text, int minimum, int maximum, int *ret_number);
+#define SIZES_ALLOWED "1x1 to 16384x16384"
+
+// "1280x720"; *result is a struct picture_size.
+int size_parse(const char *text, void *result);
+
+// A word of the configuration as the first `length` letters of `text`, without auto and host.
+int memory_parse(const char *text, size_t length, enum config_memory *ret_memory);

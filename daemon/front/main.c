@@ -13,15 +13,13 @@
 #include <signal.h>
 #include <stdio.h>
 
-#define DEFAULT_CONFIG EDGED_SYSCONFDIR "/edged/edged.conf"
-
 // The file to read: the one asked for, else the usual one if it is there, else NULL.
 static const char *choose_config(const struct options *options)
 {
     if (options->config_path) {
         return options->config_path;
     }
-    return access(DEFAULT_CONFIG, F_OK) == 0 ? DEFAULT_CONFIG : NULL;
+    return access(CONFIG_DEFAULT_PATH, F_OK) == 0 ? CONFIG_DEFAULT_PATH : NULL;
 }
 
 static int read_config(const char *path, struct config **ret_config)

@@ -346,6 +346,6 @@ def test_edgectl_watch_says_what_is_wrong(tmp_path):
         assert "does not answer" in call("--socket", tmp_path / "silent.sock").stderr
     assert call("--jsn").returncode == 2
     assert 'there is no program "none/such" that can be run' in call("--exec", "none/such").stderr
-    assert "allowed: an integer from 1 to 3600 (seconds)" in call("--exec-timeout", "0").stderr
+    assert "--exec-timeout 0: allowed are 1 to 3600" in call("--exec-timeout", "0").stderr
     assert '"front"' in call("front").stderr
     assert "--region NAME" in call("--help").stdout

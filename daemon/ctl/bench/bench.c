@@ -6,7 +6,6 @@
 #include "daemon/ctl/threads.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
 #define STATUS_INTERRUPTED 130
@@ -38,50 +37,13 @@ struct options {
     bool json;
 };
 
-static int refuse(const char *option, const char *allowed)
+static int add_size(const char *text, void *result)
 {
-    fprintf(stderr, "edgectl: --%s %s: allowed are %s\n", option, optarg, allowed);
-    return 2;
-}
+    struct options *options = result;
 
-// 0, or the exit status to leave with.
-static int take_option(struct options *options, int option)
-{
-    switch (option) {
-    case 'c':
-        options->request.config_path = optarg;
-        return 0;
-    case 'n':
-        options->request.camera = optarg;
-        return 0;
-    case 'f':
-        options->request.format = optarg;
-        return pixel_format_by_name(optarg) ? 0 : refuse("format", SUBJECT_FORMATS);
-    case 's':
-        if (options->size_count == SIZES_MAX) {
-            return refuse("size", "16 of them");
-        }
-        return size_parse(optarg, &options->sizes[options->size_count++]) < 0
-                   ? refuse("size", "1x1 to 16384x16384")
-                   : 0;
-    case 'r':
-        return number_parse(optarg, 1, SAMPLES_MAX, &options->runs) < 0
-                   ? refuse("runs", "1 to 1000")
-                   : 0;
-    case 't':
-        return number_parse(optarg, 1, POOL_THREADS_MAX, &options->threads) < 0
-                   ? refuse("threads", "1 to 16")
-                   : 0;
-    case 'b':
-        return backend_parse(optarg, &options->backend) < 0 ? refuse("backend", "auto, cpu, cuda")
-                                                            : 0;
-    case 'j':
-        options->json = true;
-        return 0;
-    default:
-        fputs(usage, stderr);
-        return 2;
-    }
+    return options->size_count == SIZES_MAX
+               ? -E2BIG
+               : size_parse(text, &options->sizes[options->size_count++]);
 }
 
 static int bench_view(const struct options *options, const struct subject *subject,
@@ -159,30 +121,25 @@ static int run(const struct options *options, struct error *error)
 
 int ctl_bench(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"config", required_argument, NULL, 'c'},  {"camera", required_argument, NULL, 'n'},
-        {"size", required_argument, NULL, 's'},    {"format", required_argument, NULL, 'f'},
-        {"runs", required_argument, NULL, 'r'},    {"threads", required_argument, NULL, 't'},
-        {"backend", required_argument, NULL, 'b'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
-    };
     struct options options = {.runs = 101, .request = {.all_kinds = true}};
+    const struct command_option table[] = {
+        {"config", .text = &options.request.config_path},
+        {"camera", .text = &options.request.camera},
+        {"size", .parse = add_size, .result = &options, .allowed = SIZES_ALLOWED ", 16 of them"},
+        {"format", .parse = subject_format_parse, .result = &options.request.format,
+         .allowed = SUBJECT_FORMATS},
+        {"runs", .number = &options.runs, .minimum = 1, .maximum = SAMPLES_MAX},
+        {"threads", .number = &options.threads, .minimum = 1, .maximum = POOL_THREADS_MAX},
+        {"backend", .parse = backend_parse, .result = &options.backend,
+         .allowed = BACKENDS_ALLOWED},
+        {"json", .flag = &options.json},
+        {0},
+    };
+    const struct command_line line = {.command = "bench", .usage = usage, .options = table};
     struct error error = {0};
-    int option, status = 0;
+    int status;
 
-    optind = 0; // main's own options were parsed before
-    while (status == 0 && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return 0;
-        }
-        status = take_option(&options, option);
-    }
-    if (status == 0 && optind < argc) {
-        fprintf(stderr, "edgectl: bench takes no argument \"%s\"\n%s", argv[optind], usage);
-        status = 2;
-    }
-    if (status != 0) {
+    if (!command_line_parse(&line, argc, argv, &status)) {
         return status;
     }
     if (run(&options, &error) < 0) {

@@ -14,6 +14,12 @@ struct delivery {
     struct picture_size size;
 };
 
+int subject_format_parse(const char *text, void *result)
+{
+    *(const char **)result = text;
+    return pixel_format_by_name(text) ? 0 : -EINVAL;
+}
+
 static int load(struct subject *subject, const struct subject_request *request)
 {
     static const char all_kinds[] = "cameras = ( { views = ( { view = \"edges\"; }, "

@@ -10,6 +10,9 @@
 // Of pictures in memory, as pixel_format.h has them.
 #define SUBJECT_FORMATS "YUYV, UYVY, NV12, NV21, YU12, 422P, 444P, GREY, RGB3, BGR3, XR24"
 
+// For struct command_option: *result is the format of a struct subject_request.
+int subject_format_parse(const char *text, void *result);
+
 struct subject_request {
     const char *config_path;  // NULL: the built-in defaults
     const char *camera;       // name; NULL: the first

@@ -1,19 +1,17 @@
 #include "daemon/ctl/events/events.h"
 
+#include "daemon/ctl/arguments.h"
 #include "daemon/ctl/events/events_clip.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
-
-#define DEFAULT_CONFIG EDGED_SYSCONFDIR "/edged/edged.conf"
 
 static const char usage[] =
     "Usage: edgectl events [OPTION]... CLIP\n"
     "The motion events that a camera's regions raise on a recording, a line of JSON each.\n"
     "\n"
     "  --config FILE      the configuration with the regions; without it\n"
-    "                     " DEFAULT_CONFIG "\n"
+    "                     " CONFIG_DEFAULT_PATH "\n"
     "  --camera NAME      the camera; the first that has regions without it\n"
     "  --frames           also a line for each frame and region: how much moves\n";
 
@@ -21,25 +19,6 @@ struct options {
     const char *config, *camera;
     bool frames;
 };
-
-// 0, or the exit status to leave with; `option` as getopt_long() gave it.
-static int take_option(struct options *options, int option)
-{
-    switch (option) {
-    case 'c':
-        options->config = optarg;
-        return 0;
-    case 'n':
-        options->camera = optarg;
-        return 0;
-    case 'f':
-        options->frames = true;
-        return 0;
-    default:
-        fputs(usage, stderr);
-        return 2;
-    }
-}
 
 static const struct config_camera *find_camera(const struct config *config, const char *name)
 {
@@ -78,31 +57,14 @@ static int run(const struct options *options, const char *clip)
 
 int ctl_events(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"camera", required_argument, NULL, 'n'},
-        {"frames", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    struct options options = {.config = DEFAULT_CONFIG};
-    int option;
+    struct options options = {.config = CONFIG_DEFAULT_PATH};
+    const struct command_option table[] = {{"config", .text = &options.config},
+                                           {"camera", .text = &options.camera},
+                                           {"frames", .flag = &options.frames},
+                                           {0}};
+    const struct command_line line = {
+        .command = "events", .usage = usage, .options = table, .argument_count = 1};
+    int status;
 
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        int status = 0;
-
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return 0;
-        }
-        status = take_option(&options, option);
-        if (status != 0) {
-            return status;
-        }
-    }
-    if (argc - optind != 1) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    return run(&options, argv[optind]);
+    return command_line_parse(&line, argc, argv, &status) ? run(&options, argv[optind]) : status;
 }

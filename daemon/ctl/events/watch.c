@@ -1,6 +1,5 @@
 #include "daemon/ctl/events/watch.h"
 
-#include "config/base.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
@@ -9,9 +8,7 @@
 #include "daemon/ctl/json_get.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <glib-unix.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,89 +157,38 @@ static int follow(struct watch *watch)
     return 0;
 }
 
-static int take_number(const char *option, const char *text, int minimum, int maximum,
-                       int *ret_number)
+static bool can_run(const char *program)
 {
-    if (number_parse(text, minimum, maximum, ret_number) < 0) {
-        fprintf(stderr, "edgectl: %s: got \"%s\", allowed: an integer from %d to %d (seconds)\n",
-                option, text, minimum, maximum);
-        return 2;
-    }
-    return 0;
-}
-
-// The program and all words after it.
-static int take_command(struct watch *watch, char **words)
-{
-    g_autofree char *path = g_find_program_in_path(words[0]);
+    g_autofree char *path = g_find_program_in_path(program);
 
     if (!path) {
-        fprintf(stderr, "edgectl: --exec: there is no program \"%s\" that can be run%s\n", words[0],
-                strchr(words[0], '/') ? "" : " in PATH");
-        return 2;
+        fprintf(stderr, "edgectl: --exec: there is no program \"%s\" that can be run%s\n", program,
+                strchr(program, '/') ? "" : " in PATH");
     }
-    watch->command = words;
-    return 0;
-}
-
-// 0, or the exit status to leave with; `option` as getopt_long() gave it.
-static int take_option(struct watch *watch, int option, char **argv)
-{
-    switch (option) {
-    case 'j':
-        watch->json = true;
-        return 0;
-    case 'c':
-        watch->camera = optarg;
-        return 0;
-    case 'r':
-        watch->region = optarg;
-        return 0;
-    case 's':
-        watch->socket = optarg;
-        return 0;
-    case 'n':
-        return take_number("--reconnect-s", optarg, 0, RECONNECT_S_MAX, &watch->reconnect_s);
-    case 't':
-        return take_number("--exec-timeout", optarg, 1, EXEC_TIMEOUT_S_MAX, &watch->exec_timeout_s);
-    case 'e':
-        argv[optind - 1] = optarg; // what follows the = of --exec=PROGRAM
-        return take_command(watch, argv + optind - 1);
-    default:
-        fputs(usage, stderr);
-        return 2;
-    }
+    return path;
 }
 
 int ctl_watch(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"camera", required_argument, NULL, 'c'},
-        {"region", required_argument, NULL, 'r'},
-        {"socket", required_argument, NULL, 's'},
-        {"reconnect-s", required_argument, NULL, 'n'},
-        {"exec-timeout", required_argument, NULL, 't'},
-        {"exec", required_argument, NULL, 'e'},
-        {"help", no_argument, NULL, 'h'},
+    struct watch watch = {.reconnect_s = RECONNECT_S, .exec_timeout_s = EXEC_TIMEOUT_S};
+    const struct command_option options[] = {
+        {"json", .flag = &watch.json},
+        {"camera", .text = &watch.camera},
+        {"region", .text = &watch.region},
+        {"socket", .text = &watch.socket},
+        {"reconnect-s", .number = &watch.reconnect_s, .maximum = RECONNECT_S_MAX},
+        {"exec-timeout", .number = &watch.exec_timeout_s, .minimum = 1,
+         .maximum = EXEC_TIMEOUT_S_MAX},
+        {"exec", .words = &watch.command},
         {0},
     };
-    struct watch watch = {.reconnect_s = RECONNECT_S, .exec_timeout_s = EXEC_TIMEOUT_S};
-    int option;
+    const struct command_line line = {.command = "watch", .usage = usage, .options = options};
+    int status;
 
-    optind = 0; // main's own options were parsed before
-    while (!watch.command && (option = getopt_long(argc, argv, "+", options, NULL)) >= 0) {
-        int status = option == 'h' ? 0 : take_option(&watch, option, argv);
-
-        if (option == 'h') {
-            fputs(usage, stdout);
-        }
-        if (option == 'h' || status != 0) {
-            return status;
-        }
+    if (!command_line_parse(&line, argc, argv, &status)) {
+        return status;
     }
-    if (!watch.command && optind < argc) {
-        fprintf(stderr, "edgectl: watch takes no argument \"%s\"\n%s", argv[optind], usage);
+    if (watch.command && !can_run(watch.command[0])) {
         return 2;
     }
     watch.programs = watch.command ? event_programs_new(watch.command, watch.exec_timeout_s) : NULL;

@@ -7,7 +7,6 @@
 #include "kernels/pool.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
 static const char usage[] =
@@ -35,51 +34,26 @@ static const char usage[] =
     "frame. \"-\" is standard input, or standard output, which gets a .pgm or .ppm.\n";
 
 #define FRAME_MAX 10000000
+#define SETTINGS_MAX 32
 
 // Options of the command line, as they stand there.
 struct options {
-    const char *view, *backend, *previous;
-    const char *settings[32];
+    const char *view, *previous;
+    enum config_backend backend;
+    const char *settings[SETTINGS_MAX];
     size_t setting_count;
     int threads, frame;
 };
 
-// 0, or the exit status to leave with; `option` as getopt_long() gave it.
-static int take_option(struct options *options, int option)
+static int add_setting(const char *text, void *result)
 {
-    switch (option) {
-    case 'v':
-        options->view = optarg;
-        return 0;
-    case 'b':
-        options->backend = optarg;
-        return 0;
-    case 'p':
-        options->previous = optarg;
-        return 0;
-    case 't':
-        if (number_parse(optarg, 1, POOL_THREADS_MAX, &options->threads) < 0) {
-            fprintf(stderr, "edgectl: --threads %s: allowed are 1 to 16\n", optarg);
-            return 2;
-        }
-        return 0;
-    case 'f':
-        if (number_parse(optarg, 0, FRAME_MAX, &options->frame) < 0) {
-            fprintf(stderr, "edgectl: --frame %s: allowed are 0 to %d\n", optarg, FRAME_MAX);
-            return 2;
-        }
-        return 0;
-    case 's':
-        if (options->setting_count == ARRAY_LENGTH(options->settings)) {
-            fputs("edgectl: --set: too many\n", stderr);
-            return 2;
-        }
-        options->settings[options->setting_count++] = optarg;
-        return 0;
-    default:
-        fputs(usage, stderr);
-        return 2;
+    struct options *options = result;
+
+    if (options->setting_count == ARRAY_LENGTH(options->settings)) {
+        return -E2BIG;
     }
+    options->settings[options->setting_count++] = text;
+    return 0;
 }
 
 static int apply_setting(struct config_view *view, const char *setting, struct error *error)
@@ -143,16 +117,6 @@ static int check_mask(const struct config_view *settings, struct error *error)
     return r;
 }
 
-// 0, or the exit status to leave with.
-static int check_options(const struct options *options, enum config_backend *ret_backend)
-{
-    if (backend_parse(options->backend, ret_backend) < 0) {
-        fprintf(stderr, "edgectl: --backend %s: allowed are auto, cpu, cuda\n", options->backend);
-        return 2;
-    }
-    return 0;
-}
-
 static int make_request(const struct options *options, struct process_request *request,
                         struct error *error, struct config_view **ret_settings)
 {
@@ -178,17 +142,15 @@ static int make_request(const struct options *options, struct process_request *r
 static int run(const struct options *options, const char *input, const char *output)
 {
     struct config_view *settings = NULL;
-    struct process_request request = {.input = input, .output = output};
+    struct process_request request = {
+        .input = input, .output = output, .backend = options->backend};
     struct error error = {0};
-    int status = check_options(options, &request.backend);
+    int status = 0;
 
-    if (status != 0) {
-        return status;
-    }
     if (make_request(options, &request, &error, &settings) < 0) {
         status = 2;
-    } else {
-        status = process_files(&request, &error) < 0 ? 1 : 0;
+    } else if (process_files(&request, &error) < 0) {
+        status = 1;
     }
     if (status != 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
@@ -199,30 +161,22 @@ static int run(const struct options *options, const char *input, const char *out
 
 int ctl_process(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"view", required_argument, NULL, 'v'},    {"backend", required_argument, NULL, 'b'},
-        {"set", required_argument, NULL, 's'},     {"previous", required_argument, NULL, 'p'},
-        {"threads", required_argument, NULL, 't'}, {"frame", required_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+    struct options options = {.threads = 1, .frame = -1};
+    const struct command_option table[] = {
+        {"view", .text = &options.view},
+        {"set", .parse = add_setting, .result = &options, .allowed = "32 of them"},
+        {"backend", .parse = backend_parse, .result = &options.backend,
+         .allowed = BACKENDS_ALLOWED},
+        {"threads", .number = &options.threads, .minimum = 1, .maximum = POOL_THREADS_MAX},
+        {"previous", .text = &options.previous},
+        {"frame", .number = &options.frame, .maximum = FRAME_MAX},
+        {0},
     };
-    struct options options = {.backend = "auto", .threads = 1, .frame = -1};
-    int option;
+    const struct command_line line = {
+        .command = "process", .usage = usage, .options = table, .argument_count = 2};
+    int status;
 
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        int status = 0;
-
-        if (option == 'h') {
-            fputs(usage, stdout);
-            return 0;
-        }
-        status = take_option(&options, option);
-        if (status != 0) {
-            return status;
-        }
-    }
-    if (argc - optind != 2) {
-        fputs(usage, stderr);
-        return 2;
-    }
-    return run(&options, argv[optind], argv[optind + 1]);
+    return command_line_parse(&line, argc, argv, &status)
+               ? run(&options, argv[optind], argv[optind + 1])
+               : status;
 }

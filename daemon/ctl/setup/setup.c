@@ -1,6 +1,7 @@
 #include "daemon/ctl/setup/setup.h"
 
 #include "config/users.h"
+#include "daemon/ctl/arguments.h"
 #include "daemon/ctl/setup/setup_config.h"
 #include "daemon/ctl/setup/setup_questions.h"
 #include "daemon/ctl/setup/setup_report.h"
@@ -8,11 +9,9 @@
 #include "daemon/ctl/users/users_edit.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
-
-#define DEFAULT_CONFIG EDGED_SYSCONFDIR "/edged/edged.conf"
 
 static const char usage[] =
     "Usage: edgectl setup [--camera NAME] [--device PATH] [--view KIND] [--user NAME]\n"
@@ -27,7 +26,7 @@ static const char usage[] =
     "  --user NAME        who may watch, or gets another password\n"
     "  --address ADDRESS  where to listen; without it on every address once there is a user\n"
     "  --force            without asking; FILE.bak keeps what was there\n"
-    "  --config FILE      in the place of " DEFAULT_CONFIG ", which the service\n"
+    "  --config FILE      in the place of " CONFIG_DEFAULT_PATH ", which the service\n"
     "                     has\n";
 
 static void answers_finish(struct setup_answers *answers)
@@ -43,45 +42,25 @@ static void answers_finish(struct setup_answers *answers)
 // Whether to go on; else with *ret_status.
 static bool parse_options(int argc, char **argv, struct setup_answers *answers, int *ret_status)
 {
-    static const struct option options[] = {
-        {"camera", required_argument, NULL, 'n'},
-        {"device", required_argument, NULL, 'd'},
-        {"view", required_argument, NULL, 'v'},
-        {"user", required_argument, NULL, 'u'},
-        {"address", required_argument, NULL, 'a'},
-        {"force", no_argument, NULL, 'f'},
-        {"config", required_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
-    int option;
+    const char *camera = NULL, *device = NULL, *view = NULL, *user = NULL, *address = NULL;
+    const struct command_option options[] = {{"camera", .text = &camera},
+                                             {"device", .text = &device},
+                                             {"view", .text = &view},
+                                             {"user", .text = &user},
+                                             {"address", .text = &address},
+                                             {"force", .flag = &answers->force},
+                                             {"config", .text = &answers->config_path},
+                                             {0}};
+    const struct command_line line = {.command = "setup", .usage = usage, .options = options};
 
-    optind = 0; // main's own options were parsed before
-    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-        char **const texts[] = {['n'] = &answers->camera,
-                                ['d'] = &answers->device,
-                                ['v'] = &answers->view,
-                                ['u'] = &answers->user,
-                                ['a'] = &answers->address};
-
-        if (option == 'f') {
-            answers->force = true;
-        } else if (option == 'c') {
-            answers->config_path = optarg;
-        } else if (option == 'h' || option == '?') {
-            fputs(usage, option == 'h' ? stdout : stderr);
-            *ret_status = option == 'h' ? 0 : 2;
-            return false;
-        } else {
-            free(*texts[option]);
-            *texts[option] = strdup(optarg);
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "edgectl: setup takes no argument \"%s\"\n%s", argv[optind], usage);
-        *ret_status = 2;
+    if (!command_line_parse(&line, argc, argv, ret_status)) {
         return false;
     }
+    answers->camera = g_strdup(camera);
+    answers->device = g_strdup(device);
+    answers->view = g_strdup(view);
+    answers->user = g_strdup(user);
+    answers->address = g_strdup(address);
     return true;
 }
 
@@ -201,7 +180,7 @@ static int start_service(const struct setup_config *config, const struct setup_a
 static int start(const struct setup_config *config, const struct setup_answers *answers,
                  struct error *error)
 {
-    if (strcmp(answers->config_path, DEFAULT_CONFIG) != 0) {
+    if (strcmp(answers->config_path, CONFIG_DEFAULT_PATH) != 0) {
         printf("Start it with `edged --config %s`.\n", answers->config_path);
         return 0;
     }
@@ -229,7 +208,7 @@ static int run(struct setup_answers *answers, struct setup_config *config, struc
 
 int ctl_setup(int argc, char **argv)
 {
-    struct setup_answers answers = {.config_path = DEFAULT_CONFIG,
+    struct setup_answers answers = {.config_path = CONFIG_DEFAULT_PATH,
                                     .on_terminal = isatty(STDIN_FILENO)};
     struct setup_config config = {0};
     struct error error = {0};

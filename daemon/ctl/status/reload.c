@@ -1,11 +1,9 @@
 #include "daemon/ctl/status/reload.h"
 
-#include "config/base.h"
+#include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/json_get.h"
 
-#include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 static const char usage[] =
@@ -62,36 +60,12 @@ static int reload(const char *configured, bool json)
 
 int ctl_reload(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"socket", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
     const char *path = NULL;
     bool json = false;
-    int option;
+    const struct command_option options[] = {
+        {"json", .flag = &json}, {"socket", .text = &path}, {0}};
+    const struct command_line line = {.command = "reload", .usage = usage, .options = options};
+    int status;
 
-    optind = 0; // main's own options were parsed before
-    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 's':
-            path = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return 0;
-        default:
-            fputs(usage, stderr);
-            return 2;
-        }
-    }
-    if (optind < argc) {
-        fprintf(stderr, "edgectl: reload takes no argument \"%s\"\n%s", argv[optind], usage);
-        return 2;
-    }
-    return reload(path, json);
+    return command_line_parse(&line, argc, argv, &status) ? reload(path, json) : status;
 }

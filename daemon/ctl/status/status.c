@@ -1,11 +1,11 @@
 #include "daemon/ctl/status/status.h"
 
 #include "config/config.h"
+#include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/json_get.h"
 #include "daemon/ctl/table.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -248,45 +248,21 @@ static int show(const char *configured, bool json)
 
 int ctl_status(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},
-        {"config", required_argument, NULL, 'c'},
-        {"socket", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
-    };
     _cleanup_(cleanup_config) struct config *config = NULL;
-    const char *path = NULL;
+    const char *config_path = NULL, *socket = NULL;
     bool json = false;
-    int option;
+    const struct command_option options[] = {{"json", .flag = &json},
+                                             {"config", .text = &config_path},
+                                             {"socket", .text = &socket},
+                                             {0}};
+    const struct command_line line = {.command = "status", .usage = usage, .options = options};
+    int status;
 
-    optind = 0; // main's own options were parsed before
-    while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 'c':
-            config_free(TAKE(config));
-            if (config_load(optarg, stderr, &config) < 0) {
-                return 1;
-            }
-            path = config->control.socket;
-            break;
-        case 's':
-            path = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return 0;
-        default:
-            fputs(usage, stderr);
-            return 2;
-        }
+    if (!command_line_parse(&line, argc, argv, &status)) {
+        return status;
     }
-    if (optind < argc) {
-        fprintf(stderr, "edgectl: status takes no argument \"%s\"\n%s", argv[optind], usage);
-        return 2;
+    if (config_path && config_load(config_path, stderr, &config) < 0) {
+        return 1;
     }
-    return show(path, json);
+    return show(config && !socket ? config->control.socket : socket, json);
 }

@@ -1,15 +1,12 @@
 #include "daemon/ctl/users/passwd.h"
 
+#include "daemon/ctl/arguments.h"
 #include "daemon/ctl/users/password.h"
 #include "daemon/ctl/users/users_edit.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-#define DEFAULT_CONFIG EDGED_SYSCONFDIR "/edged/edged.conf"
 
 static const char usage[] =
     "Usage: edgectl passwd [--role ROLE] [--config FILE | --file FILE] USER\n"
@@ -20,7 +17,7 @@ static const char usage[] =
     "  --role ROLE    viewer, operator or admin; a user keeps the one he has, a new one is a "
     "viewer\n"
     "  --remove       take the user away\n"
-    "  --config FILE  the configuration whose rtsp.users is changed; " DEFAULT_CONFIG "\n"
+    "  --config FILE  the configuration whose rtsp.users is changed; " CONFIG_DEFAULT_PATH "\n"
     "                 without it\n"
     "  --file FILE    the file of users itself; rtsp.users beside the configuration where that\n"
     "                 names none\n";
@@ -134,40 +131,21 @@ static int run(const struct options *options)
 
 int ctl_passwd(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"role", required_argument, NULL, 'r'},   {"remove", no_argument, NULL, 'd'},
-        {"config", required_argument, NULL, 'c'}, {"file", required_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},         {0},
-    };
-    struct options options = {.config_path = DEFAULT_CONFIG};
-    int option, status;
+    struct options options = {.config_path = CONFIG_DEFAULT_PATH};
+    const struct command_option table[] = {{"role", .text = &options.role},
+                                           {"remove", .flag = &options.remove},
+                                           {"config", .text = &options.config_path},
+                                           {"file", .text = &options.file},
+                                           {0}};
+    const struct command_line line = {.command = "passwd",
+                                      .usage = usage,
+                                      .options = table,
+                                      .argument_count = 1,
+                                      .takes = "one user, and asks for the password"};
+    int status;
 
-    optind = 0; // main's own options were parsed before
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) >= 0) {
-        switch (option) {
-        case 'r':
-            options.role = optarg;
-            break;
-        case 'd':
-            options.remove = true;
-            break;
-        case 'c':
-            options.config_path = optarg;
-            break;
-        case 'f':
-            options.file = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            return 0;
-        default:
-            fputs(usage, stderr);
-            return 2;
-        }
-    }
-    if (optind + 1 != argc) {
-        fprintf(stderr, "edgectl: passwd takes one user, and asks for the password\n%s", usage);
-        return 2;
+    if (!command_line_parse(&line, argc, argv, &status)) {
+        return status;
     }
     options.user = argv[optind];
     status = check(&options);
