@@ -109,8 +109,8 @@ static gboolean on_pulse(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-// Vouches for what serves viewers: this loop. A camera process that hangs is its supervisor's
-// business.
+// The watchdog is served as long as this loop runs, because it serves the viewers. A camera process
+// that hangs is left to its supervisor.
 static gboolean on_watchdog(gpointer data)
 {
     (void)data;
@@ -133,7 +133,7 @@ static struct front_camera *take_camera(GPtrArray *cameras, const char *name)
     return NULL;
 }
 
-// Makes camera `index` of `config`, or brings the one that is in `before` up to date.
+// Makes camera `index` of `config`, or updates it if it is among those in `before`.
 static int make_camera(struct front *front, const struct config *config, size_t index,
                        GPtrArray *before, struct error *error)
 {
@@ -154,7 +154,7 @@ static int make_camera(struct front *front, const struct config *config, size_t 
     return r;
 }
 
-// Makes the cameras what `config` says. Those that cannot be are named in `error`.
+// Makes, updates and removes cameras as `config` says. `error` names those for which that fails.
 static int apply_cameras(struct front *front, const struct config *config, struct error *error)
 {
     GPtrArray *before = front->cameras;
@@ -176,7 +176,7 @@ static int apply_cameras(struct front *front, const struct config *config, struc
     return first_error;
 }
 
-// Starts the processes of cameras that are new. Fails when not one of them could be.
+// Starts the processes of new cameras. Fails when not one of them could be started.
 static int start_cameras(struct front *front)
 {
     int r = 0;
@@ -381,7 +381,7 @@ void front_free(struct front *front)
         return;
     }
     remove_sources(front);
-    g_ptr_array_unref(front->cameras); // tells of motion that ends with it
+    g_ptr_array_unref(front->cameras); // this reports motion that ends with a camera
     front_network_finish(&front->network);
     rtsp_server_free(front->server);
     account_free(front->account);

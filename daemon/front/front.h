@@ -1,4 +1,4 @@
-// The front: owns configuration, RTSP server, cameras, control socket and what systemd is told.
+// The front: owns configuration, RTSP server, cameras and control socket, and reports to systemd.
 #pragma once
 
 #include "config/config.h"
@@ -14,7 +14,7 @@ enum front_exit {
     FRONT_EXIT_OK = 0,
     FRONT_EXIT_CONFIGURATION = 1,
     FRONT_EXIT_USAGE = 2,
-    FRONT_EXIT_ADDRESS = 3, // port or control socket taken, or not ours to take
+    FRONT_EXIT_ADDRESS = 3, // port or control socket is taken, or may not be used
     FRONT_EXIT_CAMERA = 4,  // no camera program, GStreamer element, or file descriptors
 };
 
@@ -24,7 +24,7 @@ enum front_exit {
 int front_new(struct config *config, const char *config_path, struct error *error,
               struct front **ret_front);
 // Runs until SIGTERM or SIGINT, then ends sessions and processes (under 2 s). False: not all of
-// them ended in that time, and threads of viewers may go on whatever is freed; _exit() ends them.
+// them ended in that time; the caller then ends by _exit().
 bool front_run(struct front *front);
 // Takes NULL.
 void front_free(struct front *front);

@@ -14,7 +14,7 @@ struct front_view {
 // The camera's settings by config_format(); all owned.
 struct camera_texts {
     char *whole;
-    char *cpu; // the same with backend = "cpu"; NULL: that is what they say
+    char *cpu; // the same with backend = "cpu"; NULL: they say that already
 };
 
 struct front_camera {
@@ -116,7 +116,7 @@ static int replace_views(struct front_camera *camera, const struct config_camera
     return r;
 }
 
-// What the supervisor is to know; `streams` has room for LINK_VIEWS_MAX.
+// The settings for the supervisor; `streams` has room for LINK_VIEWS_MAX.
 static struct supervisor_settings describe_process(const struct front_camera *camera,
                                                    struct stream **streams)
 {
@@ -184,7 +184,7 @@ static int apply(struct front_camera *camera, enum config_cost cost, const struc
 int front_camera_apply(struct front_camera *camera, const struct config *before,
                        const struct config *config, size_t index, struct error *error)
 {
-    // Even where nothing has changed: a mask may be another picture under the same name.
+    // Also when no key has changed: a mask may be another picture under the same name.
     return apply(camera, config_diff_camera(before, config, index), config, index, error);
 }
 

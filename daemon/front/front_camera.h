@@ -24,9 +24,9 @@ int front_camera_new(const struct config *config, size_t index,
 // Takes the mounts away, disconnects their viewers and kills the process. Takes NULL.
 void front_camera_free(struct front_camera *camera);
 
-// Takes over settings of the camera of the same name that differ from those of `before`, the
-// configuration in use, where the camera costs what config_diff_camera() says: its process goes on,
-// or is replaced. Views that keep their name keep their viewers.
+// Takes over the settings of the camera of the same name. How they differ from those of `before`,
+// the configuration in use, decides by config_diff_camera() whether its process goes on or is
+// replaced. Views that keep their name keep their viewers.
 int front_camera_apply(struct front_camera *camera, const struct config *before,
                        const struct config *config, size_t index, struct error *error);
 

@@ -10,8 +10,8 @@
 #include <gio/gio.h>
 #include <string.h>
 
-// What the front opens, one viewer and those that read the control socket included, and what each
-// camera needs more; a camera process does with less.
+// How many descriptors the front needs, for one viewer and the readers of the control socket as
+// well, and how many more for each camera. A camera process needs fewer.
 #define DESCRIPTORS 60
 #define DESCRIPTORS_CAMERA 4
 
@@ -65,7 +65,8 @@ static int load(const char *path, FILE *problems, struct front_network *network,
         return r;
     }
     r = front_config_check_descriptors(*config, &error);
-    if ((*config)->is_empty) { // cut off, or being written: nobody means "forget all cameras" by it
+    if ((*config)->is_empty) { // it was cut short, or is being written: nobody means "remove all
+                               // cameras"
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
     r = r < 0 ? r : account_read_users(*config, &error, users);
@@ -125,8 +126,8 @@ int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
     return r;
 }
 
-// What the camera program says is wrong with a pipeline; "": nothing, or there is no such program.
-// The caller frees it (g_free).
+// Asks the camera program what is wrong with a pipeline. Returns "" if nothing is, or if there is
+// no such program. The caller g_free()s the text.
 static char *check_pipeline(const char *pipeline)
 {
     _cleanup_(cleanup_free) char *program = NULL;

@@ -126,7 +126,7 @@ int front_network_check_certificate(const struct config *config, const char *pat
     if (!*config->rtsp.certificate) {
         return 0;
     }
-    // Whoever checks may be another user than the one edged runs as.
+    // The user who runs --check may be another one than edged runs as.
     if (access(config->rtsp.key, R_OK) < 0 && errno == EACCES) {
         fprintf(problems,
                 "%s: warning: rtsp.key: cannot read \"%s\": %s; edged does not start where it "

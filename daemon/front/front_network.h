@@ -1,5 +1,5 @@
-// What of the front others reach besides the plain streams: the control API, on its socket and over
-// TCP, streams inside TLS, and the certificate of all that is encrypted.
+// What the front serves besides the plain streams: the control API on its socket and over TCP,
+// streams inside TLS, and the certificate for both.
 #pragma once
 
 #include "config/users.h"
@@ -20,15 +20,16 @@ struct front_network {
 int front_network_open(struct front_network *network, const struct config *config,
                        const struct control_front *front, struct account *account,
                        struct rtsp_server *server, struct error *error);
-// Loads the certificate, tells of another one in the log, and listens as `config` says. At a reload
-// what fails leaves all as it was: the errors of certificate_load(), control_listen() and
-// rtsp_server_open_tls().
+// Loads the certificate, logs it if it is another one than before, and listens as `config` says. If
+// that fails at a reload, everything stays as it was: the errors of certificate_load(),
+// control_listen() and rtsp_server_open_tls().
 int front_network_listen(struct front_network *network, const struct config *config,
                          struct error *error);
-// Puts the users of `config` in the place of those before, and hangs up on whom they leave out.
+// Replaces the users by those of `config`, and hangs up on clients that are not among them any
+// more.
 void front_network_take_users(struct front_network *network, const struct config *config,
                               struct users *users);
-// What status and metrics show of it.
+// Fills in what status and metrics show of it.
 void front_network_describe(const struct front_network *network, struct snapshot *snapshot);
 void front_network_finish(struct front_network *network);
 

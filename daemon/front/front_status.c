@@ -31,7 +31,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
     size_t mounts = count_mounts(cameras);
     struct account_counters counters;
     bool cuda = false;
-    // One more of each, because calloc() of nothing may be NULL.
+    // One more of each than there are, because calloc() of 0 elements may return NULL.
     snapshot->cameras = calloc(cameras->len + 1, sizeof *snapshot->cameras);
     snapshot->mounts = calloc(mounts + 1, sizeof *snapshot->mounts);
     if (!snapshot->cameras || !snapshot->mounts) {

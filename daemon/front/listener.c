@@ -58,7 +58,7 @@ static int open_own(const struct addrinfo *address)
     if (fd < 0) {
         return -errno;
     }
-    // Connections of the edged before are still being closed by the kernel.
+    // The kernel may still be closing connections of the previous edged.
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0) {
         return -errno;
     }
@@ -111,7 +111,8 @@ static int explain(const struct listener_place *place, int code, struct error *e
     return refuse(place, translate(code), in_the_way ? reason : strerror(-code), error);
 }
 
-// What an edged before this one listened on, with another configuration, may be in the way.
+// A socket that the previous edged left with systemd, under another configuration, may be in the
+// way.
 static int open_and_store(const struct addrinfo *address)
 {
     int fd = open_own(address);
@@ -133,7 +134,7 @@ int listener_open(const struct listener_place *place, struct error *error, int *
     if (r < 0) {
         return r;
     }
-    // What was passed for any of them comes before a socket of our own on the first.
+    // A socket that systemd passed for any of the addresses is preferred to a new one.
     for (const struct addrinfo *i = addresses; i && fd < 0; i = i->ai_next) {
         fd = open_passed(i);
     }

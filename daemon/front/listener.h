@@ -1,5 +1,5 @@
-// A listening TCP socket of the front: the one that systemd passed for the address, else one of its
-// own, which it leaves with systemd for the edged after this one.
+// A listening TCP socket of the front: the one that systemd passed for the address, or else a new
+// one, which systemd keeps for the next edged.
 #pragma once
 
 #include "config/base.h"
@@ -14,15 +14,15 @@ struct listener_place {
 };
 
 // Listens there: non-blocking, CLOEXEC, a backlog of 1024. A host name is looked up, which waits
-// for its server; of its addresses the first that can be had is taken. Writes the descriptor, which
-// is the caller's to close (never shutdown(): what systemd passed outlasts the process).
-// -EADDRINUSE: somebody listens there; -EADDRNOTAVAIL: no address of this machine, or no name that
-// is known; -EACCES: a port below 1024; -EIO: anything else. Each with its sentence in `error`,
-// "cannot listen on rtsp.address 10.0.0.7, rtsp.port 554: Permission denied".
+// for the name server; the first of its addresses that can be bound is taken. *ret_fd is the
+// descriptor, which the caller closes, but never shuts down, because a socket that systemd passed
+// outlasts the process. -EADDRINUSE: somebody listens there; -EADDRNOTAVAIL: no address of this
+// machine, or no name that is known; -EACCES: a port below 1024; -EIO: anything else. Each with its
+// sentence in `error`, "cannot listen on rtsp.address 10.0.0.7, rtsp.port 554: Permission denied".
 int listener_open(const struct listener_place *place, struct error *error, int *ret_fd);
 
-// Closes a socket of listener_open() so that nobody listens there any more, systemd neither, which
-// keeps only what it has of edged.socket.
+// Closes a socket of listener_open() so that nobody listens there any more. systemd drops it as
+// well, unless it is one of edged.socket.
 void listener_end(int fd);
 
 // The port that a socket of listener_open() really has.

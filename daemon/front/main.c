@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-// The file to read: the one asked for, else the usual one if it is there, else NULL.
+// The file to read: the one that was named, else the default one if it exists, else NULL.
 static const char *choose_config(const struct options *options)
 {
     if (options->config_path) {

@@ -1,4 +1,4 @@
-// What systemd is told (sd_notify). Without systemd all of it does nothing.
+// Reports to systemd (sd_notify). Without systemd these functions do nothing.
 #pragma once
 
 #include <stdint.h>

@@ -13,7 +13,8 @@
 #include <systemd/sd-daemon.h>
 
 #define SOCKETS_MAX 16 // a socket unit with more is a mistake
-// How systemd names what was left with it without a name (sd_listen_fds_with_names(3)).
+// The name that systemd gives to sockets that were stored without one
+// (sd_listen_fds_with_names(3)).
 #define STORED "stored"
 
 static struct {
@@ -24,8 +25,7 @@ static struct {
     size_t count;
 } rest;
 
-// Which sockets are edged.socket's, by the numbers of their inodes: those of descriptors are used
-// again.
+// The sockets of edged.socket, by inode number, because descriptor numbers are used again.
 static struct {
     ino_t list[SOCKETS_MAX];
     size_t count;
@@ -51,7 +51,8 @@ static void add(int fd, bool is_stored)
     }
 }
 
-// Asks systemd's environment, which says it once: it is removed, and camera processes inherit none.
+// Reads the sockets from systemd's environment variables, once. They are removed then, so that
+// camera processes do not inherit them.
 static void collect(void)
 {
     char **names = NULL;
@@ -101,7 +102,7 @@ void socket_address_text(const struct sockaddr *address, char text[SOCKET_TEXT_B
              socket_address_port(address));
 }
 
-// Where it listens; of no family if that cannot be said.
+// The address where it listens; of family AF_UNSPEC if that is not known.
 static struct sockaddr_storage find_address(int fd)
 {
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
@@ -130,7 +131,7 @@ void passed_sockets_store(int fd)
     sd_pid_notify_with_fds(0, 0, "FDSTORE=1", &fd, 1);
 }
 
-// systemd drops what has hung up.
+// systemd drops a stored socket once it has hung up.
 void passed_sockets_end(int fd)
 {
     bool is_unit = false;

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <glib.h>
 
-// Handled in a turn; the others wait for the next, so that nothing else of the loop starves.
+// How many events are handled at a time; more wait for the next turn, so that other sources of the
+// loop get theirs.
 #define EVENTS_MAX 64
 
 struct poller {
@@ -26,7 +27,7 @@ static gboolean dispatch(GSource *source, GSourceFunc callback, gpointer data)
     for (int i = 0; i < poller->event_count; i++) {
         const struct poller_watch *watch = poller->events[i].data.ptr;
 
-        if (watch) { // else removed since
+        if (watch) { // else it was removed by one before it
             watch->ready(watch->context, poller->events[i].events);
         }
     }

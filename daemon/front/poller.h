@@ -7,7 +7,7 @@
 
 struct poller;
 
-// Embedded in who waits. Starts out with fd -1.
+// Embedded in the object that waits. Its fd is -1 at first.
 struct poller_watch {
     int fd;
     void (*ready)(void *context, uint32_t events); // EPOLLIN and so on; may remove any watch

@@ -1,5 +1,4 @@
-// What became of the configuration when it was loaded last: told by status, the metrics and
-// `edgectl reload`.
+// The outcome of the last load of the configuration, for status, the metrics and `edgectl reload`.
 #pragma once
 
 #include <json-glib/json-glib.h>
@@ -9,17 +8,17 @@
 // All 0 before the first load.
 struct reload_verdict {
     const char *path;      // of the file, borrowed; NULL: built-in defaults
-    bool refused;          // what was in use before still is
+    bool refused;          // the configuration before is still in use
     int64_t at_ns;         // of the last load, nanoseconds since 1970
     int64_t applied_at_ns; // of the one that is in use
     char *problems;        // errors and warnings, a line each; owned, NULL: none
 };
 
-// Notes a load of now; takes over `problems`.
+// Records a load that has just been done; takes over `problems`.
 void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *problems);
 void reload_verdict_finish(struct reload_verdict *verdict);
 
 // The verdict as an object of JSON, its fields documented in edgectl(1).
 void reload_verdict_add(JsonBuilder *builder, const struct reload_verdict *verdict);
-// The same by itself, to be g_free()d.
+// The verdict as a JSON text, which the caller g_free()s.
 char *reload_verdict_json(const struct reload_verdict *verdict);

@@ -13,28 +13,29 @@
 struct account {
     bool is_open;        // auth = "none"
     struct users *users; // owned; NULL: there are none
-    struct user nobody;  // stands for a user who is not there, so that the answer takes as long
+    struct user nobody;  // checked in place of an unknown user, so that the answer takes as long
     struct nonces nonces;
     struct throttle throttle;
     struct account_counters counters;
     struct log_limit limit;
 };
 
-// A request while it is looked at.
+// A request that is being checked.
 struct check {
     struct account *account;
     const struct account_request *request;
     struct peer peer;
     int64_t now_ns;
-    struct account_login *login;   // of the connection, or a passing one
-    struct account_answer *answer; // of which verdict is set last
+    struct account_login *login;   // of the connection, or of this request alone
+    struct account_answer *answer; // its verdict is set last
 };
 
 static const struct user *find_user(const struct account *account, const char *name)
 {
     const struct user *found = &account->nobody;
 
-    for (size_t i = 0; i < account->users->count; i++) { // all of them: no name ends it sooner
+    for (size_t i = 0; i < account->users->count;
+         i++) { // all of them, so that the time tells nothing about names
         const struct user *user = &account->users->list[i];
 
         found = strcmp(user->name, name) == 0 ? user : found;
@@ -42,7 +43,7 @@ static const struct user *find_user(const struct account *account, const char *n
     return found;
 }
 
-// What differs where a password does, and does not lead back to its hashes.
+// A number that differs when the password differs, and from which its hashes cannot be found.
 static uint64_t secret_of(const struct user *user)
 {
     const char *const fields[] = {user->ha1[DIGEST_SHA256], user->ha1[DIGEST_MD5]};
@@ -60,8 +61,8 @@ static void challenge(const struct check *check, bool stale)
     struct account_answer *answer = check->answer;
     char nonce[NONCE_TEXT_SIZE];
 
-    // One nonce for both: GStreamer puts the fields of all challenges into one table, and who takes
-    // the first one for MD5's, whatever it says, is right.
+    // Both challenges have the same nonce: GStreamer puts the fields of all challenges into one
+    // table, and some clients take the first challenge for MD5's, whatever it says.
     nonce_make(&check->account->nonces, check->peer.address, check->now_ns, nonce);
     for (unsigned i = 0; i < DIGEST_ALGORITHM_COUNT; i++) {
         snprintf(answer->challenges[i], sizeof answer->challenges[i],
@@ -82,7 +83,7 @@ static void ask(const struct check *check, bool stale)
     challenge(check, stale);
 }
 
-// Who it was said to be stays out of the log: some type their password there.
+// The name that was given stays out of the log, because some people type their password there.
 static void fail(const struct check *check)
 {
     struct account *account = check->account;
@@ -153,7 +154,7 @@ static bool is_right(const struct check *check, const struct authorization *auth
     return right && user != &check->account->nobody;
 }
 
-// A try of a password, or of what is made of it.
+// Checks a password, or the answer that was made from one.
 static void try(const struct check *check, const struct authorization *authorization)
 {
     const struct account_request *request = check->request;
@@ -174,7 +175,8 @@ static void try(const struct check *check, const struct authorization *authoriza
     }
 }
 
-// Whether it has to wait first; not on a connection that has shown this user's password.
+// Whether the request has to wait. Not on a connection that has already proved this user's
+// password.
 static bool is_throttled(const struct check *check, const struct authorization *authorization)
 {
     const struct account_login *login = check->login;
@@ -203,7 +205,7 @@ static void check_user(const struct check *check)
     }
     if (authorization_parse(request->authorization, &authorization) < 0 ||
         (authorization.scheme == AUTHORIZATION_BASIC && !request->encrypted)) {
-        ask(check, false); // nothing was tried
+        ask(check, false); // no password was tried
     } else if (!is_throttled(check, &authorization)) {
         try(check, &authorization);
     }
@@ -265,7 +267,7 @@ void account_take_users(struct account *account, const struct config *config, st
     account->is_open = config->rtsp.auth == CONFIG_AUTH_NONE;
 }
 
-// With a password that nobody knows.
+// A user with a random password that nobody knows.
 static void init_nobody(struct account *account)
 {
     char password[NONCE_TEXT_SIZE];

@@ -3,9 +3,9 @@
 //
 // A request proves its user by Digest (RFC 7616: SHA-256 or MD5, qop=auth, or none as in RFC 2069)
 // or, over TLS alone, by Basic (RFC 7617). Nothing is kept for a challenge that is not answered:
-// the server knows its nonces by their HMAC. An address has five wrong passwords, then one try a
-// second. Without users whoever is on a loopback address may do all, and with auth = "none" whoever
-// reaches the server.
+// the server knows its nonces by their HMAC. An address may try five wrong passwords, then one a
+// second. Without users a client on a loopback address may do everything, and with auth = "none" so
+// may any client.
 #pragma once
 
 #include "config/users.h"
@@ -18,7 +18,8 @@ struct account;
 
 struct account_request {
     const char *method; // "DESCRIBE", "GET"
-    // As the request line has it, with its query: for Digest the client's is compared with it.
+    // As the request line has it, with its query. Digest compares it with the URI that the client
+    // signed.
     const char *uri;
     // The value of the header Authorization, without its name; NULL: none. A request that has two
     // is malformed, and so is a header with a byte 0: refuse it before this.
@@ -28,16 +29,17 @@ struct account_request {
     enum config_role role; // the least that may do it: config_view_role(), or CONFIG_ROLE_VIEWER
 };
 
-// Who a connection has shown to be; all 0 before its first request. It belongs to one connection:
-// the nonce in use there stays good for as long as it lasts, for clients do not expect another in
-// the middle of a stream (rtspsrc does not read what becomes of its keep-alives).
+// The user that a connection has proved to be; all 0 before its first request. It belongs to one
+// connection. The nonce in use there stays valid as long as the connection lasts, because clients
+// do not expect another challenge in the middle of a stream (rtspsrc does not read the replies to
+// its keep-alives).
 struct account_login {
     char name[USERS_NAME_MAX + 1]; // "": nobody was asked
     enum config_role role;
-    bool allowed;    // some request of it was
-    bool failed;     // and since the last one that was, a password was wrong
+    bool allowed;    // some request of the connection was allowed
+    bool failed;     // since the last one that was allowed, a password was wrong
     bool is_local;   // the peer has a loopback address
-    uint64_t secret; // tells a password that has changed, and tells nothing of it
+    uint64_t secret; // differs after a change of password, and tells nothing of it
     struct nonce_use nonce;
 };
 
@@ -45,7 +47,7 @@ enum account_verdict {
     ACCOUNT_ALLOWED,
     ACCOUNT_CHALLENGE, // 401, with each of the challenges as a header WWW-Authenticate, in order
     ACCOUNT_FORBIDDEN, // 403: the role, or the address of a server without users
-    ACCOUNT_THROTTLED, // 503 (RTSP) or 429 (HTTP), with Retry-After: nothing was looked at
+    ACCOUNT_THROTTLED, // 503 (RTSP) or 429 (HTTP), with Retry-After: no password was checked
 };
 
 #define ACCOUNT_CHALLENGES_MAX 3
@@ -79,19 +81,19 @@ void account_free(struct account *account);
 int account_read_users(const struct config *config, struct error *error, struct users **ret_users);
 void account_take_users(struct account *account, const struct config *config, struct users *users);
 
-// Whether it may be done. `login` is the connection's; NULL: the request stands for itself.
+// Decides whether a request may be done. `login` is that of the connection; NULL: there is none.
 // `now_ns` is of CLOCK_MONOTONIC. Never blocks, keeps at most what account_memory_bytes() says.
 void account_check(struct account *account, const struct account_request *request, int64_t now_ns,
                    struct account_login *login, struct account_answer *ret_answer);
-// Whether what `login` was allowed still is, after account_take_users(), for what wants at least
-// `role`: the user is there with the same password and the role. For sessions that play and ask
-// nothing.
+// Whether, after account_take_users(), `login` may still do what wants at least `role`: the user is
+// still there with the same password, and has the role. For sessions that play and send no
+// requests.
 bool account_is_still_allowed(const struct account *account, const struct account_login *login,
                               enum config_role role);
 
-// Whether requests need a user, and whether nobody is asked whatever the address is.
+// Whether requests need a user; and whether nobody is asked for one, from whatever address.
 bool account_has_users(const struct account *account);
 bool account_is_open(const struct account *account);
 void account_count(const struct account *account, struct account_counters *ret_counters);
-// Bytes it holds: constant but for the users.
+// Bytes of memory that it holds: constant, but for the users.
 size_t account_memory_bytes(const struct account *account);

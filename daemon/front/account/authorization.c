@@ -10,7 +10,7 @@
 #define TOKEN_ENDS BLANKS ",=\"\\"
 #define COUNT_DIGITS 8
 
-// What may stand once in a digest: where it goes to.
+// A field that may stand once in a Digest header, and where its value goes.
 struct field {
     const char *name;
     const char **target;
@@ -150,7 +150,7 @@ static int parse_basic(char *at, struct authorization *authorization)
 
     at += strspn(at, BLANKS);
     at[strcspn(at, BLANKS)] = '\0';
-    if (strlen(at) < 2) { // GLib asserts it
+    if (strlen(at) < 2) { // GLib asserts that it is not shorter
         return -EINVAL;
     }
     g_base64_decode_inplace(at, &length);

@@ -1,5 +1,5 @@
-// The header Authorization taken apart: Digest (RFC 7616, section 3.4) or Basic (RFC 7617), out of
-// what anybody may send.
+// Parses the header Authorization, Digest (RFC 7616, section 3.4) or Basic (RFC 7617). Anybody may
+// send one, so nothing in it is trusted.
 #pragma once
 
 #include "config/digest_hash.h"
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Room for a URL of 2 KiB and all the other fields; who sends more is refused.
+// Room for a URL of 2 KiB and all the other fields; a longer header is refused.
 #define AUTHORIZATION_SIZE 4096
 
 enum authorization_scheme { AUTHORIZATION_DIGEST, AUTHORIZATION_BASIC };

@@ -12,7 +12,7 @@
 
 #define FILE_MAX_BYTES (1024 * 1024)
 #define DIGEST_BYTES 32u // SHA-256
-// Handshakes that are bounded are bounded in memory: a client has no certificate to send.
+// Bounds a handshake in memory; a client has no certificate to send.
 #define HANDSHAKE_MAX_BYTES 16384u
 
 // Each exclusion has a reason. TLS 1.0 and 1.1 are deprecated (RFC 8996). Key exchange by RSA tells
@@ -130,7 +130,7 @@ static int explain(int failure, const char *path, const char *key_path, struct e
     }
 }
 
-// What fails alone, so that the message names the right one of two files.
+// Checks the certificate without its key, so that the message names the right one of two files.
 static int check_certificate(const struct certificate *certificate, struct error *error)
 {
     gnutls_datum_t text = {(unsigned char *)certificate->text.bytes,
@@ -164,7 +164,7 @@ static void describe(struct certificate *certificate, const gnutls_datum_t *der)
     }
 }
 
-// What the first certificate of the chain says of itself.
+// Reads the fingerprint and the dates of the first certificate of the chain.
 static int read_leaf(struct certificate *certificate)
 {
     gnutls_x509_crt_t crt;
@@ -234,7 +234,8 @@ static int load_files(const char *path, const char *key_path, struct error *erro
     return 0;
 }
 
-// Nobody may be near to mend a generated one that has gone bad, so that another takes its place.
+// Nobody may be near to repair a generated certificate that is damaged, so another one takes its
+// place.
 static int load_generated(struct error *error, struct certificate **ret_certificate)
 {
     _cleanup_(cleanup_free) char *path = NULL;

@@ -1,5 +1,6 @@
 // The certificate that RTSPS and HTTPS show: the user's own PEM files, or a self-signed one that is
-// generated once and kept (certificate_store.h), so that who has trusted it need not again.
+// generated once and kept (certificate_store.h), so that clients that trust it need not be asked
+// again.
 //
 // Immutable and shared: a reload makes a second one, and connections keep the one they began with.
 // Main loop only.
@@ -34,13 +35,14 @@ const char *certificate_fingerprint(const struct certificate *certificate);
 // valid yet", else NULL.
 int64_t certificate_expires_s(const struct certificate *certificate);
 const char *certificate_fault(const struct certificate *certificate, int64_t now_s);
-// Whether both show the same with the same key.
+// Whether both are the same certificate with the same key.
 bool certificate_is_equal(const struct certificate *a, const struct certificate *b);
 
 // The texts for libmicrohttpd, valid as long as the certificate is. The second one is a secret.
 const char *certificate_text(const struct certificate *certificate);
 const char *certificate_key_text(const struct certificate *certificate);
 
-// A server's session that shows it: non-blocking, no signal, nobody asked for a certificate. The
-// certificate must outlive it; gnutls_deinit() ends it. -ENOMEM, -EIO.
+// Begins a server's session that shows the certificate: non-blocking, without signals, and asks no
+// client for a certificate. The certificate must outlive it; gnutls_deinit() ends it. -ENOMEM,
+// -EIO.
 int certificate_begin_session(struct certificate *certificate, gnutls_session_t *ret_session);

@@ -34,7 +34,7 @@ int certificate_store_path(struct error *error, char **ret_path)
 
     if (service && *service) { // the first of a list separated by colons
         length = asprintf(&path, "%.*s/" FILE_NAME, (int)strcspn(service, ":"), service);
-    } else if (state && *state == '/') { // others are to be ignored, says the specification
+    } else if (state && *state == '/') { // the specification says to ignore relative paths
         length = asprintf(&path, "%s/edged/" FILE_NAME, state);
     } else if (home && *home) {
         length = asprintf(&path, "%s/.local/state/edged/" FILE_NAME, home);
@@ -86,7 +86,7 @@ static int add_addresses(gnutls_x509_crt_t crt)
 
     failure = failure < 0 ? failure : add_address(crt, (const struct sockaddr *)&loopback6);
     if (getifaddrs(&list) < 0) {
-        return failure; // then by its names alone
+        return failure; // then the certificate is for its names alone
     }
     for (const struct ifaddrs *at = list; at && failure >= 0 && count < ADDRESSES_MAX;
          at = at->ifa_next) {
@@ -99,7 +99,7 @@ static int add_addresses(gnutls_x509_crt_t crt)
     return failure;
 }
 
-// A short name is one of multicast DNS, too.
+// A name without a dot is also reached as NAME.local, by multicast DNS.
 static int add_names(gnutls_x509_crt_t crt)
 {
     char host[HOST_NAME_MAX + 1] = "", local[sizeof host + sizeof ".local"];

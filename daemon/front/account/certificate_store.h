@@ -1,5 +1,5 @@
-// The self-signed certificate of who has none: ECDSA on P-256, for the machine's names and
-// addresses, valid for ten years, kept with its key in one file of mode 0600.
+// The self-signed certificate of a machine that was given none: ECDSA on P-256, for the machine's
+// names and addresses, valid for ten years, kept with its key in one file of mode 0600.
 #pragma once
 
 #include "config/base.h"

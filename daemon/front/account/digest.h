@@ -10,15 +10,14 @@ void digest_response(const struct authorization *authorization, const char *meth
 
 // Whether the `uri` of an answer is that of the request.
 //
-// Both are compared byte for byte, but where the request's begins with rtsp: or rtsps:, only their
-// paths are, without slashes at the end, and the request's may have one part more:
-// - live555 (VLC, mplayer) signs the base URL for all of its requests: it DESCRIBEs …/edges, is
-// told
-//   the Content-Base …/edges/ and SETs UP …/edges/stream=0, each with one of the first two as uri.
-// - Host, port and user are left to the client: behind a forwarded port, or with another name of
-// the
-//   server, they differ from what the server knows, and the nonce is this server's alone.
-// - A query stands in what is DESCRIBEd but not in the URLs that the Content-Base makes.
+// Both are compared byte for byte. But if the request's URI begins with rtsp: or rtsps:, only the
+// paths are compared, without slashes at the end, and the request's may have one part more:
+// - live555 (VLC, mplayer) signs one URL for all of its requests. It sends DESCRIBE for …/edges,
+//   gets the Content-Base …/edges/ and sends SETUP for …/edges/stream=0, and signs one of the first
+//   two each time.
+// - Clients choose host, port and user: behind a forwarded port, or by another name of the server,
+//   they differ from what the server knows. The nonce is this server's alone, so that is harmless.
+// - DESCRIBE may have a query, which the URLs that are made from the Content-Base do not have.
 // - curl and some recorders sign the path alone.
-// So an answer is good for the same method in the same mount.
+// So an answer is valid for the same method in the same mount.
 bool digest_uri_matches(const char *uri, const char *request_uri);

@@ -1,4 +1,4 @@
-// Comparison of secrets: the time it takes depends on nothing but the length.
+// Compares secrets in a time that depends on nothing but their length.
 #pragma once
 
 #include <stdbool.h>

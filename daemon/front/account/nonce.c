@@ -117,7 +117,7 @@ static struct nonce_kept *find(struct nonces *nonces, const struct nonce *nonce)
     return NULL;
 }
 
-// The place of the nonce that was made first, or a free one.
+// A free place in the table, or else that of the oldest nonce.
 static struct nonce_kept *keep(struct nonces *nonces, const struct nonce *nonce, int64_t made_ns)
 {
     struct nonce_kept *place = &nonces->kept[0];
@@ -134,7 +134,8 @@ static struct nonce_kept *keep(struct nonces *nonces, const struct nonce *nonce,
     return place;
 }
 
-// The count of a nonce that this connection uses; other connections' are seen in the table, too.
+// Takes the count of a nonce that this connection uses. Counts that other connections took are in
+// the table.
 static bool take_in_use(struct nonces *nonces, const struct nonce *nonce, uint32_t count,
                         struct nonce_use *use)
 {

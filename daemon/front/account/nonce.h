@@ -1,9 +1,9 @@
-// The nonces of Digest challenges (RFC 7616, section 3.3), known by what they are made of: a number
-// nobody can foresee, the time, and an HMAC of both and of the peer's address. So challenges cost
-// no memory.
+// The nonces of Digest challenges (RFC 7616, section 3.3). A nonce is a random number, the time,
+// and an HMAC of both and of the peer's address, so the server recognizes its own without keeping
+// them: challenges cost no memory.
 //
-// What is kept is how far the nonce counts of logins with qop=auth have come, in a table of fixed
-// size that only right passwords get into.
+// Only the nonce counts of logins with qop=auth are kept, in a table of fixed size that takes a
+// right password to get into.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #define NONCE_KEPT 512
 #define NONCE_LIFE_S 300
 
-// Which counts of a nonce were seen.
+// Which nonce counts of one nonce have been seen.
 struct nonce_counts {
     uint32_t highest; // 0: none
     uint32_t seen;    // bit i: highest - i
@@ -50,8 +50,8 @@ void nonce_make(struct nonces *nonces, const uint8_t address[NONCE_ADDRESS_SIZE]
 // Whether a nonce out of a right answer may be used: it is ours, for that address, at most
 // NONCE_LIFE_S old or in use on the connection (`use`, may be NULL), and was not used with that
 // count before. `count` is the nonce count, 0 where the answer has none: that can be sent again as
-// long as the nonce lives. Notes the count, and the nonce in `use`. A nonce with counts of which
-// the first was not seen here is not taken: it may have been pushed out of the table.
+// long as the nonce lives. Notes the count, and the nonce in `use`. A nonce whose count does not
+// begin with 1 and that is not in the table is refused: it may have been used, and pushed out.
 bool nonce_take(struct nonces *nonces, const char *text, const uint8_t address[NONCE_ADDRESS_SIZE],
                 uint32_t count, int64_t now_ns, struct nonce_use *use);
 // Whether it is the one in use.

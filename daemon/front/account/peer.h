@@ -1,4 +1,5 @@
-// The address of whoever asks, the same however it came: IPv4 is that of IPv6's ::ffff:0:0/96.
+// The address of a client, in one form for both families: an IPv4 address is written as IPv6's
+// ::ffff:0:0/96.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@ struct peer {
 // Of another family than AF_INET and AF_INET6: ::, which no peer has.
 struct peer peer_of(const struct sockaddr *address);
 bool peer_is_loopback(const struct peer *peer);
-// What a single subscriber has to himself: an address of IPv4, a /64 of IPv6.
+// The network that a single subscriber usually has: one address of IPv4, a /64 of IPv6.
 struct peer peer_network(const struct peer *peer);
 // "192.168.1.5", "2001:db8::/64" for what peer_network() makes.
 void peer_format(const struct peer *network, char ret_text[PEER_TEXT_SIZE]);

@@ -7,7 +7,7 @@
 #define INTERVAL_NS (THROTTLE_INTERVAL_MS * NS_PER_MS)
 #define INTERVAL_ALL_NS (THROTTLE_INTERVAL_ALL_MS * NS_PER_MS)
 
-// Until there is a whole try in a bucket of `tries`.
+// How long until a bucket of `tries` holds a whole try.
 static int64_t bucket_wait_ns(int64_t full_ns, int tries, int64_t interval_ns, int64_t now_ns)
 {
     int64_t wait_ns = full_ns - now_ns - (tries - 1) * interval_ns;

@@ -81,8 +81,8 @@ static uint64_t oldest(const struct event_feed *feed)
     return feed->count < EVENT_FEED_KEPT ? 1 : feed->count - EVENT_FEED_KEPT + 1;
 }
 
-// Where a reader who heard `last_id` goes on; 0: what comes then is not there any more, or the id
-// is of another run.
+// The number of the event after `last_id`. 0: that event is not kept any more, or the id is of
+// another run.
 static uint64_t find_next(const struct event_feed *feed, const char *last_id)
 {
     uint32_t run;
@@ -96,7 +96,7 @@ static uint64_t find_next(const struct event_feed *feed, const char *last_id)
     return number + 1;
 }
 
-// What is under way and began before what the reader is to hear next.
+// Appends the events under way that began before the one that the reader hears next.
 static void append_moving(const struct event_feed *feed, const struct event_reader *reader,
                           GString *text)
 {
@@ -121,7 +121,7 @@ void event_feed_open(const struct event_feed *feed, const char *last_id, const c
                 : last_id ? oldest(feed)
                           : feed->count + 1,
     };
-    // An id without data: a reader who hears nothing before it is cut off comes back with it.
+    // An id without data: a reader that is cut off before its first event comes back with this id.
     g_string_append_printf(text, "retry: %d\nid: %08" PRIx32 "-%" PRIu64 "\n\n", RECONNECT_MS,
                            feed->run, ret_reader->next - 1);
     if (!next) {

@@ -1,8 +1,8 @@
-// The motion events of all cameras as server-sent events: the newest are kept, so that a reader who
-// comes back misses none, with those that are under way. Main loop only.
+// The motion events of all cameras as server-sent events. The newest are kept, and those under way,
+// so that a reader that comes back misses none. Main loop only.
 //
 // An id is "RUN-N": a number drawn when edged starts, and the count of events since then. A reader
-// is nothing but a position in the feed and what it wants to hear of.
+// is a position in the feed and the names that it wants to hear of.
 #pragma once
 
 #include "daemon/front/events/motion.h"
@@ -26,10 +26,11 @@ void event_feed_free(struct event_feed *feed);
 
 void event_feed_add(struct event_feed *feed, const struct motion_event *event);
 
-// Begins to read. `last_id` is what the reader heard last, NULL: nothing; of that run of edged and
-// still there, it hears what came after. Otherwise it hears what is under way: appended to `text`
-// as starts without an id. With a `last_id` of another run, or too old, what is kept follows.
-// `camera` and `region` may be NULL. Ends with event_reader_finish().
+// Begins to read. `last_id` is the id that the reader heard last; NULL: none. If that event is of
+// this run of edged and still kept, the reader hears what came after it. Otherwise it first hears
+// what is under way, which is appended to `text` as starts without an id; and if `last_id` was of
+// another run or too old, all events that are kept. `camera` and `region` may be NULL. Ends with
+// event_reader_finish().
 void event_feed_open(const struct event_feed *feed, const char *last_id, const char *camera,
                      const char *region, struct event_reader *ret_reader, GString *text);
 void event_reader_finish(struct event_reader *reader);

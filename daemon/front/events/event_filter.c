@@ -10,7 +10,7 @@ static bool is_asked(const char *asked, const char *name)
     return !asked || g_strcmp0(asked, name) == 0;
 }
 
-// Names of cameras need no quotes' care: the configuration allows letters, digits, _ and - alone.
+// Names of cameras need no escaping: the configuration allows only letters, digits, _ and -.
 static char *list_cameras(const struct config *config)
 {
     GString *list = g_string_new(NULL);

@@ -3,6 +3,6 @@
 
 struct config;
 
-// The names of a query, each NULL where it says none. Returns NULL when they are there, else a
-// sentence that lists those that are; the caller g_free()s it.
+// Checks the names of a query; each is NULL where the query has none. Returns NULL when the
+// configuration has them, else a sentence that lists the names it has, which the caller g_free()s.
 char *event_filter_refuse(const struct config *config, const char *camera, const char *region);

@@ -78,8 +78,9 @@ static gboolean on_hang_up(gint fd, GIOCondition condition, gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-// libmicrohttpd does not look at a suspended connection's socket. Over TCP one that hangs up only
-// says that it sends no more (POLLRDHUP), which a client that still reads has no reason to.
+// libmicrohttpd does not look at a suspended connection's socket, so this does. A TCP client that
+// hangs up shows it by not sending any more (POLLRDHUP); one that still reads has no reason to do
+// that.
 static void suspend(struct connection *connection)
 {
     int fd = MHD_get_connection_info(connection->connection, MHD_CONNECTION_INFO_CONNECTION_FD)

@@ -13,9 +13,9 @@
 
 struct event_stream;
 
-// Of the events in `feed`, which is borrowed. `wake` is called when MHD_run() has something to do
-// that no socket tells: libmicrohttpd says so only to a loop of its own. Never fails (GLib's
-// allocator ends the process).
+// Streams the events in `feed`, which is borrowed. `wake` is called when MHD_run() has something to
+// do that no socket announces, because libmicrohttpd announces it only to a loop of its own. Never
+// fails (GLib's allocator ends the process).
 struct event_stream *event_stream_new(const struct event_feed *feed, void (*wake)(void *context),
                                       void *context);
 // After the server has been stopped, so that no reader is left. Takes NULL.

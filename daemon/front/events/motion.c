@@ -118,7 +118,7 @@ void motion_log(const struct motion_event *event)
              event->box.height);
     snprintf(duration, sizeof duration, "%.3f", duration_s(event));
     if (event->kind == MOTION_STARTED) {
-        log_started(event, fields, ARRAY_LENGTH(fields) - 1); // a duration has only what is over
+        log_started(event, fields, ARRAY_LENGTH(fields) - 1); // only an end has a duration
     } else {
         log_ended(event, fields, ARRAY_LENGTH(fields));
     }

@@ -1,5 +1,5 @@
-// Motion in a region began or ended, as the front tells it: to the journal and to those who follow
-// /v1/events.
+// A motion event, the beginning or end of motion in a region, as the front writes it to the journal
+// and to those who follow /v1/events.
 #pragma once
 
 #include <json-glib/json-glib.h>
@@ -11,13 +11,13 @@ enum motion_kind {
     MOTION_KIND_COUNT,
 };
 
-// Why it ended. All but the first are the front's doing, so that nobody waits for an end that no
-// camera process will tell.
+// Why it ended. All but the first are set by the front, so that nobody waits for an end that no
+// camera process will send.
 enum motion_reason {
     MOTION_STILL,         // nothing moves any more
     MOTION_NO_SIGNAL,     // the camera has no picture
     MOTION_PROCESS_ENDED, // the camera process is gone, or is ended for hanging
-    MOTION_LOST,          // it ended without that being told: the front had not read for long
+    MOTION_LOST,          // its end was lost, because the front had not read for long
     MOTION_RECONFIGURED,  // the camera has other settings now, or was removed
     MOTION_STOPPING,      // edged ends
     MOTION_REASON_COUNT,
@@ -46,7 +46,7 @@ const char *motion_reason_name(enum motion_reason reason); // "still", "no-signa
 
 // One JSON object on one line, without a line end; documented in edged(8). The caller g_free()s it.
 char *motion_json(const struct motion_event *event);
-// Its members alone, and the member "box" alone, for the object that `builder` is in.
+// Adds only its members, or only the member "box", to the object that `builder` is writing.
 void motion_add_members(JsonBuilder *builder, const struct motion_event *event);
 void motion_add_box(JsonBuilder *builder, const struct motion_box *box);
 // One message with its fields.

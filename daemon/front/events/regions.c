@@ -19,7 +19,8 @@ static struct motion_box box_of(const struct link_region *region)
     return (struct motion_box){region->x, region->y, region->width, region->height};
 }
 
-// The place for a region not known yet: a new one, or that of one no longer shown. NULL: none.
+// The place for a new region: an unused one, or that of a region no longer shown. NULL: none is
+// free.
 static struct region *find_place(struct regions *regions)
 {
     if (regions->count < LINK_REGIONS_MAX) {
@@ -33,7 +34,7 @@ static struct region *find_place(struct regions *regions)
     return NULL;
 }
 
-// The region called `name`, known from now on; NULL: there is no place for one more.
+// The region called `name`, which is added if it is new. NULL: there is no place for one more.
 static struct region *find_region(struct regions *regions, const char *name)
 {
     struct region *region = NULL;
@@ -125,7 +126,7 @@ int regions_take_event(struct regions *regions, const struct link_event *event)
         return -ENOSPC;
     }
     if (event->number < region->number + !region->moving) {
-        return 0; // of an event that the front has ended
+        return 0; // the end of an event that the front has ended already
     }
     if (region->moving && event->number > region->number) {
         end(regions, region, MOTION_LOST, event->started_ns);
@@ -153,7 +154,7 @@ static void take_region(struct regions *regions, const struct link_region *now)
     if (region->begun < now->events) {
         region->begun = now->events;
     }
-    // Telemetry may be older than an event that came before it, but not twice.
+    // Telemetry may be older than an event that arrived before it, but the next one is not.
     region->doubts =
         region->moving && !now->moving && now->events >= region->number ? region->doubts + 1 : 0;
     if (region->doubts >= DOUBTS_ENOUGH) {
@@ -161,7 +162,7 @@ static void take_region(struct regions *regions, const struct link_region *now)
     }
 }
 
-// Ends what moves; nothing is seen.
+// Ends the events under way; the regions show no motion.
 static void end_all(struct regions *regions, enum motion_reason reason)
 {
     for (size_t i = 0; i < regions->count; i++) {

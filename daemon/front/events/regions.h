@@ -1,8 +1,8 @@
-// The regions of one camera, over all of its processes: what moves, and the sums that no restart
-// sets back. Turns what processes say into events that come in pairs. Main loop only.
+// The regions of one camera, over all of its processes: what moves, and counts that no restart
+// resets. Turns the messages of the processes into events that come in pairs. Main loop only.
 //
-// A process that loses its signal, ends or is reconfigured tells no end of what moved: the front
-// ends it. An end whose start was lost brings the start along; a start whose end was lost ends with
+// A process that loses its signal, ends or is reconfigured sends no end for what moved, so the
+// front makes one. An end whose start was lost gets a start; a start whose end was lost ends with
 // the next start, or when telemetry has said twice that nothing moves. A region that telemetry does
 // not name any more has been taken out of the configuration.
 #pragma once
@@ -23,12 +23,12 @@ struct region {
     uint64_t before;       // events of those that are gone
     int64_t started_ns;    // of that event
     double peak;           // of that event
-    unsigned doubts;       // how often telemetry has denied it
+    unsigned doubts;       // how often telemetry has said that it does not move
     double share;          // as it is now
     struct motion_box box; // the same
 };
 
-// Called for each event, in order. `event` is the callee's for the call.
+// Called for each event, in order. `event` is valid only during the call.
 typedef void regions_event(void *context, const struct motion_event *event);
 
 struct regions {
@@ -42,8 +42,8 @@ struct regions {
 // No regions yet; there is nothing to finish. `event` may be NULL.
 void regions_init(struct regions *regions, const char *camera, regions_event *event, void *context);
 
-// What the process says; both have been checked by the link. -ENOSPC: `event` is of one region too
-// many for a camera.
+// Takes an event, or telemetry, of the process; camera_link.c has checked both. -ENOSPC: `event`
+// names one region too many for a camera.
 int regions_take_event(struct regions *regions, const struct link_event *event);
 void regions_take_telemetry(struct regions *regions, const struct link_telemetry *telemetry);
 

@@ -53,5 +53,5 @@ double histogram_percentile_ms(const struct histogram *histogram, double share)
         }
         below += here;
     }
-    return bounds_us[HISTOGRAM_BUCKETS - 1] / 1e3; // all that is known of the last bucket
+    return bounds_us[HISTOGRAM_BUCKETS - 1] / 1e3; // nothing more is known of the last bucket
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define HISTOGRAM_BUCKETS 40
-// Every second bound between these, 1 ms and 2.5 s, is enough for others to count by.
+// Every second bound between these two, 1 ms and 2.5 s, is enough for the metrics.
 #define HISTOGRAM_COARSE_FIRST 10
 #define HISTOGRAM_COARSE_LAST 36
 

@@ -326,7 +326,8 @@ static void begin_step_sample(GString *text, const char *name, const struct snap
     metrics_label(text, "step", latency_step_name(step));
 }
 
-// The whole way, 1 ms to 2.5 s: every second of the bounds that percentiles are made from.
+// The latency of the whole way in every second bucket, from 1 ms to 2.5 s; percentiles use all of
+// them.
 static void add_latency(GString *text, const struct snapshot_mount *mount)
 {
     const struct histogram *histogram = &mount->latency[LATENCY_CAPTURE_TO_RTP];

@@ -56,7 +56,7 @@ struct snapshot_camera {
     char error[512];
     char source[16];    // as in the config
     pid_t pid;          // of the camera process; 0 while there is none
-    double frame_age_s; // since the newest frame that its process told of; negative: none yet
+    double frame_age_s; // since the newest frame in its process's telemetry; negative: none yet
     struct snapshot_usage usage; // of the camera process
     uint64_t process_restarts;
     uint64_t gpu_faults;             // times the GPU failed and the CPU went on
@@ -73,7 +73,7 @@ struct snapshot {
     struct snapshot_usage usage; // of the front
     unsigned viewers;
     uint64_t failed_logins;    // a wrong user or password, of RTSP and the control API
-    uint64_t throttled_logins; // not looked at, for those that failed before
+    uint64_t throttled_logins; // not checked, because too many had failed before
     char rtsp_url[160];        // "rtsp://127.0.0.1:8554"
     char rtsps_url[160];       // "rtsps://127.0.0.1:8322"; "": there is no TLS
     char http_url[160];    // "https://127.0.0.1:9854"; "": the control API is not served over TCP

@@ -34,7 +34,7 @@ static void add_copies(JsonBuilder *builder, const struct link_telemetry *teleme
     json_add_number(builder, "copies_per_frame", per_frame(sum, telemetry->frames));
 }
 
-// The stages that were ever needed.
+// The stages that some view has needed so far.
 static void add_stages(JsonBuilder *builder, const struct link_telemetry *telemetry)
 {
     json_builder_set_member_name(builder, "stages");

@@ -8,7 +8,6 @@ struct backoff {
     unsigned next_ms;
 };
 
-// The delay before the next start: 0, then 100 ms, doubling up to 5 s. `healthy_ns` is for how long
-// the process that ended had told of itself; after 5 s it was none that fails again and again, and
-// the row begins anew.
+// The delay before the next start: 0, then 100 ms, doubling up to 5 s. `healthy_ns` is how long the
+// process that ended had sent telemetry; if that was 5 s or more, the delays begin with 0 again.
 unsigned backoff_advance_ms(struct backoff *backoff, int64_t healthy_ns);

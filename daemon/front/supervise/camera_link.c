@@ -9,7 +9,7 @@
 
 #define CAMERA_LINK_QUEUE_BYTES (1u << 20)
 #define EVENTS_MAX (UINT64_C(1) << 53) // what JSON carries exactly
-#define AHEAD_MAX_NS (10 * NS_PER_S)   // of now, for a frame's time
+#define AHEAD_MAX_NS (10 * NS_PER_S)   // how far from now a frame's time may be
 
 struct view {
     struct stream *stream; // borrowed
@@ -34,7 +34,8 @@ static int reject(struct camera_link *link, const char *what, uint32_t size)
     return error_set(&link->error, -EPROTO, "sent a bad %s message of %u bytes", what, size);
 }
 
-// The view that messages call so; NULL: it is gone, and what the process sent of it was under way.
+// The view with that number. NULL: it has been removed, and the process sent the message before it
+// knew.
 static struct view *find_number(struct camera_link *link, uint32_t number)
 {
     for (size_t i = 0; i < link->view_count; i++) {
@@ -69,7 +70,7 @@ static int handle_hello(struct camera_link *link, const struct link_message *mes
                            version);
 }
 
-// What is shown as a name, counted and measured may be no nonsense.
+// Whether the name, the counts and the numbers make sense, because they are shown.
 static bool is_region(const struct link_region *region)
 {
     return memchr(region->name, 0, sizeof region->name) && schema_name_rule.accepts(region->name) &&
@@ -248,7 +249,8 @@ static int send_pieces(struct camera_link *link, enum link_type type, uint32_t v
     return r;
 }
 
-// Lost messages matter only to a process that does not read; silence gives that one away.
+// A message is lost only when the process does not read, and such a process is noticed by its
+// silence.
 static void send_bytes(struct camera_link *link, enum link_type type, uint32_t view,
                        const void *bytes, size_t size)
 {

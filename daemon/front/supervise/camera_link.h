@@ -26,10 +26,10 @@ struct camera_link_events {
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
-// What a process is told to be. The streams are those of the views, in the order of the text; they
-// are borrowed as long as they are the newest.
+// The configuration that a process is sent. The streams are those of the views, in the order of the
+// text; they are borrowed until the next configuration.
 struct camera_link_configuration {
-    uint32_t number;      // telemetry tells it when it counts
+    uint32_t number;      // telemetry repeats it once it is in force
     uint32_t passed_over; // encoders, as in struct link_configuration
     const char *text;
     struct stream *const *streams;
@@ -40,8 +40,8 @@ struct camera_link_configuration {
 int camera_link_new(int fd, const struct camera_link_configuration *configuration,
                     const struct camera_link_events *events, void *context,
                     struct camera_link **ret_link);
-// Another configuration, that the process can follow without being replaced. -ENOBUFS: it does not
-// read what it is told.
+// Sends another configuration, which the process can adopt without being replaced. -ENOBUFS: the
+// process does not read.
 int camera_link_configure(struct camera_link *link,
                           const struct camera_link_configuration *configuration);
 // Closes the fd. Takes NULL.

@@ -1,5 +1,5 @@
-// When the GPU is to blame for a camera process that died, and when it is tried again after it
-// failed. Only counts and times; the supervisor acts on them.
+// Decides whether the GPU is to blame for a camera process that died, and when a GPU that failed is
+// tried again. It only keeps counts and times; the supervisor acts on them.
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@ enum gpu_use {
 // Embedded; starts out as {0}. All times are CLOCK_MONOTONIC.
 struct gpu_retry {
     enum gpu_use use;
-    int64_t computes_ns; // since when it does, if it does
+    int64_t computes_ns; // since when the GPU computes, if it does
     int64_t died_ns;     // when a process died with the GPU in use; 0: none did
     unsigned next_ms;    // what the next delay is to be; 0: the first
     bool tried;          // since it failed
@@ -30,6 +30,6 @@ bool gpu_retry_note_death(struct gpu_retry *retry, bool by_signal, int64_t now_n
 // The GPU failed, or could not be had: the delay before it is tried again, 1 s, doubling up to 60
 // s, and 1 s again for a GPU that computed for 60 s.
 unsigned gpu_retry_fail_ms(struct gpu_retry *retry, int64_t now_ns);
-// It is tried now: the delay before the next try, should this one come to nothing. The row goes on
-// with every try in vain; a process gets the time that opening a GPU may take.
+// The GPU is tried now. Returns the delay before the next try, in case this one fails. The delays
+// grow with each failed try, and leave a process the time that opening a GPU may take.
 unsigned gpu_retry_try_ms(struct gpu_retry *retry);

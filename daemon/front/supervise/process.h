@@ -10,9 +10,10 @@
 // places looked at in `error`.
 int process_find_camera_program(struct error *error, char **ret_path);
 
-// Starts `program` as `edged-camera --link-fd=3 NAME` with one end of a socketpair as fd 3, its
-// own process group (a terminal's Ctrl-C is the front's to handle) and default signals. The other
-// end, non-blocking and CLOEXEC, and the pid are returned; the caller closes and reaps.
+// Starts `program` as `edged-camera --link-fd=3 NAME` with one end of a socketpair as fd 3, its own
+// process group (a terminal's Ctrl-C is the front's to handle) and default signals. Returns the
+// other end, non-blocking and CLOEXEC, and the pid. The caller closes the one and waits for the
+// other.
 int process_spawn_camera(const char *program, const char *name, struct error *error, int *ret_fd,
                          pid_t *ret_pid);
 

@@ -40,7 +40,7 @@ static gboolean on_kill_timer(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-// The process has to go; its end is reported by on_child_exit().
+// Ends the process; on_child_exit() is called when it has ended.
 static void end_process(struct supervisor *supervisor, unsigned grace_ms)
 {
     supervisor->state = SUPERVISOR_ENDING;
@@ -86,7 +86,7 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
         supervisor->running_ns = now_ns;
     }
     supervisor->telemetry = *telemetry;
-    // A process that has none yet does not hide the last one of the process before.
+    // The first telemetry of a process has no frame yet; then the time of the process before stays.
     supervisor->telemetry.last_frame_ns = MAX(last_frame_ns, MIN(telemetry->last_frame_ns, now_ns));
     supervisor->state = SUPERVISOR_RUNNING;
     supervisor->error.text[0] = 0;
@@ -147,7 +147,7 @@ static void on_link_ended(void *context, int reason, const char *sentence)
         return; // on_child_exit() reads the last words of a process that is gone
     }
     if (supervisor->gpu_lost) {
-        // It has let go of the camera before it said so.
+        // It has closed the camera before it sent that.
         close_link(supervisor);
         supervisor_abandon(supervisor);
         start_without_gpu(supervisor, sentence);
@@ -158,7 +158,7 @@ static void on_link_ended(void *context, int reason, const char *sentence)
         error_set(&supervisor->error, 0, "the camera process %s", sentence);
         log_write(LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "failed",
                   "the camera process %s, killing it", sentence);
-        gpu_retry_begin(&supervisor->gpu, false); // its end is not the GPU's doing
+        gpu_retry_begin(&supervisor->gpu, false); // so its end is not blamed on the GPU
     }
     end_process(supervisor, by_itself ? STOP_MS : 0);
 }
@@ -198,7 +198,7 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
                                 : backoff_advance_ms(&supervisor->backoff, healthy_ns(supervisor));
 
     if (fatal) {
-        supervisor->passed_over = 0; // it may be the only encoder
+        supervisor->passed_over = 0; // one of them may be the only encoder
     }
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
     if (!supervisor->reconfigured && log_limit_begin(&supervisor->log_limit, clock_now_ns())) {
@@ -212,8 +212,8 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
     supervisor->changed(supervisor->changed_context);
 }
 
-// What a socket holds is read in a few turns; a helper of the process that outlived it may go on
-// sending.
+// Reads what the socket still holds, which takes a few calls. Not more, because a helper of the
+// process that outlived it may go on sending.
 static void hear_last_words(struct supervisor *supervisor)
 {
     for (int turn = 0; turn < LAST_TURNS && camera_link_receive(supervisor->link); turn++) {

@@ -5,14 +5,14 @@
 // fault incurable (LINK_FATAL) is tried again every 30 s. One that cannot be killed is left behind.
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
-// process begins at once and on the CPU. It is told to try the GPU after 1 s, 2 s, … up to 60 s; so
-// is one that could not have the GPU for a reason that may pass.
+// process begins at once and on the CPU. That process is told to try the GPU after 1 s, 2 s, … up
+// to 60 s; so is one that could not use the GPU for a reason that may pass.
 //
 // An encoder in which a process hangs is passed over by the next ones for 10 minutes, or until
 // other settings come or no encoder is left.
 //
-// Motion under way when a process loses its signal or ends gets its end from here (regions.h).
-// Main loop only.
+// Motion under way when a process loses its signal or ends is ended here (regions.h). Main loop
+// only.
 #pragma once
 
 #include "config/config.h"
@@ -50,13 +50,13 @@ void supervisor_free(struct supervisor *supervisor);
 // Starts the process. A failure is logged and tried again later; it is also returned (with the
 // errno of posix_spawn) so that the first start can give up.
 int supervisor_start(struct supervisor *supervisor);
-// Takes other settings (the caller holds references to the streams of both); a running process is
-// ended and the next one begins with them as soon as it is gone, so that two never fight for a
-// device.
+// Takes other settings (the caller holds references to the streams of both). A running process is
+// ended, and the next one begins with the new settings once it is gone, so that two never compete
+// for a device.
 int supervisor_reconfigure(struct supervisor *supervisor,
                            const struct supervisor_settings *settings);
-// The same for settings that a running process can follow (at most CONFIG_COST_VIEW): it is told
-// and goes on, and where there is none they are those of the next. What is equal changes nothing.
+// The same for settings that a running process can adopt (at most CONFIG_COST_VIEW): it is sent
+// them and goes on. Without a process they are for the next one. Equal settings change nothing.
 int supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings);
 // Closes the link, upon which the process ends; SIGKILL after 1 s. Nothing is started again.
 void supervisor_stop(struct supervisor *supervisor);

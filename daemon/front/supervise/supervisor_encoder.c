@@ -1,4 +1,4 @@
-// Encoders that hung: the next processes pass them over, for a while.
+// Encoders that hung: the next processes do not use them, for a while.
 #include "daemon/front/supervise/supervisor_private.h"
 
 #define PASSED_OVER_NS (600 * NS_PER_S)

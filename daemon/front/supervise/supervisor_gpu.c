@@ -1,6 +1,6 @@
-// What becomes of a GPU that fails: processes begin on the CPU until one that was told to try it
-// computes on it. One that a process could not have, for want of memory or because its driver did
-// not answer, is tried again in the same row of delays, by that process.
+// After the GPU has failed, processes begin on the CPU until one that was told to try the GPU
+// computes on it. A GPU that a process could not use, for want of memory or because its driver did
+// not answer, is tried again by that process, after the same delays.
 #include "daemon/common/log.h"
 #include "daemon/front/supervise/supervisor_private.h"
 
@@ -18,7 +18,7 @@ static gboolean on_try_timer(gpointer data)
     struct supervisor *supervisor = data;
 
     if (supervisor->link) {
-        supervisor->gpu_error.text[0] = 0; // what the process says of it counts now
+        supervisor->gpu_error.text[0] = 0; // from now on the process says what is wrong with it
         supervisor->gpu_offered = true;
         camera_link_try_gpu(supervisor->link, supervisor->backend);
     }

@@ -41,8 +41,8 @@ struct supervisor {
     struct regions regions;
 
     struct gpu_retry gpu;
-    bool gpu_offered;       // the process that is there began with it, or was told to try it
-    bool gpu_lost;          // that process said so
+    bool gpu_offered;       // this process began with the GPU, or was told to try it
+    bool gpu_lost;          // this process said that it lost the GPU
     bool without_gpu;       // processes begin on the CPU: the GPU failed and has not come back
     struct error gpu_error; // why it failed, until it is tried again
     guint gpu_timer;        // the next try; 0: none
@@ -72,22 +72,22 @@ struct camera_link_configuration supervisor_configuration(const struct superviso
 
 // Kills the process; it is left behind when it is still there after 5 s.
 void supervisor_kill(struct supervisor *supervisor);
-// Kills the process and has nothing to do with it any more; it is reaped whenever it is gone.
+// Kills the process and forgets it; it is reaped whenever it ends.
 void supervisor_abandon(struct supervisor *supervisor);
-// There is no process any more; `how` is a clause about its end.
+// To be called when the process has ended; `how` is a clause about its end.
 void supervisor_process_gone(struct supervisor *supervisor, const char *how, bool by_signal);
 
 // The process says that it hangs in `encoder` and ends: the next ones pass that over for 10
 // minutes.
 void supervisor_encoder_hung(struct supervisor *supervisor, enum config_encoder encoder);
-// What a process is to pass over now.
+// The encoders that a process is not to use now, a bit for each.
 uint32_t supervisor_encoders_passed_over(const struct supervisor *supervisor);
 
-// A process is about to start; what it is to be configured with.
+// A process is about to start. Returns the configuration for it.
 const char *supervisor_gpu_begin(struct supervisor *supervisor);
 // The GPU failed, as `sentence` says: the next process begins on the CPU, the GPU is tried later.
 void supervisor_gpu_fail(struct supervisor *supervisor, const char *sentence);
 // After telemetry.
 void supervisor_gpu_note(struct supervisor *supervisor);
-// Whatever was wrong with the GPU does not count any more.
+// Forgets whatever was wrong with the GPU.
 void supervisor_gpu_forget(struct supervisor *supervisor);

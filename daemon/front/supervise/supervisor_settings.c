@@ -20,7 +20,7 @@ static void drop_streams(struct stream *const *streams, size_t count)
     }
 }
 
-// A stream that stays keeps its demand, and with it what it is waiting for.
+// A stream that stays keeps its demand handler, and so the call that it may be waiting for.
 static void take_streams(struct supervisor *supervisor, struct stream *const *streams, size_t count)
 {
     struct stream *before[LINK_VIEWS_MAX];
