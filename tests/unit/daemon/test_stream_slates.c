@@ -66,34 +66,65 @@ TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
     assert_int_equal(next_frame(fixture).mark, 13);
 }
 
+// Brings pictures, none of which is a key frame, until the second reader, which begins, has got
+// something; of each the first reader gets one with `mark` (-1: nothing). Whether that was its own
+// slate: where the machine stood still, the slates are for all.
+static bool bring_own_slate(struct fixture *fixture, struct reader *second, int mark)
+{
+    int64_t begin_ns = clock_now_ns();
+    guint ticks = g_timeout_add(20, on_tick, NULL);
+    const struct unit *unit;
+    bool still = false;
+
+    while (!(unit = cursor_peek(&second->cursor)) && !still) {
+        int64_t sent_ns = clock_now_ns();
+
+        assert_true(sent_ns - begin_ns < PATIENCE_NS);
+        send_frame(fixture, false, sent_ns, 12);
+        assert_int_equal(next_frame(fixture).mark, mark);
+        g_main_context_iteration(NULL, TRUE);
+        still = !by_the_clock() && clock_now_ns() - sent_ns > 300 * NS_PER_MS;
+    }
+    g_source_remove(ticks);
+    assert_true(still || unit->slate);
+    return !still;
+}
+
 // The slate of one that begins is not for those who see the camera.
 TEST(test_a_slate_for_a_new_viewer_leaves_the_others_alone, set_up_playing, tear_down)
 {
     struct fixture *fixture = *state;
     struct reader second = {0};
-    int64_t begin_ns = clock_now_ns();
-    guint ticks = g_timeout_add(20, on_tick, NULL);
-    const struct unit *unit;
 
     send_slate(fixture, 'a');
     send_frame(fixture, true, clock_now_ns(), 11);
     assert_int_equal(next_frame(fixture).mark, 11);
     watch(&second, fixture->stream);
     stream_resume(fixture->stream, &second.cursor);
-    bool still = false; // the machine stood still: the slates are for all
-    while (!(unit = cursor_peek(&second.cursor)) && !still) {
-        int64_t sent_ns = clock_now_ns();
-
-        assert_true(sent_ns - begin_ns < PATIENCE_NS);
-        send_frame(fixture, false, sent_ns, 12);
-        assert_int_equal(next_frame(fixture).mark, 12);
-        g_main_context_iteration(NULL, TRUE);
-        still = !by_the_clock() && clock_now_ns() - sent_ns > 300 * NS_PER_MS;
+    if (bring_own_slate(fixture, &second, 12)) {
+        assert_int_equal(next_frame(fixture).mark, -1);
     }
-    assert_true(still || unit->slate);
-    cursor_next(&second.cursor);
-    assert_true(still || next_frame(fixture).mark == -1);
-    g_source_remove(ticks);
+    leave(&second);
+}
+
+// Nor is it for those who have fallen behind: the key frame that they wait for is on its way.
+TEST(test_a_slate_for_a_new_viewer_is_not_for_one_that_fell_behind, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    struct reader second = {0};
+
+    send_slate(fixture, 'a');
+    send_frame(fixture, true, clock_now_ns(), 11);
+    assert_int_equal(next_frame(fixture).mark, 11);
+    for (int i = 0; i < 50; i++) { // of which 40 are kept
+        send_frame(fixture, false, clock_now_ns(), 12);
+    }
+    assert_int_equal(next_frame(fixture).mark, -1);
+    watch(&second, fixture->stream);
+    stream_resume(fixture->stream, &second.cursor);
+    if (bring_own_slate(fixture, &second, -1)) {
+        assert_int_equal(next_frame(fixture).mark, -1);
+    }
     leave(&second);
 }
 
