@@ -18,6 +18,8 @@
 // leave out what is too old.
 #define UNSENT_BYTES 131072
 #define FRAME_SIZE 4
+// Who has to play within some seconds has counted from a little before it was accepted.
+#define ACCEPTED_NS (100 * NS_PER_MS)
 
 static void free_session(gpointer session)
 {
@@ -346,8 +348,9 @@ bool connection_has_stream(const struct connection *connection, const char *path
     return false;
 }
 
-// Ends the sessions whose time is over. Whether one that has played is left.
-static bool tick_sessions(struct connection *connection, int64_t now_ns)
+// Ends the sessions whose time is over. Whether one that has played is left. Lowers `*due_ns` to
+// when the first of them counts as stalled.
+static bool tick_sessions(struct connection *connection, int64_t now_ns, int64_t *due_ns)
 {
     bool used = false;
 
@@ -356,6 +359,7 @@ static bool tick_sessions(struct connection *connection, int64_t now_ns)
         int r = session_tick(session, now_ns);
 
         used |= session_has_played(session);
+        *due_ns = MIN(*due_ns, viewer_stalled_ns(session_viewer(session)));
         if (r == -EPIPE) {
             connection_end(connection);
         } else if (r < 0) {
@@ -365,14 +369,18 @@ static bool tick_sessions(struct connection *connection, int64_t now_ns)
     return used;
 }
 
-void connection_tick(struct connection *connection, int64_t now_ns)
+int64_t connection_tick(struct connection *connection, int64_t now_ns)
 {
-    if (tick_sessions(connection, now_ns)) {
+    int64_t idle_max_ns = connection->service->limits.play_within_s * NS_PER_S - ACCEPTED_NS;
+    int64_t due_ns = INT64_MAX;
+
+    if (tick_sessions(connection, now_ns, &due_ns)) {
         connection->idle_ns = now_ns;
     }
-    if (now_ns - connection->idle_ns >= connection->service->limits.play_within_s * NS_PER_S) {
+    if (now_ns - connection->idle_ns >= idle_max_ns) {
         connection_end(connection);
     }
+    return MIN(due_ns, connection->idle_ns + idle_max_ns);
 }
 
 void connection_recheck(struct connection *connection)

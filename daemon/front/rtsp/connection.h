@@ -42,8 +42,9 @@ bool connection_is_playing(const struct connection *connection);
 unsigned connection_count_viewers(const struct connection *connection, const char *path);
 // Whether one of its sessions is set up for that stream.
 bool connection_has_stream(const struct connection *connection, const char *path);
-// About once a second: ends it or its sessions where their time is over.
-void connection_tick(struct connection *connection, int64_t now_ns);
+// About once a second: ends it or its sessions where their time is over. Returns when the time of
+// one will be, so that this is called then.
+int64_t connection_tick(struct connection *connection, int64_t now_ns);
 
 // Ends it if a session of its plays what its user may not watch any more.
 void connection_recheck(struct connection *connection);

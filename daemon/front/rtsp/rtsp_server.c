@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TICK_MS 1000
+// No client's time is over sooner than that, so that each tick sees what ends before the next.
+#define TICK_NS NS_PER_S
 // Accepted in a turn of the main loop; the others wait for the next.
 #define ACCEPTED_MAX 64
 // For the control socket, camera processes and files.
@@ -168,21 +169,33 @@ static void listen_again(const struct entrance *entrance)
     }
 }
 
+static gboolean on_tick(gpointer data);
+
+static void set_tick(struct rtsp_server *server, int64_t delay_ns)
+{
+    server->tick =
+        g_timeout_add((guint)((MAX(delay_ns, 0) + NS_PER_MS - 1) / NS_PER_MS), on_tick, server);
+}
+
+// Once a second, and when a client's time is over.
 static gboolean on_tick(gpointer data)
 {
     struct rtsp_server *server = data;
-    int64_t now_ns = clock_now_ns();
+    int64_t now_ns = clock_now_ns(), due_ns = now_ns + TICK_NS;
 
     for (guint i = 0; i < server->connections->len; i++) {
         struct connection *connection = g_ptr_array_index(server->connections, i);
 
         if (!connection->ended) {
-            connection_tick(connection, now_ns);
+            int64_t over_ns = connection_tick(connection, now_ns);
+
+            due_ns = connection->ended ? due_ns : MIN(due_ns, over_ns);
         }
     }
     listen_again(&server->plain);
     listen_again(&server->tls);
-    return G_SOURCE_CONTINUE;
+    set_tick(server, due_ns - now_ns);
+    return G_SOURCE_REMOVE;
 }
 
 static void init_entrance(struct entrance *entrance, struct rtsp_server *server)
@@ -299,7 +312,7 @@ int rtsp_server_new(const struct config *config, struct account *account, struct
         rtsp_server_free(server);
         return r;
     }
-    server->tick = g_timeout_add(TICK_MS, on_tick, server);
+    set_tick(server, TICK_NS);
     *ret_server = server;
     return 0;
 }

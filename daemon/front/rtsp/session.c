@@ -181,8 +181,9 @@ int session_tick(struct session *session, int64_t now_ns)
     // Over its connection a viewer shows that it is there by what it takes.
     bool silent = now_ns - session->heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
 
-    if (viewer_tick(session->viewer, now_ns) < 0) {
+    if (now_ns >= viewer_stalled_ns(session->viewer)) {
         return -EPIPE;
     }
+    viewer_tick(session->viewer, now_ns);
     return silent && (is_udp(session) || !session_is_playing(session)) ? -ETIMEDOUT : 0;
 }

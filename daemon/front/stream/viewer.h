@@ -28,6 +28,8 @@ void viewer_position(const struct viewer *viewer, uint16_t *ret_sequence, uint32
 
 // RTCP from the viewer; returns whether it is any.
 bool viewer_take_rtcp(struct viewer *viewer, const uint8_t *bytes, size_t size);
-// To be called about once a second: sends the reports that are due. -ETIMEDOUT: there is something
-// to send, and the transport has taken nothing for 10 s.
-int viewer_tick(struct viewer *viewer, int64_t now_ns);
+// To be called about once a second: sends the reports that are due.
+void viewer_tick(struct viewer *viewer, int64_t now_ns);
+// When it counts as stalled, if its transport takes nothing until then of what there is to send.
+// INT64_MAX: nothing waits.
+int64_t viewer_stalled_ns(const struct viewer *viewer);

@@ -118,6 +118,17 @@ TEST(test_one_that_never_plays_is_closed_after_10_s, set_up, tear_down)
     assert_false(lasts(*state, 10));
 }
 
+TEST(test_the_tick_before_its_end_tells_when_that_is, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    int64_t due_ns = connection_tick(fixture->connection, fixture->begin_ns + 93 * (NS_PER_S / 10));
+
+    assert_false(fixture->connection->ended);
+    assert_in_range(due_ns, fixture->begin_ns + 9 * NS_PER_S, fixture->begin_ns + 10 * NS_PER_S);
+    connection_tick(fixture->connection, due_ns);
+    assert_true(fixture->connection->ended);
+}
+
 // Nor does what it asks keep it: SETUP alone would hold a session for as long as it likes.
 TEST(test_one_that_only_asks_is_closed_after_10_s, set_up, tear_down)
 {
