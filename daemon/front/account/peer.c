@@ -47,14 +47,19 @@ struct peer peer_network(const struct peer *peer)
     return network;
 }
 
+void peer_name(const struct peer *peer, char ret_text[INET6_ADDRSTRLEN])
+{
+    if (is_v4(peer)) {
+        inet_ntop(AF_INET, peer->address + sizeof v4_prefix, ret_text, INET6_ADDRSTRLEN);
+    } else {
+        inet_ntop(AF_INET6, peer->address, ret_text, INET6_ADDRSTRLEN);
+    }
+}
+
 void peer_format(const struct peer *network, char ret_text[PEER_TEXT_SIZE])
 {
-    char text[INET6_ADDRSTRLEN] = "?";
+    char text[INET6_ADDRSTRLEN];
 
-    if (is_v4(network)) {
-        inet_ntop(AF_INET, network->address + sizeof v4_prefix, ret_text, PEER_TEXT_SIZE);
-    } else {
-        inet_ntop(AF_INET6, network->address, text, sizeof text);
-        snprintf(ret_text, PEER_TEXT_SIZE, "%s/64", text);
-    }
+    peer_name(network, text);
+    snprintf(ret_text, PEER_TEXT_SIZE, is_v4(network) ? "%s" : "%s/64", text);
 }

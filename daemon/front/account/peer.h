@@ -2,6 +2,7 @@
 // ::ffff:0:0/96.
 #pragma once
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -17,5 +18,7 @@ struct peer peer_of(const struct sockaddr *address);
 bool peer_is_loopback(const struct peer *peer);
 // The network that a single subscriber usually has: one address of IPv4, a /64 of IPv6.
 struct peer peer_network(const struct peer *peer);
+// "192.168.1.5", "2001:db8::5".
+void peer_name(const struct peer *peer, char ret_text[INET6_ADDRSTRLEN]);
 // "192.168.1.5", "2001:db8::/64" for what peer_network() makes.
 void peer_format(const struct peer *network, char ret_text[PEER_TEXT_SIZE]);

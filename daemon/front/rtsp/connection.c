@@ -1,10 +1,10 @@
 #include "daemon/front/rtsp/connection.h"
 
 #include "daemon/common/log.h"
+#include "daemon/front/account/peer.h"
 #include "daemon/front/rtsp/description.h"
-#include "daemon/front/rtsp/methods.h"
+#include "daemon/front/rtsp/incoming.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -12,32 +12,25 @@
 
 // Read at a time, for all connections.
 #define READ_MAX 65536
-// Of an incomplete request.
-#define UNREAD_MAX (RTSP_HEAD_MAX + RTSP_BODY_MAX)
 // Unsent bytes that the kernel holds for a viewer: what waits beyond waits in the stream, which can
 // leave out what is too old.
 #define UNSENT_BYTES 131072
-#define FRAME_SIZE 4
 // Who has to play within some seconds has counted from a little before it was accepted.
 #define ACCEPTED_NS (100 * NS_PER_MS)
+// How long one that was refused may take to hang up, and what it may send before.
+#define LEAVE_NS (2 * NS_PER_S)
+#define LEAVE_BYTES 262144
 
 static void free_session(gpointer session)
 {
     session_free(session);
 }
 
-static void name_address(const struct sockaddr_storage *address, char *buffer, size_t size)
+static void set_name(char ret_name[INET6_ADDRSTRLEN], const struct sockaddr_storage *address)
 {
-    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    const struct peer peer = peer_of((const struct sockaddr *)address);
 
-    if (address->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&six->sin6_addr)) {
-        inet_ntop(AF_INET, six->sin6_addr.s6_addr + 12, buffer, (socklen_t)size);
-    } else if (address->ss_family == AF_INET6) {
-        inet_ntop(AF_INET6, &six->sin6_addr, buffer, (socklen_t)size);
-    } else {
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, buffer,
-                  (socklen_t)size);
-    }
+    peer_name(&peer, ret_name);
 }
 
 static void set_options(int fd)
@@ -81,116 +74,29 @@ void connection_reply(struct connection *connection, GString *reply)
     g_string_free(reply, TRUE);
 }
 
-static struct session *find_channel(const struct connection *connection, int channel)
+static void write_some(struct connection *connection)
 {
-    for (guint i = 0; i < connection->sessions->len; i++) {
-        struct session *session = g_ptr_array_index(connection->sessions, i);
+    int r = wire_flush(connection->wire);
 
-        if (session_uses_channel(session, channel)) {
-            return session;
-        }
-    }
-    return NULL;
-}
-
-// An interleaved packet at the beginning of `bytes`. Returns how many bytes it took; 0: it is not
-// complete yet.
-static size_t take_frame(struct connection *connection, const uint8_t *bytes, size_t size)
-{
-    if (size < FRAME_SIZE) {
-        return 0;
-    }
-    size_t length = (size_t)bytes[2] << 8 | bytes[3];
-    if (length > UNREAD_MAX - FRAME_SIZE) { // no report is that long
-        connection->skipped = length;
-        return FRAME_SIZE;
-    }
-    if (size - FRAME_SIZE < length) {
-        return 0;
-    }
-    struct session *session = find_channel(connection, bytes[1]);
-    if (session) {
-        session_take_rtcp(session, bytes + FRAME_SIZE, length);
-    }
-    return FRAME_SIZE + length;
-}
-
-// Whether one more request may be answered in this second.
-static bool count_request(struct connection *connection)
-{
-    int64_t now_ns = clock_now_ns();
-
-    if (now_ns - connection->second_ns >= NS_PER_S) {
-        connection->second_ns = now_ns;
-        connection->requests = 0;
-    }
-    return ++connection->requests <= (unsigned)connection->service->limits.requests_a_second;
-}
-
-// A request at the beginning of `bytes`; as take_frame().
-static size_t take_request(struct connection *connection, const uint8_t *bytes, size_t size)
-{
-    static struct rtsp_request request; // large, and of one thread
-    ssize_t taken = rtsp_request_read((const char *)bytes, size, &request);
-
-    if (taken > 0 && !count_request(connection)) {
-        taken = -RTSP_TOO_MANY_REQUESTS;
-    }
-    if (taken < 0) {
-        methods_refuse(connection, &request, (enum rtsp_status) - taken);
+    if (r < 0 && r != -EAGAIN) {
         connection_end(connection);
-        return size;
     }
-    if (taken > 0) {
-        methods_handle(connection, &request);
+    if (r == 0 && connection->leave_by_ns) {
+        wire_end(connection->wire);
     }
-    return (size_t)taken;
+    for (guint i = 0; r == 0 && i < connection->sessions->len && !connection->ended; i++) {
+        session_writable(g_ptr_array_index(connection->sessions, i));
+    }
 }
 
-// Whatever `bytes` begin with.
-static size_t take_one(struct connection *connection, const uint8_t *bytes, size_t size)
+void connection_leave(struct connection *connection)
 {
-    if (connection->skipped > 0) {
-        size_t skipped = MIN(connection->skipped, size);
-
-        connection->skipped -= skipped;
-        return skipped;
+    if (!connection->ended) {
+        g_ptr_array_set_size(connection->sessions, 0);
+        connection->leave_by_ns = clock_now_ns() + LEAVE_NS;
+        connection->skipped = LEAVE_BYTES;
+        write_some(connection);
     }
-    if (*bytes == '\r' || *bytes == '\n') { // between requests (RFC 2326, section 4.1)
-        return 1;
-    }
-    return *bytes == '$' ? take_frame(connection, bytes, size)
-                         : take_request(connection, bytes, size);
-}
-
-// Handles what is complete. Returns how many bytes that was.
-static size_t take_all(struct connection *connection, const uint8_t *bytes, size_t size)
-{
-    size_t at = 0;
-
-    while (at < size && !connection->wait && !connection->ended) {
-        size_t taken = take_one(connection, bytes + at, size - at);
-
-        if (taken == 0) {
-            break;
-        }
-        at += taken;
-    }
-    return at;
-}
-
-// Handles `bytes` behind what is unread, and keeps what is not complete.
-static void take_bytes(struct connection *connection, const uint8_t *bytes, size_t size)
-{
-    if (connection->unread->len == 0) {
-        size_t taken = take_all(connection, bytes, size);
-
-        g_byte_array_append(connection->unread, bytes + taken, (guint)(size - taken));
-        return;
-    }
-    g_byte_array_append(connection->unread, bytes, (guint)size);
-    size_t taken = take_all(connection, connection->unread->data, connection->unread->len);
-    g_byte_array_remove_range(connection->unread, 0, (guint)taken);
 }
 
 // Whether any bytes came.
@@ -198,8 +104,9 @@ static bool read_some(struct connection *connection)
 {
     static uint8_t bytes[READ_MAX]; // of one thread
     // No more than what can be kept: a pipeline of requests waits in the kernel.
-    size_t room = connection->unread->len ? UNREAD_MAX - MIN(UNREAD_MAX, connection->unread->len)
-                                          : sizeof bytes;
+    size_t room = connection->unread->len
+                      ? INCOMING_MAX - MIN(INCOMING_MAX, connection->unread->len)
+                      : sizeof bytes;
     ssize_t size = wire_read(connection->wire, bytes, MIN(room, sizeof bytes));
 
     if (size == -EAGAIN || size == -EINTR) {
@@ -209,7 +116,7 @@ static bool read_some(struct connection *connection)
         connection_end(connection);
         return false;
     }
-    take_bytes(connection, bytes, (size_t)size);
+    incoming_take(connection, bytes, (size_t)size);
     return true;
 }
 
@@ -223,22 +130,10 @@ static void read_unread(struct connection *connection)
 
 void connection_resume(struct connection *connection)
 {
-    take_bytes(connection, NULL, 0);
+    incoming_take(connection, NULL, 0);
     read_unread(connection);
     if (!connection->ended) {
         set_events(connection);
-    }
-}
-
-static void write_some(struct connection *connection)
-{
-    int r = wire_flush(connection->wire);
-
-    if (r < 0 && r != -EAGAIN) {
-        connection_end(connection);
-    }
-    for (guint i = 0; r == 0 && i < connection->sessions->len && !connection->ended; i++) {
-        session_writable(g_ptr_array_index(connection->sessions, i));
     }
 }
 
@@ -290,8 +185,8 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
     connection->watch = (struct poller_watch){
         .fd = wire_fd(wire), .ready = on_ready, .context = connection, .events = EPOLLIN};
     getsockname(wire_fd(wire), (struct sockaddr *)&local, &size);
-    name_address(peer, connection->peer_name, sizeof connection->peer_name);
-    name_address(&local, connection->local_name, sizeof connection->local_name);
+    set_name(connection->peer_name, peer);
+    set_name(connection->local_name, &local);
     set_options(wire_fd(wire));
     wire_on_blocked(wire, on_blocked, connection);
     int r = poller_add(service->poller, &connection->watch);
@@ -374,6 +269,12 @@ int64_t connection_tick(struct connection *connection, int64_t now_ns)
     int64_t idle_max_ns = connection->service->limits.play_within_s * NS_PER_S - ACCEPTED_NS;
     int64_t due_ns = INT64_MAX;
 
+    if (connection->leave_by_ns) {
+        if (now_ns >= connection->leave_by_ns) {
+            connection_end(connection);
+        }
+        return connection->leave_by_ns;
+    }
     if (tick_sessions(connection, now_ns, &due_ns)) {
         connection->idle_ns = now_ns;
     }

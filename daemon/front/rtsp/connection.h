@@ -18,12 +18,15 @@ struct connection {
     char peer_name[INET6_ADDRSTRLEN]; // numeric
     char local_name[INET6_ADDRSTRLEN];
     struct account_login login;
-    GByteArray *unread;            // owned; what came of a request that is not complete
-    size_t skipped;                // bytes of an interleaved packet that is too long, still to come
+    GByteArray *unread; // owned; what came of a request that is not complete
+    // Bytes still to come and to be left out: of an interleaved packet that is too long, or all
+    // that one may send that leaves.
+    size_t skipped;
     GPtrArray *sessions;           // owned struct session
     struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
     bool shaken;                   // the handshake is done
     bool ended;                    // waits to be freed
+    int64_t leave_by_ns;           // it was refused and has to hang up until then; 0: it stays
     int64_t idle_ns;               // since when it has no session that has played
     int64_t second_ns;             // of the requests counted
     unsigned requests;             // in that second
@@ -48,6 +51,11 @@ int64_t connection_tick(struct connection *connection, int64_t now_ns);
 
 // Ends it if a session of its plays what its user may not watch any more.
 void connection_recheck(struct connection *connection);
+
+// Ends it when what waits to be sent is sent and the client has hung up, which it has a little time
+// for: to close a connection of which something was not read resets it, and the client may lose
+// the last answer by that. Its sessions end at once.
+void connection_leave(struct connection *connection);
 
 // For methods.c and description.c.
 // Sends a reply, which it frees.

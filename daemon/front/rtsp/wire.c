@@ -47,6 +47,11 @@ static ssize_t plain_writev(void *channel, const struct iovec *parts, int count)
     return sent < 0 ? -errno : sent;
 }
 
+static void plain_end(void *channel)
+{
+    shutdown(GPOINTER_TO_INT(channel), SHUT_WR);
+}
+
 static void plain_free(void *channel)
 {
     close(GPOINTER_TO_INT(channel));
@@ -60,6 +65,7 @@ static const struct wire_ops plain = {
     .has_unread = plain_never,
     .read = plain_read,
     .writev = plain_writev,
+    .end = plain_end,
     .free = plain_free,
 };
 
@@ -114,6 +120,11 @@ ssize_t wire_read(struct wire *wire, void *bytes, size_t size)
 bool wire_has_unread(const struct wire *wire)
 {
     return wire->ops->has_unread(wire->channel);
+}
+
+void wire_end(struct wire *wire)
+{
+    wire->ops->end(wire->channel);
 }
 
 void wire_on_blocked(struct wire *wire, void (*blocked)(void *context), void *context)

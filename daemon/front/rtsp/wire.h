@@ -27,6 +27,8 @@ struct wire_ops {
     // Bytes taken, from the first on, or -errno. What is taken is sent in the end, if need be with
     // the next call, which may be of no bytes.
     ssize_t (*writev)(void *channel, const struct iovec *parts, int count);
+    // Tells the other end that nothing more comes, behind what was taken.
+    void (*end)(void *channel);
     // Closes the descriptor too.
     void (*free)(void *channel);
 };
@@ -53,6 +55,9 @@ int wire_send(struct wire *wire, const void *bytes, size_t size);
 int wire_send_packets(struct wire *wire, const struct iovec *parts, int parts_each, int packets);
 // Sends what waits. -EAGAIN: some still does.
 int wire_flush(struct wire *wire);
+// Sends nothing more, and tells the other end so: to be called whenever wire_flush() has sent what
+// waited. What the other end sends can still be read.
+void wire_end(struct wire *wire);
 // Calls `blocked` when the wire has begun to wait for the descriptor to be writable.
 void wire_on_blocked(struct wire *wire, void (*blocked)(void *context), void *context);
 // Something waits to be written: wire_flush() when the descriptor is writable.

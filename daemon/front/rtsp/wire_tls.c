@@ -18,6 +18,7 @@ struct channel {
     struct certificate *certificate; // reference
     int fd;                          // owned
     bool shaken;                     // the handshake is done
+    bool ended;                      // nothing more is sent
     GByteArray *waiting;             // encrypted; owned; NULL: nothing
     size_t sent;                     // bytes of it
 };
@@ -221,14 +222,31 @@ static ssize_t write_parts(void *data, const struct iovec *parts, int count)
     return r < 0 ? r : taken;
 }
 
+// As far as the socket takes it.
+static void say_goodbye(struct channel *channel)
+{
+    if (channel->shaken && !channel->ended) {
+        gnutls_bye(channel->session, GNUTLS_SHUT_WR);
+    }
+    channel->ended = true;
+}
+
+static void end(void *data)
+{
+    struct channel *channel = data;
+
+    say_goodbye(channel);
+    if (!channel->waiting) { // else this is called again when it is sent
+        shutdown(channel->fd, SHUT_WR);
+    }
+}
+
 static void free_channel(void *data)
 {
     struct channel *channel = data;
 
     if (channel->session) {
-        if (channel->shaken) {
-            gnutls_bye(channel->session, GNUTLS_SHUT_WR); // as far as the socket takes it
-        }
+        say_goodbye(channel);
         gnutls_deinit(channel->session);
     }
     if (channel->waiting) {
@@ -248,6 +266,7 @@ static const struct wire_ops tls = {
     .has_unread = has_unread,
     .read = read_bytes,
     .writev = write_parts,
+    .end = end,
     .free = free_channel,
 };
 

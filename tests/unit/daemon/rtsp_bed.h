@@ -71,6 +71,7 @@ static inline void rtsp_bed_send_frame(struct rtsp_bed *bed, size_t size)
 struct rtsp_client {
     int fd;
     bool ended; // by the server
+    bool reset; // by a reset
     size_t size;
     char bytes[65536]; // received and not taken yet
 };
@@ -99,6 +100,7 @@ static inline void client_turn(struct rtsp_client *client)
     ssize_t size = recv(client->fd, client->bytes + client->size,
                         sizeof client->bytes - 1 - client->size, MSG_DONTWAIT);
     client->ended = size <= 0;
+    client->reset = size < 0;
     client->size += size > 0 ? (size_t)size : 0;
     client->bytes[client->size] = '\0';
 }

@@ -141,6 +141,45 @@ TEST(test_one_that_only_asks_is_closed_after_10_s, set_up, tear_down)
     assert_false(lasts(*state, 10));
 }
 
+// Returns how many bytes of `count` the server takes.
+static size_t send_on(const struct fixture *fixture, size_t count)
+{
+    static const char nonsense[4096];
+    size_t sent = 0;
+    ssize_t size;
+
+    do {
+        while (g_main_context_iteration(NULL, FALSE)) {
+        }
+        size = send(fixture->client, nonsense, MIN(sizeof nonsense, count - sent), MSG_NOSIGNAL);
+        sent += size > 0 ? (size_t)size : 0;
+    } while (sent < count && (size > 0 || errno == EAGAIN) && !fixture->connection->ended);
+    return sent;
+}
+
+TEST(test_one_that_is_refused_has_2_s_to_leave, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    char reply[2000];
+
+    assert_int_equal(ask(fixture, "hello\r\n", "", reply), 400);
+    assert_int_equal(recv(fixture->client, reply, 1, 0), 0); // the server sends nothing more
+    assert_int_equal(send_on(fixture, 100000), 100000);
+    fixture->begin_ns = clock_now_ns();
+    assert_true(lasts(fixture, 0));
+    assert_false(lasts(fixture, 2));
+}
+
+TEST(test_one_that_is_refused_may_not_send_without_end, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+    char reply[2000];
+
+    assert_int_equal(ask(fixture, "hello\r\n", "", reply), 400);
+    assert_in_range(send_on(fixture, 10000000), 262144, 1000000);
+    assert_true(fixture->connection->ended);
+}
+
 TEST(test_one_that_plays_over_its_connection_may_say_nothing, set_up, tear_down)
 {
     char reply[2000];

@@ -1,0 +1,12 @@
+// What a client sends, parted into requests and packets interleaved with them.
+#pragma once
+
+#include "daemon/front/rtsp/connection.h"
+
+// Bytes of an incomplete request or packet.
+#define INCOMING_MAX (RTSP_HEAD_MAX + RTSP_BODY_MAX)
+
+// Handles what is complete of `connection->unread` and the `bytes` that follow it, and keeps the
+// rest there. Stops at a request whose answer has to wait; then this is called again, without
+// bytes, when it has been given.
+void incoming_take(struct connection *connection, const uint8_t *bytes, size_t size);
