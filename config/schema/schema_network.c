@@ -1,0 +1,162 @@
+// The keys of what others reach: the RTSP server, the control socket, and the control API over TCP.
+#include "config/schema/schema.h"
+
+#include "config/config.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <sys/un.h>
+
+static bool accepts_address(const char *string)
+{
+    struct in6_addr address;
+
+    return strcmp(string, "localhost") == 0 || inet_pton(AF_INET, string, &address) == 1 ||
+           inet_pton(AF_INET6, string, &address) == 1;
+}
+
+bool config_is_loopback(const char *address)
+{
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    if (inet_pton(AF_INET, address, &v4) == 1) {
+        return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    return strcmp(address, "localhost") == 0 ||
+           (inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
+}
+
+static bool accepts_socket(const char *string)
+{
+    return strlen(string) < sizeof((struct sockaddr_un *)NULL)->sun_path;
+}
+
+static const struct schema_rule address_rule = {
+    accepts_address,
+    CONFIG_LOOPBACK ", or with users, or auth = \"none\", any address of this machine",
+};
+static const struct schema_rule socket_rule = {
+    accepts_socket,
+    "a path of at most 107 bytes",
+};
+
+static const char *const auth_words[] = {
+    [CONFIG_AUTH_UNSET] = "",
+    [CONFIG_AUTH_NONE] = "none",
+    NULL,
+};
+
+#define LIMIT(field, least, most, usual, sentence)                                                 \
+    {                                                                                              \
+#field, SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.limits.field),              \
+                                .minimum = (least), .maximum = (most), .default_text = (usual),    \
+                                .help = (sentence)                                                 \
+    }
+
+static const struct schema_key limits_keys[] = {
+    LIMIT(
+        connections, 1, 65536, "1024",
+        "Connections at a time. One more takes the place of the oldest that plays nothing, and is "
+        "hung up on where all play."),
+    LIMIT(connections_an_address, 1, 65536, "256", "The same of one address."),
+    LIMIT(sessions, 1, 65536, "1024",
+          "Viewers that are set up or play at a time; one more is answered 453."),
+    LIMIT(sessions_a_connection, 1, 256, "8", "The same on one connection."),
+    LIMIT(requests_a_second, 1, 10000, "100",
+          "Requests in a second on a connection; one more is answered 429 and ends it."),
+    LIMIT(play_within_s, 1, 3600, "10",
+          "How long a connection that plays nothing, and has not, is kept."),
+};
+
+static const struct schema_group limits_group = {
+    .title = "rtsp.limits",
+    .help = "What clients of the RTSP server may take, so that one cannot take it all.",
+    .keys = limits_keys,
+    .key_count = ARRAY_LENGTH(limits_keys),
+    .cost = CONFIG_COST_FRAME,
+};
+
+static const struct schema_key rtsp_keys[] = {
+    {"address", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.address),
+     .rule = &address_rule, .default_text = "127.0.0.1",
+     .help = "The address the RTSP server listens on; 0.0.0.0 and :: are all of the machine."},
+    {"auth", SCHEMA_WORD, .offset = offsetof(struct config, rtsp.auth), .words = auth_words,
+     .default_text = "", .cost = CONFIG_COST_FRAME,
+     .help =
+         "Who may watch. \"\" are the users, and without users whoever is on this machine: the "
+         "server then listens on a loopback address only. \"none\" asks nobody for a password, "
+         "so that with an address of the network whoever reaches it can watch every view: for a "
+         "network that is trusted. A warning says so at each start. It does not go with users."},
+    {"users", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.users), .default_text = "",
+     .cost = CONFIG_COST_FRAME,
+     .help =
+         "The file with the users, their roles and what their passwords hash to, for example "
+         "\"/etc/edged/rtsp.users\"; edgectl passwd writes it, and nobody but its owner, whom "
+         "edged runs as, may read it (chmod 600). A relative name is one beside this file. \"\" "
+         "is the systemd credential rtsp.users where the service has one, else there are no "
+         "users. A reload reads the file again: it refuses one with a mistake, hangs up on whom "
+         "it does not find any more, and asks the others nothing."},
+    {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
+     .minimum = 0, .maximum = 65535, .default_text = "8554",
+     .help = "The port the RTSP server listens on; 0 takes any free one."},
+    {"tls_port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.tls_port),
+     .unit = "TCP port", .minimum = 0, .maximum = 65535, .default_text = "0",
+     .cost = CONFIG_COST_FRAME,
+     .help = "The port for RTSP inside TLS, rtsps://ADDRESS:TLS_PORT/CAMERA/VIEW; 0 is none, 8322 "
+             "the usual one. What comes by it is encrypted, passwords and pictures, and therefore "
+             "interleaved (TCP): there is no SRTP, and UDP would go in the clear."},
+    {"certificate", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.certificate),
+     .default_text = "", .cost = CONFIG_COST_FRAME,
+     .help = "The server's certificate for tls_port and http.tls, a PEM file; certificates up to "
+             "its issuer's may follow it. \"\" with key = \"\" is a self-signed one, made at the "
+             "first start, kept, and named by its fingerprint in the log and in edgectl status. A "
+             "relative name is one beside this file."},
+    {"key", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.key), .default_text = "",
+     .cost = CONFIG_COST_FRAME,
+     .help = "The key of that certificate, a PEM file without a passphrase, which nobody but its "
+             "owner and group may read (chmod 640). Both are read again at each reload."},
+    {"limits", SCHEMA_GROUP, .group = &limits_group, .help = "What clients may take."},
+};
+const struct schema_group schema_rtsp = {
+    .title = "rtsp",
+    .help = "The streams' server: rtsp://ADDRESS:PORT/CAMERA/VIEW.",
+    .keys = rtsp_keys,
+    .key_count = ARRAY_LENGTH(rtsp_keys),
+    .cost = CONFIG_COST_START,
+};
+
+static const struct schema_key control_keys[] = {
+    {"socket", SCHEMA_STRING, .offset = offsetof(struct config, control.socket),
+     .rule = &socket_rule, .default_text = "",
+     .help = "The path of the unix socket; \"\" is $XDG_RUNTIME_DIR/edged/control.sock for a user "
+             "other than root with $XDG_RUNTIME_DIR, else /run/edged/control.sock. Its owner and "
+             "group alone may use it."},
+};
+const struct schema_group schema_control = {
+    .title = "control",
+    .help = "The socket that serves status and metrics, read by edgectl status.",
+    .keys = control_keys,
+    .key_count = ARRAY_LENGTH(control_keys),
+    .cost = CONFIG_COST_START,
+};
+
+static const struct schema_key http_keys[] = {
+    {"address", SCHEMA_STRING, .offset = offsetof(struct config, http.address),
+     .rule = &address_rule, .default_text = "127.0.0.1",
+     .help = "The address it listens on; 0.0.0.0 and :: are all of the machine."},
+    {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, http.port), .unit = "TCP port",
+     .minimum = 0, .maximum = 65535, .default_text = "0",
+     .help = "The port it listens on; 0 is none."},
+    {"tls", SCHEMA_BOOLEAN, .offset = offsetof(struct config, http.tls), .default_text = "false",
+     .help = "Whether it is https, with the certificate of the RTSP server. Passwords are taken as "
+             "they are (Basic) there alone; without it, by Digest."},
+};
+const struct schema_group schema_http = {
+    .title = "http",
+    .help = "Status, metrics and events over TCP, for the users of the RTSP server. Whoever may "
+            "watch may read them; a reload wants an operator.",
+    .keys = http_keys,
+    .key_count = ARRAY_LENGTH(http_keys),
+    .cost = CONFIG_COST_FRAME,
+};
