@@ -79,7 +79,7 @@ NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
 FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_colour.c capture/frame_pool.c \
-                 capture/pixel_format.c config/base.c config/redact.c config/schema/stages.c $(addprefix config/schema/schema,.c _kernels.c _network.c _region.c _view.c))
+                 capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c config/schema/stages.c $(addprefix config/schema/schema,.c _kernels.c _network.c _region.c _view.c))
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 

@@ -234,6 +234,18 @@ struct config_limits {
     int play_within_s;     // of the connect
 };
 
+// The most ports that streams can need: as many as there can be cameras with all their views.
+#define CONFIG_MULTICAST_MAX 1024
+
+// Where streams go to for clients that ask for multicast: each in use to an address of its own.
+struct config_multicast {
+    char *addresses; // multicast_range.h; "": there is no multicast
+    int port;        // of the first address, even; RTCP's is one more, that of the next two more
+    int ttl;
+    char *interface; // "": the one that has rtsp.address; where that is all, as the routes say
+    bool public;     // with users, too
+};
+
 struct config {
     bool is_empty; // the text had not one setting
     enum config_backend backend;
@@ -249,6 +261,7 @@ struct config {
         char *certificate; // PEM files for TLS; both "": one is generated
         char *key;
         struct config_limits limits;
+        struct config_multicast multicast;
     } rtsp;
     struct {
         char *address; // of a loopback where rtsp.auth is unset

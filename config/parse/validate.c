@@ -1,7 +1,6 @@
 #include "config/parse/validate.h"
 
 #include "config/schema/schema_value.h"
-#include "config/users.h"
 
 #include <errno.h>
 #include <string.h>
@@ -279,72 +278,12 @@ static void check_views(struct problems *problems, const config_setting_t *camer
     }
 }
 
-static void check_http(struct problems *problems, const config_setting_t *root,
-                       const struct config *config, bool has_users)
-{
-    const config_setting_t *http = config_setting_get_member(root, "http");
-
-    if (http && config->http.port != 0 && config->rtsp.auth == CONFIG_AUTH_UNSET && !has_users &&
-        !config_is_loopback(config->http.address)) {
-        problems_error(
-            problems, config_setting_get_member(http, "address"), NULL,
-            "got \"%s\", allowed: " CONFIG_LOOPBACK
-            ", or this with rtsp.users (`edgectl passwd`), or with rtsp.auth = \"none\", "
-            "which lets whoever reaches it ask",
-            config->http.address);
-    }
-}
-
-static void check_tls(struct problems *problems, const config_setting_t *rtsp,
-                      const struct config *config)
-{
-    const char *given = *config->rtsp.certificate ? "certificate" : "key";
-    const char *missing = *config->rtsp.certificate ? "key" : "certificate";
-
-    if (config->rtsp.tls_port != 0 && config->rtsp.tls_port == config->rtsp.port) {
-        problems_error(problems, config_setting_get_member(rtsp, "tls_port"), NULL,
-                       "got %d, which is rtsp.port, too; allowed: a port of its own, or 0",
-                       config->rtsp.tls_port);
-    }
-    if (!*config->rtsp.certificate != !*config->rtsp.key) {
-        problems_error(problems, config_setting_get_member(rtsp, given), NULL,
-                       "got %s without %s, allowed: both, or neither for a generated certificate",
-                       given, missing);
-    }
-}
-
-// Not where the address itself was refused: then it still is the default.
-static void check_access(struct problems *problems, const config_setting_t *root,
-                         const struct config *config)
-{
-    const config_setting_t *rtsp = config_setting_get_member(root, "rtsp");
-    _cleanup_(cleanup_free) char *users = users_path(config);
-
-    check_http(problems, root, config, users);
-    if (rtsp) {
-        check_tls(problems, rtsp, config);
-    }
-    if (rtsp && config->rtsp.auth == CONFIG_AUTH_NONE && users) {
-        problems_error(problems, config_setting_get_member(rtsp, "auth"), NULL,
-                       "got \"none\" with users, allowed: \"\"; or no users");
-    }
-    if (rtsp && config->rtsp.auth == CONFIG_AUTH_UNSET && !users &&
-        !config_is_loopback(config->rtsp.address)) {
-        problems_error(problems, config_setting_get_member(rtsp, "address"), NULL,
-                       "got \"%s\", allowed: " CONFIG_LOOPBACK
-                       ", or this with users (`edgectl passwd`), or with auth = \"none\", which "
-                       "lets whoever reaches it watch",
-                       config->rtsp.address);
-    }
-}
-
 void validate_check(struct problems *problems, const config_setting_t *root,
                     const struct config *config)
 {
     const config_setting_t *list = config_setting_get_member(root, "cameras");
 
-    check_access(problems, root, config);
-
+    validate_check_network(problems, root, config);
     for (size_t i = 0; list && i < config->camera_count; i++) {
         const config_setting_t *setting = config_setting_get_elem(list, (unsigned)i);
 

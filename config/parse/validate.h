@@ -20,6 +20,9 @@ int validate_files(struct problems *problems, const config_setting_t *root, stru
 // Finds the remaining problems of a completed configuration that was read from `root`.
 void validate_check(struct problems *problems, const config_setting_t *root,
                     const struct config *config);
+// The same for what others reach.
+void validate_check_network(struct problems *problems, const config_setting_t *root,
+                            const struct config *config);
 // The same for the regions of a camera.
 void validate_check_regions(struct problems *problems, const config_setting_t *camera_setting,
                             const struct config_camera *camera);

@@ -2,8 +2,10 @@
 #include "config/schema/schema.h"
 
 #include "config/config.h"
+#include "config/multicast_range.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -32,6 +34,18 @@ static bool accepts_socket(const char *string)
     return strlen(string) < sizeof((struct sockaddr_un *)NULL)->sun_path;
 }
 
+static bool accepts_multicast(const char *string)
+{
+    struct multicast_range range;
+
+    return multicast_range_parse(string, &range) == 0;
+}
+
+static bool accepts_interface(const char *string)
+{
+    return strlen(string) < IFNAMSIZ && !strpbrk(string, "/ \t\r\n");
+}
+
 static const struct schema_rule address_rule = {
     accepts_address,
     CONFIG_LOOPBACK ", or with users, or auth = \"none\", any address of this machine",
@@ -39,6 +53,12 @@ static const struct schema_rule address_rule = {
 static const struct schema_rule socket_rule = {
     accepts_socket,
     "a path of at most 107 bytes",
+};
+
+static const struct schema_rule multicast_rule = {accepts_multicast, MULTICAST_RANGE_ALLOWED};
+static const struct schema_rule interface_rule = {
+    accepts_interface,
+    "\"\" or the name of a network interface, as `ip link` shows it",
 };
 
 static const char *const auth_words[] = {
@@ -74,6 +94,46 @@ static const struct schema_group limits_group = {
     .help = "What clients of the RTSP server may take, so that one cannot take it all.",
     .keys = limits_keys,
     .key_count = ARRAY_LENGTH(limits_keys),
+    .cost = CONFIG_COST_FRAME,
+};
+
+#define MULTICAST_FIELD(member) .offset = offsetof(struct config, rtsp.multicast.member)
+static const struct schema_key multicast_keys[] = {
+    {"addresses", SCHEMA_STRING, MULTICAST_FIELD(addresses), .rule = &multicast_rule,
+     .default_text = "",
+     .help =
+         "The groups; \"\" is none, and who asks for one is answered 461. 239.255.0.0/16 is for "
+         "use within a site. A stream takes the first that is free with its first viewer and "
+         "gives it back with its last; when all are taken, the next stream is answered 453."},
+    {"port", SCHEMA_INTEGER, MULTICAST_FIELD(port), .unit = "UDP port", .minimum = 1024,
+     .maximum = 65534 - 2 * (CONFIG_MULTICAST_MAX - 1), .even = true, .default_text = "5004",
+     .help = "The port of the first group, and the next one for its RTCP; each group after it has "
+             "the two ports that follow, as some systems hand a player all that comes to its "
+             "port, whatever the group."},
+    {"ttl", SCHEMA_INTEGER, MULTICAST_FIELD(ttl), .minimum = 1, .maximum = 255, .default_text = "1",
+     .help = "How far packets go: 1 stays in the network of the interface, each router that passes "
+             "them on takes one away."},
+    {"interface", SCHEMA_STRING, MULTICAST_FIELD(interface), .rule = &interface_rule,
+     .default_text = "",
+     .help = "The network interface they leave by, for example \"eth0\"; \"\" is the one that has "
+             "rtsp.address, or where that is 0.0.0.0 or of IPv6, the one that the routes of this "
+             "machine say (`ip route get 239.255.0.1`)."},
+    {"public", SCHEMA_BOOLEAN, MULTICAST_FIELD(public), .default_text = "false",
+     .help =
+         "Has to be true for multicast with users, and says that this is known: a user asks for "
+         "it with a password, but then whoever is in the network can join the group and watch, "
+         "without one. A view that not every user may watch (allow) is never sent by it."},
+};
+
+static const struct schema_group multicast_group = {
+    .title = "rtsp.multicast",
+    .help = "Streams that are sent once, however many watch, to a multicast group of IPv4, for "
+            "clients that ask for it (ffmpeg's -rtsp_transport udp_multicast, rtspsrc's "
+            "protocols=udp-mcast). Multicast is not secret: anybody in the network can join a "
+            "group, and a switch without IGMP snooping sends it to every port. A change is for "
+            "groups that begin later; who watches by one that may not be any more is hung up on.",
+    .keys = multicast_keys,
+    .key_count = ARRAY_LENGTH(multicast_keys),
     .cost = CONFIG_COST_FRAME,
 };
 
@@ -117,6 +177,8 @@ static const struct schema_key rtsp_keys[] = {
      .help = "The key of that certificate, a PEM file without a passphrase, which nobody but its "
              "owner and group may read (chmod 640). Both are read again at each reload."},
     {"limits", SCHEMA_GROUP, .group = &limits_group, .help = "What clients may take."},
+    {"multicast", SCHEMA_GROUP, .group = &multicast_group,
+     .help = "Streams sent once for many viewers."},
 };
 const struct schema_group schema_rtsp = {
     .title = "rtsp",

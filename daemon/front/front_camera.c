@@ -1,6 +1,7 @@
 #include "daemon/front/front_camera.h"
 
 #include "config/diff.h"
+#include "daemon/front/rtsp/multicast.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -255,6 +256,16 @@ bool front_camera_is_watched(const struct front_camera *camera)
     return false;
 }
 
+static void describe_viewers(const struct rtsp_server *server, struct snapshot_mount *mount)
+{
+    const struct multicast_place *place = rtsp_server_multicast(server, mount->path);
+
+    mount->viewers = rtsp_server_count_viewers(server, mount->path);
+    if (place) {
+        snprintf(mount->multicast, sizeof mount->multicast, "%s:%u", place->address, place->port);
+    }
+}
+
 void front_camera_describe(const struct front_camera *camera, struct snapshot_camera *ret_camera,
                            struct snapshot_mount *ret_mounts)
 {
@@ -268,6 +279,6 @@ void front_camera_describe(const struct front_camera *camera, struct snapshot_ca
         snprintf(mount->camera, sizeof mount->camera, "%s", camera->name);
         snprintf(mount->view, sizeof mount->view, "%s", view->name);
         snprintf(mount->kind, sizeof mount->kind, "%s", view->kind);
-        mount->viewers = rtsp_server_count_viewers(camera->environment.server, mount->path);
+        describe_viewers(camera->environment.server, mount);
     }
 }

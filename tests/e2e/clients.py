@@ -48,9 +48,10 @@ def run_gstreamer(url, transport, reporter):
 
     Gst.init(None)
     # Datagrams change places when their sender changes CPUs. In order they are not held up.
-    latency_ms = 200 if transport == "udp" else 0
+    latency_ms = 0 if transport == "tcp" else 200
+    protocols = "udp-mcast multicast-iface=lo" if transport == "multicast" else transport
     pipeline = Gst.parse_launch(
-        f"rtspsrc location={url} latency={latency_ms} protocols={transport}"
+        f"rtspsrc location={url} latency={latency_ms} protocols={protocols}"
         " tls-validation-flags=0"  # of certificates that nobody has signed
         " ! rtph264depay ! h264parse"
         " ! avdec_h264 max-threads=1"
@@ -100,6 +101,7 @@ def run_gstreamer(url, transport, reporter):
 
 
 def run_ffmpeg(url, transport, width, height, reporter):
+    transport = "udp_multicast" if transport == "multicast" else transport
     command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", transport]
     command += ["-i", url, "-vsync", "passthrough", "-f", "rawvideo", "-"]
     size = width * height * 3 // 2
@@ -268,7 +270,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", choices=["gstreamer", "ffmpeg"])
     parser.add_argument("url")
-    parser.add_argument("--transport", choices=["udp", "tcp"], default="tcp")
+    parser.add_argument("--transport", choices=["udp", "tcp", "multicast"], default="tcp")
     parser.add_argument("--size", default="1280x720", help="pixels, for ffmpeg")
     parser.add_argument("--view", choices=pattern.THRESHOLDS, default="edges")
     parser.add_argument("--keep-every", type=int, default=0, metavar="N")

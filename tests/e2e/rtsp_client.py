@@ -202,7 +202,8 @@ def describe(connection, url):
 
 
 class Session:
-    """What SETUP made. `receivers` are the sockets of RTP and RTCP; None where interleaved."""
+    """What SETUP made. `receivers` are the sockets of RTP and RTCP; None where interleaved. Those of
+    a multicast group are opened here, as the reply names it."""
 
     def __init__(self, connection, url, transport, receivers=None):
         self.connection, self.url, self.receivers = connection, url, receivers
@@ -217,6 +218,9 @@ class Session:
         self.transport = dict(part.partition("=")[::2] for part in parameters)
         interleaved = self.transport.get("interleaved")
         self.channels = tuple(map(int, interleaved.split("-"))) if interleaved else ()
+        if "multicast" in self.transport:
+            ports = map(int, self.transport["port"].split("-"))
+            self.receivers = [join_group(self.transport["destination"], port) for port in ports]
 
     @property
     def ssrc(self):
@@ -285,8 +289,21 @@ def udp_pair():
         second.close()
 
 
+def join_group(group, port):
+    """A socket that gets what comes to a port of a multicast group on the loopback device."""
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    receiver.bind((group, port))
+    membership = socket.inet_aton(group) + socket.inet_aton("127.0.0.1")
+    receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+    return receiver
+
+
 def set_up(connection, url, transport="tcp", channels=(0, 1)):
-    """A Session over "udp", or interleaved: "tcp", or "tls" where the URL is such."""
+    """A Session over "udp" or "multicast", or interleaved: "tcp", or "tls" where the URL is such."""
+    if transport == "multicast":
+        return Session(connection, url, "RTP/AVP;multicast")
     if transport != "udp":
         wanted = f"RTP/AVP/TCP;unicast;interleaved={channels[0]}-{channels[1]}"
         return Session(connection, url, wanted)

@@ -81,7 +81,7 @@ def test_a_description_names_urls_inside_tls(serve):
 
 
 def test_pictures_do_not_leave_the_encryption_by_udp(serve):
-    server = serve()
+    server = serve(multicast={"addresses": "239.255.4.1"})
     url = secure(server)
     rtsp.wait_served(url)
     with rtsp.connect(url) as connection:
@@ -91,6 +91,7 @@ def test_pictures_do_not_leave_the_encryption_by_udp(serve):
         track = track if "://" in track else f"{url}/{track}"
         udp = "RTP/AVP;unicast;client_port=5000-5001"
         assert request(connection, "SETUP", track, f"Transport: {udp}")[0] == 461
+        assert request(connection, "SETUP", track, "Transport: RTP/AVP;multicast")[0] == 461
         both = f"Transport: {udp},RTP/AVP/TCP;unicast;interleaved=0-1"
         status, head, _ = request(connection, "SETUP", track, both)
         assert status == 200 and "RTP/AVP/TCP" in head

@@ -32,12 +32,13 @@ static void check_transport(const char *header)
 {
     struct rtsp_transport_offer offer;
 
-    for (unsigned udp_allowed = 0; udp_allowed < 2; udp_allowed++) {
-        if (!rtsp_transport_choose(header, udp_allowed, &offer)) {
+    for (unsigned allowed = 0; allowed < RTSP_LOWER_BIT(RTSP_LOWER_MULTICAST + 1); allowed++) {
+        if (!rtsp_transport_choose(header, allowed, &offer)) {
             continue;
         }
+        fuzz_claim(allowed & RTSP_LOWER_BIT(offer.lower));
         if (offer.lower == RTSP_LOWER_UDP) {
-            fuzz_claim(udp_allowed && offer.port > 0 && offer.rtcp_port > 0);
+            fuzz_claim(offer.port > 0 && offer.rtcp_port > 0);
         } else {
             fuzz_claim(offer.channel >= -1 && offer.channel <= 255);
             fuzz_claim(offer.rtcp_channel >= -1 && offer.rtcp_channel <= 255);

@@ -284,16 +284,24 @@ int64_t connection_tick(struct connection *connection, int64_t now_ns)
     return MIN(due_ns, connection->idle_ns + idle_max_ns);
 }
 
+static bool may_watch(const struct connection *connection, const struct session *session)
+{
+    const struct rtsp_service *service = connection->service;
+    const struct rtsp_mount *mount =
+        rtsp_service_find(service, stream_path(session_stream(session)));
+
+    return mount && account_is_still_allowed(service->account, &connection->login, mount->role) &&
+           (!session_is_multicast(session) || rtsp_service_has_multicast(service, mount));
+}
+
 void connection_recheck(struct connection *connection)
 {
     for (guint i = 0; i < connection->sessions->len && !connection->ended; i++) {
         const struct session *session = g_ptr_array_index(connection->sessions, i);
-        const char *path = stream_path(session_stream(session));
-        const struct rtsp_mount *mount = rtsp_service_find(connection->service, path);
 
-        if (!mount || !account_is_still_allowed(connection->service->account, &connection->login,
-                                                mount->role)) {
-            log_info("%s: %s may not watch any more, hanging up", path, connection->peer_name);
+        if (!may_watch(connection, session)) {
+            log_info("%s: %s may not watch any more, hanging up",
+                     stream_path(session_stream(session)), connection->peer_name);
             connection_end(connection);
         }
     }

@@ -49,7 +49,7 @@ bool connection_has_stream(const struct connection *connection, const char *path
 // one will be, so that this is called then.
 int64_t connection_tick(struct connection *connection, int64_t now_ns);
 
-// Ends it if a session of its plays what its user may not watch any more.
+// Ends it if a session of its plays what its user may not watch any more, or not by multicast.
 void connection_recheck(struct connection *connection);
 
 // Ends it when what waits to be sent is sent and the client has hung up, which it has a little time

@@ -126,6 +126,29 @@ static int add_session(struct call *call, struct stream *stream,
     return r;
 }
 
+// What may come in clear text, and to whoever listens, depends on how one asks and for what.
+static unsigned allowed_transports(const struct call *call)
+{
+    const struct connection *connection = call->connection;
+    unsigned allowed = RTSP_LOWER_BIT(RTSP_LOWER_INTERLEAVED);
+
+    if (!wire_kind(connection->wire)->encrypted) {
+        allowed |= RTSP_LOWER_BIT(RTSP_LOWER_UDP);
+        if (rtsp_service_has_multicast(connection->service, call->mount)) {
+            allowed |= RTSP_LOWER_BIT(RTSP_LOWER_MULTICAST);
+        }
+    }
+    return allowed;
+}
+
+static enum rtsp_status status_of_setup(int r)
+{
+    return r == 0         ? RTSP_OK
+           : r == -ENOMEM ? RTSP_UNAVAILABLE
+           : r == -ENOSPC ? RTSP_NOT_ENOUGH_BANDWIDTH
+                          : RTSP_UNSUPPORTED_TRANSPORT;
+}
+
 static enum rtsp_status set_up(struct call *call)
 {
     struct connection *connection = call->connection;
@@ -141,8 +164,7 @@ static enum rtsp_status set_up(struct call *call)
         return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
                                                        : RTSP_AGGREGATE_NOT_ALLOWED;
     }
-    if (!header ||
-        !rtsp_transport_choose(header, !wire_kind(connection->wire)->encrypted, &offer)) {
+    if (!header || !rtsp_transport_choose(header, allowed_transports(call), &offer)) {
         return RTSP_UNSUPPORTED_TRANSPORT;
     }
     if (connection->sessions->len >= (unsigned)limits->sessions_a_connection ||
@@ -152,8 +174,7 @@ static enum rtsp_status set_up(struct call *call)
     if (offer.lower == RTSP_LOWER_INTERLEAVED && !choose_channels(connection, &offer)) {
         return RTSP_UNSUPPORTED_TRANSPORT;
     }
-    int r = add_session(call, stream, &offer);
-    return r == 0 ? RTSP_OK : r == -ENOMEM ? RTSP_UNAVAILABLE : RTSP_UNSUPPORTED_TRANSPORT;
+    return status_of_setup(add_session(call, stream, &offer));
 }
 
 static void handle_setup(struct call *call)

@@ -306,6 +306,7 @@ int rtsp_server_new(const struct config *config, struct account *account, struct
     init_entrance(&server->plain, server);
     init_entrance(&server->tls, server);
     int r = poller_new(&server->service.poller);
+    server->service.multicast = multicast_new(server->service.poller, config);
     r = r < 0 ? error_set(error, r, "cannot poll: %s", strerror(-r))
               : listen_on(server, config->rtsp.port, error);
     if (r < 0) {
@@ -320,6 +321,7 @@ int rtsp_server_new(const struct config *config, struct account *account, struct
 void rtsp_server_configure(struct rtsp_server *server, const struct config *config)
 {
     server->service.limits = config->rtsp.limits;
+    multicast_configure(server->service.multicast, config);
     for (guint i = 0; i < server->connections->len; i++) {
         connection_recheck(g_ptr_array_index(server->connections, i));
     }
@@ -342,6 +344,7 @@ void rtsp_server_free(struct rtsp_server *server)
     g_clear_handle_id(&server->service.reaper, g_source_remove);
     g_ptr_array_unref(server->connections);
     g_hash_table_unref(server->service.mounts);
+    multicast_free(server->service.multicast);
     udp_sockets_free(server->service.udp);
     udp_sockets_free(server->service.udp6);
     poller_free(server->service.poller);
@@ -378,6 +381,12 @@ void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
             connection_end(connection);
         }
     }
+}
+
+const struct multicast_place *rtsp_server_multicast(const struct rtsp_server *server,
+                                                    const char *stream_path)
+{
+    return multicast_find_place(server->service.multicast, stream_path);
 }
 
 unsigned rtsp_server_count_viewers(const struct rtsp_server *server, const char *stream_path)

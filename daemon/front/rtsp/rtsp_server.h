@@ -7,6 +7,7 @@
 
 struct account;
 struct certificate;
+struct multicast_place;
 struct rtsp_server;
 
 // Listens on rtsp.address and rtsp.port as listener_open() does, whose errors it returns. `account`
@@ -25,8 +26,9 @@ void rtsp_server_take_tls(struct rtsp_server *server, int port, int fd,
                           struct certificate *certificate);
 // "rtsps://127.0.0.1:8322"; "": not served. Borrowed.
 const char *rtsp_server_tls_url(const struct rtsp_server *server);
-// What of `config` can change while it serves: the limits. Hangs up on those who may not watch any
-// more, by the users of the account or the roles of the mounts.
+// What of `config` can change while it serves: the limits, and multicast of groups to come. Hangs
+// up on those who may not watch any more, or not so: by the users of the account, the roles of the
+// mounts, or multicast.
 void rtsp_server_configure(struct rtsp_server *server, const struct config *config);
 // Stops listening and hangs up on every client.
 void rtsp_server_close(struct rtsp_server *server);
@@ -46,3 +48,7 @@ void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
 
 // How many sessions play the stream of `stream_path`; NULL: any.
 unsigned rtsp_server_count_viewers(const struct rtsp_server *server, const char *stream_path);
+
+// The group that the stream of `stream_path` is sent to; borrowed. NULL: none.
+const struct multicast_place *rtsp_server_multicast(const struct rtsp_server *server,
+                                                    const char *stream_path);

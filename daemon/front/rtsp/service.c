@@ -23,6 +23,11 @@ struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family)
     return *sockets;
 }
 
+bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct rtsp_mount *mount)
+{
+    return multicast_is_offered(service->multicast) && mount->role == CONFIG_ROLE_VIEWER;
+}
+
 static gboolean on_reap(gpointer data)
 {
     struct rtsp_service *service = data;

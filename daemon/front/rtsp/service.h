@@ -4,6 +4,7 @@
 #include "config/config.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/poller.h"
+#include "daemon/front/rtsp/multicast.h"
 #include "daemon/front/stream/stream.h"
 #include "daemon/front/stream/transport_udp.h"
 
@@ -23,6 +24,7 @@ struct rtsp_service {
     struct account *account;        // borrowed
     GHashTable *mounts;             // path to struct rtsp_mount, both owned
     struct udp_sockets *udp, *udp6; // owned; NULL: not needed yet
+    struct multicast *multicast;    // owned
     struct config_limits limits;
     unsigned session_count;
     guint reaper;                // GLib source id; 0: no connection has ended
@@ -34,5 +36,8 @@ struct rtsp_service {
 const struct rtsp_mount *rtsp_service_find(const struct rtsp_service *service, const char *path);
 // The sockets for peers of that family, AF_INET or AF_INET6; borrowed. NULL: there can be none.
 struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family);
+// Whether a mount may be watched by multicast: all who may watch at all may watch it, for whoever
+// joins the group is not asked.
+bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct rtsp_mount *mount);
 // A connection has ended, and is to be freed when nothing uses it any more.
 void rtsp_service_reap(struct rtsp_service *service);

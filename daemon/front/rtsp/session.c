@@ -13,20 +13,29 @@
 struct session {
     char id[17];
     struct session_settings settings;
-    struct transport *transport; // the viewer's
-    struct viewer *viewer;       // owned
-    char viewer_name[80];        // for the log: "192.168.1.7 over UDP"
+    struct transport *transport; // the viewer's; NULL: by multicast
+    struct viewer *viewer;       // owned, or its group's
+    struct multicast_group *group;
+    struct multicast_member member; // of the group
+    char viewer_name[80];           // for the log: "192.168.1.7 over UDP"
     bool played;
     int64_t heard_ns;
 };
 
-static bool is_udp(const struct session *session)
+static bool is_interleaved(const struct session *session)
 {
-    return session->settings.offer.lower == RTSP_LOWER_UDP;
+    return session->settings.offer.lower == RTSP_LOWER_INTERLEAVED;
 }
 
-static void take_datagram(void *context, const uint8_t *bytes, size_t size)
+bool session_is_multicast(const struct session *session)
 {
+    return session->settings.offer.lower == RTSP_LOWER_MULTICAST;
+}
+
+static void take_datagram(void *context, const struct sockaddr *from, const uint8_t *bytes,
+                          size_t size)
+{
+    (void)from; // its viewer's
     session_take_rtcp(context, bytes, size);
 }
 
@@ -35,7 +44,7 @@ static int make_transport(struct session *session)
     const struct session_settings *settings = &session->settings;
     const struct rtsp_transport_offer *offer = &settings->offer;
 
-    if (is_udp(session)) {
+    if (!is_interleaved(session)) {
         struct udp_sockets *sockets =
             rtsp_service_udp(settings->service, settings->peer->ss_family);
 
@@ -46,6 +55,44 @@ static int make_transport(struct session *session)
     session->transport = transport_interleaved_new(settings->wire, (uint8_t)offer->channel,
                                                    (uint8_t)offer->rtcp_channel);
     return session->transport ? 0 : -ENOMEM;
+}
+
+static int make_viewer(struct session *session)
+{
+    const struct session_settings *settings = &session->settings;
+    int r = make_transport(session);
+
+    return r < 0 ? r
+                 : viewer_new(settings->stream, session->transport, settings->broken,
+                              settings->context, &session->viewer);
+}
+
+static void on_report(void *context)
+{
+    session_refresh(context);
+}
+
+static int join_group(struct session *session)
+{
+    const struct session_settings *settings = &session->settings;
+
+    session->member =
+        (struct multicast_member){.peer = peer_of((const struct sockaddr *)settings->peer),
+                                  .heard = on_report,
+                                  .context = session};
+    int r = multicast_join(settings->service->multicast, settings->stream, &session->member,
+                           &session->group);
+    if (r == 0) {
+        session->viewer = multicast_viewer(session->group);
+    }
+    return r;
+}
+
+static const char *transport_name(const struct session *session)
+{
+    return session_is_multicast(session) ? "multicast"
+           : is_interleaved(session)     ? wire_kind(session->settings.wire)->name
+                                         : "UDP";
 }
 
 int session_new(const struct session_settings *settings, struct session **ret_session)
@@ -59,16 +106,13 @@ int session_new(const struct session_settings *settings, struct session **ret_se
     }
     session->settings = *settings;
     snprintf(session->id, sizeof session->id, "%016" PRIx64, drawn);
-    int r = make_transport(session);
-    r = r < 0 ? r
-              : viewer_new(settings->stream, session->transport, settings->broken,
-                           settings->context, &session->viewer);
+    int r = session_is_multicast(session) ? join_group(session) : make_viewer(session);
     if (r < 0) {
         free(session);
         return r;
     }
     snprintf(session->viewer_name, sizeof session->viewer_name, "%s over %s", settings->peer_name,
-             is_udp(session) ? "UDP" : wire_kind(settings->wire)->name);
+             transport_name(session));
     session->settings.service->session_count++;
     session_refresh(session);
     *ret_session = session;
@@ -90,7 +134,11 @@ void session_free(struct session *session)
         log_viewer(session, "gone", "went");
     }
     session->settings.service->session_count--;
-    viewer_free(session->viewer);
+    if (session->group) {
+        multicast_leave(session->group, &session->member);
+    } else {
+        viewer_free(session->viewer);
+    }
     free(session);
 }
 
@@ -113,7 +161,7 @@ bool session_uses_channel(const struct session *session, int channel)
 {
     const struct rtsp_transport_offer *offer = &session->settings.offer;
 
-    return !is_udp(session) && (offer->channel == channel || offer->rtcp_channel == channel);
+    return is_interleaved(session) && (offer->channel == channel || offer->rtcp_channel == channel);
 }
 
 char *session_transport(const struct session *session)
@@ -121,7 +169,14 @@ char *session_transport(const struct session *session)
     const struct rtsp_transport_offer *offer = &session->settings.offer;
     uint32_t ssrc = viewer_ssrc(session->viewer);
 
-    if (is_udp(session)) {
+    if (session->group) {
+        const struct multicast_place *place = multicast_group_place(session->group);
+
+        return g_strdup_printf("RTP/AVP;multicast;destination=%s;port=%u-%u;ttl=%d;ssrc=%08X;"
+                               "mode=\"PLAY\"",
+                               place->address, place->port, place->port + 1U, place->ttl, ssrc);
+    }
+    if (!is_interleaved(session)) {
         unsigned port = udp_sockets_port(
             rtsp_service_udp(session->settings.service, session->settings.peer->ss_family));
 
@@ -135,7 +190,11 @@ char *session_transport(const struct session *session)
 
 void session_play(struct session *session)
 {
-    viewer_play(session->viewer);
+    if (session->group) {
+        multicast_play(session->group, &session->member);
+    } else {
+        viewer_play(session->viewer);
+    }
     if (!session->played) {
         session->played = true;
         log_viewer(session, "playing", "came");
@@ -144,12 +203,16 @@ void session_play(struct session *session)
 
 void session_pause(struct session *session)
 {
-    viewer_pause(session->viewer);
+    if (session->group) {
+        multicast_pause(session->group, &session->member);
+    } else {
+        viewer_pause(session->viewer);
+    }
 }
 
 bool session_is_playing(const struct session *session)
 {
-    return viewer_is_playing(session->viewer);
+    return session->group ? session->member.playing : viewer_is_playing(session->viewer);
 }
 
 bool session_has_played(const struct session *session)
@@ -171,7 +234,7 @@ void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t siz
 
 void session_writable(struct session *session)
 {
-    if (!is_udp(session)) {
+    if (is_interleaved(session)) {
         session->transport->writable(session->transport->context);
     }
 }
@@ -185,5 +248,5 @@ int session_tick(struct session *session, int64_t now_ns)
         return -EPIPE;
     }
     viewer_tick(session->viewer, now_ns);
-    return silent && (is_udp(session) || !session_is_playing(session)) ? -ETIMEDOUT : 0;
+    return silent && (!is_interleaved(session) || !session_is_playing(session)) ? -ETIMEDOUT : 0;
 }

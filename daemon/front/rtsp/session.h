@@ -1,5 +1,5 @@
-// An RTSP session: one viewer of one stream. It belongs to the connection that set it up; no other
-// can name it.
+// An RTSP session: one viewer of one stream, of its own or, by multicast, the one that the group
+// has. It belongs to the connection that set it up; no other can name it.
 #pragma once
 
 #include "daemon/front/rtsp/service.h"
@@ -20,7 +20,8 @@ struct session_settings {
     void *context;
 };
 
-// 0; -EADDRINUSE: packets go to those ports already; -ENOTSUP: no UDP; -ENOMEM.
+// 0; -EADDRINUSE: packets go to those ports already; -ENOTSUP: no UDP; -ENOMEM; or as
+// multicast_join().
 int session_new(const struct session_settings *settings, struct session **ret_session);
 // Takes NULL.
 void session_free(struct session *session);
@@ -30,6 +31,7 @@ struct stream *session_stream(const struct session *session);
 struct viewer *session_viewer(const struct session *session);
 // Whether its media travels on that channel of its connection.
 bool session_uses_channel(const struct session *session, int channel);
+bool session_is_multicast(const struct session *session);
 // What SETUP answers in its Transport line. The caller frees it (g_free).
 char *session_transport(const struct session *session);
 

@@ -70,7 +70,13 @@ static bool read_parameter(const char *parameter, struct rtsp_transport_offer *o
 
         return strstr(mode, "play") != NULL;
     }
-    return g_ascii_strcasecmp(parameter, "multicast") != 0;
+    if (g_ascii_strcasecmp(parameter, "multicast") == 0) {
+        bool has_groups = offer->lower != RTSP_LOWER_INTERLEAVED;
+
+        offer->lower = has_groups ? RTSP_LOWER_MULTICAST : offer->lower;
+        return has_groups;
+    }
+    return true;
 }
 
 static bool read_offer(const char *text, struct rtsp_transport_offer *ret_offer)
@@ -83,10 +89,10 @@ static bool read_offer(const char *text, struct rtsp_transport_offer *ret_offer)
         good = read_parameter(g_strstrip(*word), &offer);
     }
     *ret_offer = offer;
-    return good && (offer.lower == RTSP_LOWER_INTERLEAVED || offer.port != 0);
+    return good && (offer.lower != RTSP_LOWER_UDP || offer.port != 0);
 }
 
-bool rtsp_transport_choose(const char *header, bool udp_allowed,
+bool rtsp_transport_choose(const char *header, unsigned allowed,
                            struct rtsp_transport_offer *ret_offer)
 {
     g_auto(GStrv) offers = g_strsplit(header, ",", 0);
@@ -94,7 +100,7 @@ bool rtsp_transport_choose(const char *header, bool udp_allowed,
     for (char **offer = offers; *offer; offer++) {
         struct rtsp_transport_offer chosen;
 
-        if (read_offer(*offer, &chosen) && (udp_allowed || chosen.lower != RTSP_LOWER_UDP)) {
+        if (read_offer(*offer, &chosen) && allowed & RTSP_LOWER_BIT(chosen.lower)) {
             *ret_offer = chosen;
             return true;
         }

@@ -30,6 +30,7 @@ struct snapshot_mount {
     char kind[16];   // "edges", as `view = ` in the config
     char encoder[24];
     unsigned viewers;
+    char multicast[32];    // "239.255.4.1:5004": the group it is sent to; "": none
     uint32_t bitrate_kbps; // measured over the last second; 0 while nobody watches
     uint64_t access_units, key_frames, bytes, encoded, dropped;
     uint64_t bad_timestamps; // access units that claimed an impossible time of capture

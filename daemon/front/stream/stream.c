@@ -332,7 +332,12 @@ void stream_resume(struct stream *stream, struct cursor *cursor)
     }
     cursor_resume(cursor);
     arm_slate_timer(stream, next_look_ns(stream, now_ns));
-    stream->key_frame_asked_ns = now_ns;
+    stream_begin_anew(stream);
+}
+
+void stream_begin_anew(struct stream *stream)
+{
+    stream->key_frame_asked_ns = clock_now_ns();
     report_demand(stream, true);
 }
 

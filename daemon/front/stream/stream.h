@@ -55,6 +55,8 @@ bool stream_is_watched(const struct stream *stream);
 // Goes on with the next key frame, which is asked for; when the camera brings none within 400 ms,
 // with a slate; where slates play already, with the next of them, within 500 ms.
 void stream_resume(struct stream *stream, struct cursor *cursor);
+// The next picture is to be a key frame, for one who cannot begin with another.
+void stream_begin_anew(struct stream *stream);
 // A reader has lost a picture: it needs a key frame. At most one in 250 ms is asked for.
 void stream_want_key_frame(struct stream *stream);
 // A reader began to send `unit`: what it took since its capture goes into the histograms.

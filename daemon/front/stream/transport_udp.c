@@ -190,8 +190,7 @@ static void on_room(struct udp_peer *peer)
 }
 
 int transport_udp_new(struct udp_sockets *sockets, const struct sockaddr_storage *address,
-                      uint16_t port, uint16_t rtcp_port,
-                      void (*take_rtcp)(void *context, const uint8_t *bytes, size_t size),
+                      uint16_t port, uint16_t rtcp_port, udp_report_handler *take_rtcp,
                       void *context, struct transport **ret_transport)
 {
     struct udp *udp = g_new0(struct udp, 1);

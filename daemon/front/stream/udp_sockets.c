@@ -19,7 +19,8 @@ struct udp_sockets {
     struct poller *poller; // borrowed
     struct poller_watch rtp, rtcp;
     uint16_t port;
-    bool segments;     // the kernel cuts datagrams apart
+    bool segments; // the kernel cuts datagrams apart
+    bool is_group;
     GHashTable *peers; // struct sockaddr_storage of RTCP to its struct udp_peer, both borrowed
     GQueue waiting;    // borrowed struct udp_peer
 };
@@ -79,6 +80,21 @@ static void drain(int fd)
     }
 }
 
+// Whose report from `from` is; NULL: nobody's.
+static const struct udp_peer *find_peer(const struct udp_sockets *sockets,
+                                        const struct sockaddr_storage *from)
+{
+    GHashTableIter iterator;
+    gpointer peer = NULL;
+
+    if (!sockets->is_group) {
+        return g_hash_table_lookup(sockets->peers, from);
+    }
+    g_hash_table_iter_init(&iterator, sockets->peers);
+    g_hash_table_iter_next(&iterator, NULL, &peer);
+    return peer;
+}
+
 static void receive_rtcp(struct udp_sockets *sockets)
 {
     uint8_t bytes[1500];
@@ -92,9 +108,9 @@ static void receive_rtcp(struct udp_sockets *sockets)
         if (size < 0) {
             return;
         }
-        const struct udp_peer *peer = g_hash_table_lookup(sockets->peers, &from);
+        const struct udp_peer *peer = find_peer(sockets, &from);
         if (peer) {
-            peer->take_rtcp(peer->context, bytes, (size_t)size);
+            peer->take_rtcp(peer->context, (const struct sockaddr *)&from, bytes, (size_t)size);
         }
     }
 }
@@ -129,22 +145,30 @@ static void on_rtcp(void *context, uint32_t events)
     receive_rtcp(context);
 }
 
-// Binds a socket to `port` of all addresses, 0: any. Returns it or -errno.
-static int open_socket(int family, uint16_t port)
+// Returns it or -errno.
+static int open_socket(int family)
 {
-    struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
     const int no = 0, bytes = SEND_BUFFER_BYTES;
     int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) {
         return -errno;
     }
-    *port_of(&address) = htons(port);
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
     if (family == AF_INET6) { // serves IPv4 too
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
     }
-    if (bind(fd, (const struct sockaddr *)&address, udp_address_size(&address)) < 0) {
+    return fd;
+}
+
+// Opens a socket bound to `port` of all addresses, 0: any. Returns it or -errno.
+static int open_port(int family, uint16_t port)
+{
+    struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
+    int fd = open_socket(family);
+
+    *port_of(&address) = htons(port);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, udp_address_size(&address)) < 0) {
         int r = -errno;
 
         close(fd);
@@ -168,7 +192,7 @@ static int open_pair(struct udp_sockets *sockets, int family)
     int r = -EADDRINUSE;
 
     for (int i = 0; i < PAIR_ATTEMPTS; i++) {
-        _cleanup_(cleanup_close) int rtp = open_socket(family, 0);
+        _cleanup_(cleanup_close) int rtp = open_port(family, 0);
         uint16_t port = rtp < 0 ? 0 : bound_port(rtp);
 
         if (rtp < 0) {
@@ -177,7 +201,7 @@ static int open_pair(struct udp_sockets *sockets, int family)
         if (port % 2 != 0) {
             continue;
         }
-        int rtcp = open_socket(family, port + 1);
+        int rtcp = open_port(family, port + 1);
         if (rtcp >= 0) {
             sockets->port = port;
             sockets->rtp.fd = TAKE_FD(rtp);
@@ -198,16 +222,63 @@ static int watch(struct udp_sockets *sockets, struct poller_watch *watch_,
     return poller_add(sockets->poller, watch_);
 }
 
-int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets)
+// By the interface of the group, and so far. Reports go the same way as what they are about.
+static int send_to_group(int fd, const struct ip_mreqn *group, int ttl)
+{
+    return setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, group, sizeof *group) < 0 ||
+                   setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &ttl, sizeof ttl) < 0
+               ? -errno
+               : 0;
+}
+
+// Players of this machine have the same port of the group. Bound to the group, it gets nothing
+// else.
+static int join(int fd, const struct ip_mreqn *group, uint16_t port)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_addr = group->imr_multiaddr, .sin_port = htons(port)};
+    const int yes = 1;
+
+    return setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) < 0 ||
+                   bind(fd, (const struct sockaddr *)&address, sizeof address) < 0 ||
+                   setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, group, sizeof *group) < 0
+               ? -errno
+               : 0;
+}
+
+static int open_group(struct udp_sockets *sockets, const struct ip_mreqn *group, uint16_t port,
+                      int ttl)
+{
+    int r;
+
+    sockets->is_group = true;
+    sockets->port = port;
+    sockets->rtp.fd = open_port(AF_INET, 0);
+    sockets->rtcp.fd = open_socket(AF_INET);
+    if (sockets->rtp.fd < 0 || sockets->rtcp.fd < 0) {
+        return MIN(sockets->rtp.fd, sockets->rtcp.fd);
+    }
+    r = send_to_group(sockets->rtp.fd, group, ttl);
+    r = r < 0 ? r : send_to_group(sockets->rtcp.fd, group, ttl);
+    return r < 0 ? r : join(sockets->rtcp.fd, group, port + 1);
+}
+
+static struct udp_sockets *allocate(struct poller *poller)
 {
     struct udp_sockets *sockets = g_new0(struct udp_sockets, 1);
-    const int none = 0;
 
     sockets->poller = poller;
     sockets->rtp.fd = sockets->rtcp.fd = -1;
     sockets->peers = g_hash_table_new(hash_address, equal_addresses);
     g_queue_init(&sockets->waiting);
-    int r = open_pair(sockets, family);
+    return sockets;
+}
+
+// Takes over `sockets`, open where `r` is 0, in any case.
+static int start(struct udp_sockets *sockets, int r, struct udp_sockets **ret_sockets)
+{
+    const int none = 0;
+
     r = r < 0 ? r : watch(sockets, &sockets->rtp, on_rtp);
     r = r < 0 ? r : watch(sockets, &sockets->rtcp, on_rtcp);
     if (r < 0) {
@@ -217,6 +288,21 @@ int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_
     sockets->segments = setsockopt(sockets->rtp.fd, SOL_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
     *ret_sockets = sockets;
     return 0;
+}
+
+int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets)
+{
+    struct udp_sockets *sockets = allocate(poller);
+
+    return start(sockets, open_pair(sockets, family), ret_sockets);
+}
+
+int udp_sockets_new_group(struct poller *poller, const struct ip_mreqn *group, uint16_t port,
+                          int ttl, struct udp_sockets **ret_sockets)
+{
+    struct udp_sockets *sockets = allocate(poller);
+
+    return start(sockets, open_group(sockets, group, port, ttl), ret_sockets);
 }
 
 void udp_sockets_free(struct udp_sockets *sockets)

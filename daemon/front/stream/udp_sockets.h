@@ -1,4 +1,5 @@
-// The sockets that all viewers by UDP share: RTP on an even port, RTCP on the one above.
+// The sockets that all viewers by UDP share: RTP on an even port, RTCP on the one above; and those
+// that send to a multicast group.
 #pragma once
 
 #include "config/base.h"
@@ -9,10 +10,14 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+// What came to the RTCP port, and from where.
+typedef void udp_report_handler(void *context, const struct sockaddr *from, const uint8_t *bytes,
+                                size_t size);
+
 // Somebody whom packets go to. Embedded in its transport.
 struct udp_peer {
     struct sockaddr_storage rtcp; // where its RTCP comes from and goes to
-    void (*take_rtcp)(void *context, const uint8_t *bytes, size_t size);
+    udp_report_handler *take_rtcp;
     void *context;
     void (*writable)(struct udp_peer *peer); // there is room again, after udp_sockets_wait()
     bool waits;
@@ -23,6 +28,11 @@ struct udp_sockets;
 // `family`: AF_INET or AF_INET6, which serves IPv4, too. `poller` is borrowed. -EADDRINUSE: no pair
 // of ports is free; or another -errno.
 int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets);
+// A pair of their own for a multicast group of IPv4 and its RTP port, which sends by the interface
+// of `group` and goes at most `ttl` routers far. The group is joined at its RTCP port: whatever is
+// reported there comes to the one peer, which has the group's address. 0 or -errno.
+int udp_sockets_new_group(struct poller *poller, const struct ip_mreqn *group, uint16_t port,
+                          int ttl, struct udp_sockets **ret_sockets);
 // There are no peers left. Takes NULL.
 void udp_sockets_free(struct udp_sockets *sockets);
 // Of RTP; RTCP's is one more.

@@ -183,6 +183,11 @@ void viewer_play(struct viewer *viewer)
     send_all(viewer); // nothing yet: from now on it is woken
 }
 
+void viewer_welcome(struct viewer *viewer)
+{
+    stream_begin_anew(viewer->stream);
+}
+
 void viewer_pause(struct viewer *viewer)
 {
     cursor_hold(&viewer->cursor);

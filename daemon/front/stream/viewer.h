@@ -11,7 +11,8 @@
 struct viewer;
 
 // Takes over `transport`, also when it fails. The stream is watched from now on, held until
-// viewer_play(). `broken` is called when the transport fails; it may free the viewer. 0 or -ENOMEM.
+// viewer_play(). `broken` is called when the transport fails; it may free the viewer. NULL: it
+// never does (UDP). 0 or -ENOMEM.
 int viewer_new(struct stream *stream, struct transport *transport, void (*broken)(void *context),
                void *context, struct viewer **ret_viewer);
 // Says BYE. Takes NULL.
@@ -19,6 +20,9 @@ void viewer_free(struct viewer *viewer);
 
 // Goes on with the next key frame.
 void viewer_play(struct viewer *viewer);
+// One more receives what it sends (multicast): a key frame is asked for, and the others lose
+// nothing.
+void viewer_welcome(struct viewer *viewer);
 void viewer_pause(struct viewer *viewer);
 bool viewer_is_playing(const struct viewer *viewer);
 

@@ -1,5 +1,6 @@
 // Where the servers may listen, and for whom.
 #include "config/config.h"
+#include "config/multicast_range.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -82,6 +83,109 @@ TEST(test_a_certificate_comes_with_its_key)
           "t.conf:1: error: rtsp.key: got key without certificate, allowed: both, or neither for a "
           "generated certificate\n");
     check("rtsp = { certificate = \"a.crt\"; key = \"a.key\"; };", 0, "");
+}
+
+#define MULTICAST(settings) "rtsp = { " settings " };"
+#define GROUPS "multicast = { addresses = \"239.255.4.0/24\"; "
+
+// A password asked of who sets up says nothing of who joins the group.
+TEST(test_multicast_beside_users_has_to_be_wanted)
+{
+    check(MULTICAST("users = \"u\"; " GROUPS "};"), -EINVAL,
+          "t.conf:1: error: rtsp.multicast.addresses: got \"239.255.4.0/24\" with users, allowed: "
+          "\"\"; or this with public = true, which lets whoever is in the network watch without a "
+          "password\n");
+    check(MULTICAST("users = \"u\"; " GROUPS "public = true; };"), 0, "");
+    check(MULTICAST("users = \"u\"; multicast = { addresses = \"\"; };"), 0, "");
+    check(MULTICAST("auth = \"none\"; " GROUPS "};"), 0, "");
+}
+
+// Without users a server answers its own machine alone, and groups are of no other either.
+TEST(test_multicast_without_users_stays_on_the_machine)
+{
+    check(
+        MULTICAST(GROUPS "interface = \"eth0\"; };"), -EINVAL,
+        "t.conf:1: error: rtsp.multicast.interface: got \"eth0\", allowed: \"\" or \"lo\", or this "
+        "with users (`edgectl passwd`), or with auth = \"none\", which lets whoever reaches it "
+        "watch\n");
+    check(MULTICAST(GROUPS "interface = \"lo\"; };"), 0, "");
+    check(MULTICAST(GROUPS "};"), 0, "");
+    check(MULTICAST("auth = \"none\"; " GROUPS "interface = \"eth0\"; };"), 0, "");
+    check(MULTICAST("users = \"u\"; " GROUPS "interface = \"eth0\"; public = true; };"), 0, "");
+}
+
+static void assert_range(const char *text, uint32_t first, uint32_t count)
+{
+    struct multicast_range range = {1, 1};
+
+    assert_int_equal(multicast_range_parse(text, &range), 0);
+    assert_int_equal(range.first, first);
+    assert_int_equal(range.count, count);
+}
+
+TEST(test_multicast_addresses_are_one_a_network_or_first_and_last)
+{
+    assert_range("", 0, 0);
+    assert_range("239.255.4.1", 0xefff0401, 1);
+    assert_range("239.255.4.0/24", 0xefff0400, 256);
+    assert_range("239.255.4.6/31", 0xefff0406, 2);
+    assert_range("239.255.4.7/32", 0xefff0407, 1);
+    assert_range("239.0.0.0/8", 0xef000000, 1 << 24);
+    assert_range("239.255.4.1-239.255.4.9", 0xefff0401, 9);
+    assert_range("239.255.4.9-239.255.4.9", 0xefff0409, 1);
+    assert_range("224.0.1.0-239.255.255.255", 0xe0000100, 0x0fffff00);
+}
+
+TEST(test_what_is_no_range_of_multicast_is_refused)
+{
+    static const char *const texts[] = {
+        "239.255.4",
+        "239.255.4.256",
+        "224.0.0.251",
+        "192.168.1.7",
+        "240.0.0.0",
+        "ff15::1",
+        "239.255.4.1/24",
+        "239.255.4.0/",
+        "239.255.4.0/33",
+        "239.255.4.0/3",
+        "239.255.4.0/+8",
+        "239.255.4.0/024",
+        "224.0.0.0/4",
+        "239.255.4.1-",
+        "239.255.4.9-239.255.4.1",
+        "239.255.4.1-9",
+        "239.0.0.0-240.0.0.1",
+        "239.255.4.1 ",
+        "239.255.4.0/24-239.255.5.0",
+        "localhost",
+        "239.255.004.0001",
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        struct multicast_range range;
+
+        if (multicast_range_parse(texts[i], &range) != -EINVAL) {
+            fail_msg("\"%s\" was taken", texts[i]);
+        }
+    }
+}
+
+TEST(test_multicast_settings_are_checked)
+{
+    static const struct expectation wrong[] = {
+        {MULTICAST("multicast = { addresses = \"239.255.4.1/24\"; };"),
+         "rtsp.multicast.addresses: got \"239.255.4.1/24\", allowed: " MULTICAST_RANGE_ALLOWED},
+        {MULTICAST("multicast = { port = 5005; };"),
+         "rtsp.multicast.port: got 5005, allowed: an even integer from 1024 to 63488 (UDP port)"},
+        {MULTICAST("multicast = { ttl = 0; };"),
+         "rtsp.multicast.ttl: got 0, allowed: an integer from 1 to 255"},
+        {MULTICAST("multicast = { interface = \"a name too long\"; };"),
+         "rtsp.multicast.interface: got \"a name too long\", allowed: \"\" or the name of a "
+         "network interface, as `ip link` shows it"},
+    };
+
+    check_each(wrong, ARRAY_LENGTH(wrong));
 }
 
 RUN_TESTS(NULL, NULL)

@@ -130,8 +130,9 @@ TEST(test_unknown_keys_get_the_nearest_or_all)
          "cameras[0].views[0].keyframes: unknown key, did you mean \"keyframe_s\"?"},
         {"cameras = ( { views = ( { bitrate = 1; } ); } );",
          "cameras[0].views[0].bitrate: unknown key, did you mean \"bitrate_kbps\"?"},
-        {"rtsp = { multicast = true; };", "rtsp.multicast: unknown key, allowed: address, auth, "
-                                          "users, port, tls_port, certificate, key, limits"},
+        {"rtsp = { broadcasting = true; };",
+         "rtsp.broadcasting: unknown key, allowed: address, auth, users, port, tls_port, "
+         "certificate, key, limits, multicast"},
         {"cameras = ( { views = ( { zoom = 3; } ); } );",
          "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
         {"cameras = ( { views = ( { palette = 80; } ); } );",

@@ -60,6 +60,7 @@ static inline void fill_edges_mount(struct snapshot_mount *mount)
         .kind = "edges",
         .encoder = "x264enc",
         .viewers = 2,
+        .multicast = "239.255.4.1:5004",
         .bitrate_kbps = 3900,
         .access_units = 900,
         .key_frames = 30,

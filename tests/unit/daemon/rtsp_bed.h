@@ -24,11 +24,11 @@ struct rtsp_bed {
     char url[200]; // of the stream
 };
 
-// `limits`: settings of rtsp.limits.
-static inline struct rtsp_bed *rtsp_bed_new(const char *limits)
+// `settings`: more settings of rtsp.
+static inline struct rtsp_bed *rtsp_bed_new_with(const char *settings)
 {
     struct rtsp_bed *bed = calloc(1, sizeof *bed);
-    g_autofree char *text = g_strdup_printf("rtsp = { port = 0; limits = { %s }; };", limits);
+    g_autofree char *text = g_strdup_printf("rtsp = { port = 0; %s };", settings);
     struct error error = {0};
 
     assert_int_equal(config_parse(text, "test.conf", stderr, &bed->config), 0);
@@ -40,6 +40,14 @@ static inline struct rtsp_bed *rtsp_bed_new(const char *limits)
     rtsp_server_add(bed->server, "/front/edges", bed->stream, CONFIG_ROLE_VIEWER);
     snprintf(bed->url, sizeof bed->url, "%s/front/edges", rtsp_server_url(bed->server));
     return bed;
+}
+
+// `limits`: settings of rtsp.limits.
+static inline struct rtsp_bed *rtsp_bed_new(const char *limits)
+{
+    g_autofree char *settings = g_strdup_printf("limits = { %s };", limits);
+
+    return rtsp_bed_new_with(settings);
 }
 
 static inline void rtsp_bed_free(struct rtsp_bed *bed)

@@ -33,8 +33,11 @@ static int set_up(void **state)
     int fds[2];
 
     ((struct sockaddr_in *)&peer)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(config_parse("rtsp = { port = 0; };", "test.conf", stderr, &fixture->config),
-                     0);
+    // A group of this process's own, which no other test sends to.
+    g_autofree char *text =
+        g_strdup_printf("rtsp = { port = 0; multicast = { addresses = \"239.254.%d.%d\"; }; };",
+                        getpid() >> 8 & 0xff, getpid() & 0xff);
+    assert_int_equal(config_parse(text, "test.conf", stderr, &fixture->config), 0);
     assert_int_equal(account_new(fixture->config, &error, &fixture->account), 0);
     assert_int_equal(stream_new("/front/edges", 4000, &fixture->mount.stream), 0);
     fixture->service = (struct rtsp_service){.account = fixture->account,
@@ -42,6 +45,7 @@ static int set_up(void **state)
                                              .limits = fixture->config->rtsp.limits,
                                              .reap = reap};
     assert_int_equal(poller_new(&fixture->service.poller), 0);
+    fixture->service.multicast = multicast_new(fixture->service.poller, fixture->config);
     g_hash_table_insert(fixture->service.mounts, (char *)"/front/edges", &fixture->mount);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     fixture->client = fds[1];
@@ -62,6 +66,7 @@ static int tear_down(void **state)
     }
     assert_int_equal(fixture->service.session_count, 0);
     g_hash_table_unref(fixture->service.mounts);
+    multicast_free(fixture->service.multicast);
     udp_sockets_free(fixture->service.udp);
     poller_free(fixture->service.poller);
     stream_unref(fixture->mount.stream);
@@ -211,19 +216,30 @@ TEST(test_a_pause_ends_after_the_time_of_a_session, set_up, tear_down)
 }
 
 // By UDP nothing else says that the viewer is there.
-TEST(test_a_silent_viewer_over_udp_ends_after_60_s, set_up, tear_down)
+static void assert_ends_after_60_s(struct fixture *fixture, const char *transport)
 {
-    struct fixture *fixture = *state;
     char reply[2000];
+    g_autofree char *session = ask_set_up(fixture, transport);
 
-    g_autofree char *session =
-        ask_set_up(fixture, "Transport: RTP/AVP;unicast;client_port=61000-61001\r\n");
     assert_int_equal(ask(fixture, "PLAY", session, reply), 200);
     fixture->begin_ns = clock_now_ns();
     assert_true(lasts(fixture, 59));
     assert_int_equal(fixture->service.session_count, 1);
     assert_true(lasts(fixture, 60.5));
     assert_int_equal(fixture->service.session_count, 0);
+}
+
+TEST(test_a_silent_viewer_over_udp_ends_after_60_s, set_up, tear_down)
+{
+    assert_ends_after_60_s(*state, "Transport: RTP/AVP;unicast;client_port=61000-61001\r\n");
+}
+
+TEST(test_a_silent_member_of_a_group_ends_after_60_s, set_up, tear_down)
+{
+    struct fixture *fixture = *state;
+
+    assert_ends_after_60_s(fixture, "Transport: RTP/AVP;multicast\r\n");
+    assert_false(stream_is_watched(fixture->mount.stream));
 }
 
 // Who asks or reports is there.

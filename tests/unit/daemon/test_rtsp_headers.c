@@ -91,11 +91,15 @@ TEST(test_longer_paths_and_urls_than_ours_are_refused)
     assert_int_equal(rtsp_target_read(longer_host, &target), -ENAMETOOLONG);
 }
 
+#define INTERLEAVED RTSP_LOWER_BIT(RTSP_LOWER_INTERLEAVED)
+#define UNICAST (INTERLEAVED | RTSP_LOWER_BIT(RTSP_LOWER_UDP))
+#define MULTICAST RTSP_LOWER_BIT(RTSP_LOWER_MULTICAST)
+
 static struct rtsp_transport_offer offer;
 
 static bool choose(const char *header)
 {
-    return rtsp_transport_choose(header, true, &offer);
+    return rtsp_transport_choose(header, UNICAST, &offer);
 }
 
 static void assert_udp(const char *header, unsigned port, unsigned rtcp_port)
@@ -139,9 +143,30 @@ TEST(test_transports_of_players_are_read)
 
 TEST(test_udp_is_not_chosen_where_it_is_not_allowed)
 {
-    assert_false(rtsp_transport_choose("RTP/AVP;unicast;client_port=8-9", false, &offer));
-    assert_true(rtsp_transport_choose("RTP/AVP;client_port=8-9,RTP/AVP/TCP", false, &offer));
+    assert_false(rtsp_transport_choose("RTP/AVP;unicast;client_port=8-9", INTERLEAVED, &offer));
+    assert_true(rtsp_transport_choose("RTP/AVP;client_port=8-9,RTP/AVP/TCP", INTERLEAVED, &offer));
     assert_int_equal(offer.lower, RTSP_LOWER_INTERLEAVED);
+}
+
+TEST(test_multicast_is_chosen_where_it_is_allowed)
+{
+    static const char *const headers[] = {
+        "RTP/AVP/UDP;multicast",                                         // ffmpeg
+        "RTP/AVP;multicast",                                             // rtspsrc
+        "RTP/AVP;multicast;client_port=5000-5001",                       // live555
+        "RTP/AVP;multicast;ttl=127;mode=\"PLAY\"",                       // RFC 2326, section 12.39
+        "RTP/AVP;multicast;destination=224.2.0.1;port=3456-3457;ttl=16", // section 14.4
+        "RTP/AVP/TCP;multicast,RTP/AVP;MULTICAST,RTP/AVP/TCP",
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(headers); i++) {
+        assert_true(rtsp_transport_choose(headers[i], UNICAST | MULTICAST, &offer));
+        assert_int_equal(offer.lower, RTSP_LOWER_MULTICAST);
+        assert_true(rtsp_transport_choose(headers[i], UNICAST, &offer) == (i == 5));
+    }
+    assert_false(rtsp_transport_choose("RTP/AVP/TCP;multicast", UNICAST | MULTICAST, &offer));
+    assert_false(rtsp_transport_choose("RTP/AVP;unicast", UNICAST | MULTICAST, &offer));
+    assert_false(rtsp_transport_choose("RTP/AVP;multicast;mode=record", MULTICAST, &offer));
 }
 
 TEST(test_offers_that_cannot_be_had_are_refused)

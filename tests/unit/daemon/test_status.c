@@ -194,6 +194,7 @@ TEST(test_a_mount_shows_viewers_bitrate_and_latency, setup, teardown)
     assert_string(mount, "kind", "edges");
     assert_string(mount, "encoder", "x264enc");
     assert_integer(mount, "viewers", 2);
+    assert_string(mount, "multicast", "239.255.4.1:5004");
     assert_integer(mount, "bitrate_kbps", 3900);
     assert_integer(mount, "access_units", 900);
     assert_integer(mount, "key_frames", 30);

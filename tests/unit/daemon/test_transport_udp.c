@@ -45,10 +45,11 @@ struct fixture {
     struct client clients[2];
 };
 
-static void on_rtcp(void *context, const uint8_t *bytes, size_t size)
+static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *bytes, size_t size)
 {
     struct client *client = context;
 
+    (void)from;
     assert_in_range(size, 0, sizeof client->report);
     memcpy(client->report, bytes, size);
     client->report_size = size;

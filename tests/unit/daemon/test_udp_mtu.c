@@ -59,9 +59,11 @@ static struct unit *make_unit(void)
     return unit;
 }
 
-static void ignore_rtcp(void *context, const uint8_t *bytes, size_t size)
+static void ignore_rtcp(void *context, const struct sockaddr *from, const uint8_t *bytes,
+                        size_t size)
 {
     (void)context;
+    (void)from;
     (void)bytes;
     (void)size;
 }

@@ -1,0 +1,317 @@
+#include "daemon/front/rtsp/multicast.h"
+
+#include "config/multicast_range.h"
+#include "daemon/common/log.h"
+#include "daemon/front/stream/transport_udp.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+struct multicast {
+    struct poller *poller; // borrowed
+    struct multicast_range range;
+    int port, ttl;
+    char interface[IFNAMSIZ]; // "": by `address`
+    struct in_addr address;   // that the server listens on; INADDR_ANY: all, or one of IPv6
+    GPtrArray *groups;        // borrowed: a group lives as long as it has members
+    int told;                 // why no group could be opened, as the log has it; 0: it has not
+};
+
+struct multicast_group {
+    struct multicast *multicast; // borrowed
+    struct stream *stream;       // the viewer holds the reference
+    struct multicast_place place;
+    struct udp_sockets *sockets; // owned
+    struct viewer *viewer;       // owned
+    GPtrArray *members;          // borrowed struct multicast_member
+};
+
+void multicast_configure(struct multicast *multicast, const struct config *config)
+{
+    const struct config_multicast *settings = &config->rtsp.multicast;
+    const char *address =
+        config_is_loopback(config->rtsp.address) ? "127.0.0.1" : config->rtsp.address;
+
+    multicast_range_parse(settings->addresses, &multicast->range); // the schema's rule has
+    multicast->range.count = MIN(multicast->range.count, CONFIG_MULTICAST_MAX);
+    multicast->port = settings->port;
+    multicast->ttl = settings->ttl;
+    g_strlcpy(multicast->interface, settings->interface, sizeof multicast->interface);
+    multicast->address.s_addr = INADDR_ANY;
+    inet_pton(AF_INET, address, &multicast->address);
+}
+
+struct multicast *multicast_new(struct poller *poller, const struct config *config)
+{
+    struct multicast *multicast = g_new0(struct multicast, 1);
+
+    multicast->poller = poller;
+    multicast->groups = g_ptr_array_new();
+    multicast_configure(multicast, config);
+    return multicast;
+}
+
+void multicast_free(struct multicast *multicast)
+{
+    if (multicast) {
+        g_ptr_array_unref(multicast->groups);
+        g_free(multicast);
+    }
+}
+
+bool multicast_is_offered(const struct multicast *multicast)
+{
+    return multicast->range.count > 0;
+}
+
+// By name, which is where packets go, with the address they come from.
+static int find_named(const char *name, struct ip_mreqn *group)
+{
+    _cleanup_(cleanup_close) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq request = {0};
+
+    g_strlcpy(request.ifr_name, name, sizeof request.ifr_name);
+    if (fd < 0 || ioctl(fd, SIOCGIFADDR, &request) < 0) {
+        return -errno;
+    }
+    group->imr_address = ((const struct sockaddr_in *)&request.ifr_addr)->sin_addr;
+    group->imr_ifindex = (int)if_nametoindex(name);
+    return 0;
+}
+
+// The interface that packets leave by: the configured one, else that of the server's address. With
+// neither, which is all zeros, the kernel goes by its routes.
+static int find_interface(const struct multicast *multicast, struct ip_mreqn *group)
+{
+    group->imr_address = multicast->address;
+    return *multicast->interface ? find_named(multicast->interface, group) : 0;
+}
+
+static bool is_taken(const struct multicast *multicast, const char *address)
+{
+    for (guint i = 0; i < multicast->groups->len; i++) {
+        const struct multicast_group *group = g_ptr_array_index(multicast->groups, i);
+
+        if (strcmp(group->place.address, address) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The first address that is free, with its ports. -ENOSPC.
+static int choose_place(const struct multicast *multicast, struct multicast_place *place)
+{
+    for (uint32_t i = 0; i < multicast->range.count; i++) {
+        const struct in_addr address = {htonl(multicast->range.first + i)};
+
+        inet_ntop(AF_INET, &address, place->address, sizeof place->address);
+        if (!is_taken(multicast, place->address)) {
+            place->port = (uint16_t)((uint32_t)multicast->port + 2 * i);
+            place->ttl = multicast->ttl;
+            return 0;
+        }
+    }
+    return -ENOSPC;
+}
+
+// What we have sent to the group comes back to us.
+static bool is_own(const struct multicast_group *group, const uint8_t *bytes, size_t size)
+{
+    return size >= 8 && rtp_get32(bytes + 4) == viewer_ssrc(group->viewer);
+}
+
+static bool is_from(const struct multicast_member *member, const struct peer *peer)
+{
+    return memcmp(&member->peer, peer, sizeof *peer) == 0;
+}
+
+static bool has_member(const struct multicast_group *group, const struct peer *peer)
+{
+    for (guint i = 0; i < group->members->len; i++) {
+        if (is_from(g_ptr_array_index(group->members, i), peer)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *bytes, size_t size)
+{
+    struct multicast_group *group = context;
+    struct peer peer = peer_of(from);
+
+    if (is_own(group, bytes, size) || !has_member(group, &peer) ||
+        !viewer_take_rtcp(group->viewer, bytes, size)) {
+        return;
+    }
+    for (guint i = 0; i < group->members->len; i++) {
+        const struct multicast_member *member = g_ptr_array_index(group->members, i);
+
+        if (is_from(member, &peer)) {
+            member->heard(member->context);
+        }
+    }
+}
+
+// Opens the sockets and makes the viewer that sends by them.
+static int open_group(struct multicast_group *group)
+{
+    const struct multicast *multicast = group->multicast;
+    const struct multicast_place *place = &group->place;
+    struct ip_mreqn membership = {0};
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    struct sockaddr_storage address = {0};
+    struct transport *transport;
+    int r = find_interface(multicast, &membership);
+
+    inet_pton(AF_INET, place->address, &to.sin_addr);
+    membership.imr_multiaddr = to.sin_addr;
+    memcpy(&address, &to, sizeof to);
+    r = r < 0 ? r
+              : udp_sockets_new_group(multicast->poller, &membership, place->port, place->ttl,
+                                      &group->sockets);
+    r = r < 0 ? r
+              : transport_udp_new(group->sockets, &address, place->port, place->port + 1, on_rtcp,
+                                  group, &transport);
+    return r < 0 ? r : viewer_new(group->stream, transport, NULL, NULL, &group->viewer);
+}
+
+static void free_group(struct multicast_group *group)
+{
+    viewer_free(group->viewer);
+    udp_sockets_free(group->sockets);
+    g_ptr_array_unref(group->members);
+    g_free(group);
+}
+
+// Once, until a group begins or ends: clients ask again and again.
+static void log_failure(struct multicast *multicast, const struct multicast_group *group, int r)
+{
+    const char *path = stream_path(group->stream);
+
+    if (r == multicast->told) {
+        return;
+    }
+    multicast->told = r;
+    if (r == -ENOSPC) {
+        log_warning(
+            "%s: all %u addresses of rtsp.multicast are in use, refusing multicast with 453", path,
+            multicast->range.count);
+    } else {
+        log_warning("%s: no multicast to %s%s%s: %s, refusing it with 461", path,
+                    group->place.address, *multicast->interface ? " by " : "", multicast->interface,
+                    strerror(-r));
+    }
+}
+
+static int new_group(struct multicast *multicast, struct stream *stream,
+                     struct multicast_group **ret_group)
+{
+    struct multicast_group *group = g_new0(struct multicast_group, 1);
+
+    group->multicast = multicast;
+    group->stream = stream;
+    group->members = g_ptr_array_new();
+    int r = choose_place(multicast, &group->place);
+    r = r < 0 ? r : open_group(group);
+    if (r < 0) {
+        log_failure(multicast, group, r);
+        free_group(group);
+        return r;
+    }
+    g_ptr_array_add(multicast->groups, group);
+    multicast->told = 0;
+    log_info("%s: sending it by multicast to %s:%u", stream_path(stream), group->place.address,
+             group->place.port);
+    *ret_group = group;
+    return 0;
+}
+
+static struct multicast_group *find_group(const struct multicast *multicast,
+                                          const struct stream *stream)
+{
+    for (guint i = 0; i < multicast->groups->len; i++) {
+        struct multicast_group *group = g_ptr_array_index(multicast->groups, i);
+
+        if (group->stream == stream) {
+            return group;
+        }
+    }
+    return NULL;
+}
+
+int multicast_join(struct multicast *multicast, struct stream *stream,
+                   struct multicast_member *member, struct multicast_group **ret_group)
+{
+    struct multicast_group *group = find_group(multicast, stream);
+    int r = group ? 0 : new_group(multicast, stream, &group);
+
+    if (r == 0) {
+        g_ptr_array_add(group->members, member);
+        *ret_group = group;
+    }
+    return r;
+}
+
+void multicast_leave(struct multicast_group *group, struct multicast_member *member)
+{
+    multicast_pause(group, member);
+    g_ptr_array_remove(group->members, member);
+    if (group->members->len == 0) {
+        log_info("%s: nobody is left in the group of %s:%u, closing it", stream_path(group->stream),
+                 group->place.address, group->place.port);
+        g_ptr_array_remove(group->multicast->groups, group);
+        group->multicast->told = 0;
+        free_group(group);
+    }
+}
+
+void multicast_play(struct multicast_group *group, struct multicast_member *member)
+{
+    if (!viewer_is_playing(group->viewer)) {
+        viewer_play(group->viewer);
+    } else if (!member->playing) {
+        viewer_welcome(group->viewer);
+    }
+    member->playing = true;
+}
+
+void multicast_pause(struct multicast_group *group, struct multicast_member *member)
+{
+    bool playing = false;
+
+    member->playing = false;
+    for (guint i = 0; i < group->members->len; i++) {
+        playing |= ((const struct multicast_member *)g_ptr_array_index(group->members, i))->playing;
+    }
+    if (!playing) {
+        viewer_pause(group->viewer);
+    }
+}
+
+struct viewer *multicast_viewer(const struct multicast_group *group)
+{
+    return group->viewer;
+}
+
+const struct multicast_place *multicast_group_place(const struct multicast_group *group)
+{
+    return &group->place;
+}
+
+const struct multicast_place *multicast_find_place(const struct multicast *multicast,
+                                                   const char *stream_path_)
+{
+    for (guint i = 0; i < multicast->groups->len; i++) {
+        const struct multicast_group *group = g_ptr_array_index(multicast->groups, i);
+
+        if (strcmp(stream_path(group->stream), stream_path_) == 0) {
+            return &group->place;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,160 @@
+"""Streams by multicast, with real players, on the loopback device.
+
+Tests that run at once share its groups, so each has addresses and ports of its own.
+"""
+
+import ipaddress
+import random
+import subprocess
+
+import pytest
+
+import daemon
+import pattern
+import rtp
+import rtsp_client
+from fixtures import once
+from rtsp_client import Connection
+
+SIZE = (320, 240)
+TTL = 3
+
+
+@pytest.fixture
+def serve(edged):
+    """Starts an edged whose streams have two groups, `groups` and from `port` on."""
+
+    def start(views=("edges",), rtsp_settings=(), **settings):
+        draw = random.SystemRandom()
+        first = ipaddress.IPv4Address("239.255.0.0") + 2 * draw.randrange(1 << 15)
+        port = 2 * draw.randrange(10000, 16000)
+        multicast = {"addresses": f"{first}/31", "port": port, "ttl": TTL, **settings}
+        server = edged(
+            [daemon.camera(views=views, width=SIZE[0], height=SIZE[1])],
+            settings={"rtsp": {"multicast": multicast, **dict(rtsp_settings)}},
+        )
+        server.groups, server.multicast_port = [str(first), str(first + 1)], port
+        server.wait_camera("front", lambda camera: camera["state"] == "live")
+        return server
+
+    return start
+
+
+def test_setup_names_the_group_that_packets_come_to(serve):
+    """RFC 2326, 12.39: destination, both ports and ttl; RTP-Info and reports as for a viewer alone."""
+    server = serve()
+    url = server.url("/front/edges")
+    with Connection(url) as connection:
+        session = rtsp_client.set_up(connection, url, "multicast")
+        # Who describes the stream has not chosen yet (C.1.6).
+        assert session.sdp["c"] == ["IN IP4 0.0.0.0"] and session.media["m"][0].split()[1] == "0"
+        assert session.profile == "RTP/AVP" and "unicast" not in session.transport
+        assert session.transport["destination"] == server.groups[0]
+        assert session.transport["port"] == f"{server.multicast_port}-{server.multicast_port + 1}"
+        assert session.transport["ttl"] == str(TTL)
+        assert session.timeout == "timeout=60"
+        sequence, _ = session.play()
+        receiver = rtp.Receiver(session, sequence)
+        assert rtp.is_key(receiver.read_unit())
+        report = rtp.sender_report(receiver.read_report()[0])
+        assert report.ssrc == session.ssrc
+        mount = server.mount()
+        assert mount["multicast"] == f"{server.groups[0]}:{server.multicast_port}"
+        assert mount["viewers"] == 1
+        assert session.ask("TEARDOWN").status == 200
+        assert server.mount()["multicast"] == ""
+
+
+@pytest.mark.parametrize("program", once("gstreamer", "ffmpeg"))
+def test_players_see_every_frame(serve, watch, program):
+    server = serve()
+    viewer = watch(
+        server.url("/front/edges"), program=program, transport="multicast", size=SIZE, keep_every=15
+    )
+    viewer.wait_numbers(3 * pattern.FPS)
+    viewer.wait_kept(1)
+    assert server.mount()["multicast"]
+    assert viewer.stop()
+    server.assert_accounted(viewer)
+    number, picture = next(iter(viewer.pictures().items()))
+    assert pattern.psnr_db(picture, pattern.expected_luma("edges", number, *SIZE)) >= 32
+
+
+def test_two_players_share_packets_that_are_sent_once(serve, watch):
+    server = serve()
+    url = server.url("/front/edges")
+    first = watch(url, program="ffmpeg", transport="multicast", size=SIZE)
+    first.wait_numbers(1)
+    counted = rtsp_client.join_group(server.groups[0], server.multicast_port)
+    counted.settimeout(daemon.PATIENCE_S)
+    before = rtp.parse_packet(counted.recv(2048))
+    second = watch(url, program="gstreamer", transport="multicast", size=SIZE)
+    second.wait_numbers(pattern.FPS)
+    server.wait_mount("/front/edges", lambda mount: mount["viewers"] == 2)
+    for _ in range(100):
+        packet = rtp.parse_packet(counted.recv(2048))
+        assert rtp.is_next(packet.sequence, before.sequence), "each comes, and comes once"
+        assert packet.ssrc == before.ssrc
+        before = packet
+    assert first.stop()
+    second.wait_numbers(len(second.new_frames()) + pattern.FPS)
+    server.assert_accounted(second)
+    assert second.stop()
+    server.wait_mount("/front/edges", lambda mount: mount["multicast"] == "")
+    counted.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        while counted.recv(2048):  # what came before
+            pass
+    assert "viewer 127.0.0.1 over multicast went" in server.stderr()
+    counted.close()
+
+
+def test_streams_have_groups_of_their_own_while_there_are_any(serve):
+    server = serve(("edges", "gray", "camera"))
+    paths = [f"/front/{view}" for view in ("edges", "gray", "camera")]
+    with Connection(server.url("/")) as connection:
+        sessions = [
+            rtsp_client.set_up(connection, server.url(path), "multicast") for path in paths[:2]
+        ]
+        assert [one.transport["destination"] for one in sessions] == server.groups
+        refused = connection.ask("SETUP", server.url(paths[2]), {"Transport": "RTP/AVP;multicast"})
+        assert refused.status == 453
+        assert "all 2 addresses of rtsp.multicast are in use" in server.stderr()
+        for session in sessions:
+            session.play()
+            rtp.Receiver(session).read_units(2)
+        assert sessions[0].ask("TEARDOWN").status == 200
+        third = rtsp_client.set_up(connection, server.url(paths[2]), "multicast")
+        assert third.transport["destination"] == server.groups[0]
+
+
+def test_a_reload_without_addresses_ends_multicast_alone(serve):
+    server = serve()
+    url = server.url("/front/edges")
+    with Connection(url) as by_group, Connection(url) as by_tcp:
+        rtsp_client.set_up(by_group, url, "multicast").play()
+        other = rtsp_client.set_up(by_tcp, url)
+        other.play()
+        server.reload(rtsp={"port": server.port})
+        assert by_group.is_hung_up()
+        rtp.Receiver(other).read_units(pattern.FPS)
+        refused = other.connection.ask("SETUP", url, {"Transport": "RTP/AVP;multicast"})
+        assert refused.status == 461
+
+
+def test_users_have_to_log_in_for_a_group(serve, tmp_path):
+    path = tmp_path / "rtsp.users"
+    subprocess.run(
+        [daemon.EDGECTL, "passwd", "--file", path, "--role", "viewer", "vera"], text=True,
+        input="a good password\n", check=True, timeout=daemon.PATIENCE_S,
+        env=daemon.environment(), capture_output=True,
+    )  # fmt: skip
+    server = serve(rtsp_settings={"users": path}, public=True)
+    url = server.url("/front/edges")
+    asked = {"Transport": "RTP/AVP;multicast"}
+    with Connection(url) as stranger:
+        assert stranger.ask("SETUP", url, asked).status == 401
+    with Connection(url, login=("vera", "a good password")) as connection:
+        session = rtsp_client.set_up(connection, url, "multicast")
+        session.play()
+        rtp.Receiver(session).read_units(2)

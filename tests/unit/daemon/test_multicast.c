@@ -1,0 +1,256 @@
+// Streams by multicast: who gets a group, what goes there, and when it ends.
+#include "tests/unit/caught_stderr.h"
+#include "tests/unit/daemon/multicast_bed.h"
+
+TEST(test_all_who_ask_get_one_group_to_which_packets_go_once, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    int fd = join(groups[0], port);
+    g_autofree char *first = ask_for_group(bed, &bed->clients[0]);
+    g_autofree char *second = ask_for_group(bed, &bed->clients[1]);
+    g_autofree char *session = session_of(first), *other_session = session_of(second);
+    const char *transport = strstr(first, "Transport: ");
+    uint32_t ssrc, told;
+    // RFC 2326, section 12.39.
+    g_autofree char *expected = g_strdup_printf(
+        "Transport: RTP/AVP;multicast;destination=%s;port=%u-%u;ttl=%d;ssrc=", name_of(groups[0]),
+        port, port + 1U, TTL);
+
+    assert_non_null(transport);
+    assert_true(g_str_has_prefix(transport, expected));
+    assert_int_equal(sscanf(transport + strlen(expected), "%8X;mode=\"PLAY\"\r\n", &told), 1);
+    assert_string_equal(transport, strstr(second, "Transport: "));
+    assert_string_not_equal(session, other_session);
+    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "PLAY", session), 200);
+    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "PLAY", other_session), 200);
+    assert_int_equal(rtsp_server_count_viewers(bed->rtsp->server, "/front/edges"), 2);
+
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    unsigned sequence = next_sequence(bed, fd, &ssrc);
+    for (unsigned i = 1; i < 4; i++) { // two packets a frame
+        assert_int_equal(ssrc, told);
+        assert_int_equal(next_sequence(bed, fd, &ssrc), (sequence + i) & 0xffff);
+    }
+    assert_silent(fd);
+    assert_int_equal(bed->clients[0].size, 0); // nothing of it comes interleaved
+    close(fd);
+}
+
+// Who comes later is told where the packets are, and sees the next picture whole.
+TEST(test_a_newcomer_is_given_a_key_frame_and_takes_nothing_away, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    int fd = join(groups[0], port);
+    g_autofree char *first = play_client(bed, &bed->clients[0]);
+    g_autofree char *second = set_up_client(bed, &bed->clients[1]);
+    unsigned told;
+    uint32_t ssrc;
+
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    next_sequence(bed, fd, &ssrc);
+    unsigned sequence = next_sequence(bed, fd, &ssrc);
+    bed->key_frame_demands = 0;
+    g_autofree char *reply = client_ask(&bed->clients[1], bed->rtsp, "PLAY", NULL, second);
+    assert_int_equal(sscanf(strstr(reply, ";seq="), ";seq=%u;", &told), 1);
+    assert_int_equal(told, (sequence + 1) & 0xffff);
+    while (bed->key_frame_demands == 0) {
+        client_turn(&bed->clients[0]);
+    }
+    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "PLAY", second), 200);
+    client_turn(&bed->clients[0]);
+    assert_int_equal(bed->key_frame_demands, 1); // it has been given one
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    assert_int_equal(next_sequence(bed, fd, &ssrc), told);
+    close(fd);
+}
+
+TEST(test_packets_go_while_one_member_plays, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    int fd = join(groups[0], port);
+    g_autofree char *first = play_client(bed, &bed->clients[0]);
+    g_autofree char *second = play_client(bed, &bed->clients[1]);
+    uint32_t ssrc;
+
+    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "PAUSE", first), 200);
+    assert_int_equal(rtsp_server_count_viewers(bed->rtsp->server, NULL), 1);
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    next_sequence(bed, fd, &ssrc);
+    next_sequence(bed, fd, &ssrc);
+
+    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "PAUSE", second), 200);
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    client_turn(&bed->clients[0]);
+    assert_silent(fd);
+
+    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "PLAY", first), 200);
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    next_sequence(bed, fd, &ssrc);
+    next_sequence(bed, fd, &ssrc);
+    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "TEARDOWN", first), 200);
+    rtsp_bed_send_frame(bed->rtsp, 100);
+    client_turn(&bed->clients[1]);
+    assert_silent(fd);
+    assert_non_null(rtsp_server_multicast(bed->rtsp->server, "/front/edges"));
+    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "TEARDOWN", second), 200);
+    assert_null(rtsp_server_multicast(bed->rtsp->server, "/front/edges"));
+    assert_false(stream_is_watched(bed->rtsp->stream));
+    close(fd);
+}
+
+TEST(test_who_hangs_up_leaves_the_group, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    g_autofree char *session = play_client(bed, &bed->clients[0]);
+
+    shutdown(bed->clients[0].fd, SHUT_RDWR);
+    while (rtsp_server_multicast(bed->rtsp->server, "/front/edges")) {
+        client_turn(&bed->clients[1]);
+    }
+    assert_false(stream_is_watched(bed->rtsp->stream));
+}
+
+static int status_of_setup(struct multicast_bed *bed, const char *path, struct rtsp_client *client)
+{
+    g_autofree char *url = g_strconcat(rtsp_server_url(bed->rtsp->server), path, NULL);
+    g_autofree char *reply = client_ask(client, bed->rtsp, "SETUP", url, MULTICAST);
+
+    return status_of(reply);
+}
+
+static void add_stream(struct multicast_bed *bed, const char *path, enum config_role role)
+{
+    struct stream *stream;
+
+    assert_int_equal(stream_new(path, 4000, &stream), 0);
+    rtsp_server_add(bed->rtsp->server, path, stream, role);
+    stream_unref(stream);
+}
+
+TEST(test_streams_have_a_group_each_while_there_are_any, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    struct rtsp_client *client = &bed->clients[0];
+    g_autofree char *first = set_up_client(bed, client);
+    const struct multicast_place *place;
+    char text[4096] = "";
+
+    add_stream(bed, "/front/gray", CONFIG_ROLE_VIEWER);
+    add_stream(bed, "/front/thin", CONFIG_ROLE_VIEWER);
+    assert_int_equal(status_of_setup(bed, "/front/gray", client), 200);
+    place = rtsp_server_multicast(bed->rtsp->server, "/front/gray");
+    assert_string_equal(place->address, name_of(groups[1]));
+    assert_int_equal(place->port, port + 2);
+
+    catch_stderr();
+    assert_int_equal(status_of_setup(bed, "/front/thin", client), 453);
+    assert_int_equal(status_of_setup(bed, "/front/thin", client), 453);
+    rewind(caught);
+    assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
+    release_stderr();
+    const char *told = strstr(text, "all 2 addresses of rtsp.multicast are in use");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "all 2 addresses")); // once
+
+    assert_int_equal(client_status(client, bed->rtsp, "TEARDOWN", first), 200);
+    assert_int_equal(status_of_setup(bed, "/front/thin", client), 200);
+    place = rtsp_server_multicast(bed->rtsp->server, "/front/thin");
+    assert_string_equal(place->address, name_of(groups[0]));
+    assert_int_equal(place->port, port);
+}
+
+// A group asks nobody who joins it.
+TEST(test_what_not_everybody_may_watch_has_no_group, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+
+    add_stream(bed, "/front/door", CONFIG_ROLE_OPERATOR);
+    assert_int_equal(status_of_setup(bed, "/front/door", &bed->clients[0]), 461);
+}
+
+static int set_up_without_pool(void **state)
+{
+    return set_up_with(state, "");
+}
+
+TEST(test_without_addresses_multicast_is_refused, set_up_without_pool, tear_down)
+{
+    struct multicast_bed *bed = *state;
+
+    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "SETUP", MULTICAST), 461);
+}
+
+static int set_up_limited(void **state)
+{
+    choose_groups();
+    g_autofree char *settings = pool("}; limits = { sessions_a_connection = 2; ");
+
+    return set_up_with(state, settings);
+}
+
+TEST(test_members_are_sessions_that_are_limited, set_up_limited, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    struct rtsp_client *client = &bed->clients[0];
+
+    assert_int_equal(client_status(client, bed->rtsp, "SETUP", MULTICAST), 200);
+    assert_int_equal(client_status(client, bed->rtsp, "SETUP", MULTICAST), 200);
+    assert_int_equal(client_status(client, bed->rtsp, "SETUP", MULTICAST), 453);
+}
+
+static int set_up_unplugged(void **state)
+{
+    choose_groups();
+    g_autofree char *settings = pool("interface = \"not0there\"; }; auth = \"none\"; limits = { ");
+
+    return set_up_with(state, settings);
+}
+
+TEST(test_an_interface_that_is_not_there_is_told_of, set_up_unplugged, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    char text[4096] = "";
+
+    catch_stderr();
+    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "SETUP", MULTICAST), 461);
+    rewind(caught);
+    assert_true(fread(text, 1, sizeof text - 1, caught) > 0);
+    release_stderr();
+    assert_non_null(strstr(text, " by not0there: No such device, refusing it with 461"));
+}
+
+TEST(test_a_reload_that_ends_multicast_hangs_up_on_its_viewers, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    g_autofree char *first = play_client(bed, &bed->clients[0]);
+    g_autofree char *other = client_play(&bed->clients[1], bed->rtsp);
+
+    assert_int_equal(config_parse("rtsp = { port = 0; };", "test.conf", stderr, &config), 0);
+    rtsp_server_configure(bed->rtsp->server, config);
+    client_wait_end(&bed->clients[0]);
+    assert_null(rtsp_server_multicast(bed->rtsp->server, "/front/edges"));
+    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "OPTIONS", other), 200);
+}
+
+TEST(test_a_reload_with_another_pool_is_for_groups_to_come, set_up, tear_down)
+{
+    struct multicast_bed *bed = *state;
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    g_autofree char *first = play_client(bed, &bed->clients[0]);
+    g_autofree char *text = g_strdup_printf(
+        "rtsp = { port = 0; multicast = { addresses = \"%s\"; }; };", name_of(groups[1]));
+
+    assert_int_equal(config_parse(text, "test.conf", stderr, &config), 0);
+    rtsp_server_configure(bed->rtsp->server, config);
+    g_autofree char *second = set_up_client(bed, &bed->clients[1]);
+    const struct multicast_place *place = rtsp_server_multicast(bed->rtsp->server, "/front/edges");
+    assert_string_equal(place->address, name_of(groups[0]));
+    assert_int_equal(client_status(&bed->clients[0], bed->rtsp, "TEARDOWN", first), 200);
+    assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "TEARDOWN", second), 200);
+    g_autofree char *third = ask_for_group(bed, &bed->clients[1]);
+    assert_non_null(strstr(third, name_of(groups[1])));
+}
+
+RUN_TESTS(NULL, NULL)
