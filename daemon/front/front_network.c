@@ -1,5 +1,6 @@
 #include "daemon/front/front_network.h"
 
+#include "daemon/common/host_address.h"
 #include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/listener.h"
@@ -99,9 +100,9 @@ void front_network_describe(const struct front_network *network, struct snapshot
 {
     const char *url = control_url(network->control);
 
-    snprintf(snapshot->http_url, sizeof snapshot->http_url, "%s", url ? url : "");
-    snprintf(snapshot->rtsps_url, sizeof snapshot->rtsps_url, "%s",
-             rtsp_server_tls_url(network->server));
+    host_address_show_url(url ? url : "", snapshot->http_url, sizeof snapshot->http_url);
+    host_address_show_url(rtsp_server_tls_url(network->server), snapshot->rtsps_url,
+                          sizeof snapshot->rtsps_url);
     if (network->certificate) {
         snprintf(snapshot->fingerprint, sizeof snapshot->fingerprint, "%s",
                  certificate_fingerprint(network->certificate));

@@ -1,5 +1,6 @@
 #include "daemon/front/front_status.h"
 
+#include "daemon/common/host_address.h"
 #include "daemon/common/log.h"
 #include "daemon/front/front.h"
 #include "daemon/front/front_camera.h"
@@ -51,7 +52,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
     snapshot->uptime_s = (double)uptime_ns / (double)NS_PER_S;
     snapshot->usage = snapshot_read_usage(getpid());
     snapshot->viewers = rtsp_server_count_viewers(server, NULL);
-    snprintf(snapshot->rtsp_url, sizeof snapshot->rtsp_url, "%s", rtsp_server_url(server));
+    host_address_show_url(rtsp_server_url(server), snapshot->rtsp_url, sizeof snapshot->rtsp_url);
     front_network_describe(network, snapshot);
     account_count(account, &counters);
     snapshot->failed_logins = counters.failed;

@@ -5,6 +5,7 @@ import re
 import socket
 import subprocess
 import time
+import urllib.parse
 
 import pytest
 
@@ -94,6 +95,9 @@ def test_server_is_open_to_the_network_only_in_so_many_words(edged):
     # 127.0.0.2 is another address of this machine, which a server on 127.0.0.1 does not have.
     url = f"rtsp://127.0.0.2:{server.port}/front/edges"
     daemon.wait_for(lambda: rtsp.describe(url)[0] == 200)
+    assert server.status()["rtsp"] not in (f"rtsp://0.0.0.0:{server.port}", "")
+    host = urllib.parse.urlsplit(server.status()["mounts"][0]["url"]).hostname
+    assert rtsp.describe(f"rtsp://{host}:{server.port}/front/edges")[0] == 200
     assert "whoever reaches" not in edged([daemon.camera()]).stderr()
 
 

@@ -1,7 +1,7 @@
 #include "daemon/ctl/setup/setup_report.h"
 
+#include "daemon/common/host_address.h"
 #include "daemon/common/standard_output.h"
-#include "daemon/ctl/setup/host_address.h"
 
 #include <glib.h>
 #include <string.h>

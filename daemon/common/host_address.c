@@ -1,4 +1,4 @@
-#include "daemon/ctl/setup/host_address.h"
+#include "daemon/common/host_address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -86,4 +86,27 @@ int host_address_find(int family, char ret_text[INET6_ADDRSTRLEN])
             find(list, family, NULL, ret_text);
     freeifaddrs(list);
     return found ? 0 : -EADDRNOTAVAIL;
+}
+
+void host_address_show_url(const char *url, char *ret_url, size_t size)
+{
+    static const struct {
+        const char *every, *loopback;
+        int family;
+    } hosts[] = {{"://0.0.0.0:", "127.0.0.1", AF_INET}, {"://[::]:", "::1", AF_UNSPEC}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(hosts); i++) {
+        const char *host = strstr(url, hosts[i].every);
+        char found[INET6_ADDRSTRLEN];
+
+        if (host) {
+            if (host_address_find(hosts[i].family, found) < 0) {
+                snprintf(found, sizeof found, "%s", hosts[i].loopback);
+            }
+            snprintf(ret_url, size, strchr(found, ':') ? "%.*s://[%s]:%s" : "%.*s://%s:%s",
+                     (int)(host - url), url, found, host + strlen(hosts[i].every));
+            return;
+        }
+    }
+    snprintf(ret_url, size, "%s", url);
 }
