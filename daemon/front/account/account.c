@@ -34,8 +34,8 @@ static const struct user *find_user(const struct account *account, const char *n
 {
     const struct user *found = &account->nobody;
 
-    for (size_t i = 0; i < account->users->count;
-         i++) { // all of them, so that the time tells nothing about names
+    // Compared with all users, so that the time tells nothing about names.
+    for (size_t i = 0; i < account->users->count; i++) {
         const struct user *user = &account->users->list[i];
 
         found = strcmp(user->name, name) == 0 ? user : found;

@@ -10,9 +10,9 @@ struct account;
 struct certificate;
 struct control;
 
-// What the server asks the front for. `snapshot`: one of now, which the server frees. `reload`: to
-// load the configuration again; the verdict as JSON, which the server g_free()s. `refuse`: as
-// event_filter_refuse().
+// What the server calls in the front. `snapshot` returns a snapshot of this moment, which the
+// server frees. `reload` loads the configuration again and returns the verdict as JSON, which the
+// server g_free()s. `refuse` is event_filter_refuse().
 struct control_front {
     struct snapshot *(*snapshot)(void *context);
     char *(*reload)(void *context);
@@ -27,19 +27,19 @@ int control_socket_path(const char *configured, struct error *error, char **ret_
 
 // Listens on `path` (0660; parent directory made when missing; a stale socket is replaced, a live
 // one is -EADDRINUSE) in the default main context. `account`, which is borrowed, says who may ask
-// over TCP; NULL: it is never to be asked that way.
+// over TCP; NULL: control_listen() is never called.
 int control_new(const char *path, const struct control_front *front, struct account *account,
                 struct error *error, struct control **ret_control);
-// Listens over TCP as the http of `config` says, then and after each change of it, with
-// `certificate` (NULL without http.tls). What fails (an address that is taken: -EADDRINUSE and
-// others, see listener_open()) leaves all as it was.
+// Listens over TCP as the group http of `config` says, with `certificate` (NULL without http.tls).
+// To be called at first and after each change. If it fails (-EADDRINUSE and others, see
+// listener_open()), everything stays as it was.
 int control_listen(struct control *control, const struct config *config,
                    struct certificate *certificate, struct error *error);
 // "https://127.0.0.1:9854"; NULL: not over TCP. Borrowed, until it listens elsewhere.
 const char *control_url(const struct control *control);
-// Hangs up on those who may not ask any more, after account_take_users().
+// After account_take_users(): hangs up on clients that may not ask any more.
 void control_recheck(struct control *control);
-// Tells an event to those who follow /v1/events.
+// Sends an event to those who follow /v1/events.
 void control_publish(struct control *control, const struct motion_event *event);
 // Removes the socket and ends all connections. Takes NULL.
 void control_free(struct control *control);

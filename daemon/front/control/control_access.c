@@ -18,7 +18,8 @@ static const char *header(const struct http_request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-// "127.0.0.1:9854", "[::1]:9854", "localhost"; none at all is a client older than HTTP/1.1.
+// Whether the header Host is "127.0.0.1:9854", "[::1]:9854", "localhost" and so on. A client older
+// than HTTP/1.1 sends none.
 static bool calls_loopback(const struct http_request *request)
 {
     const char *host = header(request, MHD_HTTP_HEADER_HOST);
@@ -32,7 +33,7 @@ static bool calls_loopback(const struct http_request *request)
     return config_is_loopback(name);
 }
 
-// NULL: nothing stands against it.
+// Why the request is refused; NULL: it is not.
 static const char *find_objection(const struct control_access *access,
                                   const struct http_request *request)
 {

@@ -6,14 +6,14 @@
 struct control_access {
     struct account *account; // borrowed
     bool encrypted;
-    enum config_role role; // the least that may
+    enum config_role role; // the least role that may
 };
 
 // Replies 401, 403, 429 or 400 to what is not allowed, with *ret_refused set, and returns what a
 // handler of libmicrohttpd returns.
 //
-// A browser may ask for the sake of a page of somebody else's. So without users only who calls this
-// machine by a loopback address or "localhost" is answered (a name may be made to mean it), and
-// what wants more than a viewer has to come from users, and from no page.
+// A browser may send a request because a page of somebody else's tells it to. So without users only
+// requests to a loopback address or "localhost" are answered, because any other name may be made to
+// lead here; and what wants more than a viewer has to come from a user, and from no page.
 CONTROL_RESULT control_access_refuse(const struct control_access *access,
                                      const struct http_request *request, bool *ret_refused);

@@ -1,5 +1,5 @@
-// The pages of the control API over one socket: which there are, who may ask for them, and the
-// server they are served by.
+// The pages of the control API over one socket: which pages there are, who may ask for them, and
+// the HTTP server.
 #pragma once
 
 #include "daemon/front/control/control.h"
@@ -8,18 +8,18 @@
 
 struct control_endpoint;
 
-// Serves the pages by `settings`, whose handler it fills in, from `front` and `feed`. `account`
-// says who may ask; NULL: whoever can open the socket, which its mode says. All three are borrowed.
-// The errors of http_server_new().
+// Serves the pages from `front` and `feed` by a server of `settings`, whose handler it fills in.
+// `account` says who may ask; NULL: whoever can open the socket, which its mode decides. All three
+// are borrowed. Errors are those of http_server_new().
 int control_endpoint_new(const struct control_front *front, const struct event_feed *feed,
                          struct account *account, const struct http_server_settings *settings,
                          struct error *error, struct control_endpoint **ret_endpoint);
-// Tells those who follow /v1/events what has come into the feed.
+// Sends those who follow /v1/events what is new in the feed.
 void control_endpoint_tell(const struct control_endpoint *endpoint);
-// Hangs up on those who may not ask any more, after account_take_users().
+// After account_take_users(): hangs up on clients that may not ask any more.
 void control_endpoint_recheck(const struct control_endpoint *endpoint);
-// Takes no more connections and gives up its socket.
+// Accepts no more connections and gives up its socket.
 void control_endpoint_stop_listening(struct control_endpoint *endpoint);
-// Ends all connections; those who follow events hear the last of them, as far as their sockets take
+// Ends all connections; those who follow events are sent the last of them, if their sockets take
 // it. Takes NULL.
 void control_endpoint_free(struct control_endpoint *endpoint);

@@ -3,7 +3,7 @@
 
 #include <microhttpd.h>
 
-// Handlers return int before 0.9.71.
+// Before 0.9.71 handlers return int.
 #if MHD_VERSION >= 0x00097100
 #define CONTROL_RESULT enum MHD_Result
 #else
@@ -17,7 +17,7 @@ CONTROL_RESULT control_reply(struct MHD_Connection *connection, unsigned status,
 // Replies {"error": `sentence`}.
 CONTROL_RESULT control_refuse(struct MHD_Connection *connection, unsigned status,
                               const char *sentence);
-// The same with header `name` for each of `count` values, for 401, 405 and 429.
+// The same, with a header `name` for each of `count` values; for 401, 405 and 429.
 CONTROL_RESULT control_refuse_with(struct MHD_Connection *connection, unsigned status,
                                    const char *name, const char *const *values, size_t count,
                                    const char *sentence);

@@ -63,7 +63,8 @@ static int make_parent(const char *path, struct error *error)
     return 0;
 }
 
-// What bind() found in the way: a socket nobody listens on any more is removed.
+// Removes the file that bind() found in the way, if it is a socket on which nobody listens any
+// more.
 static int remove_stale(const struct sockaddr_un *address, struct error *error)
 {
     const char *path = address->sun_path;

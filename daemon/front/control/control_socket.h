@@ -1,5 +1,5 @@
-// The listening unix socket under the control server: its path, who else listens there, its mode,
-// and that it goes away again.
+// The listening unix socket of the control server: makes it at a path with a mode, finds out
+// whether somebody else listens there, and removes it again.
 #pragma once
 
 #include "config/base.h"
@@ -10,7 +10,7 @@
 struct control_socket {
     int fd; // listening, non-blocking, CLOEXEC; the caller closes it
     struct sockaddr_un address;
-    struct stat identity; // of the socket file, so that another's is never removed
+    struct stat identity; // of the socket file, so that no other file is removed
 };
 
 // Listens on `path`, mode 0660 whatever the umask. Makes the parent directories (0755) and replaces

@@ -15,7 +15,7 @@
 #define CONNECTIONS_MAX 32u
 #define CONNECTIONS_AN_ADDRESS 8u
 #define SILENCE_S 10u
-// Of a peer whose network has gone: what was sent to it is not acknowledged for so long.
+// A peer that acknowledges nothing for so long is gone, perhaps with its network.
 #define UNACKNOWLEDGED_MS 30000
 #define RETIRED_S 1
 
@@ -60,7 +60,8 @@ static gboolean end_retired(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-// A reload may come by a connection of the endpoint that it replaces.
+// Ends the endpoint later, because the request for the reload may have come by one of its
+// connections.
 static void retire(struct control_tcp *tcp)
 {
     if (!tcp->endpoint) {
@@ -99,7 +100,7 @@ static int open_place(const char *address, int port, struct error *error, int *r
     const unsigned unacknowledged_ms = UNACKNOWLEDGED_MS;
     int r = listener_open(&place, error, ret_fd);
 
-    if (r == 0) { // connections have it from the socket that they come by
+    if (r == 0) { // accepted connections inherit it from the listening socket
         setsockopt(*ret_fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms,
                    sizeof unacknowledged_ms);
     }
@@ -114,7 +115,7 @@ static void close_place(struct control_tcp *tcp)
     tcp->fd = -1;
 }
 
-// Once more where it was.
+// Listens again at the old address.
 static void restore(struct control_tcp *tcp)
 {
     struct error error = {0};
@@ -127,8 +128,8 @@ static void restore(struct control_tcp *tcp)
     }
 }
 
-// Opens another place. With the same port, as of "0.0.0.0" after "127.0.0.1", it is the old socket
-// that stands in the way.
+// Listens at another address. If the port stays the same, as with "0.0.0.0" after "127.0.0.1", the
+// old socket is in the way and is closed first.
 static int move(struct control_tcp *tcp, const char *address, int port, struct error *error,
                 int *ret_fd)
 {
@@ -242,7 +243,7 @@ void control_tcp_free(struct control_tcp *tcp)
     control_endpoint_free(tcp->endpoint);
     g_ptr_array_unref(tcp->retired);
     if (tcp->fd >= 0) {
-        close(tcp->fd); // the edged after this one may go on with it
+        close(tcp->fd); // systemd may keep it for the next edged
     }
     certificate_unref(tcp->certificate);
     g_free(tcp->address);

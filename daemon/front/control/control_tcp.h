@@ -8,9 +8,9 @@ struct control_tcp;
 // Listens nowhere yet. `front`, `feed` and `account` are borrowed.
 struct control_tcp *control_tcp_new(const struct control_front *front,
                                     const struct event_feed *feed, struct account *account);
-// Makes it what `config` says, with `certificate` where that says http.tls (referenced). What is
-// under way on the old socket, or with the old certificate, has a second to end. The errors of
-// listener_open() and http_server_new(); then all is as it was.
+// Listens as `config` says, with `certificate` (referenced) if it says http.tls. Requests under way
+// on the old socket, or with the old certificate, have a second to end. After an error, one of
+// listener_open() or http_server_new(), everything is as it was.
 int control_tcp_apply(struct control_tcp *tcp, const struct config *config,
                       struct certificate *certificate, struct error *error);
 void control_tcp_tell(const struct control_tcp *tcp);

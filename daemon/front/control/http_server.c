@@ -21,12 +21,12 @@ struct http_server {
     guint patience; // GLib source id; 0: nobody is connected
 };
 
-// What libmicrohttpd knows nothing of.
+// What edged keeps for a connection beside libmicrohttpd.
 struct connection {
     struct http_server *server;
     int fd;                   // borrowed
     char *uri;                // of the request under way; owned
-    int64_t waiting_since_ns; // for a whole request; 0: it is there
+    int64_t waiting_since_ns; // since when it waits for a whole request; 0: the request is complete
     bool headers_seen;        // of that request
     size_t body_bytes;
     struct account_login login;
@@ -43,7 +43,8 @@ static struct connection *find_connection(struct MHD_Connection *connection)
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-// libmicrohttpd counts silence; a client that sends a byte now and then is never silent.
+// libmicrohttpd's timeout counts silence only, and a client that sends a byte now and then is never
+// silent.
 static gboolean on_patience(gpointer data)
 {
     const struct http_server *server = data;
@@ -95,7 +96,7 @@ static void on_connection(void *context, struct MHD_Connection *with, void **soc
     }
 }
 
-// A request begins: what it asks for as it was sent, which handlers see decoded only.
+// A request begins. Keeps its URI as it was sent, because handlers get it decoded.
 static void *on_request_line(void *context, const char *uri, struct MHD_Connection *with)
 {
     struct connection *connection = find_connection(with);
@@ -156,10 +157,10 @@ static CONTROL_RESULT handle(void *context, struct MHD_Connection *with, const c
     }
     connection->body_bytes += *upload_data_size;
     if (connection->body_bytes > BODY_MAX_BYTES) {
-        return MHD_NO; // in the middle of a body there is no replying
+        return MHD_NO; // libmicrohttpd takes no reply in the middle of a body
     }
     if (*upload_data_size > 0) {
-        *upload_data_size = 0; // a body means nothing here
+        *upload_data_size = 0; // the body is dropped
         return MHD_YES;
     }
     connection->waiting_since_ns = 0;
@@ -223,7 +224,7 @@ static GSource *source_new(const struct http_server *server)
     return base;
 }
 
-// What clients do wrong is theirs to hear, in the reply; here it helps only while debugging.
+// What clients do wrong is told to them in the reply. In the log it helps only while debugging.
 __attribute__((format(printf, 2, 0))) static void log_server(void *context, const char *format,
                                                              va_list arguments)
 {
@@ -250,7 +251,7 @@ static struct MHD_Daemon *start(struct http_server *server,
         tls[0].ptr_value = (void *)certificate_key_text(settings->certificate);
         tls[1].ptr_value = (void *)certificate_text(settings->certificate);
     }
-    // A server that starts closes the fd in the end; one that does not start leaves it open.
+    // A server that starts closes the fd when it ends; one that does not start leaves it open.
     return MHD_start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_server, server,
         MHD_OPTION_LISTEN_SOCKET, settings->fd, MHD_OPTION_CONNECTION_LIMIT, settings->connections,
@@ -287,7 +288,8 @@ void http_server_wake(const struct http_server *server)
 
 void http_server_stop_listening(struct http_server *server)
 {
-    // Asked a second time, libmicrohttpd may name a descriptor that is somebody else's by now.
+    // A second MHD_quiesce_daemon() may return a descriptor that has been closed and opened by
+    // somebody else.
     MHD_socket fd = server->deaf ? MHD_INVALID_SOCKET : MHD_quiesce_daemon(server->daemon);
 
     server->deaf = true;
@@ -320,7 +322,8 @@ void http_server_free(struct http_server *server)
         return;
     }
     if (server->daemon) {
-        http_server_stop_listening(server); // or it may be shut down, whoever has a copy of it
+        // Else libmicrohttpd may shut the socket down for everybody who has a copy of it.
+        http_server_stop_listening(server);
         MHD_stop_daemon(server->daemon);
     }
     if (server->source) {

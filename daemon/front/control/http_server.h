@@ -26,9 +26,10 @@ struct http_request {
 
 // Both return what a handler of libmicrohttpd returns.
 struct http_handler {
-    // With the headers, before a body is read: to reply to what is refused, with *ret_refused set.
+    // Called with the headers, before a body is read. Replies to a request that is refused, and
+    // sets *ret_refused.
     CONTROL_RESULT (*refuse)(void *context, const struct http_request *request, bool *ret_refused);
-    // Once the request is whole; its body is dropped.
+    // Called once the request is complete; its body is dropped.
     CONTROL_RESULT (*reply)(void *context, const struct http_request *request);
     void *context;
 };
@@ -46,16 +47,15 @@ struct http_server_settings {
 // then is still the caller's.
 int http_server_new(const struct http_server_settings *settings, struct error *error,
                     struct http_server **ret_server);
-// Lets the server run when something has happened that no socket tells, such as
-// MHD_resume_connection().
+// Lets the server run after something that no socket announces, such as MHD_resume_connection().
 void http_server_wake(const struct http_server *server);
-// Takes no more connections and gives up the socket; those that are there go on.
+// Accepts no more connections and gives up the socket. Connections that there are go on.
 void http_server_stop_listening(struct http_server *server);
-// Hangs up on those of whom some request was allowed, and who `account` does not know any more as
-// one who may do what `role` may.
+// Hangs up on clients of which a request was allowed before, and which by `account` may not do any
+// more what `role` may.
 void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
                                    enum config_role role);
-// Runs it once; what was suspended and has been resumed goes on.
+// Runs the server once, so that connections that were resumed go on.
 void http_server_run(const struct http_server *server);
 // Ends all connections, of which none may be suspended, and closes the socket. Takes NULL.
 void http_server_free(struct http_server *server);

@@ -12,12 +12,13 @@
 
 // Read at a time, for all connections.
 #define READ_MAX 65536
-// Unsent bytes that the kernel holds for a viewer: what waits beyond waits in the stream, which can
-// leave out what is too old.
+// How many unsent bytes the kernel holds for a viewer. More waits in the stream, which can skip
+// what is too old.
 #define UNSENT_BYTES 131072
-// Who has to play within some seconds has counted from a little before it was accepted.
+// The seconds within which a client has to play count from a little before it is accepted, because
+// the client counts from its connect().
 #define ACCEPTED_NS (100 * NS_PER_MS)
-// How long one that was refused may take to hang up, and what it may send before.
+// How long a client that was refused may take to hang up, and how much it may send before that.
 #define LEAVE_NS (2 * NS_PER_S)
 #define LEAVE_BYTES 262144
 
@@ -99,11 +100,11 @@ void connection_leave(struct connection *connection)
     }
 }
 
-// Whether any bytes came.
+// Reads once. Returns whether any bytes came.
 static bool read_some(struct connection *connection)
 {
-    static uint8_t bytes[READ_MAX]; // of one thread
-    // No more than what can be kept: a pipeline of requests waits in the kernel.
+    static uint8_t bytes[READ_MAX]; // static, because there is one thread
+    // Reads no more than can be kept, so that further requests wait in the kernel.
     size_t room = connection->unread->len
                       ? INCOMING_MAX - MIN(INCOMING_MAX, connection->unread->len)
                       : sizeof bytes;
@@ -120,7 +121,7 @@ static bool read_some(struct connection *connection)
     return true;
 }
 
-// The rest of what TLS has decrypted comes with no event.
+// Reads what TLS has decrypted already, because no event of the socket announces it.
 static void read_unread(struct connection *connection)
 {
     while (!connection->ended && !connection->wait && wire_has_unread(connection->wire) &&
@@ -204,7 +205,7 @@ void connection_free(struct connection *connection)
     if (!connection) {
         return;
     }
-    connection->ended = true; // nothing that ends with it asks to be freed
+    connection->ended = true; // so that nothing that ends with it asks for it to be freed
     wire_on_blocked(connection->wire, NULL, NULL);
     description_cancel(connection->wait);
     g_ptr_array_unref(connection->sessions);
@@ -243,8 +244,8 @@ bool connection_has_stream(const struct connection *connection, const char *path
     return false;
 }
 
-// Ends the sessions whose time is over. Whether one that has played is left. Lowers `*due_ns` to
-// when the first of them counts as stalled.
+// Ends the sessions that have timed out. Returns whether one is left that has played. Lowers
+// `*due_ns` to when the first of them counts as stalled.
 static bool tick_sessions(struct connection *connection, int64_t now_ns, int64_t *due_ns)
 {
     bool used = false;

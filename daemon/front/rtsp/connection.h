@@ -1,4 +1,5 @@
-// One client of the RTSP server: its wire, what it asks, its sessions. Main loop only.
+// One client of the RTSP server: its wire (the byte stream), its requests and its sessions. Main
+// loop only.
 #pragma once
 
 #include "daemon/front/rtsp/message.h"
@@ -25,7 +26,7 @@ struct connection {
     GPtrArray *sessions;           // owned struct session
     struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
     bool shaken;                   // the handshake is done
-    bool ended;                    // waits to be freed
+    bool ended;                    // it has ended, and is going to be freed
     int64_t leave_by_ns;           // it was refused and has to hang up until then; 0: it stays
     int64_t idle_ns;               // since when it has no session that has played
     int64_t second_ns;             // of the requests counted
@@ -38,7 +39,7 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
 // Closes it, with its sessions. Takes NULL.
 void connection_free(struct connection *connection);
 
-// Nothing more is read or written; it is to be freed soon.
+// Reads and writes nothing more; the connection is freed soon.
 void connection_end(struct connection *connection);
 bool connection_is_playing(const struct connection *connection);
 // How many of its sessions play the stream of that path; NULL: any.
@@ -49,7 +50,8 @@ bool connection_has_stream(const struct connection *connection, const char *path
 // one will be, so that this is called then.
 int64_t connection_tick(struct connection *connection, int64_t now_ns);
 
-// Ends it if a session of its plays what its user may not watch any more, or not by multicast.
+// Ends the connection if one of its sessions plays what its user may not watch any more, or may not
+// watch by multicast.
 void connection_recheck(struct connection *connection);
 
 // Ends it when what waits to be sent is sent and the client has hung up, which it has a little time

@@ -3,7 +3,7 @@
 #include "daemon/common/log.h"
 #include "daemon/front/rtsp/sdp.h"
 
-// With what the network takes, an answer comes within a second.
+// So that the answer comes within a second, the way through the network included.
 #define FIRST_PICTURE_MS 700
 
 struct description_wait {
@@ -40,7 +40,7 @@ void description_cancel(struct description_wait *wait)
     g_free(wait);
 }
 
-// Takes the request that waits off the connection, answered.
+// Ends the wait of a connection's request, which has been answered.
 static void finish(struct description_wait *wait)
 {
     struct connection *connection = wait->connection;
@@ -77,8 +77,8 @@ static gboolean on_no_picture(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-// Without a picture there is nothing to describe: who comes with the daemon or a reload is answered
-// a moment later.
+// Without a picture there is nothing to describe yet. A client that comes just after a start or a
+// reload is answered a moment later.
 static void wait_for_picture(struct connection *connection, struct stream *stream,
                              const struct rtsp_target *target, int64_t sequence)
 {

@@ -3,8 +3,9 @@
 
 #include "daemon/front/rtsp/connection.h"
 
-// Describes `stream` to who asked for `target` by the request of that CSeq: now, or, with
-// `connection->wait` set until then, when it has a picture, at most 700 ms later; then by 503.
+// Answers the request of that CSeq, which asks for `target`, with a description of `stream`. If the
+// stream has no picture yet, sets `connection->wait` and answers when it has one; after 700 ms
+// without one the answer is 503.
 void description_send(struct connection *connection, struct stream *stream,
                       const struct rtsp_target *target, int64_t sequence);
 // Takes NULL.

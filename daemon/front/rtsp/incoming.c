@@ -16,8 +16,8 @@ static struct session *find_channel(const struct connection *connection, int cha
     return NULL;
 }
 
-// An interleaved packet at the beginning of `bytes`. Returns how many bytes it took; 0: it is not
-// complete yet.
+// Takes an interleaved packet at the beginning of `bytes`. Returns how many bytes that took; 0: the
+// packet is not complete yet.
 static size_t take_frame(struct connection *connection, const uint8_t *bytes, size_t size)
 {
     if (size < FRAME_SIZE) {
@@ -50,7 +50,7 @@ static bool count_request(struct connection *connection)
     return ++connection->requests <= (unsigned)connection->service->limits.requests_a_second;
 }
 
-// Answers a request that is the last.
+// Refuses a request, after which the connection ends.
 static void refuse(struct connection *connection, const struct rtsp_request *request,
                    enum rtsp_status status)
 {
@@ -58,10 +58,10 @@ static void refuse(struct connection *connection, const struct rtsp_request *req
     connection_leave(connection);
 }
 
-// A request at the beginning of `bytes`; as take_frame().
+// Takes a request at the beginning of `bytes`; returns as take_frame() does.
 static size_t take_request(struct connection *connection, const uint8_t *bytes, size_t size)
 {
-    static struct rtsp_request request; // large, and of one thread
+    static struct rtsp_request request; // static, because it is large, and there is one thread
     ssize_t taken = rtsp_request_read((const char *)bytes, size, &request);
 
     if (taken > 0 && !count_request(connection)) {
@@ -77,7 +77,7 @@ static size_t take_request(struct connection *connection, const uint8_t *bytes, 
     return (size_t)taken;
 }
 
-// Whatever `bytes` begin with.
+// Takes a request or a packet, whichever `bytes` begin with.
 static size_t take_one(struct connection *connection, const uint8_t *bytes, size_t size)
 {
     if (connection->skipped > 0) {
@@ -96,7 +96,7 @@ static size_t take_one(struct connection *connection, const uint8_t *bytes, size
                          : take_request(connection, bytes, size);
 }
 
-// Handles what is complete. Returns how many bytes that was.
+// Handles all complete requests and packets. Returns how many bytes they took.
 static size_t take_all(struct connection *connection, const uint8_t *bytes, size_t size)
 {
     size_t at = 0;

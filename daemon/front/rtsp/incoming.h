@@ -1,9 +1,9 @@
-// What a client sends, parted into requests and packets interleaved with them.
+// Divides what a client sends into requests and the packets that are interleaved with them.
 #pragma once
 
 #include "daemon/front/rtsp/connection.h"
 
-// Bytes of an incomplete request or packet.
+// How many bytes of an incomplete request or packet are kept.
 #define INCOMING_MAX (RTSP_HEAD_MAX + RTSP_BODY_MAX)
 
 // Handles what is complete of `connection->unread` and the `bytes` that follow it, and keeps the

@@ -67,7 +67,7 @@ static bool is_number(const char *text, unsigned long most, unsigned long *ret_n
     return true;
 }
 
-// Whether a head is text: lines end in CR LF or LF, and nothing else in it controls anything.
+// Whether a head is text: lines end in CR LF or LF, and there is no other control character.
 static bool is_text(const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -120,7 +120,8 @@ static int read_header(struct rtsp_request *request, char *line)
 {
     char *colon = strchr(line, ':');
 
-    // RFC 2326 lets a line go on in the next; nobody writes that, and it has fooled parsers.
+    // RFC 2326 lets a header continue in the next line. No client does that, and attacks on parsers
+    // have used it, so it is refused.
     if (request->line_count == RTSP_LINES_MAX || !colon || colon == line ||
         strcspn(line, " \t") < (size_t)(colon - line)) {
         return -RTSP_BAD_REQUEST;
@@ -169,7 +170,7 @@ static int read_head(struct rtsp_request *request)
     while (status == 0 && (line = cut_line(&text)) && *line) {
         status = read_header(request, line);
     }
-    // Even where something else is wrong, so that the reply can name it.
+    // Read even if something else is wrong, so that the reply can name it.
     int sequence = read_sequence(request);
     r = r < 0 ? r : status < 0 ? status : sequence;
     return r < 0 ? r : read_length(request);

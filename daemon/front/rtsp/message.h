@@ -49,10 +49,10 @@ enum rtsp_method {
     RTSP_GET_PARAMETER,
     RTSP_SET_PARAMETER,
     RTSP_METHOD_COUNT,
-    RTSP_METHOD_OTHER = RTSP_METHOD_COUNT, // one that a server of streams has no use for
+    RTSP_METHOD_OTHER = RTSP_METHOD_COUNT, // a method that a server of streams does not need
 };
 
-// A request; its texts lie in itself. `head` is cut up in place.
+// A request. Its texts point into `head`, which is cut up in place.
 struct rtsp_request {
     enum rtsp_method method;
     const char *method_name, *url;
@@ -65,9 +65,9 @@ struct rtsp_request {
     char head[RTSP_HEAD_MAX + 1];
 };
 
-// Reads the request at the beginning of `bytes`, body included. Returns how many bytes it took; 0:
-// it is not complete yet. A negative enum rtsp_status: it cannot be read, and nothing behind it
-// can; `ret_request->sequence` is set.
+// Reads the request at the beginning of `bytes`, with its body. Returns how many bytes it took; 0:
+// it is not complete yet. A negative enum rtsp_status: it cannot be read, nor can what follows it;
+// `ret_request->sequence` is set.
 ssize_t rtsp_request_read(const char *bytes, size_t size, struct rtsp_request *ret_request);
 // The value of the first line of that name, in any case; NULL: there is none.
 const char *rtsp_request_header(const struct rtsp_request *request, const char *name);

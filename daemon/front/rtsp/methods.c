@@ -1,5 +1,5 @@
-// RFC 2326, section 10. A presentation has one media, so that what names the presentation and what
-// names the media mean the same.
+// RFC 2326, section 10. A presentation has one media, so the URL of the presentation and that of
+// the media mean the same.
 
 #include "daemon/front/rtsp/methods.h"
 
@@ -160,7 +160,7 @@ static enum rtsp_status set_up(struct call *call)
     if (!stream) {
         return RTSP_NOT_FOUND;
     }
-    if (call->session) { // what it has cannot change, and more than one media it cannot have
+    if (call->session) { // a session's transport cannot change, and it has one media only
         return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
                                                        : RTSP_AGGREGATE_NOT_ALLOWED;
     }
@@ -219,7 +219,7 @@ static void handle_play(struct call *call)
     g_string_append_printf(
         reply, "Range: npt=now-\r\nRTP-Info: url=%s/" RTSP_MEDIA_CONTROL ";seq=%u;rtptime=%u\r\n",
         call->target.base, sequence, timestamp);
-    end_ok(call, reply); // before the first packet
+    end_ok(call, reply); // the reply goes out before the first packet
     if (!call->connection->ended) {
         session_play(call->session);
     }
@@ -239,12 +239,13 @@ static void handle_teardown(struct call *call)
         return;
     }
     GString *reply = begin_ok(call);
-    g_ptr_array_remove(call->connection->sessions, call->session); // its BYE goes first
+    // The session's BYE is sent before the reply.
+    g_ptr_array_remove(call->connection->sessions, call->session);
     call->session = NULL;
     end_ok(call, reply);
 }
 
-// There are no parameters: one without any keeps the session alive.
+// There are no parameters; a request without any keeps the session alive.
 static void handle_parameter(struct call *call)
 {
     if (call->request->body_size > 0) {
@@ -328,7 +329,7 @@ static void answer_denied(const struct call *call, const struct account_answer *
     connection_reply(call->connection, reply);
 }
 
-// Whether the user may do it; answers if not. What the server can do, anybody may ask.
+// Whether the user may send the request; answers if not. Anybody may ask what the server can do.
 static bool is_allowed(const struct call *call)
 {
     struct connection *connection = call->connection;

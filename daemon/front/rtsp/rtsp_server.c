@@ -12,12 +12,12 @@
 
 // No client's time is over sooner than that, so that each tick sees what ends before the next.
 #define TICK_NS NS_PER_S
-// Accepted in a turn of the main loop; the others wait for the next.
+// How many connections are accepted in one turn of the main loop; more wait for the next.
 #define ACCEPTED_MAX 64
-// For the control socket, camera processes and files.
+// Descriptors that are left for the control socket, camera processes and files.
 #define OTHER_DESCRIPTORS 16
 
-// A port that clients come by.
+// A port that clients connect to.
 struct entrance {
     struct rtsp_server *server;      // the one it is part of
     struct poller_watch watch;       // its fd is owned; -1: closed
@@ -94,7 +94,7 @@ static bool end_oldest_idle(struct rtsp_server *server, const char *peer_name)
     return false;
 }
 
-// Whether one more may stay; others may have to go for it.
+// Whether one more connection may stay; an idle one may be ended for it.
 static bool make_room(struct rtsp_server *server, const char *peer_name)
 {
     const struct config_limits *limits = &server->service.limits;
@@ -150,8 +150,8 @@ static void on_client(void *context, uint32_t events)
         int fd = accept4(entrance->watch.fd, (struct sockaddr *)&peer, &size,
                          SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
-            // Else there is none, or it has gone. One that cannot be let in would come up in every
-            // turn of the main loop.
+            // Otherwise there is no connection, or it has gone. One that cannot be accepted would
+            // be announced in every turn of the main loop.
             if (errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
                 on_scarcity(entrance);
             }
@@ -205,7 +205,7 @@ static void init_entrance(struct entrance *entrance, struct rtsp_server *server)
         (struct poller_watch){.fd = -1, .ready = on_client, .context = entrance, .events = EPOLLIN};
 }
 
-// At the end of the process the socket may go on, with systemd for the edged after this one.
+// At the end of the process systemd may keep the socket for the next edged.
 static void close_entrance(struct entrance *entrance, bool at_end)
 {
     int fd = entrance->watch.fd;

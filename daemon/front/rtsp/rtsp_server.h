@@ -14,21 +14,21 @@ struct rtsp_server;
 // is borrowed.
 int rtsp_server_new(const struct config *config, struct account *account, struct error *error,
                     struct rtsp_server **ret_server);
-// RTSP inside TLS, besides, at another port of the same address, in two steps, of which the first
-// may fail and changes nothing. Opens `port` (0: none): the errors of listener_open(), and in
-// *ret_fd the descriptor for the second step, which the caller owns until then; -1: there is
-// nothing to open, as the port is in use for it.
+// RTSP inside TLS, at another port of the same address, is opened in two steps, of which only the
+// first may fail, and it changes nothing. It opens `port` (0: none) with the errors of
+// listener_open(). *ret_fd is the descriptor for the second step, which the caller owns until then;
+// -1: the port is the one in use, and nothing had to be opened.
 int rtsp_server_open_tls(const struct rtsp_server *server, int port, struct error *error,
                          int *ret_fd);
-// Serves there from now on, as the one that shows `certificate` (referenced; NULL with port 0).
-// Clients that are there go on with the certificate that they know.
+// The second step: serves there from now on, with `certificate` (referenced; NULL with port 0).
+// Clients that are connected go on with the certificate that they have seen.
 void rtsp_server_take_tls(struct rtsp_server *server, int port, int fd,
                           struct certificate *certificate);
 // "rtsps://127.0.0.1:8322"; "": not served. Borrowed.
 const char *rtsp_server_tls_url(const struct rtsp_server *server);
-// What of `config` can change while it serves: the limits, and multicast of groups to come. Hangs
-// up on those who may not watch any more, or not so: by the users of the account, the roles of the
-// mounts, or multicast.
+// Takes over what of `config` can change while the server runs: the limits, and multicast of groups
+// to come. Hangs up on clients that may not watch any more, or not in that way: by the users of the
+// account, the roles of the mounts, or multicast.
 void rtsp_server_configure(struct rtsp_server *server, const struct config *config);
 // Stops listening and hangs up on every client.
 void rtsp_server_close(struct rtsp_server *server);

@@ -1,4 +1,4 @@
-// What all connections of the RTSP server share: the mounts, sockets and bounds. Main loop only.
+// What all connections of the RTSP server share: mounts, UDP sockets and limits. Main loop only.
 #pragma once
 
 #include "config/config.h"
@@ -28,7 +28,7 @@ struct rtsp_service {
     struct config_limits limits;
     unsigned session_count;
     guint reaper;                // GLib source id; 0: no connection has ended
-    void (*reap)(void *context); // frees those that have
+    void (*reap)(void *context); // frees the connections that have ended
     void *context;
 };
 

@@ -241,7 +241,7 @@ void session_writable(struct session *session)
 
 int session_tick(struct session *session, int64_t now_ns)
 {
-    // Over its connection a viewer shows that it is there by what it takes.
+    // A viewer over TCP shows that it is alive by reading.
     bool silent = now_ns - session->heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
 
     if (now_ns >= viewer_stalled_ns(session->viewer)) {

@@ -16,7 +16,7 @@ struct session_settings {
     const struct sockaddr_storage *peer;
     const char *peer_name;             // for the log: "192.168.1.7"
     struct rtsp_transport_offer offer; // channels chosen
-    void (*broken)(void *context);     // nothing goes to the viewer any more
+    void (*broken)(void *context);     // nothing can be sent to the viewer any more
     void *context;
 };
 

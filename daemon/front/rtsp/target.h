@@ -1,5 +1,5 @@
-// What the URL of a request names: "rtsp://host:8554/front/edges/stream=0?what" is the media of the
-// presentation "/front/edges", and as it has no other, it means the same.
+// What the URL of a request names. "rtsp://host:8554/front/edges/stream=0?what" is the media of the
+// presentation "/front/edges", and means the same as the presentation, which has no other media.
 #pragma once
 
 // The control attribute of the one media that a presentation has.
@@ -10,6 +10,6 @@ struct rtsp_target {
     char path[128]; // of the presentation, "/front/edges"; "": the URL is "*", for the server
 };
 
-// Trailing slashes and queries are passed over; so is the host, which may be any name of ours.
+// Trailing slashes and queries are ignored; so is the host, because the server may have many names.
 // -EINVAL: no rtsp or rtsps URL with a path, or "*"; -ENAMETOOLONG: no path of ours is that long.
 int rtsp_target_read(const char *url, struct rtsp_target *ret_target);

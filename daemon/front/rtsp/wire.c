@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// Replies that an honest client may leave unread.
+// How many bytes of replies a client may leave unread.
 #define PENDING_MAX 65536u
 
 struct wire {

@@ -1,8 +1,8 @@
 // The byte stream of a connection, plain or encrypted, shared by replies and by packets.
 //
-// What is written keeps its frame: a packet that the socket takes in part is completed before
-// anything else, so that nothing of a viewer has to remember where it stopped. The little that
-// waits for it, and replies, are the wire's own. Main loop only.
+// A packet that the socket takes only in part is completed before anything else is sent, so that a
+// viewer never has to remember where in a packet it stopped. The wire itself keeps the rest of such
+// a packet, and replies that wait. Main loop only.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct wire_ops {
     const char *name;   // "TCP", "TLS"
     const char *scheme; // of URLs: "rtsp", "rtsps"
     bool encrypted;
-    // 0: done. -EAGAIN, then wants_write() says for what. -errno.
+    // 0: the handshake is done. -EAGAIN: wants_write() says what it waits for. -errno: it failed.
     int (*handshake)(void *channel);
     // Whether the channel waits to write rather than to read.
     bool (*wants_write)(void *channel);
@@ -24,8 +24,8 @@ struct wire_ops {
     bool (*has_unread)(void *channel);
     // Bytes read, 0 at the end, or -errno.
     ssize_t (*read)(void *channel, void *bytes, size_t size);
-    // Bytes taken, from the first on, or -errno. What is taken is sent in the end, if need be with
-    // the next call, which may be of no bytes.
+    // Returns how many bytes were taken, from the first on, or -errno. All that was taken will be
+    // sent, some of it perhaps only by the next call, which may have no bytes of its own.
     ssize_t (*writev)(void *channel, const struct iovec *parts, int count);
     // Tells the other end that nothing more comes, behind what was taken.
     void (*end)(void *channel);
@@ -37,7 +37,8 @@ struct wire;
 
 // Over a connected non-blocking socket, which it takes over in any case. 0 or -ENOMEM.
 int wire_new_plain(int fd, struct wire **ret_wire);
-// Over a channel of its maker's, which it takes over in any case; `fd` is what to poll.
+// Over a channel of the caller's own kind, which it takes over in any case; `fd` is the descriptor
+// to poll.
 int wire_new(const struct wire_ops *ops, void *channel, int fd, struct wire **ret_wire);
 // Closes the connection. Takes NULL.
 void wire_free(struct wire *wire);

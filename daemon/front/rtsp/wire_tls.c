@@ -1,8 +1,8 @@
-// GnuTLS never sees a socket that blocks: what the socket does not take of a record, or of a
-// message of the protocol's own, waits in the channel. So nothing is ever to be repeated, whatever
-// comes between the two halves of a record (a client that asks for new keys in the middle of one
-// upsets GnuTLS 3.7's own way of going on). Data is encrypted only while nothing waits, so that a
-// channel holds one record at most, and a few messages.
+// GnuTLS never sees that a socket would block: the part of a record, or of a message of the
+// protocol itself, that the socket does not take waits in the channel. So no call to GnuTLS has to
+// be repeated, which GnuTLS 3.7 does not do right when a client asks for new keys in the middle of
+// a record. Data is encrypted only while nothing waits, so a channel holds at most one record and a
+// few messages.
 #include "daemon/front/rtsp/wire_tls.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #define RECORD_MAX 16384u            // bytes of data, RFC 8446, section 5.1
-#define WAITING_MAX (4 * RECORD_MAX) // what a client can make of it that reads nothing
+#define WAITING_MAX (4 * RECORD_MAX) // what a client that reads nothing can make it hold
 
 struct channel {
     gnutls_session_t session;        // owned
@@ -23,7 +23,7 @@ struct channel {
     size_t sent;                     // bytes of it
 };
 
-// Where writev() has got to in its parts.
+// How far writev() has got in its parts.
 struct cursor {
     const struct iovec *part, *end;
     size_t offset; // bytes of `part`
@@ -71,7 +71,7 @@ static void keep(struct channel *channel, const struct iovec *parts, int count, 
     }
 }
 
-// What GnuTLS sends by.
+// The function by which GnuTLS sends.
 static ssize_t push(gnutls_transport_ptr_t data, const giovec_t *parts, int count)
 {
     struct channel *channel = data;
@@ -145,8 +145,8 @@ static bool has_unread(void *data)
     return gnutls_record_check_pending(channel->session) > 0;
 }
 
-// A client that asks to negotiate anew (GNUTLS_E_REHANDSHAKE, TLS 1.2) would cost a handshake
-// whenever it likes: it is hung up on. One that hangs up without a word has ended, as over TCP.
+// A client that asks to renegotiate (GNUTLS_E_REHANDSHAKE, TLS 1.2) is hung up on, because it could
+// ask for a handshake at any time. One that closes without close_notify has ended, as over TCP.
 static ssize_t read_bytes(void *data, void *bytes, size_t size)
 {
     struct channel *channel = data;

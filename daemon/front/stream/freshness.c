@@ -4,7 +4,8 @@
 
 #define FRESHNESS_LIMIT_NS (700 * NS_PER_MS)
 #define FRESHNESS_INTERVALS 3
-// A longer interval is a pause, unless the one before was long too; none is longer than the last.
+// A longer interval is a pause, unless the one before was as long; none counts as longer than the
+// maximum.
 #define FRESHNESS_PAUSE_NS (1500 * NS_PER_MS)
 #define FRESHNESS_INTERVAL_MAX_NS (20 * NS_PER_S)
 
@@ -18,7 +19,7 @@ void freshness_note(struct freshness *freshness, int64_t now_ns)
 {
     int64_t interval_ns = now_ns - freshness->last_ns;
 
-    // A start may fall anywhere between two frames.
+    // The start may be anywhere between two frames, so its interval may only be too short.
     if (!freshness->starting || interval_ns > freshness->interval_ns) {
         freshness->interval_before_ns = freshness->interval_ns;
         freshness->interval_ns = interval_ns;

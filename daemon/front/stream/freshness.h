@@ -1,4 +1,4 @@
-// Tells when frames that should keep coming have stopped. The owner serializes the calls.
+// Notices when frames that should keep coming have stopped. Not thread-safe.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@ struct freshness {
 void freshness_start(struct freshness *freshness, int64_t now_ns);
 // A frame came.
 void freshness_note(struct freshness *freshness, int64_t now_ns);
-// How long the next frame may still take, 0 or less when it is overdue: frames may be 700 ms apart,
+// How long the next frame may still take; 0 or less when it is overdue. Frames may be 700 ms apart,
 // those of a slower camera three times as far as the last two, at most 60 s. One interval of 1.5 s
-// or more says nothing, two in a row do.
+// or more does not make a slow camera, two in a row do.
 int64_t freshness_left_ns(const struct freshness *freshness, int64_t now_ns);

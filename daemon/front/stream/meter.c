@@ -11,7 +11,7 @@ static void add_to_bitrate(struct meter *meter, uint64_t bytes, int64_t now_ns)
     int64_t elapsed_ns = now_ns - meter->window_began_ns;
 
     if (elapsed_ns >= NS_PER_S) {
-        // After a pause there is no second before.
+        // After a pause the second before had no frames.
         meter->bitrate_kbps =
             elapsed_ns < 2 * NS_PER_S
                 ? (uint32_t)(meter->window_bytes * 8 * NS_PER_MS / (uint64_t)elapsed_ns)

@@ -17,8 +17,9 @@ struct meter {
 };
 
 // Counts an access unit of `bytes` that arrived at `now_ns` (CLOCK_MONOTONIC). Slate pictures are
-// counted, but say nothing about latency. The times are a camera process's word: afterwards `unit`
-// was captured within the last 10 s, and no step of its life came before the one before.
+// counted, but say nothing about latency. The times come from a camera process and are not trusted:
+// they are corrected so that `unit` was captured within the last 10 s, and that no step of its life
+// is earlier than the one before.
 void meter_add(struct meter *meter, struct link_access_unit *unit, uint64_t bytes, int64_t now_ns);
 // Fills the counters, bitrate and histograms of `mount` as of `now_ns`.
 void meter_describe(const struct meter *meter, int64_t now_ns, struct snapshot_mount *mount);

@@ -17,13 +17,13 @@ struct parameter_sets {
 struct payloader_ops {
     const char *encoding; // the rtpmap's: "H264"
     uint8_t payload_type; // 96 for those that SDP has to name, else RFC 3551's
-    // Cuts the unit's bytes into packets of at most UNIT_PACKET_MAX bytes, and notes the parameter
-    // sets that are in it. -EBADMSG: no access unit of this codec; -ENOMEM. The unit's packets are
-    // good for nothing then.
+    // Cuts the unit's bytes into packets of at most UNIT_PACKET_MAX bytes, and copies the parameter
+    // sets in it to `sets`. -EBADMSG: no access unit of this codec; -ENOMEM. After an error the
+    // unit's packets must not be used.
     int (*packetize)(struct unit *unit, struct parameter_sets *sets);
     // Writes what stands behind "a=fmtp:96 " in SDP. NULL: there is nothing to say.
     void (*write_fmtp)(const struct parameter_sets *sets, FILE *file);
-    // There is what a decoder has to have before the first picture.
+    // Whether `sets` has all that a decoder needs before the first picture.
     bool (*is_described)(const struct parameter_sets *sets);
 };
 

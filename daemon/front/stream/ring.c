@@ -39,7 +39,7 @@ void ring_set_limit(struct ring *ring, size_t limit_bytes)
     ring->limit_bytes = limit_bytes;
 }
 
-// Makes room for one more, each at its place.
+// Makes room for one more unit, and moves each unit to its place in the larger array.
 static int grow(struct ring *ring)
 {
     size_t room = ring->room ? 2 * ring->room : 64;
@@ -173,7 +173,7 @@ void cursor_resume(struct cursor *cursor)
     cursor->number = cursor->ring->next;
 }
 
-// Moves it to the next key frame, of those that are there to the newest. False: none is there.
+// Moves the cursor to the newest key frame that it has not read. False: there is none.
 static bool find_key_frame(struct cursor *cursor)
 {
     const struct ring *ring = cursor->ring;
@@ -190,7 +190,7 @@ static bool find_key_frame(struct cursor *cursor)
     return false;
 }
 
-// What is kept begins behind it: it has lost what lies between.
+// The oldest unit that is kept is newer than the cursor's: the cursor has lost the units between.
 static void catch_up(struct cursor *cursor)
 {
     uint64_t number = cursor->number;

@@ -1,16 +1,16 @@
 // The newest access units of a stream, and the cursors of those who read them.
 //
 // Units have ever-growing numbers. The ring holds each once, bounded in bytes and in time; readers
-// hold a number. Whoever has fallen behind what is kept goes on with the newest key frame. So
-// memory grows with streams, not with readers, and a slow reader takes nothing from the others.
-// Main loop only.
+// hold a number. A reader that falls behind what is kept goes on with the newest key frame. So
+// memory grows with the number of streams, not of readers, and a slow reader costs the others
+// nothing. Main loop only.
 #pragma once
 
 #include "daemon/front/stream/unit.h"
 
 struct cursor;
 
-// Embedded; ring_init() and ring_finish() are its life.
+// Embedded; begins with ring_init() and ends with ring_finish().
 struct ring {
     struct unit **units;  // references; number n lies at n % room
     size_t room;          // a power of two
@@ -33,7 +33,8 @@ int ring_add(struct ring *ring, struct unit *unit);
 // Some cursor in use waits for a key frame.
 bool ring_wants_key_frame(const struct ring *ring);
 
-// Reads a ring in order. Embedded in its reader; cursor_begin() and cursor_end() are its life.
+// Reads a ring in order. Embedded in its reader; begins with cursor_begin() and ends with
+// cursor_end().
 struct cursor {
     struct ring *ring;
     void (*wake)(void *context); // there is a unit; may end this cursor or others

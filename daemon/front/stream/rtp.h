@@ -1,4 +1,4 @@
-// The RTP header of RFC 3550, section 5.1, and what of it goes on from packet to packet.
+// The RTP header of RFC 3550, section 5.1: its fields, and what changes from packet to packet.
 #pragma once
 
 #include <stdbool.h>

@@ -10,7 +10,7 @@ struct slate_pair {
     struct unit *next, *after_next; // references
 };
 
-// Takes over a reference to the newest one; the older of the two that were there goes.
+// Takes over a reference to the newest slate; the older of the two is dropped.
 void slate_pair_add(struct slate_pair *pair, struct unit *slate);
 // The one to show at `now_ns` (CLOCK_MONOTONIC), which is the caller's to unref; NULL when empty,
 // or out of memory.

@@ -22,7 +22,7 @@ struct unit_packet {
 
 struct unit {
     int64_t captured_ns; // CLOCK_MONOTONIC
-    bool key_frame;      // whoever begins with it can decode all that follow
+    bool key_frame;      // a decoder can begin with it
     bool slate;          // NO SIGNAL, not a picture of the camera
     uint8_t *bytes;      // of the access unit, as encoded (H.264 in Annex B form)
     size_t size;
@@ -49,7 +49,8 @@ struct unit_source {
 // Takes over `source->memory`, whatever it returns. The unit has no packets yet; its maker's
 // payloader adds them. 0 or -ENOMEM.
 int unit_new(const struct unit_source *source, struct unit **ret_unit);
-// The same unit, shown once more at another time; it shares all else. 0 or -ENOMEM.
+// Makes a unit that shows the same picture at another time, and shares everything else. 0 or
+// -ENOMEM.
 int unit_again(struct unit *unit, int64_t captured_ns, struct unit **ret_unit);
 struct unit *unit_ref(struct unit *unit);
 // Takes NULL.
