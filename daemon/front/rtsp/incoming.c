@@ -114,7 +114,7 @@ static size_t take_all(struct connection *connection, const uint8_t *bytes, size
 
 void incoming_take(struct connection *connection, const uint8_t *bytes, size_t size)
 {
-    if (connection->unread->len == 0) {
+    if (connection->unread->len == 0 && size > 0) {
         size_t taken = take_all(connection, bytes, size);
 
         g_byte_array_append(connection->unread, bytes + taken, (guint)(size - taken));
