@@ -2,7 +2,7 @@
 
 #include "daemon/ctl/bench/bench_report.h"
 #include "daemon/ctl/bench/bench_rows.h"
-#include "daemon/ctl/bench/subject.h"
+#include "daemon/ctl/bench/bench_target.h"
 #include "daemon/ctl/threads.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static const char usage[] =
     "  --json             the result as JSON; edgectl(1) explains the keys\n";
 
 struct options {
-    struct subject_request request;
+    struct bench_target_request request;
     struct picture_size sizes[SIZES_MAX];
     size_t size_count;
     enum config_backend backend;
@@ -46,14 +46,14 @@ static int add_size(const char *text, void *result)
                : size_parse(text, &options->sizes[options->size_count++]);
 }
 
-static int bench_view(const struct options *options, const struct subject *subject,
+static int bench_view(const struct options *options, const struct bench_target *target,
                       const struct config_view *view, struct gpu_session *session,
                       struct pool *pool, struct error *error, struct bench_rows *rows)
 {
     const struct bench_request request = {
         .view = view,
-        .input = &subject->input,
-        .blocks = subject->config->blocks,
+        .input = &target->input,
+        .blocks = target->config->blocks,
         .pool = pool,
         .runs = (unsigned)options->runs,
     };
@@ -69,28 +69,28 @@ static int bench_view(const struct options *options, const struct subject *subje
 static int bench_size(const struct options *options, struct picture_size size,
                       struct gpu_session *session, struct bench_report *report, struct error *error)
 {
-    struct subject_request request = options->request;
-    struct subject subject;
+    struct bench_target_request request = options->request;
+    struct bench_target target;
     struct pool *pool = NULL;
     int r;
 
     request.size = size;
-    r = subject_init(&subject, &request, error);
+    r = bench_target_init(&target, &request, error);
     if (r == 0) {
-        int threads = options->threads ? options->threads : subject.config->cpu_threads;
+        int threads = options->threads ? options->threads : target.config->cpu_threads;
 
         r = threads_start((unsigned)threads, error, &pool);
     }
-    for (size_t i = 0; i < subject.view_count && r == 0 && !interrupt_seen(); i++) {
+    for (size_t i = 0; i < target.view_count && r == 0 && !interrupt_seen(); i++) {
         struct bench_rows rows = {0};
 
-        r = bench_view(options, &subject, subject.views[i], session, pool, error, &rows);
+        r = bench_view(options, &target, target.views[i], session, pool, error, &rows);
         if (r == 0) {
-            bench_report_add(report, &subject, subject.views[i], &rows);
+            bench_report_add(report, &target, target.views[i], &rows);
         }
     }
     pool_free(pool);
-    subject_finish(&subject);
+    bench_target_finish(&target);
     return r;
 }
 
@@ -126,8 +126,8 @@ int ctl_bench(int argc, char **argv)
         {"config", .text = &options.request.config_path},
         {"camera", .text = &options.request.camera},
         {"size", .parse = add_size, .result = &options, .allowed = SIZES_ALLOWED ", 16 of them"},
-        {"format", .parse = subject_format_parse, .result = &options.request.format,
-         .allowed = SUBJECT_FORMATS},
+        {"format", .parse = bench_target_format_parse, .result = &options.request.format,
+         .allowed = BENCH_TARGET_FORMATS},
         {"runs", .number = &options.runs, .minimum = 1, .maximum = SAMPLES_MAX},
         {"threads", .number = &options.threads, .minimum = 1, .maximum = POOL_THREADS_MAX},
         {"backend", .parse = backend_parse, .result = &options.backend,

@@ -1,8 +1,8 @@
 #include "daemon/common/mask_file.h"
 #include "daemon/ctl/bench/bench_rows.h"
+#include "daemon/ctl/bench/bench_target.h"
 #include "daemon/ctl/bench/gpu_rig.h"
-#include "daemon/ctl/bench/subject.h"
-#include "daemon/ctl/bench/turns.h"
+#include "daemon/ctl/bench/interleave.h"
 #include "kernels/chain.h"
 
 #include <errno.h>
@@ -83,9 +83,9 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     int r;
 
     frame_layout_init(&gray, pixel_format_by_name("GREY"), request->input->width,
-                      request->input->height, SUBJECT_STRIDE_ALIGN);
+                      request->input->height, BENCH_TARGET_STRIDE_ALIGN);
     input = frame || step->kind == STAGE_GRAY ? *request->input : gray;
-    frame_layout_init(&output, setup.output, gray.width, gray.height, SUBJECT_STRIDE_ALIGN);
+    frame_layout_init(&output, setup.output, gray.width, gray.height, BENCH_TARGET_STRIDE_ALIGN);
     output = frame ? output : gray;
     work->bytes =
         view_bytes(step->kind == STAGE_CONVERT, step->kind == STAGE_CONVERT, &input, &output);
@@ -188,7 +188,7 @@ static int measure(const struct bench_request *request, struct work *works, size
         timed[2 * i + 1] = (struct timed){.run = run_copy, .context = &works[i]};
     }
     progress_start(&progress, request->view->name, (request->runs + 1) * 2 * count);
-    r = turns_take(timed, 2 * count, request->runs, &progress, error);
+    r = interleave_run(timed, 2 * count, request->runs, &progress, error);
     progress_end(&progress);
     if (r == 0) {
         add_rows(request, works, timed, count, rows);

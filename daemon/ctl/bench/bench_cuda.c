@@ -1,6 +1,6 @@
 #include "daemon/ctl/bench/bench_rows.h"
 #include "daemon/ctl/bench/gpu_rig.h"
-#include "daemon/ctl/bench/turns.h"
+#include "daemon/ctl/bench/interleave.h"
 
 #include <errno.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static int measure(struct cuda_bench *bench, const struct bench_request *request
     bench->timed[FRAME_COPY] = (struct timed){.run = run_copy, .context = &bench->frames};
     bench->timed[WHOLE_VIEW] = (struct timed){.run = run_whole, .context = &bench->whole};
     progress_start(&progress, request->view->name, (request->runs + 1) * WORK_COUNT);
-    r = turns_take(bench->timed, WORK_COUNT, request->runs, &progress, error);
+    r = interleave_run(bench->timed, WORK_COUNT, request->runs, &progress, error);
     progress_end(&progress);
     return r;
 }

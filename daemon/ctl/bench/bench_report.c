@@ -25,16 +25,16 @@ static double percent_of_copy(const struct bench_row *row)
     return row->time.median > 0 ? 100 * row->copy.median / row->time.median : 0;
 }
 
-static void print_table(const struct subject *subject, const struct config_view *view,
+static void print_table(const struct bench_target *target, const struct config_view *view,
                         const struct bench_rows *rows)
 {
     static const char *const titles[] = {"WHAT", "BACKEND", "MEMORY",    "MB",
                                          "US",   "+-",      "MEMCPY US", "MEMCPY%"};
     struct table *table = table_new(ARRAY_LENGTH(titles));
-    const struct frame_layout *input = &subject->input;
+    const struct frame_layout *input = &target->input;
 
     printf("View %s of %s %ux%u (%s)\n", view->name, input->format->name, input->width,
-           input->height, subject->origin);
+           input->height, target->origin);
     for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
         table_add(table, "%s", titles[i]);
     }
@@ -63,15 +63,15 @@ static void print_table(const struct subject *subject, const struct config_view 
     table_free(table);
 }
 
-static void add_row(JsonBuilder *builder, const struct subject *subject,
+static void add_row(JsonBuilder *builder, const struct bench_target *target,
                     const struct config_view *view, const struct bench_row *row)
 {
     json_builder_begin_object(builder);
     json_add_string(builder, "view", view->name);
-    json_add_string(builder, "format", subject->input.format->name);
-    json_add_integer(builder, "width", subject->input.width);
-    json_add_integer(builder, "height", subject->input.height);
-    json_add_string(builder, "origin", subject->origin);
+    json_add_string(builder, "format", target->input.format->name);
+    json_add_integer(builder, "width", target->input.width);
+    json_add_integer(builder, "height", target->input.height);
+    json_add_string(builder, "origin", target->origin);
     json_add_string(builder, "what", row->what);
     json_add_string(builder, "name", row->name);
     json_add_string(builder, "backend", row->backend);
@@ -84,15 +84,15 @@ static void add_row(JsonBuilder *builder, const struct subject *subject,
     json_builder_end_object(builder);
 }
 
-void bench_report_add(struct bench_report *report, const struct subject *subject,
+void bench_report_add(struct bench_report *report, const struct bench_target *target,
                       const struct config_view *view, const struct bench_rows *rows)
 {
     if (!report->json) {
-        print_table(subject, view, rows);
+        print_table(target, view, rows);
         return;
     }
     for (size_t i = 0; i < rows->count; i++) {
-        add_row(report->json, subject, view, &rows->rows[i]);
+        add_row(report->json, target, view, &rows->rows[i]);
     }
 }
 

@@ -1,7 +1,7 @@
 #include "daemon/ctl/bench/sweep.h"
 
 #include "daemon/ctl/bench/gpu_rig.h"
-#include "daemon/ctl/bench/turns.h"
+#include "daemon/ctl/bench/interleave.h"
 
 #include <errno.h>
 #include <string.h>
@@ -148,7 +148,7 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, con
     snprintf(title, sizeof title, "%s, %s memory, %s%s", request->view->name,
              config_memory_name(sweep->memory), config_kernel_name(sweep->kernel), what);
     progress_start(&progress, title, (runs + 1) * (count + 1));
-    r = turns_take(timed, count + 1, runs, &progress, error);
+    r = interleave_run(timed, count + 1, runs, &progress, error);
     progress_end(&progress);
     if (r == 0) {
         collect(sweep, rig, timed, candidates, count);

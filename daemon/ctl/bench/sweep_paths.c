@@ -1,8 +1,8 @@
 // Whole frames in each kind of memory.
 #include "daemon/common/mask_file.h"
 #include "daemon/ctl/bench/gpu_rig.h"
+#include "daemon/ctl/bench/interleave.h"
 #include "daemon/ctl/bench/sweep.h"
-#include "daemon/ctl/bench/turns.h"
 
 #include <errno.h>
 #include <string.h>
@@ -97,7 +97,7 @@ int sweep_time_paths(struct sweep *sweeps, size_t count, const struct gpu_memory
         unsigned runs = 3 * sweep_runs(request);
 
         progress_start(&progress, "whole frames", (runs + 1) * memory_count);
-        r = turns_take(timed, memory_count, runs, &progress, error);
+        r = interleave_run(timed, memory_count, runs, &progress, error);
         progress_end(&progress);
         if (r < 0) {
             gpu_lose(request->gpu);

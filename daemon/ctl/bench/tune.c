@@ -11,7 +11,7 @@
 
 struct tune {
     const struct tune_options *options;
-    struct subject subject;
+    struct bench_target target;
     struct gpu_session session;
     struct gpu_memory *others[3];         // owned: kinds beside the session's
     const struct gpu_memory *memories[4]; // of the session first
@@ -21,7 +21,7 @@ struct tune {
 
 static int open_gpu(struct tune *tune, struct error *error)
 {
-    enum config_memory memory = tune->subject.config->memory;
+    enum config_memory memory = tune->target.config->memory;
     int r = gpu_session_open(&tune->session, CONFIG_BACKEND_CUDA,
                              memory == CONFIG_MEMORY_HOST ? CONFIG_MEMORY_AUTO : memory, error);
 
@@ -77,8 +77,8 @@ static int tune_view(struct tune *tune, const struct config_view *view, struct e
     struct sweep_request request = {
         .gpu = tune->session.gpu,
         .view = view,
-        .input = &tune->subject.input,
-        .blocks = tune->subject.config->blocks,
+        .input = &tune->target.input,
+        .blocks = tune->target.config->blocks,
         .quick = tune->options->quick,
     };
     int r = 0;
@@ -92,7 +92,7 @@ static int tune_view(struct tune *tune, const struct config_view *view, struct e
         fprintf(stderr,
                 "edgectl: view %s passes the camera's %s on or has no CUDA kernel: there is "
                 "nothing to tune\n",
-                view->name, tune->subject.input.format->name);
+                view->name, tune->target.input.format->name);
         return 0;
     }
     if (r < 0) {
@@ -107,7 +107,7 @@ static int tune_view(struct tune *tune, const struct config_view *view, struct e
 static int measure(struct tune *tune, struct error *error)
 {
     size_t room =
-        tune->subject.view_count * ARRAY_LENGTH(tune->memories) * (size_t)CONFIG_KERNEL_COUNT;
+        tune->target.view_count * ARRAY_LENGTH(tune->memories) * (size_t)CONFIG_KERNEL_COUNT;
     int r = open_gpu(tune, error);
 
     if (r == 0) {
@@ -118,8 +118,8 @@ static int measure(struct tune *tune, struct error *error)
         r = error_set(error, -ENOMEM, "out of memory");
     }
     interrupt_watch();
-    for (size_t i = 0; i < tune->subject.view_count && r == 0 && !interrupt_seen(); i++) {
-        r = tune_view(tune, tune->subject.views[i], error);
+    for (size_t i = 0; i < tune->target.view_count && r == 0 && !interrupt_seen(); i++) {
+        r = tune_view(tune, tune->target.views[i], error);
     }
     tune->report.interrupted = interrupt_seen();
     if (r < 0 && tune->session.gpu && gpu_is_lost(tune->session.gpu)) {
@@ -158,13 +158,13 @@ static int run(struct tune *tune, struct error *error)
 {
     const struct tune_options *options = tune->options;
     struct kernels_conf content = {0};
-    int r = subject_init(&tune->subject, &options->request, error);
+    int r = bench_target_init(&tune->target, &options->request, error);
 
     if (r == 0 && options->write) {
-        r = kernels_conf_read(options->request.config_path, tune->subject.config, error, &content);
+        r = kernels_conf_read(options->request.config_path, tune->target.config, error, &content);
     }
     if (r == 0) {
-        tune->report.subject = &tune->subject;
+        tune->report.target = &tune->target;
         r = measure(tune, error);
     }
     if (r < 0) {
@@ -185,7 +185,7 @@ static void finish(struct tune *tune)
     }
     gpu_session_close(&tune->session);
     free(tune->report.sweeps);
-    subject_finish(&tune->subject);
+    bench_target_finish(&tune->target);
 }
 
 int ctl_tune(int argc, char **argv)

@@ -1,10 +1,10 @@
 // The command line of `edgectl tune`.
 #pragma once
 
-#include "daemon/ctl/bench/subject.h"
+#include "daemon/ctl/bench/bench_target.h"
 
 struct tune_options {
-    struct subject_request request;
+    struct bench_target_request request;
     enum config_memory memories[3]; // to try beside the one in use
     size_t memory_count;
     bool quick, write, json;

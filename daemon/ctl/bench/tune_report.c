@@ -99,11 +99,11 @@ static void print_paths(const struct tune_report *report)
 
 void tune_report_print(const struct tune_report *report)
 {
-    const struct frame_layout *input = &report->subject->input;
+    const struct frame_layout *input = &report->target->input;
 
     printf("%s, sm_%d; camera %s: %s %ux%u (%s)\n", report->gpu.name, report->gpu.sm,
-           report->subject->camera->name, input->format->name, input->width, input->height,
-           report->subject->origin);
+           report->target->camera->name, input->format->name, input->width, input->height,
+           report->target->origin);
     for (size_t i = 0; i < report->count; i++) {
         const struct sweep *sweep = &report->sweeps[i];
 
@@ -171,16 +171,16 @@ void tune_report_print_json(const struct tune_report *report)
     g_autoptr(JsonBuilder) builder = json_builder_new();
     g_autoptr(JsonNode) root = NULL;
     g_autofree char *text = NULL;
-    const struct frame_layout *input = &report->subject->input;
+    const struct frame_layout *input = &report->target->input;
 
     json_builder_begin_object(builder);
     json_add_string(builder, "gpu", report->gpu.name);
     json_add_integer(builder, "sm", report->gpu.sm);
-    json_add_string(builder, "camera", report->subject->camera->name);
+    json_add_string(builder, "camera", report->target->camera->name);
     json_add_string(builder, "format", input->format->name);
     json_add_integer(builder, "width", input->width);
     json_add_integer(builder, "height", input->height);
-    json_add_string(builder, "origin", report->subject->origin);
+    json_add_string(builder, "origin", report->target->origin);
     json_builder_set_member_name(builder, "interrupted");
     json_builder_add_boolean_value(builder, report->interrupted);
     json_builder_set_member_name(builder, "sweeps");

@@ -1,12 +1,12 @@
 // What `edgectl tune` found: tables for people, JSON for machines, and what is worth writing.
 #pragma once
 
+#include "daemon/ctl/bench/bench_target.h"
 #include "daemon/ctl/bench/kernels_conf.h"
-#include "daemon/ctl/bench/subject.h"
 #include "daemon/ctl/bench/sweep.h"
 
 struct tune_report {
-    const struct subject *subject;
+    const struct bench_target *target;
     struct gpu_info gpu;
     enum config_memory memory_in_use;
     struct sweep *sweeps; // by view, then by kind of memory, then by kernel

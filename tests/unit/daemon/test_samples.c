@@ -1,7 +1,7 @@
 // Medians, quartiles and turns. Expected values are numpy's: median() and percentile(…, [25, 75]).
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/bench/turns.h"
+#include "daemon/ctl/bench/interleave.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -95,7 +95,7 @@ static int take(struct timed *timed, size_t count, unsigned runs, struct error *
     int r;
 
     progress_start(&progress, "test", count * (runs + 1));
-    r = turns_take(timed, count, runs, &progress, error);
+    r = interleave_run(timed, count, runs, &progress, error);
     assert_true(progress.done <= progress.steps);
     return r;
 }

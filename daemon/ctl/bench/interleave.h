@@ -17,5 +17,5 @@ struct timed {
 // `runs` rounds (1..SAMPLES_MAX) after one to warm up, each beginning with another one of `count`.
 // Steps `progress` (runs + 1) * count times. Ends early when interrupt_seen(), with what there is.
 // Errors of run().
-int turns_take(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
-               struct error *error);
+int interleave_run(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
+                   struct error *error);

@@ -1,4 +1,4 @@
-#include "daemon/ctl/bench/subject.h"
+#include "daemon/ctl/bench/bench_target.h"
 
 #include "capture/source.h"
 #include "daemon/ctl/client.h"
@@ -14,13 +14,13 @@ struct delivery {
     struct picture_size size;
 };
 
-int subject_format_parse(const char *text, void *result)
+int bench_target_format_parse(const char *text, void *result)
 {
     *(const char **)result = text;
     return pixel_format_by_name(text) ? 0 : -EINVAL;
 }
 
-static int load(struct subject *subject, const struct subject_request *request)
+static int load(struct bench_target *target, const struct bench_target_request *request)
 {
     static const char all_kinds[] = "cameras = ( { views = ( { view = \"edges\"; }, "
                                     "{ view = \"gray\"; }, { view = \"camera\"; }, "
@@ -28,18 +28,18 @@ static int load(struct subject *subject, const struct subject_request *request)
                                     "{ view = \"motion\"; }, { view = \"overlay\"; }, "
                                     "{ view = \"direction\"; }, { view = \"split\"; } ); } );";
 
-    return request->config_path ? config_load(request->config_path, stderr, &subject->config)
+    return request->config_path ? config_load(request->config_path, stderr, &target->config)
                                 : config_parse(request->all_kinds ? all_kinds : "",
-                                               "built-in defaults", stderr, &subject->config);
+                                               "built-in defaults", stderr, &target->config);
 }
 
-static int find_camera(struct subject *subject, const char *name, struct error *error)
+static int find_camera(struct bench_target *target, const char *name, struct error *error)
 {
-    const struct config *config = subject->config;
+    const struct config *config = target->config;
 
     for (size_t i = 0; i < config->camera_count; i++) {
         if (!name || strcmp(config->cameras[i].name, name) == 0) {
-            subject->camera = &config->cameras[i];
+            target->camera = &config->cameras[i];
             return 0;
         }
     }
@@ -47,16 +47,16 @@ static int find_camera(struct subject *subject, const char *name, struct error *
                      name, config->cameras[0].name);
 }
 
-static int find_views(struct subject *subject, const char *name, struct error *error)
+static int find_views(struct bench_target *target, const char *name, struct error *error)
 {
-    const struct config_camera *camera = subject->camera;
+    const struct config_camera *camera = target->camera;
 
-    for (size_t i = 0; i < camera->view_count && i < ARRAY_LENGTH(subject->views); i++) {
+    for (size_t i = 0; i < camera->view_count && i < ARRAY_LENGTH(target->views); i++) {
         if (!name || strcmp(camera->views[i].name, name) == 0) {
-            subject->views[subject->view_count++] = &camera->views[i];
+            target->views[target->view_count++] = &camera->views[i];
         }
     }
-    return subject->view_count > 0
+    return target->view_count > 0
                ? 0
                : error_set(error, -EINVAL,
                            "--view %s: camera %s has none of that name, the first "
@@ -103,14 +103,14 @@ static void find_delivery(JsonObject *status, const char *name, struct delivery 
 }
 
 // What the running edged says the camera delivers; false if there is no answer, with the reason.
-static bool ask_daemon(const struct subject *subject, struct delivery *delivery,
+static bool ask_daemon(const struct bench_target *target, struct delivery *delivery,
                        struct error *error)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     g_autoptr(JsonParser) parser = json_parser_new();
     int r;
 
-    r = client_find_socket(subject->config->control.socket, error, &path);
+    r = client_find_socket(target->config->control.socket, error, &path);
     if (r == 0) {
         r = client_get(path, "/v1/status", error, &body);
     }
@@ -122,11 +122,11 @@ static bool ask_daemon(const struct subject *subject, struct delivery *delivery,
     }
     if (json_parser_load_from_data(parser, body, -1, NULL) && json_parser_get_root(parser) &&
         JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser))) {
-        find_delivery(json_node_get_object(json_parser_get_root(parser)), subject->camera->name,
+        find_delivery(json_node_get_object(json_parser_get_root(parser)), target->camera->name,
                       delivery);
     }
     if (!delivery->format) {
-        error_set(error, 0, "the running edged has no picture of camera %s", subject->camera->name);
+        error_set(error, 0, "the running edged has no picture of camera %s", target->camera->name);
     }
     return delivery->format != NULL;
 }
@@ -144,11 +144,11 @@ static const char *guess_format(const struct config_camera *camera)
                                                                                         : "NV12";
 }
 
-static void describe(struct subject *subject, const struct subject_request *request,
+static void describe(struct bench_target *target, const struct bench_target_request *request,
                      const struct delivery *delivery, bool asked, const struct error *why)
 {
-    char *origin = subject->origin;
-    size_t size = sizeof subject->origin;
+    char *origin = target->origin;
+    size_t size = sizeof target->origin;
 
     if (request->format && request->size.width > 0) {
         snprintf(origin, size, "the command line");
@@ -180,13 +180,13 @@ static int open_clip(const struct config_camera *camera, struct error *error,
     return r;
 }
 
-static int find_layout(struct subject *subject, const struct subject_request *request,
+static int find_layout(struct bench_target *target, const struct bench_target_request *request,
                        struct error *error)
 {
-    const struct config_camera *camera = subject->camera;
+    const struct config_camera *camera = target->camera;
     struct delivery delivery = {0};
     struct error why = {0};
-    bool asked = request->ask_daemon && ask_daemon(subject, &delivery, &why);
+    bool asked = request->ask_daemon && ask_daemon(target, &delivery, &why);
     int r =
         !asked && camera->source == CONFIG_SOURCE_FILE && !(request->format && request->size.width)
             ? open_clip(camera, error, &delivery)
@@ -207,36 +207,36 @@ static int find_layout(struct subject *subject, const struct subject_request *re
     if (!format) {
         return error_set(error, -EINVAL,
                          "camera %s has the format %s, which only a running edged can tell the "
-                         "pictures of: name it with --format, allowed are " SUBJECT_FORMATS,
+                         "pictures of: name it with --format, allowed are " BENCH_TARGET_FORMATS,
                          camera->name, name);
     }
-    frame_layout_init(&subject->input, format, (uint32_t)size.width, (uint32_t)size.height,
-                      SUBJECT_STRIDE_ALIGN);
-    describe(subject, request, &delivery, asked, &why);
+    frame_layout_init(&target->input, format, (uint32_t)size.width, (uint32_t)size.height,
+                      BENCH_TARGET_STRIDE_ALIGN);
+    describe(target, request, &delivery, asked, &why);
     return 0;
 }
 
-int subject_init(struct subject *subject, const struct subject_request *request,
-                 struct error *error)
+int bench_target_init(struct bench_target *target, const struct bench_target_request *request,
+                      struct error *error)
 {
     int r;
 
-    *subject = (struct subject){0};
-    r = load(subject, request);
+    *target = (struct bench_target){0};
+    r = load(target, request);
     if (r == 0) {
-        r = find_camera(subject, request->camera, error);
+        r = find_camera(target, request->camera, error);
     }
     if (r == 0) {
-        r = find_views(subject, request->view, error);
+        r = find_views(target, request->view, error);
     }
     if (r == 0) {
-        r = find_layout(subject, request, error);
+        r = find_layout(target, request, error);
     }
     return r;
 }
 
-void subject_finish(struct subject *subject)
+void bench_target_finish(struct bench_target *target)
 {
-    config_free(subject->config);
-    *subject = (struct subject){0};
+    config_free(target->config);
+    *target = (struct bench_target){0};
 }

@@ -1,4 +1,4 @@
-#include "daemon/ctl/bench/turns.h"
+#include "daemon/ctl/bench/interleave.h"
 
 #include <errno.h>
 
@@ -17,8 +17,8 @@ static int run_one(struct timed *timed, bool keep, struct error *error)
     return r;
 }
 
-int turns_take(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
-               struct error *error)
+int interleave_run(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
+                   struct error *error)
 {
     for (unsigned round = 0; round <= runs; round++) {
         for (size_t i = 0; i < count; i++) {

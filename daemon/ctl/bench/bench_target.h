@@ -6,24 +6,24 @@
 #include "daemon/ctl/arguments.h"
 
 // Strides of pictures here and of the views' own.
-#define SUBJECT_STRIDE_ALIGN 64
+#define BENCH_TARGET_STRIDE_ALIGN 64
 // Of pictures in memory, as pixel_format.h has them.
-#define SUBJECT_FORMATS "YUYV, UYVY, NV12, NV21, YU12, 422P, 444P, GREY, RGB3, BGR3, XR24"
+#define BENCH_TARGET_FORMATS "YUYV, UYVY, NV12, NV21, YU12, 422P, 444P, GREY, RGB3, BGR3, XR24"
 
-// For struct command_option: *result is the format of a struct subject_request.
-int subject_format_parse(const char *text, void *result);
+// For struct command_option: *result is the format of a struct bench_target_request.
+int bench_target_format_parse(const char *text, void *result);
 
-struct subject_request {
+struct bench_target_request {
     const char *config_path;  // NULL: the built-in defaults
     const char *camera;       // name; NULL: the first
     const char *view;         // name; NULL: all
-    const char *format;       // one of SUBJECT_FORMATS; NULL: as below
+    const char *format;       // one of BENCH_TARGET_FORMATS; NULL: as below
     struct picture_size size; // {0, 0}: as below
     bool all_kinds;           // without a configuration: a view of every kind
     bool ask_daemon;          // the running edged knows best, if there is one
 };
 
-struct subject {
+struct bench_target {
     struct config *config; // owned
     const struct config_camera *camera;
     const struct config_view *views[16];
@@ -35,7 +35,7 @@ struct subject {
 // Finds it out without opening a camera. What is not asked for comes from the running edged, else
 // from the clip where that is the source, else from the configuration. -EINVAL (the problems of the
 // configuration are on stderr already and `error` is empty; no such camera or view; a format that
-// only a camera can tell), errors of config_load(). End it with subject_finish() in any case.
-int subject_init(struct subject *subject, const struct subject_request *request,
-                 struct error *error);
-void subject_finish(struct subject *subject);
+// only a camera can tell), errors of config_load(). End it with bench_target_finish() in any case.
+int bench_target_init(struct bench_target *target, const struct bench_target_request *request,
+                      struct error *error);
+void bench_target_finish(struct bench_target *target);
