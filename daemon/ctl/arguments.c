@@ -87,7 +87,7 @@ static int take(const struct command_option *option)
     return 0;
 }
 
-// As getopt_long() wants them: each is told by its place in the table.
+// The options for getopt_long(), which returns an option's index in the table.
 static void list_options(const struct command_option *table, struct option *ret_options)
 {
     size_t count = 0;
@@ -102,14 +102,14 @@ static void list_options(const struct command_option *table, struct option *ret_
     ret_options[count] = (struct option){.name = "help", .val = OPTIONS_MAX};
 }
 
-// 0, or why no option is left to be taken.
+// Takes all options. Returns 0, or the reason why it stopped.
 static int take_all(const struct command_line *line, int argc, char **argv)
 {
     struct option options[OPTIONS_MAX + 2] = {0};
     int i, r = 0;
 
     list_options(line->options, options);
-    optind = 0; // starts anew
+    optind = 0; // 0 makes getopt_long() start anew
     while (r == 0 &&
            (i = getopt_long(argc, argv, line->argument_count > 0 ? "" : "+", options, NULL)) >= 0) {
         if (i >= OPTIONS_MAX) {

@@ -3,7 +3,8 @@
 
 #include "config/config.h"
 
-// An option and where it goes: one of the pointers is set. Without the option nothing is written.
+// An option and where its value goes: one of the pointers is set. Nothing is written if the option
+// is not given.
 struct command_option {
     const char *name;  // without its dashes; NULL ends a table
     bool *flag;        // it takes no value and makes this true
@@ -21,7 +22,7 @@ struct command_line {
     const char *usage;
     const struct command_option *options;
     int argument_count; // of what is no option
-    const char *takes;  // said where there are more or fewer, "one user"; NULL: the usage does
+    const char *takes; // named when there are more or fewer, "one user"; NULL: the usage is printed
 };
 
 // Parses by getopt_long(); the arguments begin at argv[optind]. True: the command is to run.

@@ -6,8 +6,8 @@
 #define CAMERA_DEVICES 64 // /dev/video0 to /dev/video63
 #define CAMERA_MODE_BYTES 64
 
-// What the device would deliver for `wish`; as it is, or converted by libv4l2. As
-// v4l2_device_open(), and -ENOTSUP where it has not got wish->format.
+// Finds out what the device would deliver for `wish`, by itself or converted by libv4l2. Errors are
+// those of v4l2_device_open(), and -ENOTSUP if it does not have wish->format.
 int camera_probe(const char *path, const struct config_camera *wish, struct error *error,
                  struct v4l2_candidate *ret_mode);
 // "YUYV 1280x720@30"

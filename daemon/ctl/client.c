@@ -24,7 +24,7 @@ static int connect_error(const char *path, int code, struct error *error)
     case -EACCES:
         return error_set(error, code, "%s: permission denied: join the group edged or use sudo",
                          path);
-    case -EAGAIN: // its queue of those who wait stayed full
+    case -EAGAIN: // its queue of waiting connections stayed full
         return error_set(error, -ETIMEDOUT, "%s: edged does not answer", path);
     default:
         return error_set(error, code, "%s: %s", path, strerror(-code));
@@ -69,8 +69,8 @@ static int io_error(const char *path, struct error *error)
     return error_set(error, -errno, "%s: %s", path, strerror(errno));
 }
 
-// Calls on a socket with a timeout end with EINTR even where no signal is handled: as the process
-// goes on after Ctrl-Z.
+// Calls on a socket with a timeout may end with EINTR although no signal is handled, for example
+// when the process continues after Ctrl-Z.
 static ssize_t receive(int fd, char *bytes, size_t size)
 {
     return TEMP_FAILURE_RETRY(recv(fd, bytes, size, 0));
@@ -131,7 +131,7 @@ static const char *find_body(const char *reply, const char *path, struct error *
     return body;
 }
 
-// A connection that has sent its request, whose `headers` end in "\r\n" each.
+// Connects and sends a request, whose `headers` end in "\r\n" each.
 static int send_request(const char *path, const char *method, const char *page, const char *headers,
                         struct error *error)
 {
@@ -164,7 +164,7 @@ static int ask(const char *path, const char *method, const char *page, int timeo
     if (fd < 0) {
         return TAKE_FD(fd);
     }
-    set_timeout(fd, timeout_s); // where that fails it stays as it is
+    set_timeout(fd, timeout_s); // if that fails the timeout stays as it is
     result = read_reply(fd, path, error, &reply);
     if (!reply) {
         return result;

@@ -12,12 +12,14 @@ int client_get(const char *path, const char *page, struct error *error, char **r
 // The same with a POST, that may take 60 s.
 int client_post(const char *path, const char *page, struct error *error, char **ret_body);
 
-// GETs `page`, whose body goes on for as long as edged does, and reads the head of the reply: the
-// socket that the body comes from, which the caller closes. `last_id`: the newest event that was
-// heard, NULL: none. As client_get(); -EINVAL: edged refuses what was asked for, in its own words.
+// GETs `page`, whose body does not end while edged runs, and reads the head of the reply. The
+// caller reads the body from the socket, and closes it. `last_id` is the id of the newest event
+// that was heard; NULL: none. Errors are those of client_get(), and -EINVAL: edged refuses the
+// request, for the reason in `error`.
 int client_open_stream(const char *path, const char *page, const char *last_id,
                        struct error *error);
 
-// The control socket as `control.socket` has it; NULL and "" mean a user's own edged if it is
-// there, or else the system's. The caller frees *ret_path. -EINVAL for a path that is too long.
+// The path of the control socket, `configured` as the key control.socket. NULL and "" mean the
+// socket of a user's own edged if it exists, or else the system's. The caller frees *ret_path.
+// -EINVAL for a path that is too long.
 int client_find_socket(const char *configured, struct error *error, char **ret_path);

@@ -1,4 +1,5 @@
-// A bar on the terminal for work of a known number of steps, and the wish to end it early.
+// A progress bar on the terminal for work of a known number of steps, and its interruption by a
+// signal.
 #pragma once
 
 #include <stdbool.h>
@@ -13,12 +14,12 @@ struct progress {
 // Draws on stderr when that is a terminal.
 void progress_start(struct progress *progress, const char *what, size_t steps);
 void progress_step(struct progress *progress);
-// So many of the steps are done; more than there are count as all.
+// So many of the steps are done; a larger number counts as all.
 void progress_reach(struct progress *progress, size_t done);
-// Takes the bar away.
+// Removes the bar.
 void progress_end(struct progress *progress);
 
-// From now on the first SIGINT or SIGTERM only sets what interrupt_seen() tells; the second ends
-// the program.
+// From now on the first SIGINT or SIGTERM only makes interrupt_seen() true; the second ends the
+// program.
 void interrupt_watch(void);
 bool interrupt_seen(void);

@@ -3,6 +3,6 @@
 
 #include "kernels/pool.h"
 
-// A pool for `threads` (1..POOL_THREADS_MAX); where the system starts fewer, stderr says so.
-// -ENOMEM. The caller owns it: pool_free().
+// Starts a pool of `threads` (1..POOL_THREADS_MAX) threads; says on stderr if the system starts
+// fewer. -ENOMEM. The caller owns it: pool_free().
 int threads_start(unsigned threads, struct error *error, struct pool **ret_pool);

@@ -65,7 +65,7 @@ static int bench_view(const struct options *options, const struct bench_target *
     return r < 0 ? error_prefix(error, r, "view %s", view->name) : 0;
 }
 
-// All views at one size.
+// Measures all views at one size.
 static int bench_size(const struct options *options, struct picture_size size,
                       struct gpu_session *session, struct bench_report *report, struct error *error)
 {

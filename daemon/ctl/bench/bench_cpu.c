@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-// One stage or the whole view, and copies beside it.
+// What is measured: one stage or the whole view, and a copy of as many bytes.
 struct work {
     enum stage_kind kind; // of a stage
     struct chain *chain;  // owned, of that stage alone; NULL: a view
@@ -60,7 +60,8 @@ static int run_copy(void *context, struct error *error, double *ret_us)
 
     (void)error;
     memcpy(work->copy_to, work->copy_from, work->bytes / 2);
-    __asm__ volatile("" : : "r"(work->copy_to) : "memory"); // somebody reads the copy
+    // As if the copy was read, so that the compiler does not leave it out.
+    __asm__ volatile("" : : "r"(work->copy_to) : "memory");
     *ret_us = (double)(clock_now_ns() - start) / NS_PER_US;
     return 0;
 }
@@ -128,8 +129,8 @@ static int work_init_view(struct work *work, const struct bench_request *request
     return make_frame(request->input, error, &work->input);
 }
 
-// None of motion, whose stages are of one frame after the other. A last
-// stage that writes colour cannot do without the view's own pictures.
+// How many stages are measured by themselves. None of motion, because its stages need one frame
+// after the other; not a last stage that writes colour, because it needs the view's own pictures.
 static size_t count_stages(const struct plan *plan)
 {
     if (plan_find(plan, STAGE_DIFFERENCE) >= 0) {

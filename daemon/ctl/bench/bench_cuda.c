@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-// The kernel in device memory, the kernel in the frames' memory, copies in both, whole frames.
+// What is measured: the kernels and a copy in device memory, the same in the frames' memory, and
+// whole frames.
 enum { DEVICE_KERNEL, DEVICE_COPY, FRAME_KERNEL, FRAME_COPY, WHOLE_VIEW, WORK_COUNT };
 
 struct whole {

@@ -53,7 +53,7 @@ static void print_table(const struct bench_target *target, const struct config_v
     if (rows->count > 0) {
         table_print(table, stdout);
     } else {
-        // The CPU measures a split, too, so this is --backend cuda.
+        // On the CPU a split is measured, so this is --backend cuda.
         puts(view->view == CONFIG_VIEW_SPLIT
                  ? "a split is not measured on a GPU: --backend cpu measures it"
                  : "passed on as they are: there is nothing to measure");

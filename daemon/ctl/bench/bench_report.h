@@ -1,4 +1,4 @@
-// What `edgectl bench` found, as a table while it goes on, or as JSON at the end.
+// The results of `edgectl bench`, as tables while it runs, or as JSON at the end.
 #pragma once
 
 #include "daemon/ctl/bench/bench_rows.h"

@@ -8,7 +8,7 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-// A camera as status has it.
+// What status says that a camera delivers.
 struct delivery {
     const struct pixel_format *format; // NULL: not known
     struct picture_size size;
@@ -131,7 +131,7 @@ static bool ask_daemon(const struct bench_target *target, struct delivery *deliv
     return delivery->format != NULL;
 }
 
-// What a camera that may choose most likely delivers.
+// The format that a camera with format "auto" most likely delivers.
 static const char *guess_format(const struct config_camera *camera)
 {
     if (strcmp(camera->format, "MJPG") == 0) {
@@ -160,7 +160,7 @@ static void describe(struct bench_target *target, const struct bench_target_requ
     }
 }
 
-// The pictures of a clip, which are as they are whatever the configuration wishes.
+// Takes format and size from a clip, whatever the configuration asks for.
 static int open_clip(const struct config_camera *camera, struct error *error,
                      struct delivery *ret_delivery)
 {

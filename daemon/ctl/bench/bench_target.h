@@ -7,7 +7,7 @@
 
 // Strides of pictures here and of the views' own.
 #define BENCH_TARGET_STRIDE_ALIGN 64
-// Of pictures in memory, as pixel_format.h has them.
+// The formats of pictures in memory, as pixel_format.h has them.
 #define BENCH_TARGET_FORMATS "YUYV, UYVY, NV12, NV21, YU12, 422P, 444P, GREY, RGB3, BGR3, XR24"
 
 // For struct command_option: *result is the format of a struct bench_target_request.
@@ -20,7 +20,7 @@ struct bench_target_request {
     const char *format;       // one of BENCH_TARGET_FORMATS; NULL: as below
     struct picture_size size; // {0, 0}: as below
     bool all_kinds;           // without a configuration: a view of every kind
-    bool ask_daemon;          // the running edged knows best, if there is one
+    bool ask_daemon;          // ask the running edged first, if there is one
 };
 
 struct bench_target {
@@ -32,10 +32,11 @@ struct bench_target {
     char origin[640];          // who says so: "the configuration", …
 };
 
-// Finds it out without opening a camera. What is not asked for comes from the running edged, else
-// from the clip where that is the source, else from the configuration. -EINVAL (the problems of the
-// configuration are on stderr already and `error` is empty; no such camera or view; a format that
-// only a camera can tell), errors of config_load(). End it with bench_target_finish() in any case.
+// Finds out the target without opening a camera. What the request leaves open comes from the
+// running edged, else from the clip if that is the source, else from the configuration. -EINVAL
+// (the problems of the configuration are on stderr already and `error` is empty; no such camera or
+// view; a format that only a camera can tell), errors of config_load(). End it with
+// bench_target_finish() in any case.
 int bench_target_init(struct bench_target *target, const struct bench_target_request *request,
                       struct error *error);
 void bench_target_finish(struct bench_target *target);

@@ -42,7 +42,7 @@ static int check(const struct gpu_rig *rig, int result, const char *doing, struc
     return cuda_driver_check(gpu_driver(rig->gpu), result, doing, error);
 }
 
-// Twice the cache, in a size that machines have.
+// How many pictures fill twice the GPU's cache, within what memory allows.
 static unsigned count_pictures(const struct gpu *gpu, size_t size)
 {
     size_t each = size | 4095; // frames take whole pages
@@ -139,7 +139,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
     if (r == 0) {
         r = gpu_pipeline_init(&rig->pipeline, gpu, &plan, input, mapped, error);
     }
-    mask_plane_unref(mask); // the GPU has it
+    mask_plane_unref(mask); // the GPU has a copy
     if (r == 0) {
         r = check(rig, gpu_driver(gpu)->event_create(&rig->start, 0), "making an event", error);
     }

@@ -26,21 +26,22 @@ struct gpu_rig {
 };
 
 // For the view of `settings` over pictures like `input`. `memory`: whose frames; NULL: plain device
-// memory, which no camera reaches. -EAGAIN: the view passes pictures through, or is the CPU's in
-// any case. -ENOTSUP, -ENOMEM, what CUDA says. End it with gpu_rig_finish() in any case.
+// memory, which no camera reaches. -EAGAIN: the view passes pictures through, or the CPU computes
+// it in any case. -ENOTSUP, -ENOMEM, what CUDA says. End it with gpu_rig_finish() in any case.
 int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *memory,
                  const struct config_view *settings, const struct frame_layout *input,
                  struct error *error);
 // Takes zeroed and half-built ones. After an error of the two below the GPU is lost.
 void gpu_rig_finish(struct gpu_rig *rig);
 
-// Microseconds of the kernels on the next picture; of a copy that reads and writes as many bytes in
-// the same memory. What CUDA says; -ETIMEDOUT after 5 s.
+// How many microseconds the kernels take for the next picture; or a copy that reads and writes as
+// many bytes in the same memory. Errors are CUDA's, and -ETIMEDOUT after 5 s.
 int gpu_rig_time_kernel(struct gpu_rig *rig, struct error *error, double *ret_us);
 int gpu_rig_time_copy(struct gpu_rig *rig, struct error *error, double *ret_us);
 
 // The bytes of a picture that is read and written: of plane 0 alone where not of every plane.
 size_t view_bytes(bool reads_all, bool writes_all, const struct frame_layout *input,
                   const struct frame_layout *output);
-// Something neither flat nor pure noise in `size` bytes, rows `stride` bytes apart.
+// Fills `size` bytes, in rows `stride` bytes apart, with a scene that is neither flat nor pure
+// noise.
 void draw_scene(uint8_t *data, size_t size, size_t stride);

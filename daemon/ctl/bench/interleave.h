@@ -1,4 +1,5 @@
-// Several things timed in turns, so that whatever the machine does meanwhile hits all alike.
+// Times several things in rounds, one after the other in each, so that other work of the machine
+// slows all of them alike.
 #pragma once
 
 #include "config/base.h"
@@ -6,8 +7,8 @@
 #include "daemon/ctl/progress.h"
 
 struct timed {
-    // Does it once and says how long that took. -EAGAIN: it cannot be done, and is left out from
-    // now on. Anything else ends the measuring.
+    // Does the thing once; *ret_us is how long that took. -EAGAIN: it cannot be done, and is left
+    // out from now on. Any other error ends the measurement.
     int (*run)(void *context, struct error *error, double *ret_us);
     void *context; // not owned
     bool left_out;

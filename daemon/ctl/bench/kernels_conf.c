@@ -10,7 +10,7 @@
 #define HEADER "# Written by `edgectl tune --write`, which replaces it the next time.\n"
 #define INCLUDE "@include \"" KERNELS_CONF "\"\n"
 
-// A file as it was before.
+// A file and its content before the change.
 struct past {
     char *path;    // owned
     char *content; // owned; NULL: there was no file
@@ -93,7 +93,7 @@ static bool is_ours(const char *name)
     return strcmp(name, "kernels") == 0 || strcmp(name, "memory") == 0;
 }
 
-// What only a person can resolve.
+// Refuses what only a person can resolve.
 static int check(const struct edit *edit, bool sets_memory, struct error *error)
 {
     const config_setting_t *root = config_root_setting(&edit->tree);
@@ -201,7 +201,7 @@ static int write_conf(const struct edit *edit, const struct kernels_conf *conten
                 : error_set(error, -ENOMEM, "out of memory");
 }
 
-// The configuration with the @include at its end.
+// Writes the configuration with the @include at its end.
 static int write_include(const struct edit *edit, struct error *error)
 {
     const struct past *main = &edit->main;

@@ -2,7 +2,7 @@
 // kernels.conf beside the configuration, which includes it.
 //
 // Both files are replaced in one step each and keep their owner and mode; the result is loaded once
-// as edged would, and everything is put back where that fails.
+// as edged would load it, and everything is put back if that fails.
 #pragma once
 
 #include "config/config.h"
@@ -16,9 +16,9 @@ struct kernels_conf {
     bool memory_elsewhere; // the configuration sets it outside kernels.conf, where it stays
 };
 
-// What `config`, loaded from `path`, has from kernels.conf: its blocks, and its memory where it
-// stands there. -EEXIST: `path` has a group "kernels" of its own, named with its line; errors of
-// reading, -EINVAL.
+// Reads what `config`, loaded from `path`, has from kernels.conf: its blocks, and its memory if
+// kernels.conf sets it. -EEXIST: `path` has a group "kernels" of its own, named with its line;
+// errors of reading, -EINVAL.
 int kernels_conf_read(const char *path, const struct config *config, struct error *error,
                       struct kernels_conf *ret_content);
 // Writes kernels.conf, and the @include where it is missing. -EEXIST as above, or the memory is set

@@ -16,7 +16,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Of sorted samples, at least one; `part` of 4.
+// The quartile number `part` (0 to 4) of sorted samples, of which there is at least one.
 static double quantile(const struct samples *samples, size_t part)
 {
     size_t quarters = (samples->count - 1) * part;

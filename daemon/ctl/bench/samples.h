@@ -1,4 +1,4 @@
-// Times of one thing measured many times, and what they come to.
+// Times of one thing that was measured many times, and their summary.
 #pragma once
 
 #include <stdbool.h>
@@ -13,10 +13,10 @@ struct samples {
 
 struct summary {
     double median;
-    double spread; // between the quartiles: half of all lie so close together
+    double spread; // between the quartiles: half of all samples lie that close together
 };
 
-// Drops what does not fit any more.
+// A sample that does not fit any more is dropped.
 void samples_add(struct samples *samples, double value);
 // The median is the mean of the middle two of an even number; quartiles are interpolated between
 // the sorted values at (count - 1) / 4 and 3 (count - 1) / 4. Zeros for no samples.

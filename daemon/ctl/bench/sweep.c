@@ -14,7 +14,7 @@
 
 _Static_assert((BEST + 1) * SHAPES_ROWS_MAX <= SHAPES_MAX, "the turns have room for SHAPES_MAX");
 
-// A shape in the turns. The last of them is the copy.
+// A shape that is timed. The last of them stands for the copy.
 struct candidate {
     struct gpu_rig *rig;
     enum config_kernel kernel;
@@ -92,7 +92,8 @@ const struct sweep_shape *sweep_find(const struct sweep *sweep, struct config_bl
     return NULL;
 }
 
-// A time measured before gives way to that of the turns in which the better ones were taken.
+// Adds a result. It replaces an earlier one of the same shape, because the better shapes were timed
+// in the same rounds as the new one.
 static void add(struct sweep *sweep, const struct sweep_shape *shape)
 {
     size_t i = 0;
@@ -124,7 +125,7 @@ static void collect(struct sweep *sweep, struct gpu_rig *rig, struct timed *time
     qsort(sweep->shapes, sweep->count, sizeof sweep->shapes[0], compare_shapes);
 }
 
-// Times `count` shapes, up to SHAPES_MAX, in turns with a copy.
+// Times `count` shapes, up to SHAPES_MAX, in rounds with a copy.
 static int measure(const struct sweep_request *request, struct gpu_rig *rig, const char *what,
                    const struct config_block *shapes, size_t count, struct sweep *sweep,
                    struct error *error)
@@ -167,7 +168,7 @@ static int measure_shapes(const struct sweep_request *request, struct gpu_rig *r
     return measure(request, rig, "", shapes, count, sweep, error);
 }
 
-// The best of the shapes so far, and the one in use, with other rows a thread.
+// Measures the best shapes so far, and the one in use, with other rows a thread.
 static int measure_rows(const struct sweep_request *request, struct gpu_rig *rig,
                         struct sweep *sweep, struct error *error)
 {
@@ -183,7 +184,8 @@ static int measure_rows(const struct sweep_request *request, struct gpu_rig *rig
     return measure(request, rig, ", rows a thread", shapes, count, sweep, error);
 }
 
-// As edged would run them: what the configuration says if this GPU takes it, else its own.
+// Sets the blocks with which edged would run the kernels: those of the configuration that this GPU
+// takes, else the GPU's own.
 static void use_configured(struct gpu_rig *rig, const struct config_block *blocks)
 {
     for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {

@@ -1,5 +1,6 @@
-// One of a view's kernels in many block shapes, the best of them with other rows a thread, in one
-// kind of memory. Its other kernels run as configured, and what is timed is all of them.
+// Measures one of a view's kernels in many block shapes, and the best of them with other rows a
+// thread, in one kind of memory. The view's other kernels run as configured, and the times are
+// those of all kernels.
 #pragma once
 
 #include "daemon/ctl/bench/samples.h"
@@ -15,7 +16,7 @@ struct sweep_shape {
 struct sweep {
     const struct config_view *view; // not owned
     enum config_kernel kernel;
-    bool further; // the view has a kernel before: whole frames count once
+    bool further; // another kernel of the view comes before: whole frames count once
     enum config_memory memory;
     size_t bytes;        // read and written for a picture
     struct summary copy; // of a copy that reads and writes as many bytes in this memory
@@ -35,12 +36,12 @@ struct sweep_request {
     bool quick;
 };
 
-// How often each is measured, after once to warm up.
+// How often each shape is measured, after one round to warm up.
 unsigned sweep_runs(const struct sweep_request *request);
 // Measures each kernel of the view in its turn, with a bar on a terminal: a sweep each in
-// `ret_sweeps` (room for CONFIG_KERNEL_COUNT), how many in *ret_count. Interrupted
-// (interrupt_seen()) it has what there is, maybe none. -EAGAIN: the view computes nothing, or not
-// on a GPU; -ENOTSUP, -ENOMEM; what CUDA says: the GPU is lost.
+// `ret_sweeps` (room for CONFIG_KERNEL_COUNT), how many in *ret_count. After an interrupt
+// (interrupt_seen()) these are the results so far, maybe none. -EAGAIN: the view computes nothing,
+// or not on a GPU; -ENOTSUP, -ENOMEM; what CUDA says: the GPU is lost.
 int sweep_run(const struct sweep_request *request, struct error *error, struct sweep *ret_sweeps,
               size_t *ret_count);
 // The shape in `sweep` that is `block` with its rows, NULL if there is none.

@@ -9,7 +9,7 @@
 
 #define MEMORIES_MAX 4
 
-// One kind of memory in the turns of whole frames.
+// One kind of memory, for which whole frames are timed.
 struct path {
     struct view *view;       // owned
     struct frame_pool *pool; // owned reference

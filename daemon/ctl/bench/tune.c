@@ -14,7 +14,7 @@ struct tune {
     struct bench_target target;
     struct gpu_session session;
     struct gpu_memory *others[3];         // owned: kinds beside the session's
-    const struct gpu_memory *memories[4]; // of the session first
+    const struct gpu_memory *memories[4]; // the session's first
     size_t memory_count;
     struct tune_report report;
 };
@@ -128,7 +128,7 @@ static int measure(struct tune *tune, struct error *error)
     return r;
 }
 
-// What to do is a sentence on stderr, so that JSON stays JSON.
+// What to do next is said on stderr, so that standard output stays JSON.
 static int write_choice(const struct tune *tune, struct kernels_conf *content, struct error *error)
 {
     const char *path = tune->options->request.config_path;

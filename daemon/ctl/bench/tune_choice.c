@@ -1,4 +1,4 @@
-// What of a report is worth writing.
+// Chooses what of a report is worth writing.
 #include "daemon/ctl/bench/tune_report.h"
 
 #define CLEARLY 0.95 // of the time in use
@@ -9,7 +9,7 @@ static void add(struct summary *sum, const struct summary *part)
     sum->spread += part->spread;
 }
 
-// Whole frames of all views in one kind of memory; false where one is missing.
+// Adds up the times of whole frames of all views in one kind of memory; false if a view has none.
 static bool sum_paths(const struct tune_report *report, enum config_memory memory,
                       struct summary *ret_sum)
 {
@@ -46,7 +46,7 @@ static enum config_memory choose_memory(const struct tune_report *report)
     return best;
 }
 
-// The kernel's time in one shape over all its views; false where a view lacks it.
+// Adds up the kernel's times in one shape over all its views; false if a view has none.
 static bool sum_shape(const struct tune_report *report, enum config_kernel kernel,
                       enum config_memory memory, struct config_block block, struct summary *ret_sum)
 {
@@ -92,7 +92,7 @@ static bool sum_of(const struct choice *choice, struct config_block block, struc
     return sum_shape(choice->report, choice->kernel, choice->memory, block, ret_sum);
 }
 
-// False where nothing is faster than what is in use.
+// False if nothing is faster than what is in use.
 static bool find_best(struct choice *choice)
 {
     const struct sweep *sweep = find_sweep(choice->report, choice->kernel, choice->memory);

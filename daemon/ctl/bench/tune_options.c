@@ -41,7 +41,7 @@ static int take_memories(const char *text, void *result)
     }
 }
 
-// What was left open. 0, or the exit status to leave with.
+// Fills in what the command line left open. Returns 0, or the exit status to end with.
 static int complete(struct tune_options *options, bool memories_chosen)
 {
     if (!options->request.config_path && access(CONFIG_DEFAULT_PATH, F_OK) == 0) {

@@ -1,4 +1,5 @@
-// What `edgectl tune` found: tables for people, JSON for machines, and what is worth writing.
+// The results of `edgectl tune`: tables for people, JSON for programs, and the choice of what is
+// worth writing.
 #pragma once
 
 #include "daemon/ctl/bench/bench_target.h"
@@ -18,8 +19,9 @@ void tune_report_print(const struct tune_report *report);
 // The keys are in edgectl(1). Prints one JSON object.
 void tune_report_print_json(const struct tune_report *report);
 
-// Changes in `content` what is better by more than the noise: for each kernel the block and the
-// rows a thread with the smallest sum over the views that it computes, of the kind of memory that
-// will be in use, but only one of the two where the other gains no more than the noise; the kind
-// only where whole frames are also at least 5 % faster in it. True if anything changed.
+// Changes in `content` what is better by more than the noise. For each kernel that is the block and
+// the rows a thread with the smallest sum over the views that it computes, in the kind of memory
+// that will be in use; only one of the two is changed if the other gains no more than the noise.
+// The kind of memory is changed only if whole frames are also at least 5 % faster in it. True if
+// anything changed.
 bool tune_report_choose(const struct tune_report *report, struct kernels_conf *content);

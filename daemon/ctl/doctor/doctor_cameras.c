@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Devices that deliver pictures, and that could not be looked at.
+// How many devices deliver pictures, and how many could not be opened.
 struct devices {
     unsigned usable, denied;
 };
@@ -28,7 +28,7 @@ static void check_device(struct doctor *doctor, const char *path, const struct c
         doctor_say(doctor, DOCTOR_WARNING, path, "%s (`usermod -aG video USER`, and log in again)",
                    error.text);
         devices->denied++;
-    } else if (r != -EINVAL && r != -ENOENT) { // not there, or no camera: metadata, outputs
+    } else if (r != -EINVAL && r != -ENOENT) { // missing, or no camera: metadata, outputs
         doctor_say(doctor, DOCTOR_WARNING, path, "%s", error.text);
     }
 }

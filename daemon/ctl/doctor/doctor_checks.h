@@ -1,7 +1,7 @@
 // What the checks of `edgectl doctor` share: what they look at, and how they say what they found.
 //
-// A check says one line for each thing it looked at. Only a failure is one that keeps edged from
-// doing what the configuration asks for; it ends in what to do about it, as a warning does.
+// A check prints one line for each thing that it looked at. Its verdict is "failed" only if edged
+// cannot do what the configuration asks for. Lines of failures and warnings end in what to do.
 #pragma once
 
 #include "config/config.h"

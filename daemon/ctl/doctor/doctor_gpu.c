@@ -1,4 +1,4 @@
-// The GPU: that there is none is no fault, that one computes wrongly is.
+// The GPU. Not to have one is no failure; one that computes wrongly is.
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/gpu_session.h"
 #include "kernels/gpu_selftest.h"
@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-// A machine without a GPU is as it is, unless the configuration wants one.
+// A machine without a GPU is fine, unless the configuration wants one.
 static void say_none(struct doctor *doctor, int code, const struct error *why)
 {
     bool wanted = doctor->config->backend == CONFIG_BACKEND_CUDA;

@@ -16,7 +16,7 @@
 static void use_defaults(struct doctor *doctor)
 {
     if (config_parse("", "built-in defaults", NULL, &doctor->config) < 0) {
-        abort(); // they are edged's own
+        abort(); // built-in defaults have no mistakes
     }
 }
 
@@ -144,7 +144,7 @@ void doctor_check_rtsp(struct doctor *doctor)
     }
 }
 
-// What the frames of all cameras and views take at most, if all are watched.
+// How much memory the frames of all cameras and views take at most, if all are watched.
 static double frames_mib(const struct config *config)
 {
     double bytes = 0;
@@ -177,7 +177,7 @@ static bool read_available(double *ret_mib)
     return found;
 }
 
-// The limit counts what this program may lock; the service has one of its own.
+// The limit is that of this program; the service has one of its own.
 static void check_lockable(struct doctor *doctor, double needed)
 {
     struct rlimit limit = {0};

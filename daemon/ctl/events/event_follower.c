@@ -1,5 +1,6 @@
-// The connection is read as bytes come; without any for 45 s, three times what edged lets pass, it
-// is lost like one that ends. Who comes back tells the id of the last event and so misses none.
+// The connection is read as bytes come. Without any for 45 s, three times as long as edged is ever
+// silent, it counts as lost. After a loss the follower sends the id of the last event, and so
+// misses none.
 #include "daemon/ctl/events/event_follower.h"
 
 #include "daemon/ctl/client.h"

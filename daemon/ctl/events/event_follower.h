@@ -1,4 +1,5 @@
-// Follows /v1/events of the running edged, beyond restarts of it. Runs GLib's default main context.
+// Follows /v1/events of the running edged, and reconnects when edged restarts. Runs GLib's default
+// main context.
 #pragma once
 
 #include "config/base.h"
@@ -8,13 +9,14 @@
 struct event_follower {
     const char *socket; // path of the control socket
     const char *page;   // "/v1/events", with its query
-    int reconnect_s;    // how long edged may be away; 0: its end is the end
+    int reconnect_s;    // how long edged may be away; 0: not at all
     // Called with each event's JSON, one line. A negative return ends event_follower_run() with it.
     int (*event)(void *context, const char *json);
     void *context;
 };
 
-// Connects once and returns what keeps it from that, as client_open_stream(). Then calls `event`
-// until `loop` is quit: 0; or edged was away for too long: -ETIMEDOUT, or it refuses what is asked
-// for now: -EINVAL, with the sentence in `error`. That it was away and is back is said on stderr.
+// Connects once; if that fails it returns the error of client_open_stream(). Then it calls `event`
+// until `loop` is quit, and returns 0. -ETIMEDOUT: edged was away for too long; -EINVAL: after a
+// restart it refuses the request, with the sentence in `error`. Says on stderr when edged is away
+// and when it is back.
 int event_follower_run(const struct event_follower *follower, GMainLoop *loop, struct error *error);

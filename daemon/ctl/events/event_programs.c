@@ -100,7 +100,7 @@ static void on_child(GPid pid, int status, gpointer data)
     program_free(program);
 }
 
-// Of text, numbers and the box, which is all that an event has.
+// The text of a member: text, a number or the box, which is all that an event has.
 static char *value_text(JsonNode *node)
 {
     char number[G_ASCII_DTOSTR_BUF_SIZE];
@@ -140,7 +140,7 @@ static char **make_environment(JsonObject *event, const char *json)
     return environment;
 }
 
-// Between fork and exec.
+// Called between fork and exec.
 static void lead_a_group(gpointer data)
 {
     (void)data;
@@ -196,7 +196,7 @@ static gboolean on_deadline(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-// A killed one that the kernel does not let go is left behind.
+// A program that was killed and does not end is left behind.
 static void end_all(struct event_programs *programs)
 {
     GHashTableIter each;

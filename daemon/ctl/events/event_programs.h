@@ -13,10 +13,10 @@ struct event_programs;
 
 // `command`: a program, looked up in PATH, and its arguments, NULL at the end; borrowed.
 struct event_programs *event_programs_new(char *const *command, int timeout_s);
-// Ends those that run and says on stderr how many ran, failed, were ended and were skipped. Takes
-// NULL.
+// Ends the programs that run, and says on stderr how many ran, failed, were ended and were skipped.
+// Takes NULL.
 void event_programs_free(struct event_programs *programs);
 
-// Runs the program for an event, `json` in one line; or counts it as skipped while one of the same
-// region runs. What goes wrong is said on stderr.
+// Runs the program for an event, `json` in one line; or counts the event as skipped while one of
+// the same region runs. Says on stderr what goes wrong.
 void event_programs_take(struct event_programs *programs, JsonObject *event, const char *json);

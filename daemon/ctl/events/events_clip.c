@@ -36,7 +36,7 @@ static double seconds(int64_t time_ns)
     return (double)time_ns / (double)NS_PER_S;
 }
 
-// As edged tells it, with the time of day counted from the beginning of the clip.
+// Prints the event as edged sends it, with times counted from the beginning of the clip.
 static void print_event(void *context, const struct link_event *event)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-// A clip while it is read: the view is made for frames like the first one.
+// A clip that is being read. The view is made for frames like the first one.
 struct reading {
     const struct process_clip *clip;
     struct clip_reader *reader; // owned
@@ -81,7 +81,7 @@ static int compute(struct reading *reading, struct frame *frame, struct error *e
     return r < 0 ? error_prefix(error, r, "the view failed") : 0;
 }
 
-// Its sides are even; what a user would miss is said.
+// Says which row or column is missing in the output, whose sides are even.
 static void say_what_is_cut(const char *name, const struct frame_layout *layout)
 {
     if (layout->width % 2 != 0 || layout->height % 2 != 0) {

@@ -1,4 +1,5 @@
-// A file becomes a file: of one kind or another, on the GPU or the CPU, whole or not at all.
+// Turns one file into another, of one kind or another, on the GPU or the CPU. The output appears
+// whole or not at all.
 #include "daemon/ctl/process/process_files.h"
 
 #include "daemon/common/media_picture.h"
@@ -61,7 +62,7 @@ static const struct file_kind *kind_of(const char *path)
     return NULL;
 }
 
-// Clips have their frames before each other, two pictures are named.
+// Only a picture may have a picture before it; in a clip that is the frame before.
 static int check_previous(const struct job *job, struct error *error)
 {
     const struct process_request *request = job->request;
@@ -87,15 +88,15 @@ static int check_previous(const struct job *job, struct error *error)
     return 0;
 }
 
-// What is not known by its name is taken for what the output is. A frame by its number is one of a
-// clip.
+// An input of a kind that its name does not tell is taken for the kind of the output. If a frame is
+// asked for by number, it is a clip.
 static const struct file_kind *other_kind(const struct job *job)
 {
     return job->output_kind->medium == MEDIUM_CLIP || job->request->frame >= 0 ? &other_clip
                                                                                : &other_picture;
 }
 
-// Which kinds of file they are, and whether one makes the other.
+// Finds out the kinds of both files, and whether one can become the other.
 static int check_kinds(struct job *job, struct error *error)
 {
     const struct process_request *request = job->request;
@@ -133,7 +134,7 @@ static int check_kinds(struct job *job, struct error *error)
     return 0;
 }
 
-// An input that is there, and an output that is another file.
+// Checks that the input exists, and that the output is another file.
 static int check_paths(const struct job *job, struct error *error)
 {
     struct stat input, output;
@@ -186,7 +187,7 @@ static int read_picture(const struct job *job, const char *path, const char *nam
                : media_read_picture(path, name, allocator, error, ret_frame);
 }
 
-// Shows the view the picture before `input`.
+// Runs the view on the picture before `input`, so that it has something to compare with.
 static int process_previous(struct job *job, struct view *view, const struct frame *input,
                             struct error *error)
 {
@@ -231,7 +232,7 @@ static int process_picture(struct job *job, struct error *error, struct frame **
     return r;
 }
 
-// The first frame, for views that compare two the second one, unless one is asked for.
+// The frame that was asked for, else the first one; for views that compare two, the second one.
 static unsigned frame_number(const struct job *job)
 {
     const struct process_request *request = job->request;
@@ -240,7 +241,8 @@ static unsigned frame_number(const struct job *job)
                                : config_view_remembers(request->settings);
 }
 
-// Whether a GPU that should work does not: more than that there is none, or none for edged.
+// Whether a GPU that should work does not, which is more than that there is none, or none for
+// edged.
 static bool is_surprise(int refused)
 {
     return refused != 0 && refused != -ENODEV && refused != -ENOSYS && refused != -ENOTSUP;
@@ -283,7 +285,7 @@ static int process_with(struct job *job, enum config_backend backend, const char
     return r;
 }
 
-// A GPU that fails in the middle costs time, not the result, unless it was asked for by name.
+// After a GPU fails in the middle the CPU does it again, unless the GPU was asked for by name.
 static int process(struct job *job, const char *path, struct error *error)
 {
     enum config_backend backend = job->request->backend;

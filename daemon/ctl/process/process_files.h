@@ -11,7 +11,7 @@ struct process_request {
     // or a .pgm or .ppm), standard output (a .pgm of what is gray, a .ppm of what has colours).
     const char *input, *output;
     const char *previous; // the picture before `input`, for the motion view; else NULL
-    int frame;            // of a clip that makes a picture, from 0 on; -1: the first that says much
+    int frame; // of a clip that makes a picture, from 0 on; -1: the first with something to see
 };
 
 // The output appears whole or not at all. With auto, a GPU that fails is named on stderr, and the

@@ -39,7 +39,7 @@ static void answers_finish(struct setup_answers *answers)
     password_clear(&answers->password);
 }
 
-// Whether to go on; else with *ret_status.
+// Returns whether to go on; if not, *ret_status is the exit status.
 static bool parse_options(int argc, char **argv, struct setup_answers *answers, int *ret_status)
 {
     const char *camera = NULL, *device = NULL, *view = NULL, *user = NULL, *address = NULL;
@@ -76,7 +76,7 @@ static int check_answers(struct setup_answers *answers, struct error *error)
     return 0;
 }
 
-// Until it is one that may be, on a terminal.
+// On a terminal, asks until the password is allowed.
 static int read_password(struct setup_answers *answers, struct error *error)
 {
     char prompt[96];
@@ -94,7 +94,8 @@ static int read_password(struct setup_answers *answers, struct error *error)
     return r;
 }
 
-// A user is for the network: without another address, every one.
+// Whoever makes a user wants to watch over the network: without another address, listens on all of
+// them.
 static void choose_address(const struct setup_config *config, struct setup_answers *answers)
 {
     if (!answers->address && answers->user && config_is_loopback(config->old->rtsp.address)) {
@@ -176,7 +177,7 @@ static int start_service(const struct setup_config *config, const struct setup_a
     return 0;
 }
 
-// Only the service's own configuration is the service's business.
+// The service is started only if this is its configuration.
 static int start(const struct setup_config *config, const struct setup_answers *answers,
                  struct error *error)
 {

@@ -8,7 +8,7 @@
 
 int ctl_setup(int argc, char **argv);
 
-// What is to be, of the command line and of the questions. NULL: as the configuration has it.
+// The answers, from the command line and the questions. NULL: stays as the configuration has it.
 struct setup_answers {
     const char *config_path;  // borrowed
     char *camera;             // its name; owned, as all the others

@@ -28,8 +28,8 @@ static bool is_equal(const struct config *a, const struct config *b)
            strcmp(one, other) == 0;
 }
 
-// Whether there is a setting in the file, or a mistake, that edged would not have by itself. The
-// one that is installed has none.
+// Whether somebody has edited the file: it has a mistake, or a setting that is not the default. The
+// installed file has neither.
 static bool is_somebodys(const struct setup_config *config)
 {
     _cleanup_(cleanup_config) struct config *defaults = NULL, *there = NULL;
@@ -39,7 +39,7 @@ static bool is_somebodys(const struct setup_config *config)
             config_load(config->path, NULL, &there) < 0 || !is_equal(there, defaults));
 }
 
-// Before anything is asked.
+// Checks, before anything is asked, that the configuration's folder can be written to.
 static int check_folder(const char *path, struct error *error)
 {
     g_autofree char *folder = g_path_get_dirname(path);
@@ -134,7 +134,7 @@ static int set_string(char **string, const char *value)
     return value && !copy ? -ENOMEM : 0;
 }
 
-// The one of that kind comes first; without one, the first becomes one.
+// Moves the view of that kind to the front; if there is none, the first view becomes one.
 static int apply_view(struct config_camera *camera, const char *kind, struct error *error)
 {
     struct config_view *made, first;
@@ -246,7 +246,7 @@ int setup_config_write(const struct setup_config *config, struct error *error)
     struct stat like = {.st_mode = 0644, .st_uid = geteuid(), .st_gid = getegid()};
     int r;
 
-    stat(config->path, &like); // else there is none to be like
+    stat(config->path, &like); // else there is no file whose owner and mode to keep
     r = keep_old(config, &like, error);
     r = r < 0
             ? r

@@ -14,7 +14,8 @@ struct answer {
     char text[ANSWER_BYTES_MAX];
 };
 
-// What is typed, without the newline; nothing typed is `usual`. -ECANCELED at the end of the input.
+// Asks a question. The answer is what is typed, without the newline, or `usual` if nothing is
+// typed. -ECANCELED at the end of the input.
 static int ask(const char *question, const char *usual, struct answer *ret_answer)
 {
     printf("%s [%s]: ", question, usual);
@@ -43,7 +44,7 @@ bool setup_questions_confirm(const char *question)
     return ask(question, "yes", &answer) == 0 && (answer.text[0] == 'y' || answer.text[0] == 'Y');
 }
 
-// Lists the devices that are cameras, and how many of them.
+// Prints the devices that are cameras. Returns how many there are.
 static unsigned print_devices(const struct config_camera *camera)
 {
     struct config_camera wish = *camera;

@@ -12,7 +12,7 @@
 #define DROP_IN_FOLDER EDGED_SYSCONFDIR "/systemd/system/edged.socket.d"
 #define DROP_IN DROP_IN_FOLDER "/address.conf"
 
-// Whether it went well. `quiet`: what it says does not matter.
+// Runs systemctl. Returns whether it succeeded. `quiet`: its output is dropped.
 static bool systemctl(bool quiet, const char *verb, const char *option, const char *unit)
 {
     const char *const arguments[] = {"systemctl", verb, option, unit, NULL};

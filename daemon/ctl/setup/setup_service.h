@@ -1,4 +1,4 @@
-// edged.service and edged.socket, by systemctl, as `edgectl setup` needs them.
+// Controls edged.service and edged.socket by systemctl, for `edgectl setup`.
 #pragma once
 
 #include "config/base.h"
@@ -8,8 +8,8 @@
 // Gives edged.socket the address and port that edged is to listen on, where it is in use; edged
 // itself is stopped for it. 0, -EIO where systemd refuses, or what the file system says.
 int setup_service_place_socket(const char *address, int port, struct error *error);
-// Has systemd start edged, or start it anew where it runs, and with `enable` whenever the system
-// starts. -EIO where it does not start.
+// Has systemd start edged, or restart it if it runs; with `enable` also whenever the system starts.
+// -EIO: it does not start.
 int setup_service_start(bool enable, struct error *error);
 // Whether systemd runs here and has edged.service; and whether that runs.
 bool setup_service_exists(void);

@@ -15,7 +15,7 @@ static const char usage[] =
     "  --json         the verdict as JSON; edgectl(1) explains the fields\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
 
-// Prints the verdict. Whether the configuration was taken.
+// Prints the verdict. Returns whether the configuration was taken.
 static bool print_verdict(JsonObject *verdict)
 {
     bool successful = get_boolean(verdict, "successful");

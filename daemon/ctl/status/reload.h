@@ -1,4 +1,4 @@
-// `edgectl reload`: has the running edged load its configuration again, and tells the verdict.
+// `edgectl reload`: has the running edged load its configuration again, and prints the verdict.
 #pragma once
 
 // `argv[0]` is "reload". Returns the exit status: 0, 1 when the configuration was refused or edged

@@ -28,7 +28,8 @@ static void print_summary(JsonObject *status)
            viewers == 1 ? "" : "s", get_string(status, "rtsp"));
 }
 
-// By what others reach it besides, and what they are to compare.
+// Prints the other URLs by which edged is reached, and the certificate's fingerprint, which clients
+// should compare.
 static void print_network(JsonObject *status)
 {
     JsonObject *certificate = get_object(status, "certificate");
@@ -45,7 +46,7 @@ static void print_network(JsonObject *status)
     }
 }
 
-// That the file is another than what is in use.
+// Prints that the last reload was refused, so that the file is not what is in use.
 static void print_configuration(JsonObject *status)
 {
     JsonObject *verdict = get_object(status, "configuration");
@@ -61,7 +62,7 @@ static void print_configuration(JsonObject *status)
     }
 }
 
-// What is wrong with a camera, and its GPU: the name, or why there is none.
+// Prints what is wrong with a camera, and its GPU: the name, or why there is none.
 static void print_remarks(JsonObject *camera)
 {
     g_autoptr(GList) passed_over = get_list(camera, "encoders_passed_over");
@@ -83,7 +84,7 @@ static void print_remarks(JsonObject *camera)
     }
 }
 
-// How often each stage was computed, and how often that was enough for more than one view.
+// Prints how often each stage was computed, and how often another view used its result.
 static void print_stages(JsonObject *camera)
 {
     g_autoptr(GList) stages = get_list(camera, "stages");

@@ -51,7 +51,7 @@ static int check(const struct options *options)
     return 0;
 }
 
-// What else has to be done for edged to know.
+// Prints what else has to be done so that edged uses the file.
 static void print_next(const char *path, bool named)
 {
     if (!named) {

@@ -24,7 +24,7 @@ struct hidden {
     sigset_t mask;
 };
 
-// From here on the signals come while read_byte() waits, and at no other time.
+// From here on the signals are delivered only while read_byte() waits.
 static void hide(struct hidden *hidden)
 {
     const struct sigaction action = {.sa_handler = catch};
@@ -53,13 +53,13 @@ static void show(const struct hidden *hidden)
         sigaction(signals[i], &hidden->handlers[i], NULL);
     }
     sigprocmask(SIG_SETMASK, &hidden->mask, NULL);
-    fputc('\n', stderr); // the one that was typed was not shown
+    fputc('\n', stderr); // the newline that was typed was not shown
     if (caught) {
         raise(caught);
     }
 }
 
-// What read() says of one byte, once there is one or a signal.
+// Waits for a byte or a signal, and returns what read() does for one byte.
 static ssize_t read_byte(char *ret_byte)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -1,5 +1,5 @@
-// A password of whoever runs edgectl: typed on a terminal, which does not show it, or one line of
-// standard input. Never an argument, which every process on the machine could read.
+// Reads a password: typed on a terminal, which does not show it, or one line of standard input.
+// Never an argument, which every process on the machine could read.
 #pragma once
 
 #include "config/base.h"
@@ -13,8 +13,8 @@ struct password {
 
 // Reads one from standard input. On a terminal `prompt` ("Password of anna") is written to standard
 // error and the password asked for twice. -EINVAL: none, too long, with control characters, or not
-// the same twice; -EINTR: a signal came, which has been raised again after the terminal was put in
-// order; or what the reading says. Each with its sentence in `error`. The caller wipes it.
+// the same twice; -EINTR: a signal came, which was raised again after the terminal had been reset;
+// or an error of reading. Each with its sentence in `error`. The caller wipes it.
 int password_read(const char *prompt, struct error *error, struct password *ret_password);
 // Whether a user of edged may have it: -EINVAL, with a sentence, for one of fewer than
 // PASSWORD_CHARACTERS_MIN characters.

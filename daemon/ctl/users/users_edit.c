@@ -19,7 +19,7 @@
 
 // The file while it is changed.
 struct edit {
-    char *path;    // behind its links; owned
+    char *path;    // with symbolic links resolved; owned
     char *content; // as it was; owned
     size_t length;
     struct stat like; // owner and mode to be
@@ -138,7 +138,8 @@ static int write_file(const struct edit *edit, const char *name, const struct us
     }
     print_lines(file, edit, name, user);
     r = fclose(file) == 0 ? 0 : error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
-    r = r < 0 ? r : users_parse(text, length, edit->path, error, &users); // not one too many
+    // Checked again, because there may be one user too many now.
+    r = r < 0 ? r : users_parse(text, length, edit->path, error, &users);
     users_free(users);
     if (r == 0 && length > USERS_FILE_BYTES_MAX) {
         r = error_set(error, -EFBIG, "%s: got %zu bytes, allowed: up to %d", edit->path, length,

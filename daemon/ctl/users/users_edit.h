@@ -1,19 +1,19 @@
-// Changes of the file of users (config/users.h): its comments and the order of its lines stay.
+// Changes the file of users (config/users.h), and keeps its comments and the order of its lines.
 #pragma once
 
 #include "config/users.h"
 
-// Puts a user into the file at `path`, in the place of the one of that name, or at its end; makes
-// the file if there is none. It is 0600 afterwards, and its owner stays; a new one of root's
-// belongs to the user edged, whom the service runs as, where there is one. What users_parse() says
-// of the file as it is, -EFBIG (too large), -EIO or what replace_file() says, with nothing changed.
+// Puts a user into the file at `path`, in place of the one of that name, or at its end; makes the
+// file if there is none. Afterwards its mode is 0600. Its owner stays; a new file that root makes
+// belongs to the user edged, whom the service runs as, if that user exists. Errors change nothing:
+// those of users_parse() for the file as it is, of replace_file(), -EFBIG (too large), -EIO.
 int users_edit_put(const char *path, const struct user *user, struct error *error);
-// Takes the user of that name out. The same errors, and -ENOENT: there is none.
+// Removes the user of that name. The same errors, and -ENOENT: there is none.
 int users_edit_remove(const char *path, const char *name, struct error *error);
 // The user of that name; -ENOENT, without a sentence, if the file or the user is not there.
 int users_edit_find(const char *path, const char *name, struct error *error, struct user *ret_user);
 
-// The file that the configuration at `config_path` names, else rtsp.users beside it, with whether
-// it names it in *ret_named: also where the configuration has mistakes, such as that the file is
-// not there yet. The caller frees the path; NULL: no memory.
+// The file that the configuration at `config_path` names, else rtsp.users beside it; *ret_named is
+// whether it is named. Works also if the configuration has mistakes, for example because the file
+// is not there yet. The caller frees the path; NULL: no memory.
 char *users_edit_default_path(const char *config_path, bool *ret_named);
