@@ -20,8 +20,7 @@ struct udp {
     struct transport transport;
     struct udp_sockets *sockets; // borrowed
     struct udp_peer peer;
-    struct sockaddr_storage to; // RTP
-    bool segments;              // the kernel cuts datagrams to it apart
+    bool segments; // the kernel cuts datagrams to it apart
 };
 
 // Packets that are being made ready for one system call.
@@ -82,8 +81,8 @@ static void add_message(struct batch *batch, struct udp *udp, const struct rtp_h
     struct iovec *parts = batch->parts + (size_t)batch->packet_count * PARTS;
     struct msghdr *message = &batch->messages[batch->message_count].msg_hdr;
 
-    *message = (struct msghdr){.msg_name = &udp->to,
-                               .msg_namelen = udp_address_size(&udp->to),
+    *message = (struct msghdr){.msg_name = &udp->peer.rtp,
+                               .msg_namelen = udp_address_size(&udp->peer.rtp),
                                .msg_iov = parts,
                                .msg_iovlen = (size_t)count * PARTS};
     for (unsigned i = 0; i < count; i++) {
@@ -198,8 +197,8 @@ int transport_udp_new(struct udp_sockets *sockets, const struct sockaddr_storage
     udp->transport.ops = &operations;
     udp->sockets = sockets;
     udp->segments = udp_sockets_has_segments(sockets);
-    udp->to = udp->peer.rtcp = *address;
-    udp_address_set_port(&udp->to, port);
+    udp->peer.rtp = udp->peer.rtcp = *address;
+    udp_address_set_port(&udp->peer.rtp, port);
     udp_address_set_port(&udp->peer.rtcp, rtcp_port);
     udp->peer.take_rtcp = take_rtcp;
     udp->peer.context = context;

@@ -21,7 +21,7 @@ struct udp_sockets {
     uint16_t port;
     bool segments; // the kernel cuts datagrams apart
     bool is_group;
-    GHashTable *peers; // struct sockaddr_storage of RTCP to its struct udp_peer, both borrowed
+    GHashTable *peers; // both struct sockaddr_storage of a peer to its struct udp_peer, borrowed
     GQueue waiting;    // borrowed struct udp_peer
 };
 
@@ -85,14 +85,15 @@ static const struct udp_peer *find_peer(const struct udp_sockets *sockets,
                                         const struct sockaddr_storage *from)
 {
     GHashTableIter iterator;
-    gpointer peer = NULL;
+    gpointer found = NULL;
 
-    if (!sockets->is_group) {
-        return g_hash_table_lookup(sockets->peers, from);
+    if (sockets->is_group) {
+        g_hash_table_iter_init(&iterator, sockets->peers);
+        g_hash_table_iter_next(&iterator, NULL, &found);
+        return found;
     }
-    g_hash_table_iter_init(&iterator, sockets->peers);
-    g_hash_table_iter_next(&iterator, NULL, &peer);
-    return peer;
+    const struct udp_peer *peer = g_hash_table_lookup(sockets->peers, from);
+    return peer && equal_addresses(&peer->rtcp, from) ? peer : NULL;
 }
 
 static void receive_rtcp(struct udp_sockets *sockets)
@@ -340,15 +341,18 @@ bool udp_sockets_has_segments(const struct udp_sockets *sockets)
 
 int udp_sockets_add(struct udp_sockets *sockets, struct udp_peer *peer)
 {
-    if (g_hash_table_contains(sockets->peers, &peer->rtcp)) {
+    if (g_hash_table_contains(sockets->peers, &peer->rtp) ||
+        g_hash_table_contains(sockets->peers, &peer->rtcp)) {
         return -EADDRINUSE;
     }
+    g_hash_table_insert(sockets->peers, &peer->rtp, peer);
     g_hash_table_insert(sockets->peers, &peer->rtcp, peer);
     return 0;
 }
 
 void udp_sockets_remove(struct udp_sockets *sockets, struct udp_peer *peer)
 {
+    g_hash_table_remove(sockets->peers, &peer->rtp);
     g_hash_table_remove(sockets->peers, &peer->rtcp);
     if (peer->waits) {
         g_queue_remove(&sockets->waiting, peer);

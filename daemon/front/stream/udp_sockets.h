@@ -16,6 +16,7 @@ typedef void udp_report_handler(void *context, const struct sockaddr *from, cons
 
 // Somebody whom packets go to. Embedded in its transport.
 struct udp_peer {
+    struct sockaddr_storage rtp;  // where its packets go to
     struct sockaddr_storage rtcp; // where its RTCP comes from and goes to
     udp_report_handler *take_rtcp;
     void *context;
@@ -43,7 +44,7 @@ int udp_sockets_rtcp(const struct udp_sockets *sockets);
 // Whether the kernel cuts long datagrams apart (UDP_SEGMENT), where their route lets it.
 bool udp_sockets_has_segments(const struct udp_sockets *sockets);
 
-// `peer` is borrowed until udp_sockets_remove(). -EADDRINUSE: there is one of that address.
+// `peer` is borrowed until udp_sockets_remove(). -EADDRINUSE: there is one of an address of its.
 int udp_sockets_add(struct udp_sockets *sockets, struct udp_peer *peer);
 void udp_sockets_remove(struct udp_sockets *sockets, struct udp_peer *peer);
 // The RTP socket has no room: calls `writable` when it has.
