@@ -141,21 +141,30 @@ static unsigned allowed_transports(const struct call *call)
     return allowed;
 }
 
-static enum rtsp_status status_of_setup(int r)
+// Of what the client offers, takes the first that can be had. Else the -errno of the last that was
+// tried; -EPROTONOSUPPORT: no offer is of a kind that is served.
+static int take_offer(struct call *call, struct stream *stream)
 {
-    return r == 0         ? RTSP_OK
-           : r == -ENOMEM ? RTSP_UNAVAILABLE
-           : r == -ENOSPC ? RTSP_NOT_ENOUGH_BANDWIDTH
-                          : RTSP_UNSUPPORTED_TRANSPORT;
+    const char *header = rtsp_request_header(call->request, "Transport");
+    unsigned allowed = header ? allowed_transports(call) : 0;
+    struct rtsp_transport_offer offer;
+    int r = -EPROTONOSUPPORT;
+
+    while (r < 0 && r != -ENOMEM && allowed && rtsp_transport_choose(header, allowed, &offer)) {
+        bool good =
+            offer.lower != RTSP_LOWER_INTERLEAVED || choose_channels(call->connection, &offer);
+
+        r = good ? add_session(call, stream, &offer) : -EPROTONOSUPPORT;
+        allowed &= ~RTSP_LOWER_BIT(offer.lower);
+    }
+    return r;
 }
 
 static enum rtsp_status set_up(struct call *call)
 {
-    struct connection *connection = call->connection;
+    const struct connection *connection = call->connection;
     const struct config_limits *limits = &connection->service->limits;
-    const char *header = rtsp_request_header(call->request, "Transport");
     struct stream *stream = call->mount ? call->mount->stream : NULL;
-    struct rtsp_transport_offer offer;
 
     if (!stream) {
         return RTSP_NOT_FOUND;
@@ -164,17 +173,15 @@ static enum rtsp_status set_up(struct call *call)
         return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
                                                        : RTSP_AGGREGATE_NOT_ALLOWED;
     }
-    if (!header || !rtsp_transport_choose(header, allowed_transports(call), &offer)) {
-        return RTSP_UNSUPPORTED_TRANSPORT;
-    }
     if (connection->sessions->len >= (unsigned)limits->sessions_a_connection ||
         connection->service->session_count >= (unsigned)limits->sessions) {
         return RTSP_NOT_ENOUGH_BANDWIDTH;
     }
-    if (offer.lower == RTSP_LOWER_INTERLEAVED && !choose_channels(connection, &offer)) {
-        return RTSP_UNSUPPORTED_TRANSPORT;
-    }
-    return status_of_setup(add_session(call, stream, &offer));
+    int r = take_offer(call, stream);
+    return r == 0         ? RTSP_OK
+           : r == -ENOMEM ? RTSP_UNAVAILABLE
+           : r == -ENOSPC ? RTSP_NOT_ENOUGH_BANDWIDTH
+                          : RTSP_UNSUPPORTED_TRANSPORT;
 }
 
 static void handle_setup(struct call *call)

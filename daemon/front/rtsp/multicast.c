@@ -198,13 +198,11 @@ static void log_failure(struct multicast *multicast, const struct multicast_grou
     }
     multicast->told = r;
     if (r == -ENOSPC) {
-        log_warning(
-            "%s: all %u addresses of rtsp.multicast are in use, refusing multicast with 453", path,
-            multicast->range.count);
+        log_warning("%s: all %u addresses of rtsp.multicast are in use, refusing multicast", path,
+                    multicast->range.count);
     } else {
-        log_warning("%s: no multicast to %s%s%s: %s, refusing it with 461", path,
-                    group->place.address, *multicast->interface ? " by " : "", multicast->interface,
-                    strerror(-r));
+        log_warning("%s: no multicast to %s%s%s: %s, refusing it", path, group->place.address,
+                    *multicast->interface ? " by " : "", multicast->interface, strerror(-r));
     }
 }
 
