@@ -8,7 +8,7 @@
 // Where the path begins; NULL: it is no URL of RTSP.
 static const char *find_path(const char *url)
 {
-    static const char *const schemes[] = {"rtsp://", "rtsps://", "rtspu://"};
+    static const char *const schemes[] = {"rtsp://", "rtsps://"};
 
     for (size_t i = 0; i < G_N_ELEMENTS(schemes); i++) {
         size_t length = strlen(schemes[i]);
