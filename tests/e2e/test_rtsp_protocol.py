@@ -89,6 +89,26 @@ def test_setup_gives_the_channels_asked_for(url, asked, given):
     assert session.timeout == "timeout=60"
 
 
+@pytest.mark.parametrize("blocksize", ["1456", "64"])
+def test_a_wish_for_smaller_packets_is_passed_over(url, blocksize):
+    """12.7 lets the server do so: packets are made once for all viewers."""
+    with Connection(url) as connection:
+        media_url, _, _ = rtsp_client.describe(connection, url)
+        asked = {"Transport": "RTP/AVP/TCP;unicast", "Blocksize": blocksize}
+        assert connection.ask("SETUP", media_url, asked).status == 200
+
+
+def test_channels_in_use_are_replaced_by_others(url):
+    """12.39: the server chooses. Each viewer's packets come on its own channels."""
+    with Connection(url) as connection:
+        sessions = [rtsp_client.set_up(connection, url, channels=(2, 3)) for _ in range(2)]
+        assert sessions[0].channels == (2, 3)
+        assert not set(sessions[1].channels) & {2, 3}
+        receivers = [rtp.Receiver(session, session.play()[0]) for session in sessions]
+        for receiver in receivers:  # the SSRC of each is checked
+            receiver.read_units(3)
+
+
 def test_setup_chooses_channels_for_who_names_none(url):
     """As Genetec's Omnicast does."""
     with Connection(url) as connection:

@@ -221,7 +221,7 @@ bool viewer_take_rtcp(struct viewer *viewer, const uint8_t *bytes, size_t size)
     if (feedback.key_frame) {
         stream_want_key_frame(viewer->stream);
     }
-    return true;
+    return !feedback.bye;
 }
 
 void viewer_tick(struct viewer *viewer, int64_t now_ns)

@@ -30,7 +30,8 @@ uint32_t viewer_ssrc(const struct viewer *viewer);
 // The sequence number of the next packet, and the RTP time of this moment.
 void viewer_position(const struct viewer *viewer, uint16_t *ret_sequence, uint32_t *ret_timestamp);
 
-// RTCP from the viewer; returns whether it is any.
+// RTCP from the viewer. Returns whether it says that somebody is there: a BYE (RFC 3550, section
+// 6.6), which anybody could send in another's name, ends nothing, and keeps nothing alive either.
 bool viewer_take_rtcp(struct viewer *viewer, const uint8_t *bytes, size_t size);
 // To be called about once a second: sends the reports that are due.
 void viewer_tick(struct viewer *viewer, int64_t now_ns);

@@ -154,6 +154,17 @@ TEST(test_a_lost_picture_asks_for_a_key_frame, set_up_playing_viewer, tear_down_
     assert_false(viewer_take_rtcp(bed->viewer, pli, sizeof pli - 1));
 }
 
+// A receiver's report and BYE (RFC 3550, section 6.6), as players send them where they end.
+TEST(test_a_bye_is_no_sign_of_life_and_no_end, set_up_playing_viewer, tear_down_viewer)
+{
+    static const uint8_t bye[] = {0x80, 201, 0, 1, 0, 0, 0, 1, 0x81, 203, 0, 1, 0, 0, 0, 1};
+    struct viewer_bed *bed = *state;
+
+    assert_false(viewer_take_rtcp(bed->viewer, bye, sizeof bye));
+    assert_true(viewer_take_rtcp(bed->viewer, bye, 8)); // the report alone
+    assert_true(viewer_is_playing(bed->viewer));
+}
+
 TEST(test_a_report_every_five_seconds_counts_what_was_sent, set_up_playing_viewer, tear_down_viewer)
 {
     struct viewer_bed *bed = *state;
