@@ -106,7 +106,7 @@ static void tell_event(void *context, const struct link_event *event)
 
     if (r == -ENOBUFS) {
         log_write(LOG_WARNING, LOG_EVENT_NONE, settings_camera(camera->first)->name, NULL,
-                  "motion in %s %s, which the front has no room to hear of, going on",
+                  "motion in %s %s; the link is full, going on without telling the front",
                   event->region.name, event->kind == LINK_EVENT_MOTION_STARTED ? "began" : "ended");
     }
 }

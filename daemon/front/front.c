@@ -218,7 +218,7 @@ static void reload(struct front *front)
     front->config = TAKE(config);
     log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded",
               "configuration reloaded from %s: %s", front->verdict.path,
-              changes ? changes : "out of memory to say what has changed");
+              changes ? changes : "not enough memory to say what has changed");
 }
 
 static char *reload_and_tell(void *context)

@@ -12,7 +12,7 @@
 #define BEST 4
 #define BEST_QUICK 2
 
-_Static_assert((BEST + 1) * SHAPES_ROWS_MAX <= SHAPES_MAX, "the turns have room for SHAPES_MAX");
+_Static_assert((BEST + 1) * SHAPES_ROWS_MAX <= SHAPES_MAX, "measure() has room for SHAPES_MAX");
 
 // A shape that is timed. The last of them stands for the copy.
 struct candidate {

@@ -202,7 +202,7 @@ int setup_config_apply(struct setup_config *config, const struct setup_answers *
     }
     r = config_parse(config->new_text, config->path, stderr, &checked);
     if (r < 0) {
-        return error_set(error, r, "edged would not take that, nothing is written");
+        return error_set(error, r, "edged would refuse that configuration, nothing is written");
     }
     config_free(config->wanted);
     config->wanted = checked;
@@ -257,7 +257,8 @@ int setup_config_write(const struct setup_config *config, struct error *error)
     r = config_load(config->path, stderr, &loaded);
     if (r < 0) {
         put_back(config, &like);
-        return error_set(error, r, "edged would not take that, %s is as it was", config->path);
+        return error_set(error, r, "edged would refuse that configuration, %s is as it was",
+                         config->path);
     }
     return 0;
 }

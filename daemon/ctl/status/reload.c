@@ -29,7 +29,7 @@ static bool print_verdict(JsonObject *verdict)
     if (successful) {
         printf("configuration reloaded from %s\n", get_string(verdict, "path"));
     } else {
-        fputs("edgectl: the configuration was refused, what was in use still is\n", stderr);
+        fputs("edgectl: the configuration was refused, the one before stays in use\n", stderr);
     }
     return successful;
 }

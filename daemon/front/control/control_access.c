@@ -44,10 +44,10 @@ static const char *find_objection(const struct control_access *access,
                "rtsp.users";
     }
     if (access->role > CONFIG_ROLE_VIEWER && !has_users) {
-        return "without users this is for the control socket alone: edgectl reload";
+        return "without users only the control socket takes this: use edgectl reload";
     }
     if (access->role > CONFIG_ROLE_VIEWER && header(request, MHD_HTTP_HEADER_ORIGIN)) {
-        return "this is not for pages of browsers";
+        return "requests that web pages make are refused";
     }
     return NULL;
 }

@@ -177,7 +177,7 @@ CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Conne
 
     if (stream->connections->len >= EVENT_STREAM_READERS) {
         return control_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                              "as many follow the events as may; try again later");
+                              "no more clients may follow the events; try again later");
     }
     struct connection *added = add_connection(stream, connection);
     struct MHD_Response *response = MHD_create_response_from_callback(

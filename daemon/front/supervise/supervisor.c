@@ -141,7 +141,7 @@ static void on_link_ended(void *context, int reason, const char *sentence)
         error_set(&supervisor->error, 0, "%s", sentence);
     } else if (reason == -ENODEV) {
         reason = -EPROTO;
-        sentence = "lost a GPU that it was not to use";
+        sentence = "says that it lost a GPU, which it was told not to use";
     }
     if (!supervisor->pid) {
         return; // on_child_exit() reads the last words of a process that is gone

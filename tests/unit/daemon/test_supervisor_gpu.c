@@ -205,7 +205,7 @@ TEST(test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart, set_up, te
     fail_gpu(fixture);
     wait_until(fixture, is_restarted);
     assert_string_equal(describe(fixture).error,
-                        "the camera process lost a GPU that it was not to use");
+                        "the camera process says that it lost a GPU, which it was told not to use");
     wait_until(fixture, has_cpu);
     assert_int_equal(describe(fixture).gpu_faults, 0);
 }
