@@ -1,5 +1,6 @@
 #include "daemon/ctl/client.h"
 
+#include "config/config.h"
 #include "daemon/ctl/json_get.h"
 #include "daemon/front/control/control.h"
 
@@ -257,4 +258,15 @@ int client_find_socket(const char *configured, struct error *error, char **ret_p
         *ret_path = TAKE(path);
     }
     return result;
+}
+
+int client_choose_socket(const char *config_path, const char *socket, struct error *error,
+                         char **ret_path)
+{
+    _cleanup_(cleanup_config) struct config *config = NULL;
+
+    if (config_path && !socket && config_load(config_path, stderr, &config) < 0) {
+        return error_set(error, -EINVAL, "%s does not name the socket to ask", config_path);
+    }
+    return client_find_socket(config ? config->control.socket : socket, error, ret_path);
 }

@@ -23,3 +23,8 @@ int client_open_stream(const char *path, const char *page, const char *last_id,
 // socket of a user's own edged if it exists, or else the system's. The caller frees *ret_path.
 // -EINVAL for a path that is too long.
 int client_find_socket(const char *configured, struct error *error, char **ret_path);
+// What the options --config and --socket choose, either of which may be NULL: the second, else the
+// one that the file of the first names, else as above. -EINVAL also for a file with mistakes, which
+// are said on standard error.
+int client_choose_socket(const char *config_path, const char *socket, struct error *error,
+                         char **ret_path);

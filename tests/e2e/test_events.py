@@ -237,7 +237,7 @@ def test_edgectl_watch_prints_a_line_an_event(moving, listen):
 
 
 def test_edgectl_watch_comes_back_to_an_edged_that_starts_anew(moving, listen):
-    watch = listen(daemon.EDGECTL, "watch", "--json", "--socket", moving.socket)
+    watch = listen(daemon.EDGECTL, "watch", "--json", "--config", moving.config)
     fleeting = [listen(daemon.EDGECTL, "watch", "--reconnect-s", seconds, "--socket", moving.socket)
                 for seconds in (0, 1)]
     toggle(moving)

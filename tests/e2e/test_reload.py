@@ -1,6 +1,7 @@
 """SIGHUP: the cameras that changed start anew, the others' viewers notice nothing."""
 
 import re
+import subprocess
 import time
 
 import pytest
@@ -122,3 +123,14 @@ def test_a_view_that_starts_anew_comes_or_goes_disturbs_no_other(edged, watch):
     assert server.mount("/front/other")["encoder"] == "openh264enc"
     assert server.mount("/front/same")["encoder"] == "x264enc"
     assert pids(server) == before
+
+
+def test_edgectl_asks_the_edged_of_a_configuration(edged):
+    server = edged([daemon.camera(**SMALL)])
+    command = [daemon.EDGECTL, "reload", "--config", server.config]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=daemon.PATIENCE_S)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout == f"configuration reloaded from {server.config}\n"
+    server.config.write_text("rtsp = { prt = 1; };")
+    told = subprocess.run(command, capture_output=True, text=True, timeout=daemon.PATIENCE_S)
+    assert told.returncode == 1 and f"{server.config}:1: error: rtsp.prt" in told.stderr

@@ -25,6 +25,7 @@ static const char usage[] =
     "  --camera NAME     only of this camera\n"
     "  --region NAME     only of regions of this name\n"
     "  --reconnect-s N   how long edged may be away before it is gone, 0 to 86400; 60\n"
+    "  --config FILE     the running edged's configuration, which names its control socket\n"
     "  --socket PATH     the control socket, as `control.socket` in edged.conf\n"
     "  --exec-timeout N  seconds that a program may take, 1 to 3600; 30\n"
     "  --exec PROGRAM [ARGUMENT]...\n"
@@ -32,7 +33,7 @@ static const char usage[] =
     "                    last option, as all that follows is the program's\n";
 
 struct watch {
-    const char *socket, *camera, *region; // NULL: not given
+    const char *config, *socket, *camera, *region; // NULL: not given
     bool json;
     int reconnect_s, exec_timeout_s;
     char **command;                  // of the command line; NULL: none
@@ -141,7 +142,7 @@ static int follow(struct watch *watch)
 {
     _cleanup_(cleanup_free) char *path = NULL;
     struct error error = {0};
-    int r = client_find_socket(watch->socket, &error, &path);
+    int r = client_choose_socket(watch->config, watch->socket, &error, &path);
 
     r = r < 0 ? r : run_loop(watch, path, &error);
     if (ferror(stdout)) {
@@ -175,6 +176,7 @@ int ctl_watch(int argc, char **argv)
         {"json", .flag = &watch.json},
         {"camera", .text = &watch.camera},
         {"region", .text = &watch.region},
+        {"config", .text = &watch.config},
         {"socket", .text = &watch.socket},
         {"reconnect-s", .number = &watch.reconnect_s, .maximum = RECONNECT_S_MAX},
         {"exec-timeout", .number = &watch.exec_timeout_s, .minimum = 1,

@@ -7,12 +7,13 @@
 #include <stdio.h>
 
 static const char usage[] =
-    "Usage: edgectl reload [--json] [--socket PATH]\n"
+    "Usage: edgectl reload [--json] [--config FILE | --socket PATH]\n"
     "Has the running edged load its configuration again, as SIGHUP does, and waits for the "
     "verdict:\n"
     "errors and warnings go to standard error, and the exit status is 1 when it was refused.\n"
     "\n"
     "  --json         the verdict as JSON; edgectl(1) explains the fields\n"
+    "  --config FILE  the running edged's configuration, which names its control socket\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
 
 // Prints the verdict. Returns whether the configuration was taken.
@@ -34,13 +35,13 @@ static bool print_verdict(JsonObject *verdict)
     return successful;
 }
 
-static int reload(const char *configured, bool json)
+static int reload(const char *config_path, const char *socket, bool json)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     g_autoptr(JsonParser) parser = json_parser_new();
     struct error error = {0};
 
-    if (client_find_socket(configured, &error, &path) < 0 ||
+    if (client_choose_socket(config_path, socket, &error, &path) < 0 ||
         client_post(path, "/v1/reload", &error, &body) < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
@@ -60,12 +61,15 @@ static int reload(const char *configured, bool json)
 
 int ctl_reload(int argc, char **argv)
 {
-    const char *path = NULL;
+    const char *config_path = NULL, *socket = NULL;
     bool json = false;
-    const struct command_option options[] = {
-        {"json", .flag = &json}, {"socket", .text = &path}, {0}};
+    const struct command_option options[] = {{"json", .flag = &json},
+                                             {"config", .text = &config_path},
+                                             {"socket", .text = &socket},
+                                             {0}};
     const struct command_line line = {.command = "reload", .usage = usage, .options = options};
     int status;
 
-    return command_line_parse(&line, argc, argv, &status) ? reload(path, json) : status;
+    return command_line_parse(&line, argc, argv, &status) ? reload(config_path, socket, json)
+                                                          : status;
 }

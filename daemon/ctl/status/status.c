@@ -1,6 +1,5 @@
 #include "daemon/ctl/status/status.h"
 
-#include "config/config.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/json_get.h"
@@ -230,12 +229,12 @@ static int print_status(const char *text)
     return 0;
 }
 
-static int show(const char *configured, bool json)
+static int show(const char *config_path, const char *socket, bool json)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     struct error error = {0};
 
-    if (client_find_socket(configured, &error, &path) < 0 ||
+    if (client_choose_socket(config_path, socket, &error, &path) < 0 ||
         client_get(path, "/v1/status", &error, &body) < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
@@ -249,7 +248,6 @@ static int show(const char *configured, bool json)
 
 int ctl_status(int argc, char **argv)
 {
-    _cleanup_(cleanup_config) struct config *config = NULL;
     const char *config_path = NULL, *socket = NULL;
     bool json = false;
     const struct command_option options[] = {{"json", .flag = &json},
@@ -259,11 +257,6 @@ int ctl_status(int argc, char **argv)
     const struct command_line line = {.command = "status", .usage = usage, .options = options};
     int status;
 
-    if (!command_line_parse(&line, argc, argv, &status)) {
-        return status;
-    }
-    if (config_path && config_load(config_path, stderr, &config) < 0) {
-        return 1;
-    }
-    return show(config && !socket ? config->control.socket : socket, json);
+    return command_line_parse(&line, argc, argv, &status) ? show(config_path, socket, json)
+                                                          : status;
 }
