@@ -341,7 +341,8 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 	$(call RELOAD,systemd-sysusers; )
 
 uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
-	$(if $(DESTDIR),,test ! -d /run/systemd/system || systemctl disable --now edged.socket edged)
+	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemctl stop 'edged-on-motion@*'; \
+	    systemctl disable --now edged.socket edged; systemctl disable edged-on-motion@.service; })
 	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
 	-cd $(DESTDIR)$(docdir) && rmdir -p --ignore-fail-on-non-empty $(filter-out ./,$(sort $(dir $(DOCUMENTS))))
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)

@@ -332,9 +332,25 @@ def test_a_program_runs_for_motion_beside_the_service(service):
     service.bed.write(program, '#!/bin/sh\necho "$EDGED_EVENT $EDGED_REGION" >>told')
     service.bed.check(f"chmod 755 {program}")
     service.bed.restart(service.conf().replace("views", region, 1))
-    service.bed.check("systemctl start edged-on-motion@note")
+    service.bed.check("systemctl enable --now edged-on-motion@note")
     beds.wait_until("the program's note", lambda: "motion_started all" in service.bed.run(
         "cat /var/lib/edged-on-motion/note/told")[1], 60)
     service.bed.check("systemctl stop edged")
     beds.wait_until("the program's end", lambda: service.bed.run(
         "systemctl is-active edged-on-motion@note")[0] != 0)
+
+
+def test_uninstall_ends_the_service_and_its_programs(service):
+    program = "/etc/edged/on-motion/wait"
+    service.bed.check("mkdir -p /etc/edged/on-motion")
+    service.bed.write(program, "#!/bin/sh\n")
+    service.bed.check(f"chmod 755 {program}")
+    service.bed.restart(service.conf())
+    service.bed.check("systemctl enable --now edged-on-motion@wait")
+    # Of `make uninstall` what speaks to systemd: the files are the bed's.
+    steps = subprocess.run(["make", "-n", "-C", beds.ROOT, "uninstall", "NVCC="], check=True,
+                           capture_output=True, text=True).stdout.replace("\\\n", "")
+    service.bed.check(next(line for line in steps.splitlines() if "disable" in line))
+    for unit in ("edged", "edged.socket", "edged-on-motion@wait"):
+        assert service.bed.run(f"systemctl is-active {unit}")[0] != 0, unit
+        assert service.bed.run(f"systemctl is-enabled {unit}")[0] != 0, unit
