@@ -257,6 +257,7 @@ struct config {
         enum config_auth auth;
         char *users; // the file with them (users.h); "": the systemd credential rtsp.users, or none
         int port;
+        bool plain;        // whether `port` is served
         int tls_port;      // 0: none
         char *certificate; // PEM files for TLS; both "": one is generated
         char *key;

@@ -27,7 +27,12 @@ static void check_tls(struct problems *problems, const config_setting_t *rtsp,
     const char *given = *config->rtsp.certificate ? "certificate" : "key";
     const char *missing = *config->rtsp.certificate ? "key" : "certificate";
 
-    if (config->rtsp.tls_port != 0 && config->rtsp.tls_port == config->rtsp.port) {
+    if (!config->rtsp.plain && config->rtsp.tls_port == 0) {
+        problems_error(problems, config_setting_get_member(rtsp, "plain"), NULL,
+                       "got false without tls_port, allowed: true, or this with tls_port (8322)");
+    }
+    if (config->rtsp.plain && config->rtsp.tls_port != 0 &&
+        config->rtsp.tls_port == config->rtsp.port) {
         problems_error(problems, config_setting_get_member(rtsp, "tls_port"), NULL,
                        "got %d, which is rtsp.port, too; allowed: a port of its own, or 0",
                        config->rtsp.tls_port);

@@ -273,14 +273,14 @@ static int open_addresses(struct front *front, struct error *error)
     const struct control_front asked = {make_snapshot, reload_and_tell, refuse_filter, front};
     int r = rtsp_server_new(front->config, front->account, error, &front->server);
 
+    r = r < 0 ? r
+              : front_network_open(&front->network, front->config, &asked, front->account,
+                                   front->server, error);
     if (r == 0 && account_is_open(front->account) &&
         !config_is_loopback(front->config->rtsp.address)) {
         log_warning("rtsp.auth = \"none\": whoever reaches %s can watch every view, serving all",
                     rtsp_server_url(front->server));
     }
-    r = r < 0 ? r
-              : front_network_open(&front->network, front->config, &asked, front->account,
-                                   front->server, error);
     return r < 0 ? FRONT_EXIT_ADDRESS : 0;
 }
 

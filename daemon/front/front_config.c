@@ -50,8 +50,8 @@ static void keep_addresses(struct config *old, struct config *config, const char
     config->control = between.control;
 }
 
-static int load(const char *path, FILE *problems, struct front_network *network,
-                struct config **config, struct users **users)
+static int load(const char *path, const struct config *in_use, FILE *problems,
+                struct front_network *network, struct config **config, struct users **users)
 {
     struct error error = {0};
     int r;
@@ -68,6 +68,9 @@ static int load(const char *path, FILE *problems, struct front_network *network,
     if ((*config)->is_empty) { // it was cut short, or is being written: nobody means "remove all
                                // cameras"
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
+    }
+    if (r == 0 && in_use->rtsp.plain != (*config)->rtsp.plain) { // no port may be left by it
+        r = error_set(&error, -EINVAL, "rtsp.plain can change only when edged is started again");
     }
     r = r < 0 ? r : account_read_users(*config, &error, users);
     r = r < 0 ? r : front_network_listen(network, *config, &error);
@@ -110,7 +113,7 @@ int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
     char *text = NULL;
     size_t size;
     FILE *problems = open_memstream(&text, &size);
-    int r = problems ? load(verdict->path, problems, network, &config, &users) : -ENOMEM;
+    int r = problems ? load(verdict->path, in_use, problems, network, &config, &users) : -ENOMEM;
 
     if (r == 0) {
         *ret_changes = summarize(in_use, config);

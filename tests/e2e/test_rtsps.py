@@ -72,6 +72,20 @@ def test_players_see_every_frame_inside_tls(serve, watch, program):
     assert "over TLS" in server.stderr()
 
 
+def test_streams_may_be_there_inside_tls_alone(serve, watch):
+    port = free_port()
+    server = serve(port=port, plain=False)
+    assert f"ready: {secure(server)}" in server.stderr()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+    assert server.status()["rtsp"] == server.status()["rtsps"]
+    assert server.mount()["url"] == secure(server)
+    watch(secure(server), program="ffmpeg", size=(320, 240)).wait_numbers(pattern.FPS)
+    server.reload(rtsp={"port": port, "plain": True})
+    assert "started again" in server.status()["configuration"]["problems"][0]
+    assert rtsp.connect(secure(server)), "what was refused changes nothing"
+
+
 def test_a_description_names_urls_inside_tls(serve):
     server = serve()
     rtsp.wait_served(secure(server))

@@ -57,6 +57,14 @@ def test_the_port_inside_tls_is_named_as_well(config):
     assert "\n  rtsps://10.1.2.3:8322/edges\n" in done.stdout
 
 
+def test_the_port_inside_tls_may_be_the_only_one(config):
+    config.write_text("rtsp = { plain = false; tls_port = 8322; };")
+    done = run_setup(config, "--user", "anna", "--address", "10.1.2.3", "--force")
+    assert done.returncode == 0, done.stderr
+    assert "\n  rtsps://10.1.2.3:8322/edges\n" in done.stdout
+    assert " rtsp://" not in done.stdout
+
+
 def test_without_a_user_it_stays_this_machines_own(config):
     done = run_setup(config, "--view", "motion")
     assert done.returncode == 0, done.stderr

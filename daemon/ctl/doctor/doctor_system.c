@@ -123,8 +123,10 @@ static bool is_edged_listening(const struct doctor *doctor, int port)
 void doctor_check_rtsp(struct doctor *doctor)
 {
     const char *address = doctor->config->rtsp.address;
-    int port = doctor->config->rtsp.port;
-    const struct listener_place place = {"rtsp.address", address, "rtsp.port", port};
+    bool plain = doctor->config->rtsp.plain;
+    int port = plain ? doctor->config->rtsp.port : doctor->config->rtsp.tls_port;
+    const struct listener_place place = {"rtsp.address", address,
+                                         plain ? "rtsp.port" : "rtsp.tls_port", port};
     _cleanup_(cleanup_close) int listener = -1;
     struct error error = {0};
     int r = listener_open(&place, &error, &listener);
@@ -136,11 +138,11 @@ void doctor_check_rtsp(struct doctor *doctor)
                    port);
     } else if (r == -EADDRINUSE) {
         doctor_say(doctor, DOCTOR_FAILED, "RTSP port",
-                   "%s; end the program that has it (`ss -tlnp` names it) or set rtsp.port",
-                   error.text);
+                   "%s; end the program that has it (`ss -tlnp` names it) or set %s", error.text,
+                   place.port_key);
     } else {
-        doctor_say(doctor, DOCTOR_FAILED, "RTSP port", "%s; set rtsp.address and rtsp.port",
-                   error.text);
+        doctor_say(doctor, DOCTOR_FAILED, "RTSP port", "%s; set rtsp.address and %s", error.text,
+                   place.port_key);
     }
 }
 

@@ -164,8 +164,9 @@ static int start_service(const struct setup_config *config, const struct setup_a
                          struct error *error)
 {
     bool runs = setup_service_runs();
-    int r =
-        setup_service_place_socket(config->wanted->rtsp.address, config->wanted->rtsp.port, error);
+    int port =
+        config->wanted->rtsp.plain ? config->wanted->rtsp.port : config->wanted->rtsp.tls_port;
+    int r = setup_service_place_socket(config->wanted->rtsp.address, port, error);
 
     if (r < 0 || runs) {
         return r < 0 ? r : setup_service_start(false, error);

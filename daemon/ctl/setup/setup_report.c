@@ -59,7 +59,7 @@ static void print_qr_code(const char *url)
 void setup_report_print(const struct config *config, const char *user)
 {
     g_autofree char *host = choose_host(config->rtsp.address);
-    g_autofree char *url = make_url(config, host, "", false);
+    g_autofree char *url = make_url(config, host, "", !config->rtsp.plain);
 
     if (config_is_loopback(config->rtsp.address)) {
         printf("\nOn this machine alone:\n\n  %s\n", url);
@@ -67,7 +67,7 @@ void setup_report_print(const struct config *config, const char *user)
     }
     printf("\nOn any machine that reaches this one:\n\n  %s\n\n", url);
     print_qr_code(url);
-    if (config->rtsp.tls_port) {
+    if (config->rtsp.plain && config->rtsp.tls_port) {
         g_autofree char *encrypted = make_url(config, host, "", true);
 
         printf("Encrypted; `edgectl status` shows the certificate's fingerprint:\n\n  %s\n\n",
@@ -75,7 +75,7 @@ void setup_report_print(const struct config *config, const char *user)
     }
     if (user) {
         g_autofree char *login = g_strdup_printf("%s:PASSWORD@", user);
-        g_autofree char *whole = make_url(config, host, login, false);
+        g_autofree char *whole = make_url(config, host, login, !config->rtsp.plain);
 
         printf("VLC asks for user %s and the password; other players take both in the URL:\n\n"
                "  ffplay -rtsp_transport tcp %s\n",

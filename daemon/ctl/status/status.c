@@ -33,7 +33,8 @@ static void print_network(JsonObject *status)
 {
     JsonObject *certificate = get_object(status, "certificate");
 
-    if (get_string(status, "rtsps")[0]) {
+    if (get_string(status, "rtsps")[0] &&
+        strcmp(get_string(status, "rtsps"), get_string(status, "rtsp")) != 0) {
         printf("inside TLS: %s\n", get_string(status, "rtsps"));
     }
     if (get_string(status, "http")[0]) {

@@ -270,19 +270,15 @@ int64_t connection_tick(struct connection *connection, int64_t now_ns)
     int64_t idle_max_ns = connection->service->limits.play_within_s * NS_PER_S - ACCEPTED_NS;
     int64_t due_ns = INT64_MAX;
 
-    if (connection->leave_by_ns) {
-        if (now_ns >= connection->leave_by_ns) {
-            connection_end(connection);
-        }
-        return connection->leave_by_ns;
-    }
     if (tick_sessions(connection, now_ns, &due_ns)) {
         connection->idle_ns = now_ns;
     }
-    if (now_ns - connection->idle_ns >= idle_max_ns) {
+    due_ns = MIN(due_ns, connection->leave_by_ns ? connection->leave_by_ns
+                                                 : connection->idle_ns + idle_max_ns);
+    if (now_ns >= due_ns) {
         connection_end(connection);
     }
-    return MIN(due_ns, connection->idle_ns + idle_max_ns);
+    return connection->ended ? INT64_MAX : due_ns;
 }
 
 static bool may_watch(const struct connection *connection, const struct session *session)

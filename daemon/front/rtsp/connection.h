@@ -47,7 +47,7 @@ unsigned connection_count_viewers(const struct connection *connection, const cha
 // Whether one of its sessions is set up for that stream.
 bool connection_has_stream(const struct connection *connection, const char *path);
 // About once a second: ends it or its sessions where their time is over. Returns when the time of
-// one will be, so that this is called then.
+// one will be, so that this is called then; INT64_MAX: it has ended.
 int64_t connection_tick(struct connection *connection, int64_t now_ns);
 
 // Ends the connection if one of its sessions plays what its user may not watch any more, or may not

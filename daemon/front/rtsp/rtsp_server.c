@@ -161,11 +161,10 @@ static void on_client(void *context, uint32_t events)
     }
 }
 
-static void listen_again(const struct entrance *entrance)
+static void listen_again(struct entrance *entrance)
 {
     if (entrance->watch.fd >= 0) {
-        poller_set_events(entrance->server->service.poller, (struct poller_watch *)&entrance->watch,
-                          EPOLLIN);
+        poller_set_events(entrance->server->service.poller, &entrance->watch, EPOLLIN);
     }
 }
 
@@ -184,13 +183,9 @@ static gboolean on_tick(gpointer data)
     int64_t now_ns = clock_now_ns(), due_ns = now_ns + TICK_NS;
 
     for (guint i = 0; i < server->connections->len; i++) {
-        struct connection *connection = g_ptr_array_index(server->connections, i);
+        int64_t over_ns = connection_tick(g_ptr_array_index(server->connections, i), now_ns);
 
-        if (!connection->ended) {
-            int64_t over_ns = connection_tick(connection, now_ns);
-
-            due_ns = connection->ended ? due_ns : MIN(due_ns, over_ns);
-        }
+        due_ns = MIN(due_ns, over_ns);
     }
     listen_again(&server->plain);
     listen_again(&server->tls);
@@ -307,8 +302,11 @@ int rtsp_server_new(const struct config *config, struct account *account, struct
     init_entrance(&server->tls, server);
     int r = poller_new(&server->service.poller);
     server->service.multicast = multicast_new(server->service.poller, config);
-    r = r < 0 ? error_set(error, r, "cannot poll: %s", strerror(-r))
-              : listen_on(server, config->rtsp.port, error);
+    if (r < 0) {
+        error_set(error, r, "cannot poll: %s", strerror(-r));
+    } else if (config->rtsp.plain) {
+        r = listen_on(server, config->rtsp.port, error);
+    }
     if (r < 0) {
         rtsp_server_free(server);
         return r;
@@ -355,7 +353,7 @@ void rtsp_server_free(struct rtsp_server *server)
 
 const char *rtsp_server_url(const struct rtsp_server *server)
 {
-    return server->plain.url;
+    return *server->plain.url ? server->plain.url : server->tls.url;
 }
 
 void rtsp_server_add(struct rtsp_server *server, const char *path, struct stream *stream,

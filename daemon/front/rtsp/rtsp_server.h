@@ -10,8 +10,8 @@ struct certificate;
 struct multicast_place;
 struct rtsp_server;
 
-// Listens on rtsp.address and rtsp.port as listener_open() does, whose errors it returns. `account`
-// is borrowed.
+// Listens on rtsp.address and rtsp.port, unless rtsp.plain is false, as listener_open() does, whose
+// errors it returns. `account` is borrowed.
 int rtsp_server_new(const struct config *config, struct account *account, struct error *error,
                     struct rtsp_server **ret_server);
 // RTSP inside TLS, at another port of the same address, is opened in two steps, of which only the
@@ -35,7 +35,7 @@ void rtsp_server_close(struct rtsp_server *server);
 // Closes it too. Takes NULL.
 void rtsp_server_free(struct rtsp_server *server);
 
-// "rtsp://127.0.0.1:8554", with the real port. Borrowed.
+// "rtsp://127.0.0.1:8554", with the real port; that of TLS where there is no other. Borrowed.
 const char *rtsp_server_url(const struct rtsp_server *server);
 
 // Serves `stream` under `path` (also, when another path has it already) to users of `role` and

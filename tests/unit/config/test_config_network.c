@@ -74,6 +74,14 @@ TEST(test_two_servers_want_two_ports)
     check("rtsp = { port = 0; tls_port = 0; };", 0, "");
 }
 
+TEST(test_streams_are_served_at_one_port_at_least)
+{
+    check("rtsp = { plain = false; };", -EINVAL,
+          "t.conf:1: error: rtsp.plain: got false without tls_port, allowed: true, or this with "
+          "tls_port (8322)\n");
+    check("rtsp = { plain = false; tls_port = 8554; };", 0, ""); // port is not in use
+}
+
 TEST(test_a_certificate_comes_with_its_key)
 {
     check("rtsp = { certificate = \"a.crt\"; };", -EINVAL,

@@ -131,8 +131,8 @@ TEST(test_unknown_keys_get_the_nearest_or_all)
         {"cameras = ( { views = ( { bitrate = 1; } ); } );",
          "cameras[0].views[0].bitrate: unknown key, did you mean \"bitrate_kbps\"?"},
         {"rtsp = { broadcasting = true; };",
-         "rtsp.broadcasting: unknown key, allowed: address, auth, users, port, tls_port, "
-         "certificate, key, limits, multicast"},
+         "rtsp.broadcasting: unknown key, allowed: address, auth, users, port, plain, "
+         "tls_port, certificate, key, limits, multicast"},
         {"cameras = ( { views = ( { zoom = 3; } ); } );",
          "cameras[0].views[0].zoom: unknown key, allowed: " VIEW_KEYS},
         {"cameras = ( { views = ( { palette = 80; } ); } );",
