@@ -42,11 +42,11 @@ TEST(test_a_newcomer_is_given_a_key_frame_and_takes_nothing_away, set_up, tear_d
 {
     struct multicast_bed *bed = *state;
     int fd = join(groups[0], port);
-    g_autofree char *first = play_client(bed, &bed->clients[0]);
-    g_autofree char *second = set_up_client(bed, &bed->clients[1]);
     unsigned told;
     uint32_t ssrc;
 
+    g_free(play_client(bed, &bed->clients[0]));
+    g_autofree char *second = set_up_client(bed, &bed->clients[1]);
     rtsp_bed_send_frame(bed->rtsp, 100);
     next_sequence(bed, fd, &ssrc);
     unsigned sequence = next_sequence(bed, fd, &ssrc);
@@ -102,8 +102,8 @@ TEST(test_packets_go_while_one_member_plays, set_up, tear_down)
 TEST(test_who_hangs_up_leaves_the_group, set_up, tear_down)
 {
     struct multicast_bed *bed = *state;
-    g_autofree char *session = play_client(bed, &bed->clients[0]);
 
+    g_free(play_client(bed, &bed->clients[0]));
     shutdown(bed->clients[0].fd, SHUT_RDWR);
     while (rtsp_server_multicast(bed->rtsp->server, "/front/edges")) {
         client_turn(&bed->clients[1]);
@@ -241,7 +241,8 @@ TEST(test_a_reload_that_ends_multicast_hangs_up_on_its_viewers, set_up, tear_dow
 {
     struct multicast_bed *bed = *state;
     _cleanup_(cleanup_config) struct config *config = NULL;
-    g_autofree char *first = play_client(bed, &bed->clients[0]);
+
+    g_free(play_client(bed, &bed->clients[0]));
     g_autofree char *other = client_play(&bed->clients[1], bed->rtsp);
 
     assert_int_equal(config_parse("rtsp = { port = 0; };", "test.conf", stderr, &config), 0);

@@ -159,7 +159,9 @@ TEST(test_the_servers_own_report_keeps_nobody, set_up_group, tear_down_group)
     const struct rtcp_sender own = {.ssrc = viewer_ssrc(multicast_viewer(bed->group)),
                                     .cname = "edged"};
 
-    report_from("127.0.0.1", bytes, rtcp_write(&own, bytes));
+    size_t size = rtcp_write(&own, bytes);
+
+    report_from("127.0.0.1", bytes, size);
     report_from("127.0.0.2", receiver_report, sizeof receiver_report);
     wait_reports(bed, 1, 1);
     assert_int_equal(bed->members[0].reports, 0);
