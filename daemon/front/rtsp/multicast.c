@@ -17,7 +17,7 @@ struct multicast {
     char interface[IFNAMSIZ]; // "": by `address`
     struct in_addr address;   // that the server listens on; INADDR_ANY: all, or one of IPv6
     GPtrArray *groups;        // borrowed: a group lives as long as it has members
-    int told;                 // why no group could be opened, as the log has it; 0: it has not
+    int told;                 // why no group could be opened, as last logged; 0: not logged
 };
 
 struct multicast_group {
@@ -67,7 +67,7 @@ bool multicast_is_offered(const struct multicast *multicast)
     return multicast->range.count > 0;
 }
 
-// By name, which is where packets go, with the address they come from.
+// Finds the interface of that name, by which packets leave, and its address, from which they come.
 static int find_named(const char *name, struct ip_mreqn *group)
 {
     _cleanup_(cleanup_close) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -82,8 +82,8 @@ static int find_named(const char *name, struct ip_mreqn *group)
     return 0;
 }
 
-// The interface that packets leave by: the configured one, else that of the server's address. With
-// neither, which is all zeros, the kernel goes by its routes.
+// Finds the interface by which packets leave: the configured one, else that of the server's
+// address. With neither, `group` stays all zeros and the kernel's routes decide.
 static int find_interface(const struct multicast *multicast, struct ip_mreqn *group)
 {
     group->imr_address = multicast->address;
@@ -102,7 +102,7 @@ static bool is_taken(const struct multicast *multicast, const char *address)
     return false;
 }
 
-// The first address that is free, with its ports. -ENOSPC.
+// Chooses the first free address, with its ports. -ENOSPC: none is free.
 static int choose_place(const struct multicast *multicast, struct multicast_place *place)
 {
     for (uint32_t i = 0; i < multicast->range.count; i++) {
@@ -118,7 +118,7 @@ static int choose_place(const struct multicast *multicast, struct multicast_plac
     return -ENOSPC;
 }
 
-// What we have sent to the group comes back to us.
+// Whether a packet is our own: what is sent to the group also comes back.
 static bool is_own(const struct multicast_group *group, const uint8_t *bytes, size_t size)
 {
     return size >= 8 && rtp_get32(bytes + 4) == viewer_ssrc(group->viewer);
@@ -188,7 +188,7 @@ static void free_group(struct multicast_group *group)
     g_free(group);
 }
 
-// Once, until a group begins or ends: clients ask again and again.
+// Logs a failure once until a group is opened or closed, because clients ask again and again.
 static void log_failure(struct multicast *multicast, const struct multicast_group *group, int r)
 {
     const char *path = stream_path(group->stream);

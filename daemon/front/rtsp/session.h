@@ -1,5 +1,6 @@
-// An RTSP session: one viewer of one stream, of its own or, by multicast, the one that the group
-// has. It belongs to the connection that set it up; no other can name it.
+// An RTSP session: one viewer of one stream. By multicast the viewer is the group's, else the
+// session's own. A session belongs to the connection that set it up; no other connection can use
+// it.
 #pragma once
 
 #include "daemon/front/rtsp/service.h"
@@ -38,15 +39,15 @@ char *session_transport(const struct session *session);
 void session_play(struct session *session);
 void session_pause(struct session *session);
 bool session_is_playing(const struct session *session);
-// It has played since it was set up.
+// Whether it has played since it was set up.
 bool session_has_played(const struct session *session);
 
-// Its viewer is alive.
+// Notes that its viewer is alive.
 void session_refresh(struct session *session);
-// RTCP that came on its channel.
+// Takes RTCP that came on its channel.
 void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t size);
-// The connection can be written to again.
+// To be called when the connection can be written to again.
 void session_writable(struct session *session);
-// About once a second. -ETIMEDOUT: its viewer has not been heard of for too long; -EPIPE: it takes
-// nothing any more.
+// To be called about once a second. -ETIMEDOUT: nothing was heard of its viewer for too long;
+// -EPIPE: the viewer does not read any more.
 int session_tick(struct session *session, int64_t now_ns);

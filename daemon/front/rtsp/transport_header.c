@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-// A number of at most `most` at `*text`, which goes on behind it. -1: there is none.
+// Reads a number of at most `most` at `*text`, and moves `*text` behind it. -1: there is none.
 static int read_number(const char **text, int most)
 {
     int number = 0;
@@ -20,7 +20,7 @@ static int read_number(const char **text, int most)
     return number;
 }
 
-// "4588-4589", or "4588" whose second is the number behind.
+// Reads "4588-4589", or "4588", which means the same.
 static bool read_pair(const char *text, int least, int most, int *ret_first, int *ret_second)
 {
     int first = read_number(&text, most), second = first + 1;
@@ -48,7 +48,7 @@ static bool read_profile(const char *profile, struct rtsp_transport_offer *offer
            g_ascii_strcasecmp(profile, "RTP/AVP/UDP") == 0;
 }
 
-// False: the offer cannot be had.
+// Reads one parameter. False: the offer cannot be accepted.
 static bool read_parameter(const char *parameter, struct rtsp_transport_offer *offer)
 {
     int first, second;

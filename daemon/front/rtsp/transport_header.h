@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 enum rtsp_lower_transport { RTSP_LOWER_UDP, RTSP_LOWER_INTERLEAVED, RTSP_LOWER_MULTICAST };
-// One of them in a set.
+// A kind of transport as a bit of a set.
 #define RTSP_LOWER_BIT(lower) (1U << (lower))
 
 // One way that the client would take.
@@ -15,10 +15,10 @@ struct rtsp_transport_offer {
     uint16_t port, rtcp_port;  // UDP by unicast: the client's
 };
 
-// The first of the client's offers that can be had, RTP/AVP by one of the set `allowed`. By UDP it
-// is unicast where it does not say otherwise, as players mean it, not as RFC 2326 has it. False:
-// none can. What else an offer says (a mode of record) makes it one that cannot, unless it can be
-// passed over: destination, port and ttl are never the client's to choose, for packets go to
-// whoever asks, or to a group of ours.
+// Chooses the first of the client's offers that can be accepted: RTP/AVP by a transport of the set
+// `allowed`. False: none can. UDP means unicast if the offer does not say otherwise; RFC 2326 has
+// it the other way round, but players mean it so. An offer with parameters that cannot be met (a
+// mode of record) is not accepted. Destination, port and ttl are ignored, because packets go only
+// to the client that asks, or to a group of the configuration.
 bool rtsp_transport_choose(const char *header, unsigned allowed,
                            struct rtsp_transport_offer *ret_offer);

@@ -92,7 +92,7 @@ static bool has_beginners(const struct stream *stream)
     return false;
 }
 
-// Gives those that have not got anything yet a slate of their own.
+// Gives readers that have not got anything yet a slate of their own.
 static void give_slate(struct stream *stream, struct unit *slate)
 {
     struct ring *ring = &stream->ring;
@@ -271,7 +271,8 @@ static gboolean on_demand_call(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-// In a turn of the main loop of its own: who answers may replace or stop what calls this.
+// Reports it later, from the main loop, because the handler may replace or stop the caller of this
+// function.
 static void report_demand(struct stream *stream, bool key_frame)
 {
     stream->demand_key_frame |= key_frame;

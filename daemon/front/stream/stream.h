@@ -25,10 +25,11 @@ struct stream *stream_ref(struct stream *stream);
 // Takes NULL.
 void stream_unref(struct stream *stream);
 const char *stream_path(const struct stream *stream);
-// What the view is configured for: bounds what is kept for readers, to 2 s at twice that rate.
+// The bit rate that the view is configured for. What is kept for readers is bounded to 2 s at twice
+// that rate.
 void stream_set_bitrate(struct stream *stream, uint32_t bitrate_kbps);
 
-// Says who answers for the demand; NULL: nobody any more.
+// Sets the handler that is told of readers and wanted key frames; NULL: none any more.
 void stream_set_demand(struct stream *stream, stream_demand_handler *handler, void *context);
 // Takes over `payload` (malloc'd, `size` bytes, a struct link_access_unit followed by Annex B
 // bytes) as the next frame. -EBADMSG: no access unit of its codec; -ENOMEM.
@@ -52,19 +53,19 @@ void stream_watch(struct stream *stream, struct cursor *cursor, void (*wake)(voi
                   void *context);
 void stream_leave(struct stream *stream, struct cursor *cursor);
 bool stream_is_watched(const struct stream *stream);
-// Goes on with the next key frame, which is asked for; when the camera brings none within 400 ms,
-// with a slate; where slates play already, with the next of them, within 500 ms.
+// The reader goes on with the next key frame, which is asked for. If the camera sends none within
+// 400 ms, the reader gets a slate. If slates play already, it gets the next of them, within 500 ms.
 void stream_resume(struct stream *stream, struct cursor *cursor);
-// The next picture is to be a key frame, for one who cannot begin with another.
+// Asks for a key frame as the next picture, for a new receiver, which cannot begin with any other.
 void stream_begin_anew(struct stream *stream);
 // A reader has lost a picture: it needs a key frame. At most one in 250 ms is asked for.
 void stream_want_key_frame(struct stream *stream);
-// A reader began to send `unit`: what it took since its capture goes into the histograms.
+// A reader begins to send `unit`: the time since its capture goes into the histograms.
 void stream_note_sent(struct stream *stream, const struct unit *unit);
 
 // How its access units become packets.
 const struct payloader_ops *stream_payloader(const struct stream *stream);
-// Of the newest key frame, be it a slate. Borrowed.
+// The parameter sets of the newest key frame, which may be a slate. Borrowed.
 const struct parameter_sets *stream_parameter_sets(const struct stream *stream);
 // How often they have changed; 1 with the first.
 unsigned stream_description_version(const struct stream *stream);

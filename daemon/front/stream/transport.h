@@ -23,7 +23,7 @@ struct transport_ops {
 // The first member of each kind of transport.
 struct transport {
     const struct transport_ops *ops;
-    // Its user's.
+    // Set by the user of the transport.
     void (*writable)(void *context);
     void *context;
 };

@@ -1,5 +1,6 @@
-// A datagram a packet, as many as possible a system call: sendmmsg(2), and where the kernel has UDP
-// segmentation offload (4.18), packets of one size as one long datagram that it cuts apart.
+// Each packet is a datagram, and a system call sends as many as possible: by sendmmsg(2), and where
+// the kernel has UDP segmentation offload (4.18), packets of one size as one long datagram, which
+// the kernel cuts into packets.
 
 #include "daemon/front/stream/transport_udp.h"
 
@@ -144,13 +145,14 @@ static int send_packets(struct transport *transport, const struct rtp_header *fi
             udp_sockets_wait(udp->sockets, &udp->peer);
             break;
         }
-        // Its route cannot: encrypted, or with a smaller MTU, where whole datagrams are fragmented.
+        // The route cannot do that: it is encrypted, or has a smaller MTU, which fragments whole
+        // datagrams.
         if (udp->segments && (sent == -EIO || sent == -EINVAL || sent == -EMSGSIZE)) {
             udp->segments = false;
             continue;
         }
-        // What cannot be sent to (a route is gone, say) is lost, as on the way; the session ends
-        // when nothing more is heard of its viewer.
+        // A packet that cannot be sent (because a route is gone, say) is lost, as packets on their
+        // way are; the session ends when nothing more is heard of its viewer.
         unsigned passed = sent < 0 ? 1 : (unsigned)sent;
         at += passed;
         header.sequence = (uint16_t)(header.sequence + passed);

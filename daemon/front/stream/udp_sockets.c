@@ -12,7 +12,7 @@
 
 #define PAIR_ATTEMPTS 64
 #define SEND_BUFFER_BYTES (4 << 20)
-// Datagrams received in a turn.
+// How many datagrams are received in one turn of the main loop.
 #define BATCH 64
 
 struct udp_sockets {
@@ -71,7 +71,7 @@ static gboolean equal_addresses(gconstpointer left, gconstpointer right)
                      ((struct sockaddr_in *)&b)->sin_addr.s_addr;
 }
 
-// What comes to the RTP port opens a way through a firewall, and says nothing.
+// Drops what comes to the RTP port: clients send it only to open a way through a firewall.
 static void drain(int fd)
 {
     uint8_t bytes[64];
@@ -80,7 +80,7 @@ static void drain(int fd)
     }
 }
 
-// Whose report from `from` is; NULL: nobody's.
+// The peer that a report from `from` belongs to; NULL: none.
 static const struct udp_peer *find_peer(const struct udp_sockets *sockets,
                                         const struct sockaddr_storage *from)
 {
@@ -116,7 +116,7 @@ static void receive_rtcp(struct udp_sockets *sockets)
     }
 }
 
-// There is room again: each of those that waited goes on, and may wait anew.
+// The socket has room again: each peer that waited goes on, and may have to wait again.
 static void resume(struct udp_sockets *sockets)
 {
     poller_set_events(sockets->poller, &sockets->rtp, EPOLLIN);
@@ -223,7 +223,8 @@ static int watch(struct udp_sockets *sockets, struct poller_watch *watch_,
     return poller_add(sockets->poller, watch_);
 }
 
-// By the interface of the group, and so far. Reports go the same way as what they are about.
+// Sends by the interface of the group, at most `ttl` routers far. Sender reports go the same way as
+// the stream.
 static int send_to_group(int fd, const struct ip_mreqn *group, int ttl)
 {
     return setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, group, sizeof *group) < 0 ||
@@ -232,8 +233,8 @@ static int send_to_group(int fd, const struct ip_mreqn *group, int ttl)
                : 0;
 }
 
-// Players of this machine have the same port of the group. Bound to the group, it gets nothing
-// else.
+// Players on this machine use the same port of the group, so it is shared. Bound to the group's
+// address, the socket gets nothing else.
 static int join(int fd, const struct ip_mreqn *group, uint16_t port)
 {
     const struct sockaddr_in address = {

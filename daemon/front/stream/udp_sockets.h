@@ -14,7 +14,7 @@
 typedef void udp_report_handler(void *context, const struct sockaddr *from, const uint8_t *bytes,
                                 size_t size);
 
-// Somebody whom packets go to. Embedded in its transport.
+// A receiver of packets. Embedded in its transport.
 struct udp_peer {
     struct sockaddr_storage rtp;  // where its packets go to
     struct sockaddr_storage rtcp; // where its RTCP comes from and goes to
@@ -29,14 +29,14 @@ struct udp_sockets;
 // `family`: AF_INET or AF_INET6, which serves IPv4, too. `poller` is borrowed. -EADDRINUSE: no pair
 // of ports is free; or another -errno.
 int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets);
-// A pair of their own for a multicast group of IPv4 and its RTP port, which sends by the interface
-// of `group` and goes at most `ttl` routers far. The group is joined at its RTCP port: whatever is
-// reported there comes to the one peer, which has the group's address. 0 or -errno.
+// Makes a pair of sockets for one multicast group of IPv4 and its RTP port, which send by the
+// interface of `group`, at most `ttl` routers far. They join the group at its RTCP port: reports
+// that come there go to the one peer, which has the group's address. 0 or -errno.
 int udp_sockets_new_group(struct poller *poller, const struct ip_mreqn *group, uint16_t port,
                           int ttl, struct udp_sockets **ret_sockets);
 // There are no peers left. Takes NULL.
 void udp_sockets_free(struct udp_sockets *sockets);
-// Of RTP; RTCP's is one more.
+// The port of RTP; that of RTCP is one more.
 uint16_t udp_sockets_port(const struct udp_sockets *sockets);
 int udp_sockets_rtp(const struct udp_sockets *sockets);
 int udp_sockets_rtcp(const struct udp_sockets *sockets);
@@ -44,7 +44,8 @@ int udp_sockets_rtcp(const struct udp_sockets *sockets);
 // Whether the kernel cuts long datagrams apart (UDP_SEGMENT), where their route lets it.
 bool udp_sockets_has_segments(const struct udp_sockets *sockets);
 
-// `peer` is borrowed until udp_sockets_remove(). -EADDRINUSE: there is one of an address of its.
+// `peer` is borrowed until udp_sockets_remove(). -EADDRINUSE: a peer has one of its addresses
+// already.
 int udp_sockets_add(struct udp_sockets *sockets, struct udp_peer *peer);
 void udp_sockets_remove(struct udp_sockets *sockets, struct udp_peer *peer);
 // The RTP socket has no room: calls `writable` when it has.

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-// Whoever takes nothing is gone within 10 s. It is seen later than it begins: what lies between
-// takes something for a viewer that does not read any more.
+// A viewer that does not read is hung up on within 10 s. That it does not read is noticed only when
+// the buffers on the way to it are full, so fewer seconds are counted here.
 #define STALLED_NS (9 * NS_PER_S)
 #define REPORT_NS (5 * NS_PER_S)
 
@@ -42,7 +42,7 @@ static const char *cname(void)
     return name;
 }
 
-// On the clock of RTP, which is the camera's.
+// A time of the camera's clock in ticks of RTP's clock.
 static int64_t ticks_at(int64_t time_ns)
 {
     return time_ns * (RTP_CLOCK_HZ / 10000) / 100000;
@@ -180,7 +180,7 @@ void viewer_play(struct viewer *viewer)
         return;
     }
     stream_resume(viewer->stream, &viewer->cursor);
-    send_all(viewer); // nothing yet: from now on it is woken
+    send_all(viewer); // finds nothing to send yet, and has itself woken from now on
 }
 
 void viewer_welcome(struct viewer *viewer)
