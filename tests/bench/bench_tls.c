@@ -1,12 +1,17 @@
-// What TLS costs the loop that serves all viewers: a handshake, and a megabyte of packets.
+// What TLS costs the loop that serves all viewers: a handshake, a crowd of them, and a megabyte of
+// packets.
 //
 //   bench_tls [--runs N]        never fails by time
 #include "tests/bench/bench.h"
 
+#include "daemon/front/account/account.h"
+#include "daemon/front/rtsp/rtsp_server.h"
 #include "daemon/front/rtsp/wire_tls.h"
 
+#include <fcntl.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +21,7 @@
 #define HEAD 16u
 #define BODY 1400u
 #define ROUNDS 400
+#define CROWD 50 // clients that come at once
 
 struct peers {
     struct wire *wire;
@@ -92,6 +98,78 @@ static void bench_handshake(const char *name, struct certificate *certificate, c
     }
     printf("handshake %-22s %7.0f us, longest step %7.0f us\n", name, median_us(times, runs),
            median_us(steps, runs));
+}
+
+// A server that listens for TLS at the address that is returned.
+static struct rtsp_server *make_server(struct config *config, struct account *account,
+                                       struct certificate *certificate, struct sockaddr_in *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    socklen_t size = sizeof *address;
+    struct rtsp_server *server;
+    struct error error;
+
+    *address =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    must(bind(fd, (const struct sockaddr *)address, size) == 0 && listen(fd, CROWD) == 0 &&
+             getsockname(fd, (struct sockaddr *)address, &size) == 0,
+         "listening");
+    must(rtsp_server_new(config, account, &error, &server) == 0, "the server");
+    rtsp_server_take_tls(server, ntohs(address->sin_port), fd, certificate);
+    return server;
+}
+
+// The server's longest turn of the main loop, until all of the crowd have shaken hands.
+static int64_t longest_turn(const gnutls_session_t *clients)
+{
+    int64_t longest = 0, begin;
+    bool done[CROWD] = {false};
+
+    for (unsigned left = CROWD; left > 0;) {
+        for (unsigned i = 0; i < CROWD; i++) {
+            int r = done[i] ? GNUTLS_E_AGAIN : gnutls_handshake(clients[i]);
+
+            must(r == 0 || r == GNUTLS_E_AGAIN, "a handshake of the crowd's");
+            done[i] |= r == 0;
+            left -= r == 0;
+        }
+        begin = thread_ns();
+        g_main_context_iteration(NULL, FALSE);
+        longest = MAX(longest, thread_ns() - begin);
+    }
+    return longest;
+}
+
+static void bench_crowd(const char *name, struct certificate *certificate)
+{
+    gnutls_session_t clients[CROWD];
+    struct config *config;
+    struct account *account;
+    struct sockaddr_in address;
+    struct error error;
+    int fds[CROWD];
+
+    must(config_parse("rtsp = { port = 0; };", "bench", stderr, &config) == 0, "the configuration");
+    must(account_new(config, &error, &account) == 0, "the account");
+    struct rtsp_server *server = make_server(config, account, certificate, &address);
+    for (unsigned i = 0; i < CROWD; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        must(connect(fds[i], (const struct sockaddr *)&address, sizeof address) == 0, "connecting");
+        must(fcntl(fds[i], F_SETFL, O_NONBLOCK) == 0, "a socket");
+        gnutls_init(&clients[i], GNUTLS_CLIENT | GNUTLS_NONBLOCK);
+        must(gnutls_priority_set_direct(clients[i], "NORMAL", NULL) == 0, "priority");
+        gnutls_credentials_set(clients[i], GNUTLS_CRD_CERTIFICATE, credentials);
+        gnutls_transport_set_int(clients[i], fds[i]);
+    }
+    printf("%u at once, %-20s longest turn of the main loop %7.0f us\n", CROWD, name,
+           longest_turn(clients) / 1e3);
+    for (unsigned i = 0; i < CROWD; i++) {
+        gnutls_deinit(clients[i]);
+        close(fds[i]);
+    }
+    rtsp_server_free(server);
+    account_free(account);
+    config_free(config);
 }
 
 static void drain(struct peers *peers)
@@ -192,6 +270,8 @@ int main(int argc, char **argv)
     bench_handshake("ECDSA P-256, P-384", curve, "NORMAL:-GROUP-ALL:+GROUP-SECP384R1", runs);
     bench_handshake("RSA 2048, TLS 1.3", rsa2, "NORMAL", runs);
     bench_handshake("RSA 4096, TLS 1.3", rsa4, "NORMAL", runs);
+    bench_crowd("ECDSA P-256", curve);
+    bench_crowd("RSA 4096", rsa4);
     bench_packets(curve);
     bench_memory(curve);
     gnutls_certificate_free_credentials(credentials);

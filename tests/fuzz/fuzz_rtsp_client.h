@@ -84,12 +84,12 @@ static void wire_close(void *channel)
 }
 
 #define OPERATIONS                                                                                 \
-    .handshake = wire_shake_hands, .wants_write = wire_waits, .has_unread = wire_is_unread,        \
-    .read = wire_take, .writev = wire_give, .end = wire_say_end, .free = wire_close
+    .wants_write = wire_waits, .has_unread = wire_is_unread, .read = wire_take,                    \
+    .writev = wire_give, .end = wire_say_end, .free = wire_close
 
 static const struct wire_ops plain_wire = {.name = "TCP", .scheme = "rtsp", OPERATIONS};
 static const struct wire_ops encrypted_wire = {
-    .name = "TLS", .scheme = "rtsps", .encrypted = true, OPERATIONS};
+    .name = "TLS", .scheme = "rtsps", .encrypted = true, .handshake = wire_shake_hands, OPERATIONS};
 
 // The size of the reply that lies in front; 0: it is not complete.
 static inline size_t client_reply_size(const char *bytes, size_t size)

@@ -49,7 +49,8 @@ static void set_events(struct connection *connection)
     uint32_t events = connection->wait ? 0 : EPOLLIN;
 
     events |= wire_wants_write(connection->wire) ? EPOLLOUT : 0;
-    poller_set_events(connection->service->poller, &connection->watch, events);
+    poller_set_events(connection->service->poller, &connection->watch,
+                      connection->handshake.waits ? 0 : events);
 }
 
 static void on_blocked(void *context)
@@ -61,6 +62,7 @@ void connection_end(struct connection *connection)
 {
     if (!connection->ended) {
         connection->ended = true;
+        handshakes_remove(&connection->service->handshakes, &connection->handshake);
         poller_remove(connection->service->poller, &connection->watch);
         connection->watch.fd = -1;
         rtsp_service_reap(connection->service);
@@ -138,34 +140,45 @@ void connection_resume(struct connection *connection)
     }
 }
 
-static bool shake_hands(struct connection *connection)
+static void serve(struct connection *connection, uint32_t events)
 {
-    int r = connection->shaken ? 0 : wire_handshake(connection->wire);
+    if (events & EPOLLOUT) {
+        write_some(connection);
+    }
+    if (!connection->ended && events & EPOLLIN) {
+        read_some(connection);
+        read_unread(connection);
+    }
+    if (!connection->ended) {
+        set_events(connection);
+    }
+}
+
+static void shake_hands(void *context)
+{
+    struct connection *connection = context;
+    int r = wire_handshake(connection->wire);
 
     connection->shaken = r == 0;
-    if (r < 0 && r != -EAGAIN) {
+    if (r == 0) {
+        serve(connection, EPOLLIN); // with its last message a request may have been read
+    } else if (r != -EAGAIN) {
         connection_end(connection);
+    } else {
+        set_events(connection);
     }
-    return connection->shaken;
 }
 
 static void on_ready(void *context, uint32_t events)
 {
     struct connection *connection = context;
 
-    if (shake_hands(connection)) {
-        if (events & (EPOLLERR | EPOLLHUP)) {
-            connection_end(connection);
-        }
-        if (!connection->ended && events & EPOLLOUT) {
-            write_some(connection);
-        }
-        if (!connection->ended && events & EPOLLIN) {
-            read_some(connection);
-            read_unread(connection);
-        }
-    }
-    if (!connection->ended) {
+    if (events & (EPOLLERR | EPOLLHUP)) {
+        connection_end(connection);
+    } else if (connection->shaken) {
+        serve(connection, events);
+    } else {
+        handshakes_add(&connection->service->handshakes, &connection->handshake);
         set_events(connection);
     }
 }
@@ -183,6 +196,8 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
     connection->idle_ns = clock_now_ns();
     connection->unread = g_byte_array_new();
     connection->sessions = g_ptr_array_new_with_free_func(free_session);
+    connection->shaken = !wire_kind(wire)->handshake;
+    connection->handshake = (struct handshake){.turn = shake_hands, .context = connection};
     connection->watch = (struct poller_watch){
         .fd = wire_fd(wire), .ready = on_ready, .context = connection, .events = EPOLLIN};
     getsockname(wire_fd(wire), (struct sockaddr *)&local, &size);
@@ -209,6 +224,7 @@ void connection_free(struct connection *connection)
     wire_on_blocked(connection->wire, NULL, NULL);
     description_cancel(connection->wait);
     g_ptr_array_unref(connection->sessions);
+    handshakes_remove(&connection->service->handshakes, &connection->handshake);
     poller_remove(connection->service->poller, &connection->watch);
     wire_free(connection->wire);
     g_byte_array_unref(connection->unread);

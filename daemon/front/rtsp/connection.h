@@ -25,7 +25,8 @@ struct connection {
     size_t skipped;
     GPtrArray *sessions;           // owned struct session
     struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
-    bool shaken;                   // the handshake is done
+    struct handshake handshake;    // its turns
+    bool shaken;                   // it is done, or there is none
     bool ended;                    // it has ended, and is going to be freed
     int64_t leave_by_ns;           // it was refused and has to hang up until then; 0: it stays
     int64_t idle_ns;               // since when it has no session that has played

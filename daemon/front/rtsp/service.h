@@ -4,6 +4,7 @@
 #include "config/config.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/poller.h"
+#include "daemon/front/rtsp/handshakes.h"
 #include "daemon/front/rtsp/multicast.h"
 #include "daemon/front/stream/stream.h"
 #include "daemon/front/stream/transport_udp.h"
@@ -25,6 +26,7 @@ struct rtsp_service {
     GHashTable *mounts;             // path to struct rtsp_mount, both owned
     struct udp_sockets *udp, *udp6; // owned; NULL: not needed yet
     struct multicast *multicast;    // owned
+    struct handshakes handshakes;   // of encrypted connections
     struct config_limits limits;
     unsigned session_count;
     guint reaper;                // GLib source id; 0: no connection has ended

@@ -20,12 +20,6 @@ struct wire {
     void *context;
 };
 
-static int plain_handshake(void *channel)
-{
-    (void)channel;
-    return 0;
-}
-
 static bool plain_never(void *channel)
 {
     (void)channel;
@@ -60,7 +54,6 @@ static void plain_free(void *channel)
 static const struct wire_ops plain = {
     .name = "TCP",
     .scheme = "rtsp",
-    .handshake = plain_handshake,
     .wants_write = plain_never,
     .has_unread = plain_never,
     .read = plain_read,

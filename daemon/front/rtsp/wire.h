@@ -17,6 +17,7 @@ struct wire_ops {
     const char *scheme; // of URLs: "rtsp", "rtsps"
     bool encrypted;
     // 0: the handshake is done. -EAGAIN: wants_write() says what it waits for. -errno: it failed.
+    // NULL: there is none.
     int (*handshake)(void *channel);
     // Whether the channel waits to write rather than to read.
     bool (*wants_write)(void *channel);
@@ -45,6 +46,7 @@ void wire_free(struct wire *wire);
 
 int wire_fd(const struct wire *wire);
 const struct wire_ops *wire_kind(const struct wire *wire);
+// Goes on with the handshake of a kind that has one; returns what that says.
 int wire_handshake(struct wire *wire);
 ssize_t wire_read(struct wire *wire, void *bytes, size_t size);
 bool wire_has_unread(const struct wire *wire);
