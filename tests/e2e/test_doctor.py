@@ -1,6 +1,7 @@
 """`edgectl doctor`: what it finds on machines that are well, and what it says of those that are not."""
 
 import json
+import re
 import socket
 import subprocess
 
@@ -9,6 +10,7 @@ import pytest
 import daemon
 from fixtures import once
 from system_bus import SystemBus
+from test_http import free_port, make_certificate, make_expired_certificate
 
 BOARDS = {"xavier": "Xavier, sm_72", "orin-nano": "Orin, sm_87", "thor": "NVIDIA Thor, sm_110",
           "h200": "NVIDIA H200, sm_90"}
@@ -185,6 +187,47 @@ def test_port_of_another_program_fails_and_that_of_edged_does_not(doctor, edged)
     assert found.of("control socket")[0] == "ok" and found.of("control socket")[1].endswith(" answers")
     # Without its socket nobody knows that it is edged's.
     assert doctor(rtsp={"port": server.port}).of("RTSP port")[0] == "failed"
+
+
+def test_certificate_is_looked_at_for_what_clients_check(doctor, edged, tmp_path):
+    assert doctor().of("certificate") == ("info", "nothing is encrypted: rtsp.tls_port is 0")
+    own = make_certificate(tmp_path, "own")  # for 127.0.0.1, and 2 days
+    verdict, text = doctor(rtsp={"port": 0, "tls_port": 1, **own}).of("certificate")
+    assert verdict == "warning" and re.search(r"own\.crt is valid for [12] days: renew it soon", text)
+    verdict, text = doctor(rtsp={"port": 0, "tls_port": 1, "address": "127.0.0.2", **own}).of(
+        "certificate")
+    assert verdict == "warning" and "names neither " in text and " nor 127.0.0.2" in text
+    old = make_expired_certificate(tmp_path)
+    verdict, text = doctor(rtsp={"port": 0, "tls_port": 1, **old}).of("certificate")
+    assert verdict == "failed" and "old.crt has expired" in text
+    (tmp_path / "own.key").chmod(0o644)
+    verdict, text = doctor(rtsp={"port": 0, "tls_port": 1, **own}).of("certificate")
+    assert verdict == "failed" and "`chmod 640 " in text
+
+
+def test_generated_certificate_is_the_running_edgeds(doctor, edged, tmp_path):
+    tls = {"port": 0, "tls_port": free_port()}
+    assert doctor(rtsp=tls).of("certificate")[0] == "info"
+    server = edged([daemon.camera(width=64, height=48)], settings={"rtsp": tls},
+                   STATE_DIRECTORY=tmp_path)
+    verdict, text = doctor(rtsp=tls, control={"socket": server.socket}).of("certificate")
+    assert verdict == "ok" and server.status()["certificate"]["fingerprint"] in text
+
+
+def test_file_of_users_may_be_nobody_elses(doctor, tmp_path):
+    assert doctor().of("users")[0] == "info"
+    users = tmp_path / "rtsp.users"
+    subprocess.run([daemon.EDGECTL, "passwd", "--file", users, "vera"], text=True, check=True,
+                   input="correct horse\n", env=daemon.environment())
+    found = doctor(rtsp={"port": 0, "users": users})
+    assert found.of("users") == ("ok", f"{users}: 1 user")
+    users.chmod(0o640)
+    verdict, text = doctor(rtsp={"port": 0, "users": users}).of("configuration")
+    assert verdict == "failed" and str(users) in text and "0640" in text
+    users.write_text("vera\n")
+    credential = {"CREDENTIALS_DIRECTORY": str(tmp_path)}
+    verdict, text = doctor(variables=credential).of("users")
+    assert verdict == "failed" and text.startswith(f"{users}:1: ")
 
 
 def test_socket_of_something_else_fails(doctor, tmp_path):

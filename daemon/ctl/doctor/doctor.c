@@ -8,8 +8,8 @@
 
 static const char usage[] =
     "Usage: edgectl doctor [--config FILE] [--json]\n"
-    "Whether this machine has what edged needs: configuration, service, GPU with self-tests,\n"
-    "memory, encoders, cameras. One line a check; what failed says what to do.\n"
+    "Whether this machine has what edged needs: configuration, service, certificate, users, GPU\n"
+    "with self-tests, memory, encoders, cameras. One line a check; what failed says what to do.\n"
     "\n"
     "  --config FILE  the configuration; without it " CONFIG_DEFAULT_PATH ", if it is there,\n"
     "                 else the built-in defaults\n"
@@ -18,8 +18,8 @@ static const char usage[] =
 static bool examine(const char *config_path, bool json)
 {
     static void (*const checks[])(struct doctor * doctor) = {
-        doctor_check_configuration, doctor_check_service, doctor_check_control,
-        doctor_check_rtsp,          doctor_check_gpu,     doctor_check_memory,
+        doctor_check_configuration, doctor_check_service, doctor_check_control, doctor_check_rtsp,
+        doctor_check_certificate,   doctor_check_users,   doctor_check_gpu,     doctor_check_memory,
         doctor_check_encoders,      doctor_check_cameras,
     };
     struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(json)};

@@ -6,6 +6,7 @@
 
 #include "config/config.h"
 
+#include <json-glib/json-glib.h>
 #include <stdbool.h>
 
 enum doctor_verdict {
@@ -24,6 +25,10 @@ struct doctor {
     bool has_gpu;                 // one that computes was found
 };
 
+// The status of the running edged; a new reference. NULL: it does not answer, with *ret_code and,
+// in `error` (NULL: not asked for), the sentence of client_get().
+JsonObject *doctor_ask_status(const struct doctor *doctor, struct error *error, int *ret_code);
+
 // One line about `subject` ("encoder x264enc"), of printf's format.
 void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *subject,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -38,6 +43,8 @@ void doctor_check_configuration(struct doctor *doctor); // loads it: the first
 void doctor_check_service(struct doctor *doctor);       // what systemd says of edged.service
 void doctor_check_control(struct doctor *doctor);       // whether edged runs and answers
 void doctor_check_rtsp(struct doctor *doctor);          // elements, address and port
+void doctor_check_certificate(struct doctor *doctor);   // of encrypted connections
+void doctor_check_users(struct doctor *doctor);         // the file of those who may watch
 void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self-tests, memory
 void doctor_check_memory(struct doctor *doctor);        // free, and that may be locked
 void doctor_check_encoders(struct doctor *doctor);      // a trial encode each

@@ -1,6 +1,7 @@
 // The configuration, the running edged, its address, and memory.
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
+#include "daemon/ctl/json_get.h"
 #include "daemon/front/listener.h"
 
 #include <errno.h>
@@ -68,13 +69,11 @@ void doctor_check_configuration(struct doctor *doctor)
                doctor->config->camera_count == 1 ? "" : "s", views, views == 1 ? "" : "s");
 }
 
-// A member of the running edged's status as text, to be freed; NULL: there is none.
-static char *find_status(const struct doctor *doctor, const char *member, struct error *error,
-                         int *ret_code)
+JsonObject *doctor_ask_status(const struct doctor *doctor, struct error *error, int *ret_code)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
     g_autoptr(JsonParser) parser = json_parser_new();
-    JsonNode *root, *node;
+    JsonNode *root;
 
     *ret_code = client_find_socket(doctor->config->control.socket, error, &path);
     if (*ret_code == 0) {
@@ -84,27 +83,25 @@ static char *find_status(const struct doctor *doctor, const char *member, struct
         !(root = json_parser_get_root(parser)) || !JSON_NODE_HOLDS_OBJECT(root)) {
         return NULL;
     }
-    node = json_object_get_member(json_node_get_object(root), member);
-    return node && json_node_get_value_type(node) == G_TYPE_STRING
-               ? g_strdup(json_node_get_string(node))
-               : NULL;
+    return json_object_ref(json_node_get_object(root));
 }
 
 void doctor_check_control(struct doctor *doctor)
 {
     struct error error = {0};
     int code;
-    g_autofree char *version = find_status(doctor, "version", &error, &code);
+    g_autoptr(JsonObject) status = doctor_ask_status(doctor, &error, &code);
+    const char *version = status ? get_string(status, "version") : "";
 
     if (code == -ENOENT || code == -ECONNREFUSED) {
         doctor_say(doctor, DOCTOR_INFO, "control socket", "%s", error.text);
     } else if (code < 0) {
         doctor_say(doctor, code == -EACCES ? DOCTOR_WARNING : DOCTOR_FAILED, "control socket", "%s",
                    error.text);
-    } else if (!version || strcmp(version, EDGED_VERSION) != 0) {
+    } else if (strcmp(version, EDGED_VERSION) != 0) {
         doctor_say(doctor, DOCTOR_WARNING, "control socket",
                    "edged %s runs, edgectl is " EDGED_VERSION ": `systemctl restart edged`",
-                   version ? version : "of another version");
+                   *version ? version : "of another version");
     } else {
         doctor_say(doctor, DOCTOR_OK, "control socket", "edged %s answers", version);
     }
@@ -114,8 +111,8 @@ void doctor_check_control(struct doctor *doctor)
 static bool is_edged_listening(const struct doctor *doctor, int port)
 {
     int code;
-    g_autofree char *url = find_status(doctor, "rtsp", NULL, &code);
-    const char *colon = url ? strrchr(url, ':') : NULL;
+    g_autoptr(JsonObject) status = doctor_ask_status(doctor, NULL, &code);
+    const char *colon = status ? strrchr(get_string(status, "rtsp"), ':') : NULL;
 
     return colon && atoi(colon + 1) == port;
 }

@@ -315,6 +315,21 @@ const char *certificate_fault(const struct certificate *certificate, int64_t now
     return now_s > certificate->expires_s ? "has expired" : NULL;
 }
 
+bool certificate_names(const struct certificate *certificate, const char *host)
+{
+    const gnutls_datum_t pem = {(unsigned char *)certificate->text.bytes,
+                                (unsigned)certificate->text.length};
+    gnutls_x509_crt_t crt;
+    bool does = false;
+
+    if (gnutls_x509_crt_init(&crt) == 0) {
+        does = gnutls_x509_crt_import(crt, &pem, GNUTLS_X509_FMT_PEM) == 0 &&
+               gnutls_x509_crt_check_hostname(crt, host) != 0;
+        gnutls_x509_crt_deinit(crt);
+    }
+    return does;
+}
+
 static bool texts_are_equal(const struct text *a, const struct text *b)
 {
     return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;

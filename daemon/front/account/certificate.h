@@ -35,6 +35,9 @@ const char *certificate_fingerprint(const struct certificate *certificate);
 // valid yet", else NULL.
 int64_t certificate_expires_s(const struct certificate *certificate);
 const char *certificate_fault(const struct certificate *certificate, int64_t now_s);
+// Whether it names a host, or a numeric address, so that a client that checks it and was given that
+// name goes on (RFC 6125).
+bool certificate_names(const struct certificate *certificate, const char *host);
 // Whether both are the same certificate with the same key.
 bool certificate_is_equal(const struct certificate *a, const struct certificate *b);
 
