@@ -63,8 +63,9 @@ FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c te
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
-FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur canny convert difference gradient gray \
-                       mark mask morphology motion operator overlay threshold))
+FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny convert/convert \
+                       difference/difference gradient/gradient gradient/operator gray/gray mask/mask morphology/morphology \
+                       motion/motion overlay/mark overlay/overlay threshold/threshold))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
 FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
@@ -76,9 +77,9 @@ SMS = $(filter $(shell $(NVCC) --help | grep -o 'sm_[0-9]*' | sort -u),$(addpref
 NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
              $(foreach sm,$(SMS),-gencode arch=$(sm:sm_%=compute_%),code=$(sm)) \
              -gencode arch=$(lastword $(SMS:sm_%=compute_%)),code=$(lastword $(SMS:sm_%=compute_%))
-FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*.cu))
+FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*/*.cu))
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
-GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*.c) capture/frame.c capture/frame_colour.c capture/frame_pool.c \
+GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*/*.c) capture/frame.c capture/frame_colour.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c config/schema/stages.c $(addprefix config/schema/schema,.c _kernels.c _network.c _region.c _view.c))
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
@@ -234,12 +235,13 @@ $(BUILD)/%.fatbin: %.cu $(BUILD)/nvcc-flags
 	@mkdir -p $(@D)
 	$(if $(NVCC),$(call say,NVCC),@echo '  no nvcc: $(@F) stays empty, edged will compute on the CPU' && )$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
-$(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: $(FATBINS)
-$(BUILD)/kernels/gpu_images.o $(BUILD)/gpu/kernels/gpu_images.o: private CFLAGS += -Wa,-I$(BUILD)/kernels
+GPU_IMAGES := $(BUILD)/kernels/gpu/gpu_images.o $(BUILD)/gpu/kernels/gpu/gpu_images.o
+$(GPU_IMAGES): $(FATBINS)
+$(GPU_IMAGES): private CFLAGS += $(addprefix -Xassembler -I,$(sort $(dir $(FATBINS))))
 
 $(BUILD)/gpu/kernels/%.o: OPTIMIZE = -O3
 # Its level is the same on every machine: no product and sum in one rounding, which arm64 would have.
-$(BUILD)/kernels/otsu.o $(BUILD)/gpu/kernels/otsu.o: private CFLAGS += -ffp-contract=off
+$(BUILD)/kernels/levels/otsu.o $(BUILD)/gpu/kernels/levels/otsu.o: private CFLAGS += -ffp-contract=off
 
 $(BUILD)/gpu/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -283,7 +285,7 @@ $(BUILD)/tests/gpu/faulty_driver.o: private CFLAGS += -Wa,-I$(BUILD)/tests/gpu
 # Objects come before the library when tests are linked: its own images stay out.
 $(FAKE_CUDA_TESTS): $(FAKE_CUDA_IMAGES) | $(FAKES) $(FAKE_CUDA_PROGRAMS)
 
-$(FAKE_CUDA_IMAGES): kernels/gpu_images.c $(BUILD)/flags
+$(FAKE_CUDA_IMAGES): kernels/gpu/gpu_images.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@for image in $(basename $(notdir $(FATBINS))); do echo "no code" >$(@D)/$$image.fatbin; done
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -Wa,-I$(@D) -c -o $@ $<

@@ -8,8 +8,8 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "daemon/link/link.h"
-#include "kernels/pool.h"
-#include "kernels/shared.h"
+#include "kernels/graph/shared.h"
+#include "kernels/stage/pool.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 #include "daemon/camera/channel.h"
 #include "daemon/camera/encoder.h"
 #include "daemon/common/mask_file.h"
-#include "kernels/view.h"
+#include "kernels/graph/view.h"
 
 #include <stdatomic.h>
 

@@ -9,7 +9,7 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "daemon/link/messages.h"
-#include "kernels/gpu_memory.h"
+#include "kernels/gpu/gpu_memory.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 #include "daemon/camera/compute_gpu.h"
 
 #include "daemon/common/log.h"
-#include "kernels/gpu_selftest.h"
+#include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
 

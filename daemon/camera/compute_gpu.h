@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "kernels/gpu_memory.h"
+#include "kernels/gpu/gpu_memory.h"
 
 #include <stdbool.h>
 

@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "daemon/link/messages.h"
-#include "kernels/meter.h"
+#include "kernels/motion/meter.h"
 
 #include <stdbool.h>
 

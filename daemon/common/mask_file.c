@@ -2,7 +2,7 @@
 
 #include "daemon/common/media_picture.h"
 #include "daemon/common/pnm.h"
-#include "kernels/gray.h"
+#include "kernels/gray/gray.h"
 
 #include <errno.h>
 #include <fcntl.h>

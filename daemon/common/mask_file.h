@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/base.h"
-#include "kernels/mask_plane.h"
+#include "kernels/mask/mask_plane.h"
 
 // Reads a PGM (P5) or whatever else GStreamer decodes, a PNG say, as gray; colours become their
 // luma. The caller owns ret_picture->gray: free(). Negative errno with the file's name in `error`.

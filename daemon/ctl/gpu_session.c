@@ -1,7 +1,7 @@
 #include "daemon/ctl/gpu_session.h"
 
 #include "daemon/common/mask_file.h"
-#include "kernels/gpu_selftest.h"
+#include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
 

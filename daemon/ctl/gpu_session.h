@@ -2,8 +2,8 @@
 // why not.
 #pragma once
 
-#include "kernels/gpu_memory.h"
-#include "kernels/view.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/graph/view.h"
 
 struct gpu_session {
     struct gpu *gpu;           // owned; NULL: the CPU computes

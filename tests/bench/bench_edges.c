@@ -3,8 +3,8 @@
 //   bench_edges [--json] [--runs N]        never fails by time
 #include "tests/bench/bench.h"
 
-#include "kernels/magnitude.h"
-#include "kernels/view.h"
+#include "kernels/gradient/magnitude.h"
+#include "kernels/graph/view.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 //
 // Two frames of a pattern with a moving part take turns, in steady light and in light that changes
 // with every frame. Never fails by time.
-#include "kernels/meter.h"
+#include "kernels/motion/meter.h"
 #include "tests/bench/bench.h"
 
 #include "capture/frame_pool.h"

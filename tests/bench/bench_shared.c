@@ -5,8 +5,8 @@
 #include "tests/bench/bench.h"
 
 #include "config/config.h"
-#include "kernels/shared.h"
-#include "kernels/view.h"
+#include "kernels/graph/shared.h"
+#include "kernels/graph/view.h"
 
 #include <stdio.h>
 #include <string.h>

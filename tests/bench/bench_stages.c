@@ -4,7 +4,7 @@
 //   bench_stages [--runs N]        never fails by time
 #include "tests/bench/bench.h"
 
-#include "kernels/rows.h"
+#include "kernels/stage/rows.h"
 
 #include <errno.h>
 #include <stdio.h>

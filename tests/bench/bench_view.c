@@ -13,7 +13,7 @@
 // and by the slowest of N that make one each; pixels of the last picture's plane 0 that are not 0.
 // Never fails by time.
 #include "daemon/common/pnm.h"
-#include "kernels/view.h"
+#include "kernels/graph/view.h"
 #include "tests/bench/bench.h"
 
 #include <errno.h>

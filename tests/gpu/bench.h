@@ -2,7 +2,7 @@
 // printed, as a table or as JSON.
 #pragma once
 
-#include "kernels/gpu_pipeline.h"
+#include "kernels/graph/gpu_pipeline.h"
 #include "tests/gpu/npp.h"
 
 // Bytes of the device memory that frames rotate through.

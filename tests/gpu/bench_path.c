@@ -2,7 +2,7 @@
 // read, as an encoder would. Kinds of memory that CPU and GPU share, and explicit copies of input
 // and luma (the chroma is constant), in turns in the same run. Wall time in microseconds, medians:
 // `ready` until the CPU may read, `read` until it has read every byte of luma.
-#include "kernels/gpu_memory.h"
+#include "kernels/gpu/gpu_memory.h"
 #include "tests/gpu/bench.h"
 
 #include <dlfcn.h>

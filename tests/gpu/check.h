@@ -3,9 +3,9 @@
 // The CPU's view is the reference; it has its own tests against OpenCV.
 #pragma once
 
-#include "kernels/gpu_memory.h"
-#include "kernels/tile_cuda.h"
-#include "kernels/view.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/gpu/tile_cuda.h"
+#include "kernels/graph/view.h"
 #include "tests/gpu/pictures.h"
 
 #define CHECK_FORMATS 11

@@ -1,7 +1,7 @@
 // Kernels at places that no view would choose: device memory without a byte to spare, unaligned
 // starts and odd strides on both sides, any number of rows a thread. Nothing but the pixels may be
 // written.
-#include "kernels/gpu_pipeline.h"
+#include "kernels/graph/gpu_pipeline.h"
 #include "tests/gpu/check.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // The self-tests of the GPU, in both sizes, and the time that those at the start take.
-#include "kernels/gpu_selftest.h"
+#include "kernels/selftest/gpu_selftest.h"
 #include "tests/gpu/check.h"
 
 #include <stdio.h>

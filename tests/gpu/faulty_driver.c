@@ -5,7 +5,7 @@
 //   EDGED_REAL_CUDA   path of the real library
 //   EDGED_FAULT_FILE  when this file is there, its first word, "illegal" or "endless", names the
 //                     fault of the next launch; the file is removed then
-#include "kernels/cuda_driver.h"
+#include "kernels/gpu/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 // bits, opened at run time and called with our stream.
 #pragma once
 
-#include "kernels/gpu.h"
+#include "kernels/gpu/gpu.h"
 
 struct npp;
 

@@ -1,9 +1,9 @@
 // A view that computes on the GPU, beside the same view on the CPU, and pictures for both.
 #pragma once
 
-#include "kernels/gpu_memory.h"
-#include "kernels/gpu_selftest.h"
-#include "kernels/view.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/graph/view.h"
+#include "kernels/selftest/gpu_selftest.h"
 #include "tests/unit/fake_gpu.h"
 
 struct gpu_view_bed {

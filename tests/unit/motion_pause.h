@@ -1,7 +1,7 @@
 // Views that show motion, with a pause in which nobody watches them: for the CPU's and the GPU's.
 #pragma once
 
-#include "kernels/shared.h"
+#include "kernels/graph/shared.h"
 #include "tests/unit/view_pictures.h"
 
 static const struct config_view pausing_views[] = {

@@ -1,7 +1,7 @@
 // Rows of bits against the definitions, pixel by pixel, and by hand.
 #include "unit.h"
 
-#include "kernels/bits.h"
+#include "kernels/mask/bits.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // The blur by itself, on pictures whose blurred values are the weights.
 #include "unit.h"
 
-#include "kernels/rows.h"
+#include "kernels/stage/rows.h"
 
 #include <string.h>
 

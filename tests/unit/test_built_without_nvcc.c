@@ -1,7 +1,7 @@
 // What an edged whose build had no nvcc says of every machine, with a GPU or without: the images of
 // the kernels are empty here.
-#include "kernels/gpu.h"
-#include "kernels/gpu_images.h"
+#include "kernels/gpu/gpu.h"
+#include "kernels/gpu/gpu_images.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>

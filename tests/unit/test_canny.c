@@ -1,7 +1,7 @@
 // The canny view against pictures worked by hand, and its memory failing in turn.
 #include "unit.h"
 
-#include "kernels/view.h"
+#include "kernels/graph/view.h"
 
 #include <errno.h>
 #include <string.h>
@@ -21,9 +21,9 @@ static void *fail_aligned_alloc(size_t alignment, size_t size)
 // The two that allocate, as they are but for their allocators.
 #define calloc fail_calloc
 #define aligned_alloc fail_aligned_alloc
-#include "kernels/canny.c"
+#include "kernels/canny/canny.c"
 #undef CACHE_LINE
-#include "kernels/hysteresis.c"
+#include "kernels/canny/hysteresis.c"
 #undef calloc
 #undef aligned_alloc
 

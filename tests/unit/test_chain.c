@@ -1,7 +1,7 @@
 // Chains against their steps taken one at a time, each over a whole plane.
 #include "unit.h"
 
-#include "kernels/chain.h"
+#include "kernels/graph/chain.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda_driver.h"
+#include "kernels/gpu/cuda_driver.h"
 
 #include "tests/unit/fake_gpu.h"
 

@@ -1,5 +1,5 @@
 // What is said of a driver that the linker does not open: the linker is this test's own.
-#include "kernels/cuda_driver.h"
+#include "kernels/gpu/cuda_driver.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 
 // The rows are static there.
-#include "kernels/direction.c"
+#include "kernels/direction/direction.c"
 
 #define REACH 1020
 

@@ -1,5 +1,5 @@
 // What the driver for tests catches, provoked with the driver's own functions.
-#include "kernels/cuda_driver.h"
+#include "kernels/gpu/cuda_driver.h"
 
 #include "tests/unit/fake_gpu.h"
 #include "tests/unit/stopwatch.h"

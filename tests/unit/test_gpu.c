@@ -1,6 +1,6 @@
-#include "kernels/gpu.h"
+#include "kernels/gpu/gpu.h"
 
-#include "kernels/gpu_images.h"
+#include "kernels/gpu/gpu_images.h"
 #include "tests/unit/fake_gpu.h"
 #include "tests/unit/stopwatch.h"
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "config/base.h"
-#include "kernels/gpu_block.h"
+#include "kernels/gpu/gpu_block.h"
 
 static void assert_grid(struct gpu_grid grid, unsigned x, unsigned y, unsigned z)
 {

@@ -2,7 +2,7 @@
 // refuses as told and writes down what it was asked for.
 #include "unit.h"
 
-#include "kernels/gpu_chain.c"
+#include "kernels/gpu/gpu_chain.c"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 // launches as told and writes down what it was asked for.
 #include "unit.h"
 
-#include "kernels/gpu_kernel.c"
+#include "kernels/gpu/gpu_kernel.c"
 
 #include <string.h>
 

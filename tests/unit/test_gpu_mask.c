@@ -1,9 +1,9 @@
 // Views with masks on the GPU, beside the CPU's: all that may have one are the GPU's.
 #include "tests/unit/gpu_view_bed.h"
 
-#include "kernels/gpu_pipeline.h"
-#include "kernels/plan.h"
-#include "kernels/shared.h"
+#include "kernels/graph/gpu_pipeline.h"
+#include "kernels/graph/plan.h"
+#include "kernels/graph/shared.h"
 
 #define CORNERS 4
 #define FRAMES 2

@@ -1,4 +1,4 @@
-#include "kernels/gpu_memory.h"
+#include "kernels/gpu/gpu_memory.h"
 
 #include "tests/unit/fake_gpu.h"
 #include "tests/unit/stopwatch.h"

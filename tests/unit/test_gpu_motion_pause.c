@@ -1,6 +1,6 @@
 // Motion on the GPU after a pause in which nobody watched, or the camera was gone; where what moves
 // is marked at once, and where it is marked afterwards.
-#include "kernels/gpu_memory.h"
+#include "kernels/gpu/gpu_memory.h"
 #include "tests/unit/fake_gpu.h"
 #include "tests/unit/motion_pause.h"
 

@@ -1,5 +1,5 @@
 // The self-tests find a GPU that computes wrongly, and name what it got wrong.
-#include "kernels/gpu_selftest.h"
+#include "kernels/selftest/gpu_selftest.h"
 
 #include "tests/unit/fake_gpu.h"
 

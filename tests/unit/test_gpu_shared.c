@@ -1,8 +1,8 @@
 // Stages that views share on the GPU, beside those of the CPU.
 #include "tests/unit/gpu_view_bed.h"
 
-#include "kernels/shared.h"
-#include "kernels/view_gpu.h"
+#include "kernels/graph/shared.h"
+#include "kernels/graph/view_gpu.h"
 
 #define VIEWS 3
 

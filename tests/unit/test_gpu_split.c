@@ -1,6 +1,6 @@
 // Two views side by side on the GPU, whose kernels the test's driver computes: the picture that the
 // CPU composes, whatever stands beside what in which range.
-#include "kernels/shared.h"
+#include "kernels/graph/shared.h"
 #include "tests/unit/gpu_view_bed.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // Views of several stages on the GPU that the tests' driver plays: which kernels they become, and
 // that planes between them, ranges and thresholds are handed on as the CPU has them.
-#include "kernels/gpu_pipeline.h"
+#include "kernels/graph/gpu_pipeline.h"
 #include "tests/unit/gpu_view_bed.h"
 
 // A view's two pictures, twice, in both outputs.

@@ -1,8 +1,8 @@
 // Views beside a GPU that does not compute them: they are the CPU's, on the GPU's memory. Plans
 // that no kernel begins, goes on with or ends.
-#include "kernels/gpu_memory.h"
-#include "kernels/gpu_pipeline.h"
-#include "kernels/view.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/graph/gpu_pipeline.h"
+#include "kernels/graph/view.h"
 
 #include "tests/unit/fake_gpu.h"
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "config/base.h"
-#include "kernels/hysteresis.h"
+#include "kernels/canny/hysteresis.h"
 
 #include <stdbool.h>
 #include <string.h>

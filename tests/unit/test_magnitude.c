@@ -3,8 +3,8 @@
 #include "magnitude_definition.h"
 #include "unit.h"
 
-#include "kernels/gradient.h"
-#include "kernels/magnitude.h"
+#include "kernels/gradient/gradient.h"
+#include "kernels/gradient/magnitude.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 // without, of which it has to leave exactly what the mask encloses.
 #include "tests/unit/view_pictures.h"
 
-#include "kernels/plan.h"
-#include "kernels/shared.h"
+#include "kernels/graph/plan.h"
+#include "kernels/graph/shared.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 // The meter on small frames drawn by hand, and on random ones against its definition.
 #include "tests/unit/view_pictures.h"
 
-#include "kernels/meter.h"
+#include "kernels/motion/meter.h"
 
 #include <stdlib.h>
 

@@ -16,8 +16,8 @@ static void *fail_calloc(size_t count, size_t size)
 #undef calloc
 #define calloc fail_calloc
 
-#include "kernels/detector.c"
-#include "kernels/meter.c"
+#include "kernels/motion/detector.c"
+#include "kernels/motion/meter.c"
 
 TEST(test_each_failing_allocation_is_enomem)
 {

@@ -1,7 +1,7 @@
 // Erosion and dilation by themselves, on shapes drawn by hand.
 #include "unit.h"
 
-#include "kernels/rows.h"
+#include "kernels/stage/rows.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 #include "view_pictures.h"
 
-#include "kernels/otsu.h"
+#include "kernels/levels/otsu.h"
 
 TEST(test_two_heaps_are_parted_at_the_end_of_the_lower)
 {

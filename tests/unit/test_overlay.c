@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "view_pictures.h"
 
-#include "kernels/colour.h"
+#include "kernels/convert/colour.h"
 
 #define OVERLAY(colour_)                                                                           \
     {                                                                                              \

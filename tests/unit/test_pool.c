@@ -23,7 +23,7 @@ static int fail_create(pthread_t *thread, const pthread_attr_t *attributes,
 }
 
 #define pthread_create fail_create
-#include "kernels/pool.c"
+#include "kernels/stage/pool.c"
 #undef pthread_create
 
 #define ROWS_MAX 2161

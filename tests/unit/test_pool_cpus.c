@@ -16,7 +16,7 @@ static int tell_affinity(pid_t thread, size_t size, cpu_set_t *ret_cpus)
 }
 
 #define sched_getaffinity tell_affinity
-#include "kernels/pool.c"
+#include "kernels/stage/pool.c"
 #undef sched_getaffinity
 
 #define ROWS 1080

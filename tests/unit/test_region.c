@@ -1,7 +1,7 @@
 // Regions drawn on small pictures by hand.
 #include "unit.h"
 
-#include "kernels/region.h"
+#include "kernels/mask/region.h"
 
 #include <string.h>
 

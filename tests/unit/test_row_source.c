@@ -2,7 +2,7 @@
 // them must leave alone what another one keeps.
 #include "unit.h"
 
-#include "kernels/rows.h"
+#include "kernels/stage/rows.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // ordinal numbers of the rows it was shown, so a wrong row anywhere shows.
 #include "unit.h"
 
-#include "kernels/rows.h"
+#include "kernels/stage/rows.h"
 
 #include <string.h>
 

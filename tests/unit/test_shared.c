@@ -1,7 +1,7 @@
 // Views that share stages, beside the same views that compute all by themselves.
 #include "tests/unit/view_pictures.h"
 
-#include "kernels/shared.h"
+#include "kernels/graph/shared.h"
 
 #define VIEWS 9
 #define FRAMES 24

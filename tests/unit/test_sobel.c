@@ -3,7 +3,7 @@
 #include "magnitude_definition.h"
 #include "unit.h"
 
-#include "kernels/sobel.h"
+#include "kernels/gradient/sobel.h"
 
 #include <stdlib.h>
 #include <string.h>

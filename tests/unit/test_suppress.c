@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "config/base.h"
-#include "kernels/suppress.h"
+#include "kernels/canny/suppress.h"
 
 #include <stdbool.h>
 #include <string.h>

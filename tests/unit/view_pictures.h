@@ -3,7 +3,7 @@
 
 #include "tests/unit/unit.h"
 
-#include "kernels/view.h"
+#include "kernels/graph/view.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "daemon/ctl/bench/bench_target.h"
 #include "daemon/ctl/bench/gpu_rig.h"
 #include "daemon/ctl/bench/interleave.h"
-#include "kernels/chain.h"
+#include "kernels/graph/chain.h"
 
 #include <errno.h>
 #include <string.h>

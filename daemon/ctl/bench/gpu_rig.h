@@ -2,8 +2,8 @@
 // clock. The pictures rotate through more memory than the GPU caches.
 #pragma once
 
-#include "kernels/gpu_memory.h"
-#include "kernels/gpu_pipeline.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/graph/gpu_pipeline.h"
 
 #define GPU_RIG_PICTURES_MAX 32
 

@@ -1,7 +1,7 @@
 // The GPU. Not to have one is no failure; one that computes wrongly is.
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/gpu_session.h"
-#include "kernels/gpu_selftest.h"
+#include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
 #include <stdio.h>

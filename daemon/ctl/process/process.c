@@ -4,7 +4,7 @@
 #include "daemon/common/mask_file.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/process/process_files.h"
-#include "kernels/pool.h"
+#include "kernels/stage/pool.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "config/base.h"
 #include "daemon/front/status/metrics_text.h"
-#include "kernels/stage.h"
+#include "kernels/stage/stage.h"
 
 #include <glib.h>
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "daemon/common/json_members.h"
 #include "daemon/common/json_text.h"
 #include "daemon/front/front.h"
-#include "kernels/stage.h"
+#include "kernels/stage/stage.h"
 
 #include <math.h>
 

@@ -5,9 +5,9 @@
 //
 // Prints the time of each run in microseconds, a line each. Exit status 3: there is no GPU, why is
 // on stderr.
-#include "kernels/gpu_memory.h"
-#include "kernels/gpu_selftest.h"
-#include "kernels/view.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/graph/view.h"
+#include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 // fake lacks fails to link, one with other parameters does not compile.
 #pragma once
 
-#include "kernels/cuda_driver.h"
+#include "kernels/gpu/cuda_driver.h"
 
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator and its list of parameters
 #define API_DECLARE(name, symbol, parameters) int symbol parameters;

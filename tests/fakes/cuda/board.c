@@ -1,7 +1,7 @@
 // Figures as NVIDIA publishes them; driver versions of JetPack 5.1, 6.2 and 7.0.
 #include "tests/fakes/cuda/board.h"
 
-#include "kernels/cuda_driver.h"
+#include "kernels/gpu/cuda_driver.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // direction.cu, pixel by pixel.
-#include "kernels/direction.h"
-#include "kernels/direction_cuda.h"
+#include "kernels/direction/direction.h"
+#include "kernels/direction/direction_cuda.h"
 
 #include "tests/fakes/cuda/kernel.h"
 

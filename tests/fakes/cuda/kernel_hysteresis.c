@@ -1,5 +1,5 @@
 // hysteresis.cu: the same tiles, borders and names, a pixel at a time.
-#include "kernels/hysteresis_cuda.h"
+#include "kernels/canny/hysteresis_cuda.h"
 
 #include "tests/fakes/cuda/kernel.h"
 

@@ -1,8 +1,8 @@
 // levels.cu: the histogram of gray, and what the CPU makes of it.
-#include "kernels/levels_cuda.h"
+#include "kernels/levels/levels_cuda.h"
 
-#include "kernels/canny.h"
-#include "kernels/otsu.h"
+#include "kernels/canny/canny.h"
+#include "kernels/levels/otsu.h"
 #include "tests/fakes/cuda/kernel.h"
 
 #include <string.h>

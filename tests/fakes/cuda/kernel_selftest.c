@@ -1,5 +1,5 @@
 // selftest.cu. Told to be wrong, it flips the lowest bit of the last element.
-#include "kernels/selftest_cuda.h"
+#include "kernels/selftest/selftest_cuda.h"
 
 #include "tests/fakes/cuda/kernel.h"
 

@@ -2,7 +2,7 @@
 #include "tests/fakes/cuda/kernel.h"
 
 #include "capture/pixel_format.h"
-#include "kernels/gray.h"
+#include "kernels/gray/gray.h"
 #include "tests/fakes/cuda/memory.h"
 
 #include <stdio.h>

@@ -1,12 +1,13 @@
-// The GPU as compute.c sees it, played for one test program: the functions of kernels/gpu.h and
-// kernels/gpu_memory.h that it calls are these, so that a driver can answer late, badly or never.
+// The GPU as compute.c sees it, played for one test program: the functions of kernels/gpu/gpu.h and
+// kernels/gpu/gpu_memory.h that it calls are these, so that a driver can answer late, badly or
+// never.
 #pragma once
 
 #include "tests/unit/unit.h"
 
 #include "daemon/camera/compute.h"
-#include "kernels/gpu_memory.h"
-#include "kernels/gpu_selftest.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/selftest/gpu_selftest.h"
 #include "tests/unit/caught_stderr.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 // A GPU, its memory and the views on it, played for one test program: the functions of
-// kernels/gpu.h, kernels/gpu_memory.h, kernels/view.h and kernels/shared.h; those that can fail do
-// when the test says so.
+// kernels/gpu/gpu.h, kernels/gpu/gpu_memory.h, kernels/graph/view.h and kernels/graph/shared.h;
+// those that can fail do when the test says so.
 #pragma once
 
-#include "kernels/gpu_memory.h"
-#include "kernels/gpu_selftest.h"
-#include "kernels/shared.h"
-#include "kernels/view.h"
+#include "kernels/gpu/gpu_memory.h"
+#include "kernels/graph/shared.h"
+#include "kernels/graph/view.h"
+#include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -1,0 +1,255 @@
+// Canny on the GPU: canny.cu makes marks of the picture, hysteresis.cu a picture of the marks. For
+// thresholds by the median levels.cu looks at the picture first.
+#include "kernels/canny/canny.h"
+#include "kernels/canny/canny_cuda.h"
+#include "kernels/canny/hysteresis_cuda.h"
+#include "kernels/gray/gray_cuda.h"
+#include "kernels/levels/levels_gpu.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#define ALIGN 256
+#define KERNELS 3
+// Threads a multiprocessor is busy with.
+#define THREADS 1024
+
+struct canny_gpu {
+    uint64_t memory; // owned device memory of all that lies between the kernels
+    struct CUfunc_st *functions[KERNELS];
+    struct canny_cuda_limits limits;
+    struct levels_gpu levels;          // by the median
+    struct gpu_plane gray;             // of a camera's picture in memory of the host, by the median
+    struct hysteresis_cuda hysteresis; // all but the output
+};
+
+static const struct stage_options *options_of(const struct gpu_stage_setup *setup)
+{
+    return &setup->steps[setup->steps[0].kind == STAGE_GRAY].options;
+}
+
+static bool is_by_median(const struct gpu_stage_setup *setup)
+{
+    return options_of(setup)->thresholds == CONFIG_THRESHOLDS_MEDIAN;
+}
+
+// Gray that is looked at twice is made once, by the stage before.
+static unsigned takes(const struct gpu_stage_setup *setup)
+{
+    unsigned count = gpu_stage_match(setup, STAGE_CANNY);
+
+    return count > 0 && setup->steps[0].kind == STAGE_GRAY && is_by_median(setup) ? 0 : count;
+}
+
+static struct canny_cuda_limits limits_of(const struct stage_options *options)
+{
+    struct suppress_limits limits = canny_limits(options->low, options->high);
+    uint32_t quiet = (uint32_t)sqrt(limits.low / 2.0);
+
+    return (struct canny_cuda_limits){(float)limits.low * 0x1p-48F, (float)limits.high * 0x1p-48F,
+                                      quiet};
+}
+
+// Few enough that all multiprocessors have work, as many as go into that: the rows above and below
+// are read and computed again.
+static unsigned rows_for(const struct gpu_stage_setup *setup)
+{
+    uint64_t pixels = (uint64_t)setup->camera->width * setup->camera->height;
+    uint64_t threads = (uint64_t)gpu_info(setup->gpu)->multiprocessors * THREADS + 1;
+    uint64_t steps = pixels / CANNY_CUDA_PIXELS / CANNY_CUDA_STEP / threads;
+
+    return CANNY_CUDA_STEP * (unsigned)(steps < 1 ? 1 : steps > 4 ? 4 : steps);
+}
+
+static uint64_t take_memory(size_t *size, size_t bytes)
+{
+    uint64_t at = *size;
+
+    *size += (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    return at;
+}
+
+static int make_memory(struct gpu_stage *stage, const struct frame_layout *camera,
+                       struct error *error)
+{
+    const struct cuda_driver *driver = gpu_driver(stage->gpu);
+    struct canny_gpu *state = stage->state;
+    struct hysteresis_cuda *h = &state->hysteresis;
+    size_t size = 0, tiles;
+    int r;
+
+    h->width = camera->width;
+    h->height = camera->height;
+    h->tiles_x = (camera->width + HYSTERESIS_CUDA_TILE - 1) / HYSTERESIS_CUDA_TILE;
+    h->tiles_y = (camera->height + HYSTERESIS_CUDA_TILE - 1) / HYSTERESIS_CUDA_TILE;
+    h->tile_stride =
+        (h->tiles_x + HYSTERESIS_CUDA_TILES - 1) / HYSTERESIS_CUDA_TILES * HYSTERESIS_CUDA_TILES;
+    h->marks_stride = h->tile_stride * HYSTERESIS_CUDA_TILE / CANNY_CUDA_PIXELS;
+    tiles = (size_t)h->tiles_x * h->tiles_y;
+    h->marks = take_memory(&size, (size_t)h->marks_stride * h->height);
+    h->edges = take_memory(&size, sizeof(uint32_t) * h->tile_stride * h->height);
+    h->borders = take_memory(&size, sizeof(struct hysteresis_cuda_border) * tiles);
+    h->parents = take_memory(&size, sizeof(uint32_t) * HYSTERESIS_CUDA_PLACES * (tiles + 1));
+    r = cuda_driver_check(driver, driver->mem_alloc(&state->memory, size),
+                          "allocating what lies between Canny's kernels", error);
+    if (r == 0) {
+        // Words of marks are read whole, past the picture's width, too.
+        r = cuda_driver_check(driver,
+                              driver->mem_clear(state->memory, 0, size, gpu_stream(stage->gpu)),
+                              "clearing what lies between Canny's kernels", error);
+        h->marks += state->memory;
+        h->edges += state->memory;
+        h->borders += state->memory;
+        h->parents += state->memory;
+    }
+    return r;
+}
+
+// Behind the one for gray, if there is one.
+static struct gpu_kernel *canny_kernel(struct gpu_stage *stage)
+{
+    return &stage->kernels[stage->kernel_count - 1];
+}
+
+static int find_functions(struct gpu_stage *stage, struct error *error)
+{
+#define NAME(step) "hysteresis_" #step,
+    static const char *const names[KERNELS] = {HYSTERESIS_CUDA_KERNELS(NAME)};
+#undef NAME
+    struct canny_gpu *state = stage->state;
+    int r = 0;
+
+    for (size_t i = 0; i < KERNELS && r == 0; i++) {
+        r = gpu_kernel(stage->gpu, names[i], error, &state->functions[i]);
+    }
+    return r;
+}
+
+// What is looked at twice leaves the host's memory once: a stage before has made it, or a kernel
+// brings the camera's luma.
+static int init_median(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
+                       struct error *error)
+{
+    struct canny_gpu *state = stage->state;
+    int r = levels_gpu_init(&state->levels, stage->gpu, "levels_median", error);
+
+    if (r < 0 || !setup->first || !setup->mapped) {
+        return r;
+    }
+    r = gpu_plane_init(&state->gray, stage->gpu, setup->camera->width, setup->camera->height,
+                       error);
+    return r < 0 ? r
+                 : gpu_stage_add_kernel(stage, CONFIG_KERNEL_GRAY, "gray_planar_full",
+                                        (struct gpu_tile){TILE_CUDA_PIXELS, GRAY_CUDA_ROWS}, error);
+}
+
+static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
+{
+    struct canny_gpu *state = calloc(1, sizeof *state);
+    char name[64];
+    int r;
+
+    if (!state) {
+        return error_set(error, -ENOMEM, "no memory for Canny on the GPU");
+    }
+    stage->state = state;
+    state->limits = limits_of(options_of(setup));
+    state->hysteresis.flat = gpu_stage_limited(setup) ? 16 : 0;
+    state->hysteresis.edge = gpu_stage_limited(setup) ? 235 : 255;
+    snprintf(name, sizeof name, "canny_%s%s", gpu_stage_layout(setup),
+             is_by_median(setup) ? "_median" : "");
+    r = is_by_median(setup) ? init_median(stage, setup, error) : 0;
+    if (r == 0) {
+        r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_CANNY, name,
+                                 (struct gpu_tile){CANNY_CUDA_PIXELS, rows_for(setup)}, error);
+    }
+    if (r == 0) {
+        canny_kernel(stage)->rows_vary = true;
+        r = find_functions(stage, error);
+    }
+    return r < 0 ? r : make_memory(stage, setup->camera, error);
+}
+
+static void finish(struct gpu_stage *stage)
+{
+    struct canny_gpu *state = stage->state;
+
+    if (state && state->memory && !gpu_is_lost(stage->gpu)) {
+        gpu_driver(stage->gpu)->mem_free(state->memory);
+    }
+    if (state) {
+        gpu_plane_finish(&state->gray, stage->gpu);
+        levels_gpu_finish(&state->levels, stage->gpu);
+    }
+    free(state);
+}
+
+// Brings the luma into the plane, which takes its place.
+static int add_gray(struct gpu_stage *stage, struct gpu_picture *input, struct gpu_chain *chain,
+                    struct error *error)
+{
+    const struct gpu_plane *gray = &((const struct canny_gpu *)stage->state)->gray;
+    struct gray_cuda parameters = {
+        .input = input->planes[0].address,
+        .output = gray->address,
+        .input_stride = input->planes[0].stride,
+        .output_stride = gray->stride,
+        .width = input->width,
+        .height = input->height,
+    };
+
+    input->planes[0].address = gray->address;
+    input->planes[0].stride = gray->stride;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
+                         input->width, input->height, error);
+}
+
+static int add_marks(struct gpu_stage *stage, const struct gpu_picture *input,
+                     struct gpu_chain *chain, struct error *error)
+{
+    const struct canny_gpu *state = stage->state;
+    struct canny_cuda parameters = {
+        .input = input->planes[0].address,
+        .marks = state->hysteresis.marks,
+        .input_stride = input->planes[0].stride,
+        .marks_stride = state->hysteresis.marks_stride,
+        .width = input->width,
+        .height = input->height,
+        .limits = state->limits,
+        .found = state->levels.state + offsetof(struct levels_cuda_state, limits),
+    };
+    int r = state->levels.state ? levels_gpu_add(&state->levels, input, chain, error) : 0;
+
+    return r < 0 ? r
+                 : gpu_chain_add(chain, canny_kernel(stage), &parameters, sizeof parameters,
+                                 &parameters.rows, input->width, input->height, error);
+}
+
+static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error)
+{
+    const struct canny_gpu *state = stage->state;
+    struct hysteresis_cuda parameters = state->hysteresis;
+    unsigned columns = parameters.tile_stride / HYSTERESIS_CUDA_TILES;
+    unsigned tiles = parameters.tiles_x * parameters.tiles_y;
+    const struct gpu_grid grids[KERNELS] = {
+        {columns, parameters.tiles_y, 1},
+        {(tiles + HYSTERESIS_CUDA_TILES - 1) / HYSTERESIS_CUDA_TILES, 1, 1},
+        {columns, parameters.tiles_y, 1},
+    };
+    struct gpu_picture input = pictures->input;
+    int r = state->gray.address ? add_gray(stage, &input, chain, error) : 0;
+
+    r = r < 0 ? r : add_marks(stage, &input, chain, error);
+    parameters.output = pictures->output.planes[0].address;
+    parameters.output_stride = pictures->output.planes[0].stride;
+    for (size_t i = 0; i < KERNELS && r == 0; i++) {
+        r = gpu_chain_add_fixed(chain, state->functions[i], grids[i], HYSTERESIS_CUDA_THREADS,
+                                &parameters, sizeof parameters, error);
+    }
+    return r;
+}
+
+const struct gpu_stage_ops canny_gpu_ops = {
+    .name = "canny", .takes = takes, .init = init, .finish = finish, .launch = launch};

@@ -1,0 +1,207 @@
+#include "kernels/direction/direction.h"
+
+#include "kernels/convert/colour.h"
+#include "kernels/stage/simd.h"
+#include "kernels/stage/stage.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#define HUES 1536
+#define STEPS DIRECTION_STEPS
+
+unsigned direction_of(int gx, int gy)
+{
+    int sum = abs(gx) + abs(gy), least = sum > 0 ? sum : 1;
+
+    return (unsigned)((2 * STEPS * gy + (2 * STEPS + 1) * least) / (2 * least)) + 256 * (gx < 0);
+}
+
+static int hue_of(unsigned direction)
+{
+    int y = (int)(direction % 256) - STEPS, x = STEPS - abs(y);
+    double angle = atan2(y, direction < 256 ? x : -x);
+
+    return ((int)lrint(HUES / (2 * M_PI) * angle) + HUES) % HUES;
+}
+
+// In 2^-`bits`, odd; the factors are in 2^-20.
+static int32_t weigh(const int32_t colour[3], unsigned bits, const int32_t factors[3])
+{
+    return (factors[0] * colour[0] + factors[1] * colour[1] + factors[2] * colour[2]) >>
+               (28 - bits) |
+           1;
+}
+
+static struct direction_colours all_colours[COLOUR_MATRIX_COUNT];
+
+static void make_colours_of(unsigned matrix_number, struct direction_colours *colours)
+{
+    const struct colour_space space = colour_space_of(matrix_number, FRAME_RANGE_LIMITED);
+
+    for (unsigned i = 0; i < DIRECTION_COUNT; i++) {
+        int hue = hue_of(i), rise = hue % 256, fall = 256 - rise;
+        const int32_t sectors[6][3] = {{256, rise, 0}, {fall, 256, 0}, {0, 256, rise},
+                                       {0, fall, 256}, {rise, 0, 256}, {256, 0, fall}};
+        const int32_t *colour = sectors[hue / 256];
+
+        colours->red[i] = colour[0];
+        colours->green[i] = colour[1];
+        colours->blue[i] = colour[2];
+        colours->y[i] = weigh(colour, DIRECTION_Y_BITS, space.y);
+        colours->u[i] = weigh(colour, DIRECTION_UV_BITS, space.u);
+        colours->v[i] = weigh(colour, DIRECTION_UV_BITS, space.v);
+    }
+}
+
+static void make_colours(void)
+{
+    for (unsigned i = 0; i < COLOUR_MATRIX_COUNT; i++) {
+        make_colours_of(i, &all_colours[i]);
+    }
+}
+
+const struct direction_colours *direction_colours(const struct frame_layout *camera)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_colours);
+    return &all_colours[colour_matrix_number(camera->colour.matrix)];
+}
+
+SIMD_INLINE int32_t size_of(int32_t slope)
+{
+    return slope < 0 ? -slope : slope;
+}
+
+// Halves go up, so those of negative steps towards 0. A quotient of floats is rounded once, by at
+// most 2^-18; the quarter of a step's divisor keeps it 2^-17 from the next integer on both sides,
+// for whatever gradient. Without branches, which the vectorizer does not take.
+SIMD_CLONES
+static void find_directions(const int16_t *restrict gx, const int16_t *restrict gy, size_t width,
+                            uint16_t *restrict directions)
+{
+    for (size_t i = 0; i < width; i++) {
+        int32_t along = size_of(gy[i]), sum = size_of(gx[i]) + along, least = sum + (sum == 0);
+        int32_t sign = gy[i] >> 15 | 1;
+        int32_t step =
+            (int32_t)((float)(4 * STEPS * along + 2 * least + sign) / (float)(4 * least));
+
+        directions[i] = (uint16_t)(sign * step + STEPS + (gx[i] >> 15 & 256));
+    }
+}
+
+// What a row needs beside the gradient's own scratch memory.
+struct row {
+    uint8_t *magnitudes;
+    int16_t *gx, *gy;
+    uint16_t *directions;
+};
+
+#define BYTES_A_PIXEL (1 + 3 * sizeof(int16_t))
+
+static size_t padded(uint32_t width)
+{
+    return ((size_t)width + 63) & ~(size_t)63;
+}
+
+static size_t scratch_bytes(uint32_t width)
+{
+    return gradient_scratch_bytes(width) + 64 + BYTES_A_PIXEL * padded(width);
+}
+
+static struct row row_in(void *scratch, uint32_t width)
+{
+    uint8_t *next = (uint8_t *)scratch + ((gradient_scratch_bytes(width) + 63) & ~(size_t)63);
+    int16_t *gx = (int16_t *)(next + padded(width));
+
+    return (struct row){next, gx, gx + padded(width), (uint16_t *)(gx + 2 * padded(width))};
+}
+
+SIMD_CLONES
+static void write_rgb3(const struct direction_colours *of, const struct row *row, size_t width,
+                       uint8_t *restrict output)
+{
+    for (size_t x = 0; x < width; x++) {
+        unsigned i = row->directions[x], m = row->magnitudes[x];
+
+        output[3 * x] = (uint8_t)((m * (unsigned)of->red[i] + 128) >> 8);
+        output[3 * x + 1] = (uint8_t)((m * (unsigned)of->green[i] + 128) >> 8);
+        output[3 * x + 2] = (uint8_t)((m * (unsigned)of->blue[i] + 128) >> 8);
+    }
+}
+
+SIMD_INLINE uint8_t scale(int32_t magnitude, int32_t factor, unsigned bits, int32_t base)
+{
+    return (uint8_t)((magnitude * factor + (base << bits) + (1 << (bits - 1))) >> bits);
+}
+
+SIMD_CLONES
+static void write_luma(const int32_t *restrict y, const uint16_t *restrict directions,
+                       const uint8_t *restrict magnitudes, size_t width, uint8_t *restrict luma)
+{
+    for (size_t x = 0; x < width; x++) {
+        luma[x] = scale(magnitudes[x], y[directions[x]], DIRECTION_Y_BITS, 16);
+    }
+}
+
+static void write_chroma(const struct direction_colours *of, const struct row *row, size_t pairs,
+                         uint8_t *restrict chroma)
+{
+    for (size_t x = 0; x < pairs; x++) {
+        unsigned i = row->directions[2 * x];
+        int32_t m = row->magnitudes[2 * x];
+
+        chroma[2 * x] = scale(m, of->u[i], DIRECTION_UV_BITS, 128);
+        chroma[2 * x + 1] = scale(m, of->v[i], DIRECTION_UV_BITS, 128);
+    }
+}
+
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
+{
+    const struct direction *direction = &stage->direction;
+    const struct direction_colours *of = direction->colours;
+    const struct frame *frame = direction->output;
+    struct row row = row_in(scratch, width);
+    struct magnitude_columns columns =
+        gradient_measure(&direction->gradient, rows, width, scratch, row.magnitudes);
+
+    direction->slopes(columns.sums, columns.differences, width, row.gx, row.gy);
+    find_directions(row.gx, row.gy, width, row.directions);
+    if (frame->layout.format->plane_count == 1) {
+        write_rgb3(of, &row, width, output);
+        return STAGE_WRITTEN;
+    }
+    write_luma(of->y, row.directions, row.magnitudes, width, output);
+    if (y % 2 == 0) {
+        write_chroma(of, &row, frame->layout.planes[1].width_bytes / 2,
+                     frame_plane(frame, 1) + y / 2 * frame->layout.planes[1].stride);
+    }
+    return STAGE_WRITTEN;
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->direction.colours = direction_colours(setup->input);
+    stage->radius = gradient_radius(setup->options->operator);
+    stage->direction.slopes = magnitude_slopes_for(setup->options->operator);
+    gradient_set(&stage->direction.gradient, setup->options);
+    return 0;
+}
+
+static void begin(struct stage *stage, const struct frame *input, struct frame *output)
+{
+    (void)input;
+    stage->direction.output = output;
+}
+
+const struct stage_ops direction_ops = {
+    .name = "direction",
+    .init = init,
+    .scratch_bytes = scratch_bytes,
+    .begin = begin,
+    .run_row = run_row,
+};

@@ -1,0 +1,340 @@
+// The direction of a camera's picture's gradient as a hue and its magnitude as brightness, one
+// launch: gray, gradient, colour.
+//
+//   number = floor(126 gy / s + 126.5), s = max(|gx| + |gy|, 1); 256 more where gx < 0
+//   m = the magnitude, as in gradient.cu
+//   nv12: Y, U, V = (16, 128, 128) + m table[number], rounded
+//   rgb3: m, 0 and (m table[number] + 128) >> 8 in the order that the table says
+//
+// bit for bit what direction.c computes.
+//
+// Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv,
+// uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: luma and pairs of U and V (nv12), or 3
+// bytes a pixel (rgb3). Nothing outside the pixels of any is touched. Tables lie in shared memory,
+// 3 KiB for nv12 and 2 for rgb3: a block reads them once.
+//
+// Threads. Thread (x, y) of the grid makes 8 pixels by `rows` rows at (8 x, rows y); threads share
+// the tables, and warps write rgb3 together. With 8 rows the input comes in 1.25 times, the second
+// time out of L1 or L2. Bytes a pixel: input 1 to 4, output 1.5 or 3.
+//
+// Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
+// addresses and strides are multiples of what the input wants and, of the output, 8, which the
+// launch says; other tiles go byte by byte through the same arithmetic.
+//
+// Arithmetic. Gradients are pairs of halves (sobel.cuh). The number is the lowest bits of a float
+// from 2 to 4, whose unit is 2^-22: rounding 126 gy / s + 126 to it rounds to an integer. That lies
+// on a tie or 1 / (2 s) away from it, 2.4e-4 for Sobel; 2^-20 more of gy / s, 1.2e-4 of the number,
+// take it to the integer above, while quotient and sum are off by at most 4e-5. Shifted to the left
+// by two, the two highest bits of gx from below, the float is the place of a 16 bit colour: its
+// exponent is shifted out, and of gx, which is less than 2 in units of 2^-24, the higher bit is the
+// sign and the other one 0. Without a gradient the number is that of a NaN, which makes -4, and m
+// is 0. Magnitudes stay in the lanes of their pairs, integers in units of 2^-24, and so do Y, U and
+// V: a multiplication and addition of halves rounds to that unit, and never on a tie, as factors
+// are odd (direction.h).
+//
+// Gain 1 and l2 have a path of their own, the rows to come on their way while one is made; tiles of
+// the rows that a large GPU gets go without a loop there. For sm_90 the compiler makes 20
+// instructions a pixel of it for nv12, and 2 to begin with in a tile; two of those are on the
+// special function unit, and 1.25 look up a colour in any bank. 8K on an H200: 35 us for nv12, of
+// which 22 would be the instructions alone; as most of them are needed, what is left of it is to
+// have them wait less: tiles of more or fewer rows, more registers, and rows sent for earlier or
+// later make it slower, and more threads no faster.
+#include "kernels/direction/direction.cuh"
+
+namespace {
+
+// Eight pixels of a row, from the rows around it.
+template <norm NORM, result RESULT>
+__device__ __forceinline__ octet make_octet(const direction_cuda &p, const slopes &above,
+                                            const slopes &middle, const slopes &below)
+{
+    octet o;
+
+#pragma unroll
+    for (int k = 0; k < 2 * WORDS; k++) {
+        half2 gx = gradient_x(above, middle, below, k), gy = gradient_y(above, below, k);
+        int first = k / 2 * 4 + k % 2;
+
+        o.magnitudes[k] = RESULT == MAGNITUDE ? magnitudes<NORM>(gx, gy)
+                                              : scaled<NORM>(p.thresholds, p.gain, gx, gy);
+        o.direction[first] = direction_of(__low2float(gx), __low2float(gy));
+        o.direction[first + 2] = direction_of(__high2float(gx), __high2float(gy));
+    }
+    return o;
+}
+
+// Rows from `y` to `end`, none read twice.
+template <class format, class target, norm NORM, bool VECTOR>
+__device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x, uint32_t y,
+                                            uint32_t end)
+{
+    const strip_source<format, VECTOR> strips(p, x);
+    slopes above = slopes_of(strips, strips.load(y > 0 ? y - 1 : 0));
+    slopes middle = slopes_of(strips, strips.load(y));
+    target to(p, x, y, false);
+
+#pragma unroll 1
+    for (; y < end; y++) {
+        const slopes below = slopes_of(strips, strips.load(y + 1));
+
+        to.template store<VECTOR>(p, y % 2 == 0, make_octet<NORM, SCALED>(p, above, middle, below));
+        above = middle;
+        middle = below;
+    }
+}
+
+// The rows of a tile, those to come on their way while one is made.
+template <class format> struct tile_rows {
+    using source = strip_source<format, true>;
+    // As many as the registers hold.
+    static constexpr int AHEAD = ROOMY && format::BYTES <= 2 ? 2 : 1;
+
+    source strips;
+    typename source::raw above, middle, ahead[AHEAD];
+    uint32_t y;         // the last row that was sent for
+    const uint8_t *row; // it
+
+    __device__ __forceinline__ tile_rows(const direction_cuda &p, uint32_t x, uint32_t y)
+        : strips(p, x), y(y)
+    {
+    }
+
+    // Sends for the row above row `y`, for it and those below it. WHOLE: these are in the picture.
+    template <bool WHOLE> __device__ __forceinline__ void start()
+    {
+        strips.load(strips.row(max(y, 1) - 1), above);
+        row = strips.row(y);
+        strips.load(row, middle);
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
+            send<WHOLE>();
+            strips.load(row, ahead[i]);
+        }
+    }
+
+    // Slopes of the row below row `i`; the row that is AHEAD of it is sent for.
+    template <bool INSIDE> __device__ __forceinline__ slopes below(int i)
+    {
+        const slopes s = slopes_of(strips, ahead[i % AHEAD]);
+
+        send<INSIDE>();
+        strips.reload(row, ahead[i % AHEAD]);
+        return s;
+    }
+
+  private:
+    template <bool INSIDE> __device__ __forceinline__ void send()
+    {
+        y++;
+        row = INSIDE ? row + strips.stride : strips.row(y);
+    }
+};
+
+// COUNT rows, from an even one on, of L2 and gain 1; if LAST, all are in the picture and nothing is
+// made below them. `above` and `middle` go on with them.
+template <int COUNT, bool LAST, class format, class target>
+__device__ __forceinline__ void make_rows(const direction_cuda &p, target &to,
+                                          tile_rows<format> &rows, slopes &above, slopes &middle)
+{
+    constexpr int AHEAD = tile_rows<format>::AHEAD;
+
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        slopes below;
+
+        if (!LAST || i + AHEAD + 1 == COUNT) {
+            below = rows.template below<false>(i);
+        } else if (i + AHEAD + 1 < COUNT) {
+            below = rows.template below<true>(i);
+        } else {
+            below = slopes_of(rows.strips, rows.ahead[i % AHEAD]);
+        }
+        to.template store<true>(p, i % 2 == 0, make_octet<L2, MAGNITUDE>(p, above, middle, below));
+        above = middle;
+        middle = below;
+    }
+}
+
+// Makes rows of a thread's tile from the first one on, if vectors, gain and norm allow it, while
+// all of the block loads the tables; returns the first row that is left. WHOLE: all rows of a tile
+// of DIRECTION_CUDA_ROWS_TALL, or none; else pairs of rows.
+template <class format, class target, bool WHOLE>
+__device__ __forceinline__ uint32_t make_fast(const direction_cuda &p, uint32_t x, uint32_t y,
+                                              uint32_t end)
+{
+    bool pairs = p.direct && p.rows % 2 == 0 && y + 2 <= end &&
+                 // Else there are no registers for what is left of the tile.
+                 (ROOMY || (end - y) % 2 == 0);
+    bool fast =
+        has_strip<format>(x, p.width) && (WHOLE ? y + DIRECTION_CUDA_ROWS_TALL <= p.height : pairs);
+    tile_rows<format> rows(p, x, y);
+    bool together = target::TOGETHER && blockDim.x % 32 == 0 &&
+                    blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER && __all_sync(0xffffffff, fast);
+
+    if (fast) {
+        rows.template start<WHOLE>();
+    } else {
+        rows.above = rows.middle = {}; // for slopes that nobody uses
+    }
+    begin_tables<target>(p);
+    slopes above = slopes_of(rows.strips, rows.above);
+    slopes middle = slopes_of(rows.strips, rows.middle);
+    finish_tables();
+    if (!fast) {
+        return y;
+    }
+    target to(p, x, y, together);
+
+    if (WHOLE) {
+        make_rows<DIRECTION_CUDA_ROWS_TALL, true>(p, to, rows, above, middle);
+        return end;
+    }
+#pragma unroll 1
+    for (; rows.y + 2 <= end + rows.AHEAD;) {
+        make_rows<2, false>(p, to, rows, above, middle);
+    }
+    return rows.y - rows.AHEAD;
+}
+
+template <class format, class target>
+__device__ __forceinline__ void make_picture(const direction_cuda &p)
+{
+    uint32_t x = tile_x(), y = tile_y(p.rows), end = min(y + p.rows, p.height);
+
+    if (ROOMY && p.direct && p.rows == DIRECTION_CUDA_ROWS_TALL) {
+        y = make_fast<format, target, true>(p, x, y, end);
+    } else {
+        y = make_fast<format, target, false>(p, x, y, end);
+    }
+    if (x >= p.width || y >= end) {
+        return;
+    }
+    bool vector = p.vectors && has_strip<format>(x, p.width);
+
+    if (vector && p.l1) {
+        make_column<format, target, L1, true>(p, x, y, end);
+    } else if (vector) {
+        make_column<format, target, L2, true>(p, x, y, end);
+    } else if (p.l1) {
+        make_column<format, target, L1, false>(p, x, y, end);
+    } else {
+        make_column<format, target, L2, false>(p, x, y, end);
+    }
+}
+
+// Any operator, of gray, in integers and four pixels at a time: smoothed sums and derivatives of
+// the columns from x - 2 on.
+constexpr int FOUR = 4, AROUND = FOUR + 4;
+
+struct columns {
+    int32_t sums[AROUND], derivatives[AROUND];
+};
+
+__device__ __forceinline__ columns load_columns(const direction_cuda &p, uint32_t x, uint32_t y)
+{
+    int last = p.width - 1, lowest = p.height - 1;
+    columns c = {};
+
+    // Row by row: all pixels on their way at once would not fit the registers.
+#pragma unroll 1
+    for (int i = 0; i < 5; i++) {
+        const uint8_t *__restrict__ row =
+            reinterpret_cast<const uint8_t *>(p.input) +
+            (size_t)min(max((int)y + i - 2, 0), lowest) * p.input_stride;
+
+#pragma unroll
+        for (int k = 0; k < AROUND; k++) {
+            int32_t gray = __ldg(row + min(max((int)x + k - 2, 0), last));
+
+            c.sums[k] += p.smooth[i] * gray;
+            c.derivatives[k] += p.derive[i] * gray;
+        }
+    }
+    return c;
+}
+
+// Pixel `i` of an octet, from columns of which the first that counts is `k`.
+__device__ __forceinline__ void make_any(const direction_cuda &p, const columns &c, int k, octet &o,
+                                         int i)
+{
+    int32_t gx = 0, gy = 0;
+
+#pragma unroll
+    for (int j = 0; j < 5; j++) {
+        gx += p.derive[j] * c.sums[k + j];
+        gy += p.smooth[j] * c.derivatives[k + j];
+    }
+    int32_t sum = abs(gx) + abs(gy), least = max(sum, 1);
+    uint32_t n = p.l1 ? (uint32_t)sum : (uint32_t)(gx * gx + gy * gy);
+    float magnitude = p.l1 ? (float)n : near_root((float)n);
+
+    uint32_t rounded = round_gain(p.thresholds, p.gain * magnitude, [=] { return n; });
+    uint32_t &pair = o.magnitudes[pair_of(i)];
+
+    pair = is_upper(i) ? pair | rounded << 16 : rounded;
+    o.direction[i] = (int32_t)((uint32_t)(252 * gy + 253 * least) / (uint32_t)(2 * least) * 4) +
+                     (gx < 0 ? 2 : 0);
+}
+
+__device__ __forceinline__ octet make_any_octet(const direction_cuda &p, uint32_t x, uint32_t y)
+{
+    octet o;
+
+#pragma unroll 1
+    for (int first = 0; first < PIXELS; first += FOUR) {
+        columns c = load_columns(p, x + first, y);
+
+#pragma unroll
+        for (int i = 0; i < FOUR; i++) {
+            make_any(p, c, i, o, first + i);
+        }
+    }
+    return o;
+}
+
+template <class target> __device__ __forceinline__ void make_any_picture(const direction_cuda &p)
+{
+    uint32_t x = tile_x(), y = tile_y(p.rows);
+
+    begin_tables<target>(p);
+    finish_tables();
+    if (x >= p.width || y >= p.height) {
+        return;
+    }
+    uint32_t end = y + min(p.rows, p.height - y);
+    bool vector = p.vectors && x + PIXELS <= p.width;
+    target to(p, x, y, false);
+
+#pragma unroll 1
+    for (; y < end; y++) {
+        octet o = make_any_octet(p, x, y);
+
+        if (vector) {
+            to.template store<true>(p, y % 2 == 0, o);
+        } else {
+            to.template store<false>(p, y % 2 == 0, o);
+        }
+    }
+}
+
+} // namespace
+
+#define DEFINE_KERNEL(format, target)                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS_FEWER, 1)                                 \
+        direction_##format##_##target(direction_cuda p)                                            \
+    {                                                                                              \
+        make_picture<format, to_##target>(p);                                                      \
+    }
+#define DEFINE_KERNELS(format)                                                                     \
+    DEFINE_KERNEL(format, nv12)                                                                    \
+    DEFINE_KERNEL(format, rgb3)
+#define DEFINE_ANY(target)                                                                         \
+    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
+        direction_any_##target(direction_cuda p)                                                   \
+    {                                                                                              \
+        make_any_picture<to_##target>(p);                                                          \
+    }
+
+DIRECTION_CUDA_KERNELS(DEFINE_KERNELS)
+DEFINE_ANY(nv12)
+DEFINE_ANY(rgb3)

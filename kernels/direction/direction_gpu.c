@@ -1,0 +1,197 @@
+// The direction view on the GPU: direction.cu with its name, its tile, its thresholds and tables.
+#include "kernels/direction/direction_cuda.h"
+#include "kernels/stage/gpu_stage.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define THRESHOLDS 256
+
+// What device memory holds, in this order.
+struct tables {
+    struct direction_cuda_colours colours;
+    uint32_t thresholds[THRESHOLDS];
+};
+
+struct state {
+    uint64_t tables;       // owned device memory
+    uint32_t vector_bytes; // that the input is read by
+    bool direct;           // gain is 1, of l2
+    struct direction_cuda parameters;
+};
+
+static const struct {
+    int32_t smooth[5], derive[5];
+} operators[CONFIG_OPERATOR_COUNT] = {
+    [CONFIG_OPERATOR_SOBEL] = {{0, 1, 2, 1, 0}, {0, -1, 0, 1, 0}},
+    [CONFIG_OPERATOR_SOBEL5] = {{1, 4, 6, 4, 1}, {-1, -2, 0, 2, 1}},
+    [CONFIG_OPERATOR_SCHARR] = {{0, 3, 10, 3, 0}, {0, -1, 0, 1, 0}},
+    [CONFIG_OPERATOR_PREWITT] = {{0, 1, 1, 1, 0}, {0, -1, 0, 1, 0}},
+};
+
+static const struct stage_options *options_of(const struct gpu_stage_setup *setup)
+{
+    return &setup->steps[setup->steps[0].kind == STAGE_GRAY].options;
+}
+
+// Sobel takes any picture, the others gray alone.
+static unsigned takes(const struct gpu_stage_setup *setup)
+{
+    unsigned count = gpu_stage_match(setup, STAGE_DIRECTION);
+
+    return count == 1 || (count > 1 && options_of(setup)->operator== CONFIG_OPERATOR_SOBEL) ? count
+                                                                                            : 0;
+}
+
+// `n` in 2^-`bits`, at most 15, as a half; n is not 0 and has at most 11 bits.
+static uint32_t half_of(int32_t n, unsigned bits)
+{
+    uint32_t size = (uint32_t)abs(n), top = 31 - (uint32_t)__builtin_clz(size);
+
+    return (n < 0 ? 1U << 15 : 0) | (top + 15 - bits) << 10 | (size << (10 - top) & 0x3ff);
+}
+
+#define NO_BYTES 0x2222 // of byte permutations
+
+// Bytes of (product, magnitude) that make red, green and blue: the magnitude where a channel is
+// strongest, the product's byte 1 in the middle, its empty byte 2 where there is nothing.
+static uint32_t rgb_word(const int32_t channels[3])
+{
+    uint32_t factor = 0, selector = NO_BYTES;
+    bool strongest = false;
+
+    for (unsigned i = 0; i < 3; i++) {
+        bool first = channels[i] == 256 && !strongest;
+
+        if (first) {
+            strongest = true;
+        } else if (channels[i] > 0) {
+            factor = (uint32_t)channels[i];
+        }
+        if (channels[i] > 0) {
+            selector = (selector & ~(15U << 4 * i)) | (first ? 4U : 1U) << 4 * i;
+        }
+    }
+    return factor << 16 | selector;
+}
+
+static void make_colours(struct tables *tables, const struct frame_layout *camera)
+{
+    const struct direction_colours *of = direction_colours(camera);
+    struct direction_cuda_colours *colours = &tables->colours;
+
+    memset(colours->no_uv, 0, sizeof colours->no_uv);
+    for (unsigned i = 0; i < ARRAY_LENGTH(colours->no_rgb); i++) {
+        colours->no_rgb[i] = NO_BYTES;
+    }
+    for (unsigned i = 0; i < DIRECTION_CUDA_COLOURS; i++) {
+        unsigned at = 2 * (i & 255) + i / 256;
+
+        colours->y[at] = (uint16_t)half_of(of->y[i], DIRECTION_Y_BITS);
+        colours->uv[at] =
+            half_of(of->u[i], DIRECTION_UV_BITS) | half_of(of->v[i], DIRECTION_UV_BITS) << 16;
+        colours->rgb[at] = rgb_word((int32_t[]){of->red[i], of->green[i], of->blue[i]});
+    }
+}
+
+static int upload(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
+{
+    const struct cuda_driver *driver = gpu_driver(stage->gpu);
+    const struct stage_options *options = options_of(setup);
+    struct state *state = stage->state;
+    struct tables tables;
+    int r = cuda_driver_check(driver, driver->mem_alloc(&state->tables, sizeof tables),
+                              "allocating colours", error);
+
+    if (r < 0) {
+        return r;
+    }
+    make_colours(&tables, setup->camera);
+    gradient_thresholds(options->norm, options->gain, tables.thresholds);
+    state->parameters.colours = state->tables;
+    state->parameters.thresholds = state->tables + offsetof(struct tables, thresholds);
+    // In the stream's order: a copy outside it may still be under way when a kernel starts.
+    return cuda_driver_check(
+        driver,
+        driver->copy_to_device(state->tables, &tables, sizeof tables, gpu_stream(stage->gpu)),
+        "copying colours", error);
+}
+
+static uint32_t rows_of(const struct gpu_stage_setup *setup)
+{
+    if (setup->mapped && setup->first) {
+        return DIRECTION_CUDA_ROWS_MAPPED;
+    }
+    return setup->camera->height < DIRECTION_CUDA_TALL ? DIRECTION_CUDA_ROWS
+                                                       : DIRECTION_CUDA_ROWS_TALL;
+}
+
+static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
+{
+    const struct stage_options *options = options_of(setup);
+    bool sobel = options->operator== CONFIG_OPERATOR_SOBEL;
+    struct state *state = calloc(1, sizeof *state);
+    char name[64];
+    int r;
+
+    if (!state) {
+        return error_set(error, -ENOMEM, "no memory for directions on the GPU");
+    }
+    stage->state = state;
+    state->parameters.gain = (float)options->gain;
+    state->parameters.l1 = options->norm == CONFIG_NORM_L1;
+    state->direct = options->gain == 1.0 && !state->parameters.l1;
+    state->vector_bytes = TILE_CUDA_VECTOR_BYTES(
+        setup->first ? setup->camera->planes[0].width_bytes / setup->camera->width : 1);
+    memcpy(state->parameters.smooth, operators[options->operator].smooth,
+           sizeof state->parameters.smooth);
+    memcpy(state->parameters.derive, operators[options->operator].derive,
+           sizeof state->parameters.derive);
+    snprintf(name, sizeof name, "direction_%s_%s", sobel ? gpu_stage_layout(setup) : "any",
+             setup->output->luma_step == 0 ? "rgb3" : "nv12");
+    r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIRECTION, name,
+                             (struct gpu_tile){TILE_CUDA_PIXELS, rows_of(setup)}, error);
+    if (r == 0) {
+        stage->kernels[0].rows_vary = true;
+        r = upload(stage, setup, error);
+    }
+    return r;
+}
+
+static void finish(struct gpu_stage *stage)
+{
+    struct state *state = stage->state;
+
+    if (state && state->tables && !gpu_is_lost(stage->gpu)) {
+        gpu_driver(stage->gpu)->mem_free(state->tables);
+    }
+    free(state);
+}
+
+static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error)
+{
+    const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
+    const struct state *state = stage->state;
+    struct direction_cuda parameters = state->parameters;
+    uint64_t written = 0;
+
+    parameters.input = input->planes[0].address;
+    parameters.input_stride = input->planes[0].stride;
+    for (unsigned i = 0; i < 2; i++) {
+        parameters.output[i] = output->planes[i].address;
+        parameters.output_stride[i] = output->planes[i].stride;
+        written |= parameters.output[i] | parameters.output_stride[i];
+    }
+    parameters.vectors = (parameters.input | parameters.input_stride) % state->vector_bytes == 0 &&
+                         written % TILE_CUDA_PIXELS == 0;
+    parameters.direct = parameters.vectors && state->direct;
+    parameters.width = input->width;
+    parameters.height = input->height;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters,
+                         &parameters.rows, input->width, input->height, error);
+}
+
+const struct gpu_stage_ops direction_gpu_ops = {
+    .name = "direction", .takes = takes, .init = init, .finish = finish, .launch = launch};

@@ -1,0 +1,42 @@
+// The launches that make one picture, in the GPU's stream.
+//
+// Between gpu_chain_begin() and gpu_chain_end() launches are added in their order, each picture
+// anew. Several launches become one CUDA graph, which is replayed as long as functions, blocks and
+// grids stay what they are; only parameters that changed are told anew. A picture for which
+// something is new, and pictures of a single launch, are launched one by one as they are added, so
+// that a block that cannot be is refused by gpu_kernel_launch(). So are all pictures where graphs
+// are missing or fail.
+// Used by one thread at a time, in which the GPU's context is current.
+#pragma once
+
+#include "kernels/gpu/gpu_kernel.h"
+
+// Launches of a picture, and bytes of parameters of each.
+#define GPU_CHAIN_LAUNCHES_MAX 64
+#define GPU_CHAIN_PARAMETERS_MAX 256
+
+struct gpu_chain;
+
+// `graphs` false: all pictures are launched one by one. -ENOMEM. Free it with gpu_chain_free().
+int gpu_chain_new(struct gpu *gpu, bool graphs, struct error *error, struct gpu_chain **ret_chain);
+// Takes NULL. Nothing it launched runs any more, or the GPU is lost.
+void gpu_chain_free(struct gpu_chain *chain);
+
+void gpu_chain_begin(struct gpu_chain *chain);
+// A kernel over `width` x `height` pixels, as gpu_kernel_launch(). `size` bytes of `parameters` are
+// read now.
+int gpu_chain_add(struct gpu_chain *chain, struct gpu_kernel *kernel, void *parameters, size_t size,
+                  uint32_t *rows, uint32_t width, uint32_t height, struct error *error);
+// A kernel whose grid and block (threads in x) are its own: nobody configures them.
+int gpu_chain_add_fixed(struct gpu_chain *chain, struct CUfunc_st *function, struct gpu_grid grid,
+                        unsigned threads, void *parameters, size_t size, struct error *error);
+// Whatever was added runs after what was added before. What CUDA says.
+int gpu_chain_end(struct gpu_chain *chain, struct error *error);
+
+// True once after graphs failed, with CUDA's reason; pictures are launched one by one from then on.
+bool gpu_chain_take_warning(struct gpu_chain *chain, struct error *ret_text);
+
+static inline void cleanup_gpu_chain(struct gpu_chain **chain)
+{
+    gpu_chain_free(*chain);
+}

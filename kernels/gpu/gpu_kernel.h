@@ -1,0 +1,56 @@
+// A kernel that can be launched over a picture, in blocks that may change from launch to launch,
+// and with them the rows that a thread makes where the kernel takes any number.
+//
+// A block that is new is tried by the next launch; if that is refused, the launch is repeated with
+// the block used before, which stays, and the refusal is kept for whoever reports it.
+// Used by one thread at a time, in which the GPU's context is current.
+#pragma once
+
+#include "kernels/gpu/gpu.h"
+#include "kernels/gpu/gpu_block.h"
+
+struct gpu_kernel {
+    struct gpu *gpu; // not owned
+    struct CUfunc_st *function;
+    enum config_kernel group;  // in the configuration
+    const char *key;           // the group's: "gradient"; static
+    struct gpu_tile tile;      // with the rows that are good for the GPU
+    bool rows_vary;            // any number of rows will do; set after gpu_kernel_init()
+    struct config_block own;   // what is good for the GPU
+    struct config_block block; // of the next launch, nothing left open
+    struct config_block good;  // of the last launch that was taken, at first the GPU's own
+    bool refused, warned;      // the texts below have not been taken yet
+    struct error refusal, warning;
+};
+
+// Finds `function` and gives it the block that is good for the GPU and pictures of `width` pixels:
+// 32 by 8 where GPU and CPU share their memory (square blocks read fewer rows twice, which counts
+// where the GPU does not cache them), else 128 threads, as wide as leaves the fewest of them beside
+// the picture. -ENOENT.
+int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
+                    const char *function, struct gpu_tile tile, uint32_t width,
+                    struct error *error);
+
+// Threads a block and rows a thread, from the next launch on; {0, 0} and 0 rows: what is good for
+// the GPU. Rows are left alone where they do not vary. -EINVAL with the key, the value, what is
+// allowed and the limit in `error`, and all stays what it was. A legal block that leaves more than
+// half of the GPU idle sets the warning, when it is new.
+int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error);
+
+// Queues the kernel over `width` x `height` pixels in the GPU's stream and returns. `parameters`
+// points at the struct that the kernel takes, `rows` at its field for the rows a thread makes,
+// which is filled in; NULL: it has none. What CUDA says where no other block can help.
+int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *rows, uint32_t width,
+                      uint32_t height, struct error *error);
+
+// The grid of the next launch, and the rows as above. False: its block was not taken by a launch
+// yet.
+bool gpu_kernel_arrange(const struct gpu_kernel *kernel, uint32_t *rows, uint32_t width,
+                        uint32_t height, struct gpu_grid *ret_grid);
+
+// True once after a launch that was refused in a new block; `ret_why` gets key, value, reason and
+// what stays.
+bool gpu_kernel_take_refusal(struct gpu_kernel *kernel, struct error *ret_why);
+// True once after a block that keeps most of the GPU idle; `ret_text` gets key, value, share of the
+// threads that can be busy and a better block.
+bool gpu_kernel_take_warning(struct gpu_kernel *kernel, struct error *ret_text);

@@ -1,0 +1,59 @@
+// Gradient: magnitude of gray rows by one of four pairs of filters, borders replicated.
+//
+//   gx is the columns' smoothed sums, differentiated across; gy their differences, smoothed across:
+//   sobel    smooth 1 2 1         derive -1 0 1
+//   scharr   smooth 3 10 3        derive -1 0 1
+//   prewitt  smooth 1 1 1         derive -1 0 1
+//   sobel5   smooth 1 4 6 4 1     derive -1 -2 0 2 1
+//   l2 = min(255, round(gain * sqrt(gx² + gy²)))  l1 = min(255, round(gain * (|gx| + |gy|)))
+//
+// in double arithmetic as written, halves rounded to even, which is numpy's
+// np.minimum(255, np.rint(gain * np.sqrt(n))) on float64. Gain 1 has its own integer-exact paths.
+// Any other gain of l2 is computed in float; where that comes too near to a rounding tie,
+// n = gx² + gy² is compared with the smallest n that gives the next result.
+#pragma once
+
+#include "config/config.h"
+#include "kernels/gradient/magnitude.h"
+#include "kernels/gradient/sobel.h"
+
+// No |gx| or |gy| of any operator is larger; sobel5 has 48 * 255, scharr 4080, sobel 1020.
+#define GRADIENT_REACH 12240
+
+struct stage_ops;
+struct stage_options;
+
+// Smoothed sums and differences of the columns of 2 * radius + 1 rows.
+typedef void gradient_columns(const uint8_t *const *rows, size_t width, int16_t *restrict sums,
+                              int16_t *restrict differences);
+
+struct gradient {
+    gradient_columns *columns;
+    // One of them, by gain and norm.
+    magnitude_row *magnitude;     // gain 1
+    magnitude_row *limited;       // gain 1: the same as limited range luma
+    sobel_rows *sobel;            // gain 1: for the stage itself; NULL: without
+    sobel_rows *sobel_limited;    // the same as limited range luma
+    magnitude_scale_l1 *scale_l1; // any other
+    magnitude_scale_l2 *scale_l2; // any other; leaves doubts, which the thresholds settle
+    double gain;
+    uint32_t thresholds[256];
+};
+
+// The definition: the result for n = gx² + gy² (l2) or |gx| + |gy| (l1). Monotone in n.
+uint8_t gradient_result(enum config_norm norm, double gain, uint32_t n);
+// [k] is the smallest n whose result is k or more, UINT32_MAX if no gradient reaches it.
+void gradient_thresholds(enum config_norm norm, double gain, uint32_t ret_thresholds[256]);
+
+// For stages that begin with a gradient. Rows above and below that it looks at.
+unsigned gradient_radius(enum config_operator operator);
+// Operator, norm and gain of the options.
+void gradient_set(struct gradient *gradient, const struct stage_options *options);
+size_t gradient_scratch_bytes(uint32_t width);
+// The magnitudes of one row from 2 * radius + 1 rows of gray, and the columns they were made of,
+// which lie in the scratch memory.
+struct magnitude_columns gradient_measure(const struct gradient *gradient,
+                                          const uint8_t *const *rows, uint32_t width, void *scratch,
+                                          uint8_t *magnitudes);
+
+extern const struct stage_ops gradient_ops;

@@ -1,0 +1,353 @@
+// Magnitude of gray by Scharr's, Prewitt's or the 5x5 Sobel filters, one launch: gradient, range.
+//
+//   gx is the columns' smoothed sums, differentiated across; gy their differences, smoothed across:
+//   scharr   smooth 3 10 3        derive -1 0 1
+//   prewitt  smooth 1 1 1         derive -1 0 1
+//   sobel5   smooth 1 4 6 4 1     derive -1 -2 0 2 1
+//   magnitudes and range as in gradient.cu
+//
+// with the border replicated, bit for bit what gradient.c and compose.c compute.
+//
+// Buffers. Input: rows of gray `input_stride` bytes apart. Output: one byte a pixel, rows
+// `output_stride` apart. Nothing outside the pixels is written, nor read but where
+// tensor.cuh says.
+//
+// Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows; threads share
+// nothing. A tile reads 2 rows more than it makes, sobel5 4. The floor is 2 bytes a pixel; for
+// sm_90 the compiler makes, of 4 rows, 18 instructions a pixel of prewitt, 19 of scharr and 28 of
+// sobel5. L2 of prewitt and scharr takes the tensor cores where it can, as in gradient.cu, in 10
+// instructions; that of sobel5 has sobel5.cuh to itself, in 16 of the 12 rows that its tiles have
+// in tall pictures: 8K on an H200 in 30 us.
+//
+// Alignment. Vectors of 8 bytes where the window of a tile lies within the picture and addresses
+// and strides are multiples of 8; other tiles go byte by byte through the same arithmetic.
+//
+// Arithmetic. That of magnitude.cuh: halves hold integers up to 2048, beyond which gain 1 has no
+// results but 255, so it is enough that a gx or gy that is greater stays greater.
+//   prewitt: nothing exceeds 765.
+//   scharr: 3 (a + b) is at most 1530, and 10 c is added in one rounding, which is monotone: sums
+//   up to 2048 are exact, and others stay above. Rows are subtracted before they are smoothed.
+//   sobel5: smoothing by 1 4 6 4 1 and deriving by -1 -2 0 2 1 are both 1 3 3 1, and then 1 1 or
+//   -1 1. So w = [1 3 3 1]² between pixels, at most 64 * 255 in 16 bit lanes, gives gx = P + Q and
+//   gy = P - Q with P the difference of w below right and above left, Q that of w above right and
+//   below left. |P| <= 12240. The bits of P + 0x3a00 are those of a half: 0.75 + P * 2^-11 while
+//   |P| < 512, and as halves are ordered as their bits, no less than that far off otherwise; so
+//   max(|gx|, |gy|) >= max(|P|, |Q|) is 512 or more where one of them is inexact.
+// With any other gain gx and gy are floats, which hold them exactly; where the root of their
+// squares comes near a rounding tie, n is computed by integers: it is at most 2 * 12240².
+#include "kernels/gpu/stencil.cuh"
+#include "kernels/gradient/gradient_cuda.h"
+#include "kernels/gradient/magnitude.cuh"
+#include "kernels/gradient/sobel5.cuh"
+#include "kernels/gradient/tensor_slopes.cuh"
+
+namespace {
+
+constexpr float UNIT = 16777216.0f; // 2^24
+
+__device__ __forceinline__ float lane_of(half2 pair, int lane)
+{
+    return lane ? __high2float(pair) : __low2float(pair);
+}
+
+__device__ __forceinline__ half2 constant(float value)
+{
+    return __float2half2_rn(value);
+}
+
+// An operator has its lines, as a filter does, how many rows AT_ONCE the registers hold, and of one
+// pair of pixels slopes() for gain 1 and exact() for any other.
+
+struct prewitt {
+    static constexpr int RADIUS = 1, AT_ONCE = 4;
+    static constexpr bool SHARES = false;
+
+    static __host__ __device__ constexpr int smooth(int)
+    {
+        return 1;
+    }
+
+    static __host__ __device__ constexpr int derive(int d)
+    {
+        return d;
+    }
+
+    struct line {
+        half2 across[PAIRS], along[PAIRS];
+    };
+
+    static __device__ __forceinline__ line reduce(const pairs &p)
+    {
+        line l;
+
+#pragma unroll
+        for (int k = 0; k < PAIRS; k++) {
+            half2 left = pair(pair_at(p, first_of(k) - 1));
+            half2 right = pair(pair_at(p, first_of(k) + 1));
+
+            l.across[k] = __hsub2(right, left);
+            l.along[k] = __hadd2(__hadd2(left, right), pair(pair_at(p, first_of(k))));
+        }
+        return l;
+    }
+
+    static __device__ __forceinline__ void slopes(const line *l, int k, half2 &gx, half2 &gy)
+    {
+        gx = __hadd2(__hadd2(l[0].across[k], l[2].across[k]), l[1].across[k]);
+        gy = __hsub2(l[2].along[k], l[0].along[k]);
+    }
+
+    static __device__ __forceinline__ void exact(const line *l, int k, int lane, float &gx,
+                                                 float &gy)
+    {
+        half2 x, y;
+
+        slopes(l, k, x, y);
+        gx = lane_of(x, lane) * UNIT;
+        gy = lane_of(y, lane) * UNIT;
+    }
+};
+
+struct scharr {
+    static constexpr int RADIUS = 1, AT_ONCE = 4;
+    static constexpr bool SHARES = false;
+
+    static __host__ __device__ constexpr int smooth(int d)
+    {
+        return d ? 3 : 10;
+    }
+
+    static __host__ __device__ constexpr int derive(int d)
+    {
+        return d;
+    }
+
+    struct line {
+        pairs pixels;
+        half2 across[PAIRS];
+    };
+
+    static __device__ __forceinline__ line reduce(const pairs &p)
+    {
+        line l;
+
+        l.pixels = p;
+#pragma unroll
+        for (int k = 0; k < PAIRS; k++) {
+            l.across[k] =
+                __hsub2(pair(pair_at(p, first_of(k) + 1)), pair(pair_at(p, first_of(k) - 1)));
+        }
+        return l;
+    }
+
+    // What is weighed: the sums of the outer ones, 3, and the one between them, 10.
+    static __device__ __forceinline__ void parts(const line *l, int k, half2 (&x)[2], half2 (&y)[2])
+    {
+        pairs d;
+
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            d.even[i] = bits(__hsub2(pair(l[2].pixels.even[i]), pair(l[0].pixels.even[i])));
+            d.odd[i] = bits(__hsub2(pair(l[2].pixels.odd[i]), pair(l[0].pixels.odd[i])));
+        }
+        x[0] = __hadd2(l[0].across[k], l[2].across[k]);
+        x[1] = l[1].across[k];
+        y[0] = __hadd2(pair(pair_at(d, first_of(k) - 1)), pair(pair_at(d, first_of(k) + 1)));
+        y[1] = pair(pair_at(d, first_of(k)));
+    }
+
+    static __device__ __forceinline__ void slopes(const line *l, int k, half2 &gx, half2 &gy)
+    {
+        half2 x[2], y[2];
+
+        parts(l, k, x, y);
+        gx = __hfma2(x[1], constant(10), __hmul2(x[0], constant(3)));
+        gy = __hfma2(y[1], constant(10), __hmul2(y[0], constant(3)));
+    }
+
+    static __device__ __forceinline__ void exact(const line *l, int k, int lane, float &gx,
+                                                 float &gy)
+    {
+        half2 x[2], y[2];
+
+        parts(l, k, x, y);
+        gx = lane_of(x[0], lane) * (3 * UNIT) + lane_of(x[1], lane) * (10 * UNIT);
+        gy = lane_of(y[0], lane) * (3 * UNIT) + lane_of(y[1], lane) * (10 * UNIT);
+    }
+};
+
+struct sobel5 {
+    static constexpr int RADIUS = 2, AT_ONCE = 2;
+    static constexpr bool SHARES = true;
+
+    // 1 3 3 1 across: right of each pixel of the pairs, and [PAIRS] left of the pixel before them.
+    struct line {
+        uint32_t smooth[PAIRS + 1];
+    };
+
+    static __device__ __forceinline__ uint32_t weigh(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+    {
+        return (b + c) * 3 + (a + d);
+    }
+
+    static __device__ __forceinline__ line reduce(const pairs &p)
+    {
+        line l;
+
+#pragma unroll
+        for (int k = 0; k <= PAIRS; k++) {
+            int first = k < PAIRS ? first_of(k) : 1;
+
+            l.smooth[k] = weigh(pair_at(p, first - 1), pair_at(p, first), pair_at(p, first + 1),
+                                pair_at(p, first + 2));
+        }
+        return l;
+    }
+
+    // w of the rows below l[1], right of the pixels of pair k, and left of them.
+    static __device__ __forceinline__ uint32_t right(const line *l, int k)
+    {
+        return weigh(l[0].smooth[k], l[1].smooth[k], l[2].smooth[k], l[3].smooth[k]);
+    }
+
+    static __device__ __forceinline__ uint32_t left(const line *l, int k)
+    {
+        if (k % 2) {
+            return right(l, k - 1);
+        }
+        return __byte_perm(right(l, k > 0 ? k - 1 : PAIRS), right(l, k + 1), 0x5432);
+    }
+
+    // P and Q in lanes, SOBEL5_BIAS added: no lane borrows of the other.
+    static __device__ __forceinline__ uint32_t falling(const line *l, int k)
+    {
+        return right(l + 1, k) - left(l, k) + SOBEL5_BIAS * 0x00010001;
+    }
+
+    static __device__ __forceinline__ uint32_t rising(const line *l, int k)
+    {
+        return right(l, k) - left(l + 1, k) + SOBEL5_BIAS * 0x00010001;
+    }
+
+    static __device__ __forceinline__ void slopes(const line *l, int k, half2 &gx, half2 &gy)
+    {
+        half2 a = without_bias(falling(l, k)), b = without_bias(rising(l, k));
+
+        gx = __hadd2(a, b);
+        gy = __hsub2(a, b);
+    }
+
+    static __device__ __forceinline__ void exact(const line *l, int k, int lane, float &gx,
+                                                 float &gy)
+    {
+        // The bits of 2^23 + SOBEL5_BIAS + P.
+        const uint32_t pick = lane ? 0x5432 : 0x5410;
+        float a =
+            __uint_as_float(__byte_perm(falling(l, k), 0x4b00, pick)) - (8388608.0f + SOBEL5_BIAS);
+        float b =
+            __uint_as_float(__byte_perm(rising(l, k), 0x4b00, pick)) - (8388608.0f + SOBEL5_BIAS);
+
+        gx = a + b;
+        gy = a - b;
+    }
+};
+
+// The filter that an operator, a norm, a range and a gain make.
+template <class op, norm NORM, range RANGE, result RESULT> struct magnitude : op {
+    using line = typename op::line;
+
+    static __device__ __forceinline__ uint32_t scale(const gradient_cuda &p, const line *l, int k,
+                                                     int lane)
+    {
+        float gx, gy;
+
+        op::exact(l, k, lane, gx, gy);
+        if (NORM == L1) {
+            float n = fabsf(gx) + fabsf(gy);
+
+            return round_gain(p.thresholds, n * p.gain, [=] { return (uint32_t)n; });
+        }
+        return round_gain(p.thresholds, near_root(gx * gx + gy * gy) * p.gain,
+                          [=] { return (uint32_t)((int)gx * (int)gx + (int)gy * (int)gy); });
+    }
+
+    static __device__ __forceinline__ void make(const gradient_cuda &p, const line *l,
+                                                uint32_t (&words)[WORDS])
+    {
+        uint32_t lanes[PAIRS];
+
+#pragma unroll
+        for (int k = 0; k < PAIRS; k++) {
+            if (RESULT == SCALED) {
+                lanes[k] = scale(p, l, k, 0) | scale(p, l, k, 1) << 16;
+            } else {
+                half2 gx, gy;
+
+                op::slopes(l, k, gx, gy);
+                lanes[k] = magnitudes<NORM>(gx, gy);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < WORDS; i++) {
+            words[i] = in_range<RANGE>(lanes[2 * i], lanes[2 * i + 1]);
+        }
+    }
+};
+
+// L2 of gain 1 where there is a faster way; returns whether the thread's tile is done.
+template <range RANGE, class op>
+__device__ __forceinline__ bool make_fast(const gradient_cuda &p, op)
+{
+    return make_slopes<op, finish_l2<RANGE>>(p);
+}
+
+template <range RANGE> __device__ __forceinline__ bool make_fast(const gradient_cuda &p, sobel5)
+{
+    uint32_t x = tile_x(), y = tile_y(p.rows);
+
+    if (x >= p.width || y >= p.height) {
+        return true;
+    }
+    const reader r = make_reader(p, x);
+    uint32_t end = y + min(p.rows, p.height - y);
+
+    if (!r.vector || !aligned(p.output | p.output_stride, PIXELS)) {
+        return false;
+    }
+    make_sobel5<RANGE>(p, x, y, end);
+    return true;
+}
+
+template <class op, norm NORM, range RANGE>
+__device__ __forceinline__ void make_operator(const gradient_cuda &p)
+{
+    if constexpr (NORM == L2) {
+        if (p.unity && make_fast<RANGE>(p, op())) {
+            return;
+        }
+    }
+    make_picture<magnitude<op, NORM, RANGE, MAGNITUDE>, magnitude<op, NORM, RANGE, SCALED>,
+                 op::AT_ONCE>(p, p.unity);
+}
+
+} // namespace
+
+#define DEFINE_KERNEL(name, lower, NORM, suffix, RANGE, ...)                                       \
+    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
+        operator_##name##_##lower##_##suffix(gradient_cuda p)                                      \
+    {                                                                                              \
+        make_operator<name, NORM, RANGE>(p);                                                       \
+    }
+#define DEFINE_KERNELS(name)                                                                       \
+    DEFINE_KERNEL(name, l2, L2, full, FULL, BOUNDS_OF_##name)                                      \
+    DEFINE_KERNEL(name, l2, L2, limited, LIMITED, BOUNDS_OF_##name)                                \
+    DEFINE_KERNEL(name, l1, L1, full, FULL, THREADS_MAX)                                           \
+    DEFINE_KERNEL(name, l1, L1, limited, LIMITED, THREADS_MAX)
+
+// Of L2. A block a multiprocessor: the compiler then takes all the registers that the threads
+// leave.
+#define BOUNDS_OF_scharr THREADS_MAX
+#define BOUNDS_OF_prewitt THREADS_MAX
+#define BOUNDS_OF_sobel5 THREADS_FEWER, 1
+
+OPERATOR_CUDA_KERNELS(DEFINE_KERNELS)

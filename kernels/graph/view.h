@@ -1,0 +1,92 @@
+// A view: an ordered list of stages that turns a camera frame into the picture a viewer sees.
+//
+// Made for one input layout; a new layout needs a new view. Used by one thread at a time.
+#pragma once
+
+#include "capture/frame_pool.h"
+#include "config/config.h"
+#include "kernels/gpu/gpu.h"
+#include "kernels/mask/mask_plane.h"
+#include "kernels/stage/pool.h"
+
+struct gpu_pictures;
+struct shared;
+struct view;
+
+// What a view delivers.
+enum view_output {
+    VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma
+                        // 128
+    VIEW_OUTPUT_EXACT,  // RGB3 for what has colours, GREY for the others: for files, no range
+                        // mapping
+};
+
+// What a view is made for. Everything is copied, what is pointed to by `gpu` and the allocator's
+// context outlives the view.
+struct view_setup {
+    const struct config_view *settings;
+    const struct frame_layout *input;
+    enum view_output output;
+    unsigned frames;                         // output frames; 0: 4
+    const struct frame_allocator *allocator; // of the output frames
+    struct gpu *gpu; // computes, on frames whose memory it can use, what it has a kernel for; NULL:
+                     // the CPU does
+    struct pool *pool; // shares the rows of what the CPU computes, outlives the view; NULL: the
+                       // caller's thread alone
+    const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
+    struct shared *shared;     // of the camera, outlives the view; NULL: it computes all by itself
+    mask_read *read_mask;      // reads the mask of a view that has one; NULL: none has
+    void *read_context;        // of read_mask
+    const struct view *before; // what this view takes the place of, with as many frames of the same
+                               // allocator: they are used again where they fit; NULL: nothing
+};
+
+// Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, or when a
+// GPU is to compute and cannot use the allocator's memory; -ENOMEM, -EINVAL (a block that this GPU
+// or kernel does not take); what the GPU says, what read_mask() says.
+int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view);
+// Takes NULL. Output frames that are still out stay valid.
+void view_free(struct view *view);
+
+// Whether the view shares stages with others from the next shared_begin() on; not at first. It is
+// run at most once a frame, and only between a shared_begin() that saw it active and the next. One
+// that becomes active has forgotten.
+void view_set_active(struct view *view, bool active);
+// The next picture has none before it, as the view's first: nothing moves in it.
+void view_forget(struct view *view);
+
+// Computes one picture. `input` must have the view's input layout and is only read. *ret_output is
+// a new reference, with pts, grab time and sequence of the input; it is `input` itself where the
+// view passes frames through (NV12 camera to a camera view). The CPU may touch both afterwards.
+// -ENOBUFS: all output frames are still in use, the frame is to be dropped. Anything else is the
+// GPU's last word (-ETIMEDOUT: not done within 1 s): it is lost to this process.
+int view_run(struct view *view, struct frame *input, struct error *error,
+             struct frame **ret_output);
+
+// For a split. Whether the GPU computes the view: then view_launch() queues its picture into planes
+// of the GPU's, which take the place of an output frame, and returns. Between view_gpu_take() and
+// view_gpu_give(). Errors as above.
+bool view_is_on_gpu(const struct view *view);
+int view_launch(struct view *view, const struct gpu_pictures *pictures, struct error *error);
+// For a split. The view is launched alone from now on: it keeps no output frames.
+void view_drop_frames(struct view *view);
+
+// Whether view_run() returns its input. Such frames must stay on the CPU's side.
+bool view_passes_through(const struct view *view);
+
+// Other block sizes and rows a thread (CONFIG_KERNEL_COUNT), from the next frame on. -EINVAL: the
+// block of the kernel that this view uses is not legal here, which `error` explains; the view,
+// of a split the side that has it, keeps what it had. Nothing to do on the CPU.
+int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error);
+// True once after a launch refused a new block: the frame was computed with the one before, which
+// stays. `ret_why` says which and why.
+bool view_take_refusal(struct view *view, struct error *ret_why);
+// True once after view_new() or view_set_blocks() took a block that keeps most of the GPU idle:
+// `ret_text` says how much of it works and which block would do better.
+bool view_take_warning(struct view *view, struct error *ret_text);
+
+// Layout of the output, range and colour as they are to be signalled: all views of a camera have
+// its colour, with the matrix of BT.601 if it is RGB, and computed ones are limited range.
+const struct frame_layout *view_output_layout(const struct view *view);
+// For the memory path and status: "CPU" here, "CUDA sm_87" with a GPU.
+const char *view_backend(const struct view *view);

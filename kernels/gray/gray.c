@@ -1,0 +1,100 @@
+#include "kernels/gray/gray.h"
+
+#include "kernels/stage/simd.h"
+#include "kernels/stage/stage.h"
+
+#include <string.h>
+
+// Bytes from which on memcpy() copies a row without reading its target's memory first, where the
+// CPU can; below, it waits for each line of it.
+#define LONG_ROW 2048
+
+SIMD_CLONES
+static void gray_planar(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
+{
+    size_t x = 0;
+
+    for (; width < LONG_ROW && x + SIMD_BLOCK <= width; x += SIMD_BLOCK) {
+        simd_read_ahead(row + x);
+        simd_write_ahead(gray + x);
+        memcpy(gray + x, row + x, SIMD_BLOCK);
+    }
+    memcpy(gray + x, row + x, width - x);
+}
+
+SIMD_CLONES
+static void gray_yuyv(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
+{
+    for (size_t x = 0; x < width; x++) {
+        gray[x] = row[2 * x];
+    }
+}
+
+SIMD_CLONES
+static void gray_uyvy(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
+{
+    for (size_t x = 0; x < width; x++) {
+        gray[x] = row[2 * x + 1];
+    }
+}
+
+SIMD_INLINE uint8_t weigh(uint32_t red, uint32_t green, uint32_t blue)
+{
+    return (uint8_t)((9798 * red + 19235 * green + 3735 * blue + 16384) >> 15);
+}
+
+SIMD_CLONES
+static void gray_rgb3(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
+{
+    for (size_t x = 0; x < width; x++) {
+        gray[x] = weigh(row[3 * x], row[3 * x + 1], row[3 * x + 2]);
+    }
+}
+
+SIMD_CLONES
+static void gray_bgr3(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
+{
+    for (size_t x = 0; x < width; x++) {
+        gray[x] = weigh(row[3 * x + 2], row[3 * x + 1], row[3 * x]);
+    }
+}
+
+SIMD_CLONES
+static void gray_xr24(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
+{
+    for (size_t x = 0; x < width; x++) {
+        gray[x] = weigh(row[4 * x + 2], row[4 * x + 1], row[4 * x]);
+    }
+}
+
+gray_row *gray_row_for(const struct pixel_format *format)
+{
+    if (format->luma_step == 1) {
+        return gray_planar;
+    }
+    if (format->luma_step == 2) {
+        return format->luma_offset == 0 ? gray_yuyv : gray_uyvy;
+    }
+    if (format->planes[0].bytes == 4) {
+        return gray_xr24;
+    }
+    return strcmp(format->name, "BGR3") == 0 ? gray_bgr3 : gray_rgb3;
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->gray.row = gray_row_for(setup->input->format);
+    return 0;
+}
+
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)y;
+    (void)scratch;
+    stage->gray.row(rows[0], width, output);
+    return STAGE_WRITTEN;
+}
+
+const struct stage_ops gray_ops = {.name = "gray", .init = init, .run_row = run_row};

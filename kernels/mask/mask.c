@@ -1,0 +1,62 @@
+#include "kernels/mask/mask.h"
+
+#include "kernels/mask/mask_plane.h"
+#include "kernels/stage/compose.h"
+#include "kernels/stage/simd.h"
+#include "kernels/stage/stage.h"
+
+#include <assert.h>
+
+SIMD_CLONES
+static void mask_row(const uint8_t *restrict gray, const uint8_t *restrict mask, size_t width,
+                     uint8_t *restrict output)
+{
+    for (size_t x = 0; x < width; x++) {
+        output[x] = gray[x] & mask[x];
+    }
+}
+
+SIMD_CLONES
+static void mask_limited_row(const uint8_t *restrict gray, const uint8_t *restrict mask,
+                             size_t width, uint8_t *restrict output)
+{
+    for (size_t x = 0; x < width; x++) {
+        output[x] = compose_luma(gray[x] & mask[x]);
+    }
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    const struct mask_plane *plane = setup->options->mask;
+
+    (void)error;
+    assert(plane && plane->width == setup->input->width && plane->height == setup->input->height);
+    stage->mask.plane = plane;
+    return 0;
+}
+
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)scratch;
+    if (rows[0] == stage_black_row) {
+        return STAGE_BLACK;
+    }
+    mask_row(rows[0], mask_plane_row(stage->mask.plane, y), width, output);
+    return STAGE_WRITTEN;
+}
+
+static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
+                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)scratch;
+    mask_limited_row(rows[0], mask_plane_row(stage->mask.plane, y), width, output);
+    return STAGE_WRITTEN;
+}
+
+const struct stage_ops mask_ops = {
+    .name = "mask",
+    .init = init,
+    .run_row = run_row,
+    .run_row_limited = run_row_limited,
+};

@@ -1,0 +1,111 @@
+#include "kernels/morphology/morphology.h"
+
+#include "kernels/stage/simd.h"
+#include "kernels/stage/stage.h"
+
+#include <string.h>
+
+// Keeps the elements left of the row in an aligned block of their own.
+#define LEFT 64
+
+static size_t scratch_bytes(uint32_t width)
+{
+    return LEFT + (size_t)width + STAGE_RADIUS_MAX;
+}
+
+SIMD_INLINE uint8_t least(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+SIMD_INLINE uint8_t most(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+// Of three rows, and of two and what was best so far.
+#define DEFINE_ROWS(better)                                                                        \
+    SIMD_CLONES                                                                                    \
+    static void better##_of_rows(const uint8_t *restrict a, const uint8_t *restrict b,             \
+                                 const uint8_t *restrict c, size_t width, uint8_t *restrict best)  \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++) {                                                       \
+            best[x] = better(better(a[x], b[x]), c[x]);                                            \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    SIMD_CLONES                                                                                    \
+    static void better##_of_more(const uint8_t *restrict a, const uint8_t *restrict b,             \
+                                 size_t width, uint8_t *restrict best)                             \
+    {                                                                                              \
+        for (size_t x = 0; x < width; x++) {                                                       \
+            best[x] = better(better(a[x], b[x]), best[x]);                                         \
+        }                                                                                          \
+    }
+DEFINE_ROWS(least)
+DEFINE_ROWS(most)
+
+// Whether the row is black without a look at pixels: one row of a square is enough for an erosion,
+// a dilation wants all of them.
+static bool is_black(const struct morphology *morphology, const uint8_t *const *rows)
+{
+    unsigned count = 2 * morphology->times + 1, black = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        black += rows[i] == stage_black_row;
+    }
+    return morphology->erodes ? black > 0 : black == count;
+}
+
+static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->radius = (unsigned)setup->options->times;
+    stage->morphology = (struct morphology){least_of_rows, least_of_more, stage->radius, true};
+    return 0;
+}
+
+static int init_dilate(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)error;
+    stage->radius = (unsigned)setup->options->times;
+    stage->morphology = (struct morphology){most_of_rows, most_of_more, stage->radius, false};
+    return 0;
+}
+
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
+{
+    const struct morphology *morphology = &stage->morphology;
+    unsigned times = morphology->times;
+    uint8_t *column = (uint8_t *)scratch + LEFT;
+
+    (void)y;
+    if (is_black(morphology, rows)) {
+        return STAGE_BLACK;
+    }
+    morphology->of_rows(rows[0], rows[times], rows[2 * times], width, column);
+    for (unsigned i = 1; i < times; i++) {
+        morphology->of_more(rows[i], rows[2 * times - i], width, column);
+    }
+    memset(column - STAGE_RADIUS_MAX, column[0], STAGE_RADIUS_MAX);
+    memset(column + width, column[width - 1], STAGE_RADIUS_MAX);
+    morphology->of_rows(column - times, column, column + times, width, output);
+    for (unsigned i = 1; i < times; i++) {
+        morphology->of_more(column - i, column + i, width, output);
+    }
+    return STAGE_WRITTEN;
+}
+
+const struct stage_ops erode_ops = {
+    .name = "erode",
+    .init = init_erode,
+    .scratch_bytes = scratch_bytes,
+    .run_row = run_row,
+};
+const struct stage_ops dilate_ops = {
+    .name = "dilate",
+    .init = init_dilate,
+    .scratch_bytes = scratch_bytes,
+    .run_row = run_row,
+};

@@ -1,0 +1,39 @@
+// What mark.cu and the C code that launches it agree on: parameters, kernel names, geometry.
+#pragma once
+
+#include "kernels/gpu/tile_cuda.h"
+
+// Rows a thread makes: those that share a row of chroma.
+#define MARK_CUDA_ROWS 2
+// The most often a mask of bits can be eroded: what the bytes beside a byte reach.
+#define MARK_CUDA_ERODE_MAX 8
+
+// struct mark_space of mark.h, in its order, and its shift.
+struct mark_cuda_space {
+    int32_t black, luma, u_green, v_green, u_blue;
+    int32_t y_constant, y_green, y_blue, u_constant, u_green_out, u_blue_out;
+    int32_t v_constant, v_green_out, v_blue_out;
+    uint32_t shift;
+};
+
+struct mark_cuda {
+    uint64_t mask;      // bits: as difference_cuda.h has them; bytes: 0 and 255
+    uint64_t input;     // plane 0 of an RGB picture; 0 for others
+    uint64_t output[2]; // the picture, to be marked
+    uint32_t mask_stride, input_stride, output_stride[2]; // bytes
+    uint32_t width, height;                               // pixels, 1 and up
+    uint32_t erode;                                       // how often, of bits
+    uint32_t input_step;                                  // bytes a pixel of the RGB picture
+    uint32_t blue_first;                                  // its order is B, G, R
+    struct mark_cuda_space space;
+};
+
+// mark_<rgb3|yuv|rgb>_<bits|bytes>: a picture in RGB3, one in NV12 of a YUV camera, one in NV12 of
+// an RGB camera.
+#define MARK_CUDA_KERNELS(X)                                                                       \
+    X(rgb3, bits)                                                                                  \
+    X(yuv, bits)                                                                                   \
+    X(rgb, bits)                                                                                   \
+    X(rgb3, bytes)                                                                                 \
+    X(yuv, bytes)                                                                                  \
+    X(rgb, bytes)

@@ -1,0 +1,114 @@
+// The overlay view on the GPU: overlay.cu with its name, its tile and its colour; with the edges of
+// Sobel at a fixed threshold in the same launch, else behind the mask that others make.
+#include "kernels/convert/convert_gpu.h"
+#include "kernels/overlay/overlay_cuda.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+
+// [GRAY] GRADIENT THRESHOLD OVERLAY, all there is. In memory of the host two launches read less of
+// it: the tiles of the gradient's are taller.
+static bool is_whole(const struct gpu_stage_setup *setup)
+{
+    unsigned at = setup->steps[0].kind == STAGE_GRAY;
+    const struct plan_step *steps = setup->steps + at;
+
+    return setup->first && !setup->mapped && setup->count == at + 3 &&
+           steps[0].kind == STAGE_GRADIENT &&
+           steps[0]
+               .options.
+               operator== CONFIG_OPERATOR_SOBEL && steps[1]
+               .kind == STAGE_THRESHOLD && steps[1]
+               .options.threshold != CONFIG_THRESHOLD_OTSU && steps[2]
+               .kind == STAGE_OVERLAY;
+}
+
+static unsigned takes(const struct gpu_stage_setup *setup)
+{
+    if (is_whole(setup)) {
+        return setup->count;
+    }
+    return !setup->first && setup->steps[0].kind == STAGE_OVERLAY;
+}
+
+static void set_colour(struct overlay_cuda *parameters, const uint8_t rgb[3],
+                       const struct frame_layout *camera)
+{
+    struct colour_space space = colour_space_of_camera(camera);
+    struct colour_yuv yuv = colour_to_yuv(&space, rgb);
+
+    parameters->luma = yuv.y * 0x01010101U;
+    parameters->chroma = (yuv.u | (uint32_t)yuv.v << 8) * 0x00010001U;
+    parameters->rgb = rgb[0] | (uint32_t)rgb[1] << 8 | (uint32_t)rgb[2] << 16;
+}
+
+static void set_edges(struct overlay_cuda *parameters, const struct plan_step *gradient)
+{
+    uint32_t thresholds[256];
+
+    gradient_thresholds(gradient->options.norm, gradient->options.gain, thresholds);
+    parameters->least = thresholds[gradient[1].options.threshold];
+    parameters->l1 = gradient->options.norm == CONFIG_NORM_L1;
+}
+
+// Whether the tensor cores make the edges, of tall pictures alone.
+static bool takes_tensor(const struct gpu_stage_setup *setup, const struct overlay_cuda *parameters)
+{
+    uint32_t height = setup->camera->height;
+
+    return gpu_stage_is_roomy(setup) && !parameters->l1 && height >= OVERLAY_CUDA_TALL &&
+           height % OVERLAY_CUDA_ROWS_TALL == 0;
+}
+
+static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
+{
+    const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
+    struct overlay_cuda *parameters = calloc(1, sizeof *parameters);
+    bool whole = setup->count > 1;
+    char name[64];
+    int r;
+
+    if (!parameters) {
+        return error_set(error, -ENOMEM, "no memory for an overlay on the GPU");
+    }
+    stage->state = parameters;
+    r = convert_check(&conversion, error);
+    if (r < 0) {
+        return r;
+    }
+    set_colour(parameters, setup->steps[setup->count - 1].options.colour, setup->camera);
+    if (whole) {
+        set_edges(parameters, &setup->steps[setup->steps[0].kind == STAGE_GRAY]);
+    }
+    snprintf(name, sizeof name, "overlay_%s_%s_%s", whole ? "sobel" : "mask",
+             setup->camera->format->name, setup->output->name);
+    for (char *c = name; *c; c++) {
+        *c = (char)tolower(*c);
+    }
+    parameters->rows =
+        whole && takes_tensor(setup, parameters) ? OVERLAY_CUDA_ROWS_TALL : CONVERT_CUDA_ROWS;
+    return gpu_stage_add_kernel(stage, CONFIG_KERNEL_OVERLAY, name,
+                                (struct gpu_tile){TILE_CUDA_PIXELS, parameters->rows}, error);
+}
+
+static void finish(struct gpu_stage *stage)
+{
+    free(stage->state);
+}
+
+static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error)
+{
+    const struct overlay_cuda *state = stage->state;
+    struct overlay_cuda parameters = *state;
+
+    parameters.picture = convert_gpu_parameters(&pictures->camera, &pictures->output);
+    parameters.mask = pictures->input.planes[0].address;
+    parameters.mask_stride = pictures->input.planes[0].stride;
+    return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
+                         parameters.picture.width, parameters.picture.height, error);
+}
+
+const struct gpu_stage_ops overlay_gpu_ops = {
+    .name = "overlay", .takes = takes, .init = init, .finish = finish, .launch = launch};

@@ -1,0 +1,33 @@
+// What the self-tests of the GPU compute, as the CPU sees it: inputs, sizes of grids and buffers,
+// and whether an output is right. gpu_selftest.c runs them.
+#pragma once
+
+#include "kernels/selftest/gpu_selftest.h"
+
+#include <stdbool.h>
+
+// What came out, and what should have, for people. Both are written, equal or not.
+struct selftest_texts {
+    char value[80], expected[80];
+};
+
+// How much memory a test takes, and in what grid it is launched.
+struct selftest_plan {
+    size_t input_bytes, output_bytes; // multiples of 8
+    uint32_t grid[2], block[2];
+};
+
+struct selftest {
+    const char *name, *what, *kernel;
+    uint32_t sizes[GPU_SELFTEST_SIZES][3]; // the kernel's parameters
+    struct selftest_plan (*plan)(const uint32_t *sizes);
+    void (*fill)(const uint32_t *sizes, void *input); // NULL: it has none
+    // What the output should be; `expected` holds zeros.
+    void (*expect)(const uint32_t *sizes, const void *input, void *expected);
+    // Whether the output is right.
+    bool (*judge)(const uint32_t *sizes, const void *output, const void *expected,
+                  struct selftest_texts *ret_texts);
+};
+
+// Entry `index`, NULL past the last.
+const struct selftest *selftest_at(size_t index);

@@ -1,0 +1,107 @@
+// What a view's plan is made of on the GPU: stages that each do one step of it, or several at once.
+//
+// One const table in gpu_stage.c lists them. Any size, stride, address and block gives the same
+// bits as the CPU's stages. Used by one thread at a time, in which the GPU's context is current.
+#pragma once
+
+#include "kernels/gpu/gpu_chain.h"
+#include "kernels/graph/plan.h"
+
+#define GPU_STAGE_KERNELS_MAX 4
+
+// A picture that the GPU addresses.
+struct gpu_picture {
+    struct {
+        uint64_t address; // of the first byte
+        uint32_t stride;  // bytes from row to row
+    } planes[PIXEL_FORMAT_PLANES_MAX];
+    uint32_t width, height; // pixels, at least 1
+};
+
+// Device memory for 8 bit pixels.
+struct gpu_plane {
+    uint64_t address; // owned; 0: none
+    uint32_t stride;  // bytes, a multiple of 128
+};
+
+struct gpu_stage;
+
+// What a stage is made for.
+struct gpu_stage_setup {
+    struct gpu *gpu;
+    const struct plan_step *steps;     // of the plan, from the stage's first on
+    unsigned count;                    // of them: to its end for takes(), those taken for init()
+    const struct frame_layout *camera; // the layout of the camera's picture
+    const struct pixel_format *output; // of the view
+    bool first;  // the input is the camera's picture; else a gray plane in device memory
+    bool last;   // the output is the view's picture; else such a plane
+    bool mapped; // pictures lie in memory of the host: what is read twice comes twice
+};
+
+// What a launch works on. Planes between stages are 8 bit, with strides of multiples of 128.
+struct gpu_pictures {
+    struct gpu_picture camera, input, output;
+};
+
+struct gpu_stage_ops {
+    const char *name;
+    // How many of the steps ahead the stage does in one go; 0: it cannot begin here.
+    unsigned (*takes)(const struct gpu_stage_setup *setup);
+    // -ENOTSUP (no such conversion), -ENOENT (no such kernel), -ENOMEM, -EIO.
+    int (*init)(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error);
+    // NULL: nothing to do. Releases the state, and its device memory unless the GPU is lost.
+    // Nothing the stage launched runs any more.
+    void (*finish)(struct gpu_stage *stage);
+    // The next picture has none before it, as the first. NULL: the stage knows of none.
+    void (*forget)(struct gpu_stage *stage);
+    // Adds the stage's launches for one picture to the chain.
+    int (*launch)(struct gpu_stage *stage, const struct gpu_pictures *pictures,
+                  struct gpu_chain *chain, struct error *error);
+};
+
+struct gpu_stage {
+    const struct gpu_stage_ops *ops;
+    struct gpu *gpu;
+    uint32_t width; // of the camera's picture, in pixels
+    struct gpu_kernel kernels[GPU_STAGE_KERNELS_MAX];
+    unsigned kernel_count;
+    void *state; // of the ops, who release it in finish()
+};
+
+// The stage that does the most of the steps ahead, NULL where none can begin; how many in
+// `ret_count`.
+const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup,
+                                           unsigned *ret_count);
+
+// Makes a stage of the steps it takes. Errors of its init. End it with gpu_stage_finish().
+int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
+                   const struct gpu_stage_setup *setup, struct error *error);
+// Takes zeroed and half-built ones. Nothing it launched runs any more, or the GPU is lost.
+void gpu_stage_finish(struct gpu_stage *stage);
+
+// For stages. Adds kernel number `kernel_count`. As gpu_kernel_init().
+int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, const char *function,
+                         struct gpu_tile tile, struct error *error);
+// For stages. How many steps there are to take of an optional STAGE_GRAY, which may be left out
+// where the input is gray already, then `kind`, then an optional STAGE_COMPOSE; 0: not these.
+unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind kind);
+// For stages. The layout of the input as kernels are named after: planar, yuyv, uyvy, rgb3, bgr3,
+// xr24.
+const char *gpu_stage_layout(const struct gpu_stage_setup *setup);
+// Whether the input is a plane of gray, and the GPU one on which the tensor cores make gradients of
+// it in large tiles (TILE_CUDA_ROOMY_SM).
+bool gpu_stage_is_roomy(const struct gpu_stage_setup *setup);
+// For stages. Whether the steps end in limited range.
+bool gpu_stage_limited(const struct gpu_stage_setup *setup);
+// For stages. Four pixels of `gray`, 0..255, as the steps end.
+uint32_t gpu_stage_shade(const struct gpu_stage_setup *setup, uint8_t gray);
+
+// Rows of `width` bytes in device memory, cleared: kernels read rows by vectors, up to the stride.
+// What CUDA says.
+int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,
+                   struct error *error);
+// Takes zeroed ones. No kernel uses it any more, or the GPU is lost.
+void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu);
+
+// Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
+struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);

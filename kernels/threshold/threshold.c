@@ -1,0 +1,88 @@
+#include "kernels/threshold/threshold.h"
+
+#include "kernels/levels/otsu.h"
+#include "kernels/stage/compose.h"
+#include "kernels/stage/simd.h"
+#include "kernels/stage/stage.h"
+
+// The results below the level and from it on.
+struct shades {
+    uint8_t below, above;
+};
+
+SIMD_CLONES
+static enum stage_result threshold_row(const uint8_t *restrict gray, uint8_t level,
+                                       struct shades shades, size_t width, uint8_t *restrict output)
+{
+    uint8_t any = 0;
+
+    for (size_t x = 0; x < width; x++) {
+        output[x] = gray[x] >= level ? shades.above : shades.below;
+        any |= output[x];
+    }
+    return any ? STAGE_WRITTEN : STAGE_BLACK;
+}
+
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    const struct frame_layout *input = setup->input;
+    int r = 0;
+
+    stage->threshold.level = (uint8_t)setup->options->threshold;
+    if (setup->options->threshold == CONFIG_THRESHOLD_OTSU) {
+        stage->looks = true;
+        r = otsu_new(input->width, input->height, &stage->threshold.otsu);
+    }
+    return r < 0 ? error_set(error, r, "no memory for the histogram's picture") : 0;
+}
+
+static void finish(struct stage *stage)
+{
+    otsu_free(stage->threshold.otsu);
+}
+
+static int set_pool(struct stage *stage, struct pool *pool)
+{
+    if (stage->threshold.otsu) {
+        otsu_set_pool(stage->threshold.otsu, pool);
+    }
+    return 0;
+}
+
+static void look(struct stage *stage, const struct row_source *source)
+{
+    stage->threshold.level = otsu_look(stage->threshold.otsu, source);
+}
+
+static enum stage_result write_row(const struct threshold *threshold, const uint8_t *gray,
+                                   uint32_t y, uint32_t width, struct shades shades,
+                                   uint8_t *output)
+{
+    return threshold_row(threshold->otsu ? otsu_row(threshold->otsu, y) : gray, threshold->level,
+                         shades, width, output);
+}
+
+static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                 uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)scratch;
+    return write_row(&stage->threshold, rows[0], y, width, (struct shades){0, 255}, output);
+}
+
+static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
+                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
+{
+    (void)scratch;
+    return write_row(&stage->threshold, rows[0], y, width,
+                     (struct shades){compose_luma(0), compose_luma(255)}, output);
+}
+
+const struct stage_ops threshold_ops = {
+    .name = "threshold",
+    .init = init,
+    .finish = finish,
+    .look = look,
+    .run_row = run_row,
+    .run_row_limited = run_row_limited,
+    .set_pool = set_pool,
+};

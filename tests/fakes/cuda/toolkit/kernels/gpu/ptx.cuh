@@ -1,0 +1,29 @@
+// kernels/gpu/ptx.cuh for the CPU.
+#pragma once
+
+#include "tests/fakes/cuda/toolkit/cuda.h"
+
+static inline void load_byte_if(bool there, const uint8_t *from, uint32_t &word)
+{
+    word = there ? *from : word;
+}
+
+static inline uint32_t load_word_if(bool there, const uint32_t *from)
+{
+    return there ? *from : 0;
+}
+
+static inline uint32_t permute_signs(uint32_t a, uint32_t b, uint32_t selector)
+{
+    return fake_cuda_permute(a, b, selector);
+}
+
+static inline float near_root(float n)
+{
+    return sqrtf(n);
+}
+
+static inline float near_reciprocal(float n)
+{
+    return 1 / n;
+}
