@@ -6,7 +6,7 @@
 //   AVX-512 chooses neighbours by masked loads and compares with two.
 //
 // Why not the compiler: gcc 12 multiplies in 32 bits, and carries every comparison through bytes
-// and a multiplication to get at its bit. tests/unit/test_suppress.c holds all makes to one
+// and a multiplication to get at its bit. tests/unit/kernels/test_suppress.c holds all makes to one
 // definition.
 #ifdef __x86_64__
 #include "kernels/canny/suppress_x86.h"

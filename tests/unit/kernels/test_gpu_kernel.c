@@ -1,0 +1,350 @@
+// Launches, blocks and what is said about them, on a driver of this test's own: it takes or refuses
+// launches as told and writes down what it was asked for.
+#include "tests/unit/unit.h"
+
+#include "kernels/gpu/gpu_kernel.c"
+
+#include <string.h>
+
+#define LAUNCHES_MAX 8
+
+// What this test's kernel takes.
+struct parameters {
+    uint32_t number, rows;
+};
+
+static struct {
+    struct gpu_info info;
+    struct cuda_driver driver;
+    int results[LAUNCHES_MAX]; // of launches to come
+    struct {
+        struct gpu_grid grid;
+        struct config_block block;
+        struct parameters parameters;
+    } launches[LAUNCHES_MAX];
+    unsigned count;
+} fake;
+
+const struct gpu_info *gpu_info(const struct gpu *gpu)
+{
+    (void)gpu;
+    return &fake.info;
+}
+
+const struct cuda_driver *gpu_driver(const struct gpu *gpu)
+{
+    (void)gpu;
+    return &fake.driver;
+}
+
+struct CUstream_st *gpu_stream(const struct gpu *gpu)
+{
+    (void)gpu;
+    return NULL;
+}
+
+int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
+               struct CUfunc_st **ret_kernel)
+{
+    (void)gpu;
+    *ret_kernel = NULL;
+    return strcmp(name, "gradient_planar_l2_full") == 0 ? 0
+                                                        : error_set(error, -ENOENT, "no kernel");
+}
+
+int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct config_block block,
+                    struct error *error)
+{
+    (void)gpu;
+    (void)kernel;
+    return block.x * block.y <= 1024 ? 0 : error_set(error, -EINVAL, "at most 1024 threads");
+}
+
+static int launch(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                  struct CUstream_st *stream, void **parameters, void **extra)
+{
+    unsigned i = fake.count++;
+
+    (void)function;
+    (void)shared_bytes;
+    (void)stream;
+    assert_true(i < LAUNCHES_MAX);
+    assert_int_equal(block_z, 1);
+    assert_null(extra);
+    fake.launches[i].grid = (struct gpu_grid){grid_x, grid_y, grid_z};
+    fake.launches[i].block = (struct config_block){(int)block_x, (int)block_y, 0};
+    fake.launches[i].parameters = *(const struct parameters *)parameters[0];
+    return fake.results[i];
+}
+
+// A multiprocessor of 2048 threads in at most 32 blocks.
+static int occupancy(int *blocks, struct CUfunc_st *function, int threads, size_t shared_bytes)
+{
+    (void)function;
+    (void)shared_bytes;
+    *blocks = 2048 / threads < 32 ? 2048 / threads : 32;
+    return CUDA_SUCCESS;
+}
+
+static int error_name(int result, const char **name)
+{
+    *name = result == 701 ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" : "CUDA_ERROR_ILLEGAL_ADDRESS";
+    return CUDA_SUCCESS;
+}
+
+static int error_string(int result, const char **text)
+{
+    *text = result == 701 ? "too many resources" : "an illegal memory access";
+    return CUDA_SUCCESS;
+}
+
+static int setup(void **state)
+{
+    static struct gpu_kernel kernel;
+
+    memset(&fake, 0, sizeof fake);
+    fake.info = (struct gpu_info){.multiprocessor_threads = 2048};
+    fake.driver.launch = launch;
+    fake.driver.occupancy = occupancy;
+    fake.driver.error_name = error_name;
+    fake.driver.error_string = error_string;
+    *state = &kernel;
+    return gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
+                           (struct gpu_tile){8, 4}, 1920, NULL);
+}
+
+static int run(struct gpu_kernel *kernel, struct error *error)
+{
+    struct parameters parameters = {4711, 0};
+
+    return gpu_kernel_launch(kernel, &parameters, kernel->rows_vary ? &parameters.rows : NULL, 1920,
+                             1080, error);
+}
+
+static void set(struct gpu_kernel *kernel, int x, int y)
+{
+    assert_int_equal(gpu_kernel_set_block(kernel, (struct config_block){x, y, 0}, NULL), 0);
+}
+
+static void assert_launched(unsigned i, int x, int y)
+{
+    assert_true(i < fake.count);
+    assert_int_equal(fake.launches[i].block.x, x);
+    assert_int_equal(fake.launches[i].block.y, y);
+    assert_int_equal(fake.launches[i].parameters.number, 4711);
+}
+
+TEST(test_a_launch_covers_the_picture_in_the_gpus_own_block, setup)
+{
+    struct gpu_kernel integrated;
+
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(0, 128, 1);
+    assert_int_equal(fake.launches[0].grid.x, 2); // 240 tiles
+    assert_int_equal(fake.launches[0].grid.y, 270);
+    assert_int_equal(fake.launches[0].grid.z, 1);
+    fake.info.integrated = true;
+    assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT,
+                                     "gradient_planar_l2_full", (struct gpu_tile){8, 4}, 1920,
+                                     NULL),
+                     0);
+    assert_int_equal(run(&integrated, NULL), 0);
+    assert_launched(1, 32, 8);
+    assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT, "gradient_no",
+                                     (struct gpu_tile){8, 4}, 1920, NULL),
+                     -ENOENT);
+}
+
+TEST(test_the_gpus_own_block_is_as_wide_as_fits_the_picture, setup)
+{
+    static const struct {
+        uint32_t width;
+        int x, y;
+    } cases[] = {{7680, 64, 2}, {3840, 32, 4},  {1920, 128, 1}, {1280, 32, 4},
+                 {1025, 32, 4}, {1024, 128, 1}, {512, 64, 2},   {1, 32, 4}};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct gpu_kernel kernel;
+
+        assert_int_equal(gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_GRADIENT,
+                                         "gradient_planar_l2_full", (struct gpu_tile){8, 4},
+                                         cases[i].width, NULL),
+                         0);
+        assert_int_equal(kernel.block.x, cases[i].x);
+        assert_int_equal(kernel.block.y, cases[i].y);
+        assert_int_equal(kernel.block.rows, 4);
+    }
+}
+
+TEST(test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own, setup)
+{
+    set(*state, 32, 8);
+    assert_int_equal(run(*state, NULL), 0);
+    set(*state, 0, 0);
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(0, 32, 8);
+    assert_launched(1, 128, 1);
+    assert_false(gpu_kernel_take_refusal(*state, NULL));
+}
+
+TEST(test_an_illegal_block_is_named_with_its_key_and_changes_nothing, setup)
+{
+    struct error error = {0};
+
+    set(*state, 64, 2);
+    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32, 0}, &error),
+                     -EINVAL);
+    assert_string_equal(error.text, "kernels.gradient.block = [64, 32]: at most 1024 threads");
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(0, 64, 2);
+}
+
+TEST(test_a_refused_block_is_rolled_back_and_told_once, setup)
+{
+    struct error why = {0};
+
+    set(*state, 64, 4);
+    assert_int_equal(run(*state, NULL), 0);
+    set(*state, 32, 32);
+    fake.results[1] = 701;
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(1, 32, 32);
+    assert_launched(2, 64, 4);
+    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_string_equal(why.text,
+                        "kernels.gradient.block = [32, 32], back to [64, 4]: the launch was "
+                        "refused: too many resources (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701)");
+    assert_false(gpu_kernel_take_refusal(*state, &why));
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(3, 64, 4);
+    assert_int_equal(fake.count, 4);
+}
+
+TEST(test_a_first_block_that_is_refused_gives_way_to_the_gpus_own, setup)
+{
+    set(*state, 32, 32);
+    fake.results[0] = 1;
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(1, 128, 1);
+    assert_true(gpu_kernel_take_refusal(*state, NULL));
+}
+
+TEST(test_a_refusal_that_no_other_block_cures_is_an_error, setup)
+{
+    struct error error = {0};
+
+    fake.results[0] = 701;
+    assert_int_equal(run(*state, &error), -EINVAL);
+    assert_int_equal(fake.count, 1);
+    assert_non_null(strstr(error.text, "gradient"));
+    set(*state, 32, 32);
+    fake.results[1] = fake.results[2] = 701;
+    assert_int_equal(run(*state, &error), -EINVAL);
+    assert_int_equal(fake.count, 3);
+}
+
+TEST(test_a_lost_context_is_no_refusal, setup)
+{
+    set(*state, 32, 32);
+    fake.results[0] = 700;
+    assert_int_equal(run(*state, NULL), -EIO);
+    assert_int_equal(fake.count, 1);
+    assert_false(gpu_kernel_take_refusal(*state, NULL));
+}
+
+TEST(test_a_small_block_warns_once_with_a_better_one, setup)
+{
+    struct error text = {0};
+
+    set(*state, 8, 1); // 32 blocks of 8 threads of 2048
+    assert_true(gpu_kernel_take_warning(*state, &text));
+    assert_string_equal(text.text, "kernels.gradient.block = [8, 1]: at most 12% of the GPU's "
+                                   "threads can be busy; [128, 1] would allow 100%");
+    assert_false(gpu_kernel_take_warning(*state, &text));
+    set(*state, 8, 1);
+    assert_false(gpu_kernel_take_warning(*state, &text));
+    set(*state, 32, 1);
+    set(*state, 8, 1);
+    set(*state, 32, 8);
+    assert_false(gpu_kernel_take_warning(*state, &text));
+    set(*state, 8, 1);
+    set(*state, 0, 0);
+    assert_false(gpu_kernel_take_warning(*state, &text));
+}
+
+static void set_rows(struct gpu_kernel *kernel, int x, int y, int rows)
+{
+    kernel->rows_vary = true;
+    assert_int_equal(gpu_kernel_set_block(kernel, (struct config_block){x, y, rows}, NULL), 0);
+}
+
+// The kernel is told the rows, and the grid is made for them.
+static void assert_rows(unsigned i, unsigned rows, unsigned grid_x, unsigned grid_y)
+{
+    assert_true(i < fake.count);
+    assert_int_equal(fake.launches[i].parameters.rows, rows);
+    assert_int_equal(fake.launches[i].grid.x, grid_x);
+    assert_int_equal(fake.launches[i].grid.y, grid_y);
+}
+
+TEST(test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own, setup)
+{
+    set_rows(*state, 32, 8, 16);
+    assert_int_equal(run(*state, NULL), 0);
+    set_rows(*state, 0, 0, 2);
+    assert_int_equal(run(*state, NULL), 0);
+    set_rows(*state, 0, 0, 0);
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(0, 32, 8);
+    assert_rows(0, 16, 8, 9); // 240 tiles in blocks of 32, 68 tiles of 16 rows in blocks of 8
+    assert_launched(1, 128, 1);
+    assert_rows(1, 2, 2, 540);
+    assert_launched(2, 128, 1);
+    assert_rows(2, 4, 2, 270);
+    assert_false(gpu_kernel_take_refusal(*state, NULL));
+}
+
+TEST(test_a_kernel_without_the_choice_keeps_its_rows, setup)
+{
+    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){128, 1, 16}, NULL), 0);
+    assert_int_equal(run(*state, NULL), 0);
+    assert_rows(0, 0, 2, 270);
+}
+
+TEST(test_rows_are_rolled_back_together_with_the_block, setup)
+{
+    struct error why = {0};
+
+    set_rows(*state, 64, 4, 2);
+    assert_int_equal(run(*state, NULL), 0);
+    set_rows(*state, 32, 32, 8);
+    fake.results[1] = 701;
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(1, 32, 32);
+    assert_rows(1, 8, 8, 5);
+    assert_launched(2, 64, 4);
+    assert_rows(2, 2, 4, 135);
+    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_non_null(strstr(why.text, "kernels.gradient.block = [32, 32] with rows = 8, back to "
+                                     "[64, 4] with rows = 2: the launch was refused: "));
+    set_rows(*state, 64, 4, 32);
+    fake.results[3] = 701;
+    assert_int_equal(run(*state, NULL), 0);
+    assert_rows(3, 32, 4, 9);
+    assert_rows(4, 2, 4, 135);
+    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_non_null(strstr(why.text, "kernels.gradient.rows = 32, back to 2: "));
+}
+
+TEST(test_rows_stay_when_a_block_is_illegal, setup)
+{
+    set_rows(*state, 64, 2, 8);
+    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32, 16}, NULL),
+                     -EINVAL);
+    assert_int_equal(run(*state, NULL), 0);
+    assert_launched(0, 64, 2);
+    assert_rows(0, 8, 4, 68);
+}
+
+RUN_TESTS(NULL, NULL)
