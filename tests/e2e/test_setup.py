@@ -5,8 +5,10 @@ import subprocess
 
 import pytest
 
+import daemon
 from daemon import EDGECTL, PATIENCE_S, ROOT, environment, run_edged
 from edgectl import on_terminal
+from test_http import free_port
 
 PASSWORD = "correct horse"
 
@@ -48,6 +50,20 @@ def test_a_user_is_for_the_network(config):
     assert done.returncode == 0, done.stderr
     assert 'address = "0.0.0.0";' in config.read_text()
     assert "ffplay -rtsp_transport tcp rtsp://anna:PASSWORD@" in done.stdout
+
+
+def test_tls_is_offered_with_the_fingerprint_of_the_running_edged(config, edged, tmp_path):
+    server = edged([daemon.camera()], settings={"rtsp": {"tls_port": free_port()}},
+                   STATE_DIRECTORY=tmp_path)
+    config.write_text(f'control = {{ socket = "{server.socket}"; }};')
+    done = run_setup(config, "--user", "anna", "--address", "10.1.2.3", "--tls", "--force")
+    assert done.returncode == 0, done.stderr
+    assert "tls_port = 8322;" in config.read_text()
+    assert "\n  rtsps://10.1.2.3:8322/edges\n" in done.stdout
+    assert f"\n  {server.status()['certificate']['fingerprint']}\n" in done.stdout
+    server.stop()
+    done = run_setup(config, "--address", "10.1.2.3", "--tls", "--force")
+    assert "`edgectl status` shows the certificate's fingerprint" in done.stdout
 
 
 def test_the_port_inside_tls_is_named_as_well(config):
@@ -167,7 +183,7 @@ def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
                            PATH=f"{programs}:{os.environ['PATH']}")
     terminal.answer((b"Name of the camera [front]: ", b"yard"), (b"[edges]: ", b"egdes"),
                     (b"[edges]: ", b"edges"), (b"[viewer]: ", b"two words"),
-                    (b"[viewer]: ", b"anna"), (b"[0.0.0.0]: ", b"10.1.2.3"),
+                    (b"[viewer]: ", b"anna"), (b"[0.0.0.0]: ", b"10.1.2.3"), (b"rtsps [no]: ", b"yes"),
                     (b"Password of anna", b"short"), (b"again: ", b"short"))
     for question in (b"Password of anna", b"again: "):
         terminal.answer((question, PASSWORD.encode()))
@@ -177,6 +193,7 @@ def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
     assert b"qrencode -t ANSIUTF8 rtsp://10.1.2.3:8554/edges" in terminal.shown
     assert PASSWORD.encode() not in terminal.shown
     assert 'name = "yard";' in config.read_text()
+    assert "tls_port = 8322;" in config.read_text()
     assert "\nanna:viewer:" in (config.parent / "rtsp.users").read_text()
 
 

@@ -15,7 +15,7 @@
 
 static const char usage[] =
     "Usage: edgectl setup [--camera NAME] [--device PATH] [--view KIND] [--user NAME]\n"
-    "                     [--address ADDRESS] [--force] [--config FILE]\n"
+    "                     [--address ADDRESS] [--tls] [--force] [--config FILE]\n"
     "From nothing to a stream: writes the configuration and a user with a password, has systemd\n"
     "start edged again where it runs, and prints the URL. On a terminal it asks for what is not\n"
     "given; elsewhere that stays as it is, and the password is a line of standard input.\n"
@@ -25,6 +25,7 @@ static const char usage[] =
     "  --view KIND        what it shows first: edges, canny, motion, ...\n"
     "  --user NAME        who may watch, or gets another password\n"
     "  --address ADDRESS  where to listen; without it on every address once there is a user\n"
+    "  --tls              encrypted as well: rtsps://, at port 8322 if the file has no other\n"
     "  --force            without asking; FILE.bak keeps what was there\n"
     "  --config FILE      in the place of " CONFIG_DEFAULT_PATH ", which the service\n"
     "                     has\n";
@@ -48,6 +49,7 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
                                              {"view", .text = &view},
                                              {"user", .text = &user},
                                              {"address", .text = &address},
+                                             {"tls", .flag = &answers->tls},
                                              {"force", .flag = &answers->force},
                                              {"config", .text = &answers->config_path},
                                              {0}};

@@ -17,6 +17,7 @@ struct setup_answers {
     char *user;               // who may watch
     char *address;            // to listen on
     struct password password; // of `user`
+    bool tls;                 // encrypted, too
     bool force;               // do not ask before a configuration of somebody's is replaced
     bool on_terminal;         // questions can be asked
 };

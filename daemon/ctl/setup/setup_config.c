@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define TLS_PORT 8322 // what other servers take: 322, of IANA, is for root alone
 #define HEADER                                                                                     \
     "# Written by `edgectl setup`. edged.conf(5) explains every key, and those that are not "      \
     "here.\n\n"
@@ -181,6 +182,9 @@ static int apply(struct setup_config *config, const struct setup_answers *answer
     }
     if (answers->user) {
         wanted->rtsp.auth = CONFIG_AUTH_UNSET;
+    }
+    if (answers->tls && wanted->rtsp.tls_port == 0) {
+        wanted->rtsp.tls_port = TLS_PORT;
     }
     return answers->view ? apply_view(camera, answers->view, error) : 0;
 }

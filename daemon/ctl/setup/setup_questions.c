@@ -162,6 +162,20 @@ static int ask_address(const struct setup_config *config, struct setup_answers *
     return r < 0 ? r : keep(&answer, &answers->address);
 }
 
+static int ask_tls(const struct setup_config *config, struct setup_answers *answers)
+{
+    struct answer answer;
+    int r;
+
+    if (answers->tls || config->old->rtsp.tls_port != 0 || !answers->address ||
+        config_is_loopback(answers->address)) {
+        return 0;
+    }
+    r = ask("Encrypted as well, for players that know rtsps", "no", &answer);
+    answers->tls = r == 0 && (answer.text[0] == 'y' || answer.text[0] == 'Y');
+    return r;
+}
+
 int setup_questions_ask(const struct setup_config *config, struct setup_answers *answers,
                         struct error *error)
 {
@@ -172,6 +186,7 @@ int setup_questions_ask(const struct setup_config *config, struct setup_answers 
     r = r < 0 ? r : ask_view(camera, answers);
     r = r < 0 ? r : ask_user(config, answers);
     r = r < 0 ? r : ask_address(config, answers);
+    r = r < 0 ? r : ask_tls(config, answers);
     return r == -ECANCELED ? error_set(error, r, "nothing is written")
            : r < 0         ? error_set(error, r, "%s", strerror(-r))
                            : 0;

@@ -2,6 +2,8 @@
 
 #include "daemon/common/host_address.h"
 #include "daemon/common/standard_output.h"
+#include "daemon/ctl/client.h"
+#include "daemon/ctl/json_get.h"
 
 #include <glib.h>
 #include <string.h>
@@ -56,6 +58,38 @@ static void print_qr_code(const char *url)
     }
 }
 
+// Of the running edged's certificate; NULL: it does not answer. The caller g_free()s it.
+static char *ask_fingerprint(const struct config *config)
+{
+    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonObject *certificate;
+
+    if (client_find_socket(config->control.socket, NULL, &path) < 0 ||
+        client_get(path, "/v1/status", NULL, &body) < 0 ||
+        !json_parser_load_from_data(parser, body, -1, NULL) ||
+        !JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser))) {
+        return NULL;
+    }
+    certificate = get_object(json_node_get_object(json_parser_get_root(parser)), "certificate");
+    return certificate ? g_strdup(get_string(certificate, "fingerprint")) : NULL;
+}
+
+static void print_encrypted(const struct config *config, const char *host)
+{
+    g_autofree char *url = make_url(config, host, "", true);
+    g_autofree char *fingerprint = ask_fingerprint(config);
+
+    if (config->rtsp.plain) {
+        printf("Encrypted:\n\n  %s\n\n", url);
+    }
+    if (fingerprint) {
+        printf("The certificate that players may show:\n\n  %s\n\n", fingerprint);
+    } else {
+        puts("`edgectl status` shows the certificate's fingerprint.\n");
+    }
+}
+
 void setup_report_print(const struct config *config, const char *user)
 {
     g_autofree char *host = choose_host(config->rtsp.address);
@@ -67,11 +101,8 @@ void setup_report_print(const struct config *config, const char *user)
     }
     printf("\nOn any machine that reaches this one:\n\n  %s\n\n", url);
     print_qr_code(url);
-    if (config->rtsp.plain && config->rtsp.tls_port) {
-        g_autofree char *encrypted = make_url(config, host, "", true);
-
-        printf("Encrypted; `edgectl status` shows the certificate's fingerprint:\n\n  %s\n\n",
-               encrypted);
+    if (config->rtsp.tls_port) {
+        print_encrypted(config, host);
     }
     if (user) {
         g_autofree char *login = g_strdup_printf("%s:PASSWORD@", user);
