@@ -9,19 +9,19 @@
 #define SUBJECT "service"
 #define TIMEOUT_US (3 * NS_PER_S / NS_PER_US)
 
-struct unit {
+struct service_unit {
     sd_bus *bus;           // reference
     sd_bus_message *reply; // reference; `path` lies in it
     const char *path;
 };
 
-static void unit_finish(struct unit *unit)
+static void unit_finish(struct service_unit *unit)
 {
     sd_bus_message_unref(unit->reply);
     sd_bus_flush_close_unref(unit->bus);
 }
 
-static int unit_find(struct unit *unit)
+static int unit_find(struct service_unit *unit)
 {
     int r = sd_bus_open_system(&unit->bus);
 
@@ -34,7 +34,7 @@ static int unit_find(struct unit *unit)
 }
 
 // A property, to be freed; empty if systemd does not say.
-static char *unit_ask(const struct unit *unit, const char *interface, const char *property)
+static char *unit_ask(const struct service_unit *unit, const char *interface, const char *property)
 {
     char *text = NULL;
     int r = sd_bus_get_property_string(unit->bus, SYSTEMD, unit->path, interface, property, NULL,
@@ -43,7 +43,7 @@ static char *unit_ask(const struct unit *unit, const char *interface, const char
     return r < 0 ? strdup("") : text;
 }
 
-static void say_state(struct doctor *doctor, const struct unit *unit)
+static void say_state(struct doctor *doctor, const struct service_unit *unit)
 {
     _cleanup_(cleanup_free) char *load = unit_ask(unit, SYSTEMD ".Unit", "LoadState");
     _cleanup_(cleanup_free) char *active = unit_ask(unit, SYSTEMD ".Unit", "ActiveState");
@@ -70,7 +70,7 @@ static void say_state(struct doctor *doctor, const struct unit *unit)
 
 void doctor_check_service(struct doctor *doctor)
 {
-    _cleanup_(unit_finish) struct unit unit = {0};
+    _cleanup_(unit_finish) struct service_unit unit = {0};
     int r = unit_find(&unit);
 
     if (r < 0) {

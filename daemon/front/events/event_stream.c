@@ -12,14 +12,14 @@
 
 struct event_stream {
     const struct event_feed *feed; // borrowed
-    GPtrArray *connections;        // of struct connection, each owned by its response
+    GPtrArray *followers;          // of struct follower, each owned by its response
     guint keep_alive;              // GLib source id; 0: nobody reads
     bool closing;
     void (*wake)(void *context);
     void *context;
 };
 
-struct connection {
+struct follower {
     struct event_stream *stream;       // borrowed
     struct MHD_Connection *connection; // borrowed
     struct event_reader reader;
@@ -38,70 +38,70 @@ struct event_stream *event_stream_new(const struct event_feed *feed, void (*wake
     stream->wake = wake;
     stream->context = context;
     stream->feed = feed;
-    stream->connections = g_ptr_array_new();
+    stream->followers = g_ptr_array_new();
     return stream;
 }
 
 void event_stream_free(struct event_stream *stream)
 {
     if (stream) {
-        g_ptr_array_unref(stream->connections);
+        g_ptr_array_unref(stream->followers);
         g_free(stream);
     }
 }
 
-static void resume(struct connection *connection)
+static void resume(struct follower *follower)
 {
-    if (connection->suspended) {
-        connection->suspended = false;
-        g_clear_handle_id(&connection->hang_up, g_source_remove);
-        MHD_resume_connection(connection->connection);
-        connection->stream->wake(connection->stream->context);
+    if (follower->suspended) {
+        follower->suspended = false;
+        g_clear_handle_id(&follower->hang_up, g_source_remove);
+        MHD_resume_connection(follower->connection);
+        follower->stream->wake(follower->stream->context);
     }
 }
 
 void event_stream_tell(const struct event_stream *stream)
 {
-    for (guint i = 0; i < stream->connections->len; i++) {
-        resume(g_ptr_array_index(stream->connections, i));
+    for (guint i = 0; i < stream->followers->len; i++) {
+        resume(g_ptr_array_index(stream->followers, i));
     }
 }
 
 static gboolean on_hang_up(gint fd, GIOCondition condition, gpointer data)
 {
-    struct connection *connection = data;
+    struct follower *follower = data;
 
     (void)fd, (void)condition;
-    connection->gone = true;
-    connection->hang_up = 0;
-    resume(connection);
+    follower->gone = true;
+    follower->hang_up = 0;
+    resume(follower);
     return G_SOURCE_REMOVE;
 }
 
 // libmicrohttpd does not look at a suspended connection's socket, so this does. A TCP client that
 // hangs up shows it by not sending any more (POLLRDHUP); one that still reads has no reason to do
 // that.
-static void suspend(struct connection *connection)
+static void suspend(struct follower *follower)
 {
-    int fd = MHD_get_connection_info(connection->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+    int fd = MHD_get_connection_info(follower->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
                  ->connect_fd;
 
-    connection->suspended = true;
-    connection->hang_up =
-        g_unix_fd_add(fd, (GIOCondition)(G_IO_HUP | G_IO_ERR | POLLRDHUP), on_hang_up, connection);
-    MHD_suspend_connection(connection->connection);
+    follower->suspended = true;
+    follower->hang_up =
+        g_unix_fd_add(fd, (GIOCondition)(G_IO_HUP | G_IO_ERR | POLLRDHUP), on_hang_up, follower);
+    MHD_suspend_connection(follower->connection);
 }
 
 static gboolean on_keep_alive(gpointer data)
 {
     const struct event_stream *stream = data;
 
-    for (guint i = 0; i < stream->connections->len; i++) {
-        struct connection *connection = g_ptr_array_index(stream->connections, i);
+    for (guint i = 0; i < stream->followers->len; i++) {
+        struct follower *follower = g_ptr_array_index(stream->followers, i);
 
-        if (connection->suspended) {
-            g_string_append(connection->text, KEEP_ALIVE);
-            resume(connection);
+        if (follower->suspended) {
+            g_string_append(follower->text, KEEP_ALIVE);
+            resume(follower);
         }
     }
     return G_SOURCE_CONTINUE;
@@ -110,80 +110,80 @@ static gboolean on_keep_alive(gpointer data)
 // What libmicrohttpd calls when it can send more.
 static ssize_t read_more(void *context, uint64_t position, char *buffer, size_t size)
 {
-    struct connection *connection = context;
-    struct event_stream *stream = connection->stream;
+    struct follower *follower = context;
+    struct event_stream *stream = follower->stream;
     int result = 1;
 
     (void)position;
-    if (connection->sent == connection->text->len) {
-        connection->sent = 0;
-        g_string_truncate(connection->text, 0);
-        result = event_feed_read(stream->feed, &connection->reader, connection->text);
+    if (follower->sent == follower->text->len) {
+        follower->sent = 0;
+        g_string_truncate(follower->text, 0);
+        result = event_feed_read(stream->feed, &follower->reader, follower->text);
     }
-    if (connection->gone || result < 0) {
+    if (follower->gone || result < 0) {
         return MHD_CONTENT_READER_END_WITH_ERROR;
     }
     if (result == 0 && stream->closing) {
         return MHD_CONTENT_READER_END_OF_STREAM;
     }
     if (result == 0) {
-        suspend(connection);
+        suspend(follower);
         return 0;
     }
-    size = MIN(size, connection->text->len - connection->sent);
-    memcpy(buffer, connection->text->str + connection->sent, size);
-    connection->sent += size;
+    size = MIN(size, follower->text->len - follower->sent);
+    memcpy(buffer, follower->text->str + follower->sent, size);
+    follower->sent += size;
     return (ssize_t)size;
 }
 
 // What libmicrohttpd calls when the response is over, however it ended.
-static void drop_connection(void *context)
+static void drop_follower(void *context)
 {
-    struct connection *connection = context;
-    struct event_stream *stream = connection->stream;
+    struct follower *follower = context;
+    struct event_stream *stream = follower->stream;
 
-    g_clear_handle_id(&connection->hang_up, g_source_remove);
-    g_ptr_array_remove(stream->connections, connection);
-    if (!stream->connections->len) {
+    g_clear_handle_id(&follower->hang_up, g_source_remove);
+    g_ptr_array_remove(stream->followers, follower);
+    if (!stream->followers->len) {
         g_clear_handle_id(&stream->keep_alive, g_source_remove);
     }
-    event_reader_finish(&connection->reader);
-    g_string_free(connection->text, TRUE);
-    g_free(connection);
+    event_reader_finish(&follower->reader);
+    g_string_free(follower->text, TRUE);
+    g_free(follower);
 }
 
-static struct connection *add_connection(struct event_stream *stream, struct MHD_Connection *with)
+static struct follower *add_follower(struct event_stream *stream, struct MHD_Connection *with)
 {
-    struct connection *connection = g_new0(struct connection, 1);
+    struct follower *follower = g_new0(struct follower, 1);
 
-    connection->stream = stream;
-    connection->connection = with;
-    connection->text = g_string_new(NULL);
+    follower->stream = stream;
+    follower->connection = with;
+    follower->text = g_string_new(NULL);
     event_feed_open(stream->feed,
                     MHD_lookup_connection_value(with, MHD_HEADER_KIND, "Last-Event-ID"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "camera"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "region"),
-                    &connection->reader, connection->text);
-    g_ptr_array_add(stream->connections, connection);
+                    &follower->reader, follower->text);
+    g_ptr_array_add(stream->followers, follower);
     if (!stream->keep_alive) {
         stream->keep_alive = g_timeout_add_seconds(KEEP_ALIVE_S, on_keep_alive, stream);
     }
-    return connection;
+    return follower;
 }
 
 CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection)
 {
     CONTROL_RESULT result;
 
-    if (stream->connections->len >= EVENT_STREAM_READERS) {
+    if (stream->followers->len >= EVENT_STREAM_READERS) {
         return control_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                               "no more clients may follow the events; try again later");
     }
-    struct connection *added = add_connection(stream, connection);
+    struct follower *added = add_follower(stream, connection);
     struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_more, added, drop_connection);
+        MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_more, added, drop_follower);
     if (!response) {
-        drop_connection(added);
+        drop_follower(added);
         return MHD_NO;
     }
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream");

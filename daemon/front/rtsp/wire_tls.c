@@ -13,7 +13,7 @@
 #define RECORD_MAX 16384u            // bytes of data, RFC 8446, section 5.1
 #define WAITING_MAX (4 * RECORD_MAX) // what a client that reads nothing can make it hold
 
-struct channel {
+struct tls_channel {
     gnutls_session_t session;        // owned
     struct certificate *certificate; // reference
     int fd;                          // owned
@@ -24,7 +24,7 @@ struct channel {
 };
 
 // How far writev() has got in its parts.
-struct cursor {
+struct parts_cursor {
     const struct iovec *part, *end;
     size_t offset; // bytes of `part`
 };
@@ -56,7 +56,7 @@ static size_t parts_size(const struct iovec *parts, int count)
 }
 
 // Keeps what follows the first `skipped` bytes.
-static void keep(struct channel *channel, const struct iovec *parts, int count, size_t skipped)
+static void keep(struct tls_channel *channel, const struct iovec *parts, int count, size_t skipped)
 {
     if (!channel->waiting) {
         channel->waiting = g_byte_array_new();
@@ -74,7 +74,7 @@ static void keep(struct channel *channel, const struct iovec *parts, int count, 
 // The function by which GnuTLS sends.
 static ssize_t push(gnutls_transport_ptr_t data, const giovec_t *parts, int count)
 {
-    struct channel *channel = data;
+    struct tls_channel *channel = data;
     const struct msghdr message = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)count};
     size_t size = parts_size(parts, count);
     ssize_t sent = channel->waiting ? 0 : sendmsg(channel->fd, &message, MSG_NOSIGNAL);
@@ -95,7 +95,7 @@ static ssize_t push(gnutls_transport_ptr_t data, const giovec_t *parts, int coun
 }
 
 // Sends what waits. -EAGAIN: some still does.
-static int flush(struct channel *channel)
+static int flush(struct tls_channel *channel)
 {
     while (channel->waiting) {
         ssize_t count = send(channel->fd, channel->waiting->data + channel->sent,
@@ -115,7 +115,7 @@ static int flush(struct channel *channel)
 
 static int shake_hands(void *data)
 {
-    struct channel *channel = data;
+    struct tls_channel *channel = data;
     int r = flush(channel), result;
 
     if (r < 0) {
@@ -135,12 +135,12 @@ static int shake_hands(void *data)
 
 static bool wants_write(void *data)
 {
-    return ((const struct channel *)data)->waiting;
+    return ((const struct tls_channel *)data)->waiting;
 }
 
 static bool has_unread(void *data)
 {
-    const struct channel *channel = data;
+    const struct tls_channel *channel = data;
 
     return gnutls_record_check_pending(channel->session) > 0;
 }
@@ -149,7 +149,7 @@ static bool has_unread(void *data)
 // ask for a handshake at any time. One that closes without close_notify has ended, as over TCP.
 static ssize_t read_bytes(void *data, void *bytes, size_t size)
 {
-    struct channel *channel = data;
+    struct tls_channel *channel = data;
     ssize_t count = size ? gnutls_record_recv(channel->session, bytes, size) : GNUTLS_E_AGAIN;
 
     if (count >= 0) {
@@ -166,7 +166,7 @@ static ssize_t read_bytes(void *data, void *bytes, size_t size)
 }
 
 // Copies the next bytes, up to `size`, and goes on behind them.
-static size_t gather(struct cursor *cursor, uint8_t *bytes, size_t size)
+static size_t gather(struct parts_cursor *cursor, uint8_t *bytes, size_t size)
 {
     size_t filled = 0;
 
@@ -188,7 +188,7 @@ static size_t gather(struct cursor *cursor, uint8_t *bytes, size_t size)
 }
 
 // A client may have agreed on shorter records, so that one is sent as several.
-static int encrypt(struct channel *channel, const uint8_t *bytes, size_t size)
+static int encrypt(struct tls_channel *channel, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t count = gnutls_record_send(channel->session, bytes, size);
@@ -204,8 +204,8 @@ static int encrypt(struct channel *channel, const uint8_t *bytes, size_t size)
 
 static ssize_t write_parts(void *data, const struct iovec *parts, int count)
 {
-    struct channel *channel = data;
-    struct cursor cursor = {parts, parts + count, 0};
+    struct tls_channel *channel = data;
+    struct parts_cursor cursor = {parts, parts + count, 0};
     uint8_t record[RECORD_MAX];
     ssize_t taken = 0;
     int r = flush(channel);
@@ -223,7 +223,7 @@ static ssize_t write_parts(void *data, const struct iovec *parts, int count)
 }
 
 // As far as the socket takes it.
-static void say_goodbye(struct channel *channel)
+static void say_goodbye(struct tls_channel *channel)
 {
     if (channel->shaken && !channel->ended) {
         gnutls_bye(channel->session, GNUTLS_SHUT_WR);
@@ -233,7 +233,7 @@ static void say_goodbye(struct channel *channel)
 
 static void end(void *data)
 {
-    struct channel *channel = data;
+    struct tls_channel *channel = data;
 
     say_goodbye(channel);
     if (!channel->waiting) { // else this is called again when it is sent
@@ -243,7 +243,7 @@ static void end(void *data)
 
 static void free_channel(void *data)
 {
-    struct channel *channel = data;
+    struct tls_channel *channel = data;
 
     if (channel->session) {
         say_goodbye(channel);
@@ -272,7 +272,7 @@ static const struct wire_ops tls = {
 
 int wire_new_tls(int fd, struct certificate *certificate, struct wire **ret_wire)
 {
-    struct channel *channel = calloc(1, sizeof *channel);
+    struct tls_channel *channel = calloc(1, sizeof *channel);
     int r;
 
     if (!channel) {

@@ -2,8 +2,8 @@
 
 #include "config/base.h"
 #include "daemon/front/stream/freshness.h"
-#include "daemon/front/stream/meter.h"
 #include "daemon/front/stream/slate_pair.h"
+#include "daemon/front/stream/stream_statistics.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -34,7 +34,7 @@ struct stream {
     bool broken;                // a key frame has to come next
     int64_t first_slate_ns;     // when readers that got nothing are to have a slate
     int64_t key_frame_asked_ns;
-    struct meter meter;
+    struct stream_statistics statistics;
 };
 
 int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream)
@@ -235,7 +235,7 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
         return -EBADMSG;
     }
     memcpy(&life, payload, sizeof life);
-    meter_add(&stream->meter, &life, size - sizeof life, clock_now_ns());
+    stream_statistics_add(&stream->statistics, &life, size - sizeof life, clock_now_ns());
     const struct unit_source source = {.memory = payload,
                                        .offset = sizeof life,
                                        .size = size - sizeof life,
@@ -345,7 +345,7 @@ void stream_begin_anew(struct stream *stream)
 void stream_note_sent(struct stream *stream, const struct unit *unit)
 {
     if (!unit->slate) {
-        histogram_add_ns(&stream->meter.latency[LATENCY_CAPTURE_TO_RTP],
+        histogram_add_ns(&stream->statistics.latency[LATENCY_CAPTURE_TO_RTP],
                          clock_now_ns() - unit->captured_ns);
     }
 }
@@ -353,9 +353,9 @@ void stream_note_sent(struct stream *stream, const struct unit *unit)
 void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
                               const char *encoder)
 {
-    stream->meter.encoded = encoded;
-    stream->meter.dropped = dropped;
-    snprintf(stream->meter.encoder, sizeof stream->meter.encoder, "%s", encoder);
+    stream->statistics.encoded = encoded;
+    stream->statistics.dropped = dropped;
+    snprintf(stream->statistics.encoder, sizeof stream->statistics.encoder, "%s", encoder);
 }
 
 bool stream_has_slates(const struct stream *stream)
@@ -386,6 +386,6 @@ bool stream_is_described(const struct stream *stream)
 void stream_describe(const struct stream *stream, struct snapshot_mount *mount)
 {
     snprintf(mount->path, sizeof mount->path, "%s", stream->path);
-    meter_describe(&stream->meter, clock_now_ns(), mount);
+    stream_statistics_describe(&stream->statistics, clock_now_ns(), mount);
     mount->dropped += stream->ring.skipped;
 }

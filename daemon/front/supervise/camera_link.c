@@ -11,7 +11,7 @@
 #define EVENTS_MAX (UINT64_C(1) << 53) // what JSON carries exactly
 #define AHEAD_MAX_NS (10 * NS_PER_S)   // how far from now a frame's time may be
 
-struct view {
+struct linked_view {
     struct stream *stream; // borrowed
     uint32_t number;       // what messages call it, from 1 on
     bool watched;          // as told to the process
@@ -19,7 +19,7 @@ struct view {
 
 struct camera_link {
     struct link *link; // owned
-    struct view views[LINK_VIEWS_MAX];
+    struct linked_view views[LINK_VIEWS_MAX];
     size_t view_count;
     uint32_t numbers; // given so far
     bool greeted;     // the process has said hello
@@ -36,7 +36,7 @@ static int reject(struct camera_link *link, const char *what, uint32_t size)
 
 // The view with that number. NULL: it has been removed, and the process sent the message before it
 // knew.
-static struct view *find_number(struct camera_link *link, uint32_t number)
+static struct linked_view *find_number(struct camera_link *link, uint32_t number)
 {
     for (size_t i = 0; i < link->view_count; i++) {
         if (link->views[i].number == number) {
@@ -46,7 +46,7 @@ static struct view *find_number(struct camera_link *link, uint32_t number)
     return NULL;
 }
 
-static struct view *find_stream(struct camera_link *link, const struct stream *stream)
+static struct linked_view *find_stream(struct camera_link *link, const struct stream *stream)
 {
     for (size_t i = 0; i < link->view_count; i++) {
         if (link->views[i].stream == stream) {
@@ -124,7 +124,7 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
         }
     }
     for (size_t i = 0; i < LINK_VIEWS_MAX; i++) {
-        const struct view *view = find_number(link, telemetry.views[i].view);
+        const struct linked_view *view = find_number(link, telemetry.views[i].view);
 
         telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
         if (view) {
@@ -140,7 +140,7 @@ static int handle_video(struct camera_link *link, struct link_message *message)
 {
     bool slate = message->header.type == LINK_SLATE;
 
-    const struct view *view = find_number(link, message->header.view);
+    const struct linked_view *view = find_number(link, message->header.view);
     size_t size = message->header.size;
     if (!view) {
         return 0;
@@ -266,13 +266,13 @@ int camera_link_configure(struct camera_link *link,
                                       .passed_over = configuration->passed_over};
     struct iovec pieces[] = {{&head, sizeof head},
                              {(void *)configuration->text, strlen(configuration->text)}};
-    struct view views[LINK_VIEWS_MAX] = {0};
+    struct linked_view views[LINK_VIEWS_MAX] = {0};
 
     for (size_t i = 0; i < configuration->stream_count; i++) {
         struct stream *stream = configuration->streams[i];
-        const struct view *known = find_stream(link, stream);
+        const struct linked_view *known = find_stream(link, stream);
 
-        views[i] = known ? *known : (struct view){stream, ++link->numbers, false};
+        views[i] = known ? *known : (struct linked_view){stream, ++link->numbers, false};
         head.views[i] = views[i].number;
     }
     link->view_count = configuration->stream_count;
@@ -321,7 +321,7 @@ void camera_link_free(struct camera_link *link)
 
 void camera_link_update(struct camera_link *link, const struct stream *stream, bool key_frame)
 {
-    struct view *view = find_stream(link, stream);
+    struct linked_view *view = find_stream(link, stream);
 
     if (!view) {
         return;

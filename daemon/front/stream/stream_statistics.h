@@ -1,11 +1,11 @@
 // What a stream counts: frames, bytes, bitrate over the last second, latency of each step.
-// Embedded in a stream and guarded by its lock.
+// Embedded in a stream. Main loop only.
 #pragma once
 
 #include "daemon/front/status/snapshot.h"
 #include "daemon/link/messages.h"
 
-struct meter {
+struct stream_statistics {
     uint64_t access_units, key_frames, bytes;
     uint64_t encoded, dropped; // by the camera process
     uint64_t bad_timestamps;   // of access units that claim an impossible time of capture
@@ -20,6 +20,8 @@ struct meter {
 // counted, but say nothing about latency. The times come from a camera process and are not trusted:
 // they are corrected so that `unit` was captured within the last 10 s, and that no step of its life
 // is earlier than the one before.
-void meter_add(struct meter *meter, struct link_access_unit *unit, uint64_t bytes, int64_t now_ns);
+void stream_statistics_add(struct stream_statistics *statistics, struct link_access_unit *unit,
+                           uint64_t bytes, int64_t now_ns);
 // Fills the counters, bitrate and histograms of `mount` as of `now_ns`.
-void meter_describe(const struct meter *meter, int64_t now_ns, struct snapshot_mount *mount);
+void stream_statistics_describe(const struct stream_statistics *statistics, int64_t now_ns,
+                                struct snapshot_mount *mount);
