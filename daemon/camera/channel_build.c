@@ -1,5 +1,5 @@
-// Building what a channel works with: its view and its encoder, in place of those it has, or staged
-// beside them until a whole change of settings is ready.
+// Builds what a channel works with, its view and its encoder: in place of those it has, or beside
+// them (staged) until a whole change of settings is ready.
 #include "daemon/camera/channel_private.h"
 
 #include "config/diff.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-// Output frames: those in the encoder, 1 being computed, 1 to spare.
+// How many output frames a view has: those in the encoder, one being computed, one to spare.
 #define VIEW_FRAMES (ENCODER_QUEUE_LENGTH + ENCODER_FRAMES_INSIDE + 2)
 #define SLATE_FRAMES 6
 
@@ -39,7 +39,7 @@ static struct encoder_settings describe_encoder(const struct config_view *view,
     };
 }
 
-// Whether an encoder that there is can become what is wanted while it runs.
+// Whether the existing encoder can be changed to the wanted settings while it runs.
 static bool encoder_fits(const struct encoder *encoder, const struct encoder_settings *wanted)
 {
     struct encoder_settings have;
@@ -86,7 +86,7 @@ static void begin_encoder(struct channel *channel)
     channel->key_frame_wanted = true;
 }
 
-// A new encoder when the picture has changed in size, range, colour or rate.
+// Makes a new encoder if the picture has changed in size, range, colour or rate.
 static int prepare_encoder(struct channel *channel, const struct channel_setup *setup,
                            struct error *error)
 {
@@ -104,13 +104,14 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
     return r;
 }
 
-// For whom a mask is read.
+// The camera and the view that a mask is read for.
 struct mask_reader {
     struct channel *channel;
     const char *view; // its name
 };
 
-// A mask that cannot be read is black: a view of what it leaves out is worse than none.
+// Reads a mask. One that cannot be read is taken for black, because to show what it should hide is
+// worse than to show nothing.
 static int read_mask(void *context, const char *path, struct error *error,
                      struct region_picture *ret_picture)
 {
@@ -132,7 +133,7 @@ static int read_mask(void *context, const char *path, struct error *error,
     return ret_picture->gray ? 0 : error_set(error, -ENOMEM, "no memory for a view's mask");
 }
 
-// Of the view and, of a split, of the views it shows.
+// Notes which mask pictures the view has and, for a split, the views that it shows.
 static void take_masks(const struct config_view *settings, struct mask_stamp ret_masks[3])
 {
     const struct config_view *const views[3] = {settings, settings->left_view,
@@ -143,7 +144,7 @@ static void take_masks(const struct config_view *settings, struct mask_stamp ret
     }
 }
 
-// A block size that the GPU does not take gives way to the one that is good for it.
+// Makes the view. A block size that the GPU refuses is replaced by the GPU's default.
 static int make_view(struct channel *channel, const struct channel_setup *setup,
                      struct channel_parts *parts, struct error *error)
 {
@@ -179,7 +180,7 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
     return r;
 }
 
-// Once for each GPU.
+// Logs, once for each GPU, that the CPU computes the view.
 static void tell_computed_by_cpu(const struct channel *channel, const struct gpu *before)
 {
     const struct channel_parts *now = &channel->now;
@@ -221,7 +222,7 @@ void channel_begin_settings(struct channel *channel, const struct config_view *s
     channel->now.settings = settings;
 }
 
-// Whether the view that is there shows what is wanted.
+// Whether the existing view shows what the settings ask for.
 static bool view_stays(const struct channel *channel, const struct config_view *settings)
 {
     const struct channel_parts *now = &channel->now;
@@ -262,7 +263,7 @@ int channel_stage_encoder(struct channel *channel, struct error *error)
     return make_encoder(channel, &channel->next_encoder, &channel->next, error);
 }
 
-// Nothing more comes of the encoder; channel_end_old_encoder() ends it.
+// The encoder sends nothing more from now on; channel_end_old_encoder() ends it.
 static void retire_encoder(struct channel *channel, struct channel_parts *parts)
 {
     encoder_mute(parts->encoder);
