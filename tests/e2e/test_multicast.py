@@ -5,6 +5,7 @@ Tests that run at once share its groups, so each has addresses and ports of its 
 
 import ipaddress
 import random
+import socket
 import subprocess
 
 import pytest
@@ -18,6 +19,12 @@ from rtsp_client import Connection
 
 SIZE = (320, 240)
 TTL = 3
+
+
+def has_route():
+    """Whether this machine's routes lead to groups: ffmpeg joins them by no other way."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        return datagrams.connect_ex(("239.255.0.1", 9)) == 0
 
 
 @pytest.fixture
@@ -67,6 +74,8 @@ def test_setup_names_the_group_that_packets_come_to(serve):
 
 @pytest.mark.parametrize("program", once("gstreamer", "ffmpeg"))
 def test_players_see_every_frame(serve, watch, program):
+    if program == "ffmpeg" and not has_route():
+        pytest.skip("no route to multicast groups")
     server = serve()
     viewer = watch(
         server.url("/front/edges"), program=program, transport="multicast", size=SIZE, keep_every=15
@@ -83,7 +92,8 @@ def test_players_see_every_frame(serve, watch, program):
 def test_two_players_share_packets_that_are_sent_once(serve, watch):
     server = serve()
     url = server.url("/front/edges")
-    first = watch(url, program="ffmpeg", transport="multicast", size=SIZE)
+    program = "ffmpeg" if has_route() else "gstreamer"
+    first = watch(url, program=program, transport="multicast", size=SIZE)
     first.wait_numbers(1)
     counted = rtsp_client.join_group(server.groups[0], server.multicast_port)
     counted.settimeout(daemon.PATIENCE_S)
