@@ -53,19 +53,23 @@ bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout 
 int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address)
 {
     const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
-    int r;
+    int r = 0;
 
     if (!allocator->to_gpu) {
         return error_set(error, -ENOTSUP, "%s memory is not for a GPU", allocator->kind);
     }
-    r = allocator->to_gpu(allocator->context, frame->data, frame->layout.size, error, ret_address);
+    if (frame->side == FRAME_SIDE_CPU) {
+        r = allocator->to_gpu(allocator->context, frame->data, frame->layout.size, error,
+                              &frame->gpu_address);
+    }
     if (r == 0) {
         frame->side = FRAME_SIDE_GPU;
+        *ret_address = frame->gpu_address;
     }
     return r;
 }
 
-int frame_to_cpu(struct frame *frame, struct error *error)
+int frame_queue_to_cpu(struct frame *frame, struct error *error)
 {
     const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
     int r = 0;
@@ -75,6 +79,19 @@ int frame_to_cpu(struct frame *frame, struct error *error)
     }
     if (r == 0) {
         frame->side = FRAME_SIDE_CPU;
+    }
+    return r;
+}
+
+int frame_to_cpu(struct frame *frame, struct error *error)
+{
+    const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
+    bool waits = frame->side == FRAME_SIDE_GPU;
+    int r = frame_queue_to_cpu(frame, error);
+
+    if (r == 0 && waits) {
+        r = allocator->wait(allocator->context, error);
+        frame->side = r < 0 ? FRAME_SIDE_GPU : FRAME_SIDE_CPU;
     }
     return r;
 }

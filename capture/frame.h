@@ -47,7 +47,8 @@ enum frame_side { FRAME_SIDE_CPU, FRAME_SIDE_GPU };
 
 struct frame {
     struct frame_pool *pool; // owned reference
-    enum frame_side side;    // changed by frame_to_gpu() and frame_to_cpu() alone
+    enum frame_side side;    // changed by frame_to_gpu() and those to the CPU alone
+    uint64_t gpu_address;    // of the first byte, while it is the GPU's
     atomic_uint references;
     struct frame_layout layout;
     uint8_t *data;  // the block; owned by the pool
@@ -63,11 +64,14 @@ static inline uint8_t *frame_plane(const struct frame *frame, unsigned plane)
     return frame->data + frame->layout.planes[plane].offset;
 }
 
-// Hand a frame to the GPU, before work on it is queued, and back to the CPU: frame_to_cpu() waits
-// until all that is queued is done, at most 1 s. Where the GPU finds the frame's first byte is
-// returned. Called by the thread that runs the views, while no other thread touches the frame.
-// -ENOTSUP: memory no GPU can use; or the allocator's error, after which the side is what it was.
+// Hand a frame to the GPU, before work on it is queued, and back to the CPU. A frame that is there
+// already stays. Where the GPU finds the frame's first byte is returned. frame_queue_to_cpu() does
+// not wait: the CPU may touch the frame when all that was queued before is done. frame_to_cpu()
+// waits for that, at most 1 s. Called by the thread that runs the views, while no other thread
+// touches the frame. -ENOTSUP: memory no GPU can use; or the allocator's error, after which the
+// side is what it was.
 int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address);
+int frame_queue_to_cpu(struct frame *frame, struct error *error);
 int frame_to_cpu(struct frame *frame, struct error *error);
 
 struct frame *frame_ref(struct frame *frame);

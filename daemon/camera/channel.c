@@ -85,18 +85,6 @@ static int push(struct channel *channel, struct frame *picture, struct link_acce
     return 0;
 }
 
-static int compute(struct channel *channel, struct frame *frame, struct error *error,
-                   struct frame **ret_picture)
-{
-    int r = view_run(channel->now.view, frame, error, ret_picture);
-
-    if (view_take_refusal(channel->now.view, &channel->refusal)) {
-        channel->refused = true;
-        memcpy(channel->blocks, channel->blocks_before, sizeof channel->blocks);
-    }
-    return r && r != -ENOBUFS && channel->now.gpu ? -ENOTRECOVERABLE : r;
-}
-
 void channel_begin(struct channel *channel)
 {
     channel->active = channel->watched;
@@ -110,30 +98,61 @@ void channel_forget(struct channel *channel)
     }
 }
 
-int channel_run(struct channel *channel, struct frame *frame, struct error *error)
+// What a view says of the GPU is its last word.
+static int blame(const struct channel *channel, int code)
 {
-    _cleanup_(cleanup_frame) struct frame *picture = NULL;
-    struct link_access_unit life = {
-        .captured_ns = frame->pts_ns, .grabbed_ns = frame->grabbed_ns, .sequence = frame->sequence};
+    return code && channel->now.gpu ? -ENOTRECOVERABLE : code;
+}
 
+int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error)
+{
     if (!channel->active) {
         return 0;
     }
-    int r = compute(channel, frame, error, &picture);
+    int r = view_begin(channel->now.view, frame, error);
+    if (view_take_refusal(channel->now.view, &channel->refusal)) {
+        channel->refused = true;
+        memcpy(channel->blocks, channel->blocks_before, sizeof channel->blocks);
+    }
     if (r == -ENOBUFS) {
         channel->dropped++;
         return 0;
     }
-    if (r) {
-        return r;
+    channel->begun = r == 0;
+    channel->life = (struct link_access_unit){
+        .captured_ns = frame->pts_ns, .grabbed_ns = frame->grabbed_ns, .sequence = frame->sequence};
+    return blame(channel, r);
+}
+
+int channel_end_picture(struct channel *channel, struct error *error)
+{
+    _cleanup_(cleanup_frame) struct frame *picture = NULL;
+
+    if (!channel->begun) {
+        return 0;
     }
-    r = push(channel, picture, &life);
+    channel->begun = false;
+    int r = view_end(channel->now.view, error, &picture);
+    if (r) {
+        return blame(channel, r);
+    }
+    r = push(channel, picture, &channel->life);
     return r ? error_set(error, r, "%s failed", channel_encoder_name(channel)) : 0;
 }
 
-bool channel_passes_through(const struct channel *channel)
+void channel_drop_picture(struct channel *channel)
 {
-    return view_passes_through(channel->now.view);
+    channel->begun = false;
+    view_drop_picture(channel->now.view);
+}
+
+enum channel_maker channel_maker(const struct channel *channel)
+{
+    const struct view *view = channel->now.view;
+
+    return view_passes_through(view) ? CHANNEL_MAKER_NONE
+           : view_is_on_gpu(view)    ? CHANNEL_MAKER_GPU
+                                     : CHANNEL_MAKER_CPU;
 }
 
 void channel_set_blocks(struct channel *channel, const struct config_block *blocks)

@@ -71,12 +71,18 @@ void channel_begin(struct channel *channel);
 // Lane thread. Frames come from elsewhere now, or after a pause: the next one is compared with
 // none.
 void channel_forget(struct channel *channel);
-// Lane thread. Computes and encodes one frame when somebody watches. -EPIPE: the encoder failed;
-// -ENOTRECOVERABLE: the GPU did.
-int channel_run(struct channel *channel, struct frame *frame, struct error *error);
-// Lane thread. Whether the view hands its input to the encoder: no other view may change the side
-// of a frame after that.
-bool channel_passes_through(const struct channel *channel);
+// Lane thread. Begins the picture of one frame when somebody watches: what the GPU computes is
+// queued, and the frame is the GPU's then. -ENOTRECOVERABLE: the GPU failed.
+int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error);
+// Lane thread. Waits for the picture that was begun, if one was, and encodes it. -EPIPE: the
+// encoder failed; -ENOTRECOVERABLE as above.
+int channel_end_picture(struct channel *channel, struct error *error);
+// Lane thread. Instead: the GPU is lost.
+void channel_drop_picture(struct channel *channel);
+// Lane thread. What makes the pictures. A frame that is passed through is the encoder's, too: it
+// must not change sides any more.
+enum channel_maker { CHANNEL_MAKER_GPU, CHANNEL_MAKER_CPU, CHANNEL_MAKER_NONE };
+enum channel_maker channel_maker(const struct channel *channel);
 // Lane thread. Block sizes (CONFIG_KERNEL_COUNT) from the next frame on.
 void channel_set_blocks(struct channel *channel, const struct config_block *blocks);
 // Lane thread. True once for each thing to be said about a block size: that the GPU refused it,

@@ -26,7 +26,9 @@ struct channel {
     uint32_t number;
     const struct channel_environment *environment;
 
-    bool active; // watched as this frame began
+    bool active;                  // watched as this frame began
+    bool begun;                   // a picture is being made
+    struct link_access_unit life; // of the picture that was begun
     struct channel_parts now;
     struct channel_parts next; // staged; without a view or an encoder the one that is there stays
     struct encoder_settings next_encoder; // of the encoder to be made

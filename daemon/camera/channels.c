@@ -65,24 +65,82 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
     return 0;
 }
 
-static int run_those(struct channels *channels, bool passing_through, struct frame *frame,
-                     struct error *error)
+// The first channel from number `index` on whose pictures are made by `maker`; the count: none.
+static size_t next_made_by(const struct channels *channels, enum channel_maker maker, size_t index)
 {
-    for (size_t i = 0; i < channels->settings->count; i++) {
-        struct channel *channel = channels->settings->channels[i];
+    const struct settings *settings = channels->settings;
 
-        if (channel_passes_through(channel) == passing_through) {
-            int r = channel_run(channel, frame, error);
+    while (index < settings->count && channel_maker(settings->channels[index]) != maker) {
+        index++;
+    }
+    return index;
+}
 
-            if (r == -EPIPE) {
-                channel_reset(channel);
-            }
-            if (r) {
-                return name_view(channels->settings, i, r, error);
-            }
+static int end_picture(struct channels *channels, size_t index, struct error *error)
+{
+    struct channel *channel = channels->settings->channels[index];
+    int r = channel_end_picture(channel, error);
+
+    if (r == -EPIPE) {
+        channel_reset(channel);
+    }
+    return r ? name_view(channels->settings, index, r, error) : 0;
+}
+
+// One after the other.
+static int run_made_by(struct channels *channels, enum channel_maker maker, struct frame *frame,
+                       struct error *error)
+{
+    struct channel *const *list = channels->settings->channels;
+    int r = 0;
+
+    for (size_t i = next_made_by(channels, maker, 0); i < channels->settings->count && r == 0;
+         i = next_made_by(channels, maker, i + 1)) {
+        r = channel_begin_picture(list[i], frame, error);
+        r = r ? name_view(channels->settings, i, r, error) : end_picture(channels, i, error);
+    }
+    return r;
+}
+
+static int begin_on_gpu(struct channels *channels, struct frame *frame, struct error *error)
+{
+    struct channel *const *list = channels->settings->channels;
+
+    for (size_t i = next_made_by(channels, CHANNEL_MAKER_GPU, 0); i < channels->settings->count;
+         i = next_made_by(channels, CHANNEL_MAKER_GPU, i + 1)) {
+        int r = channel_begin_picture(list[i], frame, error);
+
+        if (r) {
+            return name_view(channels->settings, i, r, error);
         }
     }
     return 0;
+}
+
+// After a failure of the GPU's nothing that was begun is waited for; one of an encoder concerns no
+// other.
+static int run_on_gpu(struct channels *channels, struct frame *frame, struct error *error)
+{
+    int r = begin_on_gpu(channels, frame, error);
+
+    for (size_t i = next_made_by(channels, CHANNEL_MAKER_GPU, 0); i < channels->settings->count;
+         i = next_made_by(channels, CHANNEL_MAKER_GPU, i + 1)) {
+        struct error why;
+
+        if (r == -ENOTRECOVERABLE) {
+            channel_drop_picture(channels->settings->channels[i]);
+            continue;
+        }
+        int ended = end_picture(channels, i, &why);
+        if (ended && (!r || ended == -ENOTRECOVERABLE)) {
+            *error = why;
+            r = ended;
+        }
+    }
+    if (!r && frame_to_cpu(frame, error)) {
+        r = -ENOTRECOVERABLE;
+    }
+    return r;
 }
 
 void channels_forget(struct channels *channels)
@@ -100,9 +158,12 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
         channel_begin(channels->settings->channels[i]);
     }
     shared_begin(channels->shared);
-    r = run_those(channels, false, frame, error);
+    r = run_on_gpu(channels, frame, error);
     if (!r) {
-        r = run_those(channels, true, frame, error);
+        r = run_made_by(channels, CHANNEL_MAKER_CPU, frame, error);
+    }
+    if (!r) {
+        r = run_made_by(channels, CHANNEL_MAKER_NONE, frame, error);
     }
     tell_complaints(channels);
     return r;

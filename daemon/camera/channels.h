@@ -27,9 +27,10 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
                      struct error *error);
 // The next frame is compared with none before it.
 void channels_forget(struct channels *channels);
-// One frame through every view: first those that compute, then those that hand it to an encoder as
-// it is, so that no encoder reads a frame that is handed to the GPU. An encoder that failed is
-// ended.
+// One frame through every view. The pictures of all views that the GPU computes are queued at once,
+// and each goes to its encoder when it is made; then come the views that the CPU computes, and
+// those that hand the frame to an encoder as it is: so it changes sides once each way, and no
+// encoder reads one that is the GPU's. An encoder that failed is ended.
 int channels_run(struct channels *channels, struct frame *frame, struct error *error);
 void channels_run_slate(struct channels *channels, int64_t seconds);
 

@@ -42,6 +42,7 @@ enum {
 enum { CUDA_FUNCTION_MAX_THREADS = 0, CUDA_FUNCTION_LOCAL_BYTES = 3, CUDA_FUNCTION_REGISTERS = 4 };
 
 enum { CUDA_STREAM_NON_BLOCKING = 1 };
+enum { CUDA_EVENT_BLOCKING_SYNC = 1, CUDA_EVENT_DISABLE_TIMING = 2 };
 enum { CUDA_HOST_DEVICEMAP = 2 }; // of cuMemHostRegister and cuMemHostAlloc
 enum { CUDA_ATTACH_GLOBAL = 1, CUDA_ATTACH_HOST = 2, CUDA_ATTACH_SINGLE = 4 };
 
@@ -80,12 +81,13 @@ struct cuda_kernel_node {
        struct CUstream_st *stream, void **parameters, void **extra))                               \
     X(stream_create, cuStreamCreate, (struct CUstream_st * *stream, unsigned flags))               \
     X(stream_destroy, cuStreamDestroy_v2, (struct CUstream_st * stream))                           \
-    X(stream_query, cuStreamQuery, (struct CUstream_st * stream))                                  \
     X(stream_attach, cuStreamAttachMemAsync,                                                       \
       (struct CUstream_st * stream, uint64_t address, size_t bytes, unsigned flags))               \
     X(event_create, cuEventCreate, (struct CUevent_st * *event, unsigned flags))                   \
     X(event_destroy, cuEventDestroy_v2, (struct CUevent_st * event))                               \
     X(event_record, cuEventRecord, (struct CUevent_st * event, struct CUstream_st * stream))       \
+    X(event_query, cuEventQuery, (struct CUevent_st * event))                                      \
+    X(event_synchronize, cuEventSynchronize, (struct CUevent_st * event))                          \
     X(event_elapsed, cuEventElapsedTime,                                                           \
       (float *milliseconds, struct CUevent_st *start, struct CUevent_st *end))                     \
     X(mem_alloc, cuMemAlloc_v2, (uint64_t * address, size_t bytes))                                \

@@ -1,9 +1,10 @@
 #include "kernels/gpu/gpu.h"
 
+#include "kernels/gpu/gpu_fence.h"
 #include "kernels/gpu/gpu_images.h"
+#include "kernels/gpu/gpu_waiter.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@ struct gpu {
     int device;
     struct CUctx_st *context; // retained
     struct CUstream_st *stream;
+    struct gpu_waiter *waiter; // owned
+    struct gpu_fence idle;
     struct CUmod_st *modules[IMAGES_MAX];
     unsigned module_count;
     struct gpu_info info;
@@ -107,6 +110,12 @@ static int open_device(struct gpu *gpu, struct error *error)
         r = check(gpu, driver->stream_create(&gpu->stream, CUDA_STREAM_NON_BLOCKING),
                   "making a stream", error);
     }
+    if (r == 0) {
+        r = gpu_waiter_new(driver, gpu->context, error, &gpu->waiter);
+    }
+    if (r == 0) {
+        r = gpu_fence_init(&gpu->idle, gpu, error);
+    }
     return r;
 }
 
@@ -157,6 +166,7 @@ void gpu_free(struct gpu *gpu)
     if (!gpu) {
         return;
     }
+    gpu_waiter_free(gpu->waiter, gpu->lost);
     if (gpu->lost) {
         free(gpu); // the library stays, threads of its own may be in it
         return;
@@ -167,6 +177,7 @@ void gpu_free(struct gpu *gpu)
     while (gpu->module_count > 0) {
         gpu->driver.module_unload(gpu->modules[--gpu->module_count]);
     }
+    gpu_fence_finish(&gpu->idle);
     if (gpu->stream) {
         gpu->driver.stream_destroy(gpu->stream);
     }
@@ -208,6 +219,11 @@ struct CUstream_st *gpu_stream(const struct gpu *gpu)
     return gpu->stream;
 }
 
+struct gpu_waiter *gpu_waiter(const struct gpu *gpu)
+{
+    return gpu->waiter;
+}
+
 int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
                struct CUfunc_st **ret_kernel)
 {
@@ -244,19 +260,9 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct conf
     return 0;
 }
 
-int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
+int gpu_wait(struct gpu *gpu, int64_t deadline_ns, struct error *error)
 {
-    for (;;) {
-        // Before the question: a thread that was kept from running is not the GPU's fault.
-        bool late = clock_now_ns() > deadline_ns;
-        int result = gpu->driver.stream_query(gpu->stream);
+    int r = gpu_fence_set(&gpu->idle, error);
 
-        if (result != CUDA_ERROR_NOT_READY) {
-            return check(gpu, result, "waiting for the GPU", error);
-        }
-        if (late) {
-            return error_set(error, -ETIMEDOUT, "the GPU is not done in time");
-        }
-        sched_yield();
-    }
+    return r < 0 ? r : gpu_fence_wait(&gpu->idle, deadline_ns, error);
 }

@@ -45,6 +45,8 @@ bool gpu_is_lost(const struct gpu *gpu);
 const struct gpu_info *gpu_info(const struct gpu *gpu);
 const struct cuda_driver *gpu_driver(const struct gpu *gpu);
 struct CUstream_st *gpu_stream(const struct gpu *gpu);
+// For gpu_fence.h alone.
+struct gpu_waiter *gpu_waiter(const struct gpu *gpu);
 
 // Finds a kernel by name. Owned by the GPU. -ENOENT.
 int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
@@ -55,9 +57,9 @@ int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
 int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct config_block block,
                     struct error *error);
 
-// Waits until the stream is idle, at most `deadline_ns` (CLOCK_MONOTONIC). -ETIMEDOUT, or the error
-// that work in the stream ended with.
-int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error);
+// Waits until all that is queued is done, at most until `deadline_ns` (CLOCK_MONOTONIC).
+// -ETIMEDOUT, or the error that work in the stream ended with.
+int gpu_wait(struct gpu *gpu, int64_t deadline_ns, struct error *error);
 
 static inline void cleanup_gpu(struct gpu **gpu)
 {

@@ -180,11 +180,15 @@ static int memory_to_gpu(void *context, void *block, size_t size, struct error *
 
 static int memory_to_cpu(void *context, void *block, size_t size, struct error *error)
 {
-    const struct gpu_memory *memory = context;
-    int r = attach(memory, block, CUDA_ATTACH_HOST, error);
-
     (void)size;
-    return r < 0 ? r : gpu_wait(memory->gpu, clock_now_ns() + WAIT_NS, error);
+    return attach(context, block, CUDA_ATTACH_HOST, error);
+}
+
+static int memory_wait(void *context, struct error *error)
+{
+    const struct gpu_memory *memory = context;
+
+    return gpu_wait(memory->gpu, clock_now_ns() + WAIT_NS, error);
 }
 
 static int run_probe(struct gpu_memory *memory, uint32_t *block, struct error *error)
@@ -207,7 +211,10 @@ static int run_probe(struct gpu_memory *memory, uint32_t *block, struct error *e
                                  gpu_stream(memory->gpu), parameters, NULL),
                   "launching the probe", error);
     }
-    return r < 0 ? r : memory_to_cpu(memory, block, size, error);
+    if (r == 0) {
+        r = memory_to_cpu(memory, block, size, error);
+    }
+    return r < 0 ? r : memory_wait(memory, error);
 }
 
 // Twice, with other values: a stale cache line would show the first ones.
@@ -236,11 +243,11 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
 {
     static const struct frame_allocator allocators[] = {
         [CONFIG_MEMORY_REGISTERED] = {"registered", NULL, registered_allocate, registered_release,
-                                      memory_to_gpu, memory_to_cpu},
+                                      memory_to_gpu, memory_to_cpu, memory_wait},
         [CONFIG_MEMORY_PINNED] = {"pinned", NULL, pinned_allocate, pinned_release, memory_to_gpu,
-                                  memory_to_cpu},
+                                  memory_to_cpu, memory_wait},
         [CONFIG_MEMORY_MANAGED] = {"managed", NULL, managed_allocate, managed_release,
-                                   memory_to_gpu, memory_to_cpu},
+                                   memory_to_gpu, memory_to_cpu, memory_wait},
     };
     const struct gpu_info *info = gpu_info(memory->gpu);
     size_t size = 2 * PROBE_WORDS * sizeof(uint32_t);

@@ -228,15 +228,22 @@ void split_write_gap(const struct split *split, struct frame *output)
     }
 }
 
+bool split_is_on_gpu(const struct split *split)
+{
+    return split->gpu;
+}
+
+int split_launch(struct split *split, const struct gpu_pictures *pictures, struct error *error)
+{
+    return split_gpu_launch(split->gpu, pictures, error);
+}
+
 int split_run(struct split *split, struct frame *input, struct frame *output, struct error *error)
 {
     // A view that shows its input as it is looks at it last: the other may have it on the GPU.
     unsigned first = view_passes_through(split->views[0]);
     int r;
 
-    if (split->gpu) {
-        return split_gpu_run(split->gpu, input, output, error);
-    }
     r = run_side(split, first, input, output, error);
     return r < 0 ? r : run_side(split, !first, input, output, error);
 }

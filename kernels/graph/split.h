@@ -25,8 +25,11 @@ void split_free(struct split *split); // takes NULL
 
 // What no picture changes of an output frame in NV12: between the pictures it is black.
 void split_write_gap(const struct split *split, struct frame *output);
+// Whether the GPU writes both halves: split_launch(), else split_run().
+bool split_is_on_gpu(const struct split *split);
 // Both pictures of `input` into `output`, a frame whose chroma was 128 and whose gap was written
 // before its first picture. What view_run() says.
+int split_launch(struct split *split, const struct gpu_pictures *pictures, struct error *error);
 int split_run(struct split *split, struct frame *input, struct frame *output, struct error *error);
 // View number 0, the left one, or 1; owned by the split.
 struct view *split_side(struct split *split, unsigned side);

@@ -151,16 +151,15 @@ static int launch_half(struct split_gpu *split, struct half *half,
     return r;
 }
 
-int split_gpu_run(struct split_gpu *split, struct frame *input, struct frame *output,
-                  struct error *error)
+int split_gpu_launch(struct split_gpu *split, const struct gpu_pictures *pictures,
+                     struct error *error)
 {
-    struct gpu_pictures pictures;
-    int r = view_gpu_take(split->gpu, input, output, error, &pictures);
+    int r = 0;
 
     for (unsigned i = 0; i < 2 && r == 0; i++) {
-        r = launch_half(split, &split->halves[i], &pictures, error);
+        r = launch_half(split, &split->halves[i], pictures, error);
     }
-    return r < 0 ? r : view_gpu_give(input, output, error);
+    return r;
 }
 
 int split_gpu_set_blocks(struct split_gpu *split, const struct config_block *blocks,

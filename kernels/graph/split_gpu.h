@@ -24,10 +24,10 @@ int split_gpu_new(const struct view_setup *setup, const struct split_gpu_half ha
 // Takes NULL. Nothing it computed runs any more, or the GPU is lost.
 void split_gpu_free(struct split_gpu *split);
 
-// Both pictures of `input` into `output`; of computed gray the luma alone. Both are the CPU's
-// before and after. What view_run() says.
-int split_gpu_run(struct split_gpu *split, struct frame *input, struct frame *output,
-                  struct error *error);
+// Queues both pictures, from the camera's to the output's planes; of computed gray the luma alone.
+// What view_launch() says.
+int split_gpu_launch(struct split_gpu *split, const struct gpu_pictures *pictures,
+                     struct error *error);
 
 // As view_set_blocks(), view_take_refusal() and view_take_warning(), of the conversions.
 int split_gpu_set_blocks(struct split_gpu *split, const struct config_block *blocks,

@@ -6,17 +6,19 @@
 // pictures are one frame stage, or nothing at all where the camera delivers what the viewer wants.
 #include "kernels/graph/view.h"
 
+#include "kernels/gpu/gpu_fence.h"
 #include "kernels/graph/chain.h"
 #include "kernels/graph/shared.h"
 #include "kernels/graph/split.h"
+#include "kernels/graph/view_frames.h"
 #include "kernels/graph/view_gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FRAMES_DEFAULT 4
 #define STRIDE_ALIGN 64
+#define GPU_WAIT_NS NS_PER_S
 
 struct view {
     struct plan plan;
@@ -26,62 +28,13 @@ struct view {
     struct chain *chain;       // owned
     struct view_gpu *gpu;      // owned; computes instead of the chain
     struct split *split;       // owned; two views that compute instead
-    struct frame_pool *frames; // owned reference
+    struct view_frames frames; // of the output
+    struct gpu_fence fence;    // behind a picture; none where the CPU computes
+    struct frame *begun;       // owned reference; the picture being made
     char backend[16];
     struct shared *shared; // not owned, NULL: none
     struct sharer sharer;  // the view as others see it
 };
-
-// What no picture changes is written here, once: the chroma of gray, and what parts the pictures of
-// a split.
-static void write_constants(const struct view *view, unsigned count)
-{
-    struct frame *frames[64];
-    const struct frame_layout *layout = &view->output;
-
-    for (unsigned i = 0; i < count; i++) {
-        frames[i] = frame_pool_take(view->frames);
-        memset(frame_plane(frames[i], 1), 128, layout->planes[1].stride * layout->planes[1].rows);
-        if (view->split) {
-            split_write_gap(view->split, frames[i]);
-        }
-    }
-    for (unsigned i = 0; i < count; i++) {
-        frame_unref(frames[i]);
-    }
-}
-
-// Whether the other's output frames hold all that no picture of this view changes.
-static bool fits_frames(const struct view *view, const struct view *other)
-{
-    const struct plan *plan = &view->plan;
-
-    return other && other->frames && !view->split && !other->split &&
-           frame_layout_equal(&view->output, &other->output) &&
-           plan->steps[plan->count - 1].kind == other->plan.steps[other->plan.count - 1].kind;
-}
-
-static int make_frames(struct view *view, const struct view_setup *setup, struct error *error)
-{
-    unsigned count = setup->frames ? setup->frames : FRAMES_DEFAULT;
-    int r;
-
-    if (fits_frames(view, setup->before)) {
-        view->frames = frame_pool_ref(setup->before->frames);
-        return 0;
-    }
-    r = frame_pool_new(&view->output, count, setup->allocator, &view->frames);
-
-    if (r < 0) {
-        return error_set(error, r, "no memory for %u output frames of %ux%u", count,
-                         view->output.width, view->output.height);
-    }
-    if (view->output.format->plane_count > 1 &&
-        (view->split || view->plan.steps[0].kind != STAGE_CONVERT)) {
-        write_constants(view, count);
-    }
-    return 0;
-}
 
 static int set_start(void *context, unsigned start)
 {
@@ -124,7 +77,11 @@ static int make_split(struct view *view, const struct view_setup *setup, struct 
 
         snprintf(view->backend, sizeof view->backend, "%s",
                  view_backend(left->passes_through ? right : left));
-        r = make_frames(view, setup, error);
+        r = view_frames_init(&view->frames, setup, &view->output, STAGE_KIND_COUNT, view->split,
+                             NULL, error);
+    }
+    if (r == 0 && split_is_on_gpu(view->split)) {
+        r = gpu_fence_init(&view->fence, setup->gpu, error);
     }
     return r;
 }
@@ -141,6 +98,13 @@ static int make_plan(struct view *view, const struct view_setup *setup, struct e
         plan_set_mask(&view->plan, view->mask);
     }
     return r;
+}
+
+static int make_on_gpu(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    int r = view_gpu_new(setup, &view->plan, error, &view->gpu);
+
+    return r < 0 ? r : gpu_fence_init(&view->fence, setup->gpu, error);
 }
 
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
@@ -182,10 +146,12 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (stages.output->luma_step != 0) {
         view->output.colour = frame_colour_yuv(input->colour);
     }
-    r = gpu ? view_gpu_new(setup, &view->plan, error, &view->gpu)
+    r = gpu ? make_on_gpu(view, setup, error)
             : chain_new(view->plan.steps, view->plan.count, &stages, error, &view->chain);
     if (r == 0) {
-        r = make_frames(view, setup, error);
+        r = view_frames_init(&view->frames, setup, &view->output,
+                             view->plan.steps[view->plan.count - 1].kind, NULL,
+                             setup->before ? &setup->before->frames : NULL, error);
     }
     if (r == 0) {
         r = join(view, setup, error);
@@ -202,10 +168,12 @@ void view_free(struct view *view)
         return;
     }
     shared_leave(view->shared, &view->sharer);
+    view_drop_picture(view);
+    gpu_fence_finish(&view->fence);
     split_free(view->split);
     view_gpu_free(view->gpu);
     chain_free(view->chain);
-    frame_pool_unref(view->frames);
+    view_frames_finish(&view->frames);
     mask_plane_unref(view->mask);
     free(view);
 }
@@ -234,47 +202,112 @@ void view_forget(struct view *view)
     }
 }
 
-static int compute(struct view *view, struct frame *input, struct frame *output,
-                   struct error *error)
+static void compute(struct view *view, struct frame *input, struct frame *output)
 {
     struct segment *from = view->sharer.from;
-    uint64_t number = from ? shared_frame(view->shared) : 0;
     const uint8_t *plane = frame_plane(input, 0);
     size_t stride = input->layout.planes[0].stride;
 
-    if (view->split) {
-        return split_run(view->split, input, output, error);
-    }
-    if (view->gpu) {
-        return view_gpu_run(view->gpu, from, number, input, output, error);
-    }
     if (from) {
-        plane = segment_run(from, input, number, &stride);
+        plane = segment_run(from, input, shared_frame(view->shared), &stride);
     }
     chain_run(view->chain, plane, stride, frame_plane(output, 0), output->layout.planes[0].stride,
               input, output);
+}
+
+static int queue(struct view *view, struct frame *input, struct frame *output, struct error *error)
+{
+    struct gpu_pictures pictures;
+    uint64_t from = 0, to = 0;
+    int r = gpu_enter(view->fence.gpu, error);
+
+    if (r == 0) {
+        r = frame_to_gpu(input, error, &from);
+    }
+    if (r == 0) {
+        r = frame_to_gpu(output, error, &to);
+    }
+    if (r < 0) {
+        return r;
+    }
+    pictures.camera = pictures.input = gpu_picture_at(&input->layout, from);
+    pictures.output = gpu_picture_at(&output->layout, to);
+    r = view->split ? split_launch(view->split, &pictures, error)
+                    : view_launch(view, &pictures, error);
+    if (r == 0) {
+        r = frame_queue_to_cpu(output, error);
+    }
+    return r < 0 ? r : gpu_fence_set(&view->fence, error);
+}
+
+static int make_picture(struct view *view, struct frame *input, struct frame *output,
+                        struct error *error)
+{
+    if (view_is_on_gpu(view)) {
+        return queue(view, input, output, error);
+    }
+    if (view->split) {
+        return split_run(view->split, input, output, error);
+    }
+    compute(view, input, output);
+    shared_note_run(view->shared, &view->sharer);
     return 0;
 }
 
-int view_run(struct view *view, struct frame *input, struct error *error, struct frame **ret_output)
+int view_begin(struct view *view, struct frame *input, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *output = NULL;
     int r;
 
     if (view->passes_through) {
-        *ret_output = frame_ref(input);
+        view->begun = frame_ref(input);
         return 0;
     }
-    output = frame_pool_take(view->frames);
+    output = frame_pool_take(view->frames.pool);
     if (!output) {
         return error_set(error, -ENOBUFS, "all output frames are in use");
     }
     output->pts_ns = input->pts_ns;
     output->grabbed_ns = input->grabbed_ns;
     output->sequence = input->sequence;
-    r = compute(view, input, output, error);
+    r = make_picture(view, input, output, error);
     if (r == 0) {
-        shared_note_run(view->shared, &view->sharer);
+        view->begun = TAKE(output);
+    }
+    return r;
+}
+
+int view_end(struct view *view, struct error *error, struct frame **ret_output)
+{
+    _cleanup_(cleanup_frame) struct frame *output = TAKE(view->begun);
+    int r = 0;
+
+    if (view_is_on_gpu(view)) {
+        r = gpu_fence_wait(&view->fence, clock_now_ns() + GPU_WAIT_NS, error);
+    }
+    if (r == 0) {
+        *ret_output = TAKE(output);
+    }
+    return r;
+}
+
+void view_drop_picture(struct view *view)
+{
+    frame_unref(TAKE(view->begun));
+}
+
+int view_run(struct view *view, struct frame *input, struct error *error, struct frame **ret_output)
+{
+    _cleanup_(cleanup_frame) struct frame *output = NULL;
+    int r = view_begin(view, input, error);
+
+    if (r == 0) {
+        r = view_end(view, error, &output);
+    }
+    if (r == 0 && view_is_on_gpu(view)) {
+        r = frame_to_cpu(input, error);
+    }
+    if (r == 0) {
         *ret_output = TAKE(output);
     }
     return r;
@@ -282,7 +315,7 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
 
 bool view_is_on_gpu(const struct view *view)
 {
-    return view->gpu;
+    return view->fence.event;
 }
 
 int view_launch(struct view *view, const struct gpu_pictures *pictures, struct error *error)
@@ -299,8 +332,7 @@ int view_launch(struct view *view, const struct gpu_pictures *pictures, struct e
 
 void view_drop_frames(struct view *view)
 {
-    frame_pool_unref(view->frames);
-    view->frames = NULL;
+    view_frames_finish(&view->frames);
 }
 
 bool view_passes_through(const struct view *view)

@@ -63,10 +63,19 @@ void view_forget(struct view *view);
 int view_run(struct view *view, struct frame *input, struct error *error,
              struct frame **ret_output);
 
-// For a split. Whether the GPU computes the view: then view_launch() queues its picture into planes
-// of the GPU's, which take the place of an output frame, and returns. Between view_gpu_take() and
-// view_gpu_give(). Errors as above.
+// The same in two calls, so that the GPU works on the pictures of several views while a thread
+// waits for the first of them. Whether the GPU computes the view:
 bool view_is_on_gpu(const struct view *view);
+// Queues the picture, which is then made before those of views queued later; what the CPU computes
+// is computed here. `input` is the GPU's until frame_to_cpu(), where the GPU computes.
+int view_begin(struct view *view, struct frame *input, struct error *error);
+// Waits for the picture that was begun.
+int view_end(struct view *view, struct error *error, struct frame **ret_output);
+// Instead of view_end(), where the GPU is lost. Fine where nothing was begun.
+void view_drop_picture(struct view *view);
+
+// For a split: queues the picture of a view on the GPU into planes of the GPU's, which take the
+// place of an output frame. Errors as above.
 int view_launch(struct view *view, const struct gpu_pictures *pictures, struct error *error);
 // For a split. The view is launched alone from now on: it keeps no output frames.
 void view_drop_frames(struct view *view);

@@ -101,32 +101,6 @@ void view_gpu_forget(struct view_gpu *view)
     gpu_pipeline_forget(&view->whole);
 }
 
-int view_gpu_take(struct gpu *gpu, struct frame *input, struct frame *output, struct error *error,
-                  struct gpu_pictures *ret_pictures)
-{
-    uint64_t from = 0, to = 0;
-    int r = gpu_enter(gpu, error);
-
-    if (r == 0) {
-        r = frame_to_gpu(input, error, &from);
-    }
-    if (r == 0) {
-        r = frame_to_gpu(output, error, &to);
-    }
-    if (r == 0) {
-        ret_pictures->camera = ret_pictures->input = gpu_picture_at(&input->layout, from);
-        ret_pictures->output = gpu_picture_at(&output->layout, to);
-    }
-    return r;
-}
-
-int view_gpu_give(struct frame *input, struct frame *output, struct error *error)
-{
-    int r = frame_to_cpu(output, error);
-
-    return r < 0 ? r : frame_to_cpu(input, error);
-}
-
 int view_gpu_launch(struct view_gpu *view, struct segment *from, uint64_t number,
                     struct gpu_pictures pictures, struct error *error)
 {
@@ -137,18 +111,6 @@ int view_gpu_launch(struct view_gpu *view, struct segment *from, uint64_t number
         r = segment_launch(from, &pictures.camera, number, error, &pictures.input);
     }
     return r < 0 ? r : gpu_pipeline_launch_part(from ? &view->rest : &view->whole, pictures, error);
-}
-
-int view_gpu_run(struct view_gpu *view, struct segment *from, uint64_t number, struct frame *input,
-                 struct frame *output, struct error *error)
-{
-    struct gpu_pictures pictures;
-    int r = view_gpu_take(view->gpu, input, output, error, &pictures);
-
-    if (r == 0) {
-        r = view_gpu_launch(view, from, number, pictures, error);
-    }
-    return r < 0 ? r : view_gpu_give(input, output, error);
 }
 
 int view_gpu_set_blocks(struct view_gpu *view, const struct config_block *blocks,

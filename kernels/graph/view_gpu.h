@@ -1,4 +1,4 @@
-// A view's computing on the GPU: its pipeline, and the hand-over of frames on the way in and out.
+// A view's computing on the GPU: its pipeline, whole and without the steps that others make for it.
 #pragma once
 
 #include "kernels/graph/shared.h"
@@ -20,20 +20,9 @@ int view_gpu_set_start(struct view_gpu *view, unsigned start);
 // As view_forget().
 void view_gpu_forget(struct view_gpu *view);
 
-// Computes `output` from `input`, or from what `from` makes of it (NULL: from `input` itself) for
-// frame `number`; both are the CPU's before and after. After an error the GPU is lost to this
-// process, and the frames' sides are what they are.
-int view_gpu_run(struct view_gpu *view, struct segment *from, uint64_t number, struct frame *input,
-                 struct frame *output, struct error *error);
-
-// What view_gpu_run() is made of, for who puts several views' pictures into one frame. The frames
-// become the GPU's, and the planes it finds; all that was queued is done, and they are the CPU's
-// again. The GPU's context is current in between. Errors as above.
-int view_gpu_take(struct gpu *gpu, struct frame *input, struct frame *output, struct error *error,
-                  struct gpu_pictures *ret_pictures);
-int view_gpu_give(struct frame *input, struct frame *output, struct error *error);
-// Queues the view's picture, from the camera's to the output's planes; pictures.input is not looked
-// at.
+// Queues the view's picture, from the camera's to the output's planes, or from what `from` makes of
+// the camera's for frame `number` (NULL: nothing is left out); pictures.input is not looked at.
+// After an error the GPU is lost to this process.
 int view_gpu_launch(struct view_gpu *view, struct segment *from, uint64_t number,
                     struct gpu_pictures pictures, struct error *error);
 

@@ -65,6 +65,8 @@ int bench_steps(struct bench *bench, const struct bench_size *size);
 // One frame from camera memory to memory an encoder reads, by kind of memory and by explicit
 // copies. `rows`: rows a thread and blocks over registered memory instead.
 int bench_path(struct bench *bench, bool rows);
+// Four views of one camera, queued at once and one after the other.
+int bench_camera(struct bench *bench);
 // Canny of noise, discs, a spiral and the bench's picture in 1080p to 8K beside copies of as many
 // bytes, and NPP.
 int bench_canny(struct bench *bench);

@@ -72,7 +72,7 @@ static void way_finish(struct way *way)
     gpu_memory_free(way->memory);
 }
 
-// As view_gpu.c does it.
+// As view.c does it.
 static int go_shared(struct way *way, struct frame *input, struct frame *output)
 {
     uint64_t from = 0, to = 0;
@@ -85,7 +85,7 @@ static int go_shared(struct way *way, struct frame *input, struct frame *output)
 
         r = gpu_pipeline_launch(&way->pipeline, &pictures[0], &pictures[1], NULL);
     }
-    r = r < 0 ? r : frame_to_cpu(output, NULL);
+    r = r < 0 ? r : frame_queue_to_cpu(output, NULL);
     return r < 0 ? r : frame_to_cpu(input, NULL);
 }
 

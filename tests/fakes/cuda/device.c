@@ -74,7 +74,7 @@ static void read_options(void)
 
 int call_begin(enum call call)
 {
-    bool again = call == CALL_cuStreamQuery && last == call;
+    bool again = call == CALL_cuEventQuery && last == call;
     int told;
 
     pthread_mutex_lock(&device.lock);

@@ -8,6 +8,8 @@ struct CUevent_st {
     struct CUevent_st *next; // in the list of all
     int64_t time_ns;
     uint64_t recorded, reached; // times
+    struct CUstream_st *stream; // where it was recorded last,
+    uint64_t position;          // behind so many pieces of work
 };
 
 static struct CUevent_st *events;
@@ -41,6 +43,7 @@ void events_forget(void)
         events = event->next;
         free(event);
     }
+    pthread_cond_broadcast(&device.changed);
 }
 
 int cuEventCreate(struct CUevent_st **ret_event, unsigned flags)
@@ -84,6 +87,7 @@ static int reach(struct CUstream_st *stream, void *payload)
     if (at) {
         (*at)->reached++;
         (*at)->time_ns = clock_now_ns();
+        pthread_cond_broadcast(&device.changed);
     }
     pthread_mutex_unlock(&device.lock);
     return 0;
@@ -100,6 +104,47 @@ int cuEventRecord(struct CUevent_st *event, struct CUstream_st *handle)
     if (r == 0) {
         r = stream_queue(stream, reach, &event, sizeof event, NULL);
         event->recorded += r == 0;
+        event->stream = stream;
+        event->position = stream->queued;
+    }
+    return call_end(r);
+}
+
+static bool is_reached(const struct CUevent_st *event)
+{
+    return event->reached >= event->recorded;
+}
+
+int cuEventQuery(struct CUevent_st *event)
+{
+    int r = call_begin(CALL_cuEventQuery);
+
+    if (r == 0 && !find(event)) {
+        r = RESULT_INVALID_HANDLE;
+    }
+    // A real GPU is done in time, however busy the machine's CPUs are.
+    while (r == 0 && !is_reached(event) && !event->stream->told) {
+        pthread_cond_wait(&device.changed, &device.lock);
+        r = device.lost;
+    }
+    if (r == 0 && !is_reached(event)) {
+        r = RESULT_NOT_READY;
+    } else if (r == 0 && event->stream) {
+        stream_note_seen(event->stream, event->position);
+    }
+    return call_end(r);
+}
+
+int cuEventSynchronize(struct CUevent_st *event)
+{
+    int r = call_begin(CALL_cuEventSynchronize);
+
+    if (r == 0 && !find(event)) {
+        r = RESULT_INVALID_HANDLE;
+    }
+    while (r == 0 && find(event) && !is_reached(event)) {
+        pthread_cond_wait(&device.changed, &device.lock);
+        r = device.lost;
     }
     return call_end(r);
 }

@@ -8,9 +8,9 @@
 //   memory=BYTES          device, pinned and managed memory that there is; the board's without
 //   registers=KERNEL:N    registers a thread of kernels whose name begins so; 64 without
 //   fail=SYMBOL:N:RESULT  the Nth call of a function fails with this CUresult; N+: it and all after
-//                         it. SYMBOL * counts the calls of all functions, a wait that asks a
-//                         stream again and again as one, so that a program's calls have the same
-//                         numbers every time.
+//                         it. SYMBOL * counts the calls of all functions, a wait that asks
+//                         about an event again and again as one, so that a program's calls have the
+//                         same numbers every time.
 //   hang=KERNEL:N         the Nth launch of kernels whose name begins so never ends
 //   illegal=KERNEL:N      it touches an illegal address: the context is lost (700)
 //   slow=KERNEL:MS        every one takes so long

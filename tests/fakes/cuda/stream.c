@@ -215,23 +215,10 @@ int cuStreamDestroy_v2(struct CUstream_st *handle)
     return call_end(r);
 }
 
-int cuStreamQuery(struct CUstream_st *handle)
+void stream_note_seen(struct CUstream_st *stream, uint64_t position)
 {
-    int r = call_begin(CALL_cuStreamQuery);
-    struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
-
-    // A real GPU is done in time, however busy the machine's CPUs are.
-    while (r == 0 && stream && stream->done < stream->queued && !stream->told) {
-        pthread_cond_wait(&device.changed, &device.lock);
-        r = device.lost;
-    }
-    if (r == 0 && !stream) {
-        r = RESULT_INVALID_HANDLE;
-    } else if (r == 0 && stream->done < stream->queued) {
-        r = RESULT_NOT_READY;
-    } else if (r == 0) {
-        stream->seen = stream->queued;
+    if (stream->seen < position) {
+        stream->seen = position;
         memory_protect();
     }
-    return call_end(r);
 }

@@ -28,6 +28,8 @@ struct CUstream_st *stream_find(struct CUstream_st *handle);
 // Queues `run` with a copy of `payload`; `kernel` is its name when it is one, else NULL.
 int stream_queue(struct CUstream_st *stream, work_run *run, const void *payload, size_t size,
                  const char *kernel);
+// The caller knows that the first `position` pieces of work are done.
+void stream_note_seen(struct CUstream_st *stream, uint64_t position);
 // Whether the caller knows that no kernel of the stream, or of any stream, runs any more.
 bool stream_seems_idle(const struct CUstream_st *stream);
 bool streams_seem_idle(void);

@@ -29,6 +29,7 @@ struct view {
     struct gpu *gpu; // NULL: the CPU's
     struct frame_layout output;
     struct frame_pool *frames; // NULL: passes through
+    struct frame *begun;       // the picture being made
     struct config_block block;
     bool refused, warned;
 };
@@ -101,7 +102,7 @@ const struct gpu_info *gpu_info(const struct gpu *gpu)
     return &gpu->info;
 }
 
-int gpu_wait(const struct gpu *gpu, int64_t deadline_ns, struct error *error)
+int gpu_wait(struct gpu *gpu, int64_t deadline_ns, struct error *error)
 {
     (void)deadline_ns;
     machine.called_when_lost += gpu->lost;
@@ -218,10 +219,15 @@ void view_free(struct view *view)
     }
 }
 
-int view_run(struct view *view, struct frame *input, struct error *error, struct frame **ret_output)
+bool view_is_on_gpu(const struct view *view)
+{
+    return view->gpu && view->frames;
+}
+
+int view_begin(struct view *view, struct frame *input, struct error *error)
 {
     if (!view->frames) {
-        *ret_output = frame_ref(input);
+        view->begun = frame_ref(input);
         return 0;
     }
     // The source holds none of a new frame: more than one reference is an encoder's.
@@ -233,14 +239,26 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
         view->refused = true;
         machine.refuses_launch = false;
     }
-    *ret_output = frame_pool_take(view->frames);
-    if (!*ret_output) {
+    view->begun = frame_pool_take(view->frames);
+    if (!view->begun) {
         return -ENOBUFS;
     }
-    (*ret_output)->pts_ns = input->pts_ns;
-    (*ret_output)->grabbed_ns = input->grabbed_ns;
-    (*ret_output)->sequence = input->sequence;
+    view->begun->pts_ns = input->pts_ns;
+    view->begun->grabbed_ns = input->grabbed_ns;
+    view->begun->sequence = input->sequence;
     return 0;
+}
+
+int view_end(struct view *view, struct error *error, struct frame **ret_output)
+{
+    (void)error;
+    *ret_output = TAKE(view->begun);
+    return 0;
+}
+
+void view_drop_picture(struct view *view)
+{
+    frame_unref(TAKE(view->begun));
 }
 
 bool view_passes_through(const struct view *view)

@@ -51,11 +51,17 @@ static int launch(const struct bed *bed, uint64_t input, uint64_t output, uint32
 static int wait_idle(const struct bed *bed)
 {
     int64_t end_ns = clock_now_ns() + PATIENCE_NS;
-    int r;
+    struct CUevent_st *event;
+    int r = bed->driver.event_create(&event, 0);
 
-    do {
-        r = bed->driver.stream_query(bed->stream);
-    } while (r == CUDA_ERROR_NOT_READY && clock_now_ns() < end_ns);
+    if (r == 0) {
+        r = bed->driver.event_record(event, bed->stream);
+    }
+    while (r == 0 && (r = bed->driver.event_query(event)) == CUDA_ERROR_NOT_READY &&
+           clock_now_ns() < end_ns) {
+        r = 0;
+    }
+    bed->driver.event_destroy(event);
     return r;
 }
 

@@ -139,6 +139,27 @@ TEST(test_wait_lasts_as_long_as_a_slow_kernel)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
+static int64_t cpu_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+TEST(test_a_thread_sleeps_while_a_kernel_runs)
+{
+    struct gpu *gpu = open_gpu("slow=gpu_probe:400");
+    int64_t begin_ns = cpu_now_ns();
+    uint64_t memory = launch_probe(gpu);
+
+    assert_int_equal(gpu_wait(gpu, clock_now_ns() + 60 * NS_PER_S, NULL), 0);
+    assert_true(cpu_now_ns() - begin_ns < 40 * NS_PER_MS); // it took none of the rest
+    assert_int_equal(gpu_driver(gpu)->mem_free(memory), 0);
+    gpu_free(gpu);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
 TEST(test_illegal_access_is_an_error_from_then_on)
 {
     struct gpu *gpu = open_gpu("illegal=gpu_probe:1");

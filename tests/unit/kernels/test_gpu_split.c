@@ -93,9 +93,10 @@ TEST(test_both_pictures_are_waited_for_once)
         calls[i] = fake_gpu_calls() - calls[i];
         gpu_view_bed_finish(&bed);
     }
-    // Entering, the addresses of two frames, two launches, and the wait.
-    assert_int_equal(calls[0], 6);
-    assert_int_equal(calls[1], 6);
+    // Entering, the addresses of two frames, two launches, and for the output and for the input an
+    // event with its wait.
+    assert_int_equal(calls[0], 9);
+    assert_int_equal(calls[1], 9);
 }
 
 TEST(test_sides_share_what_they_have_in_common)
