@@ -11,7 +11,7 @@ import beds
 WIDTH, HEIGHT = 640, 360
 # A still picture with edges in both directions: colour squares, no text, no movement.
 CONTROLS = {"test_pattern": 4, "osd_text_mode": 2}
-LONG_S = 180
+LONG_S = 900
 
 
 def conf(io):
