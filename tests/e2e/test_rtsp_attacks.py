@@ -193,7 +193,7 @@ FLOODS = {
     "no-sequence": (b"OPTIONS * RTSP/1.0\r\n\r\n", 400),
     "continued": (request("X: a", " b"), 400),
     "no-colon": (request("nonsense"), 400),
-    "http": (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", 400),
+    "http": (b"GET / HTTP/1.1\r\nHost: h\r\n\r\n", 405),
 }
 
 
@@ -204,7 +204,8 @@ def test_floods_are_refused_and_hung_up_on(url, name):
         _, receiver = playing(viewer, url, "tcp")
         stranger.socket.sendall(data)
         head = stranger._read_until(b"\r\n\r\n").decode()
-        assert head.startswith(f"RTSP/1.0 {status} "), head
+        protocol = "HTTP/1.1" if name == "http" else "RTSP/1.0"
+        assert head.startswith(f"{protocol} {status} "), head
         assert stranger.is_hung_up()
         receiver.read_units(5)
 

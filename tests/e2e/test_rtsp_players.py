@@ -100,6 +100,21 @@ def read_numbers(directory):
     return numbers - {None}
 
 
+def test_a_tunnel_in_http_is_refused_as_http(edged):
+    server = edged([daemon.camera(**SIZE)])
+    url = server.url("/front/edges")
+    told = subprocess.run(
+        ["ffprobe", "-loglevel", "warning", "-rtsp_transport", "http", url], capture_output=True,
+        text=True, timeout=daemon.PATIENCE_S,
+    )  # fmt: skip
+    assert told.returncode == 1 and "405 Method Not Allowed" in told.stderr
+    told = subprocess.run(
+        ["curl", "-sS", "-i", url.replace("rtsp:", "http:"), "-H", "x-sessioncookie: abc"],
+        capture_output=True, text=True, timeout=daemon.PATIENCE_S, check=True,
+    ).stdout  # fmt: skip
+    assert told.startswith("HTTP/1.1 405 ")
+
+
 def test_curl_asks_for_options(edged):
     server = edged([daemon.camera(**SIZE)])
     told = subprocess.run(

@@ -110,6 +110,10 @@ static int read_request_line(struct rtsp_request *request, char *line)
     if (version - url - 1 > (ptrdiff_t)RTSP_URL_MAX) {
         return -RTSP_URL_TOO_LARGE;
     }
+    request->is_http = strncmp(version, "HTTP/", 5) == 0;
+    if (request->is_http) {
+        return -RTSP_METHOD_NOT_ALLOWED;
+    }
     if (strncmp(version, "RTSP/", 5) != 0) {
         return -RTSP_BAD_REQUEST;
     }
@@ -182,6 +186,7 @@ ssize_t rtsp_request_read(const char *bytes, size_t size, struct rtsp_request *r
     size_t head_size = find_head_end(bytes, size);
 
     request->sequence = -1;
+    request->is_http = false;
     request->line_count = request->body_size = 0;
     if (head_size == 0) {
         return size >= RTSP_HEAD_MAX ? -RTSP_BAD_REQUEST : 0;

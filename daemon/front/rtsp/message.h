@@ -56,6 +56,7 @@ enum rtsp_method {
 struct rtsp_request {
     enum rtsp_method method;
     const char *method_name, *url;
+    bool is_http;      // not RTSP: a client that tries to pass a firewall
     int64_t sequence;  // CSeq; -1: it has none that can be read
     size_t line_count; // of headers
     struct {
@@ -67,7 +68,7 @@ struct rtsp_request {
 
 // Reads the request at the beginning of `bytes`, with its body. Returns how many bytes it took; 0:
 // it is not complete yet. A negative enum rtsp_status: it cannot be read, nor can what follows it;
-// `ret_request->sequence` is set.
+// `ret_request->sequence` and is_http are set.
 ssize_t rtsp_request_read(const char *bytes, size_t size, struct rtsp_request *ret_request);
 // The value of the first line of that name, in any case; NULL: there is none.
 const char *rtsp_request_header(const struct rtsp_request *request, const char *name);

@@ -390,5 +390,11 @@ void methods_refuse(struct connection *connection, const struct rtsp_request *re
 {
     const struct call call = {.connection = connection, .request = request};
 
-    answer(&call, status);
+    if (request->is_http) { // what LIVE555's server says that has no tunnel (RFC 9110, 15.5.6)
+        connection_reply(connection, g_string_new("HTTP/1.1 405 Method Not Allowed\r\nAllow:\r\n"
+                                                  "Connection: close\r\n"
+                                                  "Content-Length: 0\r\n\r\n"));
+    } else {
+        answer(&call, status);
+    }
 }

@@ -107,11 +107,21 @@ TEST(test_methods_are_known_by_their_exact_names)
     assert_string_equal(request.method_name, "ANNOUNCE");
 }
 
+TEST(test_requests_of_http_are_told_from_those_that_make_no_sense)
+{
+    assert_int_equal(read_text("GET /edges HTTP/1.1\r\nx-sessioncookie: a\r\n\r\n"),
+                     -RTSP_METHOD_NOT_ALLOWED);
+    assert_true(request.is_http);
+    assert_int_equal(read_text("OPTIONS * RTSP/2.0\r\nCSeq: 8\r\n\r\n"),
+                     -RTSP_VERSION_NOT_SUPPORTED);
+    assert_false(request.is_http);
+}
+
 TEST(test_lines_that_are_no_request_line_are_refused)
 {
     static const char *const lines[] = {
         "OPTIONS",        "OPTIONS *",          "OPTIONS  RTSP/1.0",  " * RTSP/1.0",
-        "* RTSP/1.0",     "OPTIONS * HTTP/1.1", "OPTIONS * rtsp/1.0", "OPTIONS * ",
+        "* RTSP/1.0",     "OPTIONS * HTPP/1.1", "OPTIONS * rtsp/1.0", "OPTIONS * ",
         "RTSP/1.0 200 OK"};
 
     for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
