@@ -18,6 +18,8 @@
 
 #define SEPARATOR 0x1e
 #define CLIENTS 2
+#define STREAM_KBPS 80     // so little is kept for viewers that large pictures leave them behind,
+#define STREAM_BYTES 30000 // such as this one
 // Bits of the first byte.
 #define USERS 1     // there are users: vera, who may watch, with the password "veravera"
 #define ENCRYPTED 2 // the wires are, so that Basic is good enough
@@ -135,17 +137,14 @@ static void send_picture(bool key_frame, size_t size)
                                    0, 1, 0x68, 0xce, 0x3c, 0x80, 0,    0,    0,    1};
     struct link_access_unit life = {.captured_ns = fuzz_now_ns, .key_frame = key_frame};
     size_t head = sizeof life + sizeof sets;
+    uint8_t *payload = malloc(head + size);
 
-    for (size_t i = 0; i < CLIENTS; i++) {
-        uint8_t *payload = malloc(head + size);
-
-        fuzz_claim(payload != NULL);
-        memcpy(payload, &life, sizeof life);
-        memcpy(payload + sizeof life, sets, sizeof sets);
-        memset(payload + head, 0xaa, size);
-        payload[head] = key_frame ? 0x65 : 0x41;
-        fuzz_claim(stream_take_access_unit(bed.mounts[i].stream, payload, head + size) == 0);
-    }
+    fuzz_claim(payload != NULL);
+    memcpy(payload, &life, sizeof life);
+    memcpy(payload + sizeof life, sets, sizeof sets);
+    memset(payload + head, 0xaa, size);
+    payload[head] = key_frame ? 0x65 : 0x41;
+    fuzz_claim(stream_take_access_unit(bed.mounts[0].stream, payload, head + size) == 0);
 }
 
 // A reload that leaves the viewers' stream to admins.
@@ -173,7 +172,7 @@ static void happen(uint8_t what)
         send_picture(what == 'k', 2000);
         break;
     case 'l':
-        send_picture(true, 200000);
+        send_picture(true, STREAM_BYTES);
         break;
     case 's':
         stream_interrupt(bed.mounts[0].stream);
@@ -304,8 +303,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                         bed.flags & MULTICAST ? bed.config_of_multicast : bed.config);
     bed.mounts[0] = (struct rtsp_mount){NULL, CONFIG_ROLE_VIEWER};
     bed.mounts[1] = (struct rtsp_mount){NULL, CONFIG_ROLE_ADMIN};
-    fuzz_claim(stream_new("/front/edges", 2000, &bed.mounts[0].stream) == 0);
-    fuzz_claim(stream_new("/front/secret", 2000, &bed.mounts[1].stream) == 0);
+    fuzz_claim(stream_new("/front/edges", STREAM_KBPS, &bed.mounts[0].stream) == 0);
+    fuzz_claim(stream_new("/front/secret", STREAM_KBPS, &bed.mounts[1].stream) == 0);
     if (bed.flags & DESCRIBED) {
         send_picture(true, 100);
     }
