@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Read at a time, for all connections.
-#define READ_MAX 65536
 // How many unsent bytes the kernel holds for a viewer. More waits in the stream, which can skip
 // what is too old.
 #define UNSENT_BYTES 131072
@@ -105,12 +103,9 @@ void connection_leave(struct connection *connection)
 // Reads once. Returns whether any bytes came.
 static bool read_some(struct connection *connection)
 {
-    static uint8_t bytes[READ_MAX]; // static, because there is one thread
+    static uint8_t bytes[INCOMING_MAX]; // static, because there is one thread
     // Reads no more than can be kept, so that further requests wait in the kernel.
-    size_t room = connection->unread->len
-                      ? INCOMING_MAX - MIN(INCOMING_MAX, connection->unread->len)
-                      : sizeof bytes;
-    ssize_t size = wire_read(connection->wire, bytes, MIN(room, sizeof bytes));
+    ssize_t size = wire_read(connection->wire, bytes, sizeof bytes - connection->unread->len);
 
     if (size == -EAGAIN || size == -EINTR) {
         return false;
