@@ -1,4 +1,5 @@
-// Running a channel: frames through its view and encoder, units to the link.
+// Runs a channel: takes frames through its view and its encoder, and sends the access units over
+// the link.
 #include "daemon/camera/channel_private.h"
 
 #include "daemon/camera/slate.h"
@@ -44,7 +45,8 @@ uint32_t channel_number(const struct channel *channel)
     return channel->number;
 }
 
-// Encoder's thread. A unit that the link cannot take is lost, and with it all up to a key frame.
+// Encoder's thread. A unit that the link cannot take is lost, and so are those after it up to a key
+// frame, which need it.
 void channel_send_unit(void *context, const struct encoder_unit *unit)
 {
     struct channel *channel = context;
@@ -98,7 +100,7 @@ void channel_forget(struct channel *channel)
     }
 }
 
-// What a view says of the GPU is its last word.
+// Any error of a view that the GPU computes means that the GPU is lost.
 static int blame(const struct channel *channel, int code)
 {
     return code && channel->now.gpu ? -ENOTRECOVERABLE : code;

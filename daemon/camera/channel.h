@@ -1,4 +1,4 @@
-// One view of a camera on its way to the front: the view's stages, its encoder, its slate.
+// One view of a camera on its way to the front: the view, its encoder and its slate.
 //
 // The lane thread runs frames through it; the control thread says whether anybody watches and when
 // a key frame is wanted; encoded units leave over the link from the encoder's thread.
@@ -23,12 +23,12 @@ struct channel_environment {
     struct shared *shared; // what the camera's views have in common
 };
 
-// What a view is computed from and by.
+// What a view is computed from, and what computes it.
 struct channel_setup {
     const struct frame_layout *input;
     unsigned fps_numerator, fps_denominator;
     struct gpu *gpu;                         // NULL: the CPU
-    struct pool *pool;                       // of what the CPU computes; outlives the channel
+    struct pool *pool;                       // for what the CPU computes; outlives the channel
     const struct frame_allocator *allocator; // of the view's pictures; slates are in host memory
 };
 
@@ -36,57 +36,60 @@ struct channel_setup {
 int channel_new(uint32_t number, const struct channel_environment *environment,
                 struct channel **ret_channel);
 struct channel *channel_ref(struct channel *channel);
-// The last reference to a channel that has computed is the lane's, or the lane has ended. Takes
-// NULL.
+// The last reference to a channel that has computed pictures is dropped by the lane, or after the
+// lane has ended. Takes NULL.
 void channel_unref(struct channel *channel);
 uint32_t channel_number(const struct channel *channel);
 
-// Lane thread. The settings that count at first; they outlive the channel, or the change to others.
+// Lane thread. Sets the first settings; they outlive the channel, or the change to others.
 void channel_begin_settings(struct channel *channel, const struct config_view *settings);
 // Lane thread. Builds the view for `setup` and, when the picture it makes has another size, range
 // or colour than before, an encoder, whose first two units go to the front as slate. Does nothing
 // when all fits already. -ENOSYS: no encoder works; else what view_new() says.
 int channel_prepare(struct channel *channel, const struct channel_setup *setup,
                     struct error *error);
-// Lane thread. Gets ready for other settings beside what runs: builds a view for `setup` where they
-// ask for another one. Errors as above. What is staged is committed or aborted before the next.
+// Lane thread. Prepares other settings (stages them) while the old ones run: builds a view for
+// `setup` if they ask for another one. Errors as above. What is staged is committed or aborted
+// before the next change is staged.
 int channel_stage(struct channel *channel, const struct config_view *settings,
                   const struct channel_setup *setup, struct error *error);
-// Then, where true, makes the encoder that they need; any thread, which the lane waits for before
-// it commits or aborts. Its first two units go to the front as slate. -ENOSYS as above.
+// Whether the staged settings need another encoder; if so, the second function makes it, in any
+// thread, for which the lane waits before it commits or aborts. Its first two units go to the front
+// as slate. -ENOSYS as above.
 bool channel_wants_encoder(const struct channel *channel);
 int channel_stage_encoder(struct channel *channel, struct error *error);
-// Lane thread. The staged settings count from the next frame on; or what is staged goes.
+// Lane thread. Puts the staged settings in force from the next frame on; or drops them.
 void channel_commit(struct channel *channel);
 void channel_abort(struct channel *channel); // fine where nothing is staged
 // Lane thread. The view was taken out of the configuration.
 void channel_close(struct channel *channel);
-// Encoders that these leave behind end only here: any thread, before the next change is staged.
+// Encoders that these functions leave behind are ended only here: by any thread, before the next
+// change is staged.
 bool channel_has_old_encoder(const struct channel *channel);
 void channel_end_old_encoder(struct channel *channel);
 
-// Lane thread. Before the first of a camera's channels runs a frame: whether somebody watches
-// counts for all of that frame.
+// Lane thread. To be called before the first of a camera's channels runs a frame: notes whether
+// somebody watches, for all of that frame.
 void channel_begin(struct channel *channel);
-// Lane thread. Frames come from elsewhere now, or after a pause: the next one is compared with
-// none.
+// Lane thread. Frames come from another source now, or after a pause: the next one is not compared
+// with the one before.
 void channel_forget(struct channel *channel);
-// Lane thread. Begins the picture of one frame when somebody watches: what the GPU computes is
-// queued, and the frame is the GPU's then. -ENOTRECOVERABLE: the GPU failed.
+// Lane thread. Begins the picture of one frame if somebody watches. What the GPU computes is only
+// queued, and the frame then belongs to the GPU. -ENOTRECOVERABLE: the GPU failed.
 int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error);
 // Lane thread. Waits for the picture that was begun, if one was, and encodes it. -EPIPE: the
 // encoder failed; -ENOTRECOVERABLE as above.
 int channel_end_picture(struct channel *channel, struct error *error);
-// Lane thread. Instead: the GPU is lost.
+// Lane thread. Instead of channel_end_picture(), when the GPU is lost.
 void channel_drop_picture(struct channel *channel);
-// Lane thread. What makes the pictures. A frame that is passed through is the encoder's, too: it
-// must not change sides any more.
+// Lane thread. What makes the pictures. CHANNEL_MAKER_NONE: the frame itself goes to the encoder,
+// and must not change sides any more.
 enum channel_maker { CHANNEL_MAKER_GPU, CHANNEL_MAKER_CPU, CHANNEL_MAKER_NONE };
 enum channel_maker channel_maker(const struct channel *channel);
 // Lane thread. Block sizes (CONFIG_KERNEL_COUNT) from the next frame on.
 void channel_set_blocks(struct channel *channel, const struct config_block *blocks);
-// Lane thread. True once for each thing to be said about a block size: that the GPU refused it,
-// why, and what stays; or that another would do better.
+// Lane thread. True once for each message about a block size: that the GPU refused it, why, and
+// what stays; or that another one would be faster.
 bool channel_take_complaint(struct channel *channel, struct error *ret_text);
 // Lane thread. Encodes the NO SIGNAL picture when somebody watches. -EPIPE as above.
 int channel_run_slate(struct channel *channel, int64_t seconds);

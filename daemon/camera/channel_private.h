@@ -1,5 +1,6 @@
-// What the files of a channel share: the struct. Everything but the atomics is the lane's, and
-// while encoders are made for what is staged, those are their maker's.
+// What the files of a channel share: the struct. Everything but the atomics belongs to the lane
+// thread; but while encoders are made for staged settings, `next.encoder` belongs to the thread
+// that makes it.
 #pragma once
 
 #include "daemon/camera/channel.h"
@@ -35,9 +36,9 @@ struct channel {
     bool staged, encoder_wanted;
     struct channel_parts old; // an encoder to be ended
     struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
-    bool refused; // a block size, as told by `refusal`
+    bool refused; // a block size was refused, as `refusal` says
     struct error refusal;
-    struct error mask_error; // of the view's mask, as told last
+    struct error mask_error; // why the view's mask cannot be read, as last logged
 
     atomic_bool watched, key_frame_wanted;
     atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame

@@ -87,7 +87,7 @@ static int end_picture(struct channels *channels, size_t index, struct error *er
     return r ? name_view(channels->settings, index, r, error) : 0;
 }
 
-// One after the other.
+// Begins and ends the pictures of one channel after the other.
 static int run_made_by(struct channels *channels, enum channel_maker maker, struct frame *frame,
                        struct error *error)
 {
@@ -117,8 +117,8 @@ static int begin_on_gpu(struct channels *channels, struct frame *frame, struct e
     return 0;
 }
 
-// After a failure of the GPU's nothing that was begun is waited for; one of an encoder concerns no
-// other.
+// Begins the pictures of all channels on the GPU, then ends one after the other. After a failure of
+// the GPU it waits for none; the failure of an encoder concerns no other channel.
 static int run_on_gpu(struct channels *channels, struct frame *frame, struct error *error)
 {
     int r = begin_on_gpu(channels, frame, error);
