@@ -1,5 +1,5 @@
-// The GPU as a command of edgectl wants it: opened with memory that it computes on, or the reason
-// why not.
+// The GPU for a command of edgectl: opened, with memory for frames, or the reason why there is
+// none.
 #pragma once
 
 #include "kernels/gpu/gpu_memory.h"
@@ -19,7 +19,7 @@ struct gpu_session {
 // uses), -EBADMSG (it computes wrongly), -ENOMEM, -ETIMEDOUT, -EIO.
 int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
                      enum config_memory memory, struct error *why);
-// Takes zeroed ones. All frames and views made with it are gone.
+// Takes zeroed sessions. All frames and views made with the session have been freed.
 void gpu_session_close(struct gpu_session *session);
 
 const struct frame_allocator *gpu_session_allocator(const struct gpu_session *session);
@@ -31,7 +31,7 @@ int gpu_session_view_new(struct gpu_session *session, const struct view_setup *s
 int gpu_session_view_run(struct gpu_session *session, struct view *view, struct frame *input,
                          struct error *error, struct frame **ret_output);
 
-// Nothing is asked of the session's GPU any more, it does not answer.
+// The session's GPU does not answer, and is not used any more.
 void gpu_session_lose(struct gpu_session *session);
 // Whether any session was lost: then the process has to end without the GPU's library, which may
 // wait for a kernel that never ends.

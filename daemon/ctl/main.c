@@ -88,7 +88,8 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     descriptors_raise();
-    if (descriptors_limit() < DESCRIPTORS) { // GStreamer and GLib end the process for want of one
+    // GStreamer and GLib end the process when they find no descriptor.
+    if (descriptors_limit() < DESCRIPTORS) {
         fprintf(stderr, "edgectl: at most %zu files may be open, needed: %d; raise `ulimit -n`\n",
                 descriptors_limit(), DESCRIPTORS);
         return 1;

@@ -36,11 +36,11 @@ struct watch {
     const char *config, *socket, *camera, *region; // NULL: not given
     bool json;
     int reconnect_s, exec_timeout_s;
-    char **command;                  // of the command line; NULL: none
+    char **command;                  // the program and its arguments; NULL: none
     struct event_programs *programs; // owned; NULL: none
 };
 
-// The time of day where edgectl runs.
+// Prints the event's time in the time zone of this machine.
 static void print_time(JsonObject *event)
 {
     g_autoptr(GDateTime) utc = g_date_time_new_from_iso8601(get_string(event, "time"), NULL);
@@ -146,7 +146,7 @@ static int follow(struct watch *watch)
 
     r = r < 0 ? r : run_loop(watch, path, &error);
     if (ferror(stdout)) {
-        return 1; // main() says why
+        return 1; // main() says what is wrong with the output
     }
     if (r == -EPROTO && !error.text[0]) {
         error_set(&error, r, "edged's event is no JSON object: are both of one version?");

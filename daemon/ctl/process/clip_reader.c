@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <gst/app/gstappsink.h>
 
-// Nothing comes for so long: a clip whose last picture has come is over, though its demuxer does
-// not say so (as that of GIF); in any other one something is broken.
+// After so long without a picture a clip whose last picture has come is over, although its demuxer
+// does not say so (as GIF's does not); any other clip is broken.
 #define OVER_NS (2 * NS_PER_S)
 #define STUCK_NS (60 * NS_PER_S)
-// Containers round durations: a quarter of a second is no loss.
+// Containers round durations, so a clip may be a quarter of a second shorter.
 #define ROUNDING_NS (NS_PER_S / 4)
-// Of clips that do not say theirs.
+// The rate of clips that name none, in frames a second.
 #define RATE 25
 
 struct clip_reader {
@@ -26,7 +26,7 @@ struct clip_reader {
     bool over;               // nothing is left to decode
     GstVideoInfo info;       // of the newest sample, as the layout
     struct frame_layout layout;
-    struct copies copies; // counted for nobody
+    struct copies copies; // nobody reads these counts
     int64_t duration_ns;  // -1: unknown
     // Of the last frame that was handed out; end_ns is 0 before the first one.
     int64_t pts_ns, end_ns;
@@ -40,7 +40,7 @@ static int64_t period_ns(const struct clip_reader *reader)
                                               : NS_PER_S / RATE;
 }
 
-// Makes frames like those of the sample, if they are not so already.
+// Makes a pool of frames like the sample, unless the pool is one already.
 static int take_caps(struct clip_reader *reader, struct error *error)
 {
     GstCaps *caps = gst_sample_get_caps(reader->sample);
@@ -194,7 +194,7 @@ int64_t clip_reader_duration_ns(const struct clip_reader *reader)
     return reader->duration_ns;
 }
 
-// Muxers refuse frames without a time, or at the time of another one.
+// Gives the frame a time, because muxers refuse frames without one, or with that of another frame.
 static void stamp(struct clip_reader *reader, struct frame *frame)
 {
     const GstBuffer *buffer = gst_sample_get_buffer(reader->sample);

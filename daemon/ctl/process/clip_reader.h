@@ -23,13 +23,14 @@ void clip_reader_free(struct clip_reader *reader);
 const struct frame_layout *clip_reader_layout(const struct clip_reader *reader);
 // What else GStreamer knows of the clip: rate, pixel aspect ratio.
 const GstVideoInfo *clip_reader_info(const struct clip_reader *reader);
-// As the container says, in ns; -1 where it does not.
+// The duration that the container names, in ns; -1: none.
 int64_t clip_reader_duration_ns(const struct clip_reader *reader);
 
-// The next frame, with its time in the clip in pts_ns: at least 0, and after the frame before, for
-// clips without time stamps by their rate. 1: here it is, the caller owns a reference; 0: the clip
-// is over. -ENOBUFS: the caller keeps more than CLIP_READER_FRAMES - 1 of them; -ENODATA: the clip
-// ends before its own end; -ETIMEDOUT: nothing came for a minute; -EIO; -ENOMEM.
+// Decodes the next frame. Its time in the clip, pts_ns, is at least 0 and later than that of the
+// frame before; clips without time stamps get it from their rate. Returns 1 and a reference that
+// the caller owns, or 0 when the clip is over. -ENOBUFS: the caller keeps more than
+// CLIP_READER_FRAMES - 1 of them; -ENODATA: the clip ends before its own end; -ETIMEDOUT: nothing
+// came for a minute; -EIO; -ENOMEM.
 int clip_reader_next(struct clip_reader *reader, struct error *error, struct frame **ret_frame);
 
 #define CLIP_READER_FRAMES 2

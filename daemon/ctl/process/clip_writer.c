@@ -37,7 +37,8 @@ static int encoder_launch(int bitrate_kbps, struct error *error, char **ret_laun
                      "openh264enc (gstreamer1.0-plugins-bad)");
 }
 
-// 4:2:0 shares a colour among two columns and rows: the planes stay, the last odd one is not shown.
+// In 4:2:0 two columns and two rows share a colour, so an odd last one is not shown; the planes
+// stay as they are.
 static GstCaps *make_caps(const struct clip_writer_settings *settings, const char *colorimetry)
 {
     const struct frame_layout *layout = settings->layout;
@@ -53,7 +54,8 @@ static GstCaps *make_caps(const struct clip_writer_settings *settings, const cha
     return gst_video_info_to_caps(&info);
 }
 
-// The muxer takes the colours from the caps; what the encoder makes of them is written anew.
+// The muxer takes the colours from the caps. Those that the encoder writes into the stream are
+// replaced.
 static void set_colours(GstElement *pipeline, const struct frame_layout *layout)
 {
     g_autoptr(GstElement) parser = gst_bin_get_by_name(GST_BIN(pipeline), "parser");
@@ -124,7 +126,7 @@ void clip_writer_free(struct clip_writer *writer)
     }
 }
 
-// Messages that came before only make it look once more.
+// An old message only makes it look once more.
 static int wait_for_room(struct clip_writer *writer, struct error *error)
 {
     g_autoptr(GstBus) bus = gst_element_get_bus(writer->pipeline);
@@ -164,7 +166,7 @@ int clip_writer_push(struct clip_writer *writer, const struct frame *frame, stru
     int r = wait_for_room(writer, error);
 
     if (r == 0) {
-        gst_app_src_push_buffer(writer->source, copy_frame(frame)); // the bus tells of failures
+        gst_app_src_push_buffer(writer->source, copy_frame(frame)); // failures come by the bus
     }
     return r;
 }

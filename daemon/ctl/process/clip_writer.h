@@ -20,7 +20,7 @@ struct clip_writer_settings {
 // installed. The caller frees *ret_writer.
 int clip_writer_new(const struct clip_writer_settings *settings, struct error *error,
                     struct clip_writer **ret_writer);
-// Takes NULL. What is not finished stays as it is.
+// Takes NULL. A clip that is not finished stays unfinished.
 void clip_writer_free(struct clip_writer *writer);
 
 // Copies a frame in, to be shown at its pts_ns; waits while too many wait for the encoder. -EIO

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// What a signal removes; set while it is worth removing.
+// The file that a signal removes; NULL: there is none.
 static char *volatile unfinished;
 
 static const int endings[] = {SIGHUP, SIGINT, SIGTERM};
@@ -19,7 +19,8 @@ static void handle_signal(int number)
     _exit(128 + number);
 }
 
-// What is ignored stays so: nohup wants it, and a script's shell for what runs in the background.
+// A signal that is ignored stays ignored: nohup relies on that, and so do shells for programs in
+// the background.
 static void handle_unless_ignored(int number)
 {
     const struct sigaction action = {.sa_handler = handle_signal};
@@ -30,7 +31,7 @@ static void handle_unless_ignored(int number)
     }
 }
 
-// mkstemp() that no signal separates from the note of what to remove.
+// mkstemp() with signals blocked, so that none comes before the file is noted as one to remove.
 static int make_unfinished(char *temporary)
 {
     sigset_t signals, before;

@@ -36,7 +36,7 @@ static const char usage[] =
 #define FRAME_MAX 10000000
 #define SETTINGS_MAX 32
 
-// Options of the command line, as they stand there.
+// The options, as the command line has them.
 struct options {
     const char *view, *previous;
     enum config_backend backend;
@@ -71,7 +71,7 @@ static int apply_setting(struct config_view *view, const char *setting, struct e
     return config_view_set(view, key, equals + 1, error);
 }
 
-// Stages make a view of their own, as in the file.
+// The kind of view; with stages it is "custom", as in the configuration.
 static const char *view_word(const struct options *options)
 {
     bool custom = false;
@@ -99,7 +99,7 @@ static int make_settings(const struct options *options, struct error *error,
     return r;
 }
 
-// What fits together, and a mask that is one.
+// Checks that the keys fit together, and that the mask is a picture.
 static int check_mask(const struct config_view *settings, struct error *error)
 {
     struct region_picture picture = {.gray = NULL};

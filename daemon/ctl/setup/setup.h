@@ -18,6 +18,6 @@ struct setup_answers {
     char *address;            // to listen on
     struct password password; // of `user`
     bool tls;                 // encrypted, too
-    bool force;               // do not ask before a configuration of somebody's is replaced
+    bool force;               // do not ask before an edited configuration is replaced
     bool on_terminal;         // questions can be asked
 };
