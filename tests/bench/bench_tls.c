@@ -161,7 +161,7 @@ static void bench_crowd(const char *name, struct certificate *certificate)
         gnutls_credentials_set(clients[i], GNUTLS_CRD_CERTIFICATE, credentials);
         gnutls_transport_set_int(clients[i], fds[i]);
     }
-    printf("%u at once, %-20s longest turn of the main loop %7.0f us\n", CROWD, name,
+    printf("%d at once, %-20s longest turn of the main loop %7.0f us\n", CROWD, name,
            longest_turn(clients) / 1e3);
     for (unsigned i = 0; i < CROWD; i++) {
         gnutls_deinit(clients[i]);
