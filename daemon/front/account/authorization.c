@@ -84,10 +84,14 @@ static bool is_hex(const char *text, size_t length)
     return strlen(text) == length && strspn(text, "0123456789abcdefABCDEF") == length;
 }
 
+// MD5 where none is named (RFC 7616, section 3.4), but for aiortsp, which names none in its answer
+// to SHA-256 either: the digits tell.
 static int take_algorithm(const char *name, struct authorization *authorization)
 {
-    authorization->algorithm =
-        name && g_ascii_strcasecmp(name, "SHA-256") == 0 ? DIGEST_SHA256 : DIGEST_MD5;
+    bool is_sha256 = name ? g_ascii_strcasecmp(name, "SHA-256") == 0
+                          : strlen(authorization->response) == digest_hex_length(DIGEST_SHA256);
+
+    authorization->algorithm = is_sha256 ? DIGEST_SHA256 : DIGEST_MD5;
     return !name || authorization->algorithm == DIGEST_SHA256 ||
                    g_ascii_strcasecmp(name, "MD5") == 0
                ? 0

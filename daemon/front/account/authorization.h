@@ -17,7 +17,7 @@ struct authorization {
     const char *username; // in `text`, as all the others; without quotes and escapes
     const char *password; // of BASIC; NULL: DIGEST
     // Of DIGEST:
-    enum digest_algorithm algorithm; // MD5 where it names none
+    enum digest_algorithm algorithm; // where it names none, by the digits
     const char *realm, *nonce, *uri, *response;
     const char *qop, *cnonce, *nc; // all NULL: an answer as in RFC 2069
     uint32_t count;                // of `nc`, from 1; 0: none

@@ -113,6 +113,16 @@ TEST(test_what_rtsp_clients_send_is_right)
     }
 }
 
+// aiortsp 1.4.
+TEST(test_an_answer_without_an_algorithm_tells_it_by_its_digits)
+{
+    check_response("Digest username=\"jan\", realm=\"edged\", nonce=\""
+                   "4fb5152be3753d74825106f9801100004f2effb6b623e14ebd149d514d450c32\", "
+                   "uri=\"rtsp://127.0.0.1:18556/front/gray\", "
+                   "response=\"08ac4e426bbd9c6ec2abf0392aceb93d886311377ecd66a1f39b28b613ae1335\"",
+                   "DESCRIBE", DIGEST_SHA256, "jan", "edged", "correct horse");
+}
+
 // curl 7.88.
 TEST(test_what_an_http_client_sends_is_right)
 {
