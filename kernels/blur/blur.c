@@ -66,29 +66,33 @@ static const struct blur squares[] = {{1, columns_3, row_3}, {2, columns_5, row_
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
+    struct blur *blur = stage->state;
+
     (void)error;
-    stage->blur = squares[setup->options->blur == 5];
-    stage->radius = stage->blur.radius;
+    *blur = squares[setup->options->blur == 5];
+    stage->radius = blur->radius;
     return 0;
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
+    const struct blur *blur = stage->state;
     uint16_t *sums = (uint16_t *)scratch + LEFT;
 
     (void)y;
-    stage->blur.columns(rows, width, sums);
+    blur->columns(rows, width, sums);
     for (uint32_t i = 0; i < RADIUS_MAX; i++) {
         sums[-1 - (int)i] = sums[0];
         sums[width + i] = sums[width - 1];
     }
-    stage->blur.row(sums, width, output);
+    blur->row(sums, width, output);
     return STAGE_WRITTEN;
 }
 
 const struct stage_ops blur_ops = {
     .name = "blur",
+    .state_bytes = sizeof(struct blur),
     .init = init,
     .scratch_bytes = scratch_bytes,
     .run_row = run_row,

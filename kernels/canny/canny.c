@@ -33,7 +33,9 @@ struct lines {
     uint8_t *memory; // owned; of all of them
 };
 
-struct canny_work {
+// A row stage that looks first. One thread at a time may look, and shares the work with those of a
+// pool.
+struct canny {
     uint32_t width, height;
     bool by_median;
     struct suppress_limits limits; // by median: of the frame that is computed
@@ -85,9 +87,9 @@ struct suppress_limits canny_limits_by_median(const uint32_t histogram[256])
 }
 
 // Every row gets a slot that is large enough for a row of gradients.
-static int make_lines(const struct canny_work *work, struct lines *lines)
+static int make_lines(const struct canny *canny, struct lines *lines)
 {
-    size_t blocks = SUPPRESS_BLOCKS(work->width);
+    size_t blocks = SUPPRESS_BLOCKS(canny->width);
     size_t slot = (LEFT + blocks * SUPPRESS_BLOCK + RIGHT) * sizeof(int32_t) + CACHE_LINE;
     uint8_t *next = aligned_alloc(CACHE_LINE, (2 * RING + 3) * slot);
 
@@ -117,129 +119,124 @@ static void make_pixels(uint8_t (*pixels)[8], uint8_t flat, uint8_t edge)
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     const struct frame_layout *input = setup->input;
-    struct canny_work *work = calloc(1, sizeof *work);
+    struct canny *canny = stage->state;
     int r;
 
-    if (!work) {
-        return error_set(error, -ENOMEM, "no memory for a canny view");
-    }
     stage->looks = true;
-    stage->canny.work = work;
-    work->width = input->width;
-    work->height = input->height;
-    work->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
-    work->limits = canny_limits(setup->options->low, setup->options->high);
-    work->make = suppress_make_best();
-    make_pixels(work->pixels[0], 0, 255);
-    make_pixels(work->pixels[1], 16, 235);
-    r = make_lines(work, &work->lines[0]);
+    canny->width = input->width;
+    canny->height = input->height;
+    canny->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
+    canny->limits = canny_limits(setup->options->low, setup->options->high);
+    canny->make = suppress_make_best();
+    make_pixels(canny->pixels[0], 0, 255);
+    make_pixels(canny->pixels[1], 16, 235);
+    r = make_lines(canny, &canny->lines[0]);
     if (r == 0) {
-        r = hysteresis_new(work->width, work->height, &work->hysteresis);
+        r = hysteresis_new(canny->width, canny->height, &canny->hysteresis);
     }
-    return r < 0 ? error_set(error, r, "no memory for a canny view of %ux%u", work->width,
-                             work->height)
+    return r < 0 ? error_set(error, r, "no memory for a canny view of %ux%u", canny->width,
+                             canny->height)
                  : 0;
 }
 
 static void finish(struct stage *stage)
 {
-    struct canny_work *work = stage->canny.work;
+    struct canny *canny = stage->state;
 
-    if (work) {
-        hysteresis_free(work->hysteresis);
-        for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
-            free(work->lines[i].memory);
-        }
-        free(work);
+    hysteresis_free(canny->hysteresis);
+    for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
+        free(canny->lines[i].memory);
     }
 }
 
 static int set_pool(struct stage *stage, struct pool *pool)
 {
-    struct canny_work *work = stage->canny.work;
+    struct canny *canny = stage->state;
     int r = 0;
 
-    work->pool = pool;
+    canny->pool = pool;
     for (unsigned i = 1; i < pool_threads(pool) && r == 0; i++) {
-        r = make_lines(work, &work->lines[i]);
+        r = make_lines(canny, &canny->lines[i]);
     }
     return r;
 }
 
 // A picture that is looked at.
 struct job {
-    const struct canny_work *work;
+    const struct canny *canny;
     const struct row_source *source;
 };
 
 // Row `y` of the picture, the border replicated.
 static const uint8_t *gray_at(const struct job *job, unsigned worker, int64_t y)
 {
-    uint32_t last = job->work->height - 1;
+    uint32_t last = job->canny->height - 1;
 
     return row_source_at(job->source, worker, (uint32_t)(y < 0 ? 0 : y < last ? y : last));
 }
 
-static const struct suppress_row *row_at(const struct canny_work *work, const struct lines *lines,
+static const struct suppress_row *row_at(const struct canny *canny, const struct lines *lines,
                                          int64_t y)
 {
-    return y < 0 || y >= work->height ? &lines->outside : &lines->rows[y % RING];
+    return y < 0 || y >= canny->height ? &lines->outside : &lines->rows[y % RING];
 }
 
 // Row `y` of a band of rows that begins with `first`.
-static void add_candidates(const struct canny_work *work, const struct lines *lines, uint32_t first,
+static void add_candidates(const struct canny *canny, const struct lines *lines, uint32_t first,
                            uint32_t y)
 {
-    suppress_row(work->make, row_at(work, lines, (int64_t)y - 1), row_at(work, lines, y),
-                 row_at(work, lines, (int64_t)y + 1), work->width, &work->limits,
-                 hysteresis_candidates(work->hysteresis, y), hysteresis_edges(work->hysteresis, y));
-    hysteresis_add_row(work->hysteresis, first, y);
+    suppress_row(canny->make, row_at(canny, lines, (int64_t)y - 1), row_at(canny, lines, y),
+                 row_at(canny, lines, (int64_t)y + 1), canny->width, &canny->limits,
+                 hysteresis_candidates(canny->hysteresis, y),
+                 hysteresis_edges(canny->hysteresis, y));
+    hysteresis_add_row(canny->hysteresis, first, y);
 }
 
 // Gray that has to be made is made twice: here, and row by row where it is used.
-static void measure_median(struct canny_work *work, const struct job *job)
+static void measure_median(struct canny *canny, const struct job *job)
 {
     struct levels levels = {0};
 
-    row_source_begin(job->source, 0, 0, 0, work->height);
-    for (uint32_t y = 0; y < work->height; y++) {
-        levels_add_row(&levels, gray_at(job, 0, y), work->width);
+    row_source_begin(job->source, 0, 0, 0, canny->height);
+    for (uint32_t y = 0; y < canny->height; y++) {
+        levels_add_row(&levels, gray_at(job, 0, y), canny->width);
     }
-    work->limits = canny_limits_by_median(levels_sum(&levels));
+    canny->limits = canny_limits_by_median(levels_sum(&levels));
 }
 
 // The gradients of one row more on either side decide about the candidates of a band.
 static void find_candidates(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
     const struct job *job = context;
-    const struct canny_work *work = job->work;
-    const struct lines *lines = &work->lines[worker];
-    uint32_t top = first > 0 ? first - 1 : 0, bottom = end < work->height ? end : work->height - 1;
+    const struct canny *canny = job->canny;
+    const struct lines *lines = &canny->lines[worker];
+    uint32_t top = first > 0 ? first - 1 : 0,
+             bottom = end < canny->height ? end : canny->height - 1;
 
     row_source_begin(job->source, worker, top > 0 ? top - 1 : 0, first, end);
     for (uint32_t y = top; y <= bottom; y++) {
-        suppress_measure(work->make, gray_at(job, worker, (int64_t)y - 1), gray_at(job, worker, y),
-                         gray_at(job, worker, (int64_t)y + 1), work->width, &lines->columns,
-                         row_at(work, lines, y));
+        suppress_measure(canny->make, gray_at(job, worker, (int64_t)y - 1), gray_at(job, worker, y),
+                         gray_at(job, worker, (int64_t)y + 1), canny->width, &lines->columns,
+                         row_at(canny, lines, y));
         if (y > first) {
-            add_candidates(work, lines, first, y - 1);
+            add_candidates(canny, lines, first, y - 1);
         }
     }
-    if (end == work->height) {
-        add_candidates(work, lines, first, end - 1);
+    if (end == canny->height) {
+        add_candidates(canny, lines, first, end - 1);
     }
 }
 
 static void look(struct stage *stage, const struct row_source *source)
 {
-    struct canny_work *work = stage->canny.work;
-    struct job job = {work, source};
+    struct canny *canny = stage->state;
+    struct job job = {canny, source};
 
-    if (work->by_median) {
-        measure_median(work, &job);
+    if (canny->by_median) {
+        measure_median(canny, &job);
     }
-    pool_run(work->pool, work->height, find_candidates, &job);
-    hysteresis_finish(work->hysteresis);
+    pool_run(canny->pool, canny->height, find_candidates, &job);
+    hysteresis_finish(canny->hysteresis);
 }
 
 // Most words of a real picture hold no edge.
@@ -255,16 +252,16 @@ static void write_word(const uint8_t (*pixels)[8], uint64_t edges, size_t width,
     memcpy(output, pixels[edges & 255], width);
 }
 
-static void write_row(const struct canny_work *work, bool limited, uint32_t y, uint8_t *output)
+static void write_row(const struct canny *canny, bool limited, uint32_t y, uint8_t *output)
 {
-    const uint64_t *edges = hysteresis_edges(work->hysteresis, y);
+    const uint64_t *edges = hysteresis_edges(canny->hysteresis, y);
     size_t x = 0;
 
-    for (; x + SUPPRESS_BLOCK <= work->width; x += SUPPRESS_BLOCK) {
-        write_word(work->pixels[limited], *edges++, SUPPRESS_BLOCK, output + x);
+    for (; x + SUPPRESS_BLOCK <= canny->width; x += SUPPRESS_BLOCK) {
+        write_word(canny->pixels[limited], *edges++, SUPPRESS_BLOCK, output + x);
     }
-    if (x < work->width) {
-        write_word(work->pixels[limited], *edges, work->width - x, output + x);
+    if (x < canny->width) {
+        write_word(canny->pixels[limited], *edges, canny->width - x, output + x);
     }
 }
 
@@ -274,7 +271,7 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     (void)rows;
     (void)width;
     (void)scratch;
-    write_row(stage->canny.work, false, y, output);
+    write_row(stage->state, false, y, output);
     return STAGE_WRITTEN;
 }
 
@@ -284,12 +281,13 @@ static enum stage_result run_row_limited(const struct stage *stage, const uint8_
     (void)rows;
     (void)width;
     (void)scratch;
-    write_row(stage->canny.work, true, y, output);
+    write_row(stage->state, true, y, output);
     return STAGE_WRITTEN;
 }
 
 const struct stage_ops canny_ops = {
     .name = "canny",
+    .state_bytes = sizeof(struct canny),
     .init = init,
     .finish = finish,
     .look = look,

@@ -210,7 +210,7 @@ __device__ __forceinline__ float just_above(float n)
 }
 
 // Candidates in bits 0 to 3, strong ones in bits 4 to 7.
-__device__ __forceinline__ uint32_t suppress(const canny_cuda_limits &limits, const gradients &g,
+__device__ __forceinline__ uint32_t suppress(const levels_cuda_limits &limits, const gradients &g,
                                              const squares &above, const squares &own,
                                              const squares &below)
 {
@@ -318,7 +318,7 @@ CANNY_CUDA_KERNELS(DEFINE_KERNEL)
 
 extern "C" __global__ void __launch_bounds__(THREADS_MAX) canny_planar_median(canny_cuda p)
 {
-    const canny_cuda_limits *found = reinterpret_cast<const canny_cuda_limits *>(p.found);
+    const levels_cuda_limits *found = reinterpret_cast<const levels_cuda_limits *>(p.found);
 
     p.limits = {__ldg(&found->low), __ldg(&found->high), __ldg(&found->quiet)};
     make_marks<planar>(p);

@@ -16,13 +16,6 @@
 #include "kernels/canny/suppress.h"
 
 struct stage_ops;
-struct canny_work;
-
-// A row stage that looks first. It works in memory of its own, so that one thread at a time may
-// look, which shares the work with a pool's.
-struct canny {
-    struct canny_work *work; // owned
-};
 
 // The thresholds of a configuration (0..) as limits on n. Whatever is above every n becomes
 // SUPPRESS_REACH, which no n exceeds.

@@ -1,18 +1,12 @@
 // What canny.cu and the C code that launches it agree on: parameters, kernel names, geometry.
 #pragma once
 
-#include "kernels/gpu/tile_cuda.h"
+#include "kernels/levels/levels_cuda.h"
 
 // Pixels of a row that a thread makes. The rows are best a multiple of CANNY_CUDA_STEP, after which
 // its registers have the same roles again.
 #define CANNY_CUDA_PIXELS 4
 #define CANNY_CUDA_STEP 6
-
-// Limits on n = gx² + gy² (canny.h).
-struct canny_cuda_limits {
-    float low, high; // times 2^-48
-    uint32_t quiet;  // largest u for which 2 u² <= low: gradients that small are no candidates
-};
 
 struct canny_cuda {
     uint64_t input; // device address of plane 0
@@ -22,7 +16,7 @@ struct canny_cuda {
     uint32_t input_stride, marks_stride; // bytes
     uint32_t width, height;              // pixels, 1 and up
     uint32_t rows;                       // a thread makes, 1 and up; the grid is made for it
-    struct canny_cuda_limits limits;
+    struct levels_cuda_limits limits;
     uint64_t found; // device address of those that canny_planar_median takes instead
 };
 

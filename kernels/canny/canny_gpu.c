@@ -18,7 +18,7 @@
 struct canny_gpu {
     uint64_t memory; // owned device memory of all that lies between the kernels
     struct CUfunc_st *functions[KERNELS];
-    struct canny_cuda_limits limits;
+    struct levels_cuda_limits limits;
     struct levels_gpu levels;          // by the median
     struct gpu_plane gray;             // of a camera's picture in memory of the host, by the median
     struct hysteresis_cuda hysteresis; // all but the output
@@ -42,13 +42,13 @@ static unsigned takes(const struct gpu_stage_setup *setup)
     return count > 0 && setup->steps[0].kind == STAGE_GRAY && is_by_median(setup) ? 0 : count;
 }
 
-static struct canny_cuda_limits limits_of(const struct stage_options *options)
+static struct levels_cuda_limits limits_of(const struct stage_options *options)
 {
     struct suppress_limits limits = canny_limits(options->low, options->high);
     uint32_t quiet = (uint32_t)sqrt(limits.low / 2.0);
 
-    return (struct canny_cuda_limits){(float)limits.low * 0x1p-48F, (float)limits.high * 0x1p-48F,
-                                      quiet};
+    return (struct levels_cuda_limits){(float)limits.low * 0x1p-48F, (float)limits.high * 0x1p-48F,
+                                       quiet};
 }
 
 // Few enough that all multiprocessors have work, as many as go into that: the rows above and below

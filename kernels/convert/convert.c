@@ -1,5 +1,6 @@
 #include "kernels/convert/convert.h"
 
+#include "kernels/gray/gray.h"
 #include "kernels/stage/pool.h"
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
@@ -271,7 +272,7 @@ int convert_init(struct convert *convert, const struct stage_setup *setup, struc
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    return convert_init(&stage->convert, setup, error);
+    return convert_init(stage->state, setup, error);
 }
 
 struct job {
@@ -301,19 +302,23 @@ static void convert_rows(void *context, unsigned worker, uint32_t first, uint32_
 static void run_frame(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end)
 {
-    struct job job = {&stage->convert, input, output, first};
+    const struct convert *convert = stage->state;
+    struct job job = {convert, input, output, first};
 
-    pool_run(stage->convert.pool, end - first, convert_rows, &job);
+    pool_run(convert->pool, end - first, convert_rows, &job);
 }
 
 static int set_pool(struct stage *stage, struct pool *pool)
 {
-    stage->convert.pool = pool;
+    struct convert *convert = stage->state;
+
+    convert->pool = pool;
     return 0;
 }
 
 const struct stage_ops convert_ops = {
     .name = "convert",
+    .state_bytes = sizeof(struct convert),
     .init = init,
     .run_frame = run_frame,
     .set_pool = set_pool,

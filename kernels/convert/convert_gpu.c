@@ -1,5 +1,7 @@
 // The camera view on the GPU: convert.cu with its name and its tile.
 #include "kernels/convert/convert_gpu.h"
+#include "kernels/convert/convert.h"
+#include "kernels/stage/stage.h"
 
 #include <ctype.h>
 #include <stdio.h>

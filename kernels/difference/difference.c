@@ -6,6 +6,15 @@
 #include <errno.h>
 #include <string.h>
 
+struct difference {
+    uint8_t *pictures[2]; // owned; of each row, one has that of the frame before
+    uint8_t *before;      // owned; row by row which one
+    uint8_t *current;     // owned; the same of the frame being computed
+    unsigned frames;      // begun and not forgotten, at most 2: then there is one before
+    uint8_t threshold;
+    bool automatic;
+};
+
 #define PAGE_BYTES 4096
 
 SIMD_INLINE uint8_t distance(uint8_t a, uint8_t b)
@@ -51,7 +60,7 @@ static enum stage_result differ_row(const uint8_t *restrict gray, uint8_t *restr
 // goes to takes no memory.
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    struct difference *difference = &stage->difference;
+    struct difference *difference = stage->state;
     size_t height = setup->input->height, size = setup->input->width * height;
 
     size = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
@@ -70,7 +79,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 
 static void finish(struct stage *stage)
 {
-    struct difference *difference = &stage->difference;
+    struct difference *difference = stage->state;
 
     free(difference->pictures[0]);
     free(difference->pictures[1]);
@@ -80,7 +89,7 @@ static void finish(struct stage *stage)
 
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
 {
-    struct difference *difference = &stage->difference;
+    struct difference *difference = stage->state;
     uint8_t *before = difference->current;
 
     (void)input;
@@ -92,7 +101,9 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
 
 static void forget(struct stage *stage)
 {
-    stage->difference.frames = 0;
+    struct difference *difference = stage->state;
+
+    difference->frames = 0;
 }
 
 static size_t scratch_bytes(uint32_t width)
@@ -134,7 +145,7 @@ static enum stage_result keep(const struct difference *difference, const uint8_t
 static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                   uint32_t width, void *scratch, uint8_t *output)
 {
-    const struct difference *difference = &stage->difference;
+    const struct difference *difference = stage->state;
 
     (void)scratch;
     return keep(difference, rows[0], y, width, difference->before[y], output);
@@ -143,7 +154,7 @@ static enum stage_result keep_row(const struct stage *stage, const uint8_t *cons
 static enum stage_result keep_border_row(const struct stage *stage, const uint8_t *const *rows,
                                          uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
-    const struct difference *difference = &stage->difference;
+    const struct difference *difference = stage->state;
 
     (void)scratch;
     return keep(difference, rows[0], y, width, difference->before[y] ^ 1, output);
@@ -152,11 +163,12 @@ static enum stage_result keep_border_row(const struct stage *stage, const uint8_
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
-    return run(&stage->difference, rows[0], y, width, scratch, output);
+    return run(stage->state, rows[0], y, width, scratch, output);
 }
 
 const struct stage_ops difference_ops = {
     .name = "difference",
+    .state_bytes = sizeof(struct difference),
     .init = init,
     .finish = finish,
     .forget = forget,

@@ -13,13 +13,4 @@
 
 struct stage_ops;
 
-struct difference {
-    uint8_t *pictures[2]; // owned; of each row, one has that of the frame before
-    uint8_t *before;      // owned; row by row which one
-    uint8_t *current;     // owned; the same of the frame being computed
-    unsigned frames;      // begun and not forgotten, at most 2: then there is one before
-    uint8_t threshold;
-    bool automatic;
-};
-
 extern const struct stage_ops difference_ops;

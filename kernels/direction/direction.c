@@ -161,7 +161,7 @@ static void write_chroma(const struct direction_colours *of, const struct row *r
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
-    const struct direction *direction = &stage->direction;
+    const struct direction *direction = stage->state;
     const struct direction_colours *of = direction->colours;
     const struct frame *frame = direction->output;
     struct row row = row_in(scratch, width);
@@ -184,22 +184,27 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
+    struct direction *direction = stage->state;
+
     (void)error;
-    stage->direction.colours = direction_colours(setup->input);
+    direction->colours = direction_colours(setup->input);
     stage->radius = gradient_radius(setup->options->operator);
-    stage->direction.slopes = magnitude_slopes_for(setup->options->operator);
-    gradient_set(&stage->direction.gradient, setup->options);
+    direction->slopes = magnitude_slopes_for(setup->options->operator);
+    gradient_set(&direction->gradient, setup->options);
     return 0;
 }
 
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
 {
+    struct direction *direction = stage->state;
+
     (void)input;
-    stage->direction.output = output;
+    direction->output = output;
 }
 
 const struct stage_ops direction_ops = {
     .name = "direction",
+    .state_bytes = sizeof(struct direction),
     .init = init,
     .scratch_bytes = scratch_bytes,
     .begin = begin,

@@ -1,4 +1,5 @@
 // The direction view on the GPU: direction.cu with its name, its tile, its thresholds and tables.
+#include "kernels/direction/direction.h"
 #include "kernels/direction/direction_cuda.h"
 #include "kernels/stage/gpu_stage.h"
 

@@ -142,7 +142,7 @@ struct magnitude_columns gradient_measure(const struct gradient *gradient,
 static void run_rows(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                      unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
 {
-    const struct gradient *gradient = &stage->gradient;
+    const struct gradient *gradient = stage->state;
 
     (void)y;
     if (gradient->sobel) {
@@ -170,7 +170,7 @@ static void run_row_limited(const struct gradient *gradient, const uint8_t *cons
 static void run_rows_limited(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                              unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs)
 {
-    const struct gradient *gradient = &stage->gradient;
+    const struct gradient *gradient = stage->state;
 
     (void)y;
     if (gradient->sobel) {
@@ -251,12 +251,13 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 {
     (void)error;
     stage->radius = gradient_radius(setup->options->operator);
-    gradient_set(&stage->gradient, setup->options);
+    gradient_set(stage->state, setup->options);
     return 0;
 }
 
 const struct stage_ops gradient_ops = {
     .name = "gradient",
+    .state_bytes = sizeof(struct gradient),
     .init = init,
     .scratch_bytes = gradient_scratch_bytes,
     .run_rows = run_rows,

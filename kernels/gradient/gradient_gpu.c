@@ -1,4 +1,5 @@
 // Edges on the GPU: gradient.cu and operator.cu with their names, tiles and thresholds.
+#include "kernels/gradient/gradient.h"
 #include "kernels/gradient/gradient_cuda.h"
 #include "kernels/stage/gpu_stage.h"
 

@@ -1,5 +1,6 @@
 #include "kernels/graph/chain.h"
 
+#include "kernels/graph/stages.h"
 #include "kernels/stage/pool.h"
 #include "kernels/stage/rows.h"
 
@@ -89,7 +90,7 @@ static int add_stage(struct chain *chain, enum stage_kind kind, const struct sta
                      struct error *error)
 {
     struct stage *stage = &chain->stages[chain->count++];
-    int r = stage_init(stage, kind, setup, error);
+    int r = stage_init(stage, stages_of_kind(kind), setup, error);
 
     if (r == 0 && stage->ops->set_pool && stage->ops->set_pool(stage, chain->pool) < 0) {
         r = error_set(error, -ENOMEM, "no memory for %u threads", pool_threads(chain->pool));

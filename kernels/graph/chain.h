@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/graph/plan.h"
+#include "kernels/stage/stage.h"
 
 struct chain;
 

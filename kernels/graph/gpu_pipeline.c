@@ -1,5 +1,7 @@
 #include "kernels/graph/gpu_pipeline.h"
 
+#include "kernels/graph/stages.h"
+
 #include <errno.h>
 
 // What the stage from step `at` of a part on is made for.
@@ -22,7 +24,7 @@ unsigned gpu_pipeline_count(const struct gpu_part *part)
     for (unsigned at = part->first; at < part->end; at += taken) {
         struct gpu_stage_setup setup = setup_at(part, at, false);
 
-        if (!gpu_stage_find(&setup, &taken)) {
+        if (!stages_find_gpu(&setup, &taken)) {
             return 0;
         }
         count++;
@@ -50,7 +52,7 @@ int gpu_pipeline_init_part(struct gpu_pipeline *pipeline, struct gpu *gpu,
                       &pipeline->chain);
     for (unsigned at = part->first; at < part->end && r == 0; at += taken) {
         struct gpu_stage_setup setup = setup_at(part, at, mapped);
-        const struct gpu_stage_ops *ops = gpu_stage_find(&setup, &taken);
+        const struct gpu_stage_ops *ops = stages_find_gpu(&setup, &taken);
 
         if (!ops) {
             return error_set(error, -ENOTSUP, "this view has no CUDA kernel");

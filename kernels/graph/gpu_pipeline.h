@@ -4,6 +4,7 @@
 // Used by one thread at a time, in which the GPU's context is current.
 #pragma once
 
+#include "kernels/graph/plan.h"
 #include "kernels/stage/gpu_stage.h"
 
 struct gpu_pipeline {

@@ -6,14 +6,9 @@
 #pragma once
 
 #include "kernels/graph/view.h"
-#include "kernels/stage/stage.h"
+#include "kernels/stage/plan_step.h"
 
 #define PLAN_STEPS_MAX 32
-
-struct plan_step {
-    enum stage_kind kind;
-    struct stage_options options;
-};
 
 struct plan {
     const char *format; // of the output

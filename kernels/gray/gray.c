@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+struct gray {
+    gray_row *row;
+};
+
 // Bytes from which on memcpy() copies a row without reading its target's memory first, where the
 // CPU can; below, it waits for each line of it.
 #define LONG_ROW 2048
@@ -83,18 +87,23 @@ gray_row *gray_row_for(const struct pixel_format *format)
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
+    struct gray *gray = stage->state;
+
     (void)error;
-    stage->gray.row = gray_row_for(setup->input->format);
+    gray->row = gray_row_for(setup->input->format);
     return 0;
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
+    const struct gray *gray = stage->state;
+
     (void)y;
     (void)scratch;
-    stage->gray.row(rows[0], width, output);
+    gray->row(rows[0], width, output);
     return STAGE_WRITTEN;
 }
 
-const struct stage_ops gray_ops = {.name = "gray", .init = init, .run_row = run_row};
+const struct stage_ops gray_ops = {
+    .name = "gray", .state_bytes = sizeof(struct gray), .init = init, .run_row = run_row};

@@ -13,10 +13,6 @@ struct pixel_format;
 // `row` is a row of plane 0; writes `width` bytes of gray.
 typedef void gray_row(const uint8_t *restrict row, size_t width, uint8_t *restrict gray);
 
-struct gray {
-    gray_row *row;
-};
-
 // The function for pictures of `format`; every format of the table has one.
 gray_row *gray_row_for(const struct pixel_format *format);
 

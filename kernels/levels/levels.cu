@@ -1,6 +1,6 @@
 // The histogram of a picture, and what an automatic threshold makes of it, in one launch:
 //
-//   otsu: the level by Otsu's method (otsu.cuh, otsu.h)
+//   otsu: the level by Otsu's method (levels_otsu.cuh, otsu.h)
 //   median: Canny's limits by the median of all pixels (canny.h). With v the median, of an even
 //   number of pixels the mean of the two in the middle,
 //     low = 67 (2 v) / 200    high = min(255, 133 (2 v) / 200)
@@ -25,7 +25,7 @@
 //
 // Alignment. Vectors of 16 bytes from addresses that are multiples of 16, where all of their pixels
 // are the row's; the row's ends, which need not be such, go byte by byte.
-#include "kernels/levels/otsu.cuh"
+#include "kernels/levels/levels_otsu.cuh"
 
 namespace {
 
@@ -160,7 +160,7 @@ __device__ __forceinline__ uint32_t level_at(const uint32_t (&pixels)[SHARE], ui
 }
 
 // Canny's limits by twice the median.
-__device__ __forceinline__ canny_cuda_limits limits_by(uint32_t twice)
+__device__ __forceinline__ levels_cuda_limits limits_by(uint32_t twice)
 {
     uint32_t low = 67 * twice / 200, high = min(133 * twice / 200, 255u);
 
@@ -192,7 +192,7 @@ __device__ __forceinline__ void find_limits(levels_cuda_state *state)
         pixels[i] += all - before;
     }
     all = __shfl_sync(ALL, all, LANES - 1);
-    canny_cuda_limits limits =
+    levels_cuda_limits limits =
         limits_by(level_at(pixels, (all - 1) / 2) + level_at(pixels, all / 2));
 
     if (lane == 0) {

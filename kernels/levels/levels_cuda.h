@@ -1,7 +1,7 @@
 // What levels.cu and the C code that launches it agree on: parameters, kernel names, geometry.
 #pragma once
 
-#include "kernels/canny/canny_cuda.h"
+#include "kernels/gpu/tile_cuda.h"
 
 // Threads a block, and bytes of a row that a warp counts at a time, from a multiple of
 // LEVELS_CUDA_VECTOR on.
@@ -9,12 +9,18 @@
 #define LEVELS_CUDA_SEGMENT 1024
 #define LEVELS_CUDA_VECTOR 16
 
+// Limits on n = gx² + gy² of Canny (canny.h).
+struct levels_cuda_limits {
+    float low, high; // times 2^-48
+    uint32_t quiet;  // largest u for which 2 u² <= low: gradients that small are no candidates
+};
+
 // What is known of a picture's levels on the device, all zero before the first.
 struct levels_cuda_state {
-    uint32_t histogram[256];         // zero between pictures
-    uint32_t blocks;                 // that have added to it; zero between pictures
-    uint32_t level;                  // of levels_otsu: of the last picture
-    struct canny_cuda_limits limits; // of levels_median: of the last picture
+    uint32_t histogram[256];          // zero between pictures
+    uint32_t blocks;                  // that have added to it; zero between pictures
+    uint32_t level;                   // of levels_otsu: of the last picture
+    struct levels_cuda_limits limits; // of levels_median: of the last picture
 };
 
 struct levels_cuda {

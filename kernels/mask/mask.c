@@ -7,6 +7,10 @@
 
 #include <assert.h>
 
+struct mask {
+    const struct mask_plane *plane; // not owned; of the pictures' size
+};
+
 SIMD_CLONES
 static void mask_row(const uint8_t *restrict gray, const uint8_t *restrict mask, size_t width,
                      uint8_t *restrict output)
@@ -28,34 +32,40 @@ static void mask_limited_row(const uint8_t *restrict gray, const uint8_t *restri
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     const struct mask_plane *plane = setup->options->mask;
+    struct mask *mask = stage->state;
 
     (void)error;
     assert(plane && plane->width == setup->input->width && plane->height == setup->input->height);
-    stage->mask.plane = plane;
+    mask->plane = plane;
     return 0;
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
+    const struct mask *mask = stage->state;
+
     (void)scratch;
     if (rows[0] == stage_black_row) {
         return STAGE_BLACK;
     }
-    mask_row(rows[0], mask_plane_row(stage->mask.plane, y), width, output);
+    mask_row(rows[0], mask_plane_row(mask->plane, y), width, output);
     return STAGE_WRITTEN;
 }
 
 static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
                                          uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
+    const struct mask *mask = stage->state;
+
     (void)scratch;
-    mask_limited_row(rows[0], mask_plane_row(stage->mask.plane, y), width, output);
+    mask_limited_row(rows[0], mask_plane_row(mask->plane, y), width, output);
     return STAGE_WRITTEN;
 }
 
 const struct stage_ops mask_ops = {
     .name = "mask",
+    .state_bytes = sizeof(struct mask),
     .init = init,
     .run_row = run_row,
     .run_row_limited = run_row_limited,

@@ -14,8 +14,4 @@
 struct mask_plane;
 struct stage_ops;
 
-struct mask {
-    const struct mask_plane *plane; // not owned; of the pictures' size
-};
-
 extern const struct stage_ops mask_ops;

@@ -61,7 +61,8 @@ static int init_erode(struct stage *stage, const struct stage_setup *setup, stru
 {
     (void)error;
     stage->radius = (unsigned)setup->options->times;
-    stage->morphology = (struct morphology){least_of_rows, least_of_more, stage->radius, true};
+    *(struct morphology *)stage->state =
+        (struct morphology){least_of_rows, least_of_more, stage->radius, true};
     return 0;
 }
 
@@ -69,14 +70,15 @@ static int init_dilate(struct stage *stage, const struct stage_setup *setup, str
 {
     (void)error;
     stage->radius = (unsigned)setup->options->times;
-    stage->morphology = (struct morphology){most_of_rows, most_of_more, stage->radius, false};
+    *(struct morphology *)stage->state =
+        (struct morphology){most_of_rows, most_of_more, stage->radius, false};
     return 0;
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
-    const struct morphology *morphology = &stage->morphology;
+    const struct morphology *morphology = stage->state;
     unsigned times = morphology->times;
     uint8_t *column = (uint8_t *)scratch + LEFT;
 
@@ -99,12 +101,14 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
 
 const struct stage_ops erode_ops = {
     .name = "erode",
+    .state_bytes = sizeof(struct morphology),
     .init = init_erode,
     .scratch_bytes = scratch_bytes,
     .run_row = run_row,
 };
 const struct stage_ops dilate_ops = {
     .name = "dilate",
+    .state_bytes = sizeof(struct morphology),
     .init = init_dilate,
     .scratch_bytes = scratch_bytes,
     .run_row = run_row,

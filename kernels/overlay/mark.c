@@ -205,7 +205,7 @@ static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, v
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    struct mark *mark = &stage->mark;
+    struct mark *mark = stage->state;
     const struct frame_layout *input = setup->input;
 
     mark->shift = mark_shift(setup->options->mark);
@@ -219,20 +219,25 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
 {
-    paint_begin(&stage->mark.paint, input, output);
+    struct mark *mark = stage->state;
+
+    paint_begin(&mark->paint, input, output);
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
+    const struct mark *mark = stage->state;
+
     (void)width;
     (void)output; // a row of the frame that begin() was given
-    stage->mark.rows(&stage->mark, rows[0], y, scratch);
+    mark->rows(mark, rows[0], y, scratch);
     return STAGE_WRITTEN;
 }
 
 const struct stage_ops mark_ops = {
     .name = "mark",
+    .state_bytes = sizeof(struct mark),
     .init = init,
     .scratch_bytes = scratch_bytes,
     .begin = begin,

@@ -2,8 +2,11 @@
 // gray.cu where it has the output's format already, then mark.cu.
 #include "kernels/overlay/mark_gpu.h"
 
+#include "kernels/convert/convert.h"
 #include "kernels/convert/convert_gpu.h"
 #include "kernels/gray/gray_cuda.h"
+#include "kernels/overlay/mark.h"
+#include "kernels/stage/stage.h"
 
 #include <errno.h>
 #include <stdio.h>

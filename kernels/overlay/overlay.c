@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+struct overlay {
+    struct paint paint;
+    uint8_t rgb[3];
+    struct colour_yuv yuv;
+};
+
 SIMD_INLINE uint8_t choose(uint8_t mask, uint8_t set, uint8_t clear)
 {
     return (uint8_t)((mask & set) | (~mask & clear));
@@ -45,7 +51,7 @@ static void paint_rgb3(const uint8_t *restrict mask, const uint8_t *restrict rgb
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
-    const struct overlay *overlay = &stage->overlay;
+    const struct overlay *overlay = stage->state;
     const struct paint *paint = &overlay->paint;
     uint8_t *row = paint_row(paint, y);
     uint8_t *chroma = paint->convert.chroma && y % 2 == 0 ? paint_chroma(paint, y, NULL) : NULL;
@@ -68,7 +74,7 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    struct overlay *overlay = &stage->overlay;
+    struct overlay *overlay = stage->state;
     struct colour_space space = colour_space_of_camera(setup->input);
 
     memcpy(overlay->rgb, setup->options->colour, sizeof overlay->rgb);
@@ -78,8 +84,13 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
 {
-    paint_begin(&stage->overlay.paint, input, output);
+    struct overlay *overlay = stage->state;
+
+    paint_begin(&overlay->paint, input, output);
 }
 
-const struct stage_ops overlay_ops = {
-    .name = "overlay", .init = init, .begin = begin, .run_row = run_row};
+const struct stage_ops overlay_ops = {.name = "overlay",
+                                      .state_bytes = sizeof(struct overlay),
+                                      .init = init,
+                                      .begin = begin,
+                                      .run_row = run_row};

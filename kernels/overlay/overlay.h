@@ -13,10 +13,4 @@
 #include "kernels/convert/colour.h"
 #include "kernels/overlay/paint.h"
 
-struct overlay {
-    struct paint paint;
-    uint8_t rgb[3];
-    struct colour_yuv yuv;
-};
-
 extern const struct stage_ops overlay_ops;

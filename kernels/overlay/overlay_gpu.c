@@ -1,7 +1,11 @@
 // The overlay view on the GPU: overlay.cu with its name, its tile and its colour; with the edges of
 // Sobel at a fixed threshold in the same launch, else behind the mask that others make.
+#include "kernels/convert/colour.h"
+#include "kernels/convert/convert.h"
 #include "kernels/convert/convert_gpu.h"
+#include "kernels/gradient/gradient.h"
 #include "kernels/overlay/overlay_cuda.h"
+#include "kernels/stage/stage.h"
 
 #include <ctype.h>
 #include <errno.h>

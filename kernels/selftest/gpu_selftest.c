@@ -118,8 +118,8 @@ static int run_compute(struct run *run, struct error *error, int64_t *ret_took_n
     return r < 0 ? error_prefix(error, r, "self-test \"%s\"", run->test->name) : 0;
 }
 
-int gpu_selftest_run(struct gpu *gpu, size_t index, enum gpu_selftest_size size,
-                     struct error *error, struct gpu_selftest_result *ret_result)
+int gpu_selftest_run(struct gpu *gpu, size_t index, enum selftest_size size, struct error *error,
+                     struct gpu_selftest_result *ret_result)
 {
     const struct selftest *test = selftest_at(index);
     _cleanup_(run_finish) struct run run = {gpu, .test = test, .sizes = test->sizes[size]};
@@ -146,7 +146,7 @@ int gpu_selftest_start(struct gpu *gpu, struct error *error)
     int r = 0;
 
     for (size_t i = 0; r == 0 && selftest_at(i); i++) {
-        r = gpu_selftest_run(gpu, i, GPU_SELFTEST_START, error, &result);
+        r = gpu_selftest_run(gpu, i, SELFTEST_START, error, &result);
     }
     return r;
 }

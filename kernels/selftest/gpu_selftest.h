@@ -6,10 +6,9 @@
 #pragma once
 
 #include "kernels/gpu/gpu.h"
+#include "kernels/selftest/selftest.h"
 
 #include <stddef.h>
-
-enum gpu_selftest_size { GPU_SELFTEST_START, GPU_SELFTEST_FULL, GPU_SELFTEST_SIZES };
 
 struct gpu_selftest_result {
     char value[80];  // what the GPU gave, for people: "228826127"
@@ -23,8 +22,8 @@ const char *gpu_selftest_what(size_t index);
 // Runs one test. -EBADMSG: the GPU computes wrongly, the test, its value and the expected one are
 // in `error`. -ETIMEDOUT: it is not done within a second, and lost to this process. What CUDA says,
 // with the name of the test; -ENOMEM. *ret_result is written on success.
-int gpu_selftest_run(struct gpu *gpu, size_t index, enum gpu_selftest_size size,
-                     struct error *error, struct gpu_selftest_result *ret_result);
+int gpu_selftest_run(struct gpu *gpu, size_t index, enum selftest_size size, struct error *error,
+                     struct gpu_selftest_result *ret_result);
 
 // Runs all in their small size, up to the first that fails. What gpu_selftest_run() says.
 int gpu_selftest_start(struct gpu *gpu, struct error *error);

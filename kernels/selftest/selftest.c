@@ -3,6 +3,7 @@
 #include "kernels/selftest/selftest.h"
 
 #include "capture/pixel_format.h"
+#include "config/base.h"
 #include "kernels/gray/gray.h"
 #include "kernels/selftest/selftest_cuda.h"
 

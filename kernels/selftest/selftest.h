@@ -2,9 +2,12 @@
 // and whether an output is right. gpu_selftest.c runs them.
 #pragma once
 
-#include "kernels/selftest/gpu_selftest.h"
-
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// For when a GPU is opened, and for people who wait.
+enum selftest_size { SELFTEST_START, SELFTEST_FULL, SELFTEST_SIZES };
 
 // What came out, and what should have, for people. Both are written, equal or not.
 struct selftest_texts {
@@ -19,7 +22,7 @@ struct selftest_plan {
 
 struct selftest {
     const char *name, *what, *kernel;
-    uint32_t sizes[GPU_SELFTEST_SIZES][3]; // the kernel's parameters
+    uint32_t sizes[SELFTEST_SIZES][3]; // the kernel's parameters
     struct selftest_plan (*plan)(const uint32_t *sizes);
     void (*fill)(const uint32_t *sizes, void *input); // NULL: it has none
     // What the output should be; `expected` holds zeros.

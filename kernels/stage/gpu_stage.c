@@ -6,44 +6,6 @@
 
 #define PLANE_ALIGN 128
 
-// Every stage, in the order of the alphabet.
-#define STAGES(X)                                                                                  \
-    X(blur)                                                                                        \
-    X(canny)                                                                                       \
-    X(convert)                                                                                     \
-    X(difference)                                                                                  \
-    X(direction)                                                                                   \
-    X(gradient)                                                                                    \
-    X(gray)                                                                                        \
-    X(mark)                                                                                        \
-    X(mask)                                                                                        \
-    X(morphology)                                                                                  \
-    X(motion)                                                                                      \
-    X(overlay)                                                                                     \
-    X(threshold)
-
-#define DECLARE(stage) extern const struct gpu_stage_ops stage##_gpu_ops;
-STAGES(DECLARE)
-
-#define ADDRESS(stage) &stage##_gpu_ops,
-static const struct gpu_stage_ops *const table[] = {STAGES(ADDRESS)};
-
-const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup, unsigned *ret_count)
-{
-    const struct gpu_stage_ops *best = NULL;
-
-    *ret_count = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(table); i++) {
-        unsigned count = table[i]->takes(setup);
-
-        if (count > *ret_count) {
-            *ret_count = count;
-            best = table[i];
-        }
-    }
-    return best;
-}
-
 int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
                    const struct gpu_stage_setup *setup, struct error *error)
 {

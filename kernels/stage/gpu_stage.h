@@ -1,11 +1,12 @@
 // What a view's plan is made of on the GPU: stages that each do one step of it, or several at once.
 //
-// One const table in gpu_stage.c lists them. Any size, stride, address and block gives the same
+// One const table (graph/stages.c) lists them. Any size, stride, address and block gives the same
 // bits as the CPU's stages. Used by one thread at a time, in which the GPU's context is current.
 #pragma once
 
+#include "capture/frame.h"
 #include "kernels/gpu/gpu_chain.h"
-#include "kernels/graph/plan.h"
+#include "kernels/stage/plan_step.h"
 
 #define GPU_STAGE_KERNELS_MAX 4
 
@@ -67,11 +68,6 @@ struct gpu_stage {
     unsigned kernel_count;
     void *state; // of the ops, who release it in finish()
 };
-
-// The stage that does the most of the steps ahead, NULL where none can begin; how many in
-// `ret_count`.
-const struct gpu_stage_ops *gpu_stage_find(const struct gpu_stage_setup *setup,
-                                           unsigned *ret_count);
 
 // Makes a stage of the steps it takes. Errors of its init. End it with gpu_stage_finish().
 int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,

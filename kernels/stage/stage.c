@@ -1,29 +1,29 @@
 #include "kernels/stage/stage.h"
 
-#include "kernels/stage/compose.h"
-
-static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
-    [STAGE_GRAY] = &gray_ops,           [STAGE_BLUR] = &blur_ops,
-    [STAGE_GRADIENT] = &gradient_ops,   [STAGE_THRESHOLD] = &threshold_ops,
-    [STAGE_COMPOSE] = &compose_ops,     [STAGE_DIFFERENCE] = &difference_ops,
-    [STAGE_ERODE] = &erode_ops,         [STAGE_DILATE] = &dilate_ops,
-    [STAGE_MARK] = &mark_ops,           [STAGE_OVERLAY] = &overlay_ops,
-    [STAGE_DIRECTION] = &direction_ops, [STAGE_CONVERT] = &convert_ops,
-    [STAGE_CANNY] = &canny_ops,         [STAGE_MASK] = &mask_ops,
-};
+#include <errno.h>
+#include <stdlib.h>
 
 const uint8_t stage_black_row[STAGE_BLACK_WIDTH_MAX];
 
-const char *stage_kind_name(enum stage_kind kind)
-{
-    return table[kind]->name;
-}
-
-int stage_init(struct stage *stage, enum stage_kind kind, const struct stage_setup *setup,
+int stage_init(struct stage *stage, const struct stage_ops *ops, const struct stage_setup *setup,
                struct error *error)
 {
-    *stage = (struct stage){.ops = table[kind]};
-    return stage->ops->init ? stage->ops->init(stage, setup, error) : 0;
+    int r;
+
+    *stage = (struct stage){.ops = ops};
+    if (ops->state_bytes > 0) {
+        stage->state = calloc(1, ops->state_bytes);
+        if (!stage->state) {
+            *stage = (struct stage){0};
+            return error_set(error, -ENOMEM, "no memory for the stage %s", ops->name);
+        }
+    }
+    r = ops->init ? ops->init(stage, setup, error) : 0;
+    if (r < 0) {
+        stage_finish(stage);
+        *stage = (struct stage){0};
+    }
+    return r;
 }
 
 void stage_finish(struct stage *stage)
@@ -31,4 +31,5 @@ void stage_finish(struct stage *stage)
     if (stage->ops && stage->ops->finish) {
         stage->ops->finish(stage);
     }
+    free(stage->state);
 }

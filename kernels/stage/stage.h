@@ -11,19 +11,7 @@
 #pragma once
 
 #include "capture/frame.h"
-#include "config/config.h"
-#include "kernels/blur/blur.h"
-#include "kernels/canny/canny.h"
-#include "kernels/convert/convert.h"
-#include "kernels/difference/difference.h"
-#include "kernels/direction/direction.h"
-#include "kernels/gradient/gradient.h"
-#include "kernels/gray/gray.h"
-#include "kernels/mask/mask.h"
-#include "kernels/morphology/morphology.h"
-#include "kernels/overlay/mark.h"
-#include "kernels/overlay/overlay.h"
-#include "kernels/threshold/threshold.h"
+#include "kernels/stage/plan_step.h"
 
 #define STAGE_RADIUS_MAX 8
 #define STAGE_ROWS_MAX 8 // that a stage makes in one go
@@ -31,41 +19,6 @@
 struct pool;
 struct stage;
 struct row_source;
-
-enum stage_kind {
-    STAGE_GRAY,       // plane 0 of any format to gray rows
-    STAGE_BLUR,       // gray rows to smoother ones
-    STAGE_GRADIENT,   // gray rows to magnitudes
-    STAGE_THRESHOLD,  // gray rows to 0 and 255
-    STAGE_COMPOSE,    // computed gray, 0..255, to limited range luma
-    STAGE_DIFFERENCE, // gray rows to where they differ from the frame before, 0 and 255
-    STAGE_ERODE,      // smaller bright shapes
-    STAGE_DILATE,     // larger bright shapes
-    STAGE_MARK,       // a mask's rows to those of the camera's picture with the mask marked in red
-    STAGE_OVERLAY,    // a mask's rows to those of the camera's picture with the mask in a colour
-    STAGE_DIRECTION,  // gray rows to the hue of their gradient's direction
-    STAGE_CONVERT,    // frame stage: a picture to another pixel format
-    STAGE_CANNY,      // gray rows to thin edges, 0 and 255
-    STAGE_MASK,       // gray rows to those with 0 outside the view's mask
-    STAGE_KIND_COUNT,
-};
-
-// What a stage is told of its view's settings, in the words of config.h. What its kind has no use
-// for is zero.
-struct stage_options {
-    enum config_operator operator;
-    int blur; // 3 or 5
-    enum config_norm norm;
-    double gain;
-    int threshold;                     // or CONFIG_THRESHOLD_OTSU
-    bool shades;                       // erosion and dilation: of gray, else of 0 and 255 alone
-    int times;                         // of erosion and dilation
-    uint8_t colour[3];                 // of an overlay: red, green, blue
-    enum config_mark mark;             // of a mark
-    enum config_thresholds thresholds; // canny
-    double low, high;                  // canny with fixed ones
-    const struct mask_plane *mask;     // not owned; equal ones of a camera are one (shared.h)
-};
 
 // What a stage is made for.
 struct stage_setup {
@@ -97,6 +50,7 @@ typedef void stage_rows(const struct stage *stage, const uint8_t *const *rows, u
 
 struct stage_ops {
     const char *name;
+    size_t state_bytes; // of struct stage's `state`, which is zeroed before init(); 0: it has none
     // Fills in the stage's parameters and radius. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
     int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
     void (*finish)(struct stage *stage); // NULL: nothing to do
@@ -139,28 +93,13 @@ struct stage {
     // Row stage: rows of input needed above and below, at most STAGE_RADIUS_MAX; the runner
     // replicates the border.
     unsigned radius;
-    bool looks; // set by init: there is no row before look()
-    union {
-        struct gray gray;
-        struct blur blur;
-        struct gradient gradient;
-        struct threshold threshold;
-        struct convert convert;
-        struct difference difference;
-        struct mark mark;
-        struct overlay overlay;
-        struct direction direction;
-        struct morphology morphology;
-        struct canny canny;
-        struct mask mask;
-    };
+    bool looks;  // set by init: there is no row before look()
+    void *state; // owned; of the ops, state_bytes of it
 };
 
-// "gray", "blur": for status and benchmarks.
-const char *stage_kind_name(enum stage_kind kind);
-
-// Makes a stage of `kind`. Errors of its init. End it with stage_finish().
-int stage_init(struct stage *stage, enum stage_kind kind, const struct stage_setup *setup,
+// Makes a stage of `ops`. Errors of its init, -ENOMEM; then there is nothing to finish. End it with
+// stage_finish().
+int stage_init(struct stage *stage, const struct stage_ops *ops, const struct stage_setup *setup,
                struct error *error);
-// Takes zeroed and half-built stages.
+// Takes zeroed stages.
 void stage_finish(struct stage *stage);

@@ -5,6 +5,12 @@
 #include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
+struct threshold {
+    uint8_t level;
+    struct otsu *otsu; // owned; finds the level of each frame, for which the stage looks first;
+                       // NULL: it is fixed
+};
+
 // The results below the level and from it on.
 struct shades {
     uint8_t below, above;
@@ -26,32 +32,39 @@ static enum stage_result threshold_row(const uint8_t *restrict gray, uint8_t lev
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     const struct frame_layout *input = setup->input;
+    struct threshold *threshold = stage->state;
     int r = 0;
 
-    stage->threshold.level = (uint8_t)setup->options->threshold;
+    threshold->level = (uint8_t)setup->options->threshold;
     if (setup->options->threshold == CONFIG_THRESHOLD_OTSU) {
         stage->looks = true;
-        r = otsu_new(input->width, input->height, &stage->threshold.otsu);
+        r = otsu_new(input->width, input->height, &threshold->otsu);
     }
     return r < 0 ? error_set(error, r, "no memory for the histogram's picture") : 0;
 }
 
 static void finish(struct stage *stage)
 {
-    otsu_free(stage->threshold.otsu);
+    struct threshold *threshold = stage->state;
+
+    otsu_free(threshold->otsu);
 }
 
 static int set_pool(struct stage *stage, struct pool *pool)
 {
-    if (stage->threshold.otsu) {
-        otsu_set_pool(stage->threshold.otsu, pool);
+    struct threshold *threshold = stage->state;
+
+    if (threshold->otsu) {
+        otsu_set_pool(threshold->otsu, pool);
     }
     return 0;
 }
 
 static void look(struct stage *stage, const struct row_source *source)
 {
-    stage->threshold.level = otsu_look(stage->threshold.otsu, source);
+    struct threshold *threshold = stage->state;
+
+    threshold->level = otsu_look(threshold->otsu, source);
 }
 
 static enum stage_result write_row(const struct threshold *threshold, const uint8_t *gray,
@@ -66,19 +79,20 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
                                  uint32_t width, void *scratch, uint8_t *output)
 {
     (void)scratch;
-    return write_row(&stage->threshold, rows[0], y, width, (struct shades){0, 255}, output);
+    return write_row(stage->state, rows[0], y, width, (struct shades){0, 255}, output);
 }
 
 static enum stage_result run_row_limited(const struct stage *stage, const uint8_t *const *rows,
                                          uint32_t y, uint32_t width, void *scratch, uint8_t *output)
 {
     (void)scratch;
-    return write_row(&stage->threshold, rows[0], y, width,
+    return write_row(stage->state, rows[0], y, width,
                      (struct shades){compose_luma(0), compose_luma(255)}, output);
 }
 
 const struct stage_ops threshold_ops = {
     .name = "threshold",
+    .state_bytes = sizeof(struct threshold),
     .init = init,
     .finish = finish,
     .look = look,

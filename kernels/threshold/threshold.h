@@ -8,10 +8,4 @@
 struct otsu;
 struct stage_ops;
 
-struct threshold {
-    uint8_t level;
-    struct otsu *otsu; // owned; finds the level of each frame, for which the stage looks first;
-                       // NULL: it is fixed
-};
-
 extern const struct stage_ops threshold_ops;

@@ -4,6 +4,7 @@
 //   bench_stages [--runs N]        never fails by time
 #include "tests/bench/bench.h"
 
+#include "kernels/graph/stages.h"
 #include "kernels/stage/rows.h"
 
 #include <errno.h>
@@ -64,7 +65,7 @@ static int measure_stage(size_t job, unsigned runs)
     const struct stage_setup setup = {.options = &jobs[job].options};
     struct stage stage;
     struct rows *rows;
-    int r = stage_init(&stage, jobs[job].kind, &setup, NULL);
+    int r = stage_init(&stage, stages_of_kind(jobs[job].kind), &setup, NULL);
 
     if (r == 0) {
         r = rows_new(&stage, 1, WIDTH, HEIGHT, &rows);

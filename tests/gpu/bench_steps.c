@@ -1,6 +1,8 @@
 // Time of views of several kernels and of single steps, on the GPU's own memory.
 #include "tests/gpu/bench.h"
 
+#include "kernels/graph/stages.h"
+
 #include <stdio.h>
 
 // Two frames' gray is read and written beside the pictures. `threshold` 255: nothing moves; 1: all
@@ -59,7 +61,7 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
     frame_layout_init(&layout, setup.output, size->width, size->height, 128);
     job.input = job.output = layout;
     job.bytes = bench_bytes_moved(&job, false, false);
-    ops = gpu_stage_find(&setup, &taken);
+    ops = stages_find_gpu(&setup, &taken);
     r = ops ? plan_load_mask(&plan, &view, NULL, &mask) : -1;
     r = r < 0 ? r : gpu_chain_new(bench->gpu, true, NULL, &pipeline.chain);
     r = r < 0 ? r : gpu_stage_init(&pipeline.stages[0], ops, &setup, NULL);

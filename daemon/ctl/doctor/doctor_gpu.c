@@ -53,7 +53,7 @@ static bool run_selftests(struct doctor *doctor, struct gpu *gpu)
         char subject[32];
 
         snprintf(subject, sizeof subject, "self-test %s", gpu_selftest_name(i));
-        if (gpu_selftest_run(gpu, i, GPU_SELFTEST_FULL, &error, &result) < 0) {
+        if (gpu_selftest_run(gpu, i, SELFTEST_FULL, &error, &result) < 0) {
             right = false;
             doctor_say(doctor, DOCTOR_FAILED, subject,
                        "%s; set backend = \"cpu\" until the GPU, its power, cooling and driver are "

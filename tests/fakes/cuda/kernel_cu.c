@@ -72,7 +72,7 @@ static bool place_canny(const struct launch *launch, struct canny_cuda *p)
                  p->height) &&
            place(launch, &p->marks, p->marks_stride, bytes, p->height) &&
            (!strstr(launch->name, "_median") ||
-            place(launch, &p->found, 0, sizeof(struct canny_cuda_limits), 1));
+            place(launch, &p->found, 0, sizeof(struct levels_cuda_limits), 1));
 }
 
 // The planes of a format by its name in lower case, up to '_' or the end.

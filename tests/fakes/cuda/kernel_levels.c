@@ -33,7 +33,7 @@ static void find(const char *name, struct levels_cuda_state *state)
         return;
     }
     limits = canny_limits_by_median(state->histogram);
-    state->limits = (struct canny_cuda_limits){
+    state->limits = (struct levels_cuda_limits){
         (float)limits.low * 0x1p-48F, (float)limits.high * 0x1p-48F, quiet_below(limits.low)};
 }
 

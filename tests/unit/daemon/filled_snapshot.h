@@ -4,7 +4,7 @@
 
 #include "config/base.h"
 #include "daemon/front/status/snapshot.h"
-#include "kernels/stage/stage.h"
+#include "kernels/stage/plan_step.h"
 
 #include <stdio.h>
 #include <string.h>

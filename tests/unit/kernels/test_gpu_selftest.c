@@ -35,7 +35,7 @@ TEST(test_the_tests_are_those_of_the_tutorials)
 // in Python.
 TEST(test_known_answers_come_out_of_a_gpu_that_works)
 {
-    static const char *const values[GPU_SELFTEST_SIZES][TESTS] = {
+    static const char *const values[SELFTEST_SIZES][TESTS] = {
         {"24950025000.0", "L(40) = 228826127", "3.15533, 51697 of 65536 points",
          "1155 numbers, as the CPU", "1027 numbers, as the CPU", "1027 numbers, as the CPU"},
         {"249950002500000.0", "L(40) = 228826127", "3.14129, 13175532 of 16777216 points",
@@ -45,7 +45,7 @@ TEST(test_known_answers_come_out_of_a_gpu_that_works)
     struct gpu *gpu = open_gpu("");
     struct error error = {0};
 
-    for (enum gpu_selftest_size size = 0; size < GPU_SELFTEST_SIZES; size++) {
+    for (enum selftest_size size = 0; size < SELFTEST_SIZES; size++) {
         for (size_t i = 0; i < TESTS; i++) {
             struct gpu_selftest_result result;
 
@@ -99,7 +99,7 @@ TEST(test_last_of_many_numbers_is_looked_at)
         struct gpu_selftest_result result;
         struct error error = {0};
 
-        assert_int_equal(gpu_selftest_run(gpu, i, GPU_SELFTEST_START, &error, &result), -EBADMSG);
+        assert_int_equal(gpu_selftest_run(gpu, i, SELFTEST_START, &error, &result), -EBADMSG);
         assert_non_null(strstr(error.text, last[i]));
     }
     gpu_free(gpu);

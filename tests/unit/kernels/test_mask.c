@@ -4,6 +4,7 @@
 
 #include "kernels/graph/plan.h"
 #include "kernels/graph/shared.h"
+#include "kernels/graph/stages.h"
 
 #include <errno.h>
 
@@ -228,7 +229,7 @@ static void assert_steps(const struct config_view *settings, const char *format,
         size_t length = strlen(names);
 
         snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? " " : "",
-                 stage_kind_name(plan.steps[i].kind));
+                 stages_kind_name(plan.steps[i].kind));
     }
     assert_string_equal(names, expected);
 }

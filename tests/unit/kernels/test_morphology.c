@@ -1,6 +1,7 @@
 // Erosion and dilation by themselves, on shapes drawn by hand.
 #include "tests/unit/unit.h"
 
+#include "kernels/graph/stages.h"
 #include "kernels/stage/rows.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ static void run(enum stage_kind kind, int times, const char *const rows_in[HEIGH
     for (int i = 0; i < HEIGHT * WIDTH; i++) {
         picture[i / WIDTH][i % WIDTH] = rows_in[i / WIDTH][i % WIDTH] == '#' ? 200 : 100;
     }
-    assert_int_equal(stage_init(&stage, kind, &setup, NULL), 0);
+    assert_int_equal(stage_init(&stage, stages_of_kind(kind), &setup, NULL), 0);
     assert_int_equal(rows_new(&stage, 1, WIDTH, HEIGHT, &rows), 0);
     rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, HEIGHT);
     rows_free(rows);

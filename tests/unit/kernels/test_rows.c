@@ -2,6 +2,7 @@
 // ordinal numbers of the rows it was shown, so a wrong row anywhere shows.
 #include "tests/unit/unit.h"
 
+#include "kernels/stage/compose.h"
 #include "kernels/stage/rows.h"
 
 #include <string.h>
@@ -192,7 +193,7 @@ TEST(test_a_stage_that_composes_stands_for_two)
     uint8_t picture[1][WIDTH] = {{0, 1, 85, 170, 255}}, output[1][WIDTH];
     struct rows *rows;
 
-    assert_int_equal(stage_init(&stages[1], STAGE_COMPOSE, &(struct stage_setup){0}, NULL), 0);
+    assert_int_equal(stage_init(&stages[1], &compose_ops, &(struct stage_setup){0}, NULL), 0);
     assert_int_equal(rows_new(stages, 2, WIDTH, 1, &rows), 0);
     rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, 1);
     rows_free(rows);
