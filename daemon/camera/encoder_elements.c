@@ -4,6 +4,11 @@
 #include <stdio.h>
 
 #define KEYFRAME_LONGEST_S 10 // as the schema has it
+// openh264enc fails for good at a picture of more than two thirds of its raw bytes: WelsEncodeNal()
+// wants half as much room again. Noise gets there when the rate control has many bits for a frame,
+// as it has when frames come seldom: the element measures their rate. With a quantizer of 22 or
+// more every view of white noise stays below; 24 leaves a margin.
+#define OPENH264_QUANTIZER_MIN 24
 
 // Sets a property from text when the element has it.
 static void set(GstElement *element, const char *property, const char *format, ...)
@@ -86,6 +91,7 @@ static void configure_openh264(GstElement *encoder, const struct encoder_setting
     set(encoder, "gop-size", "%u", longest_distance(settings));
     set(encoder, "rate-control", "bitrate");
     set(encoder, "complexity", "low");
+    set(encoder, "qp-min", "%d", OPENH264_QUANTIZER_MIN);
     set(encoder, "enable-frame-skip", "false");
 }
 

@@ -3,6 +3,7 @@
 #include "daemon/camera/encoder.h"
 
 #include "capture/frame_pool.h"
+#include "tests/unit/stopwatch.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ static void wait_for(struct received *received, unsigned count)
     struct timespec deadline;
 
     clock_gettime(CLOCK_REALTIME, &deadline);
-    deadline.tv_sec += 20;
+    deadline.tv_sec += PATIENCE_NS / NS_PER_S;
     pthread_mutex_lock(&received->lock);
     while (received->count < count) {
         assert_int_equal(pthread_cond_timedwait(&received->changed, &received->lock, &deadline), 0);
@@ -84,20 +85,12 @@ static void set_hold(struct received *received, bool hold)
     pthread_mutex_unlock(&received->lock);
 }
 
-static void wait_held(struct received *received)
-{
-    pthread_mutex_lock(&received->lock);
-    while (!received->held) {
-        pthread_cond_wait(&received->changed, &received->lock);
-    }
-    pthread_mutex_unlock(&received->lock);
-}
-
 struct fixture {
     struct received received;
     struct frame_pool *pool;
     struct frame *frame;
     struct encoder_settings settings;
+    int64_t captured_ns, frame_ns; // of the frame pushed last, and the time between two
     struct error error;
 };
 
@@ -120,6 +113,7 @@ static int setup(void **state)
                                                   .bitrate_kbps = 1000,
                                                   .keyframe_frames = 30,
                                                   .element = CONFIG_ENCODER_X264};
+    fixture->frame_ns = NS_PER_S / 30;
     *state = fixture;
     return 0;
 }
@@ -145,23 +139,32 @@ static int teardown(void **state)
 static struct encoder *make(struct fixture *fixture)
 {
     struct encoder *encoder = NULL;
-    int r = encoder_new(&fixture->settings, fixture->frame, NULL, receive, &fixture->received,
-                        &fixture->error, &encoder);
 
-    if (r) {
+    if (encoder_new(&fixture->settings, fixture->frame, NULL, receive, &fixture->received,
+                    &fixture->error, &encoder)) {
         fail_msg("encoder_new: %s", fixture->error.text);
     }
+    fixture->captured_ns = clock_now_ns(); // later than the trial
     return encoder;
 }
 
-// Pushes frame number `sequence` and waits for its unit.
+// Pushes frame number `sequence`; the result of encoder_push(). The times of capture
+// do not depend on how busy the machine is, as encoders spend more bits on a frame that comes late.
+static int push_only(struct fixture *fixture, struct encoder *encoder, uint64_t sequence, bool key)
+{
+    struct link_access_unit life = {.sequence = sequence,
+                                    .captured_ns = fixture->captured_ns += fixture->frame_ns,
+                                    .computed_ns = clock_now_ns()};
+
+    return encoder_push(encoder, fixture->frame, &life, key);
+}
+
+// The same for a frame that nothing has to go for, and waits for its unit.
 static void push(struct fixture *fixture, struct encoder *encoder, uint64_t sequence, bool key)
 {
-    struct link_access_unit life = {
-        .sequence = sequence, .captured_ns = clock_now_ns(), .computed_ns = clock_now_ns()};
     unsigned before = fixture->received.count;
 
-    assert_int_equal(encoder_push(encoder, fixture->frame, &life, key), 0);
+    assert_int_equal(push_only(fixture, encoder, sequence, key), 0);
     wait_for(&fixture->received, before + 1);
 }
 
@@ -216,21 +219,10 @@ TEST(test_key_frames_come_by_distance_and_on_demand, setup, teardown)
 
     for (unsigned n = 0; n < 70; n++) {
         push(fixture, encoder, n, n == 40);
-        bool key = fixture->received.units[2 + n].life.key_frame;
         // The second trial frame was a key frame, 30 frames on comes the next; 40 restarts that.
-        assert_int_equal(key, n == 29 || n == 40);
+        assert_int_equal(fixture->received.units[2 + n].life.key_frame, n == 29 || n == 40);
     }
     encoder_free(encoder);
-}
-
-// Pushes frame number `sequence`; the number of frames that had to go for it.
-static int push_held(struct fixture *fixture, struct encoder *encoder, uint64_t sequence, bool key)
-{
-    struct link_access_unit life = {.sequence = sequence, .captured_ns = clock_now_ns()};
-    int r = encoder_push(encoder, fixture->frame, &life, key);
-
-    assert_true(r >= 0);
-    return r;
 }
 
 // Bytes that so many frames of noise are encoded to.
@@ -263,7 +255,7 @@ static void check_retuning(struct fixture *fixture)
                     (fixture->received.units[2 + n].life.key_frame && scenes));
     }
     encoder_mute(encoder);
-    push_held(fixture, encoder, 100, false);
+    assert_int_equal(push_only(fixture, encoder, 100, false), 0);
     encoder_free(encoder);
     assert_int_equal(fixture->received.count, 102);
 }
@@ -271,9 +263,15 @@ static void check_retuning(struct fixture *fixture)
 // The output holds on to the unit of frame 0, so that all that follow have to wait.
 static void fill_element(struct fixture *fixture, struct encoder *encoder)
 {
-    set_hold(&fixture->received, true);
-    assert_int_equal(push_held(fixture, encoder, 0, false), 0);
-    wait_held(&fixture->received);
+    struct received *received = &fixture->received;
+
+    set_hold(received, true);
+    assert_int_equal(push_only(fixture, encoder, 0, false), 0);
+    pthread_mutex_lock(&received->lock);
+    while (!received->held) {
+        pthread_cond_wait(&received->changed, &received->lock);
+    }
+    pthread_mutex_unlock(&received->lock);
 }
 
 TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame, setup, teardown)
@@ -283,7 +281,7 @@ TEST(test_a_full_queue_drops_the_oldest_and_keeps_its_key_frame, setup, teardown
 
     fill_element(fixture, encoder);
     for (unsigned n = 1; n < 40; n++) {
-        assert_int_equal(push_held(fixture, encoder, n, n == 20), n > ENCODER_QUEUE_LENGTH);
+        assert_int_equal(push_only(fixture, encoder, n, n == 20), n > ENCODER_QUEUE_LENGTH);
     }
     set_hold(&fixture->received, false);
     wait_for(&fixture->received, 2 + 1 + ENCODER_QUEUE_LENGTH);
@@ -302,10 +300,10 @@ TEST(test_a_queue_that_stands_for_a_second_makes_way_for_the_newest, setup, tear
 
     fill_element(fixture, encoder);
     for (unsigned n = 1; n < 5; n++) {
-        assert_int_equal(push_held(fixture, encoder, n, false), 0);
+        assert_int_equal(push_only(fixture, encoder, n, false), 0);
     }
     poll(NULL, 0, 1100);
-    assert_int_equal(push_held(fixture, encoder, 5, false), 4);
+    assert_int_equal(push_only(fixture, encoder, 5, false), 4);
     set_hold(&fixture->received, false);
     wait_for(&fixture->received, 2 + 2);
     assert_int_equal(fixture->received.units[2].life.sequence, 0);
@@ -318,15 +316,19 @@ TEST(test_bit_rate_and_key_frame_distance_change_while_it_runs, setup, teardown)
     check_retuning(*state);
 }
 
-TEST(test_openh264enc_stands_in, setup, teardown)
+static void take_openh264(struct fixture *fixture)
 {
-    struct fixture *fixture = *state;
-    g_autoptr(GstElementFactory) factory = gst_element_factory_find("openh264enc");
-
-    if (!factory) {
+    if (!gst_registry_check_feature_version(gst_registry_get(), "openh264enc", 1, 0, 0)) {
         skip(); // Ubuntu 20.04 has none
     }
     fixture->settings.element = CONFIG_ENCODER_OPENH264;
+}
+
+TEST(test_openh264enc_stands_in, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    take_openh264(fixture);
     struct encoder *encoder = make(fixture);
     check_trial(fixture);
     assert_true(encoder_converts(encoder));
@@ -337,6 +339,19 @@ TEST(test_openh264enc_stands_in, setup, teardown)
     encoder_free(encoder);
     forget_units(&fixture->received);
     check_retuning(fixture);
+}
+
+// At a frame a second each may have the bits of a second, far more than openh264 has room for.
+TEST(test_openh264enc_survives_noise_however_seldom_frames_come, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    take_openh264(fixture);
+    fixture->settings.bitrate_kbps = 8000;
+    fixture->frame_ns = NS_PER_S;
+    struct encoder *encoder = make(fixture);
+    encode_noise(fixture, encoder, 60);
+    encoder_free(encoder);
 }
 
 TEST(test_an_encoder_that_is_not_there_says_so, setup, teardown)
@@ -367,11 +382,9 @@ TEST(test_freeing_with_a_full_queue_gives_every_frame_back, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct encoder *encoder = make(fixture);
-    struct link_access_unit life = {0};
 
     for (unsigned n = 0; n < 4; n++) {
-        life.captured_ns = clock_now_ns();
-        encoder_push(encoder, fixture->frame, &life, false);
+        assert_true(push_only(fixture, encoder, n, false) >= 0);
     }
     encoder_free(encoder);
     assert_int_equal(fixture->frame->references, 1);
