@@ -5,6 +5,8 @@ import threading
 
 from gi.repository import Gio, GLib
 
+from daemon import PATIENCE_S
+
 NAME = "org.freedesktop.systemd1"
 UNIT = "/org/freedesktop/systemd1/unit/edged_2eservice"
 INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
@@ -38,7 +40,7 @@ class SystemBus:
         ready = threading.Event()
         self.thread = threading.Thread(target=self._serve, args=(ready,))
         self.thread.start()
-        assert ready.wait(5)
+        assert ready.wait(PATIENCE_S)
 
     def _serve(self, ready):
         self.context.push_thread_default()

@@ -239,7 +239,7 @@ def test_an_interrupt_ends_with_what_was_measured(config):
     while "10 %" not in shown:
         shown += os.read(controller, 1024).decode()
     work.send_signal(signal.SIGINT)
-    output, _ = work.communicate(timeout=30)
+    output, _ = work.communicate(timeout=daemon.PATIENCE_S)
     assert work.returncode == 130
     assert "[###" in shown and "gray, registered memory" in shown
     assert "Interrupted" in output and "32 x 8" in output
