@@ -3,6 +3,7 @@
 // Errors travel as negative errno; a `struct error` beside it carries the sentence a person reads.
 #pragma once
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -70,6 +71,15 @@ static inline int64_t clock_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+// Sleeps until CLOCK_MONOTONIC is there.
+static inline void clock_sleep_until_ns(int64_t until_ns)
+{
+    const struct timespec until = {until_ns / NS_PER_S, until_ns % NS_PER_S};
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
 }
 
 // A condition whose timed waits count by CLOCK_MONOTONIC.

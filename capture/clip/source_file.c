@@ -1,13 +1,12 @@
 // A clip, at its own rate, for ever.
 //
-// It is played as one segment; when that has been read, a seek without a flush plays it again while
-// time runs on, so that the loop has no seam. A clip that cannot be played so (or that breaks off)
-// is stopped, and played from its beginning anew one period after its last picture.
+// It is decoded in order and ahead: the next two pictures wait here until they are due. It is
+// played as one segment; when that has been read, a seek without a flush plays it again, so that
+// the loop has no seam. A clip that cannot be played so, that breaks off or is stuck between two
+// rounds, as some demuxers are, is stopped and played from its beginning.
 //
 // Where a clip pauses, its last picture is handed out again and again: it is still what there is to
-// see, for viewers who come meanwhile, too. A clip that is stuck has no next picture to wait for.
-// One that is stuck between two rounds, as some demuxers are, is begun anew before that is seen.
-#include "capture/clip/gstreamer_rounds.h"
+// see, for viewers who come meanwhile, too.
 #include "capture/gstreamer/gstreamer_caps.h"
 #include "capture/gstreamer/gstreamer_decoders.h"
 #include "capture/gstreamer/gstreamer_intake.h"
@@ -18,33 +17,36 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// A round has a picture, and there is not room for so many between the demuxer and the sink.
-#define ROUNDS_AHEAD_MAX 64
 // Both below what brings the slate.
 #define PAUSE_NS (300 * NS_PER_MS)
 #define STUCK_NS (300 * NS_PER_MS)
+// A round has a picture, and there is not room for so many between the demuxer and the sink.
+#define ROUNDS_AHEAD_MAX 64
 
 struct source_file {
     struct source source;
     struct intake *intake; // owned
     GstElement *converter; // owned reference
-    struct rounds *rounds; // the converter's
     char *path;            // owned
     int64_t period_ns;
-    int64_t last_pts_ns;
-    struct frame *shown;    // owned reference; the last picture of the clip
-    uint64_t round_frames;  // since the clip began again
-    bool retried;           // since the last picture
-    unsigned rounds_ahead;  // read since the last picture
-    unsigned replays;       // asked for since it was played from its beginning
-    int64_t played_ns;      // when that was
-    int64_t begin_again_ns; // when it ended and was stopped: when the next round is due; else 0
+    struct frame *next;    // owned reference; not due before its pts_ns; NULL: not decoded yet
+    struct frame *after;   // owned reference; the one after that
+    struct frame *shown;   // owned reference; the last one that was handed out
+    int64_t last_pts_ns;   // of the last one that was decoded or handed out
+    int64_t clip_ns;       // time in the clip of the last one that had one; -1: none had
+    int64_t shift_ns;      // from times in the clip to CLOCK_MONOTONIC, in this round
+    uint64_t round_frames; // since the clip was played from its beginning
+    unsigned rounds_ahead; // asked for, of which no picture has come yet
+    int64_t asked_ns;      // when the last one was
+    bool retried;          // played from its beginning since the last picture
 };
 
 static void file_source_close(struct source *source)
 {
     struct source_file *self = (struct source_file *)source;
 
+    frame_unref(self->next);
+    frame_unref(self->after);
     frame_unref(self->shown);
     intake_free(self->intake);
     gst_clear_object(&self->converter);
@@ -82,6 +84,15 @@ static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
     }
 }
 
+// The sink would take a gap for its first picture, and the format would never be known.
+static GstPadProbeReturn drop_gap(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    (void)pad;
+    (void)data;
+    return GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_GAP ? GST_PAD_PROBE_DROP
+                                                                           : GST_PAD_PROBE_OK;
+}
+
 static int make_intake(struct source_file *self, const struct source_environment *environment,
                        struct error *error)
 {
@@ -90,7 +101,7 @@ static int make_intake(struct source_file *self, const struct source_environment
     g_autoptr(GstPad) decoded = NULL;
     GstBin *bin;
     int r = intake_new("filesrc name=clip ! decodebin name=decoder videoconvert name=converter",
-                       caps, environment, error, &self->intake);
+                       caps, true, environment, error, &self->intake);
 
     if (r < 0) {
         return r;
@@ -103,8 +114,8 @@ static int make_intake(struct source_file *self, const struct source_environment
     gstreamer_decoders_choose(decoder);
     g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), self->converter, 0);
     decoded = gst_element_get_static_pad(self->converter, "sink");
-    self->rounds = rounds_watch(decoded);
-    return self->rounds ? 0 : error_set(error, -ENOMEM, "out of memory");
+    gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);
+    return 0;
 }
 
 // Plays the clip from its beginning as a segment. False if it cannot be played so.
@@ -129,9 +140,8 @@ static void on_replay(GstElement *converter, gpointer data)
 // In another thread: the seek waits for room in the queue, and pictures come meanwhile.
 static void replay_segment(struct source_file *self)
 {
-    self->round_frames = 0;
     self->rounds_ahead++;
-    self->replays++;
+    self->asked_ns = clock_now_ns();
     gst_element_call_async(self->converter, on_replay, NULL, NULL);
 }
 
@@ -184,8 +194,9 @@ static int file_source_open(const struct config_camera *camera,
 
 static void play(struct source_file *self)
 {
-    self->replays = 0;
-    self->played_ns = clock_now_ns();
+    self->round_frames = 0;
+    self->rounds_ahead = 0;
+    self->clip_ns = -1;
     intake_play(self->intake);
 }
 
@@ -194,7 +205,6 @@ static int file_source_start(struct source *source, struct error *error)
     struct source_file *self = (struct source_file *)source;
 
     (void)error;
-    rounds_begin(self->rounds, self->period_ns);
     if (!play_segment(self->converter, GST_SEEK_FLAG_FLUSH)) {
         intake_stop(self->intake); // the demuxer may have flushed nevertheless
     }
@@ -202,113 +212,144 @@ static int file_source_start(struct source *source, struct error *error)
     return 0;
 }
 
-// Times never go back, over all rounds.
+static int64_t latest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+// When a picture that has been decoded is due. The first of a round follows the last one before it,
+// as do those that come without a time.
+static int64_t due_ns(struct source_file *self, int64_t clip_ns)
+{
+    int64_t next_ns = self->last_pts_ns + self->period_ns;
+    bool begins = clip_ns <= self->clip_ns || self->clip_ns < 0;
+
+    if (self->round_frames == 0) {
+        next_ns = latest(next_ns, clock_now_ns());
+        begins = true;
+    }
+    if (begins) {
+        self->rounds_ahead -= self->rounds_ahead > 0 && self->round_frames > 0;
+        self->shift_ns = next_ns - clip_ns;
+    }
+    return clip_ns < 0 ? next_ns : latest(clip_ns + self->shift_ns, self->last_pts_ns + 1);
+}
+
 static void stamp(struct source_file *self, struct frame *frame)
 {
-    if (frame->pts_ns <= self->last_pts_ns) {
-        frame->pts_ns = self->last_pts_ns + 1;
-    }
-    self->last_pts_ns = frame->pts_ns;
-    frame_unref(self->shown);
-    self->shown = frame_ref(frame);
+    int64_t clip_ns = frame->pts_ns;
+
+    self->last_pts_ns = frame->pts_ns = due_ns(self, clip_ns);
+    self->clip_ns = clip_ns;
     self->round_frames++;
-    self->rounds_ahead = 0;
     self->retried = false;
 }
 
-// The clip is over: the next round is due a frame after the last picture. Without a picture, it is
-// tried once more (some cannot be played as a segment); -ENODATA when that did not help either.
-static int end_round(struct source_file *self, enum intake_event event, struct error *error)
+static int refuse(struct source_file *self, enum intake_event event, struct error *error)
+{
+    if (event == INTAKE_FAILED) {
+        intake_failure(self->intake, error);
+    } else {
+        error_set(error, -ENODATA, "not one picture could be decoded");
+    }
+    return error_prefix(error, -ENODATA, "clip %s", self->path);
+}
+
+// Plays the clip from its beginning. -ENODATA when no picture came out of it the last time.
+static int begin_anew(struct source_file *self, enum intake_event event, struct error *error)
 {
     if (self->round_frames == 0 && self->retried) {
-        if (event == INTAKE_FAILED) {
-            intake_failure(self->intake, error);
-        } else {
-            error_set(error, -ENODATA, "not one picture could be decoded");
-        }
-        return error_prefix(error, -ENODATA, "clip %s", self->path);
+        return refuse(self, event, error);
     }
     self->retried = self->round_frames == 0;
     intake_stop(self->intake);
-    rounds_begin(self->rounds, self->period_ns);
-    self->rounds_ahead = 0;
-    self->begin_again_ns = self->last_pts_ns + self->period_ns;
-    return 0;
-}
-
-// The segment has been read. Some clips are, again and again, without a picture coming out.
-static int next_round(struct source_file *self, struct error *error)
-{
-    if (self->rounds_ahead == ROUNDS_AHEAD_MAX) {
-        return end_round(self, INTAKE_SEGMENT_DONE, error);
-    }
-    replay_segment(self);
-    return 0;
-}
-
-// 0: go on; -EAGAIN: the time is up.
-static int time_is_up(struct source_file *self, int64_t deadline_ns)
-{
-    if (self->begin_again_ns == 0 || clock_now_ns() < self->begin_again_ns) {
-        return clock_now_ns() < deadline_ns ? 0 : -EAGAIN;
-    }
-    self->begin_again_ns = 0;
-    self->round_frames = 0;
     play(self);
     return 0;
-}
-
-// When the picture shown last is to be shown again: not in the midst of a slow clip.
-static int64_t repeat_ns(const struct source_file *self)
-{
-    int64_t pause_ns = 3 * self->period_ns / 2;
-
-    return self->last_pts_ns + (pause_ns > PAUSE_NS ? pause_ns : PAUSE_NS);
-}
-
-// Shows it again if the next one waits until it is due. False: there is nothing to show.
-static bool repeat(struct source_file *self, struct frame **ret_frame)
-{
-    int64_t now_ns = clock_now_ns();
-
-    if (!self->shown || self->begin_again_ns > 0 || now_ns < repeat_ns(self) ||
-        now_ns >= intake_due_ns(self->intake, rounds_last_ns(self->rounds)) ||
-        intake_repeat(self->intake, self->shown, ret_frame) < 0) {
-        return false;
-    }
-    self->last_pts_ns = (*ret_frame)->pts_ns;
-    self->source.counters.frames++;
-    return true;
 }
 
 // When a round that was asked for has failed to come: after the last picture's time.
 static int64_t stuck_ns(const struct source_file *self)
 {
-    int64_t due_ns = intake_due_ns(self->intake, rounds_last_ns(self->rounds));
-    int64_t quiet_ns = self->last_pts_ns > due_ns ? self->last_pts_ns : due_ns;
-
-    return (self->played_ns > quiet_ns ? self->played_ns : quiet_ns) + self->period_ns + STUCK_NS;
+    return self->rounds_ahead > 0
+               ? latest(self->last_pts_ns, self->asked_ns) + self->period_ns + STUCK_NS
+               : INT64_MAX;
 }
 
-static bool is_stuck(const struct source_file *self)
+// Waits until `until_ns` for another picture to be decoded, which may still not be there then.
+static int decode(struct source_file *self, int64_t until_ns, struct error *error)
 {
-    return self->replays > 0 && self->begin_again_ns == 0 && clock_now_ns() >= stuck_ns(self) &&
-           !rounds_have_come(self->rounds, self->replays + 1);
+    enum intake_event event = intake_wait(self->intake, until_ns);
+    int r;
+
+    if (event == INTAKE_TIMEOUT) {
+        return clock_now_ns() < stuck_ns(self) ? 0 : begin_anew(self, event, error);
+    }
+    if (event == INTAKE_SEGMENT_DONE && self->rounds_ahead < ROUNDS_AHEAD_MAX) {
+        replay_segment(self);
+        return 0;
+    }
+    if (event != INTAKE_SAMPLE) {
+        return begin_anew(self, event, error);
+    }
+    r = intake_take(self->intake, &self->source, error, &self->after);
+    if (r < 0) {
+        return r == -EAGAIN ? 0 : error_prefix(error, r, "clip %s", self->path);
+    }
+    stamp(self, self->after);
+    return 0;
 }
 
+// Whoever takes the pictures was away for longer than a period: the older ones are left out, unless
+// it is the decoder that is slow.
+static void skip_missed(struct source_file *self)
+{
+    while (clock_now_ns() - self->next->pts_ns > self->period_ns) {
+        if (!self->after) {
+            decode(self, clock_now_ns() + self->period_ns, NULL); // tells its error another time
+        }
+        if (!self->after) {
+            return;
+        }
+        frame_unref(self->next);
+        self->next = TAKE(self->after);
+        self->source.counters.frames--;
+        self->source.counters.dropped++;
+    }
+}
+
+// When the picture shown last is to be shown again: not in the midst of a slow clip.
+static int64_t repeat_ns(const struct source_file *self)
+{
+    return self->shown ? self->shown->pts_ns + latest(3 * self->period_ns / 2, PAUSE_NS)
+                       : INT64_MAX;
+}
+
+static void hand_out(struct source_file *self, struct frame *frame, struct frame **ret_frame)
+{
+    frame->grabbed_ns = clock_now_ns();
+    frame_unref(self->shown);
+    self->shown = frame_ref(frame);
+    *ret_frame = frame;
+}
+
+// False: there is nothing to show, or no memory for it.
+static bool repeat(struct source_file *self, struct frame **ret_frame)
+{
+    struct frame *frame;
+
+    if (clock_now_ns() < repeat_ns(self) || intake_repeat(self->intake, self->shown, &frame) < 0) {
+        return false;
+    }
+    self->last_pts_ns = latest(self->last_pts_ns, frame->pts_ns);
+    self->source.counters.frames++;
+    hand_out(self, frame, ret_frame);
+    return true;
+}
+
+// The earlier one, unless `event_ns` has been already.
 static int64_t earliest(int64_t until_ns, int64_t event_ns)
 {
     return event_ns > clock_now_ns() && event_ns < until_ns ? event_ns : until_ns;
-}
-
-// Until when there is nothing to do unless something comes.
-static int64_t wait_until_ns(const struct source_file *self, int64_t deadline_ns)
-{
-    if (self->begin_again_ns > 0) {
-        return self->begin_again_ns < deadline_ns ? self->begin_again_ns : deadline_ns;
-    }
-    deadline_ns = self->replays > 0 ? earliest(deadline_ns, stuck_ns(self)) : deadline_ns;
-    return earliest(deadline_ns, repeat_ns(self));
 }
 
 static int file_source_next(struct source *source, int timeout_ms, struct error *error,
@@ -316,39 +357,31 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
 {
     struct source_file *self = (struct source_file *)source;
     int64_t deadline_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
-    int r;
+    int r = 0;
 
     do {
-        enum intake_event event = intake_wait(self->intake, wait_until_ns(self, deadline_ns));
+        int64_t until_ns = earliest(deadline_ns, repeat_ns(self));
 
-        switch (event) {
-        case INTAKE_SAMPLE:
-            r = intake_take(self->intake, source, error, ret_frame);
-            if (r == 0) {
-                stamp(self, *ret_frame);
-                return 0;
-            }
-            if (r != -EAGAIN) {
-                return error_prefix(error, r, "clip %s", self->path);
-            }
-            r = time_is_up(self, deadline_ns);
-            break;
-        case INTAKE_SEGMENT_DONE:
-            r = next_round(self, error);
-            break;
-        case INTAKE_FAILED:
-        case INTAKE_EOS:
-            r = end_round(self, event, error);
-            break;
-        case INTAKE_TIMEOUT:
-            if (repeat(self, ret_frame)) {
-                return 0;
-            }
-            r = is_stuck(self) ? end_round(self, event, error) : time_is_up(self, deadline_ns);
-            break;
+        if (!self->next) {
+            self->next = TAKE(self->after);
         }
-    } while (r == 0);
-    return r;
+        if (self->next && self->next->pts_ns <= clock_now_ns()) {
+            skip_missed(self);
+            hand_out(self, TAKE(self->next), ret_frame);
+            return 0;
+        }
+        if (repeat(self, ret_frame)) {
+            return 0;
+        }
+        until_ns = earliest(until_ns, self->next ? self->next->pts_ns : 0);
+        until_ns = earliest(until_ns, stuck_ns(self));
+        if (!self->after) {
+            r = decode(self, until_ns, error);
+        } else {
+            clock_sleep_until_ns(until_ns);
+        }
+    } while (r == 0 && clock_now_ns() < deadline_ns);
+    return r < 0 ? r : -EAGAIN;
 }
 
 const struct source_ops source_file_ops = {

@@ -54,3 +54,11 @@ int64_t gstreamer_frame_pts(GstSample *sample, int64_t base_time_ns, int64_t fal
                                           GST_BUFFER_PTS(buffer));
     return GST_CLOCK_TIME_IS_VALID(running) ? base_time_ns + (int64_t)running : fallback_ns;
 }
+
+int64_t gstreamer_frame_clip_ns(GstSample *sample)
+{
+    GstClockTime time = gst_segment_to_stream_time(gst_sample_get_segment(sample), GST_FORMAT_TIME,
+                                                   GST_BUFFER_PTS(gst_sample_get_buffer(sample)));
+
+    return GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : -1;
+}

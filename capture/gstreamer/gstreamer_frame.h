@@ -14,3 +14,5 @@ int gstreamer_frame_copy(GstSample *sample, struct frame_pool *frames, struct co
 // When the picture of `sample` was captured, CLOCK_MONOTONIC, for a pipeline that runs on that
 // clock since `base_time_ns`; `fallback_ns` for one without a time stamp.
 int64_t gstreamer_frame_pts(GstSample *sample, int64_t base_time_ns, int64_t fallback_ns);
+// The time of the picture in its file; -1 for one without a time stamp.
+int64_t gstreamer_frame_clip_ns(GstSample *sample);

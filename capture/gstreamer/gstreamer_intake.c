@@ -14,8 +14,9 @@ static int parse(struct intake *intake, const char *fragment, const GstCaps *cap
     g_autofree gchar *caps_text = gst_caps_to_string(caps);
     g_autofree gchar *text =
         g_strdup_printf("%s ! appsink name=edged_sink enable-last-sample=false max-buffers=1 "
-                        "drop=true caps=\"%s\"",
-                        fragment, caps_text);
+                        "drop=%s sync=%s caps=\"%s\"",
+                        fragment, intake->in_order ? "false" : "true",
+                        intake->in_order ? "false" : "true", caps_text);
     g_autoptr(GError) problem = NULL;
 
     intake->pipeline = gst_parse_launch_full(text, NULL, GST_PARSE_FLAG_FATAL_ERRORS, &problem);
@@ -30,23 +31,20 @@ static int parse(struct intake *intake, const char *fragment, const GstCaps *cap
     return intake->sink ? 0 : error_set(error, -EINVAL, "it has no open end to take frames from");
 }
 
-int intake_new(const char *fragment, const GstCaps *caps,
+int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
                const struct source_environment *environment, struct error *error,
                struct intake **ret_intake)
 {
     _cleanup_(cleanup_intake) struct intake *intake = calloc(1, sizeof *intake);
-    pthread_condattr_t attributes;
     int r;
 
     if (!intake) {
         return error_set(error, -ENOMEM, "out of memory");
     }
     intake->environment = environment;
+    intake->in_order = in_order;
     pthread_mutex_init(&intake->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&intake->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
+    condition_init(&intake->changed);
     r = parse(intake, fragment, caps, error);
     if (r < 0) {
         return r;
@@ -56,11 +54,20 @@ int intake_new(const char *fragment, const GstCaps *caps,
     return 0;
 }
 
+static void set_stopping(struct intake *intake, bool stopping)
+{
+    pthread_mutex_lock(&intake->lock);
+    intake->stopping = stopping;
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+}
+
 void intake_free(struct intake *intake)
 {
     if (!intake) {
         return;
     }
+    set_stopping(intake, true);
     if (intake->pipeline) {
         gst_element_set_state(intake->pipeline, GST_STATE_NULL);
     }
@@ -90,15 +97,15 @@ static bool wait_changed(struct intake *intake, int64_t deadline_ns)
 
 static enum intake_event take_event(struct intake *intake)
 {
+    if (intake->segment_done) {
+        intake->segment_done = false;
+        return INTAKE_SEGMENT_DONE;
+    }
     if (intake->sample) {
         return INTAKE_SAMPLE;
     }
     if (intake->failed) {
         return INTAKE_FAILED;
-    }
-    if (intake->segment_done) {
-        intake->segment_done = false;
-        return INTAKE_SEGMENT_DONE;
     }
     return intake->eos ? INTAKE_EOS : INTAKE_TIMEOUT;
 }
@@ -194,9 +201,11 @@ void intake_play(struct intake *intake)
 
 void intake_stop(struct intake *intake)
 {
+    set_stopping(intake, true);
     gst_element_set_state(intake->pipeline, GST_STATE_READY);
     pthread_mutex_lock(&intake->lock);
-    intake->segment_done = intake->eos = intake->failed = intake->failed_to_negotiate = false;
+    intake->segment_done = intake->eos = intake->failed = intake->failed_to_negotiate =
+        intake->stopping = false;
     pthread_mutex_unlock(&intake->lock);
 }
 
@@ -264,9 +273,12 @@ static int make_frame(struct intake *intake, GstSample *sample, struct source *s
     return r == -ENOMEM ? error_set(error, r, "no frame memory") : r;
 }
 
-int64_t intake_due_ns(const struct intake *intake, int64_t running_ns)
+static int64_t capture_time(const struct intake *intake, GstSample *sample, int64_t grabbed_ns)
 {
-    return (int64_t)gst_element_get_base_time(intake->pipeline) + running_ns;
+    int64_t base_ns = (int64_t)gst_element_get_base_time(intake->pipeline);
+
+    return intake->in_order ? gstreamer_frame_clip_ns(sample)
+                            : gstreamer_frame_pts(sample, base_ns, grabbed_ns);
 }
 
 int intake_take(struct intake *intake, struct source *source, struct error *error,
@@ -280,6 +292,7 @@ int intake_take(struct intake *intake, struct source *source, struct error *erro
 
     pthread_mutex_lock(&intake->lock);
     sample = TAKE(intake->sample);
+    pthread_cond_broadcast(&intake->changed);
     grabbed_ns = intake->grabbed_ns;
     sequence = intake->arrived - 1;
     source->counters.dropped += intake->replaced;
@@ -294,7 +307,7 @@ int intake_take(struct intake *intake, struct source *source, struct error *erro
     if (r < 0) {
         return r;
     }
-    frame->pts_ns = gstreamer_frame_pts(sample, intake_due_ns(intake, 0), grabbed_ns);
+    frame->pts_ns = capture_time(intake, sample, grabbed_ns);
     frame->grabbed_ns = grabbed_ns;
     frame->sequence = sequence;
     source->counters.frames++;

@@ -3,6 +3,9 @@
 // The pipeline's streaming threads put the newest sample and what the bus says into a mailbox of
 // one place; the lane thread waits on it. The intake answers upstream's ALLOCATION query with a
 // pool over our frames. All functions are for the lane thread.
+//
+// A pipeline that reads a file may be taken from in order instead: then each sample waits until the
+// one before it has been taken, and whoever takes them keeps the time.
 #pragma once
 
 #include "capture/source.h"
@@ -13,18 +16,18 @@
 
 struct intake;
 
-// What a wait ended with. A sample comes before the news that followed it.
+// What a wait ended with. A sample comes before the end or the failure that followed it.
 enum intake_event {
     INTAKE_TIMEOUT,
     INTAKE_SAMPLE,
-    INTAKE_SEGMENT_DONE, // the end of a segment seek; reported once
+    INTAKE_SEGMENT_DONE, // a segment seek has been read to its end; reported once
     INTAKE_EOS,
     INTAKE_FAILED,
 };
 
 // Parses `fragment` and appends the sink, which takes `caps` (not kept). The environment must
 // outlive the intake. -EINVAL with the parser's text, -ENOMEM.
-int intake_new(const char *fragment, const GstCaps *caps,
+int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
                const struct source_environment *environment, struct error *error,
                struct intake **ret_intake);
 // Takes NULL. Frames that are out stay valid.
@@ -54,11 +57,9 @@ enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);
 // the formats there and here did not meet, -EACCES when a server refused the user or the password.
 int intake_failure(struct intake *intake, struct error *error);
 
-// When a picture of running time `running_ns` is due, once frames flow.
-int64_t intake_due_ns(const struct intake *intake, int64_t running_ns);
-
 // After INTAKE_SAMPLE: takes the sample as a frame of `source`, in its own memory or as a counted
-// copy. Capture time, grab time and sequence are filled in, and the counters of `source` count.
+// copy. Capture time, grab time and sequence are filled in, and the counters of `source` count. In
+// order, the capture time is that in the file, or -1.
 // -EAGAIN: it had to be dropped; -EPIPE: it has not the layout of source->mode any more.
 int intake_take(struct intake *intake, struct source *source, struct error *error,
                 struct frame **ret_frame);

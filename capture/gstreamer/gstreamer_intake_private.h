@@ -14,6 +14,7 @@ struct intake {
     GstCaps *caps;                  // owned reference; those of the last sample taken, lane only
     struct frame_pool *copy_frames; // owned reference; made for the first copy, lane only
     bool live;
+    bool in_order; // each sample waits until the one before it has been taken
     pthread_mutex_t lock;
     pthread_cond_t changed;
     // From here on guarded by `lock`.
@@ -24,6 +25,7 @@ struct intake {
     uint64_t arrived;  // samples so far
     uint64_t replaced; // of them, before they were taken; since it was counted last
     bool segment_done, eos, failed, failed_to_negotiate, unauthorized;
+    bool stopping; // no sample waits any more
     struct error failure;
 };
 

@@ -17,7 +17,7 @@ static GstFlowReturn on_preroll(GstAppSink *sink, gpointer data)
     if (sample) {
         pthread_mutex_lock(&intake->lock);
         gst_caps_replace(&intake->preroll_caps, gst_sample_get_caps(sample));
-        pthread_cond_signal(&intake->changed);
+        pthread_cond_broadcast(&intake->changed);
         pthread_mutex_unlock(&intake->lock);
         gst_sample_unref(sample);
     }
@@ -33,12 +33,15 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer data)
         return GST_FLOW_OK;
     }
     pthread_mutex_lock(&intake->lock);
+    while (intake->in_order && intake->sample && !intake->stopping) {
+        pthread_cond_wait(&intake->changed, &intake->lock);
+    }
     older = intake->sample;
     intake->sample = sample;
     intake->grabbed_ns = clock_now_ns();
     intake->arrived++;
     intake->replaced += older != NULL;
-    pthread_cond_signal(&intake->changed);
+    pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
     if (older) {
         gst_sample_unref(older);
@@ -54,7 +57,7 @@ static void on_eos(GstAppSink *sink, gpointer data)
     (void)sink;
     pthread_mutex_lock(&intake->lock);
     intake->eos = true;
-    pthread_cond_signal(&intake->changed);
+    pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
 }
 
@@ -90,17 +93,11 @@ static GstBusSyncReply on_message(GstBus *bus, GstMessage *message, gpointer dat
 
     (void)bus;
     pthread_mutex_lock(&intake->lock);
-    switch (GST_MESSAGE_TYPE(message)) {
-    case GST_MESSAGE_ERROR:
+    intake->segment_done |= GST_MESSAGE_TYPE(message) == GST_MESSAGE_SEGMENT_DONE;
+    if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
         note_failure(intake, message);
-        break;
-    case GST_MESSAGE_SEGMENT_DONE:
-        intake->segment_done = true;
-        break;
-    default:
-        break;
     }
-    pthread_cond_signal(&intake->changed);
+    pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
     gst_message_unref(message);
     return GST_BUS_DROP;

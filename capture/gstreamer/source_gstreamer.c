@@ -39,7 +39,7 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
         return r;
     }
     caps = gstreamer_caps_new(format, camera->width, camera->height, camera->fps);
-    r = intake_new(camera->pipeline, caps, environment, error, &self->intake);
+    r = intake_new(camera->pipeline, caps, false, environment, error, &self->intake);
     if (r < 0) {
         return r;
     }

@@ -57,7 +57,7 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
                        const struct source_environment *environment, struct error *error)
 {
     g_autoptr(GstCaps) caps = gstreamer_caps_new(NULL, 0, 0, 0);
-    int r = intake_new("rtspsrc name=camera ! decodebin name=decoder ! videoconvert", caps,
+    int r = intake_new("rtspsrc name=camera ! decodebin name=decoder ! videoconvert", caps, false,
                        environment, error, &self->intake);
 
     if (r == 0) {

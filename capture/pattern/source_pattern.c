@@ -4,9 +4,7 @@
 #include "capture/source.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/timerfd.h>
 
 #define POOL_FRAMES 14 // an encoder may hold a dozen that a view passes through
 #define BACKLOG 4      // frames that wait for a late reader, as a driver's buffers would
@@ -16,7 +14,6 @@ struct source_pattern {
     struct source source;
     struct frame_pool *pool; // owned reference
     struct pattern *pattern; // owned
-    int timer_fd;
     int64_t start_ns;
     uint64_t number; // of the next frame
 };
@@ -27,7 +24,6 @@ static void pattern_source_close(struct source *source)
 
     pattern_free(self->pattern);
     frame_pool_unref(self->pool);
-    cleanup_close(&self->timer_fd);
     free(self);
 }
 
@@ -65,10 +61,6 @@ static int pattern_source_open(const struct config_camera *camera,
     }
     source = &self->source;
     source->ops = &source_pattern_ops;
-    self->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (self->timer_fd < 0) {
-        return error_set(error, -errno, "pattern: no timer: %s", strerror(errno));
-    }
     r = init_mode(&source->mode, camera, error);
     if (r < 0) {
         return r;
@@ -114,47 +106,22 @@ static void skip_missed(struct source_pattern *self)
     }
 }
 
-// Waits until `when_ns` is there. 0, or -EAGAIN after `deadline_ns`.
-static int wait_until(struct source_pattern *self, int64_t when_ns, int64_t deadline_ns)
-{
-    struct itimerspec timer = {.it_value = {when_ns / NS_PER_S, when_ns % NS_PER_S}};
-    struct pollfd pollfd = {.fd = self->timer_fd, .events = POLLIN};
-
-    timerfd_settime(self->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
-    for (;;) {
-        int64_t left_ns = deadline_ns - clock_now_ns();
-        struct timespec left = {0};
-
-        if (left_ns > 0) {
-            left = (struct timespec){left_ns / NS_PER_S, left_ns % NS_PER_S};
-        }
-        switch (ppoll(&pollfd, 1, &left, NULL)) {
-        case 1:
-            return 0;
-        case 0:
-            return -EAGAIN;
-        default:
-            if (errno != EINTR) {
-                return -errno;
-            }
-        }
-    }
-}
-
 static int pattern_source_next(struct source *source, int timeout_ms, struct error *error,
                                struct frame **ret_frame)
 {
     struct source_pattern *self = (struct source_pattern *)source;
     int64_t deadline_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
 
+    (void)error;
     for (;;) {
         struct frame *frame;
-        int r;
+        int64_t when_ns;
 
         skip_missed(self);
-        r = wait_until(self, due_ns(self, self->number), deadline_ns);
-        if (r < 0) {
-            return r == -EAGAIN ? r : error_set(error, r, "pattern: %s", strerror(-r));
+        when_ns = due_ns(self, self->number);
+        clock_sleep_until_ns(when_ns < deadline_ns ? when_ns : deadline_ns);
+        if (when_ns > deadline_ns) {
+            return -EAGAIN;
         }
         frame = frame_pool_take(self->pool);
         if (frame) {

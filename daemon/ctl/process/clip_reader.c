@@ -198,12 +198,10 @@ int64_t clip_reader_duration_ns(const struct clip_reader *reader)
 static void stamp(struct clip_reader *reader, struct frame *frame)
 {
     const GstBuffer *buffer = gst_sample_get_buffer(reader->sample);
-    GstClockTime time = gst_segment_to_stream_time(gst_sample_get_segment(reader->sample),
-                                                   GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     int64_t duration_ns = GST_BUFFER_DURATION_IS_VALID(buffer)
                               ? (int64_t)GST_BUFFER_DURATION(buffer)
                               : period_ns(reader);
-    int64_t pts_ns = GST_CLOCK_TIME_IS_VALID(time) ? (int64_t)time : -1;
+    int64_t pts_ns = gstreamer_frame_clip_ns(reader->sample);
 
     if (pts_ns < 0 || (reader->end_ns > 0 && pts_ns <= reader->pts_ns)) {
         pts_ns = reader->end_ns;
