@@ -6,6 +6,18 @@
 
 #include "daemon/camera/camera.c"
 
+// What it would report of the views, which have different numbers.
+static void check_views(const struct settings *settings)
+{
+    struct link_telemetry telemetry = {0};
+
+    settings_describe(settings, &telemetry);
+    fuzz_claim(settings->count == settings_camera(settings)->view_count);
+    for (size_t i = 0; i < settings->count; i++) {
+        fuzz_claim(settings_find(settings, telemetry.views[i].view) == settings->channels[i]);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct camera *camera;
@@ -21,8 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_claim(r == 0 || error.text[0]);
     if (r == 0) {
         // It ends at the end of what was sent, if not before.
-        while (turn(camera) == 0) {
-        }
+        do {
+            check_views(camera->newest);
+        } while (turn(camera) == 0);
         camera_free(camera);
     }
     close(fds[1]);

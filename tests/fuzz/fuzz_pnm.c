@@ -8,6 +8,8 @@
 #include "daemon/common/mask_file.h"
 #include "daemon/common/pnm.h"
 
+#include <errno.h>
+
 // A gray picture written in colour has three equal samples a pixel.
 static void check_colour(const struct frame *frame, const char *path)
 {
@@ -64,7 +66,7 @@ static int check_mask(const char *path)
     }
     mask_plane_unref(plane);
     mask_file_stamp(path, &stamp);
-    fuzz_claim(stamp.inode != 0);
+    fuzz_claim(r == -ENOENT || stamp.inode != 0);
     return r;
 }
 
@@ -85,5 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_claim(check_mask(path) == r);
     }
     close(fd);
+    fuzz_claim(check_mask("/dev/null") == -EINVAL && check_mask(path) == -ENOENT);
     return 0;
 }

@@ -98,11 +98,13 @@ static inline size_t client_reply_size(const char *bytes, size_t size)
     size_t head = end ? (size_t)(end + 4 - bytes) : 0, body = 0;
     unsigned status;
 
-    fuzz_claim(size < 13 || (memcmp(bytes, "RTSP/1.0 ", 9) == 0 && bytes[12] == ' '));
+    fuzz_claim(size < 13 || ((memcmp(bytes, "RTSP/1.0 ", 9) == 0 ||
+                              memcmp(bytes, "HTTP/1.", 7) == 0) && // for who takes us for that
+                             bytes[12] == ' '));
     if (!end) {
         return 0;
     }
-    fuzz_claim(sscanf(bytes, "RTSP/1.0 %3u", &status) == 1 && status >= 200);
+    fuzz_claim(sscanf(bytes + 9, "%3u", &status) == 1 && status >= 200);
     const char *length = memmem(bytes, head, "Content-Length: ", 16);
     body = length ? strtoul(length + 16, NULL, 10) : 0;
     return head + body <= size ? head + body : 0;

@@ -78,5 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_refused(path, -EACCES);
     close(fd);
     check_refused("/dev/null", -EINVAL);
+    check_refused(path, -ENOENT); // it is closed
     return 0;
 }
