@@ -285,13 +285,20 @@ enum config_cost config_diff_camera(const struct config *before, const struct co
     return cost;
 }
 
-static bool groups_equal(const struct schema_group *group, const void *a, const void *b)
+static void note_sight(void *context, const struct change *change)
 {
-    enum config_cost cost = CONFIG_COST_NONE;
-    const struct walk walk = {.tell = take_cost, .context = &cost};
+    bool *equal = context;
+
+    *equal = *equal && change->key->aside;
+}
+
+static bool groups_look_equal(const struct schema_group *group, const void *a, const void *b)
+{
+    bool equal = true;
+    const struct walk walk = {.tell = note_sight, .context = &equal};
 
     diff_group(&walk, group, a, b, "");
-    return cost == CONFIG_COST_NONE;
+    return equal;
 }
 
 static bool sides_look_equal(const struct config_view *a, const struct config_view *b)
@@ -301,26 +308,11 @@ static bool sides_look_equal(const struct config_view *a, const struct config_vi
 
 bool config_views_look_equal(const struct config_view *a, const struct config_view *b)
 {
-    struct config_view other = *b;
-
-    other.name = a->name;
-    other.codec = a->codec;
-    other.encoder = a->encoder;
-    other.bitrate_kbps = a->bitrate_kbps;
-    other.keyframe_s = a->keyframe_s;
-    other.allow = a->allow;
-    return groups_equal(&schema_view, a, &other) && sides_look_equal(a->left_view, b->left_view) &&
+    return groups_look_equal(&schema_view, a, b) && sides_look_equal(a->left_view, b->left_view) &&
            sides_look_equal(a->right_view, b->right_view);
 }
 
 bool config_regions_look_equal(const struct config_region *a, const struct config_region *b)
 {
-    struct config_region other = *b;
-
-    other.name = a->name;
-    other.start = a->start;
-    other.end = a->end;
-    other.duration_s = a->duration_s;
-    other.cooldown_s = a->cooldown_s;
-    return groups_equal(&schema_region, a, &other);
+    return groups_look_equal(&schema_region, a, b);
 }

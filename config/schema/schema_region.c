@@ -5,7 +5,7 @@
 
 #define REGION_FIELD(member) .offset = offsetof(struct config_region, member)
 static const struct schema_key region_keys[] = {
-    {"name", SCHEMA_STRING, REGION_FIELD(name), .rule = &schema_name_rule,
+    {"name", SCHEMA_STRING, REGION_FIELD(name), .aside = true, .rule = &schema_name_rule,
      .default_note = "\"region\" and the place in the list, counted from 0",
      .help = "What events call the region; unique in its camera."},
     {"polygon", SCHEMA_POINTS, REGION_FIELD(polygon), .minimum = 3, .maximum = 64,
@@ -27,17 +27,17 @@ static const struct schema_key region_keys[] = {
      .default_text = "1",
      .help = "How often what has moved loses the pixels at its rim, so that noise is not motion; 0 "
              "for what is small, far or slow."},
-    {"start", SCHEMA_NUMBER, REGION_FIELD(start), .unit = "percent", .minimum = 0.001,
-     .maximum = 100, .default_text = "1.0",
+    {"start", SCHEMA_NUMBER, REGION_FIELD(start), .aside = true, .unit = "percent",
+     .minimum = 0.001, .maximum = 100, .default_text = "1.0",
      .help = "An event begins when this share of the region's pixels, or more, moves."},
-    {"end", SCHEMA_NUMBER, REGION_FIELD(end), .unit = "percent", .minimum = 0.0005, .maximum = 100,
-     .default_note = "half of start",
+    {"end", SCHEMA_NUMBER, REGION_FIELD(end), .aside = true, .unit = "percent", .minimum = 0.0005,
+     .maximum = 100, .default_note = "half of start",
      .help = "An event ends when a smaller share moves; at most start."},
-    {"duration_s", SCHEMA_NUMBER, REGION_FIELD(duration_s), .unit = "seconds", .minimum = 0,
-     .maximum = 60, .default_text = "0.2",
+    {"duration_s", SCHEMA_NUMBER, REGION_FIELD(duration_s), .aside = true, .unit = "seconds",
+     .minimum = 0, .maximum = 60, .default_text = "0.2",
      .help = "Motion in every frame for so long begins an event; with 0 one frame does."},
-    {"cooldown_s", SCHEMA_NUMBER, REGION_FIELD(cooldown_s), .unit = "seconds", .minimum = 0,
-     .maximum = 3600, .default_text = "2.0",
+    {"cooldown_s", SCHEMA_NUMBER, REGION_FIELD(cooldown_s), .aside = true, .unit = "seconds",
+     .minimum = 0, .maximum = 3600, .default_text = "2.0",
      .help = "Stillness for so long ends an event, so that one visit is one event."},
 };
 const struct schema_group schema_region = {

@@ -108,8 +108,8 @@ static const char *const role_words[] = {
      SCHEMA_BIT(CONFIG_VIEW_MOTION) | SCHEMA_BIT(CONFIG_VIEW_OVERLAY) | CUSTOM)
 #define VIEW_FIELD(member) .offset = offsetof(struct config_view, member)
 static const struct schema_key view_keys[] = {
-    {"name", SCHEMA_STRING, VIEW_FIELD(name), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
-     .default_note = "the word of \"view\"",
+    {"name", SCHEMA_STRING, VIEW_FIELD(name), .aside = true, .cost = CONFIG_COST_VIEW,
+     .rule = &schema_name_rule, .default_note = "the word of \"view\"",
      .help = "The stream is rtsp://HOST:PORT/CAMERA/NAME; unique in its camera."},
     {"view", SCHEMA_WORD, VIEW_FIELD(view), .cost = CONFIG_COST_VIEW, .words = view_words,
      .default_text = "edges",
@@ -203,17 +203,19 @@ static const struct schema_key view_keys[] = {
      .default_text = "edges", .used_by = SPLIT,
      .help = "The picture on the right, in the same way. Both are whole, so the stream is twice as "
              "wide as the camera's picture, and that may be at most 2048 pixels."},
-    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .cost = CONFIG_COST_VIEW, .words = codec_words,
-     .default_text = "h264", .help = "The compression of the stream."},
-    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .cost = CONFIG_COST_VIEW, .words = encoder_words,
-     .default_text = "auto",
+    {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .aside = true, .cost = CONFIG_COST_VIEW,
+     .words = codec_words, .default_text = "h264", .help = "The compression of the stream."},
+    {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .aside = true, .cost = CONFIG_COST_VIEW,
+     .words = encoder_words, .default_text = "auto",
      .help = "The GStreamer encoder; auto takes the first of the list that encodes a trial frame."},
-    {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .unit = "kbit/s", .minimum = 64,
-     .maximum = 100000, .default_text = "4000", .help = "The bit rate the encoder aims at."},
-    {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .unit = "seconds", .minimum = 0.1,
-     .maximum = 10, .default_text = "1.0",
+    {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .aside = true, .unit = "kbit/s",
+     .minimum = 64, .maximum = 100000, .default_text = "4000",
+     .help = "The bit rate the encoder aims at."},
+    {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .aside = true, .unit = "seconds",
+     .minimum = 0.1, .maximum = 10, .default_text = "1.0",
      .help = "The distance of key frames; a new viewer also gets one at once."},
-    {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .words = role_words, .default_text = "viewer",
+    {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .aside = true, .words = role_words,
+     .default_text = "viewer",
      .help = "The roles of the users that may watch. An operator may do what a viewer may, and an "
              "admin all, so that the least of them decides; without users it is for nothing. Whom "
              "a reload takes it from is hung up on."},

@@ -4,17 +4,8 @@
 #include "config/parse/suggest.h"
 #include "daemon/common/descriptors.h"
 #include "daemon/common/standard_output.h"
-#include "daemon/ctl/bench/bench.h"
-#include "daemon/ctl/bench/tune.h"
-#include "daemon/ctl/doctor/doctor.h"
-#include "daemon/ctl/events/events.h"
-#include "daemon/ctl/events/watch.h"
+#include "daemon/ctl/commands.h"
 #include "daemon/ctl/gpu_session.h"
-#include "daemon/ctl/process/process.h"
-#include "daemon/ctl/setup/setup.h"
-#include "daemon/ctl/status/reload.h"
-#include "daemon/ctl/status/status.h"
-#include "daemon/ctl/users/passwd.h"
 
 #include <stdio.h>
 #include <string.h>

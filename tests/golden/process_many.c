@@ -1,7 +1,7 @@
 // `edgectl process` again and again in one process, which starts faster than a thousand: a line of
 // standard input holds its words, separated by tabs, and is answered by a line with the exit
 // status.
-#include "daemon/ctl/process/process.h"
+#include "daemon/ctl/commands.h"
 
 #include <getopt.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-#include "daemon/ctl/bench/bench.h"
+// `edgectl bench`: how fast stages, kernels and views are beside a memcpy.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/bench/bench_report.h"
 #include "daemon/ctl/bench/bench_rows.h"

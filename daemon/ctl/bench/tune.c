@@ -1,4 +1,5 @@
-#include "daemon/ctl/bench/tune.h"
+// `edgectl tune`: which block sizes, rows a thread and memory are fastest on this GPU.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/bench/tune_options.h"
 #include "daemon/ctl/bench/tune_report.h"

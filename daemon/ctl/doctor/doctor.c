@@ -1,4 +1,5 @@
-#include "daemon/ctl/doctor/doctor.h"
+// `edgectl doctor`: whether this machine has what edged needs, one line a check.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/doctor/doctor_checks.h"

@@ -1,4 +1,5 @@
-#include "daemon/ctl/events/events.h"
+// `edgectl events`: the motion events that a camera's regions raise on a recording.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/events/events_clip.h"

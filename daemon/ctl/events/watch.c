@@ -1,4 +1,5 @@
-#include "daemon/ctl/events/watch.h"
+// `edgectl watch`: the motion events of the running edged, a line each, as they come.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"

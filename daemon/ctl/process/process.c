@@ -1,4 +1,5 @@
-#include "daemon/ctl/process/process.h"
+// `edgectl process`: the views of the daemon on pictures and clips.
+#include "daemon/ctl/commands.h"
 
 #include "config/config.h"
 #include "daemon/common/mask_file.h"

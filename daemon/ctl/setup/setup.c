@@ -1,7 +1,9 @@
+// `edgectl setup`: from nothing to a stream that another machine can watch.
 #include "daemon/ctl/setup/setup.h"
 
 #include "config/users.h"
 #include "daemon/ctl/arguments.h"
+#include "daemon/ctl/commands.h"
 #include "daemon/ctl/setup/setup_config.h"
 #include "daemon/ctl/setup/setup_questions.h"
 #include "daemon/ctl/setup/setup_report.h"

@@ -1,12 +1,10 @@
-// `edgectl setup`: from nothing to a stream that another machine can watch.
+// What `edgectl setup` is told.
 #pragma once
 
 #include "config/base.h"
 #include "daemon/ctl/users/password.h"
 
 #include <stdbool.h>
-
-int ctl_setup(int argc, char **argv);
 
 // The answers, from the command line and the questions. NULL: stays as the configuration has it.
 struct setup_answers {

@@ -1,4 +1,5 @@
-#include "daemon/ctl/status/reload.h"
+// `edgectl reload`: has the running edged load its configuration again, and prints the verdict.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"

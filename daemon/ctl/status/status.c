@@ -1,4 +1,5 @@
-#include "daemon/ctl/status/status.h"
+// `edgectl status`: what the running edged does, as tables or as its JSON.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"

@@ -1,4 +1,5 @@
-#include "daemon/ctl/users/passwd.h"
+// `edgectl passwd`: adds, changes and removes users.
+#include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/users/password.h"

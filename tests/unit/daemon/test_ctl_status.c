@@ -3,7 +3,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/ctl/client.h"
-#include "daemon/ctl/status/status.h"
+#include "daemon/ctl/commands.h"
 #include "daemon/front/control/control.h"
 #include "tests/unit/daemon/filled_snapshot.h"
 
