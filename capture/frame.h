@@ -32,6 +32,9 @@ struct frame_layout {
     struct frame_colour colour;
 };
 
+// What `stride_align` is for pictures of our own, bytes: a cache line.
+#define FRAME_STRIDE_ALIGN 64
+
 // Fills a layout with planes one behind the other, each stride rounded up to `stride_align` bytes
 // (a power of two). Odd widths and heights round subsampled planes up. Range: limited, full for
 // RGB and GREY; colour: frame_colour_default().

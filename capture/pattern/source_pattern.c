@@ -8,7 +8,6 @@
 
 #define POOL_FRAMES 14 // an encoder may hold a dozen that a view passes through
 #define BACKLOG 4      // frames that wait for a late reader, as a driver's buffers would
-#define STRIDE_ALIGN 64
 
 struct source_pattern {
     struct source source;
@@ -40,7 +39,7 @@ static int init_mode(struct source_mode *mode, const struct config_camera *camer
                          name);
     }
     frame_layout_init(&mode->layout, format, (uint32_t)camera->width, (uint32_t)camera->height,
-                      STRIDE_ALIGN);
+                      FRAME_STRIDE_ALIGN);
     mode->layout.range = FRAME_RANGE_LIMITED;
     mode->fps_numerator = (unsigned)camera->fps;
     mode->fps_denominator = 1;

@@ -15,7 +15,6 @@
 
 #define POOL_FRAMES 8
 #define MMAP_BUFFERS 4
-#define STRIDE_ALIGN 64
 // How long to wait for the JPEG that tells the subsampling; cameras need up to a second to wake.
 #define FIRST_JPEG_MS 1500
 
@@ -86,7 +85,7 @@ static int set_up_mmap(struct source_v4l2 *self, const struct frame_allocator *a
     if (r < 0) {
         return r;
     }
-    frame_layout_init(&layout, driver->format, driver->width, driver->height, STRIDE_ALIGN);
+    frame_layout_init(&layout, driver->format, driver->width, driver->height, FRAME_STRIDE_ALIGN);
     v4l2_colour_read(&self->driver.answer, &layout);
     return make_pool(self, &layout, allocator, error);
 }
@@ -157,7 +156,7 @@ static int set_up_mjpeg(struct source_v4l2 *self, const struct frame_allocator *
         return r;
     }
     frame_layout_init(&layout, format ? format : pixel_format_by_name("422P"), self->driver.width,
-                      self->driver.height, STRIDE_ALIGN);
+                      self->driver.height, FRAME_STRIDE_ALIGN);
     v4l2_colour_read(&self->driver.answer, &layout);
     return make_pool(self, &layout, allocator, error);
 }

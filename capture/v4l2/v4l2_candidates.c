@@ -7,7 +7,6 @@
 
 // Drivers that never end a list are cut off here.
 #define LIST_MAX 256
-#define SIZE_MAX_PX 16384
 
 // What a format costs the rest of the way: NV12 goes to the encoder as it is, packed formats are
 // read with a stride of 2, RGB needs arithmetic for luma, GREY has no colour, MJPG is decoded.
@@ -126,8 +125,9 @@ static bool size_from_entry(const struct v4l2_frmsizeenum *query, const struct c
         candidate->height = size_in_range(range->min_height, range->max_height, range->step_height,
                                           (uint32_t)wish->height);
     }
-    return candidate->width > 0 && candidate->height > 0 && candidate->width <= SIZE_MAX_PX &&
-           candidate->height <= SIZE_MAX_PX;
+    return candidate->width > 0 && candidate->height > 0 &&
+           candidate->width <= V4L2_CANDIDATES_SIZE_MAX_PX &&
+           candidate->height <= V4L2_CANDIDATES_SIZE_MAX_PX;
 }
 
 static void evaluate(const struct v4l2_device *device, const struct config_camera *wish,

@@ -18,6 +18,8 @@ struct v4l2_candidate {
 };
 
 #define V4L2_CANDIDATES_MAX 16
+// Width and height of a picture at most: what a driver says beyond it is refused.
+#define V4L2_CANDIDATES_SIZE_MAX_PX 16384
 
 struct v4l2_candidates {
     struct v4l2_candidate list[V4L2_CANDIDATES_MAX]; // by rising cost

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define SIZE_MAX_PX 16384
 #define IMAGE_MAX_BYTES (256U << 20)
 
 // The planes of V4L2's single-buffer formats lie one behind the other; `bytesperline` is that of
@@ -49,8 +48,9 @@ static int check_answer(const struct v4l2_device *device, const struct v4l2_pix_
     if (pix->pixelformat != fourcc || !field_is_whole_picture(pix->field)) {
         return error_set(error, -ENOTSUP, "%s does not accept the format it lists", device->path);
     }
-    if (pix->width == 0 || pix->height == 0 || pix->width > SIZE_MAX_PX ||
-        pix->height > SIZE_MAX_PX || pix->sizeimage == 0 || pix->sizeimage > IMAGE_MAX_BYTES ||
+    if (pix->width == 0 || pix->height == 0 || pix->width > V4L2_CANDIDATES_SIZE_MAX_PX ||
+        pix->height > V4L2_CANDIDATES_SIZE_MAX_PX || pix->sizeimage == 0 ||
+        pix->sizeimage > IMAGE_MAX_BYTES ||
         (fourcc != V4L2_PIX_FMT_MJPEG && !layout_from_driver(&mode->layout, pix))) {
         return error_set(error, -ENOTSUP,
                          "%s: the driver's numbers make no picture: %ux%u, %u bytes a line, %u in "

@@ -65,7 +65,8 @@ static int make_encoder(struct channel *channel, const struct encoder_settings *
     struct frame_layout layout;
     struct frame *trial = NULL;
 
-    frame_layout_init(&layout, pixel_format_by_name("NV12"), settings->width, settings->height, 64);
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), settings->width, settings->height,
+                      FRAME_STRIDE_ALIGN);
     layout.range = settings->range;
     layout.colour = settings->colour;
     int r = frame_pool_new(&layout, SLATE_FRAMES, frame_allocator_host(), &parts->slate_pool);

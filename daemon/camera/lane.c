@@ -275,7 +275,7 @@ static void prepare_first(struct lane *lane)
     struct error error = {0};
 
     frame_layout_init(&layout, pixel_format_by_name("NV12"), (uint32_t)settings->width,
-                      (uint32_t)settings->height, 64);
+                      (uint32_t)settings->height, FRAME_STRIDE_ALIGN);
     if (lane_prepare_channels(lane, &layout, (unsigned)settings->fps, 1, &error)) {
         lose_source(lane, error.text);
     }

@@ -20,7 +20,7 @@ int picture_frame_new(const char *format, uint32_t width, uint32_t height,
     struct frame_pool *pool;
     int r;
 
-    frame_layout_init(&layout, pixel_format_by_name(format), width, height, 64);
+    frame_layout_init(&layout, pixel_format_by_name(format), width, height, FRAME_STRIDE_ALIGN);
     r = frame_pool_new(&layout, 1, allocator, &pool);
     if (r < 0) {
         error_set(error, r, "no memory for a picture of %ux%u", width, height);

@@ -23,3 +23,5 @@ void progress_end(struct progress *progress);
 // program.
 void interrupt_watch(void);
 bool interrupt_seen(void);
+// What a command that ended early returns, as shells say it of one that a SIGINT ended.
+#define INTERRUPT_STATUS 130

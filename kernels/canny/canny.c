@@ -16,12 +16,12 @@
 #include "kernels/levels/levels.h"
 #include "kernels/stage/pool.h"
 #include "kernels/stage/rows.h"
+#include "kernels/stage/simd.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define RING 3
-#define CACHE_LINE 64
 // Elements of a row left of x = 0, so that x = 0 is aligned, and right of the last block.
 #define LEFT 32
 #define RIGHT 32
@@ -90,8 +90,8 @@ struct suppress_limits canny_limits_by_median(const uint32_t histogram[256])
 static int make_lines(const struct canny *canny, struct lines *lines)
 {
     size_t blocks = SUPPRESS_BLOCKS(canny->width);
-    size_t slot = (LEFT + blocks * SUPPRESS_BLOCK + RIGHT) * sizeof(int32_t) + CACHE_LINE;
-    uint8_t *next = aligned_alloc(CACHE_LINE, (2 * RING + 3) * slot);
+    size_t slot = (LEFT + blocks * SUPPRESS_BLOCK + RIGHT) * sizeof(int32_t) + SIMD_CACHE_LINE;
+    uint8_t *next = aligned_alloc(SIMD_CACHE_LINE, (2 * RING + 3) * slot);
 
     if (!next) {
         return -ENOMEM;

@@ -1,10 +1,9 @@
 #include "kernels/graph/segment.h"
 
 #include "kernels/graph/chain.h"
+#include "kernels/stage/simd.h"
 
 #include <errno.h>
-
-#define CACHE_LINE 64
 
 struct segment {
     struct plan plan;
@@ -38,8 +37,9 @@ static int make_plane(struct segment *segment, struct pool *pool)
     int r = chain_new(segment->plan.steps + segment->first, segment->end - segment->first, &setup,
                       NULL, &segment->chain);
 
-    segment->stride = ((size_t)segment->camera.width + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    segment->plane = aligned_alloc(CACHE_LINE, segment->stride * segment->camera.height);
+    segment->stride =
+        ((size_t)segment->camera.width + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
+    segment->plane = aligned_alloc(SIMD_CACHE_LINE, segment->stride * segment->camera.height);
     return r < 0 ? r : segment->plane ? 0 : -ENOMEM;
 }
 

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define STRIDE_ALIGN 64
-
 // Rows of one of the two pictures at column `x` of the output.
 typedef void place_rows(const struct frame *side, uint32_t x, struct frame *output);
 
@@ -182,7 +180,8 @@ int split_new(const struct view_setup *setup, struct error *error, struct split 
     if (r < 0) {
         return r;
     }
-    frame_layout_init(ret_output, format, split->at[1] + width, setup->input->height, STRIDE_ALIGN);
+    frame_layout_init(ret_output, format, split->at[1] + width, setup->input->height,
+                      FRAME_STRIDE_ALIGN);
     if (nv12) {
         ret_output->colour = frame_colour_yuv(setup->input->colour);
     }

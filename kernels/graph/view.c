@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STRIDE_ALIGN 64
 #define GPU_WAIT_NS NS_PER_S
 
 struct view {
@@ -139,7 +138,8 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
         *ret_view = TAKE(view);
         return 0;
     }
-    frame_layout_init(&view->output, stages.output, input->width, input->height, STRIDE_ALIGN);
+    frame_layout_init(&view->output, stages.output, input->width, input->height,
+                      FRAME_STRIDE_ALIGN);
     if (stages.output->luma_step != 0 && !view->plan.computed && input->format->luma_step != 0) {
         view->output.range = input->range;
     }

@@ -3,16 +3,15 @@
 #include "kernels/levels/levels.h"
 #include "kernels/stage/pool.h"
 #include "kernels/stage/rows.h"
+#include "kernels/stage/simd.h"
 
 #include <errno.h>
 #include <float.h>
 #include <string.h>
 
-#define CACHE_LINE 64
-
 // What one thread has counted.
 struct counts {
-    _Alignas(CACHE_LINE) struct levels levels;
+    _Alignas(SIMD_CACHE_LINE) struct levels levels;
 };
 
 struct otsu {
@@ -28,7 +27,7 @@ struct otsu {
 
 int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu)
 {
-    struct otsu *otsu = aligned_alloc(CACHE_LINE, sizeof *otsu);
+    struct otsu *otsu = aligned_alloc(SIMD_CACHE_LINE, sizeof *otsu);
 
     if (!otsu) {
         return -ENOMEM;
@@ -36,8 +35,8 @@ int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu)
     memset(otsu, 0, sizeof *otsu);
     otsu->width = width;
     otsu->height = height;
-    otsu->stride = ((size_t)width + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    otsu->picture = aligned_alloc(CACHE_LINE, otsu->stride * height);
+    otsu->stride = ((size_t)width + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
+    otsu->picture = aligned_alloc(SIMD_CACHE_LINE, otsu->stride * height);
     if (!otsu->picture) {
         free(otsu);
         return -ENOMEM;

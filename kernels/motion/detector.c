@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void window_grow(struct window *window, const struct window *other)
+void detector_window_grow(struct detector_window *window, const struct detector_window *other)
 {
     if (window->top == window->bottom) {
         *window = *other;
@@ -19,7 +19,7 @@ void window_grow(struct window *window, const struct window *other)
 // A rim as wide as erosion looks; a word more on either side is never too little.
 static void add_rim(struct detector *detector, uint32_t height)
 {
-    struct window *window = &detector->window;
+    struct detector_window *window = &detector->window;
     uint32_t rim = detector->erode;
 
     if (window->top == window->bottom || rim == 0) {
@@ -64,7 +64,7 @@ static uint64_t *ring_row(const struct detector *detector, uint32_t y)
 void detector_push(struct detector *detector, uint32_t y, const uint8_t *gray,
                    const uint8_t *previous)
 {
-    const struct window *window = &detector->window;
+    const struct detector_window *window = &detector->window;
     size_t first = window->left * BITS_WORD, words = window->right - window->left;
     size_t end = window->right < detector->words ? window->right * BITS_WORD : detector->width;
 
@@ -83,7 +83,7 @@ void detector_push(struct detector *detector, uint32_t y, const uint8_t *gray,
 
 bool detector_next(struct detector *detector, uint32_t *ret_y)
 {
-    const struct window *window = &detector->window;
+    const struct detector_window *window = &detector->window;
     size_t words = window->right - window->left;
     uint32_t y = detector->next, erode = detector->erode;
     uint32_t last = window->bottom - y > erode ? y + erode : window->bottom - 1;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 // A part of a picture: rows, and columns in words of 64.
-struct window {
+struct detector_window {
     uint32_t top, bottom; // the first row and the one behind the last; equal: an empty window
     size_t left, right;   // words, likewise
 };
@@ -20,7 +20,7 @@ struct window {
 struct detector {
     unsigned threshold, erode;
     size_t words, width; // of a row of the picture
-    struct window window;
+    struct detector_window window;
     bool steady;               // the light; else the limits hold
     struct bits_limits limits; // of this frame
     uint64_t *ring;            // owned; 2 * erode + 1 rows, eroded along themselves
@@ -29,7 +29,7 @@ struct detector {
 };
 
 // Makes `window` hold all of `other`, too.
-void window_grow(struct window *window, const struct window *other);
+void detector_window_grow(struct detector_window *window, const struct detector_window *other);
 
 // For pictures of `width` x `height`; threshold, erode and the window of the pixels that matter are
 // set. -ENOMEM.

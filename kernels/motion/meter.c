@@ -9,9 +9,9 @@
 
 #define SAMPLES_MAX 8192 // pixels that tell what the light does
 
-struct region {
+struct measured_region {
     size_t detector;
-    struct window window;
+    struct detector_window window;
     uint64_t *mask;    // all rows of the picture
     uint64_t *columns; // a row: where something moves in any row so far
     uint32_t pixels, moving, top, bottom;
@@ -21,8 +21,8 @@ struct region {
 struct meter {
     struct frame_layout layout;
     gray_row *gray;
-    size_t words;         // of a row
-    struct window window; // all regions'
+    size_t words;                  // of a row
+    struct detector_window window; // all regions'
     uint8_t *pictures[2]; // gray, rows of `words` * 64 bytes; the current one and the one before
     unsigned current;
     bool has_previous;
@@ -32,7 +32,7 @@ struct meter {
     uint8_t *line;       // a row of gray
     struct detector *detectors;
     size_t detector_count;
-    struct region *regions;
+    struct measured_region *regions;
     size_t region_count;
 };
 
@@ -53,11 +53,12 @@ static void draw_row(const struct meter *meter, const struct meter_region *setup
     }
 }
 
-static void draw(const struct meter *meter, const struct meter_region *setup, struct region *region)
+static void draw(const struct meter *meter, const struct meter_region *setup,
+                 struct measured_region *region)
 {
     for (uint32_t y = 0; y < meter->layout.height; y++) {
         uint64_t *bits = region->mask + y * meter->words;
-        struct window row = {y, y + 1, meter->words, 0};
+        struct detector_window row = {y, y + 1, meter->words, 0};
 
         draw_row(meter, setup, y, bits);
         for (size_t i = 0; i < meter->words; i++) {
@@ -68,7 +69,7 @@ static void draw(const struct meter *meter, const struct meter_region *setup, st
             }
         }
         if (row.left < row.right) {
-            window_grow(&region->window, &row);
+            detector_window_grow(&region->window, &row);
         }
     }
 }
@@ -93,7 +94,7 @@ static size_t find_detector(struct meter *meter, const struct config_region *set
 static int prepare_regions(struct meter *meter, const struct meter_region *setups)
 {
     for (size_t i = 0; i < meter->region_count; i++) {
-        struct region *region = &meter->regions[i];
+        struct measured_region *region = &meter->regions[i];
 
         region->mask = calloc(meter->words * meter->layout.height, sizeof *region->mask);
         region->columns = calloc(meter->words, sizeof *region->columns);
@@ -102,7 +103,7 @@ static int prepare_regions(struct meter *meter, const struct meter_region *setup
         }
         draw(meter, &setups[i], region);
         region->detector = find_detector(meter, setups[i].settings);
-        window_grow(&meter->detectors[region->detector].window, &region->window);
+        detector_window_grow(&meter->detectors[region->detector].window, &region->window);
     }
     for (size_t i = 0; i < meter->detector_count; i++) {
         struct detector *detector = &meter->detectors[i];
@@ -110,7 +111,7 @@ static int prepare_regions(struct meter *meter, const struct meter_region *setup
         if (detector_prepare(detector, meter->layout.width, meter->layout.height)) {
             return -ENOMEM;
         }
-        window_grow(&meter->window, &detector->window);
+        detector_window_grow(&meter->window, &detector->window);
     }
     return 0;
 }
@@ -167,7 +168,7 @@ int meter_new(const struct frame_layout *layout, const struct meter_region *regi
     return 0;
 }
 
-static bool window_holds(const struct window *window, const struct window *other)
+static bool window_holds(const struct detector_window *window, const struct detector_window *other)
 {
     return other->top >= other->bottom ||
            (window->top <= other->top && other->bottom <= window->bottom &&
@@ -251,8 +252,8 @@ static void count_row(struct meter *meter, size_t detector, uint32_t y)
     const uint64_t *row = meter->detectors[detector].row;
 
     for (size_t i = 0; i < meter->region_count; i++) {
-        struct region *region = &meter->regions[i];
-        const struct window *window = &region->window;
+        struct measured_region *region = &meter->regions[i];
+        const struct detector_window *window = &region->window;
 
         if (region->detector != detector || y < window->top || y >= window->bottom) {
             continue;
@@ -283,7 +284,8 @@ static void detect_row(struct meter *meter, uint32_t y)
     }
 }
 
-static void read_region(struct region *region, size_t words, struct meter_reading *ret_reading)
+static void read_region(struct measured_region *region, size_t words,
+                        struct meter_reading *ret_reading)
 {
     size_t first = 0, last = words - 1;
 
@@ -315,7 +317,7 @@ static void read_region(struct region *region, size_t words, struct meter_readin
 void meter_run(struct meter *meter, const struct frame *frame, struct meter_reading *ret_readings)
 {
     const struct frame_layout *layout = &meter->layout;
-    const struct window *window = &meter->window;
+    const struct detector_window *window = &meter->window;
     size_t left = window->left * BITS_WORD, end = window->right * BITS_WORD;
     size_t right = end < layout->width ? end : layout->width;
     // A word of columns is a whole number of groups of samples in every format.

@@ -2,29 +2,29 @@
 
 #include "kernels/stage/compose.h"
 #include "kernels/stage/pool.h"
+#include "kernels/stage/simd.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define CACHE_LINE 64
 // Rows that a stage that can makes in one go where rings lie beside it, which are to stay in the L1
 // cache. From plane to plane it makes STAGE_ROWS_MAX.
 #define RING_ROWS_AT_ONCE 4
 
-// Rows of a ring at most: bits of lane.black.
+// Rows of a ring at most: bits of row_stage.black.
 #define RING_ROWS_MAX 32
 _Static_assert(2 * STAGE_RADIUS_MAX + 2 * RING_ROWS_AT_ONCE - 1 <= RING_ROWS_MAX,
                "a stage's rows, and those that are made at once");
 
 // One stage with what it needs to run, and its newest output rows.
-struct lane {
+struct row_stage {
     const struct stage *stage;
     stage_row *run_row;   // of its ops,
     stage_rows *run_rows; // or this
     uint32_t at_once;     // rows that it makes in one go, if it gets to
     uint32_t reach;       // rows beyond a slice that are computed for it
     void *scratch;
-    uint8_t *ring;      // rows that lie ring_stride apart; for the last lane the output plane
+    uint8_t *ring;      // rows that lie ring_stride apart; for the last stage the output plane
     size_t ring_stride; // bytes
     uint32_t ring_mask; // row y is row y & ring_mask of the ring
     uint32_t black;     // bit y & ring_mask: that row of the ring is black, and was not written
@@ -38,13 +38,13 @@ struct rows {
     size_t input_stride;
     uint32_t first, end; // of the slice
     unsigned count;
-    struct lane lanes[ROWS_STAGES_MAX];
+    struct row_stage row_stages[ROWS_STAGES_MAX];
     uint8_t *memory; // owned; all rings and scratch areas
 
     // What the other threads of the pool compute with.
     const struct stage *stages;
     unsigned stage_count;
-    uint32_t kept;     // rows that the last lane keeps; 0: it writes a plane
+    uint32_t kept;     // rows that the last stage keeps; 0: it writes a plane
     struct pool *pool; // not owned; NULL: there is none
     struct rows *others[POOL_THREADS_MAX - 1]; // owned; NULL beyond the pool's threads
 };
@@ -59,25 +59,25 @@ struct planes {
 
 static size_t align_up(size_t bytes)
 {
-    return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    return (bytes + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
 }
 
-static size_t scratch_bytes(const struct lane *lane, uint32_t width)
+static size_t scratch_bytes(const struct row_stage *row_stage, uint32_t width)
 {
-    const struct stage_ops *ops = lane->stage->ops;
+    const struct stage_ops *ops = row_stage->stage->ops;
 
     return ops->scratch_bytes ? align_up(ops->scratch_bytes(width)) : 0;
 }
 
-// A lane for each stage, but one for both where a stage can compose as well.
-static void choose_lanes(struct rows *rows, const struct stage *stages, unsigned count)
+// A row_stage for each stage, but one for both where a stage can compose as well.
+static void choose_row_stages(struct rows *rows, const struct stage *stages, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         const struct stage_ops *ops = stages[i].ops;
         bool composes = i + 1 < count && stages[i + 1].ops == &compose_ops &&
                         (ops->run_row_limited || ops->run_rows_limited);
 
-        rows->lanes[rows->count++] = (struct lane){
+        rows->row_stages[rows->count++] = (struct row_stage){
             .stage = &stages[i],
             .run_row = composes ? ops->run_row_limited : ops->run_row,
             .run_rows = composes ? ops->run_rows_limited : ops->run_rows,
@@ -85,26 +85,26 @@ static void choose_lanes(struct rows *rows, const struct stage *stages, unsigned
         };
         i += composes;
     }
-    if (rows->count == 1 && rows->kept == 0 && rows->lanes[0].run_rows) {
-        rows->lanes[0].at_once = STAGE_ROWS_MAX;
+    if (rows->count == 1 && rows->kept == 0 && rows->row_stages[0].run_rows) {
+        rows->row_stages[0].at_once = STAGE_ROWS_MAX;
     }
     for (unsigned i = rows->count, reach = rows->kept > 0 ? rows->kept - 1 : 0; i-- > 0;) {
-        rows->lanes[i].reach = reach;
-        reach += rows->lanes[i].stage->radius;
+        rows->row_stages[i].reach = reach;
+        reach += rows->row_stages[i].stage->radius;
     }
 }
 
-// Of the ring behind lane `index`: what the next lane looks at in one go, and what this one makes
-// beyond; none for a plane.
+// Of the ring behind row_stage `index`: what the next one looks at in one go, and what this one
+// makes beyond; none for a plane.
 static uint32_t ring_rows(const struct rows *rows, unsigned index)
 {
-    const struct lane *lane = &rows->lanes[index];
+    const struct row_stage *row_stage = &rows->row_stages[index];
     uint32_t wanted = rows->kept, power = 1;
 
     if (index + 1 < rows->count) {
-        wanted = 2 * lane[1].stage->radius + lane[1].at_once;
+        wanted = 2 * row_stage[1].stage->radius + row_stage[1].at_once;
     }
-    while (power < wanted + lane->at_once - 1) {
+    while (power < wanted + row_stage->at_once - 1) {
         power *= 2;
     }
     return wanted > 0 ? power : 0;
@@ -125,25 +125,25 @@ static int make(const struct stage *stages, unsigned count, uint32_t width, uint
     rows->kept = kept;
     rows->stages = stages;
     rows->stage_count = count;
-    choose_lanes(rows, stages, count);
+    choose_row_stages(rows, stages, count);
     for (unsigned i = 0; i < rows->count; i++) {
-        struct lane *lane = &rows->lanes[i];
+        struct row_stage *row_stage = &rows->row_stages[i];
 
-        lane->ring_mask = ring_rows(rows, i) - 1; // all of a plane's
-        lane->ring_stride = align_up(width);
-        size += ring_rows(rows, i) * lane->ring_stride + scratch_bytes(lane, width);
+        row_stage->ring_mask = ring_rows(rows, i) - 1; // all of a plane's
+        row_stage->ring_stride = align_up(width);
+        size += ring_rows(rows, i) * row_stage->ring_stride + scratch_bytes(row_stage, width);
     }
-    rows->memory = aligned_alloc(CACHE_LINE, size ? size : CACHE_LINE);
+    rows->memory = aligned_alloc(SIMD_CACHE_LINE, size ? size : SIMD_CACHE_LINE);
     if (!rows->memory) {
         rows_free(rows);
         return -ENOMEM;
     }
     next = memset(rows->memory, 0, size);
     for (unsigned i = 0; i < rows->count; i++) {
-        rows->lanes[i].ring = next;
-        next += ring_rows(rows, i) * rows->lanes[i].ring_stride;
-        rows->lanes[i].scratch = next;
-        next += scratch_bytes(&rows->lanes[i], width);
+        rows->row_stages[i].ring = next;
+        next += ring_rows(rows, i) * rows->row_stages[i].ring_stride;
+        rows->row_stages[i].scratch = next;
+        next += scratch_bytes(&rows->row_stages[i], width);
     }
     *ret_rows = rows;
     return 0;
@@ -186,14 +186,15 @@ int rows_set_pool(struct rows *rows, struct pool *pool)
     return 0;
 }
 
-static uint8_t *lane_row(const struct lane *lane, uint32_t y)
+static uint8_t *ring_row(const struct row_stage *row_stage, uint32_t y)
 {
-    return lane->ring + (y & lane->ring_mask) * lane->ring_stride;
+    return row_stage->ring + (y & row_stage->ring_mask) * row_stage->ring_stride;
 }
 
-static const uint8_t *made_row(const struct lane *lane, uint32_t y)
+static const uint8_t *made_row(const struct row_stage *row_stage, uint32_t y)
 {
-    return lane->black >> (y & lane->ring_mask) & 1 ? stage_black_row : lane_row(lane, y);
+    return row_stage->black >> (y & row_stage->ring_mask) & 1 ? stage_black_row
+                                                              : ring_row(row_stage, y);
 }
 
 // Row `y` of what stage `index` reads, the border replicated.
@@ -204,54 +205,56 @@ static const uint8_t *input_row(const struct rows *rows, unsigned index, int64_t
     if (index == 0) {
         return rows->input + row * rows->input_stride;
     }
-    return made_row(&rows->lanes[index - 1], row);
+    return made_row(&rows->row_stages[index - 1], row);
 }
 
 // A black row of a ring is noted, one of a plane written.
-static void note_result(struct rows *rows, struct lane *lane, enum stage_result result)
+static void note_result(struct rows *rows, struct row_stage *row_stage, enum stage_result result)
 {
-    uint32_t y = lane->next, bit = y & lane->ring_mask;
-    bool plane = lane->ring_mask == UINT32_MAX;
+    uint32_t y = row_stage->next, bit = y & row_stage->ring_mask;
+    bool plane = row_stage->ring_mask == UINT32_MAX;
 
     if (result == STAGE_BLACK && (plane || rows->width > STAGE_BLACK_WIDTH_MAX)) {
-        memset(lane_row(lane, y), 0, rows->width);
+        memset(ring_row(row_stage, y), 0, rows->width);
     } else if (!plane) {
-        lane->black = (lane->black & ~(UINT32_C(1) << bit)) | (uint32_t)result << bit;
+        row_stage->black = (row_stage->black & ~(UINT32_C(1) << bit)) | (uint32_t)result << bit;
     }
 }
 
-// What makes row `y` of a lane: a stage keeps those of the slice. Near its ends, where the picture
+// What makes row `y` of a stage: it keeps those of the slice. Near its ends, where the picture
 // goes on, they are computed for the slices beside it, too.
-static stage_row *row_maker(const struct rows *rows, const struct lane *lane, uint32_t y)
+static stage_row *row_maker(const struct rows *rows, const struct row_stage *row_stage, uint32_t y)
 {
-    const struct stage_ops *ops = lane->stage->ops;
-    bool above = rows->first > 0 && y < rows->first + lane->reach;
-    bool below = rows->end < rows->height && y + lane->reach >= rows->end;
+    const struct stage_ops *ops = row_stage->stage->ops;
+    bool above = rows->first > 0 && y < rows->first + row_stage->reach;
+    bool below = rows->end < rows->height && y + row_stage->reach >= rows->end;
 
     if (!ops->keep_row || y < rows->first || y >= rows->end) {
-        return lane->run_row;
+        return row_stage->run_row;
     }
     return above || below ? ops->keep_border_row : ops->keep_row;
 }
 
-// Computes `count` rows from the lane's next one on.
-static void run(struct rows *rows, struct lane *lane, const uint8_t *const *inputs, unsigned count)
+// Computes `count` rows from the stage's next one on.
+static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *const *inputs,
+                unsigned count)
 {
-    uint32_t y = lane->next;
+    uint32_t y = row_stage->next;
 
-    if (lane->run_rows) {
+    if (row_stage->run_rows) {
         uint8_t *outputs[STAGE_ROWS_MAX];
 
         for (unsigned i = 0; i < count; i++) {
-            outputs[i] = lane_row(lane, y + i);
+            outputs[i] = ring_row(row_stage, y + i);
         }
-        lane->run_rows(lane->stage, inputs, y, count, rows->width, lane->scratch, outputs);
+        row_stage->run_rows(row_stage->stage, inputs, y, count, rows->width, row_stage->scratch,
+                            outputs);
     } else {
-        stage_row *make_row = row_maker(rows, lane, y);
+        stage_row *make_row = row_maker(rows, row_stage, y);
 
-        note_result(
-            rows, lane,
-            make_row(lane->stage, inputs, y, rows->width, lane->scratch, lane_row(lane, y)));
+        note_result(rows, row_stage,
+                    make_row(row_stage->stage, inputs, y, rows->width, row_stage->scratch,
+                             ring_row(row_stage, y)));
     }
 }
 
@@ -259,24 +262,24 @@ static void run(struct rows *rows, struct lane *lane, const uint8_t *const *inpu
 // beyond where it makes several at once.
 static void advance(struct rows *rows, unsigned index, uint32_t last)
 {
-    struct lane *lane = &rows->lanes[index];
-    uint32_t radius = lane->stage->radius;
+    struct row_stage *row_stage = &rows->row_stages[index];
+    uint32_t radius = row_stage->stage->radius;
     const uint8_t *inputs[2 * STAGE_RADIUS_MAX + STAGE_ROWS_MAX];
 
-    while (lane->next <= last) {
-        uint32_t left = lane->end - lane->next;
-        uint32_t count = left < lane->at_once ? left : lane->at_once;
+    while (row_stage->next <= last) {
+        uint32_t left = row_stage->end - row_stage->next;
+        uint32_t count = left < row_stage->at_once ? left : row_stage->at_once;
 
         if (index > 0) {
-            uint32_t below = lane->next + count - 1 + radius;
+            uint32_t below = row_stage->next + count - 1 + radius;
 
             advance(rows, index - 1, below < rows->height ? below : rows->height - 1);
         }
         for (uint32_t i = 0; i < count + 2 * radius; i++) {
-            inputs[i] = input_row(rows, index, (int64_t)lane->next + i - radius);
+            inputs[i] = input_row(rows, index, (int64_t)row_stage->next + i - radius);
         }
-        run(rows, lane, inputs, count);
-        lane->next += count;
+        run(rows, row_stage, inputs, count);
+        row_stage->next += count;
     }
 }
 
@@ -284,10 +287,10 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
 static void begin_at(struct rows *rows, uint32_t start, uint32_t end)
 {
     for (unsigned i = rows->count; i-- > 0;) {
-        uint32_t radius = rows->lanes[i].stage->radius;
+        uint32_t radius = rows->row_stages[i].stage->radius;
 
-        rows->lanes[i].next = start;
-        rows->lanes[i].end = end;
+        rows->row_stages[i].next = start;
+        rows->row_stages[i].end = end;
         start = start > radius ? start - radius : 0;
         end = end + radius < rows->height ? end + radius : rows->height;
     }
@@ -295,7 +298,7 @@ static void begin_at(struct rows *rows, uint32_t start, uint32_t end)
 
 static void run_slice(struct rows *rows, const struct planes *planes, uint32_t first, uint32_t end)
 {
-    struct lane *last = &rows->lanes[rows->count - 1];
+    struct row_stage *last = &rows->row_stages[rows->count - 1];
 
     rows->input = planes->input;
     rows->input_stride = planes->input_stride;
@@ -349,7 +352,7 @@ void row_source_begin(const struct row_source *source, unsigned worker, uint32_t
         rows->input_stride = source->stride;
         rows->first = first;
         rows->end = end;
-        // No further than lane.reach: beyond it other threads keep rows in place.
+        // No further than row_stage.reach: beyond it other threads keep rows in place.
         begin_at(rows, start, end + (below < ROWS_KEPT - 1 ? below : ROWS_KEPT - 1));
     }
 }
@@ -357,13 +360,13 @@ void row_source_begin(const struct row_source *source, unsigned worker, uint32_t
 const uint8_t *row_source_at(const struct row_source *source, unsigned worker, uint32_t y)
 {
     struct rows *rows;
-    struct lane *last;
+    struct row_stage *last;
 
     if (!source->rows) {
         return source->plane + y * source->stride;
     }
     rows = rows_of(source->rows, worker);
-    last = &rows->lanes[rows->count - 1];
+    last = &rows->row_stages[rows->count - 1];
     if (last->next <= y) {
         advance(rows, rows->count - 1, y);
     }

@@ -21,10 +21,13 @@
 // For loop bodies shared by several kernels: they must end up inside the clone.
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
+// Bytes. Rows and what threads write begin at multiples of it.
+#define SIMD_CACHE_LINE 64
+
 // Bytes that a loop over the rows of a picture works on in one go, a cache line, and how far ahead
 // of them it asks the memory for what comes next; rows follow each other, so the next one, too.
 // Beyond the last row that asks for nothing. 512 to 2048 are the same.
-#define SIMD_BLOCK 64
+#define SIMD_BLOCK SIMD_CACHE_LINE
 #define SIMD_AHEAD 1024
 
 SIMD_INLINE void simd_read_ahead(const void *at)

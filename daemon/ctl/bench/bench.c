@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATUS_INTERRUPTED 130
 #define SIZES_MAX 16
 
 static const char usage[] =
@@ -149,5 +148,5 @@ int ctl_bench(int argc, char **argv)
         }
         return 1;
     }
-    return interrupt_seen() ? STATUS_INTERRUPTED : 0;
+    return interrupt_seen() ? INTERRUPT_STATUS : 0;
 }

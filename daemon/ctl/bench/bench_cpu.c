@@ -85,9 +85,9 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     int r;
 
     frame_layout_init(&gray, pixel_format_by_name("GREY"), request->input->width,
-                      request->input->height, BENCH_TARGET_STRIDE_ALIGN);
+                      request->input->height, FRAME_STRIDE_ALIGN);
     input = frame || step->kind == STAGE_GRAY ? *request->input : gray;
-    frame_layout_init(&output, setup.output, gray.width, gray.height, BENCH_TARGET_STRIDE_ALIGN);
+    frame_layout_init(&output, setup.output, gray.width, gray.height, FRAME_STRIDE_ALIGN);
     output = frame ? output : gray;
     work->bytes =
         view_bytes(step->kind == STAGE_CONVERT, step->kind == STAGE_CONVERT, &input, &output);

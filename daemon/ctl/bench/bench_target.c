@@ -211,7 +211,7 @@ static int find_layout(struct bench_target *target, const struct bench_target_re
                          camera->name, name);
     }
     frame_layout_init(&target->input, format, (uint32_t)size.width, (uint32_t)size.height,
-                      BENCH_TARGET_STRIDE_ALIGN);
+                      FRAME_STRIDE_ALIGN);
     describe(target, request, &delivery, asked, &why);
     return 0;
 }

@@ -5,8 +5,6 @@
 #include "config/config.h"
 #include "daemon/ctl/arguments.h"
 
-// Strides of pictures here and of the views' own.
-#define BENCH_TARGET_STRIDE_ALIGN 64
 // The formats of pictures in memory, as pixel_format.h has them.
 #define BENCH_TARGET_FORMATS "YUYV, UYVY, NV12, NV21, YU12, 422P, 444P, GREY, RGB3, BGR3, XR24"
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define STRIDE_ALIGN 64
 #define PICTURES_MIN 2
 #define ROOM_BYTES ((size_t)512 << 20)
 #define WAIT_NS (5 * NS_PER_S)
@@ -129,7 +128,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
     if (plan.count == 0 || !gpu_pipeline_supports(&plan, input)) {
         return -EAGAIN;
     }
-    frame_layout_init(&rig->output, nv12, input->width, input->height, STRIDE_ALIGN);
+    frame_layout_init(&rig->output, nv12, input->width, input->height, FRAME_STRIDE_ALIGN);
     rig->bytes = view_bytes(config_view_reads_colour(settings), config_view_is_colour(settings),
                             input, &rig->output);
     r = gpu_enter(gpu, error);

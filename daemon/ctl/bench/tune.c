@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define STATUS_INTERRUPTED 130
-
 struct tune {
     const struct tune_options *options;
     struct bench_target target;
@@ -203,7 +201,7 @@ int ctl_tune(int argc, char **argv)
     if (r < 0 && error.text[0]) {
         fprintf(stderr, "edgectl: %s\n", error.text);
     }
-    status = tune.report.interrupted ? STATUS_INTERRUPTED : 0;
+    status = tune.report.interrupted ? INTERRUPT_STATUS : 0;
     finish(&tune);
     return r < 0 ? 1 : status;
 }

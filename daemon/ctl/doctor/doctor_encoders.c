@@ -22,7 +22,7 @@ static struct frame *draw_trial(const struct config_camera *camera)
     struct frame *frame;
 
     frame_layout_init(&layout, pixel_format_by_name("NV12"), (uint32_t)camera->width,
-                      (uint32_t)camera->height, 64);
+                      (uint32_t)camera->height, FRAME_STRIDE_ALIGN);
     if (frame_pool_new(&layout, 1, frame_allocator_host(), &pool) < 0) {
         return NULL;
     }

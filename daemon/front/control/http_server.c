@@ -16,13 +16,13 @@ struct http_server {
     struct certificate *certificate; // reference; NULL: plain
     struct MHD_Daemon *daemon;
     bool deaf;              // takes no more connections
-    GPtrArray *connections; // of struct connection, owned by libmicrohttpd's own
+    GPtrArray *connections; // of struct http_connection, owned by libmicrohttpd's own
     GSource *source;
     guint patience; // GLib source id; 0: nobody is connected
 };
 
 // What edged keeps for a connection beside libmicrohttpd.
-struct connection {
+struct http_connection {
     struct http_server *server;
     int fd;                   // borrowed
     char *uri;                // of the request under way; owned
@@ -38,7 +38,7 @@ struct server_source {
     void *tag;                 // of the epoll fd
 };
 
-static struct connection *find_connection(struct MHD_Connection *connection)
+static struct http_connection *find_connection(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
@@ -51,7 +51,7 @@ static gboolean on_patience(gpointer data)
     int64_t now_ns = clock_now_ns();
 
     for (guint i = 0; i < server->connections->len; i++) {
-        const struct connection *connection = g_ptr_array_index(server->connections, i);
+        const struct http_connection *connection = g_ptr_array_index(server->connections, i);
 
         if (connection->waiting_since_ns &&
             now_ns - connection->waiting_since_ns > HTTP_REQUEST_WITHIN_S * NS_PER_S) {
@@ -61,9 +61,10 @@ static gboolean on_patience(gpointer data)
     return G_SOURCE_CONTINUE;
 }
 
-static struct connection *open_connection(struct http_server *server, struct MHD_Connection *with)
+static struct http_connection *open_connection(struct http_server *server,
+                                               struct MHD_Connection *with)
 {
-    struct connection *connection = g_new0(struct connection, 1);
+    struct http_connection *connection = g_new0(struct http_connection, 1);
 
     connection->server = server;
     connection->fd = MHD_get_connection_info(with, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
@@ -75,7 +76,7 @@ static struct connection *open_connection(struct http_server *server, struct MHD
     return connection;
 }
 
-static void close_connection(struct http_server *server, struct connection *connection)
+static void close_connection(struct http_server *server, struct http_connection *connection)
 {
     g_ptr_array_remove_fast(server->connections, connection);
     if (!server->connections->len) {
@@ -99,7 +100,7 @@ static void on_connection(void *context, struct MHD_Connection *with, void **soc
 // A request begins. Keeps its URI as it was sent, because handlers get it decoded.
 static void *on_request_line(void *context, const char *uri, struct MHD_Connection *with)
 {
-    struct connection *connection = find_connection(with);
+    struct http_connection *connection = find_connection(with);
 
     (void)context;
     g_free(connection->uri);
@@ -112,7 +113,7 @@ static void *on_request_line(void *context, const char *uri, struct MHD_Connecti
 static void on_replied(void *context, struct MHD_Connection *with, void **request,
                        enum MHD_RequestTerminationCode code)
 {
-    struct connection *connection = find_connection(with);
+    struct http_connection *connection = find_connection(with);
 
     (void)context, (void)request, (void)code;
     if (connection) {
@@ -120,7 +121,7 @@ static void on_replied(void *context, struct MHD_Connection *with, void **reques
     }
 }
 
-static struct http_request describe(struct connection *connection, struct MHD_Connection *with,
+static struct http_request describe(struct http_connection *connection, struct MHD_Connection *with,
                                     const char *path, const char *method)
 {
     const union MHD_ConnectionInfo *address =
@@ -144,7 +145,7 @@ static CONTROL_RESULT handle(void *context, struct MHD_Connection *with, const c
                              size_t *upload_data_size, void **unused)
 {
     struct http_server *server = context;
-    struct connection *connection = find_connection(with);
+    struct http_connection *connection = find_connection(with);
     struct http_request request = describe(connection, with, path, method);
     bool refused = false;
     CONTROL_RESULT result;
@@ -302,7 +303,7 @@ void http_server_hang_up_strangers(const struct http_server *server, const struc
                                    enum config_role role)
 {
     for (guint i = 0; i < server->connections->len; i++) {
-        const struct connection *connection = g_ptr_array_index(server->connections, i);
+        const struct http_connection *connection = g_ptr_array_index(server->connections, i);
 
         if (connection->login.allowed &&
             !account_is_still_allowed(account, &connection->login, role)) {

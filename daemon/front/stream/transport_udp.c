@@ -5,12 +5,7 @@
 #include "daemon/front/stream/transport_udp.h"
 
 #include <errno.h>
-#include <netinet/udp.h>
 #include <string.h>
-
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103 // linux/udp.h
-#endif
 
 // Packets a system call, three parts each, and of them those in one long datagram (64 kB at most).
 #define BATCH 64

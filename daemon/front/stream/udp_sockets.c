@@ -3,12 +3,7 @@
 #include "daemon/front/passed_sockets.h"
 
 #include <errno.h>
-#include <netinet/udp.h>
 #include <string.h>
-
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103 // linux/udp.h
-#endif
 
 #define PAIR_ATTEMPTS 64
 #define SEND_BUFFER_BYTES (4 << 20)

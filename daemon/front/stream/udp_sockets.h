@@ -7,8 +7,13 @@
 
 #include <glib.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103 // linux/udp.h
+#endif
 
 // What came to the RTCP port, and from where.
 typedef void udp_report_handler(void *context, const struct sockaddr *from, const uint8_t *bytes,
