@@ -132,7 +132,7 @@ static int take_first(struct camera *camera, struct error *error)
     if (!r) {
         camera->newest = settings_ref(camera->first);
         camera->channel_environment.camera = settings_camera(camera->first)->name;
-        report_set_configuration(&camera->report, camera->first->number);
+        report_set_configuration(&camera->report, camera->first->number, "");
     }
     return r;
 }

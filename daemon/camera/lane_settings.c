@@ -71,9 +71,9 @@ static void let_go(struct lane *lane, struct settings *left)
     }
 }
 
-static void tell_number(struct lane *lane, uint32_t number)
+static void tell_number(struct lane *lane, uint32_t number, const char *refusal)
 {
-    report_set_configuration(lane->environment.report, number);
+    report_set_configuration(lane->environment.report, number, refusal);
     lane->environment.changed(lane->environment.context);
 }
 
@@ -85,7 +85,7 @@ static void commit(struct lane *lane)
     motion_watch_set_camera(motion_watch, settings_camera(next));
     let_go(lane, channels_commit(lane->environment.channels, next));
     report_set_regions(lane->environment.report, motion_watch);
-    tell_number(lane, next->number);
+    tell_number(lane, next->number, "");
 }
 
 static void refuse(struct lane *lane, const struct error *error)
@@ -96,7 +96,7 @@ static void refuse(struct lane *lane, const struct error *error)
     log_write(LOG_WARNING, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
               "%s, keeping the settings before", error->text);
     let_go(lane, next);
-    tell_number(lane, number);
+    tell_number(lane, number, error->text);
 }
 
 static void stage(struct lane *lane)

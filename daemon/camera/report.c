@@ -116,10 +116,11 @@ void report_set_regions(struct report *report, const struct motion_watch *motion
     pthread_mutex_unlock(&report->lock);
 }
 
-void report_set_configuration(struct report *report, uint32_t number)
+void report_set_configuration(struct report *report, uint32_t number, const char *refusal)
 {
     pthread_mutex_lock(&report->lock);
     report->telemetry.configuration = number;
+    snprintf(report->telemetry.refusal, sizeof report->telemetry.refusal, "%s", refusal);
     pthread_mutex_unlock(&report->lock);
 }
 

@@ -47,7 +47,8 @@ void report_source_closed(struct report *report, const struct source *source, bo
 void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
 // How the regions are now.
 void report_set_regions(struct report *report, const struct motion_watch *motion_watch);
-// The number of the newest configuration that is in force or was refused.
-void report_set_configuration(struct report *report, uint32_t number);
+// The number of the newest configuration that is in force, or was refused for this reason; "": it
+// is in force.
+void report_set_configuration(struct report *report, uint32_t number, const char *refusal);
 
 void report_get(struct report *report, struct link_telemetry *ret_telemetry);

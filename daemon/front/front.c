@@ -74,6 +74,7 @@ static void on_camera_changed(void *context)
 {
     struct front *front = context;
 
+    front_status_note_refusals(front->cameras, &front->verdict);
     for (guint i = 0; i < front->cameras->len && !front->ready; i++) {
         const struct front_camera *camera = g_ptr_array_index(front->cameras, i);
 

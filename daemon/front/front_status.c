@@ -99,3 +99,15 @@ void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server 
         }
     }
 }
+
+void front_status_note_refusals(const GPtrArray *cameras, struct reload_verdict *verdict)
+{
+    for (guint i = 0; i < cameras->len; i++) {
+        const struct front_camera *camera = g_ptr_array_index(cameras, i);
+        const char *refusal = supervisor_refusal(front_camera_supervisor(camera));
+
+        if (*refusal) {
+            reload_verdict_add_refusal(verdict, front_camera_name(camera), refusal);
+        }
+    }
+}

@@ -19,3 +19,6 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
 char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused);
 // A message for each mount: where it can be watched.
 void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server *server);
+// Adds to the verdict which cameras could not have what a reload has changed: their processes learn
+// it only when they build it.
+void front_status_note_refusals(const GPtrArray *cameras, struct reload_verdict *verdict);

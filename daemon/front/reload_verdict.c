@@ -3,6 +3,9 @@
 #include "config/base.h"
 #include "daemon/common/json_members.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *problems)
 {
     verdict->refused = refused;
@@ -12,6 +15,23 @@ void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *prob
     }
     free(verdict->problems);
     verdict->problems = problems;
+}
+
+void reload_verdict_add_refusal(struct reload_verdict *verdict, const char *camera,
+                                const char *reason)
+{
+    g_autofree char *line =
+        g_strdup_printf("camera %s: %s, keeping its settings before\n", camera, reason);
+    char *problems = NULL;
+
+    if (verdict->problems && strstr(verdict->problems, line)) {
+        return;
+    }
+    if (asprintf(&problems, "%s%s", verdict->problems ? verdict->problems : "", line) >= 0) {
+        free(verdict->problems);
+        verdict->problems = problems;
+        verdict->refused = true;
+    }
 }
 
 void reload_verdict_finish(struct reload_verdict *verdict)

@@ -8,7 +8,7 @@
 // All 0 before the first load.
 struct reload_verdict {
     const char *path;      // of the file, borrowed; NULL: built-in defaults
-    bool refused;          // the configuration before is still in use
+    bool refused;          // the configuration before is still in use, or part of it
     int64_t at_ns;         // of the last load, nanoseconds since 1970
     int64_t applied_at_ns; // of the one that is in use
     char *problems;        // errors and warnings, a line each; owned, NULL: none
@@ -16,6 +16,10 @@ struct reload_verdict {
 
 // Records a load that has just been done; takes over `problems`.
 void reload_verdict_set(struct reload_verdict *verdict, bool refused, char *problems);
+// Adds that a camera goes on with its settings before, for this reason; once, however often it is
+// said.
+void reload_verdict_add_refusal(struct reload_verdict *verdict, const char *camera,
+                                const char *reason);
 void reload_verdict_finish(struct reload_verdict *verdict);
 
 // The verdict as an object of JSON, its fields documented in edgectl(1).

@@ -104,6 +104,7 @@ struct link_telemetry {
     char gpu[256];           // the GPU's name when it computes, else why it does not
     uint32_t gpu_may_return; // the reason may pass: the GPU is to be tried again
     uint32_t configuration;  // number of the newest that is in force or was refused
+    char refusal[256];       // why it was; "" when in force
     uint64_t frames, dropped, corrupted, reconnects;
     int64_t last_frame_ns; // when edged had the newest; 0: none yet
     uint64_t copies[COPY_KIND_COUNT];

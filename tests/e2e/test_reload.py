@@ -134,3 +134,22 @@ def test_edgectl_asks_the_edged_of_a_configuration(edged):
     server.config.write_text("rtsp = { prt = 1; };")
     told = subprocess.run(command, capture_output=True, text=True, timeout=daemon.PATIENCE_S)
     assert told.returncode == 1 and f"{server.config}:1: error: rtsp.prt" in told.stderr
+
+
+def test_a_change_that_a_camera_cannot_have_is_told_in_the_verdict(edged, watch):
+    """It is the camera's process that finds out, after the reload."""
+    camera = daemon.camera(views=[{"name": "edges", "view": "edges"}], **SMALL)
+    server = edged([camera])
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    wrong = [{"name": "edges", "view": "edges", "encoder": "nvv4l2h264enc"}]
+    server.reload([{**camera, "views": wrong}])
+    told = daemon.wait_for(lambda: [
+        problem for problem in server.status()["configuration"]["problems"]
+        if problem.startswith("camera front: ")
+    ])  # fmt: skip
+    assert len(told) == 1 and re.search("nvv4l2h264enc.*, keeping its settings before", told[0])
+    assert not server.status()["configuration"]["successful"]
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    server.reload([camera])
+    assert server.status()["configuration"]["successful"]

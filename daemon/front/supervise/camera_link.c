@@ -118,6 +118,7 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
     telemetry.error[sizeof telemetry.error - 1] = 0;
     telemetry.backend[sizeof telemetry.backend - 1] = 0;
     telemetry.gpu[sizeof telemetry.gpu - 1] = 0;
+    telemetry.refusal[sizeof telemetry.refusal - 1] = 0;
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
         if (telemetry.regions[i].name[0] && !is_region(&telemetry.regions[i])) {
             return reject(link, "telemetry", message->header.size);

@@ -64,6 +64,9 @@ bool supervisor_is_stopped(const struct supervisor *supervisor);
 
 // The camera's mounts can be served with the newest settings, or it has declared why not.
 bool supervisor_is_settled(const struct supervisor *supervisor);
+// Why its process goes on with the settings before the newest; "": it does not, or it has not said.
+// Borrowed until the process says something again.
+const char *supervisor_refusal(const struct supervisor *supervisor);
 
 // Fills all of `camera` but the source.
 void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera);

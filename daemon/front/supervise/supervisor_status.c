@@ -21,6 +21,14 @@ bool supervisor_is_settled(const struct supervisor *supervisor)
     return true;
 }
 
+const char *supervisor_refusal(const struct supervisor *supervisor)
+{
+    return supervisor->state == SUPERVISOR_RUNNING &&
+                   supervisor->telemetry.configuration == supervisor->number
+               ? supervisor->telemetry.refusal
+               : "";
+}
+
 void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera)
 {
     const char *state = supervisor->state == SUPERVISOR_RUNNING
