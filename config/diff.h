@@ -5,6 +5,8 @@
 // those of the same name.
 #pragma once
 
+#include "config/cost.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,15 +14,6 @@
 struct config;
 struct config_region;
 struct config_view;
-
-// From nothing to all.
-enum config_cost {
-    CONFIG_COST_NONE,   // nothing has changed
-    CONFIG_COST_FRAME,  // between two frames: no viewer loses one
-    CONFIG_COST_VIEW,   // the view starts anew and its viewers go on at a key frame; others go on
-    CONFIG_COST_CAMERA, // the camera process is replaced; its viewers see the slate meanwhile
-    CONFIG_COST_START,  // only the next start of edged
-};
 
 // Writes each change as a line `PATH: BEFORE -> AFTER, COST`, with the places of `after` in PATH
 // ("cameras[0].views[1].gain: 1.0 -> 2.0, between two frames"); else "nothing has changed".

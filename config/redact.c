@@ -1,7 +1,5 @@
 #include "config/redact.h"
 
-#include "config/base.h"
-
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -88,7 +86,7 @@ static bool is_secret(const char *name, size_t length)
 
     snprintf(copy, sizeof copy, "%.*s", (int)length, name);
     length = strlen(copy);
-    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++) {
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (strcasestr(copy, parts[i])) {
             return true;
         }

@@ -1,5 +1,6 @@
 // The documents made from the schema: edged.conf and edged.conf(5).
 #include "config/config.h"
+#include "config/diff.h"
 #include "config/schema/schema_value.h"
 
 #include <errno.h>

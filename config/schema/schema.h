@@ -6,7 +6,7 @@
 #pragma once
 
 #include "config/base.h"
-#include "config/diff.h"
+#include "config/cost.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 // read again, as it does on the way to a camera process. In what is refused, what people get wrong
 // is looked for in any line that libconfig may stop at.
 //
-// Parsers: config/config.c config/multicast_range.c config/parse/config_scan.c
+// Parsers: config/multicast_range.c config/objects.c config/parse/config_scan.c
 // Parsers: config/parse/config_text.c config/parse/load.c config/parse/problems.c
 // Parsers: config/parse/suggest.c config/parse/syntax_hint.c config/parse/validate.c
 // Parsers: config/parse/validate_region.c config/schema/schema_points.c

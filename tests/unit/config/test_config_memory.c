@@ -82,7 +82,7 @@ static int fail_asprintf(char **text, const char *format, size_t number)
 #define open_memstream fail_open_memstream
 #define asprintf fail_asprintf
 
-#include "config/config.c"
+#include "config/objects.c"
 #include "config/parse/config_scan.c"
 #include "config/parse/config_text.c"
 #include "config/parse/load.c"

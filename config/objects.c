@@ -1,4 +1,4 @@
-// Life of configurations and of single views; config_format().
+// Configurations and single views in memory: made, changed, written as text and freed.
 #include "config/config.h"
 
 #include "config/parse/suggest.h"
