@@ -70,13 +70,28 @@ def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
     assert server.camera()["process"]["restarts"] == 1
 
 
+def with_encoder(fault, tmp_path):
+    """The environment in which v4l2h264enc has a fault of tests/fakes/encoder."""
+    return {"FAKE_ENCODER": fault, "GST_PLUGIN_PATH": daemon.BUILD / "tests/fakes/encoder",
+            "GST_REGISTRY": tmp_path / "registry"}
+
+
+def test_an_encoder_that_fails_is_replaced_and_the_viewer_stays(edged, watch, tmp_path):
+    """The next one of the same kind fails as well, and is replaced by another one."""
+    server = edged([CAMERA], **with_encoder("fail:30", tmp_path))
+    viewer = watch(server.url("/front/edges"))
+    server.wait_camera("front", lambda c: c["reconnects"] >= 2)
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    assert viewer.watching
+    assert server.camera()["process"]["restarts"] == 0
+    assert server.mount()["encoder"] in ("v4l2h264enc", "")
+    assert "v4l2h264enc failed" in server.stderr()
+
+
 @pytest.mark.parametrize("fault", ("hang:0", "swallow:60", "hang:60"))
 def test_an_encoder_that_hangs_gives_way_to_the_next_one(edged, watch, tmp_path, fault):
     """In the trial, and later; x264enc is the next, and the viewer stays."""
-    server = edged(
-        [CAMERA], FAKE_ENCODER=fault, GST_PLUGIN_PATH=daemon.BUILD / "tests/fakes/encoder",
-        GST_REGISTRY=tmp_path / "registry",
-    )
+    server = edged([CAMERA], **with_encoder(fault, tmp_path))
     viewer = watch(server.url("/front/edges"))
     server.wait_camera("front", lambda c: c["encoders_passed_over"])
     server.wait_camera("front", lambda c: c["state"] == "live")

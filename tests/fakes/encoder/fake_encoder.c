@@ -3,6 +3,7 @@
 //
 //   hang:N     no call with a frame returns any more
 //   swallow:N  frames go in and nothing comes out
+//   fail:N     each call with a frame is an error
 #include <gst/gst.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 struct fake_encoder {
     GstBin parent;
     unsigned frames, good; // pushed, and let through
-    gboolean hangs;
+    gboolean hangs, fails;
 };
 
 struct fake_encoder_class {
@@ -27,12 +28,16 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
     struct fake_encoder *encoder = data;
 
     (void)pad;
-    (void)info;
     if (encoder->frames++ < encoder->good) {
         return GST_PAD_PROBE_OK;
     }
     while (encoder->hangs) {
         poll(NULL, 0, -1);
+    }
+    if (encoder->fails) {
+        gst_buffer_unref(GST_PAD_PROBE_INFO_BUFFER(info));
+        GST_PAD_PROBE_INFO_FLOW_RETURN(info) = GST_FLOW_ERROR;
+        return GST_PAD_PROBE_HANDLED;
     }
     return GST_PAD_PROBE_DROP;
 }
@@ -54,6 +59,7 @@ static void fake_encoder_init(GTypeInstance *instance, gpointer type_class)
 
     (void)type_class;
     encoder->hangs = g_str_has_prefix(fault, "hang:");
+    encoder->fails = g_str_has_prefix(fault, "fail:");
     encoder->good = (unsigned)atoi(strchr(fault, ':') + 1);
     gst_bin_add(GST_BIN(encoder), inside);
     add_pad(GST_ELEMENT(encoder), inside, "sink");
@@ -65,7 +71,7 @@ static void fake_encoder_init(GTypeInstance *instance, gpointer type_class)
 static void fake_encoder_class_init(gpointer type_class, gpointer data)
 {
     (void)data;
-    gst_element_class_set_static_metadata(type_class, "Encoder that hangs", "Codec/Encoder/Video",
+    gst_element_class_set_static_metadata(type_class, "Encoder that fails", "Codec/Encoder/Video",
                                           "For edged's tests", "edged");
 }
 
@@ -79,5 +85,5 @@ static gboolean plugin_init(GstPlugin *plugin)
 }
 
 #define PACKAGE "edged"
-GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, fake_encoder, "An encoder that hangs",
+GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, fake_encoder, "An encoder that fails",
                   plugin_init, EDGED_VERSION, "MIT/X11", PACKAGE, "edged")
