@@ -214,7 +214,7 @@ def test_a_view_that_passes_pictures_on_has_nothing_to_tune(config):
 
 # The first 6 launches are the GPU's self-tests.
 FAULTS = ["illegal=gradient:5", "hang=gradient:5", "fail=cuLaunchKernel:13:719",
-          "fail=cuEventRecord:9:999", "fail=cuMemcpyDtoDAsync_v2:1:700"]
+          "fail=cuEventRecord:40:999", "fail=cuMemcpyDtoDAsync_v2:1:700"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
