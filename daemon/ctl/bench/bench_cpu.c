@@ -3,6 +3,7 @@
 #include "daemon/ctl/bench/bench_target.h"
 #include "daemon/ctl/bench/gpu_rig.h"
 #include "daemon/ctl/bench/interleave.h"
+#include "daemon/ctl/bench/view_rig.h"
 #include "kernels/graph/chain.h"
 #include "kernels/graph/stages.h"
 
@@ -11,47 +12,26 @@
 
 // What is measured: one stage or the whole view, and a copy of as many bytes.
 struct work {
-    enum stage_kind kind; // of a stage
-    struct chain *chain;  // owned, of that stage alone; NULL: a view
-    struct view *view;    // owned; NULL: a stage
-    struct frame *input;  // owned reference
-    struct frame *output; // owned reference; of a stage
+    enum stage_kind kind;  // of a stage
+    struct chain *chain;   // owned, of that stage alone; NULL: a view
+    struct view_rig whole; // the view
+    struct frame *input;   // owned reference; of a stage
+    struct frame *output;  // owned reference; of a stage
     size_t bytes;
     uint8_t *copy_from, *copy_to; // not owned; room for bytes / 2
 };
 
-static int make_frame(const struct frame_layout *layout, struct error *error,
-                      struct frame **ret_frame)
-{
-    struct frame_pool *pool;
-    int r = frame_pool_new(layout, 1, frame_allocator_host(), &pool);
-
-    if (r < 0) {
-        return error_set(error, r, "no memory for a picture of %ux%u", layout->width,
-                         layout->height);
-    }
-    *ret_frame = frame_pool_take(pool);
-    frame_pool_unref(pool);
-    draw_scene((*ret_frame)->data, layout->size, layout->planes[0].stride);
-    return 0;
-}
-
-static int run_work(void *context, struct error *error, double *ret_us)
+static int run_stage(void *context, struct error *error, double *ret_us)
 {
     struct work *work = context;
-    _cleanup_(cleanup_frame) struct frame *output = NULL;
-    int64_t start = clock_now_ns();
-    int r = 0;
+    int64_t start_ns = clock_now_ns();
 
-    if (work->view) {
-        r = view_run(work->view, work->input, error, &output);
-    } else {
-        chain_run(work->chain, frame_plane(work->input, 0), work->input->layout.planes[0].stride,
-                  frame_plane(work->output, 0), work->output->layout.planes[0].stride, work->input,
-                  work->output);
-    }
-    *ret_us = (double)(clock_now_ns() - start) / NS_PER_US;
-    return r;
+    (void)error;
+    chain_run(work->chain, frame_plane(work->input, 0), work->input->layout.planes[0].stride,
+              frame_plane(work->output, 0), work->output->layout.planes[0].stride, work->input,
+              work->output);
+    *ret_us = (double)(clock_now_ns() - start_ns) / NS_PER_US;
+    return 0;
 }
 
 static int run_copy(void *context, struct error *error, double *ret_us)
@@ -69,7 +49,7 @@ static int run_copy(void *context, struct error *error, double *ret_us)
 
 static void work_finish(struct work *work)
 {
-    view_free(work->view);
+    view_rig_finish(&work->whole);
     chain_free(work->chain);
     frame_unref(work->input);
     frame_unref(work->output);
@@ -94,40 +74,26 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     work->kind = step->kind;
     r = chain_new(step, 1, &setup, error, &work->chain);
     if (r == 0) {
-        r = make_frame(&input, error, &work->input);
+        r = scene_frame_new(&input, frame_allocator_host(), error, &work->input);
     }
     if (r == 0) {
-        r = make_frame(&output, error, &work->output);
+        r = scene_frame_new(&output, frame_allocator_host(), error, &work->output);
     }
     return r;
 }
 
-static struct view_setup view_setup(const struct bench_request *request)
-{
-    return (struct view_setup){.settings = request->view,
-                               .input = request->input,
-                               .frames = 2,
-                               .allocator = frame_allocator_host(),
-                               .pool = request->pool,
-                               .read_mask = mask_file_read};
-}
-
 static int work_init_view(struct work *work, const struct bench_request *request,
-                          struct error *error)
+                          const struct view_setup *setup, struct error *error)
 {
-    struct view_setup setup = view_setup(request);
-    int r = view_new(&setup, error, &work->view);
+    int r = view_rig_init(&work->whole, setup, error);
 
     if (r < 0) {
         return r;
     }
-    if (view_passes_through(work->view)) {
-        return -EAGAIN;
-    }
     work->bytes =
         view_bytes(config_view_reads_colour(request->view), config_view_is_colour(request->view),
-                   request->input, view_output_layout(work->view));
-    return make_frame(request->input, error, &work->input);
+                   request->input, view_output_layout(work->whole.view));
+    return view_passes_through(work->whole.view) ? -EAGAIN : 0;
 }
 
 // How many stages are measured by themselves. None of motion, because its stages need one frame
@@ -148,12 +114,13 @@ static void add_rows(const struct bench_request *request, const struct work *wor
 
     for (size_t i = 0; i < count; i++) {
         struct bench_row *row = &rows->rows[rows->count];
-        const char *name = works[i].view ? request->view->name : stages_kind_name(works[i].kind);
+        const char *name =
+            works[i].whole.view ? request->view->name : stages_kind_name(works[i].kind);
 
         if (timed[2 * i].samples.count == 0 || rows->count == BENCH_ROWS_MAX) {
             continue;
         }
-        *row = (struct bench_row){.what = works[i].view ? "view" : "stage",
+        *row = (struct bench_row){.what = works[i].whole.view ? "view" : "stage",
                                   .memory = "host",
                                   .bytes = works[i].bytes,
                                   .time = samples_summarize(&timed[2 * i].samples),
@@ -170,7 +137,6 @@ static int measure(const struct bench_request *request, struct work *works, size
     size_t largest = 1;
     _cleanup_(cleanup_free) struct timed *timed = calloc(2 * count, sizeof *timed);
     _cleanup_(cleanup_free) uint8_t *from = NULL, *to = NULL;
-    struct progress progress;
     int r;
 
     for (size_t i = 0; i < count; i++) {
@@ -186,12 +152,12 @@ static int measure(const struct bench_request *request, struct work *works, size
     for (size_t i = 0; i < count; i++) {
         works[i].copy_from = from;
         works[i].copy_to = to;
-        timed[2 * i] = (struct timed){.run = run_work, .context = &works[i]};
+        timed[2 * i] = works[i].chain
+                           ? (struct timed){.run = run_stage, .context = &works[i]}
+                           : (struct timed){.run = view_rig_time, .context = &works[i].whole};
         timed[2 * i + 1] = (struct timed){.run = run_copy, .context = &works[i]};
     }
-    progress_start(&progress, request->view->name, (request->runs + 1) * 2 * count);
-    r = interleave_run(timed, 2 * count, request->runs, &progress, error);
-    progress_end(&progress);
+    r = interleave_run(timed, 2 * count, request->runs, request->view->name, error);
     if (r == 0) {
         add_rows(request, works, timed, count, rows);
     }
@@ -202,10 +168,15 @@ int bench_cpu(const struct bench_request *request, struct error *error, struct b
 {
     struct work works[PLAN_STEPS_MAX + 1] = {0};
     struct plan plan = plan_make(request->view, request->input->format, VIEW_OUTPUT_STREAM);
-    const struct view_setup setup = view_setup(request);
+    const struct view_setup setup = {.settings = request->view,
+                                     .input = request->input,
+                                     .frames = 2,
+                                     .allocator = frame_allocator_host(),
+                                     .pool = request->pool,
+                                     .read_mask = mask_file_read};
     struct mask_plane *mask = NULL;
     size_t count = count_stages(&plan);
-    int r = work_init_view(&works[count], request, error);
+    int r = work_init_view(&works[count], request, &setup, error);
 
     if (r == 0) {
         r = plan_load_mask(&plan, &setup, error, &mask);

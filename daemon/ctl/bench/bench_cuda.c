@@ -1,6 +1,8 @@
+#include "daemon/common/mask_file.h"
 #include "daemon/ctl/bench/bench_rows.h"
 #include "daemon/ctl/bench/gpu_rig.h"
 #include "daemon/ctl/bench/interleave.h"
+#include "daemon/ctl/bench/view_rig.h"
 
 #include <errno.h>
 #include <string.h>
@@ -9,16 +11,10 @@
 // whole frames.
 enum { DEVICE_KERNEL, DEVICE_COPY, FRAME_KERNEL, FRAME_COPY, WHOLE_VIEW, WORK_COUNT };
 
-struct whole {
-    struct gpu_session *session;
-    struct view *view;       // owned
-    struct frame_pool *pool; // owned reference
-    struct frame *input;     // owned reference
-};
-
 struct cuda_bench {
     struct gpu_rig device, frames;
-    struct whole whole;
+    struct view_rig whole;
+    const char *memory; // of the frames
     struct timed timed[WORK_COUNT];
 };
 
@@ -32,43 +28,16 @@ static int run_copy(void *context, struct error *error, double *ret_us)
     return gpu_rig_time_copy(context, error, ret_us);
 }
 
-static int run_whole(void *context, struct error *error, double *ret_us)
-{
-    struct whole *whole = context;
-    _cleanup_(cleanup_frame) struct frame *output = NULL;
-    int64_t start = clock_now_ns();
-    int r = gpu_session_view_run(whole->session, whole->view, whole->input, error, &output);
-
-    *ret_us = (double)(clock_now_ns() - start) / NS_PER_US;
-    return r;
-}
-
-static int whole_init(struct whole *whole, struct gpu_session *session,
-                      const struct bench_request *request, struct error *error)
-{
-    const struct view_setup setup = {
-        .settings = request->view, .input = request->input, .frames = 2, .blocks = request->blocks};
-    int r = frame_pool_new(request->input, 1, gpu_session_allocator(session), &whole->pool);
-
-    whole->session = session;
-    if (r < 0) {
-        return error_set(error, r, "no memory for a picture");
-    }
-    whole->input = frame_pool_take(whole->pool);
-    draw_scene(whole->input->data, request->input->size, request->input->planes[0].stride);
-    return gpu_session_view_new(session, &setup, error, &whole->view);
-}
-
-static void whole_finish(struct whole *whole)
-{
-    view_free(whole->view);
-    frame_unref(whole->input);
-    frame_pool_unref(whole->pool);
-}
-
 static int prepare(struct cuda_bench *bench, struct gpu_session *session,
                    const struct bench_request *request, struct error *error)
 {
+    const struct view_setup setup = {.settings = request->view,
+                                     .input = request->input,
+                                     .frames = 2,
+                                     .allocator = gpu_session_allocator(session),
+                                     .gpu = session->gpu,
+                                     .blocks = request->blocks,
+                                     .read_mask = mask_file_read};
     int r = gpu_rig_init(&bench->device, session->gpu, NULL, request->view, request->input, error);
 
     if (r == 0) {
@@ -81,24 +50,19 @@ static int prepare(struct cuda_bench *bench, struct gpu_session *session,
     if (r == 0) {
         r = gpu_pipeline_set_blocks(&bench->frames.pipeline, request->blocks, error);
     }
-    return r < 0 ? r : whole_init(&bench->whole, session, request, error);
+    bench->memory = config_memory_name(gpu_memory_kind(session->memory));
+    return r < 0 ? r : view_rig_init(&bench->whole, &setup, error);
 }
 
 static int measure(struct cuda_bench *bench, const struct bench_request *request,
                    struct error *error)
 {
-    struct progress progress;
-    int r;
-
     bench->timed[DEVICE_KERNEL] = (struct timed){.run = run_kernel, .context = &bench->device};
     bench->timed[DEVICE_COPY] = (struct timed){.run = run_copy, .context = &bench->device};
     bench->timed[FRAME_KERNEL] = (struct timed){.run = run_kernel, .context = &bench->frames};
     bench->timed[FRAME_COPY] = (struct timed){.run = run_copy, .context = &bench->frames};
-    bench->timed[WHOLE_VIEW] = (struct timed){.run = run_whole, .context = &bench->whole};
-    progress_start(&progress, request->view->name, (request->runs + 1) * WORK_COUNT);
-    r = interleave_run(bench->timed, WORK_COUNT, request->runs, &progress, error);
-    progress_end(&progress);
-    return r;
+    bench->timed[WHOLE_VIEW] = (struct timed){.run = view_rig_time, .context = &bench->whole};
+    return interleave_run(bench->timed, WORK_COUNT, request->runs, request->view->name, error);
 }
 
 // The kernels of a view by their groups in the configuration: "gradient+morphology".
@@ -125,8 +89,7 @@ static void add_row(struct cuda_bench *bench, const struct bench_request *reques
     }
     *row = (struct bench_row){
         .what = view ? "view" : "kernel",
-        .memory =
-            device ? "device" : config_memory_name(gpu_memory_kind(bench->whole.session->memory)),
+        .memory = device ? "device" : bench->memory,
         .bytes = bench->frames.bytes,
         .time = samples_summarize(samples),
         .copy = samples_summarize(&bench->timed[copy].samples),
@@ -159,7 +122,7 @@ int bench_cuda(const struct bench_request *request, struct gpu_session *session,
         add_row(bench, request, WHOLE_VIEW, FRAME_COPY, rows);
     }
     if (bench) {
-        whole_finish(&bench->whole);
+        view_rig_finish(&bench->whole);
         gpu_rig_finish(&bench->frames);
         gpu_rig_finish(&bench->device);
         free(bench);

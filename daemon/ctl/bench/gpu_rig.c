@@ -1,6 +1,7 @@
 #include "daemon/ctl/bench/gpu_rig.h"
 
 #include "daemon/common/mask_file.h"
+#include "daemon/ctl/bench/view_rig.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,16 +9,6 @@
 #define PICTURES_MIN 2
 #define ROOM_BYTES ((size_t)512 << 20)
 #define WAIT_NS (5 * NS_PER_S)
-
-void draw_scene(uint8_t *data, size_t size, size_t stride)
-{
-    uint32_t noise = 1;
-
-    for (size_t i = 0; i < size; i++) {
-        noise = noise * 1664525 + 1013904223;
-        data[i] = (uint8_t)((i / 7 ^ i / stride) + (noise >> 28));
-    }
-}
 
 static size_t plane_bytes(const struct frame_layout *layout, unsigned planes)
 {

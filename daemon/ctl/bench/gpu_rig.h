@@ -42,6 +42,3 @@ int gpu_rig_time_copy(struct gpu_rig *rig, struct error *error, double *ret_us);
 // The bytes of a picture that is read and written: of plane 0 alone where not of every plane.
 size_t view_bytes(bool reads_all, bool writes_all, const struct frame_layout *input,
                   const struct frame_layout *output);
-// Fills `size` bytes, in rows `stride` bytes apart, with a scene that is neither flat nor pure
-// noise.
-void draw_scene(uint8_t *data, size_t size, size_t stride);

@@ -1,5 +1,7 @@
 #include "daemon/ctl/bench/interleave.h"
 
+#include "daemon/ctl/progress.h"
+
 #include <errno.h>
 
 static int run_one(struct timed *timed, bool keep, struct error *error)
@@ -17,8 +19,8 @@ static int run_one(struct timed *timed, bool keep, struct error *error)
     return r;
 }
 
-int interleave_run(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
-                   struct error *error)
+static int run_rounds(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
+                      struct error *error)
 {
     for (unsigned round = 0; round <= runs; round++) {
         for (size_t i = 0; i < count; i++) {
@@ -35,4 +37,16 @@ int interleave_run(struct timed *timed, size_t count, unsigned runs, struct prog
         }
     }
     return 0;
+}
+
+int interleave_run(struct timed *timed, size_t count, unsigned runs, const char *title,
+                   struct error *error)
+{
+    struct progress progress;
+    int r;
+
+    progress_start(&progress, title, (runs + 1) * count);
+    r = run_rounds(timed, count, runs, &progress, error);
+    progress_end(&progress);
+    return r;
 }

@@ -4,7 +4,6 @@
 
 #include "config/base.h"
 #include "daemon/ctl/bench/samples.h"
-#include "daemon/ctl/progress.h"
 
 struct timed {
     // Does the thing once; *ret_us is how long that took. -EAGAIN: it cannot be done, and is left
@@ -16,7 +15,7 @@ struct timed {
 };
 
 // `runs` rounds (1..SAMPLES_MAX) after one to warm up, each beginning with another one of `count`.
-// Steps `progress` (runs + 1) * count times. Ends early when interrupt_seen(), with what there is.
+// A bar called `title` shows how far it is. Ends early when interrupt_seen(), with what there is.
 // Errors of run().
-int interleave_run(struct timed *timed, size_t count, unsigned runs, struct progress *progress,
+int interleave_run(struct timed *timed, size_t count, unsigned runs, const char *title,
                    struct error *error);

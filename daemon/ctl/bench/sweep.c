@@ -2,6 +2,7 @@
 
 #include "daemon/ctl/bench/gpu_rig.h"
 #include "daemon/ctl/bench/interleave.h"
+#include "daemon/ctl/progress.h"
 
 #include <errno.h>
 #include <string.h>
@@ -132,8 +133,6 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, con
 {
     struct candidate candidates[SHAPES_MAX + 1];
     _cleanup_(cleanup_free) struct timed *timed = calloc(count + 1, sizeof *timed);
-    unsigned runs = sweep_runs(request);
-    struct progress progress;
     char title[128];
     int r;
 
@@ -148,9 +147,7 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, con
     }
     snprintf(title, sizeof title, "%s, %s memory, %s%s", request->view->name,
              config_memory_name(sweep->memory), config_kernel_name(sweep->kernel), what);
-    progress_start(&progress, title, (runs + 1) * (count + 1));
-    r = interleave_run(timed, count + 1, runs, &progress, error);
-    progress_end(&progress);
+    r = interleave_run(timed, count + 1, sweep_runs(request), title, error);
     if (r == 0) {
         collect(sweep, rig, timed, candidates, count);
     }
