@@ -166,8 +166,8 @@ void gpu_free(struct gpu *gpu)
     if (!gpu) {
         return;
     }
-    gpu_waiter_free(gpu->waiter, gpu->lost);
     if (gpu->lost) {
+        gpu_waiter_free(gpu->waiter, true);
         free(gpu); // the library stays, threads of its own may be in it
         return;
     }
@@ -178,6 +178,7 @@ void gpu_free(struct gpu *gpu)
         gpu->driver.module_unload(gpu->modules[--gpu->module_count]);
     }
     gpu_fence_finish(&gpu->idle);
+    gpu_waiter_free(gpu->waiter, false);
     if (gpu->stream) {
         gpu->driver.stream_destroy(gpu->stream);
     }

@@ -23,6 +23,7 @@ void gpu_fence_finish(struct gpu_fence *fence)
 {
     if (fence->event && !gpu_is_lost(fence->gpu)) {
         gpu_enter(fence->gpu, NULL); // if it cannot be, the context may be current already
+        gpu_waiter_forget(gpu_waiter(fence->gpu), fence->event);
         gpu_driver(fence->gpu)->event_destroy(fence->event);
     }
     *fence = (struct gpu_fence){0};

@@ -17,7 +17,8 @@ struct gpu_waiter {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     // Guarded by the lock.
-    struct CUevent_st *event; // to be waited for; NULL: none
+    struct CUevent_st *event;   // to be waited for; NULL: none
+    struct CUevent_st *current; // is being waited for
     bool stopping;
     bool given_up; // the thread frees the waiter
 };
@@ -61,7 +62,7 @@ void gpu_waiter_free(struct gpu_waiter *waiter, bool lost)
         pthread_mutex_lock(&waiter->lock);
         waiter->stopping = true;
         waiter->given_up = lost;
-        pthread_cond_signal(&waiter->changed);
+        pthread_cond_broadcast(&waiter->changed);
         pthread_mutex_unlock(&waiter->lock); // the waiter may be gone now
         if (lost) {
             pthread_detach(thread);
@@ -74,16 +75,18 @@ void gpu_waiter_free(struct gpu_waiter *waiter, bool lost)
     }
 }
 
-// The next event; NULL: the end.
+// The next event, when the one before has been waited for; NULL: the end.
 static struct CUevent_st *next_event(struct gpu_waiter *waiter)
 {
     struct CUevent_st *event;
 
     pthread_mutex_lock(&waiter->lock);
+    waiter->current = NULL;
+    pthread_cond_broadcast(&waiter->changed);
     while (!waiter->event && !waiter->stopping) {
         pthread_cond_wait(&waiter->changed, &waiter->lock);
     }
-    event = waiter->stopping ? NULL : TAKE(waiter->event);
+    event = waiter->current = waiter->stopping ? NULL : TAKE(waiter->event);
     pthread_mutex_unlock(&waiter->lock);
     return event;
 }
@@ -118,9 +121,19 @@ int gpu_waiter_order(struct gpu_waiter *waiter, struct CUevent_st *event)
     waiter->started = true;
     pthread_mutex_lock(&waiter->lock);
     waiter->event = event;
-    pthread_cond_signal(&waiter->changed);
+    pthread_cond_broadcast(&waiter->changed);
     pthread_mutex_unlock(&waiter->lock);
     return 0;
+}
+
+void gpu_waiter_forget(struct gpu_waiter *waiter, const struct CUevent_st *event)
+{
+    pthread_mutex_lock(&waiter->lock);
+    waiter->event = waiter->event == event ? NULL : waiter->event;
+    while (waiter->current == event) {
+        pthread_cond_wait(&waiter->changed, &waiter->lock);
+    }
+    pthread_mutex_unlock(&waiter->lock);
 }
 
 void gpu_waiter_sleep(struct gpu_waiter *waiter, int64_t deadline_ns)

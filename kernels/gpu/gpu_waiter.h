@@ -20,6 +20,9 @@ void gpu_waiter_free(struct gpu_waiter *waiter, bool lost);
 // Has the bell rung when the event, of CUDA_EVENT_BLOCKING_SYNC, is reached or will never be. What
 // pthread_create() says.
 int gpu_waiter_order(struct gpu_waiter *waiter, struct CUevent_st *event);
+// The event is about to be destroyed: it is waited for no more afterwards. It was reached, or it
+// was never ordered.
+void gpu_waiter_forget(struct gpu_waiter *waiter, const struct CUevent_st *event);
 // Sleeps until the bell rings, for what was ordered last or before that, or until `deadline_ns`
 // (CLOCK_MONOTONIC).
 void gpu_waiter_sleep(struct gpu_waiter *waiter, int64_t deadline_ns);

@@ -200,7 +200,7 @@ TEST(test_what_is_no_such_file_says_why)
 
 TEST(test_the_systemd_credential_stands_in_for_a_file_that_is_not_named)
 {
-    struct config config = {.rtsp.users = (char[]){""}};
+    struct config config = {.rtsp = {.users = (char[]){""}}};
     struct place place;
 
     make_place(&place);

@@ -1,6 +1,8 @@
 #include "kernels/gpu/gpu.h"
 
+#include "kernels/gpu/gpu_fence.h"
 #include "kernels/gpu/gpu_images.h"
+#include "kernels/gpu/gpu_waiter.h"
 #include "tests/unit/fake_gpu.h"
 #include "tests/unit/stopwatch.h"
 
@@ -156,6 +158,22 @@ TEST(test_a_thread_sleeps_while_a_kernel_runs)
     assert_int_equal(gpu_wait(gpu, clock_now_ns() + 60 * NS_PER_S, NULL), 0);
     assert_true(cpu_now_ns() - begin_ns < 40 * NS_PER_MS); // it took none of the rest
     assert_int_equal(gpu_driver(gpu)->mem_free(memory), 0);
+    gpu_free(gpu);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
+TEST(test_an_event_is_waited_for_no_more_once_it_is_gone)
+{
+    struct gpu *gpu = open_gpu("");
+
+    for (unsigned i = 0; i < 1000; i++) {
+        struct gpu_fence fence;
+
+        assert_int_equal(gpu_fence_init(&fence, gpu, NULL), 0);
+        assert_int_equal(gpu_fence_set(&fence, NULL), 0);
+        assert_int_equal(gpu_waiter_order(gpu_waiter(gpu), fence.event), 0);
+        gpu_fence_finish(&fence);
+    }
     gpu_free(gpu);
     assert_int_equal(fake_gpu_leaks(), 0);
 }
