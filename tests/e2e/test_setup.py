@@ -1,7 +1,9 @@
 """edgectl setup: from nothing to a configuration that edged takes, and what it leaves alone."""
 
 import os
+import shutil
 import subprocess
+import tempfile
 
 import pytest
 
@@ -154,11 +156,14 @@ def test_mistakes_leave_nothing_behind(config, arguments, password, message):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_who_may_not_write_is_told_first():
-    done = subprocess.run(
-        [EDGECTL, "setup", "--config", "/edged-is-not-here/edged.conf", "--user", "anna"],
-        stdin=subprocess.DEVNULL, env=environment(), capture_output=True, text=True,
-        timeout=PATIENCE_S, check=False, user=65534, group=65534, extra_groups=[],
-    )
+    with tempfile.TemporaryDirectory() as directory:  # what is built may be where nobody else may go
+        os.chmod(directory, 0o755)
+        edgectl = shutil.copy(EDGECTL, directory)
+        done = subprocess.run(
+            [edgectl, "setup", "--config", "/edged-is-not-here/edged.conf", "--user", "anna"],
+            stdin=subprocess.DEVNULL, env=environment(), capture_output=True, text=True,
+            timeout=PATIENCE_S, check=False, user=65534, group=65534, extra_groups=[],
+        )
     assert done.returncode == 1
     assert "cannot write to /edged-is-not-here: Permission denied; run it with sudo" in done.stderr
 

@@ -160,7 +160,7 @@ TEST(test_a_reply_waits_for_the_packet_that_was_begun)
         assert_non_null(reply);
         assert_true(reply == (char *)sink.taken->data || reply[-1] == '>');
         memmove(reply, reply + 5, strlen(reply + 5) + 1);
-        assert_string_equal(sink.taken->data, all_packets);
+        assert_string_equal((const char *)sink.taken->data, all_packets);
         close_sink(&sink, wire);
     }
 }
