@@ -200,9 +200,10 @@ TEST(test_what_is_no_such_file_says_why)
 
 TEST(test_the_systemd_credential_stands_in_for_a_file_that_is_not_named)
 {
-    struct config config = {.rtsp = {.users = (char[]){""}}};
+    struct config config = {0};
     struct place place;
 
+    config.rtsp.users = (char[]){""};
     make_place(&place);
     setenv("CREDENTIALS_DIRECTORY", place.folder, 1);
     assert_null(users_path(&config));
