@@ -1,7 +1,5 @@
 #include "capture/frame.h"
 
-#include "capture/frame_pool_private.h"
-
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +50,7 @@ bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout 
 
 int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address)
 {
-    const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
+    const struct frame_allocator *allocator = frame->allocator;
     int r = 0;
 
     if (!allocator->to_gpu) {
@@ -71,7 +69,7 @@ int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address
 
 int frame_queue_to_cpu(struct frame *frame, struct error *error)
 {
-    const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
+    const struct frame_allocator *allocator = frame->allocator;
     int r = 0;
 
     if (frame->side == FRAME_SIDE_GPU) {
@@ -85,7 +83,7 @@ int frame_queue_to_cpu(struct frame *frame, struct error *error)
 
 int frame_to_cpu(struct frame *frame, struct error *error)
 {
-    const struct frame_allocator *allocator = frame_pool_allocator(frame->pool);
+    const struct frame_allocator *allocator = frame->allocator;
     bool waits = frame->side == FRAME_SIDE_GPU;
     int r = frame_queue_to_cpu(frame, error);
 
@@ -105,6 +103,6 @@ struct frame *frame_ref(struct frame *frame)
 void frame_unref(struct frame *frame)
 {
     if (frame && atomic_fetch_sub_explicit(&frame->references, 1, memory_order_acq_rel) == 1) {
-        frame_pool_return(frame->pool, frame);
+        frame->give_back(frame);
     }
 }

@@ -48,10 +48,27 @@ bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout 
 // only record it.
 enum frame_side { FRAME_SIDE_CPU, FRAME_SIDE_GPU };
 
+// Where frame memory comes from. `context` outlives every pool made from it.
+struct frame_allocator {
+    const char *kind; // "host", "registered", …: as in the config and the memory path
+    void *context;
+    // Page-aligned, zeroed memory of at least `size` bytes. 0 or a negative errno.
+    int (*allocate)(void *context, size_t size, void **ret_memory);
+    void (*release)(void *context, void *memory, size_t size);
+    // For frame_to_gpu() and frame_queue_to_cpu(), with `memory` and `size` as allocated; `wait`
+    // until all that is queued is done, at most 1 s. NULL, all: memory no GPU can use.
+    int (*to_gpu)(void *context, void *memory, size_t size, struct error *error,
+                  uint64_t *ret_address);
+    int (*to_cpu)(void *context, void *memory, size_t size, struct error *error);
+    int (*wait)(void *context, struct error *error);
+};
+
 struct frame {
-    struct frame_pool *pool; // owned reference
-    enum frame_side side;    // changed by frame_to_gpu() and those to the CPU alone
-    uint64_t gpu_address;    // of the first byte, while it is the GPU's
+    struct frame_pool *pool;                 // owned reference
+    const struct frame_allocator *allocator; // of the pool, which owns it
+    void (*give_back)(struct frame *frame);  // to the pool, with the reference to it
+    enum frame_side side;                    // changed by frame_to_gpu() and those to the CPU alone
+    uint64_t gpu_address;                    // of the first byte, while it is the GPU's
     atomic_uint references;
     struct frame_layout layout;
     uint8_t *data;  // the block; owned by the pool

@@ -3,8 +3,6 @@
 // frames that are out have dropped their references.
 #include "capture/frame_pool.h"
 
-#include "capture/frame_pool_private.h"
-
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -59,6 +57,15 @@ static void pool_free(struct frame_pool *pool)
     free(pool);
 }
 
+// The pool's last reference may be the frame's, which is gone with it then.
+static void take_back(struct frame *frame)
+{
+    struct frame_pool *pool = frame->pool;
+
+    atomic_fetch_or_explicit(&pool->free, UINT64_C(1) << frame->index, memory_order_release);
+    frame_pool_unref(pool);
+}
+
 int frame_pool_new(const struct frame_layout *layout, unsigned count,
                    const struct frame_allocator *allocator, struct frame_pool **ret_pool)
 {
@@ -83,6 +90,8 @@ int frame_pool_new(const struct frame_layout *layout, unsigned count,
             return r;
         }
         frame->pool = pool;
+        frame->allocator = &pool->allocator;
+        frame->give_back = take_back;
         frame->layout = *layout;
         frame->data = memory;
         frame->index = pool->count++;
@@ -123,17 +132,6 @@ struct frame *frame_pool_take(struct frame_pool *pool)
         }
     }
     return NULL;
-}
-
-void frame_pool_return(struct frame_pool *pool, struct frame *frame)
-{
-    atomic_fetch_or_explicit(&pool->free, UINT64_C(1) << frame->index, memory_order_release);
-    frame_pool_unref(pool);
-}
-
-const struct frame_allocator *frame_pool_allocator(const struct frame_pool *pool)
-{
-    return &pool->allocator;
 }
 
 const struct frame_layout *frame_pool_layout(const struct frame_pool *pool)

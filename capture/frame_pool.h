@@ -7,21 +7,6 @@
 #include "capture/frame.h"
 #include "config/base.h"
 
-// Where frame memory comes from. `context` must outlive every pool made from it.
-struct frame_allocator {
-    const char *kind; // "host", "registered", …: as in the config and the memory path
-    void *context;
-    // Page-aligned, zeroed memory of at least `size` bytes. 0 or a negative errno.
-    int (*allocate)(void *context, size_t size, void **ret_memory);
-    void (*release)(void *context, void *memory, size_t size);
-    // For frame_to_gpu() and frame_queue_to_cpu(), with `memory` and `size` as allocated; `wait`
-    // until all that is queued is done, at most 1 s. NULL, all: memory no GPU can use.
-    int (*to_gpu)(void *context, void *memory, size_t size, struct error *error,
-                  uint64_t *ret_address);
-    int (*to_cpu)(void *context, void *memory, size_t size, struct error *error);
-    int (*wait)(void *context, struct error *error);
-};
-
 // Anonymous page-aligned mappings, kind "host".
 const struct frame_allocator *frame_allocator_host(void);
 
