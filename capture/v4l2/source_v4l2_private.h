@@ -1,4 +1,4 @@
-// Between source_v4l2.c, which opens and negotiates, and source_v4l2_next.c, which hands out
+// Between source_v4l2.c, which opens and negotiates, and source_v4l2_frames.c, which hands out
 // frames.
 #pragma once
 
