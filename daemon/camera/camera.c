@@ -26,7 +26,7 @@ struct camera {
     struct link_message first_message; // its payload is owned, until it is parsed
     struct settings *first;            // a reference: what the source and the GPU are opened with
     struct settings *newest;           // a reference; the lane goes over to it
-    struct shared *shared;
+    struct graph *graph;
     struct encoder_watches encoders;
     struct copies copies;
     struct report report;
@@ -139,12 +139,12 @@ static int take_first(struct camera *camera, struct error *error)
 
 static int build(struct camera *camera, struct error *error)
 {
-    int r = shared_new(&camera->shared);
+    int r = graph_new(&camera->graph);
 
     camera->channel_environment = (struct channel_environment){.link = camera->link,
                                                                .copies = &camera->copies,
                                                                .encoders = &camera->encoders,
-                                                               .shared = camera->shared};
+                                                               .graph = camera->graph};
     r = r ? error_set(error, r, "out of memory") : take_first(camera, error);
     if (r) {
         return r;
@@ -156,7 +156,7 @@ static int build(struct camera *camera, struct error *error)
                                        .memory = config->memory,
                                        .changed = tell_decision,
                                        .context = camera};
-    channels_init(&camera->channels, settings->name, camera->shared, settings_ref(camera->first));
+    channels_init(&camera->channels, settings->name, camera->graph, settings_ref(camera->first));
     r = compute_new(&compute, &camera->compute);
     r = r ? r : motion_watch_new(settings, tell_event, camera, &camera->motion_watch);
     r = r ? r : make_pool(camera);
@@ -220,7 +220,7 @@ static void send_telemetry(struct camera *camera)
     compute_describe(camera->compute, &telemetry);
     settings_describe(camera->newest, &telemetry);
     for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
-        const struct shared_count count = shared_count(camera->shared, kind);
+        const struct graph_count count = graph_count(camera->graph, kind);
 
         telemetry.stages[kind].runs = count.runs;
         telemetry.stages[kind].shared = count.shared;
@@ -376,7 +376,7 @@ void camera_free(struct camera *camera)
     channels_finish(&camera->channels);
     settings_unref(camera->newest);
     settings_unref(camera->first);
-    shared_free(camera->shared);
+    graph_free(camera->graph);
     pool_free(camera->pool);
     compute_free(camera->compute);
     link_free(camera->link);

@@ -8,7 +8,7 @@
 #include "capture/frame_pool.h"
 #include "config/config.h"
 #include "daemon/link/link.h"
-#include "kernels/graph/shared.h"
+#include "kernels/graph/graph.h"
 #include "kernels/stage/pool.h"
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ struct channel_environment {
     struct link *link;
     struct copies *copies;
     struct encoder_watches *encoders;
-    struct shared *shared; // what the camera's views have in common
+    struct graph *graph; // what the camera's views have in common
 };
 
 // What a view is computed from, and what computes it.

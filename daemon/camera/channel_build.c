@@ -158,7 +158,7 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
                               .gpu = setup->gpu,
                               .pool = setup->pool,
                               .blocks = channel->blocks,
-                              .shared = channel->environment->shared,
+                              .graph = channel->environment->graph,
                               .read_mask = read_mask,
                               .read_context = &reader,
                               .before = now->allocator == setup->allocator ? now->view : NULL};

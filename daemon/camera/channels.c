@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-void channels_init(struct channels *channels, const char *camera, struct shared *shared,
+void channels_init(struct channels *channels, const char *camera, struct graph *graph,
                    struct settings *settings)
 {
     const struct config_view *views = settings_camera(settings)->views;
 
-    *channels = (struct channels){.camera = camera, .shared = shared, .settings = settings};
+    *channels = (struct channels){.camera = camera, .graph = graph, .settings = settings};
     for (size_t i = 0; i < settings->count; i++) {
         channel_begin_settings(settings->channels[i], &views[i]);
         channel_set_blocks(settings->channels[i], settings->config->blocks);
@@ -157,7 +157,7 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
     for (size_t i = 0; i < channels->settings->count; i++) {
         channel_begin(channels->settings->channels[i]);
     }
-    shared_begin(channels->shared);
+    graph_begin(channels->graph);
     r = run_on_gpu(channels, frame, error);
     if (!r) {
         r = run_made_by(channels, CHANNEL_MAKER_CPU, frame, error);

@@ -8,7 +8,7 @@
 
 struct channels {
     const char *camera;        // its name, for the log
-    struct shared *shared;     // borrowed; what the views have in common
+    struct graph *graph;       // borrowed; what the views have in common
     struct settings *settings; // a reference; those in force, with their channels
     // What the log has told about block sizes.
     struct error told[CHANNELS_TOLD_MAX];
@@ -16,7 +16,7 @@ struct channels {
 };
 
 // The channels of `settings`; takes over a reference. `camera` and `shared` outlive them.
-void channels_init(struct channels *channels, const char *camera, struct shared *shared,
+void channels_init(struct channels *channels, const char *camera, struct graph *graph,
                    struct settings *settings);
 // Takes zeroed channels.
 void channels_finish(struct channels *channels);

@@ -57,7 +57,7 @@ int plan_find(const struct plan *plan, enum stage_kind kind)
     return -1;
 }
 
-void plan_set_mask(struct plan *plan, const struct mask_plane *mask)
+static void set_mask(struct plan *plan, struct mask_plane *mask)
 {
     for (unsigned i = 0; i < plan->count; i++) {
         if (plan->steps[i].kind == STAGE_MASK) {
@@ -78,16 +78,9 @@ int plan_load_mask(struct plan *plan, const struct view_setup *setup, struct err
     r = mask_plane_new(setup->settings, setup->input->width, setup->input->height, setup->read_mask,
                        setup->read_context, error, ret_mask);
     if (r == 0) {
-        plan_set_mask(plan, *ret_mask);
+        set_mask(plan, *ret_mask);
     }
     return r;
-}
-
-unsigned plan_shareable(const struct plan *plan)
-{
-    int memory = plan_find(plan, STAGE_DIFFERENCE);
-
-    return memory >= 0 ? (unsigned)memory : plan->count > 0 ? plan->count - 1 : 0;
 }
 
 // What is being planned.

@@ -1,14 +1,11 @@
 // A view's plan: which steps turn a camera's picture into its own, before anything is allocated.
 //
 // CPU and GPU make the same plan in their own ways. The first step reads plane 0 of the camera's
-// picture, each of the others what the one before it made: gray, 8 bit, of the same size. Steps are
-// equal where their bytes are: then they make the same of the same.
+// picture, each of the others what the one before it made: gray, 8 bit, of the same size.
 #pragma once
 
-#include "kernels/graph/view.h"
+#include "kernels/graph/view_setup.h"
 #include "kernels/stage/plan_step.h"
-
-#define PLAN_STEPS_MAX 32
 
 struct plan {
     const char *format; // of the output
@@ -26,12 +23,7 @@ struct plan plan_make(const struct config_view *settings, const struct pixel_for
 // use; NULL where no step has one.
 int plan_load_mask(struct plan *plan, const struct view_setup *setup, struct error *error,
                    struct mask_plane **ret_mask);
-// The same with a mask that is there already.
-void plan_set_mask(struct plan *plan, const struct mask_plane *mask);
 // The step `kind` as it stands in the view's settings: what `kind` has no use for is zero.
 struct plan_step plan_step(enum stage_kind kind, const struct config_view *settings);
 // The first step of that kind, -1 if there is none.
 int plan_find(const struct plan *plan, enum stage_kind kind);
-// How many of the first steps other views may make as well: all before the first that knows of
-// frames before, but never the last, which writes the view's own picture.
-unsigned plan_shareable(const struct plan *plan);

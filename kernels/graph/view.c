@@ -1,5 +1,5 @@
-// A view is a plan made once (which stages, in which output) and a run that only computes: on the
-// CPU a chain of stages, on a GPU a pipeline of launches (view_gpu.c).
+// A view is one part (part.h), or the two of a split, in frames of its own; and on a GPU a fence
+// behind the picture.
 //
 // Gray pictures are row stages over plane 0: the camera's luma in place, or gray rows made from it,
 // then the view's own stages, then the mapping to limited range if the picture is computed. Colour
@@ -7,11 +7,9 @@
 #include "kernels/graph/view.h"
 
 #include "kernels/gpu/gpu_fence.h"
-#include "kernels/graph/chain.h"
-#include "kernels/graph/shared.h"
+#include "kernels/graph/part.h"
 #include "kernels/graph/split.h"
 #include "kernels/graph/view_frames.h"
-#include "kernels/graph/view_gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,141 +18,153 @@
 #define GPU_WAIT_NS NS_PER_S
 
 struct view {
-    struct plan plan;
-    struct mask_plane *mask; // owned reference, of the plan; NULL: none
-    struct frame_layout input, output;
-    bool passes_through;       // the output is the input, and nothing below is there
-    struct chain *chain;       // owned
-    struct view_gpu *gpu;      // owned; computes instead of the chain
-    struct split *split;       // owned; two views that compute instead
+    struct part parts[2];
+    unsigned part_count;
+    bool passes_through; // the output is the input: nothing is computed
+    struct frame_layout output;
     struct view_frames frames; // of the output
     struct gpu_fence fence;    // behind a picture; none where the CPU computes
     struct frame *begun;       // owned reference; the picture being made
     char backend[16];
-    struct shared *shared; // not owned, NULL: none
-    struct sharer sharer;  // the view as others see it
+    struct graph *own; // owned; of a view that shares nothing; NULL: the camera's graph has it
 };
-
-static int set_start(void *context, unsigned start)
-{
-    struct view *view = context;
-
-    return view->gpu ? view_gpu_set_start(view->gpu, start) : chain_set_start(view->chain, start);
-}
-
-static int join(struct view *view, const struct view_setup *setup, struct error *error)
-{
-    view->sharer = (struct sharer){.plan = &view->plan,
-                                   .mask = view->mask,
-                                   .camera = &view->input,
-                                   .pool = setup->pool,
-                                   .set_start = set_start,
-                                   .context = view};
-    if (view->gpu) {
-        view_gpu_describe(view->gpu, &view->sharer);
-    }
-    int r = shared_join(setup->shared, &view->sharer);
-
-    if (r < 0) {
-        return error_set(error, r, "no memory for one more view of a camera");
-    }
-    view->shared = setup->shared;
-    return 0;
-}
 
 static void cleanup_view(struct view **view)
 {
     view_free(*view);
 }
 
-static int make_split(struct view *view, const struct view_setup *setup, struct error *error)
+// Says which side of a split an error is about.
+static int name_side(const struct view *view, unsigned side, int code, struct error *error)
 {
-    int r = split_new(setup, error, &view->split, &view->output);
+    return code == 0 || view->part_count == 1
+               ? code
+               : error_prefix(error, code, "%s", side ? "right" : "left");
+}
 
-    if (r == 0) {
-        const struct view *left = split_side(view->split, 0), *right = split_side(view->split, 1);
+static int plan_side(struct view *view, unsigned side, const struct view_setup *setup,
+                     enum view_output output, struct error *error)
+{
+    struct part *part = &view->parts[side];
+    struct config_view settings;
+    int r = config_split_side(setup->settings, side, &settings, error);
 
-        snprintf(view->backend, sizeof view->backend, "%s",
-                 view_backend(left->passes_through ? right : left));
-        r = view_frames_init(&view->frames, setup, &view->output, STAGE_KIND_COUNT, view->split,
-                             NULL, error);
+    if (r < 0) {
+        return r; // which names the side
     }
-    if (r == 0 && split_is_on_gpu(view->split)) {
-        r = gpu_fence_init(&view->fence, setup->gpu, error);
+    part_finish(part);
+    r = part_plan(part, setup, &settings, output, error);
+    return name_side(view, side, r, error);
+}
+
+// Of a full range picture beside one of limited range, the other is made without a range.
+static int plan_split(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    const struct frame_layout *left = &view->parts[0].layout, *right = &view->parts[1].layout;
+    int r = 0;
+
+    view->part_count = 2;
+    for (unsigned i = 0; i < 2 && r == 0; i++) {
+        r = plan_side(view, i, setup, setup->output, error);
     }
+    if (r < 0 || setup->output == VIEW_OUTPUT_EXACT || left->range == right->range) {
+        return r;
+    }
+    return plan_side(view, left->range == FRAME_RANGE_FULL, setup, VIEW_OUTPUT_EXACT, error);
+}
+
+// Plans the parts; fills in the output's layout and where the last of them begins.
+static int plan_parts(struct view *view, const struct view_setup *setup, struct error *error,
+                      uint32_t *ret_x)
+{
+    bool split = setup->settings->view == CONFIG_VIEW_SPLIT;
+    int r = split ? plan_split(view, setup, error)
+                  : part_plan(&view->parts[0], setup, setup->settings, setup->output, error);
+
+    if (r == 0 && split) {
+        const struct frame_layout sides[2] = {view->parts[0].layout, view->parts[1].layout};
+        const char *format = setup->output == VIEW_OUTPUT_STREAM ? "NV12" : "RGB3";
+
+        return split_layout(pixel_format_by_name(format), setup->input, sides, error, &view->output,
+                            ret_x);
+    }
+    view->part_count = 1;
+    view->passes_through = view->parts[0].plan.count == 0;
+    view->output = view->parts[0].layout;
+    *ret_x = 0;
     return r;
 }
 
-static int make_plan(struct view *view, const struct view_setup *setup, struct error *error)
+// The setup's GPU, if it has a kernel for all of the view.
+static int choose_gpu(struct view *view, const struct view_setup *setup, struct error *error,
+                      struct gpu **ret_gpu)
 {
-    int r;
-
-    view->plan = plan_make(setup->settings, setup->input->format, setup->output);
-    view->input = *setup->input;
-    r = plan_load_mask(&view->plan, setup, error, &view->mask);
-    if (r == 0 && view->mask) {
-        view->mask = shared_merge_mask(setup->shared, view->mask);
-        plan_set_mask(&view->plan, view->mask);
+    *ret_gpu = setup->gpu;
+    for (unsigned i = 0; i < view->part_count; i++) {
+        if (!part_can_be_on_gpu(&view->parts[i], setup, view->output.format)) {
+            *ret_gpu = NULL;
+        }
     }
-    return r;
+    snprintf(view->backend, sizeof view->backend, *ret_gpu ? "CUDA sm_%d" : "CPU",
+             *ret_gpu ? gpu_info(*ret_gpu)->sm : 0);
+    if (*ret_gpu && !view->passes_through && !setup->allocator->to_gpu) {
+        return error_set(error, -ENOTSUP,
+                         "%s memory is not for a GPU: the view cannot compute on it",
+                         setup->allocator->kind);
+    }
+    return 0;
 }
 
-static int make_on_gpu(struct view *view, const struct view_setup *setup, struct error *error)
+static int make_parts(struct view *view, const struct view_setup *setup, uint32_t x,
+                      struct error *error)
 {
-    int r = view_gpu_new(setup, &view->plan, error, &view->gpu);
+    struct graph *graph = setup->graph;
+    struct gpu *gpu;
+    int r = choose_gpu(view, setup, error, &gpu);
 
-    return r < 0 ? r : gpu_fence_init(&view->fence, setup->gpu, error);
+    if (r < 0 || view->passes_through) {
+        return r;
+    }
+    if (!graph) {
+        r = graph_new(&view->own);
+        graph = view->own;
+    }
+    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
+        r = part_make(&view->parts[i], setup, graph, gpu, &view->output, i * x, error);
+        r = name_side(view, i, r, error);
+    }
+    if (r == 0 && view->own) {
+        view_set_active(view, true);
+    }
+    return r < 0 || !gpu ? r : gpu_fence_init(&view->fence, gpu, error);
+}
+
+static int make_frames(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    const struct part *part = &view->parts[0];
+    const struct view *before = setup->before;
+    enum stage_kind last =
+        view->part_count > 1 ? STAGE_KIND_COUNT : part->plan.steps[part->plan.count - 1].kind;
+
+    return view_frames_init(&view->frames, setup, &view->output, last,
+                            before ? &before->frames : NULL, error);
 }
 
 int view_new(const struct view_setup *setup, struct error *error, struct view **ret_view)
 {
-    const struct frame_layout *input = setup->input;
     _cleanup_(cleanup_view) struct view *view = calloc(1, sizeof *view);
-    struct stage_setup stages = {.input = input, .pool = setup->pool};
-    struct gpu *gpu;
+    uint32_t x;
     int r;
 
     if (!view) {
         return error_set(error, -ENOMEM, "no memory for a view");
     }
-    r = make_plan(view, setup, error);
-    if (r < 0) {
-        return r;
-    }
-    stages.output = pixel_format_by_name(view->plan.format);
-    gpu = gpu_pipeline_supports(&view->plan, input) ? setup->gpu : NULL;
-    snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
-             gpu ? gpu_info(gpu)->sm : 0);
-    if (setup->settings->view == CONFIG_VIEW_SPLIT) {
-        r = make_split(view, setup, error);
-        if (r == 0) {
-            *ret_view = TAKE(view);
-        }
-        return r;
-    }
-    if (view->plan.count == 0) {
-        view->passes_through = true;
-        view->output = *input;
-        *ret_view = TAKE(view);
-        return 0;
-    }
-    frame_layout_init(&view->output, stages.output, input->width, input->height,
-                      FRAME_STRIDE_ALIGN);
-    if (stages.output->luma_step != 0 && !view->plan.computed && input->format->luma_step != 0) {
-        view->output.range = input->range;
-    }
-    if (stages.output->luma_step != 0) {
-        view->output.colour = frame_colour_yuv(input->colour);
-    }
-    r = gpu ? make_on_gpu(view, setup, error)
-            : chain_new(view->plan.steps, view->plan.count, &stages, error, &view->chain);
+    r = plan_parts(view, setup, error, &x);
     if (r == 0) {
-        r = view_frames_init(&view->frames, setup, &view->output,
-                             view->plan.steps[view->plan.count - 1].kind, NULL,
-                             setup->before ? &setup->before->frames : NULL, error);
+        r = make_parts(view, setup, x, error);
     }
-    if (r == 0) {
-        r = join(view, setup, error);
+    if (r == 0 && !view->passes_through) {
+        r = make_frames(view, setup, error);
     }
     if (r == 0) {
         *ret_view = TAKE(view);
@@ -167,55 +177,30 @@ void view_free(struct view *view)
     if (!view) {
         return;
     }
-    shared_leave(view->shared, &view->sharer);
     view_drop_picture(view);
     gpu_fence_finish(&view->fence);
-    split_free(view->split);
-    view_gpu_free(view->gpu);
-    chain_free(view->chain);
+    part_finish(&view->parts[0]);
+    part_finish(&view->parts[1]);
+    graph_free(view->own);
     view_frames_finish(&view->frames);
-    mask_plane_unref(view->mask);
     free(view);
 }
 
 void view_set_active(struct view *view, bool active)
 {
-    for (unsigned i = 0; i < 2 && view->split; i++) {
-        view_set_active(split_side(view->split, i), active);
+    for (unsigned i = 0; i < view->part_count; i++) {
+        part_set_active(&view->parts[i], active);
     }
-    // What was kept when somebody watched last may be hours old.
-    if (active && !view->sharer.active) {
-        view_forget(view);
-    }
-    shared_set_active(view->shared, &view->sharer, active);
 }
 
 void view_forget(struct view *view)
 {
-    for (unsigned i = 0; i < 2 && view->split; i++) {
-        view_forget(split_side(view->split, i));
-    }
-    if (view->gpu) {
-        view_gpu_forget(view->gpu);
-    } else if (view->chain) {
-        chain_forget(view->chain);
+    for (unsigned i = 0; i < view->part_count; i++) {
+        part_forget(&view->parts[i]);
     }
 }
 
-static void compute(struct view *view, struct frame *input, struct frame *output)
-{
-    struct segment *from = view->sharer.from;
-    const uint8_t *plane = frame_plane(input, 0);
-    size_t stride = input->layout.planes[0].stride;
-
-    if (from) {
-        plane = segment_run(from, input, shared_frame(view->shared), &stride);
-    }
-    chain_run(view->chain, plane, stride, frame_plane(output, 0), output->layout.planes[0].stride,
-              input, output);
-}
-
-static int queue(struct view *view, struct frame *input, struct frame *output, struct error *error)
+static int launch(struct view *view, struct frame *input, struct frame *output, struct error *error)
 {
     struct gpu_pictures pictures;
     uint64_t from = 0, to = 0;
@@ -232,8 +217,9 @@ static int queue(struct view *view, struct frame *input, struct frame *output, s
     }
     pictures.camera = pictures.input = gpu_picture_at(&input->layout, from);
     pictures.output = gpu_picture_at(&output->layout, to);
-    r = view->split ? split_launch(view->split, &pictures, error)
-                    : view_launch(view, &pictures, error);
+    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
+        r = part_launch(&view->parts[i], &pictures, error);
+    }
     if (r == 0) {
         r = frame_queue_to_cpu(output, error);
     }
@@ -243,14 +229,15 @@ static int queue(struct view *view, struct frame *input, struct frame *output, s
 static int make_picture(struct view *view, struct frame *input, struct frame *output,
                         struct error *error)
 {
+    if (view->own) {
+        graph_begin(view->own);
+    }
     if (view_is_on_gpu(view)) {
-        return queue(view, input, output, error);
+        return launch(view, input, output, error);
     }
-    if (view->split) {
-        return split_run(view->split, input, output, error);
+    for (unsigned i = 0; i < view->part_count; i++) {
+        part_compute(&view->parts[i], input, output);
     }
-    compute(view, input, output);
-    shared_note_run(view->shared, &view->sharer);
     return 0;
 }
 
@@ -318,23 +305,6 @@ bool view_is_on_gpu(const struct view *view)
     return view->fence.event;
 }
 
-int view_launch(struct view *view, const struct gpu_pictures *pictures, struct error *error)
-{
-    struct segment *from = view->sharer.from;
-    int r =
-        view_gpu_launch(view->gpu, from, from ? shared_frame(view->shared) : 0, *pictures, error);
-
-    if (r == 0) {
-        shared_note_run(view->shared, &view->sharer);
-    }
-    return r;
-}
-
-void view_drop_frames(struct view *view)
-{
-    view_frames_finish(&view->frames);
-}
-
 bool view_passes_through(const struct view *view)
 {
     return view->passes_through;
@@ -344,37 +314,22 @@ int view_set_blocks(struct view *view, const struct config_block *blocks, struct
 {
     int r = 0;
 
-    for (unsigned i = 0; i < 2 && view->split && r == 0; i++) {
-        r = view_set_blocks(split_side(view->split, i), blocks, error);
+    for (unsigned i = 0; i < view->part_count && view_is_on_gpu(view) && r == 0; i++) {
+        r = part_set_blocks(&view->parts[i], blocks, error);
     }
-    if (view->split && r == 0) {
-        r = split_set_blocks(view->split, blocks, error);
-    }
-    if (!view->gpu) {
-        return r;
-    }
-    shared_renew(view->shared);
-    return view_gpu_set_blocks(view->gpu, blocks, error);
+    return r;
 }
 
 bool view_take_refusal(struct view *view, struct error *ret_why)
 {
-    if (view->split) {
-        return view_take_refusal(split_side(view->split, 0), ret_why) ||
-               view_take_refusal(split_side(view->split, 1), ret_why) ||
-               split_take_refusal(view->split, ret_why);
-    }
-    return view->gpu && view_gpu_take_refusal(view->gpu, view->sharer.from, ret_why);
+    return part_take_refusal(&view->parts[0], ret_why) ||
+           part_take_refusal(&view->parts[1], ret_why);
 }
 
 bool view_take_warning(struct view *view, struct error *ret_text)
 {
-    if (view->split) {
-        return view_take_warning(split_side(view->split, 0), ret_text) ||
-               view_take_warning(split_side(view->split, 1), ret_text) ||
-               split_take_warning(view->split, ret_text);
-    }
-    return view->gpu && view_gpu_take_warning(view->gpu, view->sharer.from, ret_text);
+    return part_take_warning(&view->parts[0], ret_text) ||
+           part_take_warning(&view->parts[1], ret_text);
 }
 
 const struct frame_layout *view_output_layout(const struct view *view)

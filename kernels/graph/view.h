@@ -3,43 +3,8 @@
 // Made for one input layout; a new layout needs a new view. Used by one thread at a time.
 #pragma once
 
-#include "capture/frame_pool.h"
-#include "config/config.h"
 #include "kernels/gpu/gpu.h"
-#include "kernels/mask/mask_plane.h"
-#include "kernels/stage/pool.h"
-
-struct gpu_pictures;
-struct shared;
-struct view;
-
-// What a view delivers.
-enum view_output {
-    VIEW_OUTPUT_STREAM, // NV12 for an encoder: computed gray as 16 + (219 m + 127) / 255, chroma
-                        // 128
-    VIEW_OUTPUT_EXACT,  // RGB3 for what has colours, GREY for the others: for files, no range
-                        // mapping
-};
-
-// What a view is made for. Everything is copied, what is pointed to by `gpu` and the allocator's
-// context outlives the view.
-struct view_setup {
-    const struct config_view *settings;
-    const struct frame_layout *input;
-    enum view_output output;
-    unsigned frames;                         // output frames; 0: 4
-    const struct frame_allocator *allocator; // of the output frames
-    struct gpu *gpu; // computes, on frames whose memory it can use, what it has a kernel for; NULL:
-                     // the CPU does
-    struct pool *pool; // shares the rows of what the CPU computes, outlives the view; NULL: the
-                       // caller's thread alone
-    const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
-    struct shared *shared;     // of the camera, outlives the view; NULL: it computes all by itself
-    mask_read *read_mask;      // reads the mask of a view that has one; NULL: none has
-    void *read_context;        // of read_mask
-    const struct view *before; // what this view takes the place of, with as many frames of the same
-                               // allocator: they are used again where they fit; NULL: nothing
-};
+#include "kernels/graph/view_setup.h"
 
 // Builds the stages that the settings name. -ENOTSUP when a stage takes no such format, or when a
 // GPU is to compute and cannot use the allocator's memory; -ENOMEM, -EINVAL (a block that this GPU
@@ -48,9 +13,9 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
 // Takes NULL. Output frames that are still out stay valid.
 void view_free(struct view *view);
 
-// Whether the view shares stages with others from the next shared_begin() on; not at first. It is
-// run at most once a frame, and only between a shared_begin() that saw it active and the next. One
-// that becomes active has forgotten.
+// Whether the view shares stages with others from the next graph_begin() on; not at first. It is
+// run at most once a frame, and only between a graph_begin() that saw it active and the next. One
+// that becomes active has forgotten what no other view has kept meanwhile.
 void view_set_active(struct view *view, bool active);
 // The next picture has none before it, as the view's first: nothing moves in it.
 void view_forget(struct view *view);
@@ -73,12 +38,6 @@ int view_begin(struct view *view, struct frame *input, struct error *error);
 int view_end(struct view *view, struct error *error, struct frame **ret_output);
 // Instead of view_end(), where the GPU is lost. Fine where nothing was begun.
 void view_drop_picture(struct view *view);
-
-// For a split: queues the picture of a view on the GPU into planes of the GPU's, which take the
-// place of an output frame. Errors as above.
-int view_launch(struct view *view, const struct gpu_pictures *pictures, struct error *error);
-// For a split. The view is launched alone from now on: it keeps no output frames.
-void view_drop_frames(struct view *view);
 
 // Whether view_run() returns its input. Such frames must stay on the CPU's side.
 bool view_passes_through(const struct view *view);

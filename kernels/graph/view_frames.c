@@ -7,8 +7,7 @@
 #define COUNT_DEFAULT 4
 #define COUNT_MAX 64
 
-static void write_constants(const struct view_frames *frames, unsigned count,
-                            const struct split *split)
+static void write_constants(const struct view_frames *frames, unsigned count, uint32_t side_width)
 {
     const struct frame_layout *layout = &frames->layout;
     struct frame *list[COUNT_MAX];
@@ -16,8 +15,8 @@ static void write_constants(const struct view_frames *frames, unsigned count,
     for (unsigned i = 0; i < count; i++) {
         list[i] = frame_pool_take(frames->pool);
         memset(frame_plane(list[i], 1), 128, layout->planes[1].stride * layout->planes[1].rows);
-        if (split) {
-            split_write_gap(split, list[i]);
+        if (frames->last == STAGE_KIND_COUNT) {
+            split_write_gap(list[i], side_width);
         }
     }
     for (unsigned i = 0; i < count; i++) {
@@ -34,8 +33,7 @@ static bool fit(const struct view_frames *frames, const struct view_frames *othe
 
 int view_frames_init(struct view_frames *frames, const struct view_setup *setup,
                      const struct frame_layout *layout, enum stage_kind last,
-                     const struct split *split, const struct view_frames *before,
-                     struct error *error)
+                     const struct view_frames *before, struct error *error)
 {
     unsigned count = setup->frames ? setup->frames : COUNT_DEFAULT;
     int r;
@@ -51,7 +49,7 @@ int view_frames_init(struct view_frames *frames, const struct view_setup *setup,
                          layout->height);
     }
     if (layout->format->plane_count > 1 && last != STAGE_CONVERT) {
-        write_constants(frames, count, split);
+        write_constants(frames, count, setup->input->width);
     }
     return 0;
 }

@@ -2,10 +2,8 @@
 // of gray and what parts the pictures of a split.
 #pragma once
 
-#include "kernels/graph/view.h"
+#include "kernels/graph/view_setup.h"
 #include "kernels/stage/stage.h"
-
-struct split;
 
 struct view_frames {
     struct frame_pool *pool; // owned reference; NULL: none
@@ -14,11 +12,9 @@ struct view_frames {
 };
 
 // As many frames of `layout` as `setup` asks for, or those of `before` (NULL: none) where they fit.
-// `split` is the view's, NULL where it is none, which says what `last` is. -ENOMEM. End them with
-// view_frames_finish().
+// -ENOMEM. End them with view_frames_finish().
 int view_frames_init(struct view_frames *frames, const struct view_setup *setup,
                      const struct frame_layout *layout, enum stage_kind last,
-                     const struct split *split, const struct view_frames *before,
-                     struct error *error);
+                     const struct view_frames *before, struct error *error);
 // Takes zeroed ones. Frames that are still out stay valid.
 void view_frames_finish(struct view_frames *frames);

@@ -38,8 +38,10 @@ struct stage_options {
     enum config_mark mark;             // of a mark
     enum config_thresholds thresholds; // canny
     double low, high;                  // canny with fixed ones
-    const struct mask_plane *mask;     // not owned; equal ones of a camera are one (shared.h)
+    struct mask_plane *mask;           // not owned; the nodes hold references
 };
+
+#define PLAN_STEPS_MAX 32 // of a view
 
 struct plan_step {
     enum stage_kind kind;

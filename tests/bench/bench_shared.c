@@ -5,7 +5,7 @@
 #include "tests/bench/bench.h"
 
 #include "config/config.h"
-#include "kernels/graph/shared.h"
+#include "kernels/graph/graph.h"
 #include "kernels/graph/view.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *const groups[] = {
 static const char *const formats[] = {"NV12", "YUYV", "BGR3"};
 
 struct work {
-    struct shared *shared;
+    struct graph *graph;
     struct view *views[VIEWS_MAX];
     size_t count;
 };
@@ -37,14 +37,14 @@ static struct work make(const struct config_camera *camera, const struct frame_l
 {
     struct work work = {.count = camera->view_count};
 
-    if (sharing && shared_new(&work.shared) < 0) {
+    if (sharing && graph_new(&work.graph) < 0) {
         abort();
     }
     for (size_t i = 0; i < work.count; i++) {
         const struct view_setup setup = {.settings = &camera->views[i],
                                          .input = layout,
                                          .allocator = frame_allocator_host(),
-                                         .shared = work.shared};
+                                         .graph = work.graph};
 
         if (view_new(&setup, NULL, &work.views[i]) < 0) {
             abort();
@@ -58,7 +58,7 @@ static int64_t run(struct work *work, struct frame *input)
 {
     int64_t start = clock_now_ns();
 
-    shared_begin(work->shared);
+    graph_begin(work->graph);
     for (size_t i = 0; i < work->count; i++) {
         struct frame *output;
 
@@ -75,7 +75,7 @@ static void finish(struct work *work)
     for (size_t i = 0; i < work->count; i++) {
         view_free(work->views[i]);
     }
-    shared_free(work->shared);
+    graph_free(work->graph);
 }
 
 static struct frame *draw(const char *format)

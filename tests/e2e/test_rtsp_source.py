@@ -81,12 +81,12 @@ def test_edged_watches_edged_and_comes_back_to_it(edged, watch):
         assert pattern.psnr_db(picture, expected) >= 30
     first.stop()
     lost = server.wait_camera("front", lambda c: c["state"] == "no signal", 60)
-    assert lost["process"]["restarts"] == 0
+    assert lost["process"]["restarts"] == 0, server.stderr()
     serve(port=first.port)
     server.wait_camera("front", is_live, 60)
     viewer.wait_after(time.monotonic_ns(), pattern.FPS, 60)
     viewer.stop()
-    assert server.camera()["process"]["restarts"] == 0
+    assert server.camera()["process"]["restarts"] == 0, server.stderr()
 
 
 def test_a_camera_that_falls_silent_is_lost_and_its_slate_keeps_its_colours(
@@ -116,7 +116,7 @@ def test_a_camera_that_falls_silent_is_lost_and_its_slate_keeps_its_colours(
         server.wait_camera("front", is_live, 60)
         wait_for_more()
         ffmpeg.send_signal(signal.SIGINT)
-    assert server.camera()["process"]["restarts"] == 0
+    assert server.camera()["process"]["restarts"] == 0, server.stderr()
     units = re.split(b"\0\0\0?\1", record.read_bytes())
     assert len({unit for unit in units if unit and unit[0] & 31 == 7}) == 1
     shown = subprocess.run(

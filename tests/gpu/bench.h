@@ -2,7 +2,7 @@
 // printed, as a table or as JSON.
 #pragma once
 
-#include "kernels/graph/gpu_pipeline.h"
+#include "kernels/graph/gpu_runner.h"
 #include "tests/gpu/npp.h"
 
 // Bytes of the device memory that frames rotate through.
@@ -21,8 +21,8 @@ struct bench {
 // One thing to time, on a frame of the rotation.
 struct bench_job {
     char name[48];
-    struct gpu_pipeline *pipeline; // NULL: NPP or a copy
-    // Of NPP; NULL: a pipeline or a copy. From and to device addresses without gaps between rows.
+    struct gpu_runner *runner; // NULL: NPP or a copy
+    // Of NPP; NULL: a runner or a copy. From and to device addresses without gaps between rows.
     int (*npp)(struct bench *bench, uint64_t input, uint64_t output, uint32_t width,
                uint32_t height);
     struct frame_layout input, output;
@@ -48,7 +48,7 @@ void bench_next(struct bench *bench);
 int bench_run_job(struct bench *bench, const struct bench_job *job);
 // What a job reads and writes of its two pictures: of each plane 0 alone, or every one.
 size_t bench_bytes_moved(const struct bench_job *job, bool every_input, bool every_output);
-// The pipeline of a view from the format `from` to `to`, `name` in its line.
+// The runner of a view from the format `from` to `to`, `name` in its line.
 int bench_run_view(struct bench *bench, const struct config_view *settings, const char *name,
                    const char *from, const char *to, const struct bench_size *size,
                    struct config_block block);

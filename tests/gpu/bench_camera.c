@@ -3,7 +3,7 @@
 // second, when clocks and caches have had time to go down. Medians in microseconds: until the first
 // view's picture may be encoded, until the last one's; and the CPU time that the thread took.
 #include "kernels/gpu/gpu_memory.h"
-#include "kernels/graph/shared.h"
+#include "kernels/graph/graph.h"
 #include "kernels/graph/view.h"
 #include "tests/gpu/bench.h"
 
@@ -21,7 +21,7 @@ struct camera {
     struct gpu_memory *memory; // owned
     struct frame_layout layout;
     struct frame_pool *frames;
-    struct shared *shared;
+    struct graph *graph;
     struct view *views[VIEWS];
 };
 
@@ -46,13 +46,13 @@ static int camera_init(struct camera *camera, struct bench *bench, const struct 
         r = frame_pool_new(&camera->layout, 2, gpu_memory_allocator(camera->memory),
                            &camera->frames);
     }
-    r = r < 0 ? r : shared_new(&camera->shared);
+    r = r < 0 ? r : graph_new(&camera->graph);
     for (size_t i = 0; i < VIEWS && r == 0; i++) {
         const struct view_setup setup = {.settings = &settings[i],
                                          .input = &camera->layout,
                                          .allocator = gpu_memory_allocator(camera->memory),
                                          .gpu = bench->gpu,
-                                         .shared = camera->shared};
+                                         .graph = camera->graph};
 
         r = view_new(&setup, error, &camera->views[i]);
         if (r == 0) {
@@ -67,7 +67,7 @@ static void camera_finish(struct camera *camera)
     for (size_t i = 0; i < VIEWS; i++) {
         view_free(camera->views[i]);
     }
-    shared_free(camera->shared);
+    graph_free(camera->graph);
     frame_pool_unref(camera->frames);
     gpu_memory_free(camera->memory);
 }
@@ -118,7 +118,7 @@ static int run(struct camera *camera, bool together, struct times *times, unsign
     int r;
 
     memset(frame->data, (int)index * 37, frame->layout.size / 2);
-    shared_begin(camera->shared);
+    graph_begin(camera->graph);
     start_ns = clock_now_ns();
     start_cpu_ns = cpu_now_ns();
     r = together ? run_together(camera, frame, &first_ns) : run_in_turn(camera, frame, &first_ns);

@@ -28,7 +28,7 @@ static int measure_npp(struct bench *bench, struct bench_job *job)
     int r = 0;
 
     if (bytes > 0 && bench->driver->mem_alloc(&npp_work, bytes) == CUDA_SUCCESS) {
-        job->pipeline = NULL;
+        job->runner = NULL;
         job->npp = run_npp;
         r = bench_run_job(bench, job);
         bench->driver->mem_free(npp_work);
@@ -43,12 +43,12 @@ static int measure_view(struct bench *bench, const struct bench_job *like,
     const struct config_view settings = {
         .view = CONFIG_VIEW_CANNY, .thresholds = thresholds, .low = LOW, .high = HIGH};
     const struct plan plan = plan_make(&settings, pixel_format_by_name("GREY"), VIEW_OUTPUT_EXACT);
-    struct gpu_pipeline pipeline;
-    int r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
+    struct gpu_runner runner;
+    int r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
 
-    job.pipeline = &pipeline;
+    job.runner = &runner;
     r = r < 0 ? r : bench_run_job(bench, &job);
-    gpu_pipeline_finish(&pipeline);
+    gpu_runner_finish(&runner);
     return r;
 }
 

@@ -41,13 +41,13 @@ static int run_kernel(struct bench *bench, const struct bench_job *job, unsigned
     const struct gpu_picture pictures[] = {gpu_picture_at(&job->input, from),
                                            gpu_picture_at(&job->output, to)};
 
-    return gpu_pipeline_launch(job->pipeline, &pictures[0], &pictures[1], NULL);
+    return gpu_runner_launch(job->runner, &pictures[0], &pictures[1], NULL);
 }
 
 static int run_job(struct bench *bench, const struct bench_job *job, unsigned index)
 {
-    return job->npp || job->pipeline ? run_kernel(bench, job, index)
-                                     : copy(bench, job->bytes / 2, index);
+    return job->npp || job->runner ? run_kernel(bench, job, index)
+                                   : copy(bench, job->bytes / 2, index);
 }
 
 static int time_runs(struct bench *bench, const struct bench_job *job, unsigned first,
@@ -136,8 +136,8 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
         plan_make(settings, pixel_format_by_name(from),
                   strcmp(to, "NV12") == 0 ? VIEW_OUTPUT_STREAM : VIEW_OUTPUT_EXACT);
     bool picture = settings->view == CONFIG_VIEW_CAMERA || settings->view == CONFIG_VIEW_OVERLAY;
-    struct gpu_pipeline pipeline;
-    struct bench_job job = {.pipeline = &pipeline};
+    struct gpu_runner runner;
+    struct bench_job job = {.runner = &runner};
     int r;
 
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
@@ -147,14 +147,14 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
     frame_layout_init(&job.output, pixel_format_by_name(plan.format), size->width, size->height, 1);
     job.bytes =
         bench_bytes_moved(&job, picture, picture || settings->view == CONFIG_VIEW_DIRECTION);
-    r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
-    r = r < 0 ? r : gpu_pipeline_set_blocks(&pipeline, blocks, NULL);
+    r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
+    r = r < 0 ? r : gpu_runner_set_blocks(&runner, blocks, NULL);
     if (r == 0) {
-        block = pipeline.stages[0].kernels[0].block;
+        block = runner.stages[0].kernels[0].block;
         snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, name, block.x,
                  block.y);
         r = bench_run_job(bench, &job);
     }
-    gpu_pipeline_finish(&pipeline);
+    gpu_runner_finish(&runner);
     return r;
 }

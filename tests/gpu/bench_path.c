@@ -23,7 +23,7 @@ struct way {
     bool copies;               // explicitly, between `frames` and the bench's device memory
     struct gpu_memory *memory; // owned; NULL with pageable memory
     struct frame_pool *inputs, *outputs;
-    struct gpu_pipeline pipeline;
+    struct gpu_runner runner;
     double ready_us[RUNS], read_us[RUNS];
 };
 
@@ -60,13 +60,13 @@ static int way_init(struct path *path, struct way *way, enum config_memory kind,
     r = r < 0 ? r : frame_pool_new(&path->input, FRAMES, allocator, &way->inputs);
     r = r < 0 ? r : frame_pool_new(&path->output, FRAMES, allocator, &way->outputs);
     return r < 0 ? r
-                 : gpu_pipeline_init(&way->pipeline, path->bench->gpu, &plan, &path->input,
-                                     !copies && kind != CONFIG_MEMORY_MANAGED, error);
+                 : gpu_runner_init(&way->runner, path->bench->gpu, &plan, &path->input,
+                                   !copies && kind != CONFIG_MEMORY_MANAGED, error);
 }
 
 static void way_finish(struct way *way)
 {
-    gpu_pipeline_finish(&way->pipeline);
+    gpu_runner_finish(&way->runner);
     frame_pool_unref(way->inputs);
     frame_pool_unref(way->outputs);
     gpu_memory_free(way->memory);
@@ -83,7 +83,7 @@ static int go_shared(struct way *way, struct frame *input, struct frame *output)
         const struct gpu_picture pictures[] = {gpu_picture_at(&input->layout, from),
                                                gpu_picture_at(&output->layout, to)};
 
-        r = gpu_pipeline_launch(&way->pipeline, &pictures[0], &pictures[1], NULL);
+        r = gpu_runner_launch(&way->runner, &pictures[0], &pictures[1], NULL);
     }
     r = r < 0 ? r : frame_queue_to_cpu(output, NULL);
     return r < 0 ? r : frame_to_cpu(input, NULL);
@@ -102,7 +102,7 @@ static int go_copying(struct path *path, struct way *way, struct frame *input, s
         CUDA_SUCCESS) {
         return -EIO;
     }
-    r = gpu_pipeline_launch(&way->pipeline, &pictures[0], &pictures[1], NULL);
+    r = gpu_runner_launch(&way->runner, &pictures[0], &pictures[1], NULL);
     if (r == 0 && path->copy_to_host(output->data, bench->output, luma, stream) != CUDA_SUCCESS) {
         return -EIO;
     }
@@ -202,7 +202,7 @@ static int add_rows(struct path *path, struct error *error)
                                           : (struct config_block){128, 1, (int)rows[i / 2]};
 
         r = way_init(path, way, CONFIG_MEMORY_REGISTERED, false, error);
-        r = r < 0 ? r : gpu_kernel_set_block(&way->pipeline.stages[0].kernels[0], block, error);
+        r = r < 0 ? r : gpu_kernel_set_block(&way->runner.stages[0].kernels[0], block, error);
         snprintf(way->name, sizeof way->name, "registered, %u rows, [%d, %d]", rows[i / 2], block.x,
                  block.y);
     }

@@ -13,8 +13,8 @@ static int measure_motion(struct bench *bench, const char *from, int threshold,
     const struct config_view settings = {
         .view = CONFIG_VIEW_MOTION, .threshold = threshold, .erode = 1};
     const struct plan plan = plan_make(&settings, pixel_format_by_name(from), VIEW_OUTPUT_STREAM);
-    struct gpu_pipeline pipeline;
-    struct bench_job job = {.pipeline = &pipeline};
+    struct gpu_runner runner;
+    struct bench_job job = {.runner = &runner};
     int r;
 
     frame_layout_init(&job.input, pixel_format_by_name(from), size->width, size->height, 1);
@@ -22,9 +22,9 @@ static int measure_motion(struct bench *bench, const char *from, int threshold,
     job.bytes = bench_bytes_moved(&job, true, true) + 2 * (size_t)size->width * size->height;
     snprintf(job.name, sizeof job.name, "%s motion, %s moves", from,
              threshold == 255 ? "nothing" : "all");
-    r = gpu_pipeline_init(&pipeline, bench->gpu, &plan, &job.input, false, NULL);
+    r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
     r = r < 0 ? r : bench_run_job(bench, &job);
-    gpu_pipeline_finish(&pipeline);
+    gpu_runner_finish(&runner);
     return r;
 }
 
@@ -51,8 +51,8 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
                                     .count = 1,
                                     .camera = &layout,
                                     .output = pixel_format_by_name("GREY")};
-    struct gpu_pipeline pipeline = {.gpu = bench->gpu, .count = 1};
-    struct bench_job job = {.pipeline = &pipeline};
+    struct gpu_runner runner = {.gpu = bench->gpu, .count = 1};
+    struct bench_job job = {.runner = &runner};
     const struct gpu_stage_ops *ops;
     unsigned taken;
     int r;
@@ -63,14 +63,14 @@ static int measure_step(struct bench *bench, enum stage_kind kind,
     job.bytes = bench_bytes_moved(&job, false, false);
     ops = stages_find_gpu(&setup, &taken);
     r = ops ? plan_load_mask(&plan, &view, NULL, &mask) : -1;
-    r = r < 0 ? r : gpu_chain_new(bench->gpu, true, NULL, &pipeline.chain);
-    r = r < 0 ? r : gpu_stage_init(&pipeline.stages[0], ops, &setup, NULL);
+    r = r < 0 ? r : gpu_chain_new(bench->gpu, true, NULL, &runner.chain);
+    r = r < 0 ? r : gpu_stage_init(&runner.stages[0], ops, &setup, NULL);
     mask_plane_unref(mask); // the GPU has it
     if (r == 0) {
         snprintf(job.name, sizeof job.name, "%s", name);
         r = bench_run_job(bench, &job);
     }
-    gpu_pipeline_finish(&pipeline);
+    gpu_runner_finish(&runner);
     return r;
 }
 

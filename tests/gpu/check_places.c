@@ -1,7 +1,7 @@
 // Kernels at places that no view would choose: device memory without a byte to spare, unaligned
 // starts and odd strides on both sides, any number of rows a thread. Nothing but the pixels may be
 // written.
-#include "kernels/graph/gpu_pipeline.h"
+#include "kernels/graph/gpu_runner.h"
 #include "tests/gpu/check.h"
 
 #include <stdio.h>
@@ -67,33 +67,33 @@ static int compute(struct check *check, const struct check_case *what, const str
     struct config_block blocks[CONFIG_KERNEL_COUNT];
     struct gpu_picture from = gpu_picture_at(&input->layout, address);
     struct gpu_picture to = gpu_picture_at(&target->layout, target->address + MARGIN);
-    struct gpu_pipeline pipeline;
+    struct gpu_runner runner;
     int r = plan_load_mask(&plan, &setup, error, &mask);
 
     if (r < 0) {
         return r;
     }
-    r = gpu_pipeline_init(&pipeline, check->gpu, &plan, &input->layout, false, error);
+    r = gpu_runner_init(&runner, check->gpu, &plan, &input->layout, false, error);
     mask_plane_unref(mask); // the GPU has it
     block.rows = (int)rows;
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         blocks[i] = block;
     }
-    r = r < 0 ? r : gpu_pipeline_set_blocks(&pipeline, blocks, error);
+    r = r < 0 ? r : gpu_runner_set_blocks(&runner, blocks, error);
     if (r == 0 && (driver->copy_to_device(address, input->data, input->layout.size,
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS ||
                    driver->copy_to_device(target->address, target->result, target->size,
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS)) {
         r = error_set(error, -1, "copying to the GPU");
     }
-    r = r < 0 ? r : gpu_pipeline_launch(&pipeline, &from, &to, error);
+    r = r < 0 ? r : gpu_runner_launch(&runner, &from, &to, error);
     r = r < 0 ? r : gpu_wait(check->gpu, clock_now_ns() + 10 * NS_PER_S, error);
     if (r == 0) {
         r = cuda_driver_check(driver,
                               driver->copy_to_host(target->result, target->address, target->size),
                               "copying from the GPU", error);
     }
-    gpu_pipeline_finish(&pipeline);
+    gpu_runner_finish(&runner);
     return r;
 }
 

@@ -4,7 +4,7 @@
 #include "daemon/ctl/bench/gpu_rig.h"
 #include "daemon/ctl/bench/interleave.h"
 #include "daemon/ctl/bench/view_rig.h"
-#include "kernels/graph/chain.h"
+#include "kernels/graph/cpu_runner.h"
 #include "kernels/graph/stages.h"
 
 #include <errno.h>
@@ -12,11 +12,12 @@
 
 // What is measured: one stage or the whole view, and a copy of as many bytes.
 struct work {
-    enum stage_kind kind;  // of a stage
-    struct chain *chain;   // owned, of that stage alone; NULL: a view
-    struct view_rig whole; // the view
-    struct frame *input;   // owned reference; of a stage
-    struct frame *output;  // owned reference; of a stage
+    enum stage_kind kind;      // of a stage
+    struct node *nodes;        // owned, that stage alone; NULL: a view
+    struct cpu_runner *runner; // owned, of that
+    struct view_rig whole;     // the view
+    struct frame *input;       // owned reference; of a stage
+    struct frame *output;      // owned reference; of a stage
     size_t bytes;
     uint8_t *copy_from, *copy_to; // not owned; room for bytes / 2
 };
@@ -27,9 +28,9 @@ static int run_stage(void *context, struct error *error, double *ret_us)
     int64_t start_ns = clock_now_ns();
 
     (void)error;
-    chain_run(work->chain, frame_plane(work->input, 0), work->input->layout.planes[0].stride,
-              frame_plane(work->output, 0), work->output->layout.planes[0].stride, work->input,
-              work->output);
+    cpu_runner_run(work->runner, frame_plane(work->input, 0), work->input->layout.planes[0].stride,
+                   frame_plane(work->output, 0), work->output->layout.planes[0].stride, work->input,
+                   work->output);
     *ret_us = (double)(clock_now_ns() - start_ns) / NS_PER_US;
     return 0;
 }
@@ -50,7 +51,8 @@ static int run_copy(void *context, struct error *error, double *ret_us)
 static void work_finish(struct work *work)
 {
     view_rig_finish(&work->whole);
-    chain_free(work->chain);
+    cpu_runner_free(work->runner);
+    node_unref(work->nodes);
     frame_unref(work->input);
     frame_unref(work->output);
 }
@@ -60,8 +62,11 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
 {
     bool frame = step->kind == STAGE_CONVERT;
     struct frame_layout gray, input, output;
-    struct stage_setup setup = {
-        .input = &input, .output = pixel_format_by_name("NV12"), .pool = request->pool};
+    struct node_setup setup = {.step = *step,
+                               .camera = &input,
+                               .output = pixel_format_by_name("NV12"),
+                               .pool = request->pool};
+    struct node *node;
     int r;
 
     frame_layout_init(&gray, pixel_format_by_name("GREY"), request->input->width,
@@ -72,7 +77,10 @@ static int work_init_stage(struct work *work, const struct plan_step *step,
     work->bytes =
         view_bytes(step->kind == STAGE_CONVERT, step->kind == STAGE_CONVERT, &input, &output);
     work->kind = step->kind;
-    r = chain_new(step, 1, &setup, error, &work->chain);
+    r = node_get(&work->nodes, &setup, error, &node);
+    if (r == 0) {
+        r = cpu_runner_new(&node, 1, request->pool, error, &work->runner);
+    }
     if (r == 0) {
         r = scene_frame_new(&input, frame_allocator_host(), error, &work->input);
     }
@@ -152,7 +160,7 @@ static int measure(const struct bench_request *request, struct work *works, size
     for (size_t i = 0; i < count; i++) {
         works[i].copy_from = from;
         works[i].copy_to = to;
-        timed[2 * i] = works[i].chain
+        timed[2 * i] = works[i].runner
                            ? (struct timed){.run = run_stage, .context = &works[i]}
                            : (struct timed){.run = view_rig_time, .context = &works[i].whole};
         timed[2 * i + 1] = (struct timed){.run = run_copy, .context = &works[i]};

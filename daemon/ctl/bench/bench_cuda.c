@@ -45,10 +45,10 @@ static int prepare(struct cuda_bench *bench, struct gpu_session *session,
                          request->input, error);
     }
     if (r == 0) {
-        r = gpu_pipeline_set_blocks(&bench->device.pipeline, request->blocks, error);
+        r = gpu_runner_set_blocks(&bench->device.runner, request->blocks, error);
     }
     if (r == 0) {
-        r = gpu_pipeline_set_blocks(&bench->frames.pipeline, request->blocks, error);
+        r = gpu_runner_set_blocks(&bench->frames.runner, request->blocks, error);
     }
     bench->memory = config_memory_name(gpu_memory_kind(session->memory));
     return r < 0 ? r : view_rig_init(&bench->whole, &setup, error);
@@ -66,10 +66,10 @@ static int measure(struct cuda_bench *bench, const struct bench_request *request
 }
 
 // The kernels of a view by their groups in the configuration: "gradient+morphology".
-static void name_kernels(const struct gpu_pipeline *pipeline, char *ret_name, size_t size)
+static void name_kernels(const struct gpu_runner *runner, char *ret_name, size_t size)
 {
     enum config_kernel groups[CONFIG_KERNEL_COUNT];
-    size_t count = gpu_pipeline_groups(pipeline, groups), length = 0;
+    size_t count = gpu_runner_groups(runner, groups), length = 0;
 
     for (size_t i = 0; i < count && length < size; i++) {
         length += (size_t)snprintf(ret_name + length, size - length, "%s%s", i > 0 ? "+" : "",
@@ -98,7 +98,7 @@ static void add_row(struct cuda_bench *bench, const struct bench_request *reques
     if (view) {
         snprintf(row->name, sizeof row->name, "%s", request->view->name);
     } else {
-        name_kernels(&bench->frames.pipeline, row->name, sizeof row->name);
+        name_kernels(&bench->frames.runner, row->name, sizeof row->name);
     }
     rows->count++;
 }

@@ -116,7 +116,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
     int r;
 
     *rig = (struct gpu_rig){.gpu = gpu, .input = *input};
-    if (plan.count == 0 || !gpu_pipeline_supports(&plan, input)) {
+    if (plan.count == 0 || !gpu_runner_supports(&plan, input)) {
         return -EAGAIN;
     }
     frame_layout_init(&rig->output, nv12, input->width, input->height, FRAME_STRIDE_ALIGN);
@@ -127,7 +127,7 @@ int gpu_rig_init(struct gpu_rig *rig, struct gpu *gpu, const struct gpu_memory *
         r = plan_load_mask(&plan, &setup, error, &mask);
     }
     if (r == 0) {
-        r = gpu_pipeline_init(&rig->pipeline, gpu, &plan, input, mapped, error);
+        r = gpu_runner_init(&rig->runner, gpu, &plan, input, mapped, error);
     }
     mask_plane_unref(mask); // the GPU has a copy
     if (r == 0) {
@@ -168,7 +168,7 @@ void gpu_rig_finish(struct gpu_rig *rig)
     if (rig->start && !gpu_is_lost(rig->gpu)) {
         gpu_driver(rig->gpu)->event_destroy(rig->start);
     }
-    gpu_pipeline_finish(&rig->pipeline);
+    gpu_runner_finish(&rig->runner);
     *rig = (struct gpu_rig){0};
 }
 
@@ -206,7 +206,7 @@ int gpu_rig_time_kernel(struct gpu_rig *rig, struct error *error, double *ret_us
                                  output = gpu_picture_at(&rig->output,
                                                          rig->outputs.addresses[rig->next]);
 
-        r = gpu_pipeline_launch(&rig->pipeline, &input, &output, error);
+        r = gpu_runner_launch(&rig->runner, &input, &output, error);
     }
     return r < 0 ? r : end(rig, error, ret_us);
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/gpu/gpu_memory.h"
-#include "kernels/graph/gpu_pipeline.h"
+#include "kernels/graph/gpu_runner.h"
 
 #define GPU_RIG_PICTURES_MAX 32
 
@@ -16,7 +16,7 @@ struct gpu_rig_pictures {
 
 struct gpu_rig {
     struct gpu *gpu; // not owned
-    struct gpu_pipeline pipeline;
+    struct gpu_runner runner;
     struct CUevent_st *start, *end; // owned
     struct frame_layout input, output;
     size_t bytes;   // the view reads and writes for a picture

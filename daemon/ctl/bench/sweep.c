@@ -25,7 +25,7 @@ struct candidate {
 // The first of the kernels that are tuned together.
 static struct gpu_kernel *kernel_of(struct gpu_rig *rig, enum config_kernel kernel)
 {
-    return gpu_pipeline_kernel(&rig->pipeline, kernel);
+    return gpu_runner_kernel(&rig->runner, kernel);
 }
 
 unsigned sweep_runs(const struct sweep_request *request)
@@ -36,9 +36,9 @@ unsigned sweep_runs(const struct sweep_request *request)
 static int run_shape(void *context, struct error *error, double *ret_us)
 {
     const struct candidate *candidate = context;
-    struct gpu_pipeline *pipeline = &candidate->rig->pipeline;
+    struct gpu_runner *runner = &candidate->rig->runner;
     struct error refusal;
-    int r = gpu_pipeline_set_block(pipeline, candidate->kernel, candidate->block, error);
+    int r = gpu_runner_set_block(runner, candidate->kernel, candidate->block, error);
 
     if (r == -EINVAL) {
         return -EAGAIN;
@@ -46,7 +46,7 @@ static int run_shape(void *context, struct error *error, double *ret_us)
     if (r == 0) {
         r = gpu_rig_time_kernel(candidate->rig, error, ret_us);
     }
-    return r == 0 && gpu_pipeline_take_refusal(pipeline, &refusal) ? -EAGAIN : r;
+    return r == 0 && gpu_runner_take_refusal(runner, &refusal) ? -EAGAIN : r;
 }
 
 static int run_copy(void *context, struct error *error, double *ret_us)
@@ -186,7 +186,7 @@ static int measure_rows(const struct sweep_request *request, struct gpu_rig *rig
 static void use_configured(struct gpu_rig *rig, const struct config_block *blocks)
 {
     for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        gpu_pipeline_set_block(&rig->pipeline, i, blocks[i], NULL);
+        gpu_runner_set_block(&rig->runner, i, blocks[i], NULL);
     }
 }
 
@@ -208,7 +208,7 @@ static int sweep_kernels(const struct sweep_request *request, struct gpu_rig *ri
                          struct error *error, struct sweep *sweeps, size_t *ret_count)
 {
     enum config_kernel kernels[CONFIG_KERNEL_COUNT];
-    size_t count = gpu_pipeline_groups(&rig->pipeline, kernels);
+    size_t count = gpu_runner_groups(&rig->runner, kernels);
     int r = 0;
 
     for (size_t i = 0; i < count && r == 0 && !interrupt_seen(); i++) {

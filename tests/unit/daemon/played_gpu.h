@@ -1,10 +1,10 @@
 // A GPU, its memory and the views on it, played for one test program: the functions of
-// kernels/gpu/gpu.h, kernels/gpu/gpu_memory.h, kernels/graph/view.h and kernels/graph/shared.h;
+// kernels/gpu/gpu.h, kernels/gpu/gpu_memory.h, kernels/graph/view.h and kernels/graph/graph.h;
 // those that can fail do when the test says so.
 #pragma once
 
 #include "kernels/gpu/gpu_memory.h"
-#include "kernels/graph/shared.h"
+#include "kernels/graph/graph.h"
 #include "kernels/graph/view.h"
 #include "kernels/selftest/gpu_selftest.h"
 
@@ -323,25 +323,25 @@ void view_forget(struct view *view)
 }
 
 // Views share nothing here.
-int shared_new(struct shared **ret_shared)
+int graph_new(struct graph **ret_graph)
 {
-    *ret_shared = (struct shared *)&machine;
+    *ret_graph = (struct graph *)&machine;
     return 0;
 }
 
-void shared_free(struct shared *shared)
+void graph_free(struct graph *graph)
 {
-    (void)shared;
+    (void)graph;
 }
 
-void shared_begin(struct shared *shared)
+void graph_begin(struct graph *graph)
 {
-    (void)shared;
+    (void)graph;
 }
 
-struct shared_count shared_count(const struct shared *shared, enum stage_kind kind)
+struct graph_count graph_count(const struct graph *graph, enum stage_kind kind)
 {
-    (void)shared;
+    (void)graph;
     (void)kind;
-    return (struct shared_count){0};
+    return (struct graph_count){0};
 }

@@ -1,9 +1,9 @@
 // Views with masks on the GPU, beside the CPU's: all that may have one are the GPU's.
 #include "tests/unit/kernels/gpu_view_bed.h"
 
-#include "kernels/graph/gpu_pipeline.h"
+#include "kernels/graph/gpu_runner.h"
+#include "kernels/graph/graph.h"
 #include "kernels/graph/plan.h"
-#include "kernels/graph/shared.h"
 
 #define CORNERS 4
 #define FRAMES 2
@@ -64,14 +64,14 @@ static void bed_init(struct gpu_view_bed *bed, const struct frame_layout *layout
 }
 
 static struct view *new_view(const struct gpu_view_bed *bed, const struct config_view *settings,
-                             const struct frame_layout *layout, bool on_gpu, struct shared *shared)
+                             const struct frame_layout *layout, bool on_gpu, struct graph *graph)
 {
     const struct view_setup setup = {.settings = settings,
                                      .input = layout,
                                      .allocator = on_gpu ? gpu_memory_allocator(bed->memory)
                                                          : frame_allocator_host(),
                                      .gpu = on_gpu ? bed->gpu : NULL,
-                                     .shared = shared};
+                                     .graph = graph};
     struct view *view = NULL;
 
     assert_int_equal(view_new(&setup, NULL, &view), 0);
@@ -151,22 +151,22 @@ TEST(test_only_the_mask_comes_in_between)
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         struct view_setup setup = {.settings = &views[cases[i].view], .input = &layout};
         struct mask_plane *mask = NULL;
-        struct gpu_pipeline pipeline;
+        struct gpu_runner runner;
         char names[128] = "";
         struct plan plan;
 
         frame_layout_init(&layout, pixel_format_by_name(cases[i].format), 64, 48, 1);
         plan = plan_make(setup.settings, layout.format, VIEW_OUTPUT_STREAM);
         assert_int_equal(plan_load_mask(&plan, &setup, NULL, &mask), 0);
-        assert_int_equal(gpu_pipeline_init(&pipeline, bed.gpu, &plan, &layout, false, NULL), 0);
-        for (unsigned k = 0; k < pipeline.count; k++) {
+        assert_int_equal(gpu_runner_init(&runner, bed.gpu, &plan, &layout, false, NULL), 0);
+        for (unsigned k = 0; k < runner.count; k++) {
             size_t length = strlen(names);
 
             snprintf(names + length, sizeof names - length, "%s%s", k > 0 ? " " : "",
-                     pipeline.stages[k].ops->name);
+                     runner.stages[k].ops->name);
         }
         assert_string_equal(names, cases[i].stages);
-        gpu_pipeline_finish(&pipeline);
+        gpu_runner_finish(&runner);
         mask_plane_unref(mask);
     }
     gpu_view_bed_finish(&bed);
@@ -180,37 +180,37 @@ TEST(test_views_with_other_masks_share_what_comes_before)
     struct view *on_gpu[3], *references[3];
     struct frame_layout layout;
     struct gpu_view_bed bed;
-    struct shared *shared;
+    struct graph *graph;
     struct frame *input;
 
     frame_layout_init(&layout, pixel_format_by_name("YUYV"), 131, 47, 16);
     bed_init(&bed, &layout, CONFIG_MEMORY_REGISTERED);
-    assert_int_equal(shared_new(&shared), 0);
+    assert_int_equal(graph_new(&graph), 0);
     for (size_t i = 0; i < 3; i++) {
         settings[i].polygon = i < 2 ? band : left;
         settings[i].polygon_count = CORNERS;
-        on_gpu[i] = new_view(&bed, &settings[i], &layout, true, shared);
+        on_gpu[i] = new_view(&bed, &settings[i], &layout, true, graph);
         references[i] = new_view(&bed, &settings[i], &layout, false, NULL);
         view_set_active(on_gpu[i], true);
     }
     input = frame_pool_take(bed.pool);
     for (uint32_t frame = 0; frame < FRAMES; frame++) {
         gpu_view_draw(input, frame);
-        shared_begin(shared);
+        graph_begin(graph);
         for (size_t i = 0; i < 3; i++) {
             compare(on_gpu[i], references[i], input);
         }
     }
-    assert_int_equal(shared_count(shared, STAGE_GRADIENT).runs, FRAMES);
-    assert_int_equal(shared_count(shared, STAGE_GRADIENT).shared, 2 * FRAMES);
+    assert_int_equal(graph_count(graph, STAGE_GRADIENT).runs, FRAMES);
+    assert_int_equal(graph_count(graph, STAGE_GRADIENT).shared, 2 * FRAMES);
     // In the same launch as limited range, which is each view's own.
-    assert_int_equal(shared_count(shared, STAGE_MASK).runs, 3 * FRAMES);
+    assert_int_equal(graph_count(graph, STAGE_MASK).runs, 3 * FRAMES);
     frame_unref(input);
     for (size_t i = 0; i < 3; i++) {
         view_free(on_gpu[i]);
         view_free(references[i]);
     }
-    shared_free(shared);
+    graph_free(graph);
     gpu_view_bed_finish(&bed);
     assert_int_equal(fake_gpu_leaks(), 0);
 }

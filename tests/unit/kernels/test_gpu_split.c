@@ -1,9 +1,10 @@
 // Two views side by side on the GPU, whose kernels the test's driver computes: the picture that the
 // CPU composes, whatever stands beside what in which range.
-#include "kernels/graph/shared.h"
+#include "kernels/graph/graph.h"
 #include "tests/unit/kernels/gpu_view_bed.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define KINDS 8
 
@@ -27,13 +28,30 @@ static struct gpu_view_case split_of(const char *format, const char *left, const
                                   .height = 19};
 }
 
+static bool is_limited(const char *kind)
+{
+    return strcmp(kind, "camera") != 0 && strcmp(kind, "gray") != 0 &&
+           strcmp(kind, "motion") != 0 && strcmp(kind, "overlay") != 0;
+}
+
+// Hues beside a camera's full range become YUV by its matrix, and the kernel knows BT.601's alone:
+// with another one, which odd widths have here, the CPU computes both sides.
+static const char *backend_of(const struct gpu_view_case *c)
+{
+    bool hues = strcmp(c->left, "direction") == 0 || strcmp(c->right, "direction") == 0;
+    bool converted = c->output == VIEW_OUTPUT_STREAM && c->range == FRAME_RANGE_FULL && hues &&
+                     is_limited(c->left) != is_limited(c->right);
+
+    return converted && c->width % 2 == 1 ? "CPU" : "CUDA sm_87";
+}
+
 static void check(const struct gpu_view_case *c)
 {
     struct gpu_view_bed bed;
     struct error error = {0};
 
     assert_int_equal(gpu_view_bed_init(&bed, c, &error), 0);
-    assert_memory_equal(view_backend(bed.view), "CUDA", 4);
+    assert_string_equal(view_backend(bed.view), backend_of(c));
     for (uint32_t seed = 0; seed < 3; seed++) {
         assert_int_equal(gpu_view_bed_run(&bed, seed, &error), 0);
     }
@@ -112,24 +130,24 @@ TEST(test_sides_share_what_they_have_in_common)
     struct frame *input, *output, *expected;
     struct gpu_view_bed bed;
     struct error error = {0};
-    struct shared *shared;
+    struct graph *graph;
     struct view *view;
 
     c.blur = 5;
     assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
-    assert_int_equal(shared_new(&shared), 0);
+    assert_int_equal(graph_new(&graph), 0);
     input = frame_pool_take(bed.pool);
     const struct view_setup setup = {.settings = &settings,
                                      .input = &input->layout,
                                      .frames = 1,
                                      .allocator = gpu_memory_allocator(bed.memory),
                                      .gpu = bed.gpu,
-                                     .shared = shared};
+                                     .graph = graph};
     assert_int_equal(view_new(&setup, &error, &view), 0);
     view_set_active(view, true);
     for (uint32_t seed = 0; seed < 3; seed++) {
         gpu_view_draw(input, seed);
-        shared_begin(shared);
+        graph_begin(graph);
         assert_int_equal(view_run(view, input, &error, &output), 0);
         assert_int_equal(view_run(bed.reference, input, &error, &expected), 0);
         assert_true(gpu_view_equal(output, expected));
@@ -137,10 +155,10 @@ TEST(test_sides_share_what_they_have_in_common)
         frame_unref(output);
     }
     // Both need the blur of each of three frames.
-    assert_int_equal(shared_count(shared, STAGE_BLUR).runs, 3);
-    assert_int_equal(shared_count(shared, STAGE_BLUR).shared, 3);
+    assert_int_equal(graph_count(graph, STAGE_BLUR).runs, 3);
+    assert_int_equal(graph_count(graph, STAGE_BLUR).shared, 3);
     view_free(view);
-    shared_free(shared);
+    graph_free(graph);
     frame_unref(input);
     gpu_view_bed_finish(&bed);
     assert_int_equal(fake_gpu_leaks(), 0);

@@ -1,6 +1,6 @@
 // Views of several stages on the GPU that the tests' driver plays: which kernels they become, and
 // that planes between them, ranges and thresholds are handed on as the CPU has them.
-#include "kernels/graph/gpu_pipeline.h"
+#include "kernels/graph/gpu_runner.h"
 #include "tests/unit/kernels/gpu_view_bed.h"
 
 // A view's two pictures, twice, in both outputs.
@@ -77,21 +77,21 @@ static void assert_kernels(const struct gpu_view_bed *bed, const struct config_v
                            const char *format, const char *expected)
 {
     struct frame_layout layout;
-    struct gpu_pipeline pipeline;
+    struct gpu_runner runner;
     char names[128] = "";
     struct plan plan;
 
     frame_layout_init(&layout, pixel_format_by_name(format), 64, 48, 1);
     plan = plan_make(settings, layout.format, VIEW_OUTPUT_STREAM);
-    assert_int_equal(gpu_pipeline_init(&pipeline, bed->gpu, &plan, &layout, false, NULL), 0);
-    for (unsigned i = 0; i < pipeline.count; i++) {
+    assert_int_equal(gpu_runner_init(&runner, bed->gpu, &plan, &layout, false, NULL), 0);
+    for (unsigned i = 0; i < runner.count; i++) {
         size_t length = strlen(names);
 
         snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? " " : "",
-                 pipeline.stages[i].ops->name);
+                 runner.stages[i].ops->name);
     }
     assert_string_equal(names, expected);
-    gpu_pipeline_finish(&pipeline);
+    gpu_runner_finish(&runner);
 }
 
 TEST(test_stages_share_a_launch_where_they_can)

@@ -2,8 +2,8 @@
 // without, of which it has to leave exactly what the mask encloses.
 #include "tests/unit/view_pictures.h"
 
+#include "kernels/graph/graph.h"
 #include "kernels/graph/plan.h"
-#include "kernels/graph/shared.h"
 #include "kernels/graph/stages.h"
 
 #include <errno.h>
@@ -301,13 +301,13 @@ TEST(test_a_mask_that_cannot_be_read_makes_no_view)
 }
 
 static struct view *new_shared_view(const struct config_view *settings, const struct frame *input,
-                                    struct shared *shared)
+                                    struct graph *graph)
 {
     static int reads;
     const struct view_setup setup = {.settings = settings,
                                      .input = &input->layout,
                                      .allocator = frame_allocator_host(),
-                                     .shared = shared,
+                                     .graph = graph,
                                      .read_mask = read_half,
                                      .read_context = &reads};
     struct view *view = NULL;
@@ -326,22 +326,22 @@ TEST(test_equal_masks_are_applied_once_and_others_by_themselves)
     struct config_view settings[] = {limited_to(&edges, left), edges, limited_to(&edges, right)};
     struct frame *input = new_frame("NV12", 8, 6, 0), *outputs[3];
     struct view *shared_views[3];
-    struct shared *shared;
+    struct graph *graph;
 
     settings[1].mask = (char *)"half.pgm";
     draw(input, 9);
-    assert_int_equal(shared_new(&shared), 0);
+    assert_int_equal(graph_new(&graph), 0);
     for (size_t i = 0; i < 3; i++) {
-        shared_views[i] = new_shared_view(&settings[i], input, shared);
+        shared_views[i] = new_shared_view(&settings[i], input, graph);
     }
-    shared_begin(shared);
+    graph_begin(graph);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(view_run(shared_views[i], input, NULL, &outputs[i]), 0);
     }
-    assert_int_equal(shared_count(shared, STAGE_GRADIENT).runs, 1);
-    assert_int_equal(shared_count(shared, STAGE_GRADIENT).shared, 2);
-    assert_int_equal(shared_count(shared, STAGE_MASK).runs, 2);
-    assert_int_equal(shared_count(shared, STAGE_MASK).shared, 1);
+    assert_int_equal(graph_count(graph, STAGE_GRADIENT).runs, 1);
+    assert_int_equal(graph_count(graph, STAGE_GRADIENT).shared, 2);
+    assert_int_equal(graph_count(graph, STAGE_MASK).runs, 2);
+    assert_int_equal(graph_count(graph, STAGE_MASK).shared, 1);
     for (uint32_t y = 0; y < 6; y++) {
         assert_row(outputs[1], 0, y, frame_plane(outputs[0], 0) + y * 64, 8);
         assert_memory_equal(frame_plane(outputs[0], 0) + y * 64 + 4, "\20\20\20\20", 4);
@@ -351,7 +351,7 @@ TEST(test_equal_masks_are_applied_once_and_others_by_themselves)
         frame_unref(outputs[i]);
         view_free(shared_views[i]); // the first goes before the one that has its mask, too
     }
-    shared_free(shared);
+    graph_free(graph);
     frame_unref(input);
 }
 

@@ -1,7 +1,7 @@
 // Views that share stages, beside the same views that compute all by themselves.
 #include "tests/unit/view_pictures.h"
 
-#include "kernels/graph/shared.h"
+#include "kernels/graph/graph.h"
 
 #define VIEWS 9
 #define FRAMES 24
@@ -23,17 +23,17 @@ static const struct config_view settings[VIEWS] = {
 };
 
 struct bed {
-    struct shared *shared;
+    struct graph *graph;
     struct frame *input;
     struct view *views[VIEWS], *references[VIEWS];
 };
 
-static struct view *new_view(const struct bed *bed, size_t index, struct shared *shared)
+static struct view *new_view(const struct bed *bed, size_t index, struct graph *graph)
 {
     const struct view_setup setup = {.settings = &settings[index],
                                      .input = &bed->input->layout,
                                      .allocator = frame_allocator_host(),
-                                     .shared = shared};
+                                     .graph = graph};
     struct view *view;
 
     assert_int_equal(view_new(&setup, NULL, &view), 0);
@@ -43,9 +43,9 @@ static struct view *new_view(const struct bed *bed, size_t index, struct shared 
 static void bed_init(struct bed *bed, const char *format, uint32_t width, uint32_t height)
 {
     bed->input = new_frame(format, width, height, 5);
-    assert_int_equal(shared_new(&bed->shared), 0);
+    assert_int_equal(graph_new(&bed->graph), 0);
     for (size_t i = 0; i < VIEWS; i++) {
-        bed->views[i] = new_view(bed, i, bed->shared);
+        bed->views[i] = new_view(bed, i, bed->graph);
         bed->references[i] = new_view(bed, i, NULL);
     }
 }
@@ -56,7 +56,7 @@ static void bed_finish(struct bed *bed)
         view_free(bed->views[i]);
         view_free(bed->references[i]);
     }
-    shared_free(bed->shared);
+    graph_free(bed->graph);
     frame_unref(bed->input);
 }
 
@@ -90,7 +90,7 @@ static void run_frame(const struct bed *bed, uint32_t number, uint32_t active)
         view_set_active(bed->views[i], active >> i & 1);
         view_set_active(bed->references[i], active >> i & 1);
     }
-    shared_begin(bed->shared);
+    graph_begin(bed->graph);
     for (size_t i = 0; i < VIEWS; i++) {
         if (active >> i & 1) {
             compare(bed, i);
@@ -121,7 +121,7 @@ TEST(test_pictures_are_the_same_whoever_else_is_watched)
 static void assert_count(const struct bed *bed, enum stage_kind kind, uint64_t runs,
                          uint64_t shared)
 {
-    const struct shared_count count = shared_count(bed->shared, kind);
+    const struct graph_count count = graph_count(bed->graph, kind);
 
     assert_int_equal(count.runs, runs);
     assert_int_equal(count.shared, shared);
@@ -172,7 +172,7 @@ TEST(test_a_view_that_ends_leaves_the_others_their_pictures)
     view_free(TAKE(bed.views[3]));
     for (uint32_t number = 1; number < 4; number++) {
         draw(bed.input, number);
-        shared_begin(bed.shared);
+        graph_begin(bed.graph);
         for (size_t i = 0; i < 8; i++) {
             if (bed.views[i]) {
                 compare(&bed, i);
@@ -180,6 +180,46 @@ TEST(test_a_view_that_ends_leaves_the_others_their_pictures)
         }
     }
     bed_finish(&bed);
+}
+
+TEST(test_two_marks_of_one_motion_share_the_frame_before)
+{
+    static const struct config_view marks[2] = {
+        {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1, .mark = CONFIG_MARK_TINT},
+        {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1, .mark = CONFIG_MARK_RED},
+    };
+    struct bed bed = {.input = new_frame("NV12", 131, 47, 5)};
+    struct view *views[2], *references[2];
+
+    assert_int_equal(graph_new(&bed.graph), 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct view_setup setup = {.settings = &marks[i],
+                                   .input = &bed.input->layout,
+                                   .allocator = frame_allocator_host()};
+
+        assert_int_equal(view_new(&setup, NULL, &references[i]), 0);
+        setup.graph = bed.graph;
+        assert_int_equal(view_new(&setup, NULL, &views[i]), 0);
+        view_set_active(views[i], true);
+    }
+    for (uint32_t number = 0; number < 4; number++) {
+        draw(bed.input, number);
+        graph_begin(bed.graph);
+        for (size_t i = 0; i < 2; i++) {
+            bed.views[i] = views[i];
+            bed.references[i] = references[i];
+            compare(&bed, i);
+        }
+    }
+    assert_count(&bed, STAGE_DIFFERENCE, 4, 4);
+    assert_count(&bed, STAGE_ERODE, 4, 4);
+    assert_count(&bed, STAGE_MARK, 8, 0);
+    for (size_t i = 0; i < 2; i++) {
+        view_free(views[i]);
+        view_free(references[i]);
+    }
+    graph_free(bed.graph);
+    frame_unref(bed.input);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,7 +1,7 @@
-// Chains against their steps taken one at a time, each over a whole plane.
+// Nodes run together against the same nodes run one at a time, each over a whole plane.
 #include "tests/unit/unit.h"
 
-#include "kernels/graph/chain.h"
+#include "kernels/graph/cpu_runner.h"
 
 #include <string.h>
 
@@ -30,22 +30,35 @@ struct picture {
     uint8_t rows[HEIGHT_MAX][2 * WIDTH_MAX];
 };
 
-static struct chain *new_chain(const struct plan_step *first, unsigned count,
-                               const struct frame_layout *layout)
+static void get_nodes(const struct plan_step *list, unsigned count,
+                      const struct frame_layout *layout, struct node **nodes, struct node **ret)
 {
-    const struct stage_setup setup = {.input = layout, .output = pixel_format_by_name("NV12")};
-    struct chain *chain;
+    for (unsigned i = 0; i < count; i++) {
+        const struct node_setup setup = {.step = list[i],
+                                         .input = i > 0 ? ret[i - 1] : NULL,
+                                         .camera = layout,
+                                         .output = pixel_format_by_name("NV12")};
 
-    assert_int_equal(chain_new(first, count, &setup, NULL, &chain), 0);
-    return chain;
+        assert_int_equal(node_get(nodes, &setup, NULL, &ret[i]), 0);
+    }
 }
 
-static struct picture run(struct chain *chain, const struct picture *input)
+static void put_nodes(struct node **nodes, unsigned count)
+{
+    while (count > 0) {
+        node_unref(nodes[--count]);
+    }
+}
+
+static struct picture run(struct node *const *nodes, unsigned count, const struct picture *input)
 {
     struct picture output = {{{0}}};
+    struct cpu_runner *runner;
 
-    chain_run(chain, input->rows[0], sizeof input->rows[0], output.rows[0], sizeof output.rows[0],
-              NULL, NULL);
+    assert_int_equal(cpu_runner_new(nodes, count, NULL, NULL, &runner), 0);
+    cpu_runner_run(runner, input->rows[0], sizeof input->rows[0], output.rows[0],
+                   sizeof output.rows[0], NULL, NULL);
+    cpu_runner_free(runner);
     return output;
 }
 
@@ -62,30 +75,26 @@ static struct frame_layout draw(uint32_t width, uint32_t height, struct picture 
     return layout;
 }
 
-// A chain of `count` steps, and from each of them on, on pictures of `width` x `height`.
-static void check(const struct plan_step *first, unsigned count, uint32_t width, uint32_t height)
+// Of `count` steps all from each on, on pictures of `width` x `height`.
+static void check(const struct plan_step *list, unsigned count, uint32_t width, uint32_t height)
 {
     struct picture at[STEPS + 1], output;
     struct frame_layout layout = draw(width, height, &at[0]);
-    struct chain *chain = new_chain(first, count, &layout);
+    struct node *nodes = NULL, *path[STEPS];
 
+    get_nodes(list, count, &layout, &nodes, path);
     for (unsigned i = 0; i < count; i++) {
-        struct chain *alone = new_chain(&first[i], 1, &layout);
-
-        at[i + 1] = run(alone, &at[i]);
-        chain_free(alone);
+        at[i + 1] = run(&path[i], 1, &at[i]);
     }
     for (unsigned i = 0; i < count; i++) {
-        assert_int_equal(chain_set_start(chain, i), 0);
-        for (unsigned again = 0; again < 2; again++) {
-            output = run(chain, &at[i]);
-            assert_memory_equal(&output, &at[count], sizeof output);
-        }
+        output = run(&path[i], count - i, &at[i]);
+        assert_memory_equal(&output, &at[count], sizeof output);
     }
-    chain_free(chain);
+    put_nodes(path, count);
+    assert_null(nodes);
 }
 
-TEST(test_a_chain_from_any_step_on_equals_its_steps_one_at_a_time)
+TEST(test_nodes_from_any_one_on_equal_the_same_one_at_a_time)
 {
     static const uint32_t widths[] = {1, 2, 63, 64, 65, WIDTH_MAX};
     static const uint32_t heights[] = {1, 2, 3, 4, HEIGHT_MAX};
@@ -98,27 +107,28 @@ TEST(test_a_chain_from_any_step_on_equals_its_steps_one_at_a_time)
     }
 }
 
-TEST(test_the_frame_before_stays_when_the_start_changes)
+TEST(test_the_frame_before_stays_with_the_nodes_that_another_runner_runs)
 {
     static const struct plan_step motion[] = {{STAGE_GRAY, {0}},
                                               {STAGE_DIFFERENCE, {.threshold = 1}}};
     struct picture picture, gray, output;
     struct frame_layout layout = draw(WIDTH_MAX, HEIGHT_MAX, &picture);
-    struct chain *chain = new_chain(motion, 2, &layout);
+    struct node *nodes = NULL, *path[2];
+
+    get_nodes(motion, 2, &layout, &nodes, path);
 
     for (unsigned i = 0; i < HEIGHT_MAX * WIDTH_MAX; i++) {
         gray.rows[i / WIDTH_MAX][i % WIDTH_MAX] = picture.rows[i / WIDTH_MAX][i % WIDTH_MAX * 2];
     }
-    run(chain, &picture);
-    assert_int_equal(chain_set_start(chain, 1), 0);
+    run(path, 2, &picture);
     gray.rows[3][5] ^= 2;
-    output = run(chain, &gray);
+    output = run(&path[1], 1, &gray);
     for (unsigned i = 0; i < HEIGHT_MAX * WIDTH_MAX; i++) {
         assert_int_equal(output.rows[i / WIDTH_MAX][i % WIDTH_MAX],
                          i == 3 * WIDTH_MAX + 5 ? 255 : 0);
     }
-    chain_free(chain);
-    chain_free(NULL);
+    put_nodes(path, 2);
+    cpu_runner_free(NULL);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,8 +1,7 @@
 // Stages that views share on the GPU, beside those of the CPU.
 #include "tests/unit/kernels/gpu_view_bed.h"
 
-#include "kernels/graph/shared.h"
-#include "kernels/graph/view_gpu.h"
+#include "kernels/graph/graph.h"
 
 #define VIEWS 3
 
@@ -33,7 +32,7 @@ static void bed_init(struct gpu_view_bed *bed, const struct frame_layout *layout
 }
 
 struct group {
-    struct shared *shared;
+    struct graph *graph;
     struct view *views[VIEWS], *references[VIEWS];
 };
 
@@ -42,7 +41,7 @@ static struct group make_group(const struct gpu_view_bed *bed, const struct conf
 {
     struct group group;
 
-    assert_int_equal(shared_new(&group.shared), 0);
+    assert_int_equal(graph_new(&group.graph), 0);
     for (size_t i = 0; i < VIEWS; i++) {
         struct view_setup setup = {
             .settings = &views[i], .input = layout, .allocator = frame_allocator_host()};
@@ -50,7 +49,7 @@ static struct group make_group(const struct gpu_view_bed *bed, const struct conf
         assert_int_equal(view_new(&setup, NULL, &group.references[i]), 0);
         setup.allocator = gpu_memory_allocator(bed->memory);
         setup.gpu = bed->gpu;
-        setup.shared = group.shared;
+        setup.graph = group.graph;
         assert_int_equal(view_new(&setup, NULL, &group.views[i]), 0);
         assert_string_equal(view_backend(group.views[i]), "CUDA sm_87");
     }
@@ -68,7 +67,7 @@ static void run_group(const struct gpu_view_bed *bed, const struct group *group,
         view_set_active(group->views[i], active >> i & 1);
         view_set_active(group->references[i], active >> i & 1);
     }
-    shared_begin(group->shared);
+    graph_begin(group->graph);
     for (size_t i = 0; i < VIEWS; i++) {
         if (active >> i & 1) {
             assert_int_equal(view_run(group->references[i], input, NULL, &expected[i]), 0);
@@ -97,7 +96,7 @@ static void finish_group(struct gpu_view_bed *bed, struct group *group)
         view_free(group->views[i]);
         view_free(group->references[i]);
     }
-    shared_free(group->shared);
+    graph_free(group->graph);
     gpu_view_bed_finish(bed);
     assert_int_equal(fake_gpu_leaks(), 0);
 }
@@ -112,8 +111,8 @@ TEST(test_gray_alone_is_not_worth_a_plane_on_the_gpu)
     bed_init(&bed, &layout);
     group = make_group(&bed, settings, &layout);
     run_group(&bed, &group, 1, 7);
-    assert_int_equal(shared_count(group.shared, STAGE_GRAY).runs, VIEWS);
-    assert_int_equal(shared_count(group.shared, STAGE_GRAY).shared, 0);
+    assert_int_equal(graph_count(group.graph, STAGE_GRAY).runs, VIEWS);
+    assert_int_equal(graph_count(group.graph, STAGE_GRAY).shared, 0);
     finish_group(&bed, &group);
 }
 
@@ -135,8 +134,8 @@ TEST(test_passes_that_views_have_in_common_are_made_once)
             for (unsigned frame = 0; frame < 3; frame++) {
                 run_group(&bed, &group, frame, 7);
             }
-            assert_int_equal(shared_count(group.shared, STAGE_BLUR).runs, 3);
-            assert_int_equal(shared_count(group.shared, STAGE_BLUR).shared, 3 * (VIEWS - 1));
+            assert_int_equal(graph_count(group.graph, STAGE_BLUR).runs, 3);
+            assert_int_equal(graph_count(group.graph, STAGE_BLUR).shared, 3 * (VIEWS - 1));
             for (unsigned active = 0; active < 8; active++) {
                 run_group(&bed, &group, active, active);
             }
@@ -178,87 +177,8 @@ TEST(test_other_blocks_hold_for_what_is_shared)
     }
     run_group(&bed, &group, 2, 7);
     run_group(&bed, &group, 3, 7);
-    assert_int_equal(shared_count(group.shared, STAGE_BLUR).runs, 3);
+    assert_int_equal(graph_count(group.graph, STAGE_BLUR).runs, 3);
     finish_group(&bed, &group);
-}
-
-// `from`: what makes the first steps; NULL: the view does.
-static void run_parts(struct view_gpu *view, struct segment *from, struct frame *input,
-                      struct frame *output)
-{
-    struct gpu_pictures pictures = {.camera.width = 0};
-    uint64_t address;
-
-    assert_int_equal(frame_to_gpu(input, NULL, &address), 0);
-    pictures.camera = gpu_picture_at(&input->layout, address);
-    assert_int_equal(frame_to_gpu(output, NULL, &address), 0);
-    pictures.output = gpu_picture_at(&output->layout, address);
-    assert_int_equal(view_gpu_launch(view, from, 1, pictures, NULL), 0);
-    assert_int_equal(frame_to_cpu(output, NULL), 0);
-    assert_int_equal(frame_to_cpu(input, NULL), 0);
-}
-
-// Gray as a segment, and edges that go on from its plane.
-static void compare_parts(const char *format, uint32_t width, uint32_t height)
-{
-    const struct view_setup reference = {.settings = &settings[0],
-                                         .allocator = frame_allocator_host()};
-    const struct plan plan =
-        plan_make(&settings[0], pixel_format_by_name(format), VIEW_OUTPUT_STREAM);
-    _Atomic uint64_t runs[STAGE_KIND_COUNT] = {0};
-    struct view_setup setup = reference;
-    struct frame_layout layout;
-    struct gpu_view_bed bed;
-    struct view_gpu *view;
-    struct segment *segment;
-
-    frame_layout_init(&layout, pixel_format_by_name(format), width, height, 16);
-    bed_init(&bed, &layout);
-    setup.input = &layout;
-    assert_int_equal(view_new(&setup, NULL, &bed.reference), 0);
-    setup.gpu = bed.gpu;
-    setup.allocator = gpu_memory_allocator(bed.memory);
-    const struct segment_setup gray = {
-        .plan = &plan, .end = 1, .camera = &layout, .gpu = bed.gpu, .mapped = true, .runs = runs};
-    assert_int_equal(segment_new(&gray, &segment), 0);
-    assert_int_equal(view_gpu_new(&setup, &plan, NULL, &view), 0);
-    assert_int_equal(view_gpu_set_start(view, 1), 0);
-    struct frame *input = frame_pool_take(bed.pool), *expected, *output;
-    struct frame_pool *pool;
-
-    gpu_view_draw(input, width);
-    assert_int_equal(view_run(bed.reference, input, NULL, &expected), 0);
-    assert_int_equal(frame_pool_new(&expected->layout, 1, setup.allocator, &pool), 0);
-    output = frame_pool_take(pool);
-    memset(output->data, 128, output->layout.size);
-    for (unsigned i = 0; i < 2; i++) {
-        run_parts(view, segment, input, output);
-        assert_true(gpu_view_equal(output, expected));
-        assert_int_equal(runs[STAGE_GRAY], 1); // the second finds the frame's plane made
-    }
-    assert_int_equal(view_gpu_set_start(view, 0), 0);
-    run_parts(view, NULL, input, output);
-    assert_true(gpu_view_equal(output, expected));
-    frame_unref(output);
-    frame_unref(expected);
-    frame_unref(input);
-    frame_pool_unref(pool);
-    view_gpu_free(view);
-    segment_free(segment);
-    gpu_view_bed_finish(&bed);
-    assert_int_equal(fake_gpu_leaks(), 0);
-}
-
-TEST(test_a_view_that_goes_on_from_a_plane_makes_the_cpus_picture)
-{
-    static const char *const formats[] = {"YUYV", "UYVY", "RGB3", "XR24"};
-    static const uint32_t sizes[][2] = {{1, 1}, {3, 5}, {64, 8}, {131, 47}};
-
-    for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
-        for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
-            compare_parts(formats[f], sizes[i][0], sizes[i][1]);
-        }
-    }
 }
 
 RUN_TESTS(NULL, fake_gpu_end)

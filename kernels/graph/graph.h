@@ -1,0 +1,60 @@
+// The graph of a camera: what all its views need, each of it made once a frame.
+//
+// A view is a path of nodes from the camera's picture to its own. Paths that begin alike have these
+// nodes in common. Where active paths part, what they have in common so far goes into a plane that
+// each goes on from, if that is less work. So nothing but time depends on who else is watched:
+// every picture is the same, bit for bit, and where a plane cannot be had paths stay as they were.
+// Used by one thread, but for graph_count().
+#pragma once
+
+#include "kernels/graph/run.h"
+
+struct graph;
+struct path;
+
+struct graph_count {
+    uint64_t runs, shared;
+};
+
+// -ENOMEM.
+int graph_new(struct graph **ret_graph);
+// Takes NULL. All paths are freed.
+void graph_free(struct graph *graph);
+
+// The next frame begins: before any of its pictures is made.
+void graph_begin(struct graph *graph);
+// Any thread. How often stages of a kind were computed, and how often a view had the result of
+// another's instead.
+struct graph_count graph_count(const struct graph *graph, enum stage_kind kind);
+
+// What a path is made for; copied, all but what `pool` and `gpu` point at.
+struct path_setup {
+    const struct plan *plan;           // at least one step
+    const struct frame_layout *camera; // of the picture it begins with
+    struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
+    struct gpu *gpu;                   // computes; NULL: the CPU does
+    const struct config_block *blocks; // for the GPU, CONFIG_KERNEL_COUNT; NULL: {0, 0}
+    bool mapped;                       // as of gpu_runner_init()
+};
+
+// A path that is not active. Errors of stage_init(), gpu_runner_init(), gpu_runner_set_blocks();
+// -ENOMEM.
+int path_new(struct graph *graph, const struct path_setup *setup, struct error *error,
+             struct path **ret_path);
+void path_free(struct path *path); // takes NULL
+
+// From the next graph_begin() on. What becomes active has forgotten. Paths that are not active
+// share nothing, and none of their pictures is made.
+void path_set_active(struct path *path, bool active);
+// The next picture has none before it: nothing moves in it.
+void path_forget(struct path *path);
+const struct node *path_end(const struct path *path);
+
+// Makes the path's picture of this frame: on the CPU, or queued on the GPU, as run.h says.
+void path_compute(struct path *path, const struct frame *camera, struct frame *picture);
+int path_launch(struct path *path, const struct gpu_pictures *pictures, struct error *error);
+
+// On the GPU, as view.h says.
+int path_set_blocks(struct path *path, const struct config_block *blocks, struct error *error);
+bool path_take_refusal(struct path *path, struct error *ret_why);
+bool path_take_warning(struct path *path, struct error *ret_text);

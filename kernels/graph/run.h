@@ -1,0 +1,61 @@
+// A run: nodes of which each reads what the one before it makes, computed in one go from one plane
+// to the next. Its last node writes a view's picture, or a plane that several runs go on from and
+// that is made when the first of them in a frame asks for it.
+//
+// One interface for both backends: `cpu_runner.h` and `gpu_runner.h` do the work. Used by one
+// thread at a time.
+#pragma once
+
+#include "kernels/graph/gpu_runner.h"
+#include "kernels/graph/node.h"
+
+struct cpu_runner;
+
+struct run_setup {
+    struct node *const *nodes;         // copied
+    unsigned count;                    // 1..PLAN_STEPS_MAX
+    struct run *before;                // makes what the first node reads; NULL: the camera does
+    const struct pixel_format *output; // of the views
+    struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
+    bool mapped;                       // as of gpu_runner_init_steps()
+    const struct config_block *blocks; // for the GPU, CONFIG_KERNEL_COUNT
+};
+
+struct run {
+    unsigned references;
+    struct node *nodes[PLAN_STEPS_MAX]; // owned references
+    unsigned count;
+    struct run *before;     // owned reference
+    uint64_t number;        // of the frame that its plane was made for last
+    struct cpu_runner *cpu; // owned; NULL: the GPU computes
+    uint8_t *plane;         // owned; of the CPU, unless it writes a picture
+    size_t stride;
+    struct gpu_runner gpu;
+};
+
+// Of the GPU also what gpu_runner_init_steps() and gpu_runner_set_blocks() say; -ENOMEM. The caller
+// has the first reference.
+int run_new(const struct run_setup *setup, struct error *error, struct run **ret_run);
+struct run *run_ref(struct run *run);
+// Takes NULL. With the last reference nothing it launched runs any more, or the GPU is lost.
+void run_unref(struct run *run);
+
+// How often nodes have been made, by their kinds (STAGE_KIND_COUNT).
+typedef _Atomic uint64_t run_counts[STAGE_KIND_COUNT];
+
+// One picture of frame number `number` (from 1), and before it the planes that are not made yet:
+// what runs and how often is counted up. On the CPU into `picture`, whose frame is laid out as the
+// view's picture.
+void run_compute(struct run *run, const struct frame *camera, uint64_t number,
+                 struct frame *picture, run_counts counts);
+// The same queued on the GPU, `pictures.input` is not looked at. What gpu_runner_launch_steps()
+// says.
+int run_launch(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
+               run_counts counts, struct error *error);
+
+// On the GPU: the next picture has none before it.
+void run_forget(struct run *run);
+// On the GPU, of this run and those before it, as of gpu_runner.h.
+int run_set_blocks(struct run *run, const struct config_block *blocks, struct error *error);
+bool run_take_refusal(struct run *run, struct error *ret_why);
+bool run_take_warning(struct run *run, struct error *ret_text);
