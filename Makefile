@@ -70,13 +70,17 @@ FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
 FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
 
-# The kernels: exact machine code for every GPU of DESIGN this nvcc knows, PTX of the newest for those
-# to come. Without nvcc the images are empty, and edged says that it was built so.
+# The kernels: exact machine code for this machine's GPUs alone, or where it has none, with SMS=all and
+# in a bundle for every GPU that this nvcc and we know; and PTX of the newest for those to come.
+# Without nvcc the images are empty, and edged says that it was built so.
 NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH)) /usr/local/cuda/bin)))
-SMS = $(filter $(shell $(NVCC) --help | grep -o 'sm_[0-9]*' | sort -u),$(addprefix sm_,72 75 80 86 87 89 90 100 110 120))
+ALL_SMS = $(eval ALL_SMS := $(filter $(shell $(NVCC) --help | grep -o 'sm_[0-9]*' | sort -u),$(addprefix sm_,72 75 80 86 87 89 90 100 110 120)))$(ALL_SMS)
+OWN_SMS = $(eval OWN_SMS := $(shell scripts/gpu-architectures $(DEVICE_TREE)))$(OWN_SMS)
+SMS ?= $(if $(filter bundle bundle-tests,$(MAKECMDGOALS))$(filter-out $(ALL_SMS),$(OWN_SMS)),all,$(OWN_SMS))
+BUILT_SMS = $(or $(filter-out all,$(SMS)),$(ALL_SMS))
 NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
-             $(foreach sm,$(SMS),-gencode arch=$(sm:sm_%=compute_%),code=$(sm)) \
-             -gencode arch=$(lastword $(SMS:sm_%=compute_%)),code=$(lastword $(SMS:sm_%=compute_%))
+             $(foreach sm,$(BUILT_SMS),-gencode arch=$(sm:sm_%=compute_%),code=$(sm)) \
+             -gencode arch=$(lastword $(BUILT_SMS:sm_%=compute_%)),code=$(lastword $(BUILT_SMS:sm_%=compute_%))
 FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*/*.cu))
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
 GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*/*.c) capture/frame.c capture/frame_colour.c capture/frame_pool.c \
@@ -256,9 +260,10 @@ $(TUTORIALS): %: %.o $(GPU_OBJECTS)
 # Change when the flags do (prefix, CI, SANITIZE; SMS), so that everything is built again.
 $(BUILD)/flags: text = $(CC) $(subst ',,$(CPPFLAGS) $(CFLAGS))
 $(BUILD)/nvcc-flags: text = $(if $(NVCC),$(NVCC) $(NVCC_FLAGS))
+$(BUILD)/nvcc-flags: news = $(if $(NVCC),kernels for $(BUILT_SMS)$(if $(filter $(OWN_SMS),$(SMS)), alone: the GPU of this machine (SMS=all: every GPU)))
 $(BUILD)/flags $(BUILD)/nvcc-flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(text)' | cmp -s - $@ || echo '$(text)' >$@
+	@echo '$(text)' | cmp -s - $@ || { echo '$(text)' >$@$(if $(news), && echo '  $(news)'); }
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIBRARY) $(LDLIBS) -lcmocka
