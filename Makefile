@@ -20,6 +20,7 @@ VERSION := 0.1.0
 say = $(if $(V),,@printf '  %-3s %s\n' $(1) $(@:$(BUILD)/%=%) && )
 
 CC ?= cc
+PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 CORES = $(shell nproc)
 PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider
@@ -39,7 +40,7 @@ CPPFLAGS += -I. -D_GNU_SOURCE $(FLOORS) -DEDGED_VERSION='"$(VERSION)"' \
 CFLAGS += -std=gnu17 $(OPTIMIZE) -g -fPIC -pthread $(WARNINGS) $(SANITIZERS)
 LDFLAGS += -pthread $(SANITIZERS)
 # Asked for once, and only by the first recipe that compiles: `make setup` works without pkg-config.
-pkg_config = $(or $(shell pkg-config $(1) $(PACKAGES)),$(error packages are missing: run scripts/setup))
+pkg_config = $(or $(shell $(PKG_CONFIG) $(1) $(PACKAGES)),$(error packages are missing: run scripts/setup))
 # As folders of the system: what newer headers deprecate within themselves is no warning here.
 PACKAGE_CFLAGS = $(eval PACKAGE_CFLAGS := $(patsubst -I%,-isystem%,$(call pkg_config,--cflags)))$(PACKAGE_CFLAGS)
 LDLIBS = $(eval LDLIBS := $(call pkg_config,--libs) -lm -ldl)$(LDLIBS)
@@ -96,7 +97,7 @@ TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
+.PHONY: deb check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
 .PHONY: uninstall all everything setup run check check-unit check-golden check-random check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -167,6 +168,10 @@ check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit ag
 
 bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--json for machines
 	@$(BUILD)/gpu/tests/gpu/bench_gpu $(BENCH)
+
+deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to it, as root
+	@scripts/setup --with deb $(if $(ARCH),beds)
+	@EDGED_BUILD=$(BUILD) NVCC='$(NVCC)' scripts/deb $(ARCH)
 
 bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
 	@EDGED_BUILD=$(BUILD) scripts/bundle
