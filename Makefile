@@ -97,7 +97,7 @@ TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: deb check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
+.PHONY: deb check-deb check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
 .PHONY: uninstall all everything setup run check check-unit check-golden check-random check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -172,6 +172,11 @@ bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--
 deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to it, as root
 	@scripts/setup --with deb $(if $(ARCH),beds)
 	@EDGED_BUILD=$(BUILD) NVCC='$(NVCC)' scripts/deb $(ARCH)
+
+check-deb: deb ## these packages installed, upgraded, removed and purged under a real systemd; as root
+	@scripts/setup --with beds
+	@scripts/bed-root build/beds
+	@$(PYTEST) -n 2 tests/deb
 
 bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
 	@EDGED_BUILD=$(BUILD) scripts/bundle

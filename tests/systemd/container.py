@@ -15,17 +15,18 @@ ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 
 
 class Container(beds.Bed):
-    def __init__(self, *options):
+    def __init__(self, *options, stage=beds.stage):
+        """`options` are systemd-nspawn's; `stage` fills a folder that is copied into the system."""
         assert os.geteuid() == 0, "the test beds need root: systemd-nspawn boots a whole system"
         self.directory = tempfile.TemporaryDirectory(prefix="edged-bed-")
         directory = pathlib.Path(self.directory.name)
-        stage = directory / "stage"
-        beds.stage(stage)
+        staged = directory / "stage"
+        stage(staged)
         self.console = open(directory / "console.log", "w+")
         self.process = subprocess.Popen(
             ["systemd-nspawn", "--quiet", "--directory", beds.BEDS / "root", "--boot",
              "--register=no", "--keep-unit", "--volatile=overlay", "--console=pipe",
-             f"--bind-ro={stage}:/bed/stage", *options],
+             f"--bind-ro={staged}:/bed/stage", *options],
             stdin=subprocess.DEVNULL, stdout=self.console, stderr=subprocess.STDOUT)
         self.leader = beds.wait_until("systemd in the container", self._find_leader)
         self.wait_booted(60)

@@ -1,0 +1,79 @@
+"""A container with real systemd, into which dpkg installs what `make deb` built."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import beds
+from container import Container
+
+ARCHITECTURE = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+BUILT = beds.BUILD / "deb" / ARCHITECTURE
+INSIDE = "/bed/packages"
+NAMES = ("edged", "edged-tools")
+NEW_VERSION = "99"
+NEW_COMMENT = "# New in this version."
+
+
+def stage(folder):
+    """Lays out the packages, and as `new/` a later version with another edged.conf."""
+    packages = folder / INSIDE[1:]
+    (packages / "new").mkdir(parents=True)
+    for name in NAMES:
+        package, = BUILT.glob(f"{name}_*_{ARCHITECTURE}.deb")
+        shutil.copy(package, packages / f"{name}.deb")
+        make_newer(package, packages / "new" / f"{name}.deb")
+
+
+def make_newer(package, result):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder) / "root"
+        subprocess.run(["dpkg-deb", "-R", package, root], check=True)
+        control = root / "DEBIAN/control"
+        version = re.search(r"^Version: (.*)$", control.read_text(), re.MULTILINE)[1]
+        control.write_text(control.read_text().replace(f"Version: {version}\n",
+                                                       f"Version: {NEW_VERSION}\n")
+                           .replace(f"(= {version})", f"(= {NEW_VERSION})"))
+        conf = root / beds.CONF[1:]
+        if conf.exists():
+            conf.write_text(conf.read_text() + NEW_COMMENT + "\n")
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-b", root, result], check=True,
+                       stdout=subprocess.DEVNULL)
+
+
+class PackagedSystem(Container):
+    def __init__(self):
+        super().__init__(stage=stage)
+        self.port = beds.free_port()
+
+    def install(self, folder=""):
+        # As apt does where nobody can be asked: a file that the user changed stays.
+        self.check(f"dpkg --force-confdef --force-confold -i "
+                   f"{' '.join(f'{INSIDE}/{folder}/{name}.deb' for name in NAMES)} </dev/null")
+
+    def dpkg(self, verb):
+        self.check(f"dpkg --{verb} {' '.join(NAMES)} </dev/null")
+
+    def configure(self):
+        """Changes edged.conf, as a user would."""
+        self.write(beds.CONF, f"""
+            rtsp = {{ port = {self.port}; }};
+            cameras = ( {{ name = "front"; source = "pattern"; width = 640; height = 360; fps = 15;
+                           views = ( {{ name = "edges"; view = "edges"; }} ); }} );
+        """)
+
+    def streams(self):
+        url = f"rtsp://127.0.0.1:{self.port}/edges"
+        beds.wait_until("its stream", lambda: beds.picture_size(url))
+        pictures = beds.decode_gray(url, 5)
+        # Edges of a moving scene: mostly dark, somewhere bright, and no two pictures alike.
+        assert pictures[0].max() > 150 and pictures[0].mean() < 100
+        assert len({picture.tobytes() for picture in pictures}) == 5
+
+    def exists(self, path):
+        return self.run(f"test -e {path}")[0] == 0
+
+    def main_pid(self):
+        return int(self.property("MainPID"))
