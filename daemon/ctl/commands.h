@@ -16,3 +16,4 @@ int ctl_bench(int argc, char **argv);
 int ctl_tune(int argc, char **argv);
 // 1 when a check failed.
 int ctl_doctor(int argc, char **argv);
+int ctl_support(int argc, char **argv);

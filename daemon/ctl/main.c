@@ -25,6 +25,7 @@ static const struct command {
     {"events", "the motion events that a recording gives", ctl_events},
     {"bench", "how fast the views are, on the CPU and the GPU", ctl_bench},
     {"doctor", "whether this machine has what edged needs", ctl_doctor},
+    {"support", "one archive of what helps to find a fault", ctl_support},
     {"tune", "the fastest block sizes for this GPU", ctl_tune},
 };
 
