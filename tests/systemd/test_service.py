@@ -310,6 +310,37 @@ def test_broken_configuration_fails_once_with_its_messages(service):
     assert f"{beds.CONF}:2: error: cameras[0].fps" in journal
 
 
+@pytest.fixture
+def read_only_root(service):
+    """A root that nobody can write to, with empty folders in memory for what changes."""
+    changing = ("/var/lib", "/var/cache", "/tmp")
+    service.bed.check("systemctl stop edged")
+    service.bed.write(beds.CONF, service.conf().replace(
+        "rtsp = {", f"rtsp = {{ tls_port = {beds.free_port()};"))
+    for folder in changing:
+        service.bed.check(f"mount -t tmpfs tmpfs {folder}")
+    service.bed.check("journalctl --relinquish-var && mount -o remount,bind,ro /")
+    yield changing
+    service.bed.run("systemctl stop edged")
+    service.bed.check("mount -o remount,bind,rw / && umount " + " ".join(changing))
+
+
+def test_on_a_read_only_root_its_own_folders_are_all_it_writes_to(service, read_only_root):
+    assert service.bed.run("touch /etc/edged/file")[0] != 0
+    service.bed.check("systemctl start edged")
+    assert beds.decode_gray(service.url("edges"), 3).shape == (3, 360, 640)
+    service.bed.check("systemctl restart edged")
+    beds.wait_until("the stream", lambda: beds.picture_size(service.url("edges")))
+    folders = " ".join(read_only_root)
+    written = service.bed.check(f"find {folders} -type f -user edged").split()
+    # The certificate, which is made where there is none; what libraries keep can be lost.
+    assert [path for path in written if not path.startswith("/var/cache/edged/")] == \
+        ["/var/lib/edged/tls.pem"]
+    service.bed.check("cd /run && edgectl support --output support.tar.gz")
+    journal = service.bed.check("tar -xOzf /run/support.tar.gz --wildcards '*/journal.txt'")
+    assert "ready: rtsp" in journal
+
+
 def test_exposure_is_one_point_eight_at_most(service):
     last = service.bed.check("systemd-analyze security --no-pager edged").splitlines()[-1]
     assert float(last.split("edged.service: ")[1].split()[0]) <= 1.8, last
