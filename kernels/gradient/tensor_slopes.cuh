@@ -58,17 +58,21 @@ template <class op> struct slopes_of_windows {
     }
 };
 
-// Puts a tile, row by row: put(i, words) of what finish::two(p, xa, ya, xb, yb) makes of two
-// pixels' slopes and finish::four(p, …) of two such.
-template <class op, class finish, int ROWS, class parameters, class put_row>
-__device__ __forceinline__ void make_slopes_of_tile(const parameters &p,
-                                                    const tensor_tile<ROWS> &tile, put_row put)
+// The rows of a tile: finish::two(p, xa, ya, xb, yb) makes results of two pixels' slopes and
+// finish::four(p, …) puts two such into a word.
+template <class op, class finish, int ROWS>
+__device__ __forceinline__ void make_slopes_of_rows(const gradient_cuda &p)
 {
-    const slopes_of_windows<op> slopes;
-    const border b = make_border<1>(p, tile);
     constexpr int FIRST = AHEAD < ROWS + 2 ? AHEAD : ROWS + 2;
+    const slopes_of_windows<op> slopes;
+    tensor_tile<ROWS> tile;
     tensor_row rows[ROWS + 2];
     windows<1> a[ROWS + 2][2];
+
+    if (!tensor_find(p, tile)) {
+        return;
+    }
+    const border b = make_border<1>(p, tile);
 
     load_first<1, FIRST>(p, tile, rows);
 #pragma unroll
@@ -91,28 +95,15 @@ __device__ __forceinline__ void make_slopes_of_tile(const parameters &p,
             results[0][pair] = finish::two(p, gx[0], gy[0], gx[1], gy[1]);
             results[1][pair] = finish::two(p, gx[2], gy[2], gx[3], gy[3]);
         }
-        const uint32_t words[WORDS] = {finish::four(p, results[0][0], results[0][1]),
-                                       finish::four(p, results[1][0], results[1][1])};
-
-        put(i - 2, words);
+        store_row(p, tile, i - 2,
+                  {finish::four(p, results[0][0], results[0][1]),
+                   finish::four(p, results[1][0], results[1][1])});
     }
-}
-
-template <class op, class finish, int ROWS, class parameters>
-__device__ __forceinline__ void make_slopes_of_rows(const parameters &p)
-{
-    tensor_tile<ROWS> tile;
-
-    if (!tensor_find(p, tile)) {
-        return;
-    }
-    make_slopes_of_tile<op, finish>(
-        p, tile, [&](int i, const uint32_t(&words)[WORDS]) { store_row(p, tile, i, words); });
 }
 
 // The picture, if the tensor cores can make it.
-template <class op, class finish, class parameters>
-__device__ __forceinline__ bool make_slopes(const parameters &p)
+template <class op, class finish>
+__device__ __forceinline__ bool make_slopes(const gradient_cuda &p)
 {
     if (tensor_takes<GRADIENT_CUDA_ROWS>(p)) {
         make_slopes_of_rows<op, finish, GRADIENT_CUDA_ROWS>(p);

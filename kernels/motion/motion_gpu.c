@@ -1,6 +1,6 @@
 // Motion with a fixed threshold on the GPU, for a stream: motion.cu makes the picture, finds what
-// differs in it and marks that, all at once. What differs in RGB, is eroded more often or would be
-// read from memory of the host for each neighbour goes by way of bits, which mark.cu erodes.
+// differs in it and marks that, all at once. What differs in RGB or is eroded more often goes by
+// way of bits, which mark.cu erodes.
 #include "kernels/convert/convert_gpu.h"
 #include "kernels/difference/difference_gpu.h"
 #include "kernels/motion/motion_cuda.h"
@@ -67,8 +67,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     state->threshold = (uint32_t)difference->options.threshold;
     state->erode = erode->kind == STAGE_ERODE ? (uint32_t)erode->options.times : 0;
     state->space = mark_gpu_space(setup->camera, setup->steps[setup->count - 1].options.mark);
-    state->marked = setup->camera->format->luma_step != 0 && !setup->mapped &&
-                    state->erode <= MOTION_CUDA_ERODE_MAX;
+    state->marked = setup->camera->format->luma_step != 0 && state->erode <= MOTION_CUDA_ERODE_MAX;
     r = add_kernels(stage, setup, error);
     if (r == 0) {
         r = difference_gpu_init(&state->difference, setup, error);

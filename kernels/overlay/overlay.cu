@@ -11,10 +11,12 @@
 // Buffers. Input and picture as in convert.cu. Nothing outside the pixels of any is written; the
 // mask is read in whole groups of 8 pixels, for which its rows have room.
 //
-// Threads. As in convert.cu: thread (x, y) makes a tile of 8 pixels by 2 rows at (8 x, 2 y), or by
-// `rows` of planar gray, and shares nothing. With a mask every byte is read once; without one, gray
-// is read of 2 rows more and a pixel on either side, out of L1 or L2 where that is not the tile
-// itself. Bytes a pixel: 1 to 4 and, of a mask, 1 read, 1.5 or 3 written.
+// Threads. As in convert.cu: thread (x, y) makes a tile of 8 pixels by 2 rows at (8 x, 2 y) and
+// shares nothing. With a mask every byte is read once; without one, gray is read of 2 rows more and
+// a pixel on either side, out of L1 or L2 where that is not the tile itself. Bytes a pixel: 1 to 4
+// and, of a mask, 1 read, 1.5 or 3 written. In memory of the host, where a GPU caches little, that
+// is still faster than a launch for the mask and one for the picture: 4K of NV12 over PCIe to an
+// H200 in 469 us instead of 621, 720p in 65 instead of 84.
 //
 // Alignment. As in convert.cu, and for gray as in gray.cuh.
 //
@@ -23,12 +25,8 @@
 // larger and gx² + gy² twice the sum of their squares, and gx and gy are not needed. Signs of what
 // is over `least` become bytes. For sm_90 the compiler makes 20 instructions a pixel of NV12 with
 // l2.
-//
-// Tensor cores. From sm_90 on l2 of planar gray takes them in tall pictures, where gradient.cu
-// does, 4 rows a thread: 8K of NV12 on an H200 in 37 us instead of 39.
 #include "kernels/convert/convert.cuh"
 #include "kernels/gradient/sobel.cuh"
-#include "kernels/gradient/tensor_slopes.cuh"
 #include "kernels/overlay/overlay_cuda.h"
 
 namespace {
@@ -37,7 +35,6 @@ namespace {
 // (x, y), a byte a pixel.
 struct by_mask {
     static constexpr int VECTOR_BYTES = 1, AFTER = 0;
-    static constexpr bool TENSOR_TAKES = false;
 
     template <bool VECTOR>
     static __device__ __forceinline__ void load(const overlay_cuda &p, uint32_t x, uint32_t y,
@@ -88,7 +85,6 @@ __device__ __forceinline__ sums operator+(const sums &a, const sums &b)
 
 template <class format> struct by_sobel {
     static constexpr int VECTOR_BYTES = format::VECTOR_BYTES, AFTER = format::AFTER;
-    static constexpr bool TENSOR_TAKES = format::BYTES == 1;
 
     template <bool VECTOR>
     static __device__ __forceinline__ void load(const overlay_cuda &p, uint32_t x, uint32_t y,
@@ -221,61 +217,6 @@ struct to_rgb3 {
     }
 };
 
-// Gray as tensor.cuh takes it.
-struct tensor_source {
-    uint64_t input, output;
-    uint32_t input_stride, output_stride, width, height, rows, least;
-};
-
-// Bytes of n >= least.
-struct finish_mask {
-    static __device__ __forceinline__ uint32_t two(const tensor_source &p, int xa, int ya, int xb,
-                                                   int yb)
-    {
-        return whole_below(xa, ya, xb, yb, p.least);
-    }
-
-    static __device__ __forceinline__ uint32_t four(const tensor_source &, uint32_t first,
-                                                    uint32_t second)
-    {
-        return ~__byte_perm(first, second, 0x5410);
-    }
-};
-
-// The picture with edges of l2, if the tensor cores can make it.
-template <class source, class target>
-__device__ __forceinline__ bool make_by_tensor(const overlay_cuda &p)
-{
-    constexpr int TALL = OVERLAY_CUDA_ROWS_TALL;
-    const convert_cuda &picture = p.picture;
-    const tensor_source gray = {picture.input[0],
-                                picture.output[0],
-                                picture.input_stride[0],
-                                picture.output_stride[0],
-                                picture.width,
-                                picture.height,
-                                p.rows,
-                                p.least};
-    tensor_tile<TALL> tile;
-    uint32_t mask[TALL / ROWS][ROWS][WORDS];
-
-    if (p.l1 || !takes_vectors<source>(picture) || !tensor_takes<TALL>(gray)) {
-        return false;
-    }
-    if (!tensor_find(gray, tile)) {
-        return true;
-    }
-    make_slopes_of_tile<sobel, finish_mask>(gray, tile, [&](int i, const uint32_t(&words)[WORDS]) {
-        mask[i / ROWS][i % ROWS][0] = words[0];
-        mask[i / ROWS][i % ROWS][1] = words[1];
-    });
-#pragma unroll
-    for (int i = 0; i < TALL / ROWS; i++) {
-        target::template make<source, true>(p, tile.x, tile.y + ROWS * i, mask[i]);
-    }
-    return true;
-}
-
 template <class source, class target, class edges, bool VECTOR>
 __device__ __forceinline__ void make_tile(const overlay_cuda &p, uint32_t x, uint32_t y)
 {
@@ -285,37 +226,19 @@ __device__ __forceinline__ void make_tile(const overlay_cuda &p, uint32_t x, uin
     target::template make<source, VECTOR>(p, x, y, mask);
 }
 
-// Of as many rows as a thread makes: more than two only where the tensor cores may take them.
-template <class source, class target, class edges, bool VECTOR>
-__device__ __forceinline__ void make_tiles(const overlay_cuda &p, uint32_t x, uint32_t y)
-{
-    make_tile<source, target, edges, VECTOR>(p, x, y);
-    if constexpr (edges::TENSOR_TAKES) {
-#pragma unroll 1
-        for (uint32_t i = ROWS; i < p.rows && y + i < p.picture.height; i += ROWS) {
-            make_tile<source, target, edges, VECTOR>(p, x, y + i);
-        }
-    }
-}
-
 template <class source, class target, class edges>
 __device__ __forceinline__ void make_picture(const overlay_cuda &p)
 {
-    if constexpr (edges::TENSOR_TAKES) {
-        if (ROOMY && make_by_tensor<source, target>(p)) {
-            return;
-        }
-    }
-    uint32_t x = tile_x(), y = tile_y(edges::TENSOR_TAKES ? p.rows : ROWS);
+    uint32_t x = tile_x(), y = tile_y(ROWS);
 
     if (x >= p.picture.width || y >= p.picture.height) {
         return;
     }
     if (takes_vectors<source>(p.picture) && has_strip<edges>(x, p.picture.width) &&
         aligned(p.picture.input[0] | p.picture.input_stride[0], edges::VECTOR_BYTES)) {
-        make_tiles<source, target, edges, true>(p, x, y);
+        make_tile<source, target, edges, true>(p, x, y);
     } else {
-        make_tiles<source, target, edges, false>(p, x, y);
+        make_tile<source, target, edges, false>(p, x, y);
     }
 }
 

@@ -3,11 +3,6 @@
 
 #include "kernels/convert/convert_cuda.h"
 
-// Rows a thread makes on the tensor cores, of pictures of OVERLAY_CUDA_TALL rows and more: they
-// keep a large GPU busy with fewer threads. Else CONVERT_CUDA_ROWS.
-#define OVERLAY_CUDA_ROWS_TALL 4
-#define OVERLAY_CUDA_TALL 1440
-
 struct overlay_cuda {
     struct convert_cuda picture;
     uint64_t mask;        // device address of a byte a pixel, 0 or 255, a multiple of 8
@@ -16,7 +11,6 @@ struct overlay_cuda {
     uint32_t l1;          // n is |gx| + |gy|
     uint32_t luma;        // the colour's Y in each byte
     uint32_t chroma;      // its U and V, twice
-    uint32_t rows;        // a thread makes: CONVERT_CUDA_ROWS, once or several times
     uint32_t rgb;         // its red in the lowest byte, then green and blue
 };
 

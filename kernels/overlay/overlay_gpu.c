@@ -11,15 +11,13 @@
 #include <errno.h>
 #include <stdio.h>
 
-// [GRAY] GRADIENT THRESHOLD OVERLAY, all there is. In memory of the host two launches read less of
-// it: the tiles of the gradient's are taller.
+// [GRAY] GRADIENT THRESHOLD OVERLAY, all there is.
 static bool is_whole(const struct gpu_stage_setup *setup)
 {
     unsigned at = setup->steps[0].kind == STAGE_GRAY;
     const struct plan_step *steps = setup->steps + at;
 
-    return setup->first && !setup->mapped && setup->count == at + 3 &&
-           steps[0].kind == STAGE_GRADIENT &&
+    return setup->first && setup->count == at + 3 && steps[0].kind == STAGE_GRADIENT &&
            steps[0]
                .options.
                operator== CONFIG_OPERATOR_SOBEL && steps[1]
@@ -56,15 +54,6 @@ static void set_edges(struct overlay_cuda *parameters, const struct plan_step *g
     parameters->l1 = gradient->options.norm == CONFIG_NORM_L1;
 }
 
-// Whether the tensor cores make the edges, of tall pictures alone.
-static bool takes_tensor(const struct gpu_stage_setup *setup, const struct overlay_cuda *parameters)
-{
-    uint32_t height = setup->camera->height;
-
-    return gpu_stage_is_roomy(setup) && !parameters->l1 && height >= OVERLAY_CUDA_TALL &&
-           height % OVERLAY_CUDA_ROWS_TALL == 0;
-}
-
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
@@ -90,10 +79,8 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     for (char *c = name; *c; c++) {
         *c = (char)tolower(*c);
     }
-    parameters->rows =
-        whole && takes_tensor(setup, parameters) ? OVERLAY_CUDA_ROWS_TALL : CONVERT_CUDA_ROWS;
     return gpu_stage_add_kernel(stage, CONFIG_KERNEL_OVERLAY, name,
-                                (struct gpu_tile){TILE_CUDA_PIXELS, parameters->rows}, error);
+                                (struct gpu_tile){TILE_CUDA_PIXELS, CONVERT_CUDA_ROWS}, error);
 }
 
 static void finish(struct gpu_stage *stage)

@@ -6,6 +6,8 @@
 
 static const struct config_view pausing_views[] = {
     {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1},
+    // The GPU marks in a second launch what is eroded more than once.
+    {.view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 2},
     {.view = CONFIG_VIEW_SPLIT,
      .left = (char *)"motion",
      .right = (char *)"motion",

@@ -8,7 +8,7 @@ struct colour_case {
     struct config_view settings;
     enum frame_range range;
     enum view_output output;
-    enum config_memory memory; // managed: in one launch
+    enum config_memory memory; // a thread makes fewer rows of direction in managed memory
     uint32_t width, height;
 };
 

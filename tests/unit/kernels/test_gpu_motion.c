@@ -74,24 +74,17 @@ static void compare_frames(struct gpu_view_bed *bed, uint32_t seed)
     }
 }
 
-static void compare_in(enum config_memory memory, const struct motion_case *c)
+static void compare(const struct motion_case *c)
 {
     struct gpu_view_bed bed = {0};
 
     fake_gpu_play("board=orin-nano");
     assert_int_equal(gpu_new(NULL, &bed.gpu), 0);
-    assert_int_equal(gpu_memory_new(bed.gpu, memory, NULL, &bed.memory), 0);
+    assert_int_equal(gpu_memory_new(bed.gpu, CONFIG_MEMORY_AUTO, NULL, &bed.memory), 0);
     make_views(&bed, c);
     compare_frames(&bed, c->width * 31 + c->height);
     gpu_view_bed_finish(&bed);
     assert_int_equal(fake_gpu_leaks(), 0);
-}
-
-// In memory of the host what moves is marked by a launch of its own.
-static void compare(const struct motion_case *c)
-{
-    compare_in(CONFIG_MEMORY_AUTO, c);
-    compare_in(CONFIG_MEMORY_MANAGED, c);
 }
 
 TEST(test_motion_of_every_format_is_the_cpus)
