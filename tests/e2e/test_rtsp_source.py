@@ -66,13 +66,14 @@ def test_a_camera_with_a_password_streams(
     assert_tells_no_password(server)
 
 
-def test_edged_watches_edged_and_comes_back_to_it(edged, watch):
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_edged_watches_edged_and_comes_back_to_it(edged, watch, transport):
     def serve(**extra):
         served = [daemon.camera(width=640, height=360, views=["camera"])]
         return edged(served, settings={"rtsp": extra} if extra else None)
 
     first = serve()
-    server = edged([watching(first.url("/front/camera"), fps=pattern.FPS)])
+    server = edged([watching(first.url("/front/camera"), fps=pattern.FPS, transport=transport)])
     server.wait_camera("front", is_live, 60)
     viewer = watch(server.url("/front/camera"), view="camera", keep_every=10)
     viewer.wait_numbers(2 * pattern.FPS, 60)
@@ -81,12 +82,15 @@ def test_edged_watches_edged_and_comes_back_to_it(edged, watch):
         assert pattern.psnr_db(picture, expected) >= 30
     first.stop()
     lost = server.wait_camera("front", lambda c: c["state"] == "no signal", 60)
-    assert lost["process"]["restarts"] == 0, server.stderr()
+    # Over UDP rtspsrc has two threads that stop a stream, one by RTCP's BYE and one by the end of the
+    # connection; now and then they wait for each other for ever, and the process is replaced.
+    if transport == "tcp":
+        assert lost["process"]["restarts"] == 0, server.stderr()
     serve(port=first.port)
     server.wait_camera("front", is_live, 60)
     viewer.wait_after(time.monotonic_ns(), pattern.FPS, 60)
     viewer.stop()
-    assert server.camera()["process"]["restarts"] == 0, server.stderr()
+    assert server.camera()["process"]["restarts"] <= (transport == "udp"), server.stderr()
 
 
 def test_a_camera_that_falls_silent_is_lost_and_its_slate_keeps_its_colours(
