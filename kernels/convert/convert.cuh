@@ -213,7 +213,7 @@ using from_yuyv = from_packed<0>;
 using from_uyvy = from_packed<1>;
 
 // STEP bytes a pixel; BLUE first, or red. To limited range as convert.h has it, or FULL as
-// colour.h.
+// colour.h, by the matrix whose factors are given.
 template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
     static constexpr int BYTES = STEP, ALIGN = STEP == 4 ? 16 : 8, CHROMA_ALIGN = 1;
     using weights = rgb<STEP, BLUE ? 7470 : 19596, BLUE ? 19596 : 7470>;
@@ -229,19 +229,22 @@ template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
         return FULL ? min(value, 255) : value;
     }
 
-    static __device__ __forceinline__ uint32_t y_of(uint32_t pixel)
+    static __device__ __forceinline__ int weigh(uint32_t pixel, const int32_t (&factors)[3],
+                                                int base)
     {
-        return FULL ? weigh(pixel, 313524, 615514, 119538, 0)
-                    : weigh(pixel, 269484, 528482, 102760, 16);
+        return weigh(pixel, factors[0], factors[1], factors[2], base);
+    }
+
+    static __device__ __forceinline__ uint32_t y_of(const convert_cuda &p, uint32_t pixel)
+    {
+        return FULL ? weigh(pixel, p.y, 0) : weigh(pixel, 269484, 528482, 102760, 16);
     }
 
     // U and V.
-    static __device__ __forceinline__ uint32_t pair_of(uint32_t pixel)
+    static __device__ __forceinline__ uint32_t pair_of(const convert_cuda &p, uint32_t pixel)
     {
-        uint32_t u = FULL ? weigh(pixel, -176932, -347356, 524288, 128)
-                          : weigh(pixel, -155188, -305135, 460324, 128);
-        uint32_t v = FULL ? weigh(pixel, 524288, -439026, -85262, 128)
-                          : weigh(pixel, 460324, -385875, -74448, 128);
+        uint32_t u = FULL ? weigh(pixel, p.u, 128) : weigh(pixel, -155188, -305135, 460324, 128);
+        uint32_t v = FULL ? weigh(pixel, p.v, 128) : weigh(pixel, 460324, -385875, -74448, 128);
 
         return u | v << 8;
     }
@@ -272,7 +275,7 @@ template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
 #pragma unroll
         for (int i = 0; i < ROWS * PIXELS; i++) {
             uint32_t pixel = rgb_pixel<STEP>(raw[i / PIXELS], i % PIXELS);
-            uint32_t value = y_of(pixel) << i % 4 * 8;
+            uint32_t value = y_of(p, pixel) << i % 4 * 8;
             uint32_t gray = weights::weigh(pixel) >> 16 << i % 4 * 8;
             uint32_t &word = tile.luma[i / PIXELS][i % PIXELS / 4];
             uint32_t &gray_word = tile.gray[i / PIXELS][i % PIXELS / 4];
@@ -282,7 +285,7 @@ template <int STEP, bool BLUE, bool FULL = false> struct from_rgb {
         }
 #pragma unroll
         for (int i = 0; i < PIXELS; i += 2) {
-            uint32_t pair = pair_of(rgb_pixel<STEP>(raw[0], i)) << i % 4 * 8;
+            uint32_t pair = pair_of(p, rgb_pixel<STEP>(raw[0], i)) << i % 4 * 8;
             uint32_t &word = tile.chroma[i / 4];
 
             word = i % 4 == 0 ? pair : word | pair;

@@ -10,6 +10,8 @@ struct convert_cuda {
     uint64_t input[3], output[2];               // device addresses of the planes there are
     uint32_t input_stride[3], output_stride[2]; // bytes
     uint32_t width, height;                     // pixels, 1 and up
+    int32_t y[3], u[3],
+        v[3]; // of convert_rgb3_nv12_full: factors of red, green and blue (colour.h)
 };
 
 // One kernel for each conversion of convert.c, named convert_<input>_<output> after the formats;

@@ -1,9 +1,11 @@
 // The camera view on the GPU: convert.cu with its name and its tile.
 #include "kernels/convert/convert_gpu.h"
+#include "kernels/convert/colour.h"
 #include "kernels/convert/convert.h"
 #include "kernels/stage/stage.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,11 +29,24 @@ int convert_gpu_add_kernel(struct gpu_stage *stage, const struct pixel_format *i
 }
 
 int convert_gpu_add_side(struct gpu_stage *stage, const struct pixel_format *input,
-                         const struct pixel_format *output, struct error *error)
+                         const struct frame_layout *output, struct error *error)
 {
-    bool full = strcmp(input->name, "RGB3") == 0 && strcmp(output->name, "NV12") == 0;
+    bool full = strcmp(input->name, "RGB3") == 0 && strcmp(output->format->name, "NV12") == 0;
 
-    return add_kernel(stage, input->name, output->name, full ? "_full" : "", error);
+    if (full) {
+        struct colour_space *space = stage->state = malloc(sizeof *space);
+
+        if (!space) {
+            return error_set(error, -ENOMEM, "no memory for a conversion");
+        }
+        *space = colour_space_of(colour_matrix_number(output->colour.matrix), FRAME_RANGE_FULL);
+    }
+    return add_kernel(stage, input->name, output->format->name, full ? "_full" : "", error);
+}
+
+static void finish(struct gpu_stage *stage)
+{
+    free(stage->state);
 }
 
 struct convert_cuda convert_gpu_parameters(const struct gpu_picture *input,
@@ -67,10 +82,16 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
     struct convert_cuda parameters = convert_gpu_parameters(&pictures->camera, &pictures->output);
+    const struct colour_space *space = stage->state;
 
+    if (space) {
+        memcpy(parameters.y, space->y, sizeof parameters.y);
+        memcpy(parameters.u, space->u, sizeof parameters.u);
+        memcpy(parameters.v, space->v, sizeof parameters.v);
+    }
     return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
                          parameters.width, parameters.height, error);
 }
 
 const struct gpu_stage_ops convert_gpu_ops = {
-    .name = "convert", .takes = takes, .init = init, .launch = launch};
+    .name = "convert", .takes = takes, .init = init, .finish = finish, .launch = launch};

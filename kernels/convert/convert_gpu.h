@@ -7,9 +7,10 @@
 // The kernel from a camera's format to `output`. As gpu_stage_add_kernel().
 int convert_gpu_add_kernel(struct gpu_stage *stage, const struct pixel_format *input,
                            const struct pixel_format *output, struct error *error);
-// The same for a side of a split: RGB3 to NV12 makes YUV of full range.
+// The same for a side of a split, in pictures of the layout `output`: RGB3 to NV12 makes YUV of
+// full range by its matrix. -ENOMEM, too.
 int convert_gpu_add_side(struct gpu_stage *stage, const struct pixel_format *input,
-                         const struct pixel_format *output, struct error *error);
+                         const struct frame_layout *output, struct error *error);
 struct convert_cuda convert_gpu_parameters(const struct gpu_picture *input,
                                            const struct gpu_picture *output);
 

@@ -1,6 +1,5 @@
 #include "kernels/graph/part.h"
 
-#include "kernels/convert/colour.h"
 #include "kernels/convert/convert_gpu.h"
 #include "kernels/graph/split.h"
 
@@ -41,15 +40,8 @@ static bool is_in_place(const struct part *part, const struct pixel_format *outp
     return part->plan.count > 0 && split_is_made_in_place(part->layout.format, output);
 }
 
-bool part_can_be_on_gpu(const struct part *part, const struct view_setup *setup,
-                        const struct pixel_format *output)
+bool part_can_be_on_gpu(const struct part *part, const struct view_setup *setup)
 {
-    // The kernel for a side from RGB3 knows BT.601 alone, and only a side beside full range is
-    // converted: few cameras have another matrix there.
-    if (strcmp(part->layout.format->name, "RGB3") == 0 && strcmp(output->name, "NV12") == 0 &&
-        colour_matrix_number(setup->input->colour.matrix) != COLOUR_MATRIX_BT601) {
-        return false;
-    }
     return gpu_runner_supports(&part->plan, setup->input);
 }
 
@@ -71,8 +63,7 @@ static int make_conversion(struct part *part, struct gpu *gpu, const struct fram
     if (r == 0) {
         r = gpu_chain_new(gpu, false, error, &conversion->chain);
     }
-    return r < 0 ? r
-                 : convert_gpu_add_side(&conversion->stages[0], made->format, whole->format, error);
+    return r < 0 ? r : convert_gpu_add_side(&conversion->stages[0], made->format, whole, error);
 }
 
 static int make_path(struct part *part, const struct view_setup *setup, struct graph *graph,

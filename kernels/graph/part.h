@@ -28,9 +28,8 @@ struct part {
 // plan_load_mask() says. End a zeroed or planned part with part_finish().
 int part_plan(struct part *part, const struct view_setup *setup, const struct config_view *settings,
               enum view_output output, struct error *error);
-// Whether there are kernels for it where it is put into a picture in `output`.
-bool part_can_be_on_gpu(const struct part *part, const struct view_setup *setup,
-                        const struct pixel_format *output);
+// Whether there are kernels for it.
+bool part_can_be_on_gpu(const struct part *part, const struct view_setup *setup);
 // Makes what computes it into pictures of the layout `whole`, at column `x`, on `gpu` or, if that
 // is NULL, on the CPU. What path_new() says; -ENOENT (no such conversion), -ENOMEM, -EIO, -EINVAL
 // (a block).

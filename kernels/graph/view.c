@@ -101,7 +101,7 @@ static int choose_gpu(struct view *view, const struct view_setup *setup, struct 
 {
     *ret_gpu = setup->gpu;
     for (unsigned i = 0; i < view->part_count; i++) {
-        if (!part_can_be_on_gpu(&view->parts[i], setup, view->output.format)) {
+        if (!part_can_be_on_gpu(&view->parts[i], setup)) {
             *ret_gpu = NULL;
         }
     }

@@ -4,7 +4,6 @@
 #include "tests/unit/kernels/gpu_view_bed.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define KINDS 8
 
@@ -28,30 +27,13 @@ static struct gpu_view_case split_of(const char *format, const char *left, const
                                   .height = 19};
 }
 
-static bool is_limited(const char *kind)
-{
-    return strcmp(kind, "camera") != 0 && strcmp(kind, "gray") != 0 &&
-           strcmp(kind, "motion") != 0 && strcmp(kind, "overlay") != 0;
-}
-
-// Hues beside a camera's full range become YUV by its matrix, and the kernel knows BT.601's alone:
-// with another one, which odd widths have here, the CPU computes both sides.
-static const char *backend_of(const struct gpu_view_case *c)
-{
-    bool hues = strcmp(c->left, "direction") == 0 || strcmp(c->right, "direction") == 0;
-    bool converted = c->output == VIEW_OUTPUT_STREAM && c->range == FRAME_RANGE_FULL && hues &&
-                     is_limited(c->left) != is_limited(c->right);
-
-    return converted && c->width % 2 == 1 ? "CPU" : "CUDA sm_87";
-}
-
 static void check(const struct gpu_view_case *c)
 {
     struct gpu_view_bed bed;
     struct error error = {0};
 
     assert_int_equal(gpu_view_bed_init(&bed, c, &error), 0);
-    assert_string_equal(view_backend(bed.view), backend_of(c));
+    assert_string_equal(view_backend(bed.view), "CUDA sm_87");
     for (uint32_t seed = 0; seed < 3; seed++) {
         assert_int_equal(gpu_view_bed_run(&bed, seed, &error), 0);
     }
