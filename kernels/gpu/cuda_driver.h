@@ -85,6 +85,8 @@ struct cuda_kernel_node {
       (struct CUstream_st * stream, uint64_t address, size_t bytes, unsigned flags))               \
     X(event_create, cuEventCreate, (struct CUevent_st * *event, unsigned flags))                   \
     X(event_destroy, cuEventDestroy_v2, (struct CUevent_st * event))                               \
+    X(stream_wait_event, cuStreamWaitEvent,                                                        \
+      (struct CUstream_st * stream, struct CUevent_st * event, unsigned flags))                    \
     X(event_record, cuEventRecord, (struct CUevent_st * event, struct CUstream_st * stream))       \
     X(event_query, cuEventQuery, (struct CUevent_st * event))                                      \
     X(event_synchronize, cuEventSynchronize, (struct CUevent_st * event))                          \

@@ -13,9 +13,11 @@
 struct gpu {
     struct cuda_driver driver;
     int device;
-    struct CUctx_st *context; // retained
-    struct CUstream_st *stream;
-    struct gpu_waiter *waiter; // owned
+    struct CUctx_st *context;                     // retained
+    struct CUstream_st *streams[GPU_STREAMS_MAX]; // made when they are used for the first time
+    unsigned stream;                              // the number of the one that is used now
+    struct CUevent_st *fork;                      // of what is queued in stream 0
+    struct gpu_waiter *waiter;                    // owned
     struct gpu_fence idle;
     struct CUmod_st *modules[IMAGES_MAX];
     unsigned module_count;
@@ -26,6 +28,12 @@ struct gpu {
 static int check(const struct gpu *gpu, int result, const char *doing, struct error *error)
 {
     return cuda_driver_check(&gpu->driver, result, doing, error);
+}
+
+static int make_stream(struct gpu *gpu, unsigned number, struct error *error)
+{
+    return check(gpu, gpu->driver.stream_create(&gpu->streams[number], CUDA_STREAM_NON_BLOCKING),
+                 "making a stream", error);
 }
 
 // What edged can do without reads as 0 from a driver that does not know it.
@@ -107,8 +115,7 @@ static int open_device(struct gpu *gpu, struct error *error)
         r = check(gpu, driver->context_set(gpu->context), "entering the GPU's context", error);
     }
     if (r == 0) {
-        r = check(gpu, driver->stream_create(&gpu->stream, CUDA_STREAM_NON_BLOCKING),
-                  "making a stream", error);
+        r = make_stream(gpu, 0, error);
     }
     if (r == 0) {
         r = gpu_waiter_new(driver, gpu->context, error, &gpu->waiter);
@@ -179,8 +186,13 @@ void gpu_free(struct gpu *gpu)
     }
     gpu_fence_finish(&gpu->idle);
     gpu_waiter_free(gpu->waiter, false);
-    if (gpu->stream) {
-        gpu->driver.stream_destroy(gpu->stream);
+    for (unsigned i = 0; i < GPU_STREAMS_MAX; i++) {
+        if (gpu->streams[i]) {
+            gpu->driver.stream_destroy(gpu->streams[i]);
+        }
+    }
+    if (gpu->fork) {
+        gpu->driver.event_destroy(gpu->fork);
     }
     if (gpu->context) {
         gpu->driver.context_set(NULL);
@@ -217,7 +229,36 @@ const struct cuda_driver *gpu_driver(const struct gpu *gpu)
 
 struct CUstream_st *gpu_stream(const struct gpu *gpu)
 {
-    return gpu->stream;
+    return gpu->streams[gpu->stream];
+}
+
+// Stream `number`, whose work comes behind what is queued in number 0.
+static int fork_stream(struct gpu *gpu, unsigned number, struct error *error)
+{
+    const struct cuda_driver *driver = &gpu->driver;
+    int r = 0;
+
+    if (!gpu->fork) {
+        r = check(gpu, driver->event_create(&gpu->fork, CUDA_EVENT_DISABLE_TIMING),
+                  "making an event", error);
+    }
+    if (r == 0 && !gpu->streams[number]) {
+        r = make_stream(gpu, number, error);
+    }
+    if (r == 0) {
+        r = check(gpu, driver->event_record(gpu->fork, gpu->streams[0]), "forking a stream", error);
+    }
+    return r < 0 ? r
+                 : check(gpu, driver->stream_wait_event(gpu->streams[number], gpu->fork, 0),
+                         "forking a stream", error);
+}
+
+int gpu_use_stream(struct gpu *gpu, unsigned number, struct error *error)
+{
+    int r = number > 0 ? fork_stream(gpu, number, error) : 0;
+
+    gpu->stream = r < 0 ? 0 : number;
+    return r;
 }
 
 struct gpu_waiter *gpu_waiter(const struct gpu *gpu)
@@ -263,7 +304,16 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct conf
 
 int gpu_wait(struct gpu *gpu, int64_t deadline_ns, struct error *error)
 {
-    int r = gpu_fence_set(&gpu->idle, error);
+    unsigned used = gpu->stream;
+    int r = 0;
 
-    return r < 0 ? r : gpu_fence_wait(&gpu->idle, deadline_ns, error);
+    for (unsigned i = 0; i < GPU_STREAMS_MAX && r == 0; i++) {
+        if (gpu->streams[i]) {
+            gpu->stream = i;
+            r = gpu_fence_set(&gpu->idle, error);
+            r = r < 0 ? r : gpu_fence_wait(&gpu->idle, deadline_ns, error);
+        }
+    }
+    gpu->stream = used;
+    return r;
 }

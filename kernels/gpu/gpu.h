@@ -44,6 +44,13 @@ bool gpu_is_lost(const struct gpu *gpu);
 
 const struct gpu_info *gpu_info(const struct gpu *gpu);
 const struct cuda_driver *gpu_driver(const struct gpu *gpu);
+
+// Work in one stream is done in its order, that of different streams overlaps.
+#define GPU_STREAMS_MAX 4
+// From now on work is queued in stream `number` (below GPU_STREAMS_MAX, at first 0), behind what
+// has been queued in number 0. What CUDA says.
+int gpu_use_stream(struct gpu *gpu, unsigned number, struct error *error);
+// The stream that is used now.
 struct CUstream_st *gpu_stream(const struct gpu *gpu);
 // For gpu_fence.h alone.
 struct gpu_waiter *gpu_waiter(const struct gpu *gpu);
@@ -57,8 +64,8 @@ int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
 int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct config_block block,
                     struct error *error);
 
-// Waits until all that is queued is done, at most until `deadline_ns` (CLOCK_MONOTONIC).
-// -ETIMEDOUT, or the error that work in the stream ended with.
+// Waits until all that is queued in all streams is done, at most until `deadline_ns`
+// (CLOCK_MONOTONIC). -ETIMEDOUT, or the error that work in the stream ended with.
 int gpu_wait(struct gpu *gpu, int64_t deadline_ns, struct error *error);
 
 static inline void cleanup_gpu(struct gpu **gpu)

@@ -31,6 +31,8 @@ struct path {
     struct pool *pool;
     struct gpu *gpu;
     bool mapped;
+    bool stays_whole; // on a GPU, because it knows of the frame before
+    unsigned stream;  // of the GPU
     struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
 };
 
@@ -61,6 +63,7 @@ static int get_nodes(struct path *path, const struct path_setup *setup, struct e
         };
 
         r = node_get(&path->graph->nodes, &node, error, &path->nodes[path->count]);
+        path->stays_whole |= setup->gpu && node.step.kind == STAGE_DIFFERENCE;
         path->count += r == 0;
     }
     return r;
@@ -83,18 +86,13 @@ static int make_run(const struct path *path, unsigned first, unsigned end, struc
     return run_new(&setup, error, ret_run);
 }
 
-static void cleanup_path(struct path **path)
-{
-    path_free(*path);
-}
-
 int path_new(struct graph *graph, const struct path_setup *setup, struct error *error,
              struct path **ret_path)
 {
-    _cleanup_(cleanup_path) struct path *path = calloc(1, sizeof *path);
+    struct path *path = graph->count < PATHS_MAX ? calloc(1, sizeof *path) : NULL;
     int r;
 
-    if (!path || graph->count == PATHS_MAX) {
+    if (!path) {
         return error_set(error, -ENOMEM, "no memory for one more view of a camera");
     }
     graph->paths[graph->count++] = path;
@@ -111,10 +109,12 @@ int path_new(struct graph *graph, const struct path_setup *setup, struct error *
     if (r == 0) {
         r = make_run(path, 0, path->count, error, &path->run);
     }
-    if (r == 0) {
-        *ret_path = TAKE(path);
+    if (r < 0) {
+        path_free(path);
+        return r;
     }
-    return r;
+    *ret_path = path;
+    return 0;
 }
 
 static void leave(struct graph *graph, const struct path *path)
@@ -135,10 +135,8 @@ void path_free(struct path *path)
     if (!path) {
         return;
     }
-    if (path->graph) {
-        path_set_active(path, false);
-        leave(path->graph, path);
-    }
+    path_set_active(path, false);
+    leave(path->graph, path);
     run_unref(path->run);
     run_unref(path->before);
     while (path->count > 0) {
@@ -175,23 +173,12 @@ const struct node *path_end(const struct path *path)
     return path->nodes[path->count - 1];
 }
 
-static bool knows_frame_before(const struct path *path)
-{
-    for (unsigned i = 0; i < path->count; i++) {
-        if (path->nodes[i]->step.kind == STAGE_DIFFERENCE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // Whether the first `count` nodes of both are the same ones, which active paths may share. On a GPU
 // what knows of the frame before stays in one run, with which that knowledge would go.
 static bool agree(const struct path *a, const struct path *b, unsigned count)
 {
     return a->active && b->active && a->count > count && b->count > count &&
-           a->nodes[count - 1] == b->nodes[count - 1] && !(a->gpu && knows_frame_before(a)) &&
-           !(b->gpu && knows_frame_before(b));
+           a->nodes[count - 1] == b->nodes[count - 1] && !a->stays_whole && !b->stays_whole;
 }
 
 static unsigned count_agreeing(const struct graph *graph, const struct path *path, unsigned count)
@@ -296,6 +283,20 @@ static void renew_run(struct path *path)
     set_before(path, 0, NULL);
 }
 
+// Managed memory may belong to one stream alone.
+static void spread_streams(struct graph *graph)
+{
+    unsigned next = 0;
+
+    for (unsigned i = 0; i < graph->count; i++) {
+        struct path *path = graph->paths[i];
+
+        if (path->active && path->gpu && path->mapped) {
+            path->stream = next++ % GPU_STREAMS_MAX;
+        }
+    }
+}
+
 static void arrange(struct graph *graph)
 {
     for (unsigned end = 1; end < PLAN_STEPS_MAX; end++) {
@@ -312,6 +313,7 @@ static void arrange(struct graph *graph)
             renew_run(graph->paths[i]);
         }
     }
+    spread_streams(graph);
     graph->arranged = true;
 }
 
@@ -345,12 +347,24 @@ void path_compute(struct path *path, const struct frame *camera, struct frame *p
     run_compute(path->run, camera, graph->frame, picture, graph->runs);
 }
 
+int path_launch_shared(struct path *path, const struct gpu_pictures *pictures, struct error *error)
+{
+    struct graph *graph = path->graph;
+
+    return run_launch_before(path->run, pictures, graph->frame, graph->runs, error);
+}
+
 int path_launch(struct path *path, const struct gpu_pictures *pictures, struct error *error)
 {
     struct graph *graph = path->graph;
 
     note_need(path);
     return run_launch(path->run, pictures, graph->frame, graph->runs, error);
+}
+
+unsigned path_stream(const struct path *path)
+{
+    return path->stream;
 }
 
 int path_set_blocks(struct path *path, const struct config_block *blocks, struct error *error)

@@ -50,9 +50,14 @@ void path_set_active(struct path *path, bool active);
 void path_forget(struct path *path);
 const struct node *path_end(const struct path *path);
 
-// Makes the path's picture of this frame: on the CPU, or queued on the GPU, as run.h says.
+// Makes the path's picture of this frame on the CPU, as run.h says.
 void path_compute(struct path *path, const struct frame *camera, struct frame *picture);
+// Queues on the GPU what other paths may read as well, in stream 0; then the path's picture, in any
+// stream behind it. As run.h says.
+int path_launch_shared(struct path *path, const struct gpu_pictures *pictures, struct error *error);
 int path_launch(struct path *path, const struct gpu_pictures *pictures, struct error *error);
+// The stream in which the path's pictures do not wait for those of other views.
+unsigned path_stream(const struct path *path);
 
 // On the GPU, as view.h says.
 int path_set_blocks(struct path *path, const struct config_block *blocks, struct error *error);

@@ -168,6 +168,11 @@ static struct gpu_picture place_on_gpu(const struct part *part, const struct gpu
     return place;
 }
 
+int part_launch_shared(struct part *part, const struct gpu_pictures *pictures, struct error *error)
+{
+    return part->path ? path_launch_shared(part->path, pictures, error) : 0;
+}
+
 int part_launch(struct part *part, const struct gpu_pictures *pictures, struct error *error)
 {
     const struct gpu_picture place = place_on_gpu(part, &pictures->output);

@@ -42,7 +42,9 @@ void part_forget(struct part *part);
 
 // Makes it in `output`, a frame of the view's pictures.
 void part_compute(struct part *part, const struct frame *camera, struct frame *output);
-// The same queued on the GPU; of computed gray the luma alone. What path_launch() says.
+// The same queued on the GPU in two steps, as path_launch_shared() and path_launch(); of computed
+// gray the luma alone.
+int part_launch_shared(struct part *part, const struct gpu_pictures *pictures, struct error *error);
 int part_launch(struct part *part, const struct gpu_pictures *pictures, struct error *error);
 
 // On the GPU, as view.h says.

@@ -134,20 +134,28 @@ void run_compute(struct run *run, const struct frame *camera, uint64_t number,
     note_made(run, number, counts);
 }
 
+int run_launch_before(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
+                      run_counts counts, struct error *error)
+{
+    struct run *before = run->before;
+    int r;
+
+    if (!before || before->number == number) {
+        return 0;
+    }
+    r = run_launch_before(before, pictures, number, counts, error);
+    return r < 0 ? r : run_launch(before, pictures, number, counts, error);
+}
+
 int run_launch(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
                run_counts counts, struct error *error)
 {
+    const struct run *before = run->before;
     struct gpu_pictures own = *pictures;
-    struct run *before = run->before;
-    int r = 0;
+    int r;
 
-    if (before && before->number != number) {
-        r = run_launch(before, pictures, number, counts, error);
-    }
     own.input = before ? gpu_runner_plane(&before->gpu, &run->nodes[0]->camera) : own.camera;
-    if (r == 0) {
-        r = gpu_runner_launch_steps(&run->gpu, own, error);
-    }
+    r = gpu_runner_launch_steps(&run->gpu, own, error);
     if (r == 0) {
         note_made(run, number, counts);
     }

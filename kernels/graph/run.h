@@ -48,8 +48,10 @@ typedef _Atomic uint64_t run_counts[STAGE_KIND_COUNT];
 // view's picture.
 void run_compute(struct run *run, const struct frame *camera, uint64_t number,
                  struct frame *picture, run_counts counts);
-// The same queued on the GPU, `pictures.input` is not looked at. What gpu_runner_launch_steps()
-// says.
+// On the GPU: queues the planes that are not made yet, and then the picture; `pictures.input` is
+// not looked at. What gpu_runner_launch_steps() says.
+int run_launch_before(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
+                      run_counts counts, struct error *error);
 int run_launch(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
                run_counts counts, struct error *error);
 

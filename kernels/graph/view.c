@@ -200,6 +200,24 @@ void view_forget(struct view *view)
     }
 }
 
+// In a stream of its own, as far as there are such, behind what views share.
+static int launch_parts(struct view *view, const struct gpu_pictures *pictures, struct error *error)
+{
+    const struct path *path = view->parts[0].path ? view->parts[0].path : view->parts[1].path;
+    int r = 0;
+
+    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
+        r = part_launch_shared(&view->parts[i], pictures, error);
+    }
+    if (r == 0) {
+        r = gpu_use_stream(view->fence.gpu, path ? path_stream(path) : 0, error);
+    }
+    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
+        r = part_launch(&view->parts[i], pictures, error);
+    }
+    return r;
+}
+
 static int launch(struct view *view, struct frame *input, struct frame *output, struct error *error)
 {
     struct gpu_pictures pictures;
@@ -217,13 +235,15 @@ static int launch(struct view *view, struct frame *input, struct frame *output, 
     }
     pictures.camera = pictures.input = gpu_picture_at(&input->layout, from);
     pictures.output = gpu_picture_at(&output->layout, to);
-    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
-        r = part_launch(&view->parts[i], &pictures, error);
-    }
+    r = launch_parts(view, &pictures, error);
     if (r == 0) {
         r = frame_queue_to_cpu(output, error);
     }
-    return r < 0 ? r : gpu_fence_set(&view->fence, error);
+    if (r == 0) {
+        r = gpu_fence_set(&view->fence, error);
+    }
+    gpu_use_stream(view->fence.gpu, 0, NULL);
+    return r;
 }
 
 static int make_picture(struct view *view, struct frame *input, struct frame *output,

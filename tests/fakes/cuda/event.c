@@ -115,6 +115,41 @@ static bool is_reached(const struct CUevent_st *event)
     return event->reached >= event->recorded;
 }
 
+struct awaited {
+    struct CUevent_st *event;
+    uint64_t recorded; // when the wait was queued
+};
+
+static int await(struct CUstream_st *stream, void *payload)
+{
+    const struct awaited *awaited = payload;
+    struct CUevent_st **at;
+
+    (void)stream;
+    pthread_mutex_lock(&device.lock);
+    while ((at = find(awaited->event)) && (*at)->reached < awaited->recorded && device.lost == 0) {
+        pthread_cond_wait(&device.changed, &device.lock);
+    }
+    pthread_mutex_unlock(&device.lock);
+    return 0;
+}
+
+int cuStreamWaitEvent(struct CUstream_st *handle, struct CUevent_st *event, unsigned flags)
+{
+    int r = call_begin(CALL_cuStreamWaitEvent);
+    struct CUstream_st *stream = r == 0 ? stream_find(handle) : NULL;
+
+    if (r == 0 && (!stream || !find(event) || flags != 0)) {
+        r = RESULT_INVALID_HANDLE;
+    }
+    if (r == 0) {
+        const struct awaited awaited = {event, event->recorded};
+
+        r = stream_queue(stream, await, &awaited, sizeof awaited, NULL);
+    }
+    return call_end(r);
+}
+
 int cuEventQuery(struct CUevent_st *event)
 {
     int r = call_begin(CALL_cuEventQuery);
