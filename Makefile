@@ -173,8 +173,9 @@ deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to 
 	@scripts/setup --with deb $(if $(ARCH),beds)
 	@EDGED_BUILD=$(BUILD) NVCC='$(NVCC)' scripts/deb $(ARCH)
 
-check-deb: deb ## these packages installed, upgraded, removed and purged under a real systemd; as root
+check-deb: deb ## these packages built twice, then installed, upgraded and purged under a real systemd; as root
 	@scripts/setup --with beds
+	@EDGED_BUILD=$(BUILD)/again NVCC='$(NVCC)' scripts/deb
 	@scripts/bed-root build/beds
 	@$(PYTEST) -n 2 tests/deb
 

@@ -11,6 +11,7 @@ from container import Container
 
 ARCHITECTURE = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
 BUILT = beds.BUILD / "deb" / ARCHITECTURE
+BUILT_AGAIN = beds.BUILD / "again/deb" / ARCHITECTURE
 INSIDE = "/bed/packages"
 NAMES = ("edged", "edged-tools")
 NEW_VERSION = "99"

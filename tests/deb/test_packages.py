@@ -1,7 +1,15 @@
 """The Debian packages in a system: installed, upgraded, removed and purged by dpkg."""
 
 import beds
-from packages import NEW_COMMENT, NEW_VERSION
+from packages import BUILT, BUILT_AGAIN, NAMES, NEW_COMMENT, NEW_VERSION
+
+
+def test_two_builds_in_two_folders_have_the_same_bytes():
+    packages = sorted(path.name for path in BUILT.glob("*.deb"))
+    assert len(packages) == 2 * len(NAMES)  # with their debug symbols
+    assert packages == sorted(path.name for path in BUILT_AGAIN.glob("*.deb"))
+    for package in packages:
+        assert (BUILT / package).read_bytes() == (BUILT_AGAIN / package).read_bytes(), package
 
 
 def test_an_installed_package_films_once_it_is_started(system):
