@@ -90,6 +90,26 @@ def test_lines_say_the_same_and_end_in_the_sum(doctor):
     assert any(line.startswith("ok       encoder x264enc       two key frames of ") for line in lines)
 
 
+def test_report_is_a_page_with_the_machine_and_all_checks(doctor):
+    page = doctor(None, "--report", fake="board=orin-nano").stdout
+    found = doctor(fake="board=orin-nano")
+    title, *rest = page.splitlines()
+    assert re.fullmatch(r"# edged [0-9.]+ on .+", title)
+    cells = [re.split(r" ?(?<!\\)\| ?", row)[1:-1] for row in rest if row.startswith("|")]
+    machine = {row[0]: row[1] for row in cells if len(row) == 2}
+    assert machine["kernel"] == subprocess.check_output(["uname", "-srm"], text=True).strip()
+    assert machine["system"] in open("/etc/os-release", encoding="utf-8").read()
+    verdicts = {row[1]: row[0] for row in cells if len(row) == 3}
+    assert {check["check"]: check["verdict"] for check in found.report["checks"]} == \
+        {name: verdict for name, verdict in verdicts.items()
+         if name not in ("check", "---")}
+    assert rest[-1] == f"{len(found.checks)} checks, none failed"
+
+
+def test_report_and_json_exclude_each_other(doctor):
+    assert doctor(None, "--report", "--json").returncode == 2
+
+
 def test_wrong_words_are_refused(doctor):
     assert doctor(None, "--jsno").returncode == 2
     assert doctor(None, "now").returncode == 2

@@ -8,7 +8,7 @@ import pytest
 
 import daemon
 
-MEMBERS = {"status.json", "doctor.txt", "edged.conf", "journal.txt", "kernel.txt", "service.txt",
+MEMBERS = {"status.json", "doctor.md", "edged.conf", "journal.txt", "kernel.txt", "service.txt",
            "versions.txt", "devices.txt"}
 PASSWORD = "hunter2-s3cret"
 CONFIGURATION = """
@@ -89,7 +89,7 @@ def test_what_edged_knows_is_in_the_archive_and_no_password(folder):
     assert "--unit=edged.service" in files["journal.txt"]
     for kept in ('name = "garden"', 'rtsp://***@127.0.0.1:1/live', "user-pw=", 'name = "door"'):
         assert kept in files["edged.conf"], files["edged.conf"]
-    assert "yard" in files["doctor.txt"]
+    assert "yard" in files["doctor.md"]
     version = subprocess.check_output([daemon.EDGECTL, "--version"], text=True)
     assert "Linux" in files["versions.txt"] and version in files["versions.txt"]
 
@@ -99,8 +99,8 @@ def test_an_archive_is_made_where_edged_neither_runs_nor_is_configured(folder):
     conf.write_text("cameras = ( { name = ;\n")
     _, files = support(folder, "--config", conf, PATH=path_with(folder))
     assert set(files) == MEMBERS
-    assert "edged.conf:1" in files["doctor.txt"]
-    assert files["edged.conf"] == "It is no configuration: see doctor.txt.\n"
+    assert "edged.conf:1" in files["doctor.md"]
+    assert files["edged.conf"] == "It is no configuration: see doctor.md.\n"
 
 
 def test_an_archive_that_cannot_be_written_is_named(folder):

@@ -8,22 +8,23 @@
 #include <stdio.h>
 
 static const char usage[] =
-    "Usage: edgectl doctor [--config FILE] [--json]\n"
+    "Usage: edgectl doctor [--config FILE] [--json | --report]\n"
     "Whether this machine has what edged needs: configuration, service, certificate, users, GPU\n"
     "with self-tests, memory, encoders, cameras. One line a check; what failed says what to do.\n"
     "\n"
     "  --config FILE  the configuration; without it " CONFIG_DEFAULT_PATH ", if it is there,\n"
     "                 else the built-in defaults\n"
-    "  --json         the result as JSON; edgectl(1) explains the keys\n";
+    "  --json         the result as JSON; edgectl(1) explains the keys\n"
+    "  --report       a page of Markdown to send in, with what machine it is\n";
 
-static bool examine(const char *config_path, bool json)
+static bool examine(const char *config_path, enum doctor_style style)
 {
     static void (*const checks[])(struct doctor * doctor) = {
         doctor_check_configuration, doctor_check_service, doctor_check_control, doctor_check_rtsp,
         doctor_check_certificate,   doctor_check_users,   doctor_check_gpu,     doctor_check_memory,
         doctor_check_encoders,      doctor_check_cameras,
     };
-    struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(json)};
+    struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(style)};
 
     for (size_t i = 0; i < ARRAY_LENGTH(checks); i++) {
         checks[i](&doctor);
@@ -35,15 +36,19 @@ static bool examine(const char *config_path, bool json)
 int ctl_doctor(int argc, char **argv)
 {
     const char *config_path = access(CONFIG_DEFAULT_PATH, F_OK) == 0 ? CONFIG_DEFAULT_PATH : NULL;
-    bool json = false;
+    bool json = false, page = false;
     const struct command_option options[] = {
-        {"config", .text = &config_path}, {"json", .flag = &json}, {0}};
+        {"config", .text = &config_path}, {"json", .flag = &json}, {"report", .flag = &page}, {0}};
     const struct command_line line = {.command = "doctor", .usage = usage, .options = options};
     int status;
 
     if (!command_line_parse(&line, argc, argv, &status)) {
         return status;
     }
+    if (json && page) {
+        fputs("edgectl: --json and --report exclude each other\n", stderr);
+        return 2;
+    }
     gst_init(NULL, NULL);
-    return examine(config_path, json) ? 0 : 1;
+    return examine(config_path, json ? DOCTOR_JSON : page ? DOCTOR_PAGE : DOCTOR_LINES) ? 0 : 1;
 }

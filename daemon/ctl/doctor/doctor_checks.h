@@ -33,8 +33,13 @@ JsonObject *doctor_ask_status(const struct doctor *doctor, struct error *error, 
 void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *subject,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-// A report prints its lines as they come, or at the end as JSON.
-struct doctor_report *doctor_report_new(bool json);
+enum doctor_style {
+    DOCTOR_LINES, // one a check, as they come
+    DOCTOR_JSON,  // at the end
+    DOCTOR_PAGE,  // of Markdown, which begins with what machine it is
+};
+
+struct doctor_report *doctor_report_new(enum doctor_style style);
 // Prints what is left to print. Returns whether no check failed. Frees it.
 bool doctor_report_end(struct doctor_report *report);
 

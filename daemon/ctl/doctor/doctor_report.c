@@ -3,19 +3,24 @@
 #include "daemon/common/json_text.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
+#include "daemon/ctl/doctor/doctor_page.h"
 
 #include <stdarg.h>
 
 struct doctor_report {
-    JsonBuilder *json; // owned reference; NULL: lines
+    enum doctor_style style;
+    JsonBuilder *json; // owned reference; only with DOCTOR_JSON
     unsigned checks, failed;
 };
 
-struct doctor_report *doctor_report_new(bool json)
+struct doctor_report *doctor_report_new(enum doctor_style style)
 {
     struct doctor_report *report = g_new0(struct doctor_report, 1);
 
-    if (json) {
+    report->style = style;
+    if (style == DOCTOR_PAGE) {
+        doctor_page_begin();
+    } else if (style == DOCTOR_JSON) {
         report->json = json_builder_new();
         json_builder_begin_object(report->json);
         json_builder_set_member_name(report->json, "checks");
@@ -53,6 +58,8 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
         json_add_string(report->json, "verdict", names[verdict]);
         json_add_string(report->json, "text", text);
         json_builder_end_object(report->json);
+    } else if (report->style == DOCTOR_PAGE) {
+        doctor_page_add_row(names[verdict], subject, text);
     } else {
         printf("%-8s %-21s %s\n", words[verdict], subject, text);
         standard_output_flush();

@@ -37,7 +37,7 @@ static const struct member {
     const char *shell;                 // one for sh
 } members[] = {
     {"status.json", ctl_status, "--json", NULL},
-    {"doctor.txt", ctl_doctor, NULL, NULL},
+    {"doctor.md", ctl_doctor, "--report", NULL},
     {"edged.conf", support_print_config, NULL, NULL},
     {"journal.txt", .shell = "journalctl --unit=edged.service --unit=edged.socket "
                              "--output=short-iso --lines=20000 --no-pager"},

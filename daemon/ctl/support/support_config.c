@@ -14,7 +14,7 @@ static int print(const struct config_text *text)
     if (config_read_string(&tree, text->text) == CONFIG_TRUE) {
         config_write(&tree, stdout);
     } else {
-        puts("It is no configuration: see doctor.txt.");
+        puts("It is no configuration: see doctor.md.");
         status = 1;
     }
     config_destroy(&tree);
