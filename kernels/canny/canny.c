@@ -39,7 +39,7 @@ struct canny {
     uint32_t width, height;
     bool by_median;
     struct suppress_limits limits; // by median: of the frame that is computed
-    const struct suppress_make *make;
+    const struct suppress_version *version;
     struct hysteresis *hysteresis;        // owned
     struct pool *pool;                    // not owned; NULL: there is none
     struct lines lines[POOL_THREADS_MAX]; // by thread
@@ -127,7 +127,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     canny->height = input->height;
     canny->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
     canny->limits = canny_limits(setup->options->low, setup->options->high);
-    canny->make = suppress_make_best();
+    canny->version = suppress_version_best();
     make_pixels(canny->pixels[0], 0, 255);
     make_pixels(canny->pixels[1], 16, 235);
     r = make_lines(canny, &canny->lines[0]);
@@ -185,7 +185,7 @@ static const struct suppress_row *row_at(const struct canny *canny, const struct
 static void add_candidates(const struct canny *canny, const struct lines *lines, uint32_t first,
                            uint32_t y)
 {
-    suppress_row(canny->make, row_at(canny, lines, (int64_t)y - 1), row_at(canny, lines, y),
+    suppress_row(canny->version, row_at(canny, lines, (int64_t)y - 1), row_at(canny, lines, y),
                  row_at(canny, lines, (int64_t)y + 1), canny->width, &canny->limits,
                  hysteresis_candidates(canny->hysteresis, y),
                  hysteresis_edges(canny->hysteresis, y));
@@ -215,9 +215,9 @@ static void find_candidates(void *context, unsigned worker, uint32_t first, uint
 
     row_source_begin(job->source, worker, top > 0 ? top - 1 : 0, first, end);
     for (uint32_t y = top; y <= bottom; y++) {
-        suppress_measure(canny->make, gray_at(job, worker, (int64_t)y - 1), gray_at(job, worker, y),
-                         gray_at(job, worker, (int64_t)y + 1), canny->width, &lines->columns,
-                         row_at(canny, lines, y));
+        suppress_measure(canny->version, gray_at(job, worker, (int64_t)y - 1),
+                         gray_at(job, worker, y), gray_at(job, worker, (int64_t)y + 1),
+                         canny->width, &lines->columns, row_at(canny, lines, y));
         if (y > first) {
             add_candidates(canny, lines, first, y - 1);
         }

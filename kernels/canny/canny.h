@@ -4,7 +4,7 @@
 //   gx, gy: Sobel 3x3, borders replicated (gradient.h); n = gx² + gy², 0 outside the picture
 //   low and high are swapped if low > high, limited to 32767, squared and rounded down
 //   candidates: n > low, and n is a maximum across the edge (suppress.h)
-//   edges: candidates with n > high, and those that hang together with one (hysteresis.h)
+//   edges: candidates with n > high, and those connected to one (hysteresis.h)
 //
 // Thresholds by the median of the frame follow A. Rosebrock's auto_canny() ("Zero-parameter,
 // automatic Canny edge detection with Python and OpenCV", 2015) with its sigma of 0.33, in exact

@@ -34,7 +34,7 @@ static bool is_by_median(const struct gpu_stage_setup *setup)
     return options_of(setup)->thresholds == CONFIG_THRESHOLDS_MEDIAN;
 }
 
-// Gray that is looked at twice is made once, by the stage before.
+// By the median gray is read twice, so a stage before this one makes a plane of it.
 static unsigned takes(const struct gpu_stage_setup *setup)
 {
     unsigned count = gpu_stage_match(setup, STAGE_CANNY);
@@ -51,8 +51,8 @@ static struct levels_cuda_limits limits_of(const struct stage_options *options)
                                        quiet};
 }
 
-// Few enough that all multiprocessors have work, as many as go into that: the rows above and below
-// are read and computed again.
+// Rows a thread: as many as leave work for every multiprocessor, because the rows above and below a
+// tile are read and computed again.
 static unsigned rows_for(const struct gpu_stage_setup *setup)
 {
     uint64_t pixels = (uint64_t)setup->camera->width * setup->camera->height;
@@ -126,8 +126,8 @@ static int find_functions(struct gpu_stage *stage, struct error *error)
     return r;
 }
 
-// What is looked at twice leaves the host's memory once: a stage before has made it, or a kernel
-// brings the camera's luma.
+// By the median gray is read twice. A camera's luma in memory of the host is first copied to a
+// plane by a kernel, so that it is fetched once.
 static int init_median(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
                        struct error *error)
 {

@@ -1,6 +1,6 @@
 // The second half of Canny in three launches: of candidates and the strong ones among them to a
-// picture of edges, `edge` where a candidate is strong or hangs together with a strong one through
-// its 8 neighbours, `flat` elsewhere. The same picture as hysteresis.c makes.
+// picture of edges, `edge` where a candidate is strong or connected to a strong one, each to the
+// next by one of its 8 neighbours, `flat` elsewhere. The same picture as hysteresis.c makes.
 //
 // fill   A warp takes a tile of 32 by 32 pixels, a lane a row of it in the bits of a word, and lets
 //        the strong ones spread over the candidates of the tile: along a row by an addition, whose
@@ -15,7 +15,7 @@
 // The work is bounded whatever the picture shows. A tile takes as many rounds as a path in it has
 // turns between rows, at most 512. A union of two trees makes the root with the larger rank the
 // child of the other one, ranks being names in random order, so that trees of k names are
-// O(log k) deep on average even where parts hang together in one line, as those of a spiral through
+// O(log k) deep on average even where parts are connected in one line, as those of a spiral through
 // every tile do; paths are halved as they are walked. No block waits for another: a union that
 // loses against another one goes on from what that one left.
 //

@@ -1,5 +1,5 @@
-// Hysteresis: which candidates are edges, because they are strong or hang together with a strong
-// one through their 8 neighbours.
+// Hysteresis: which candidates are edges, because they are strong or connected to a strong one,
+// each to the next by one of its 8 neighbours.
 //
 // The sweep down may be done in bands of rows, by several threads; the seams between them are
 // looked at when all rows are in.

@@ -111,7 +111,7 @@ static bool always(void)
     return true;
 }
 
-static const struct suppress_make makes[] = {
+static const struct suppress_version versions[] = {
 #ifdef __x86_64__
     {"avx512", suppress_has_avx512, suppress_combine_avx512, suppress_compare_avx512},
     {"avx2", suppress_has_avx2, suppress_combine_avx2, suppress_compare_avx2},
@@ -119,24 +119,24 @@ static const struct suppress_make makes[] = {
     {"plain", always, combine_plain, compare_plain},
 };
 
-const struct suppress_make *suppress_make_at(size_t index)
+const struct suppress_version *suppress_version_at(size_t index)
 {
-    return index < sizeof makes / sizeof makes[0] ? &makes[index] : NULL;
+    return index < sizeof versions / sizeof versions[0] ? &versions[index] : NULL;
 }
 
-const struct suppress_make *suppress_make_best(void)
+const struct suppress_version *suppress_version_best(void)
 {
-    const struct suppress_make *make = makes;
+    const struct suppress_version *version = versions;
 
-    while (!make->supported()) {
-        make++;
+    while (!version->supported()) {
+        version++;
     }
-    return make;
+    return version;
 }
 
-void suppress_measure(const struct suppress_make *make, const uint8_t *top, const uint8_t *middle,
-                      const uint8_t *bottom, uint32_t width, const struct suppress_columns *columns,
-                      const struct suppress_row *row)
+void suppress_measure(const struct suppress_version *version, const uint8_t *top,
+                      const uint8_t *middle, const uint8_t *bottom, uint32_t width,
+                      const struct suppress_columns *columns, const struct suppress_row *row)
 {
     int16_t *sums = columns->sums, *differences = columns->differences;
     size_t blocks = SUPPRESS_BLOCKS(width);
@@ -146,18 +146,18 @@ void suppress_measure(const struct suppress_make *make, const uint8_t *top, cons
     sums[width] = sums[width - 1];
     differences[-1] = differences[0];
     differences[width] = differences[width - 1];
-    make->combine(sums, differences, blocks, row->gradients, row->peaks);
+    version->combine(sums, differences, blocks, row->gradients, row->peaks);
     row->gradients[-1] = 0;
     memset(row->gradients + width, 0,
            (blocks * SUPPRESS_BLOCK + 1 - width) * sizeof *row->gradients);
 }
 
-void suppress_row(const struct suppress_make *make, const struct suppress_row *above,
+void suppress_row(const struct suppress_version *version, const struct suppress_row *above,
                   const struct suppress_row *row, const struct suppress_row *below, uint32_t width,
                   const struct suppress_limits *limits, uint64_t *candidates, uint64_t *strong)
 {
     int32_t low = limits->low << DIRECTION_BITS | DIRECTION_MASK;
     int32_t high = limits->high << DIRECTION_BITS | DIRECTION_MASK;
 
-    make->compare(above, row, below, SUPPRESS_BLOCKS(width), low, high, candidates, strong);
+    version->compare(above, row, below, SUPPRESS_BLOCKS(width), low, high, candidates, strong);
 }

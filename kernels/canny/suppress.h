@@ -44,9 +44,10 @@ struct suppress_limits {
     int32_t low, high;
 };
 
-// The inner loops in several makes that agree: plain C, and AVX2 and AVX-512 where the compiler's
-// own code for the plain loops takes 1.4 and 1.8 times as long. Rows are padded to whole blocks.
-struct suppress_make {
+// The inner loops in several versions that agree: plain C, and AVX2 and AVX-512 where the
+// compiler's own code for the plain loops takes 1.4 and 1.8 times as long. Rows are padded to whole
+// blocks.
+struct suppress_version {
     const char *name; // "avx512"
     bool (*supported)(void);
     // Gradients and peaks from the sums top + 2 middle + bottom and differences bottom - top of
@@ -61,16 +62,16 @@ struct suppress_make {
 };
 
 // Entry `index`, best first, NULL past the last; the last one runs everywhere.
-const struct suppress_make *suppress_make_at(size_t index);
-// The best make this CPU supports.
-const struct suppress_make *suppress_make_best(void);
+const struct suppress_version *suppress_version_at(size_t index);
+// The best version this CPU supports.
+const struct suppress_version *suppress_version_best(void);
 
 // The gradients of the row `middle`, with the rows above and below it; `width` >= 1.
-void suppress_measure(const struct suppress_make *make, const uint8_t *top, const uint8_t *middle,
-                      const uint8_t *bottom, uint32_t width, const struct suppress_columns *columns,
-                      const struct suppress_row *row);
+void suppress_measure(const struct suppress_version *version, const uint8_t *top,
+                      const uint8_t *middle, const uint8_t *bottom, uint32_t width,
+                      const struct suppress_columns *columns, const struct suppress_row *row);
 
 // Bits of the candidates and of the strong ones of `row`, SUPPRESS_BLOCKS(width) words of each.
-void suppress_row(const struct suppress_make *make, const struct suppress_row *above,
+void suppress_row(const struct suppress_version *version, const struct suppress_row *above,
                   const struct suppress_row *row, const struct suppress_row *below, uint32_t width,
                   const struct suppress_limits *limits, uint64_t *candidates, uint64_t *strong);

@@ -1,4 +1,4 @@
-// The x86 makes of suppress.h; see there.
+// The x86 versions of suppress.h; see there.
 #pragma once
 
 #include <stdbool.h>

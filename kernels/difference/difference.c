@@ -7,10 +7,10 @@
 #include <string.h>
 
 struct difference {
-    uint8_t *pictures[2]; // owned; of each row, one has that of the frame before
-    uint8_t *before;      // owned; row by row which one
-    uint8_t *current;     // owned; the same of the frame being computed
-    unsigned frames;      // begun and not forgotten, at most 2: then there is one before
+    uint8_t *pictures[2]; // owned; one of them has a row of the frame before, which may vary by row
+    uint8_t *before;      // owned; for each row the number of that picture
+    uint8_t *current;     // owned; the same for the frame being computed
+    unsigned frames;      // begun since forget(), at most 2: then there is a frame before
     uint8_t threshold;
     bool automatic;
 };
@@ -55,9 +55,9 @@ static enum stage_result differ_row(const uint8_t *restrict gray, uint8_t *restr
     return compare_row(gray, before, width, threshold, output);
 }
 
-// Pictures lie in their pages as the planes of frames do: else a CPU that compares addresses by
-// their place in the page takes what was just kept for what is read next, and waits. What no row
-// goes to takes no memory.
+// Pictures begin with a page, as the planes of frames do. A CPU that compares addresses by their
+// place in the page would else take the row just written for the one read next, and wait. Pages
+// that no row is written to take no memory.
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
     struct difference *difference = stage->state;
@@ -118,7 +118,7 @@ static uint8_t *row_in(const struct difference *difference, unsigned picture, ui
     return difference->pictures[picture] + (size_t)y * width;
 }
 
-// The row is written to `kept`, which may be where that of the frame before is.
+// Keeps the row at `kept`, which may be where the row of the frame before is.
 static enum stage_result run(const struct difference *difference, const uint8_t *gray, uint32_t y,
                              uint32_t width, uint8_t *kept, uint8_t *output)
 {

@@ -28,7 +28,7 @@ void difference_gpu_forget(struct difference_gpu *difference)
     difference->frames = 0;
 }
 
-void difference_gpu_turn(struct difference_gpu *difference, uint64_t *ret_current,
+void difference_gpu_next(struct difference_gpu *difference, uint64_t *ret_current,
                          uint64_t *ret_previous)
 {
     *ret_previous = difference->frames > 0 ? difference->gray[difference->current].address : 0;
@@ -104,7 +104,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
         .threshold = state->threshold,
     };
 
-    difference_gpu_turn(&state->difference, &parameters.current, &parameters.previous);
+    difference_gpu_next(&state->difference, &parameters.current, &parameters.previous);
     return gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL,
                          input->width, input->height, error);
 }

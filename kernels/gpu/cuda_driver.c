@@ -16,8 +16,7 @@ static int find(const struct cuda_driver *driver, const char *symbol, void *ret_
     return 0;
 }
 
-// A machine without a driver is told so in a few words; why one that is there does not load, in the
-// linker's.
+// A missing driver is reported in words of our own, a driver that does not load in the linker's.
 static int explain_missing(const char *reason, struct error *error)
 {
     if (strncmp(reason, LIBRARY ":", strlen(LIBRARY ":")) == 0 && strstr(reason, "No such file")) {

@@ -36,7 +36,7 @@ static int make_stream(struct gpu *gpu, unsigned number, struct error *error)
                  "making a stream", error);
 }
 
-// What edged can do without reads as 0 from a driver that does not know it.
+// 0 where the driver does not know the attribute: for those that edged can do without.
 static int attribute(const struct gpu *gpu, int number)
 {
     int value = 0;
@@ -44,7 +44,7 @@ static int attribute(const struct gpu *gpu, int number)
     return gpu->driver.device_attribute(&value, number, gpu->device) == CUDA_SUCCESS ? value : 0;
 }
 
-// What kernels and blocks are chosen by has to be known.
+// Reads the attributes that kernels and blocks are chosen by, without which there is no GPU.
 static int read_limits(struct gpu *gpu, struct error *error)
 {
     struct gpu_info *info = &gpu->info;

@@ -177,7 +177,7 @@ static struct launch *next_launch(struct gpu_chain *chain, struct CUfunc_st *fun
     return launch;
 }
 
-// Whether the graph, so far this picture's, has this launch next.
+// Whether this launch is the graph's next one, all launches before it being the graph's, too.
 static bool is_next(const struct gpu_chain *chain, const struct launch *launch)
 {
     const struct launch *built = &chain->built[chain->count];

@@ -1,11 +1,11 @@
 // The launches that make one picture, in the GPU's stream.
 //
-// Between gpu_chain_begin() and gpu_chain_end() launches are added in their order, each picture
-// anew. Several launches become one CUDA graph, which is replayed as long as functions, blocks and
-// grids stay what they are; only parameters that changed are told anew. A picture for which
-// something is new, and pictures of a single launch, are launched one by one as they are added, so
-// that a block that cannot be is refused by gpu_kernel_launch(). So are all pictures where graphs
-// are missing or fail.
+// For every picture the launches are added anew, between gpu_chain_begin() and gpu_chain_end(), and
+// run in the order they were added. Several launches become a CUDA graph, which is replayed for the
+// next picture if that has the same functions, blocks and grids; only parameters that changed are
+// set. Otherwise launches are queued one by one as they are added, so that gpu_kernel_launch() can
+// refuse a block: when something is new, when a picture has a single launch, and always where
+// graphs are missing or fail.
 // Used by one thread at a time, in which the GPU's context is current.
 #pragma once
 
@@ -30,7 +30,7 @@ int gpu_chain_add(struct gpu_chain *chain, struct gpu_kernel *kernel, void *para
 // A kernel whose grid and block (threads in x) are its own: nobody configures them.
 int gpu_chain_add_fixed(struct gpu_chain *chain, struct CUfunc_st *function, struct gpu_grid grid,
                         unsigned threads, void *parameters, size_t size, struct error *error);
-// Whatever was added runs after what was added before. What CUDA says.
+// Queues what has not been queued yet. What CUDA says.
 int gpu_chain_end(struct gpu_chain *chain, struct error *error);
 
 // True once after graphs failed, with CUDA's reason; pictures are launched one by one from then on.

@@ -1,7 +1,7 @@
 // A fence: a point in the GPU's stream that a thread waits for.
 //
-// A thread asks for some microseconds, in which the pictures of small cameras are made: to fall
-// asleep and to be woken takes longer. Then it sleeps (gpu_waiter.h).
+// A thread polls for some microseconds first, in which the GPU finishes small pictures, because
+// falling asleep and waking up takes longer. Then it sleeps (gpu_waiter.h).
 #pragma once
 
 #include "kernels/gpu/gpu.h"

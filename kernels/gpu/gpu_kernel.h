@@ -14,27 +14,27 @@ struct gpu_kernel {
     struct CUfunc_st *function;
     enum config_kernel group;  // in the configuration
     const char *key;           // the group's: "gradient"; static
-    struct gpu_tile tile;      // with the rows that are good for the GPU
+    struct gpu_tile tile;      // with the default rows
     bool rows_vary;            // any number of rows will do; set after gpu_kernel_init()
-    struct config_block own;   // what is good for the GPU
+    struct config_block own;   // the default block
     struct config_block block; // of the next launch, nothing left open
-    struct config_block good;  // of the last launch that was taken, at first the GPU's own
+    struct config_block good;  // of the last launch that was taken, at first the default block
     bool refused, warned;      // the texts below have not been taken yet
     struct error refusal, warning;
 };
 
-// Finds `function` and gives it the block that is good for the GPU and pictures of `width` pixels:
-// 32 by 8 where GPU and CPU share their memory (square blocks read fewer rows twice, which counts
-// where the GPU does not cache them), else 128 threads, as wide as leaves the fewest of them beside
-// the picture. -ENOENT.
+// Finds `function` and gives it the default block of this GPU for pictures of `width` pixels: 32 by
+// 8 where GPU and CPU share their memory (higher blocks read fewer rows twice, which counts where
+// the GPU does not cache them), else 128 threads, in the shape that leaves the fewest of them
+// outside the picture. -ENOENT.
 int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
                     const char *function, struct gpu_tile tile, uint32_t width,
                     struct error *error);
 
-// Threads a block and rows a thread, from the next launch on; {0, 0} and 0 rows: what is good for
-// the GPU. Rows are left alone where they do not vary. -EINVAL with the key, the value, what is
-// allowed and the limit in `error`, and all stays what it was. A legal block that leaves more than
-// half of the GPU idle sets the warning, when it is new.
+// Threads a block and rows a thread, from the next launch on; {0, 0} and 0 rows: the default block
+// and rows. Rows are left alone where they do not vary. -EINVAL with the key, the value, what is
+// allowed and the limit in `error`; then nothing has changed. A new block that is allowed but keeps
+// more than half of the GPU idle sets the warning.
 int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error);
 
 // Queues the kernel over `width` x `height` pixels in the GPU's stream and returns. `parameters`

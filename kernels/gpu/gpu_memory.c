@@ -31,8 +31,8 @@ static int enter(const struct gpu_memory *memory, struct error *error)
                                     : gpu_enter(memory->gpu, error);
 }
 
-// What is to be released is, by a thread of anybody's. A call may answer with the error of work
-// before it, once: then the context is entered the second time, or was current already.
+// Any thread may release memory. A call of the driver may return the error of work queued before
+// it, once: then the second try enters the context, unless it was current already.
 static bool may_release(const struct gpu_memory *memory)
 {
     if (enter(memory, NULL) < 0) {

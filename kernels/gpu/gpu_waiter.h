@@ -1,8 +1,9 @@
 // Sleeping until the GPU is done, with a deadline, which the driver's own way to sleep lacks: a
-// thread waits for an event in the driver and rings a bell, another one sleeps until that rings.
+// thread of the waiter waits for an event in the driver and rings a bell, and the caller sleeps
+// until the bell rings or the deadline has passed.
 //
-// The thread is started when somebody first waits. One that does not come back from the driver, as
-// the GPU is lost, is left there, and what belongs to it as well.
+// The thread is started when somebody first waits. If it never returns from the driver, because the
+// GPU is lost, the thread and its memory are left behind.
 #pragma once
 
 #include "kernels/gpu/cuda_driver.h"

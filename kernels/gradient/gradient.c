@@ -221,11 +221,11 @@ unsigned gradient_radius(enum config_operator operator)
 
 static void set_sobel(struct gradient *gradient, const struct stage_options *options)
 {
-    const struct sobel_make *make = sobel_make_best();
+    const struct sobel_version *version = sobel_version_best();
 
-    if (make && options->operator== CONFIG_OPERATOR_SOBEL) {
-        gradient->sobel = make->full[options->norm];
-        gradient->sobel_limited = make->limited[options->norm];
+    if (version && options->operator== CONFIG_OPERATOR_SOBEL) {
+        gradient->sobel = version->full[options->norm];
+        gradient->sobel_limited = version->limited[options->norm];
     }
 }
 
@@ -234,10 +234,10 @@ void gradient_set(struct gradient *gradient, const struct stage_options *options
     gradient->columns = operators[options->operator].columns;
     gradient->gain = options->gain;
     if (options->gain == 1.0) {
-        const struct magnitude_make *make = magnitude_make_best();
+        const struct magnitude_version *version = magnitude_version_best();
 
-        gradient->magnitude = make->full[options->norm][options->operator];
-        gradient->limited = make->limited[options->norm][options->operator];
+        gradient->magnitude = version->full[options->norm][options->operator];
+        gradient->limited = version->limited[options->norm][options->operator];
         set_sobel(gradient, options);
     } else if (options->norm == CONFIG_NORM_L1) {
         gradient->scale_l1 = magnitude_scale_l1_for(options->operator);

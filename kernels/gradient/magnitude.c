@@ -202,7 +202,7 @@ static bool always(void)
     return true;
 }
 
-static const struct magnitude_make makes[] = {
+static const struct magnitude_version versions[] = {
 #ifdef __x86_64__
     {"avx512", magnitude_has_avx512, EACH_RANGE(magnitude_, _avx512)},
     {"avx2", magnitude_has_avx2, EACH_RANGE(magnitude_, _avx2)},
@@ -210,17 +210,17 @@ static const struct magnitude_make makes[] = {
     {"plain", always, EACH_RANGE(row_, )},
 };
 
-const struct magnitude_make *magnitude_make_at(size_t index)
+const struct magnitude_version *magnitude_version_at(size_t index)
 {
-    return index < sizeof makes / sizeof makes[0] ? &makes[index] : NULL;
+    return index < sizeof versions / sizeof versions[0] ? &versions[index] : NULL;
 }
 
-const struct magnitude_make *magnitude_make_best(void)
+const struct magnitude_version *magnitude_version_best(void)
 {
-    const struct magnitude_make *make = makes;
+    const struct magnitude_version *version = versions;
 
-    while (!make->supported()) {
-        make++;
+    while (!version->supported()) {
+        version++;
     }
-    return make;
+    return version;
 }

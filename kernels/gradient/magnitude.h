@@ -1,9 +1,9 @@
 // The gradient's inner loops: columns already reduced to sums and differences, to magnitudes.
 //
 // With gain 1, min(255, round(sqrt(gx² + gy²))) and min(255, |gx| + |gy|), as they are or mapped to
-// limited range luma on the way (compose.h), come in several makes that agree for every gx and gy:
-// plain C, and AVX2 and AVX-512 where the compiler's own code for the plain loop is half as fast.
-// Everything else is plain C alone, the compiler does well.
+// limited range luma on the way (compose.h), come in several versions that agree for every gx and
+// gy: plain C, and AVX2 and AVX-512 where the compiler's own code for the plain loop is half as
+// fast. Everything else is plain C alone, the compiler does well.
 #pragma once
 
 #include "config/config.h"
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 // Elements of `sums` and `differences` that may be read past x = width - 1; also the multiple of
-// pixels the widest make works in.
+// pixels the widest version works in.
 #define MAGNITUDE_PADDING 64
 // Columns left and right of a pixel that an operator may look at.
 #define MAGNITUDE_RADIUS_MAX 2
@@ -53,7 +53,7 @@ struct magnitude_columns {
     const int16_t *sums, *differences;
 };
 
-struct magnitude_make {
+struct magnitude_version {
     const char *name; // "avx512"
     bool (*supported)(void);
     // By norm and operator: 0..255, and their limited range luma.
@@ -62,9 +62,9 @@ struct magnitude_make {
 };
 
 // Entry `index`, best first, NULL past the last; the last one runs everywhere.
-const struct magnitude_make *magnitude_make_at(size_t index);
-// The best make this CPU supports.
-const struct magnitude_make *magnitude_make_best(void);
+const struct magnitude_version *magnitude_version_at(size_t index);
+// The best version this CPU supports.
+const struct magnitude_version *magnitude_version_best(void);
 magnitude_scale_l1 *magnitude_scale_l1_for(enum config_operator operator);
 magnitude_scale_l2 *magnitude_scale_l2_for(enum config_operator operator);
 magnitude_slopes *magnitude_slopes_for(enum config_operator operator);

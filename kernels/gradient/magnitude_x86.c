@@ -1,4 +1,4 @@
-// Both makes do the same with registers of different width:
+// Both versions do the same with registers of different width:
 //
 // - gx and gy side by side in 16 bit lanes; the multiply-add of pairs squares and sums them.
 // - With y the CPU's estimate of 1 / sqrt(n) and s = n y, Newton's step gives sqrt(n) as

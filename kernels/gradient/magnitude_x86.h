@@ -1,4 +1,4 @@
-// The x86 makes of magnitude.h. Call them only on a CPU that has the instructions.
+// The x86 versions of magnitude.h. Call them only on a CPU that has the instructions.
 #pragma once
 
 #include "kernels/gradient/magnitude.h"

@@ -2,7 +2,7 @@
 
 #include "kernels/gradient/sobel_x86.h"
 
-static const struct sobel_make makes[] = {
+static const struct sobel_version versions[] = {
 #ifdef __x86_64__
     {"avx512", magnitude_has_avx512, SOBEL_NORMS(full, avx512), SOBEL_NORMS(limited, avx512)},
     {"avx2", magnitude_has_avx2, SOBEL_NORMS(full, avx2), SOBEL_NORMS(limited, avx2)},
@@ -10,17 +10,17 @@ static const struct sobel_make makes[] = {
     {.name = NULL},
 };
 
-const struct sobel_make *sobel_make_at(size_t index)
+const struct sobel_version *sobel_version_at(size_t index)
 {
-    return makes[index].name ? &makes[index] : NULL;
+    return versions[index].name ? &versions[index] : NULL;
 }
 
-const struct sobel_make *sobel_make_best(void)
+const struct sobel_version *sobel_version_best(void)
 {
-    const struct sobel_make *make = makes;
+    const struct sobel_version *version = versions;
 
-    while (make->name && !make->supported()) {
-        make++;
+    while (version->name && !version->supported()) {
+        version++;
     }
-    return make->name ? make : NULL;
+    return version->name ? version : NULL;
 }

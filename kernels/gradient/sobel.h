@@ -1,5 +1,5 @@
 // Sobel's magnitudes of gain 1, a few rows at once: the results of magnitude.h for less work, on
-// CPUs that have a make of it.
+// CPUs that have a version of it.
 //
 // With the boxes B(x, y) = r(x, y) + r(x + 1, y) + r(x, y + 1) + r(x + 1, y + 1) and
 //   p = B(x, y) - B(x - 1, y - 1)            q = B(x, y - 1) - B(x - 1, y)
@@ -19,7 +19,7 @@
 typedef void sobel_rows(const uint8_t *const *rows, unsigned count, size_t width,
                         uint8_t *const *outputs);
 
-struct sobel_make {
+struct sobel_version {
     const char *name; // "avx512"
     bool (*supported)(void);
     // By norm: 0..255, and their limited range luma.
@@ -27,6 +27,6 @@ struct sobel_make {
 };
 
 // Entry `index`, best first, NULL past the last.
-const struct sobel_make *sobel_make_at(size_t index);
-// The best make this CPU supports; NULL: there is none.
-const struct sobel_make *sobel_make_best(void);
+const struct sobel_version *sobel_version_at(size_t index);
+// The best version this CPU supports; NULL: there is none.
+const struct sobel_version *sobel_version_best(void);

@@ -1,4 +1,4 @@
-// Both makes do the same with registers of different width:
+// Both versions do the same with registers of different width:
 //
 // - The multiply-add of pairs of bytes by 1 makes the sums of the pixels x - 1 and x, x and x + 1,
 //   x + 1 and x + 2, for even x in 16 bit lanes. Those of two rows added are the boxes of sobel.h,

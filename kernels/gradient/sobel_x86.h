@@ -1,4 +1,4 @@
-// The x86 makes of sobel.h. Call them only on a CPU that has the instructions.
+// The x86 versions of sobel.h. Call them only on a CPU that has the instructions.
 #pragma once
 
 #include "kernels/gradient/magnitude_x86.h"

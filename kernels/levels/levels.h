@@ -1,7 +1,7 @@
 // How often each level of gray occurs: the histogram of a picture, row by row.
 //
-// Neighbours are often alike, and a counter cannot be added to before it was written: every one of
-// four neighbours has its own.
+// Neighbouring pixels are often alike, and adding to a counter has to wait for the addition before
+// it. So four neighbours have a table each.
 #pragma once
 
 #include <stdint.h>

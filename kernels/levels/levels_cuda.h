@@ -30,7 +30,7 @@ struct levels_cuda {
     uint32_t width, height; // pixels, 1 and up
 };
 
-// Any number of blocks; a warp takes each so manieth segment of all rows.
+// For any number of blocks: the warps of all of them take the segments of the rows in turn.
 #define LEVELS_CUDA_KERNELS(X)                                                                     \
     X(otsu)                                                                                        \
     X(median)

@@ -39,7 +39,8 @@ void levels_gpu_finish(struct levels_gpu *levels, struct gpu *gpu)
     *levels = (struct levels_gpu){0};
 }
 
-// All at work at once, none without any: each has a table to clear and to add up.
+// As many as run at the same time and have something to count: each has a table to clear and to add
+// to the others.
 static unsigned blocks_for(const struct levels_gpu *levels, const struct gpu_picture *input)
 {
     uint64_t a_row = (input->width + LEVELS_CUDA_VECTOR - 2ULL) / LEVELS_CUDA_SEGMENT + 1;

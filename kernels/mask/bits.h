@@ -9,8 +9,7 @@
 
 #define BITS_WORD 64
 
-// The span of gray levels in which a pixel must be now to be still, by its level in the frame
-// before.
+// Between which gray levels a pixel counts as still, by its level in the frame before.
 struct bits_limits {
     uint8_t low[256], high[256];
 };

@@ -1,6 +1,6 @@
-// Motion with a fixed threshold on the GPU, for a stream: motion.cu makes the picture, finds what
-// differs in it and marks that, all at once. What differs in RGB or is eroded more often goes by
-// way of bits, which mark.cu erodes.
+// Motion with a fixed threshold on the GPU, for a stream. motion.cu makes the picture, finds what
+// moves and marks it, in one launch. Of RGB cameras, or where more has to be eroded, it writes a
+// bit a pixel instead, and mark.cu erodes and marks in a second launch.
 #include "kernels/convert/convert_gpu.h"
 #include "kernels/difference/difference_gpu.h"
 #include "kernels/motion/motion_cuda.h"
@@ -14,10 +14,10 @@
 struct state {
     struct difference_gpu difference;
     struct mark_gpu mark;
-    struct gpu_plane bits; // owned; none if marked at once
+    struct gpu_plane bits; // owned; none if motion.cu marks
     struct mark_cuda_space space;
     uint32_t threshold, erode;
-    bool marked; // at once
+    bool marked; // by motion.cu, in the launch that finds what moves
 };
 
 // [GRAY] DIFFERENCE [ERODE] MARK, all there is.
@@ -113,7 +113,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
     };
     int r;
 
-    difference_gpu_turn(&state->difference, &parameters.current, &parameters.previous);
+    difference_gpu_next(&state->difference, &parameters.current, &parameters.previous);
     r = gpu_chain_add(chain, &stage->kernels[0], &parameters, sizeof parameters, NULL, input->width,
                       input->height, error);
     return r < 0 || state->marked

@@ -31,12 +31,12 @@ struct gpu_stage;
 struct gpu_stage_setup {
     struct gpu *gpu;
     const struct plan_step *steps;     // of the plan, from the stage's first on
-    unsigned count;                    // of them: to its end for takes(), those taken for init()
+    unsigned count;                    // takes(): steps to the plan's end; init(): steps taken
     const struct frame_layout *camera; // the layout of the camera's picture
     const struct pixel_format *output; // of the view
     bool first;  // the input is the camera's picture; else a gray plane in device memory
     bool last;   // the output is the view's picture; else such a plane
-    bool mapped; // pictures lie in memory of the host: what is read twice comes twice
+    bool mapped; // pictures lie in memory of the host: a row read twice is fetched twice
 };
 
 // What a launch works on. Planes between stages are 8 bit, with strides of multiples of 128.
@@ -53,7 +53,7 @@ struct gpu_stage_ops {
     // NULL: nothing to do. Releases the state, and its device memory unless the GPU is lost.
     // Nothing the stage launched runs any more.
     void (*finish)(struct gpu_stage *stage);
-    // The next picture has none before it, as the first. NULL: the stage knows of none.
+    // The next picture is treated as the first. NULL: the stage keeps nothing of a picture.
     void (*forget)(struct gpu_stage *stage);
     // Adds the stage's launches for one picture to the chain.
     int (*launch)(struct gpu_stage *stage, const struct gpu_pictures *pictures,

@@ -57,34 +57,35 @@ struct stage_ops {
     // Bytes of scratch memory, aligned to 64, that run_row() wants. NULL: none. What it holds is
     // of no meaning from one call to the next.
     size_t (*scratch_bytes)(uint32_t width);
-    // Between frames: the next one has none before it, as the first. NULL: the stage knows of none.
+    // Called between frames: the next frame is treated as the first. NULL: the stage keeps nothing
+    // of a frame.
     void (*forget)(struct stage *stage);
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
     // one the last stage writes. NULL: nothing to do.
     void (*begin)(struct stage *stage, const struct frame *input, struct frame *output);
     // Row stage with `looks` set. Called once a frame, after begin() and before its first row, with
-    // the rows that run_row() is not given then; they stay where they are until its last row if
-    // they are those of a plane.
+    // the rows of its input, which run_row() is then not given. Rows of a plane stay where they are
+    // until the frame's last row is made.
     void (*look)(struct stage *stage, const struct row_source *source);
     // Row stage.
     stage_row *run_row;
-    // Row stages. What run_row() does, and keeps what the stage wants to keep of its input: called
-    // instead, once for each row of a frame. A border's row is one that others may give to
-    // run_row() as well, before, meanwhile or after; of no other row is it called then.
-    // NULL, both: run_row() makes all.
+    // Row stage that keeps rows of its input for the next frame. One of the two is called once for
+    // each row of a frame, and makes the row as run_row() does: keep_border_row() for rows at the
+    // border of a slice, which may also be passed to run_row(), at any time; keep_row() for all
+    // others, which are not. NULL, both: the stage keeps no rows.
     stage_row *keep_row, *keep_border_row;
     // Row stage. What run_row() and the compose stage after it would write, in one go; a runner
     // calls it instead of both. NULL: it calls both.
     stage_row *run_row_limited;
-    // Row stage. For several rows at once; a runner calls these instead, as often as it can with
-    // more than one. NULL: it calls those above. A stage has one kind or the other.
+    // Row stage. The same for several rows at once, with more than one whenever the runner can. A
+    // stage has either these or the functions for one row; the others are NULL.
     stage_rows *run_rows, *run_rows_limited;
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
     // picture is computed gray; `first` is even. One thread at a time calls it.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
-    // Called once at most. A frame stage, or a look, shares its work with the threads of `pool`
-    // from now on, which outlives the stage. -ENOMEM. NULL: nothing to do.
+    // Called once at most. From now on run_frame() or look() shares its work with the threads of
+    // `pool`, which outlives the stage. -ENOMEM. NULL: nothing to do.
     int (*set_pool)(struct stage *stage, struct pool *pool);
 };
 

@@ -146,7 +146,8 @@ int main(int argc, char **argv)
         return 2;
     }
     if (!json) {
-        printf("CPU views, %s magnitudes, medians of %u runs\n", magnitude_make_best()->name, runs);
+        printf("CPU views, %s magnitudes, medians of %u runs\n", magnitude_version_best()->name,
+               runs);
         printf("%-5s %-6s %-18s %9s %9s %7s\n", "input", "size", "view", "copy us", "view us",
                "ratio");
     }

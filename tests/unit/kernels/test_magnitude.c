@@ -1,4 +1,4 @@
-// Every make of the magnitude loops, for every operator, against integer and double arithmetic:
+// Every version of the magnitude loops, for every operator, against integer and double arithmetic:
 // r is round(sqrt(n)) exactly when r² - r < n <= r² + r.
 #include "tests/unit/kernels/magnitude_definition.h"
 #include "tests/unit/unit.h"
@@ -68,7 +68,7 @@ static int next_gx(int gx)
     return gx >= -260 && gx < 260 ? gx + 1 : gx + 83;
 }
 
-static void check_make(const struct magnitude_make *make, enum config_operator operator)
+static void check_make(const struct magnitude_version *version, enum config_operator operator)
 {
     int reach = reaches[operator];
     struct row row = {0};
@@ -79,14 +79,14 @@ static void check_make(const struct magnitude_make *make, enum config_operator o
 
         for (int gy = -reach; gy <= reach; gy += step) {
             fill_row(&row, operator, gx, gy);
-            make->full[CONFIG_NORM_L2][operator](row.sums + LEFT, row.differences + LEFT, WIDTH,
-                                                 output);
-            make->limited[CONFIG_NORM_L2][operator](row.sums + LEFT, row.differences + LEFT, WIDTH,
-                                                    lumas);
+            version->full[CONFIG_NORM_L2][operator](row.sums + LEFT, row.differences + LEFT, WIDTH,
+                                                    output);
+            version->limited[CONFIG_NORM_L2][operator](row.sums + LEFT, row.differences + LEFT,
+                                                       WIDTH, lumas);
             for (int x = 0; x < WIDTH && gy + x <= reach; x++) {
                 if (!is_rounded_root(output[x], gx * gx + (gy + x) * (gy + x)) ||
                     lumas[x] != luma_of(output[x])) {
-                    fail_msg("%s %d: gx %d gy %d gives %d", make->name, operator, gx, gy + x,
+                    fail_msg("%s %d: gx %d gy %d gives %d", version->name, operator, gx, gy + x,
                              output[x]);
                 }
             }
@@ -96,11 +96,11 @@ static void check_make(const struct magnitude_make *make, enum config_operator o
 
 TEST(test_every_make_rounds_every_root_exactly)
 {
-    const struct magnitude_make *make;
+    const struct magnitude_version *version;
 
-    for (size_t i = 0; (make = magnitude_make_at(i)); i++) {
-        for (int operator= 0; operator<CONFIG_OPERATOR_COUNT && make->supported(); operator++) {
-            check_make(make, (enum config_operator) operator);
+    for (size_t i = 0; (version = magnitude_version_at(i)); i++) {
+        for (int operator= 0; operator<CONFIG_OPERATOR_COUNT && version->supported(); operator++) {
+            check_make(version, (enum config_operator) operator);
         }
     }
 }
@@ -108,15 +108,15 @@ TEST(test_every_make_rounds_every_root_exactly)
 static void check_sums(const struct row *row, enum config_operator operator, int gx, int gy)
 {
     const int16_t *s = row->sums + LEFT, *d = row->differences + LEFT;
-    const struct magnitude_make *make;
+    const struct magnitude_version *version;
     uint8_t output[WIDTH], lumas[WIDTH];
 
-    for (size_t i = 0; (make = magnitude_make_at(i)); i++) {
-        if (!make->supported()) {
+    for (size_t i = 0; (version = magnitude_version_at(i)); i++) {
+        if (!version->supported()) {
             continue;
         }
-        make->full[CONFIG_NORM_L1][operator](s, d, WIDTH, output);
-        make->limited[CONFIG_NORM_L1][operator](s, d, WIDTH, lumas);
+        version->full[CONFIG_NORM_L1][operator](s, d, WIDTH, output);
+        version->limited[CONFIG_NORM_L1][operator](s, d, WIDTH, lumas);
         for (int x = 0; x < WIDTH && gy + x <= reaches[operator]; x++) {
             int sum = abs(gx) + abs(gy + x);
 
@@ -202,16 +202,17 @@ static void check_width(magnitude_row *write, const struct row *row, size_t widt
 
 TEST(test_every_width_writes_its_bytes_and_no_more)
 {
-    const struct magnitude_make *make;
+    const struct magnitude_version *version;
     struct row row = {0};
 
-    for (size_t i = 0; (make = magnitude_make_at(i)); i++) {
-        for (size_t width = 1; width <= WIDTH && make->supported(); width++) {
+    for (size_t i = 0; (version = magnitude_version_at(i)); i++) {
+        for (size_t width = 1; width <= WIDTH && version->supported(); width++) {
             for (int o = 0; o < CONFIG_OPERATOR_COUNT; o++) {
                 fill_row(&row, (enum config_operator)o, 3, 0);
                 for (int norm = CONFIG_NORM_L2; norm <= CONFIG_NORM_L1; norm++) {
-                    check_width(make->full[norm][o], &row, width, (enum config_norm)norm, false);
-                    check_width(make->limited[norm][o], &row, width, (enum config_norm)norm, true);
+                    check_width(version->full[norm][o], &row, width, (enum config_norm)norm, false);
+                    check_width(version->limited[norm][o], &row, width, (enum config_norm)norm,
+                                true);
                 }
             }
         }
@@ -238,7 +239,7 @@ TEST(test_a_threshold_is_the_smallest_number_with_its_result)
 
 TEST(test_the_best_make_is_one_this_cpu_has)
 {
-    assert_true(magnitude_make_best()->supported());
+    assert_true(magnitude_version_best()->supported());
 }
 
 RUN_TESTS(NULL, NULL)

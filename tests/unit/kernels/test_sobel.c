@@ -1,5 +1,5 @@
-// Every make of Sobel's rows against integer arithmetic on the pixels: r is round(sqrt(n)) exactly
-// when r² - r < n <= r² + r.
+// Every version of Sobel's rows against integer arithmetic on the pixels: r is round(sqrt(n))
+// exactly when r² - r < n <= r² + r.
 #include "tests/unit/kernels/magnitude_definition.h"
 #include "tests/unit/unit.h"
 
@@ -23,8 +23,8 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-static void check_pixel(const struct sobel_make *make, enum config_norm norm, bool limited, int gx,
-                        int gy, int output)
+static void check_pixel(const struct sobel_version *version, enum config_norm norm, bool limited,
+                        int gx, int gy, int output)
 {
     bool right = false;
 
@@ -34,15 +34,15 @@ static void check_pixel(const struct sobel_make *make, enum config_norm norm, bo
                                         : r == least(255, abs(gx) + abs(gy)));
     }
     if (!right) {
-        fail_msg("%s norm %d%s: gx %d gy %d gives %d", make->name, (int)norm,
+        fail_msg("%s norm %d%s: gx %d gy %d gives %d", version->name, (int)norm,
                  limited ? " limited" : "", gx, gy, output);
     }
 }
 
-// Of all four rows of a make: the norm by bit 0, the range by bit 1.
-static sobel_rows *rows_of(const struct sobel_make *make, unsigned number)
+// Of all four rows of a version: the norm by bit 0, the range by bit 1.
+static sobel_rows *rows_of(const struct sobel_version *version, unsigned number)
 {
-    sobel_rows *const *rows = number & 2 ? make->limited : make->full;
+    sobel_rows *const *rows = number & 2 ? version->limited : version->full;
 
     return rows[number & 1];
 }
@@ -67,7 +67,7 @@ static void draw_gradients(uint8_t rows[3][GRADIENTS_WIDTH], int x, int gx, int 
     }
 }
 
-static void check_gradients(const struct sobel_make *make, unsigned number, int first)
+static void check_gradients(const struct sobel_version *version, unsigned number, int first)
 {
     static uint8_t rows[3][GRADIENTS_WIDTH], output[GRADIENTS_WIDTH];
     const uint8_t *const taken[3] = {rows[0], rows[1], rows[2]};
@@ -76,9 +76,9 @@ static void check_gradients(const struct sobel_make *make, unsigned number, int 
         int gy = -REACH + (gx & 1);
 
         draw_gradients(rows, first, gx, gy);
-        rows_of(make, number)(taken, 1, sizeof output, &(uint8_t *){output});
+        rows_of(version, number)(taken, 1, sizeof output, &(uint8_t *){output});
         for (int x = first; gy <= REACH; x += 4, gy += 2) {
-            check_pixel(make, (enum config_norm)(number & 1), number & 2, gx, gy, output[x]);
+            check_pixel(version, (enum config_norm)(number & 1), number & 2, gx, gy, output[x]);
         }
     }
 }
@@ -87,12 +87,12 @@ static void check_gradients(const struct sobel_make *make, unsigned number, int 
 // pixels, for which roots are found in different ways.
 TEST(test_every_make_rounds_every_root_exactly)
 {
-    const struct sobel_make *make;
+    const struct sobel_version *version;
 
-    for (size_t i = 0; (make = sobel_make_at(i)); i++) {
-        for (unsigned number = 0; number < 4 && make->supported(); number++) {
-            check_gradients(make, number, 1);
-            check_gradients(make, number, 1 + 9);
+    for (size_t i = 0; (version = sobel_version_at(i)); i++) {
+        for (unsigned number = 0; number < 4 && version->supported(); number++) {
+            check_gradients(version, number, 1);
+            check_gradients(version, number, 1 + 9);
         }
     }
 }
@@ -105,8 +105,8 @@ static int pixel(uint8_t *const picture[ROWS], int width, int x, int y)
     return picture[y][x];
 }
 
-static void check_row(const struct sobel_make *make, unsigned number, uint8_t *const picture[ROWS],
-                      int width, int y, const uint8_t *output)
+static void check_row(const struct sobel_version *version, unsigned number,
+                      uint8_t *const picture[ROWS], int width, int y, const uint8_t *output)
 {
     for (int x = 0; x < width; x++) {
         int gx = 0, gy = 0;
@@ -119,13 +119,13 @@ static void check_row(const struct sobel_make *make, unsigned number, uint8_t *c
             gy += weight *
                   (pixel(picture, width, x + i, y + 1) - pixel(picture, width, x + i, y - 1));
         }
-        check_pixel(make, (enum config_norm)(number & 1), number & 2, gx, gy, output[x]);
+        check_pixel(version, (enum config_norm)(number & 1), number & 2, gx, gy, output[x]);
     }
 }
 
 // Rows first..ROWS-1 in one go; what lies beside them is not touched.
-static void check_rows(const struct sobel_make *make, unsigned number, uint8_t *const picture[ROWS],
-                       int width, int first)
+static void check_rows(const struct sobel_version *version, unsigned number,
+                       uint8_t *const picture[ROWS], int width, int first)
 {
     const uint8_t *rows[ROWS + 2];
     uint8_t output[ROWS][WIDTH_MAX + SPARE], *outputs[ROWS];
@@ -137,9 +137,9 @@ static void check_rows(const struct sobel_make *make, unsigned number, uint8_t *
         outputs[i] = output[i];
     }
     memset(output, GUARD, sizeof output);
-    rows_of(make, number)(rows, (unsigned)(ROWS - first), (size_t)width, outputs);
+    rows_of(version, number)(rows, (unsigned)(ROWS - first), (size_t)width, outputs);
     for (int y = first; y < ROWS; y++) {
-        check_row(make, number, picture, width, y, outputs[y - first]);
+        check_row(version, number, picture, width, y, outputs[y - first]);
         for (int x = width; x < WIDTH_MAX + SPARE; x++) {
             assert_int_equal(outputs[y - first][x], GUARD);
         }
@@ -148,7 +148,7 @@ static void check_rows(const struct sobel_make *make, unsigned number, uint8_t *
 
 TEST(test_rows_of_every_width_are_those_of_the_definition)
 {
-    const struct sobel_make *make;
+    const struct sobel_version *version;
     uint8_t *picture[ROWS];
 
     srand(random_seed());
@@ -161,9 +161,9 @@ TEST(test_rows_of_every_width_are_those_of_the_definition)
                 picture[y][x] = (uint8_t)(width % 3 ? rand() : rand() % 2 * 255);
             }
         }
-        for (size_t i = 0; (make = sobel_make_at(i)) != NULL; i++) {
-            for (unsigned number = 0; number < 4 && make->supported(); number++) {
-                check_rows(make, number, picture, width, width % ROWS);
+        for (size_t i = 0; (version = sobel_version_at(i)) != NULL; i++) {
+            for (unsigned number = 0; number < 4 && version->supported(); number++) {
+                check_rows(version, number, picture, width, width % ROWS);
             }
         }
         for (int y = 0; y < ROWS; y++) {
@@ -174,10 +174,10 @@ TEST(test_rows_of_every_width_are_those_of_the_definition)
 
 TEST(test_the_best_make_is_one_this_cpu_has)
 {
-    if (sobel_make_best()) {
-        assert_true(sobel_make_best()->supported());
+    if (sobel_version_best()) {
+        assert_true(sobel_version_best()->supported());
     } else {
-        assert_true(sobel_make_at(0) == NULL || !sobel_make_at(0)->supported());
+        assert_true(sobel_version_at(0) == NULL || !sobel_version_at(0)->supported());
     }
 }
 

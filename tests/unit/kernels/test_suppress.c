@@ -1,4 +1,4 @@
-// Every make of non-maximum suppression against its definition, pixel by pixel.
+// Every version of non-maximum suppression against its definition, pixel by pixel.
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
@@ -31,7 +31,7 @@ static enum suppress_direction direction_of(int64_t gx, int64_t gy)
 
 // Crosses of three columns side by side: in the middle of each gx = 2 a + c and
 // gy = 2 b + c, with every a and b from -255 to 255 and c from -255 to 255 in steps of 51.
-static void check_directions(const struct suppress_make *make, int a, int c)
+static void check_directions(const struct suppress_version *version, int a, int c)
 {
     enum { WIDTH = 3 * 511 };
     static uint8_t rows[3][WIDTH];
@@ -50,26 +50,26 @@ static void check_directions(const struct suppress_make *make, int a, int c)
         rows[0][x - 1] = (uint8_t)(c < 0 ? -c : 0);
         rows[2][x + 1] = (uint8_t)(c > 0 ? c : 0);
     }
-    suppress_measure(make, rows[0], rows[1], rows[2], WIDTH, &columns, &row);
+    suppress_measure(version, rows[0], rows[1], rows[2], WIDTH, &columns, &row);
     for (int b = -255; b <= 255; b++) {
         int gx = 2 * a + c, gy = 2 * b + c, n = gx * gx + gy * gy;
         int32_t found = row.gradients[3 * (b + 255) + 1];
 
         assert_int_equal(found >> 2, n);
         if (n != 0 && (found & 3) != (int32_t)direction_of(gx, gy)) {
-            fail_msg("%s: gx %d gy %d: direction %d", make->name, gx, gy, found & 3);
+            fail_msg("%s: gx %d gy %d: direction %d", version->name, gx, gy, found & 3);
         }
     }
 }
 
 TEST(test_directions_are_those_of_whole_numbers)
 {
-    const struct suppress_make *make;
+    const struct suppress_version *version;
 
-    for (size_t i = 0; (make = suppress_make_at(i)); i++) {
-        for (int a = -255; make->supported() && a <= 255; a++) {
+    for (size_t i = 0; (version = suppress_version_at(i)); i++) {
+        for (int a = -255; version->supported() && a <= 255; a++) {
             for (int c = -255; c <= 255; c += 51) {
-                check_directions(make, a, c);
+                check_directions(version, a, c);
             }
         }
     }
@@ -120,18 +120,19 @@ static void draw_rows(struct suppress_row *rows, int width, uint32_t end)
     }
 }
 
-static void check_rows(const struct suppress_make *make, const struct suppress_row *rows, int width,
-                       const struct suppress_limits *limits)
+static void check_rows(const struct suppress_version *version, const struct suppress_row *rows,
+                       int width, const struct suppress_limits *limits)
 {
     uint64_t candidates[SUPPRESS_BLOCKS(WIDTH_MAX)], strong[SUPPRESS_BLOCKS(WIDTH_MAX)];
 
-    suppress_row(make, &rows[0], &rows[1], &rows[2], (uint32_t)width, limits, candidates, strong);
+    suppress_row(version, &rows[0], &rows[1], &rows[2], (uint32_t)width, limits, candidates,
+                 strong);
     for (int x = 0; x < (int)SUPPRESS_BLOCKS(width) * SUPPRESS_BLOCK; x++) {
         int expected = x < width ? classify_pixel(rows, x, limits) : 0;
 
         if ((int)(candidates[x / 64] >> x % 64 & 1) != (expected > 0) ||
             (int)(strong[x / 64] >> x % 64 & 1) != (expected > 1)) {
-            fail_msg("%s: pixel %d of %d, limits %d %d", make->name, x, width, limits->low,
+            fail_msg("%s: pixel %d of %d, limits %d %d", version->name, x, width, limits->low,
                      limits->high);
         }
     }
@@ -141,7 +142,7 @@ TEST(test_every_make_keeps_the_same_maxima)
 {
     static int32_t gradients[3][ELEMENTS], peaks[3][SUPPRESS_BLOCKS(WIDTH_MAX)];
     struct suppress_row rows[3];
-    const struct suppress_make *make;
+    const struct suppress_version *version;
 
     for (int i = 0; i < 3; i++) {
         rows[i] = (struct suppress_row){gradients[i] + 64, peaks[i]};
@@ -154,9 +155,9 @@ TEST(test_every_make_keeps_the_same_maxima)
         draw_rows(rows, width, end);
         limits.high = (int32_t)next_random(end);
         limits.low = (int32_t)next_random((uint32_t)limits.high + 1);
-        for (size_t i = 0; (make = suppress_make_at(i)); i++) {
-            if (make->supported()) {
-                check_rows(make, rows, width, &limits);
+        for (size_t i = 0; (version = suppress_version_at(i)); i++) {
+            if (version->supported()) {
+                check_rows(version, rows, width, &limits);
             }
         }
     }
