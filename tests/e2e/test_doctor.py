@@ -127,6 +127,18 @@ def test_gpu_that_works_passes_every_self_test(doctor, board):
         assert verdict == "ok" and value in text and text.endswith(" ms")
     for kind in ("registered", "pinned", "managed"):
         assert found.of(f"memory {kind}") == ("ok", "CPU and GPU see the same bytes")
+    assert found.of("views") == ("ok", "9 kinds: the GPU's pictures are the CPU's")
+
+
+def test_gpu_that_gets_a_bit_of_a_view_wrong_fails_by_the_name_of_the_view(doctor):
+    verdict, text = doctor(fake="board=orin-nano,wrong=direction").of("views")
+    assert verdict == "failed"
+    assert text.startswith("the GPU's picture is not the CPU's: direction;")
+
+
+def test_gpu_that_fails_at_a_view_fails_by_the_name_of_the_view(doctor):
+    verdict, text = doctor(fake="board=orin-nano,illegal=canny:1").of("views")
+    assert verdict == "failed" and text.startswith("canny: ")
 
 
 @pytest.mark.parametrize("name", WRONG)

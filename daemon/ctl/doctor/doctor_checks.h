@@ -17,6 +17,7 @@ enum doctor_verdict {
 };
 
 struct doctor_report;
+struct gpu_session;
 
 struct doctor {
     const char *config_path;      // borrowed; NULL: built-in defaults
@@ -51,6 +52,8 @@ void doctor_check_rtsp(struct doctor *doctor);          // elements, address and
 void doctor_check_certificate(struct doctor *doctor);   // of encrypted connections
 void doctor_check_users(struct doctor *doctor);         // the file of those who may watch
 void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self-tests, memory
-void doctor_check_memory(struct doctor *doctor);        // free, and that may be locked
-void doctor_check_encoders(struct doctor *doctor);      // a trial encode each
-void doctor_check_cameras(struct doctor *doctor);       // those of the configuration, and devices
+// Part of it, with memory in the session: every view, by the GPU and by the CPU.
+void doctor_check_views(struct doctor *doctor, struct gpu_session *session);
+void doctor_check_memory(struct doctor *doctor);   // free, and that may be locked
+void doctor_check_encoders(struct doctor *doctor); // a trial encode each
+void doctor_check_cameras(struct doctor *doctor);  // those of the configuration, and devices

@@ -117,6 +117,11 @@ void doctor_check_gpu(struct doctor *doctor)
     if (run_selftests(doctor, session.gpu)) {
         check_kinds(doctor, session.gpu);
     }
+    if (doctor->has_gpu &&
+        gpu_memory_new(session.gpu, doctor->config->memory, NULL, &session.memory) == 0 &&
+        gpu_memory_kind(session.memory) != CONFIG_MEMORY_HOST) {
+        doctor_check_views(doctor, &session);
+    }
     if (gpu_is_lost(session.gpu)) {
         gpu_session_lose(&session);
     }

@@ -143,6 +143,7 @@ static int run_direction(const struct launch *launch)
 
     if (legal && kernel_covers(launch, TILE_CUDA_PIXELS, p->rows, p->width, p->height)) {
         make_colours(launch, &grays, &planes);
+        planes.luma[0] ^= launch->wrong;
     }
     free(grays.pixels);
     return legal ? 0 : RESULT_ILLEGAL_ADDRESS;
