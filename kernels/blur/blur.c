@@ -64,16 +64,6 @@ static void row_5(const uint16_t *restrict s, size_t width, uint8_t *restrict ou
 
 static const struct blur squares[] = {{1, columns_3, row_3}, {2, columns_5, row_5}};
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    struct blur *blur = stage->state;
-
-    (void)error;
-    *blur = squares[setup->options->blur == 5];
-    stage->radius = blur->radius;
-    return 0;
-}
-
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
@@ -90,10 +80,20 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    struct blur *blur = stage->state;
+
+    (void)error;
+    *blur = squares[setup->options->blur == 5];
+    stage->radius = blur->radius;
+    stage->scratch_bytes = scratch_bytes(setup->input->width);
+    stage->run_row = run_row;
+    return 0;
+}
+
 const struct stage_ops blur_ops = {
     .name = "blur",
     .state_bytes = sizeof(struct blur),
     .init = init,
-    .scratch_bytes = scratch_bytes,
-    .run_row = run_row,
 };

@@ -116,29 +116,6 @@ static void make_pixels(uint8_t (*pixels)[8], uint8_t flat, uint8_t edge)
     }
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    const struct frame_layout *input = setup->input;
-    struct canny *canny = stage->state;
-    int r;
-
-    stage->looks = true;
-    canny->width = input->width;
-    canny->height = input->height;
-    canny->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
-    canny->limits = canny_limits(setup->options->low, setup->options->high);
-    canny->version = suppress_version_best();
-    make_pixels(canny->pixels[0], 0, 255);
-    make_pixels(canny->pixels[1], 16, 235);
-    r = make_lines(canny, &canny->lines[0]);
-    if (r == 0) {
-        r = hysteresis_new(canny->width, canny->height, &canny->hysteresis);
-    }
-    return r < 0 ? error_set(error, r, "no memory for a canny view of %ux%u", canny->width,
-                             canny->height)
-                 : 0;
-}
-
 static void finish(struct stage *stage)
 {
     struct canny *canny = stage->state;
@@ -147,18 +124,6 @@ static void finish(struct stage *stage)
     for (unsigned i = 0; i < POOL_THREADS_MAX; i++) {
         free(canny->lines[i].memory);
     }
-}
-
-static int set_pool(struct stage *stage, struct pool *pool)
-{
-    struct canny *canny = stage->state;
-    int r = 0;
-
-    canny->pool = pool;
-    for (unsigned i = 1; i < pool_threads(pool) && r == 0; i++) {
-        r = make_lines(canny, &canny->lines[i]);
-    }
-    return r;
 }
 
 // A picture that is looked at.
@@ -285,13 +250,43 @@ static enum stage_result run_row_limited(const struct stage *stage, const uint8_
     return STAGE_WRITTEN;
 }
 
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    const struct frame_layout *input = setup->input;
+    struct canny *canny = stage->state;
+    int r = 0;
+
+    stage->looks = true;
+    canny->width = input->width;
+    canny->height = input->height;
+    canny->by_median = setup->options->thresholds == CONFIG_THRESHOLDS_MEDIAN;
+    canny->limits = canny_limits(setup->options->low, setup->options->high);
+    canny->version = suppress_version_best();
+    make_pixels(canny->pixels[0], 0, 255);
+    make_pixels(canny->pixels[1], 16, 235);
+    stage->run_row = run_row;
+    canny->pool = setup->pool;
+    for (unsigned i = 0; i < pool_threads(canny->pool) && r == 0; i++) {
+        r = make_lines(canny, &canny->lines[i]);
+    }
+    if (r == 0) {
+        r = hysteresis_new(canny->width, canny->height, &canny->hysteresis);
+    }
+    return r < 0 ? error_set(error, r, "no memory for a canny view of %ux%u", canny->width,
+                             canny->height)
+                 : 0;
+}
+
+static void limit(struct stage *copy)
+{
+    copy->run_row = run_row_limited;
+}
+
 const struct stage_ops canny_ops = {
     .name = "canny",
     .state_bytes = sizeof(struct canny),
     .init = init,
     .finish = finish,
     .look = look,
-    .run_row = run_row,
-    .run_row_limited = run_row_limited,
-    .set_pool = set_pool,
+    .limit = limit,
 };

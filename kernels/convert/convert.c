@@ -272,7 +272,10 @@ int convert_init(struct convert *convert, const struct stage_setup *setup, struc
 
 static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
 {
-    return convert_init(stage->state, setup, error);
+    struct convert *convert = stage->state;
+
+    convert->pool = setup->pool;
+    return convert_init(convert, setup, error);
 }
 
 struct job {
@@ -308,18 +311,9 @@ static void run_frame(const struct stage *stage, const struct frame *input, stru
     pool_run(convert->pool, end - first, convert_rows, &job);
 }
 
-static int set_pool(struct stage *stage, struct pool *pool)
-{
-    struct convert *convert = stage->state;
-
-    convert->pool = pool;
-    return 0;
-}
-
 const struct stage_ops convert_ops = {
     .name = "convert",
     .state_bytes = sizeof(struct convert),
     .init = init,
     .run_frame = run_frame,
-    .set_pool = set_pool,
 };

@@ -55,28 +55,6 @@ static enum stage_result differ_row(const uint8_t *restrict gray, uint8_t *restr
     return compare_row(gray, before, width, threshold, output);
 }
 
-// Pictures begin with a page, as the planes of frames do. A CPU that compares addresses by their
-// place in the page would else take the row just written for the one read next, and wait. Pages
-// that no row is written to take no memory.
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    struct difference *difference = stage->state;
-    size_t height = setup->input->height, size = setup->input->width * height;
-
-    size = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    difference->automatic = setup->options->threshold == CONFIG_THRESHOLD_OTSU;
-    difference->threshold = (uint8_t)setup->options->threshold;
-    difference->pictures[0] = aligned_alloc(PAGE_BYTES, size);
-    difference->pictures[1] = aligned_alloc(PAGE_BYTES, size);
-    difference->before = calloc(height, 1);
-    difference->current = calloc(height, 1);
-    if (!difference->pictures[0] || !difference->pictures[1] || !difference->before ||
-        !difference->current) {
-        return error_set(error, -ENOMEM, "no memory for the frame before");
-    }
-    return 0;
-}
-
 static void finish(struct stage *stage)
 {
     struct difference *difference = stage->state;
@@ -92,23 +70,14 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
     struct difference *difference = stage->state;
     uint8_t *before = difference->current;
 
-    (void)input;
     (void)output;
+    if (!input) {
+        difference->frames = 0;
+        return;
+    }
     difference->current = difference->before;
     difference->before = before;
     difference->frames += difference->frames < 2;
-}
-
-static void forget(struct stage *stage)
-{
-    struct difference *difference = stage->state;
-
-    difference->frames = 0;
-}
-
-static size_t scratch_bytes(uint32_t width)
-{
-    return width;
 }
 
 // Where row `y` lies in a picture.
@@ -135,29 +104,15 @@ static enum stage_result run(const struct difference *difference, const uint8_t 
                                  : differ_row(gray, kept, width, difference->threshold, output);
 }
 
-static enum stage_result keep(const struct difference *difference, const uint8_t *gray, uint32_t y,
-                              uint32_t width, uint8_t picture, uint8_t *output)
-{
-    difference->current[y] = picture;
-    return run(difference, gray, y, width, row_in(difference, picture, y, width), output);
-}
-
 static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                                  uint32_t width, void *scratch, uint8_t *output)
+                                  uint32_t width, bool at_border, void *scratch, uint8_t *output)
 {
     const struct difference *difference = stage->state;
+    uint8_t picture = difference->before[y] ^ at_border;
 
     (void)scratch;
-    return keep(difference, rows[0], y, width, difference->before[y], output);
-}
-
-static enum stage_result keep_border_row(const struct stage *stage, const uint8_t *const *rows,
-                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
-{
-    const struct difference *difference = stage->state;
-
-    (void)scratch;
-    return keep(difference, rows[0], y, width, difference->before[y] ^ 1, output);
+    difference->current[y] = picture;
+    return run(difference, rows[0], y, width, row_in(difference, picture, y, width), output);
 }
 
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
@@ -166,15 +121,36 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return run(stage->state, rows[0], y, width, scratch, output);
 }
 
+// Pictures begin with a page, as the planes of frames do. A CPU that compares addresses by their
+// place in the page would else take the row just written for the one read next, and wait. Pages
+// that no row is written to take no memory.
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    struct difference *difference = stage->state;
+    size_t height = setup->input->height, size = setup->input->width * height;
+
+    size = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    difference->automatic = setup->options->threshold == CONFIG_THRESHOLD_OTSU;
+    difference->threshold = (uint8_t)setup->options->threshold;
+    difference->pictures[0] = aligned_alloc(PAGE_BYTES, size);
+    difference->pictures[1] = aligned_alloc(PAGE_BYTES, size);
+    difference->before = calloc(height, 1);
+    difference->current = calloc(height, 1);
+    if (!difference->pictures[0] || !difference->pictures[1] || !difference->before ||
+        !difference->current) {
+        return error_set(error, -ENOMEM, "no memory for the frame before");
+    }
+    stage->remembers = true;
+    stage->scratch_bytes = setup->input->width;
+    stage->run_row = run_row;
+    return 0;
+}
+
 const struct stage_ops difference_ops = {
     .name = "difference",
     .state_bytes = sizeof(struct difference),
     .init = init,
     .finish = finish,
-    .forget = forget,
-    .scratch_bytes = scratch_bytes,
     .begin = begin,
-    .run_row = run_row,
     .keep_row = keep_row,
-    .keep_border_row = keep_border_row,
 };

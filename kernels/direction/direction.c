@@ -190,6 +190,8 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     direction->colours = direction_colours(setup->input);
     stage->radius = gradient_radius(setup->options->operator);
     direction->slopes = magnitude_slopes_for(setup->options->operator);
+    stage->scratch_bytes = scratch_bytes(setup->input->width);
+    stage->run_row = run_row;
     gradient_set(&direction->gradient, setup->options);
     return 0;
 }
@@ -206,7 +208,5 @@ const struct stage_ops direction_ops = {
     .name = "direction",
     .state_bytes = sizeof(struct direction),
     .init = init,
-    .scratch_bytes = scratch_bytes,
     .begin = begin,
-    .run_row = run_row,
 };

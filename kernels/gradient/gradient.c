@@ -251,15 +251,20 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 {
     (void)error;
     stage->radius = gradient_radius(setup->options->operator);
+    stage->scratch_bytes = gradient_scratch_bytes(setup->input->width);
+    stage->run_rows = run_rows;
     gradient_set(stage->state, setup->options);
     return 0;
+}
+
+static void limit(struct stage *copy)
+{
+    copy->run_rows = run_rows_limited;
 }
 
 const struct stage_ops gradient_ops = {
     .name = "gradient",
     .state_bytes = sizeof(struct gradient),
     .init = init,
-    .scratch_bytes = gradient_scratch_bytes,
-    .run_rows = run_rows,
-    .run_rows_limited = run_rows_limited,
+    .limit = limit,
 };

@@ -24,14 +24,10 @@ static bool fits(const struct node *node, const struct node_setup *setup)
 
 static int make_stage(struct node *node, const struct node_setup *setup, struct error *error)
 {
-    const struct stage_setup stage = {&node->step.options, &node->camera, setup->output, NULL};
-    const struct stage_ops *ops = stages_of_kind(node->step.kind);
-    int r = stage_init(&node->stage, ops, &stage, error);
+    const struct stage_setup stage = {&node->step.options, &node->camera, setup->output,
+                                      setup->pool};
 
-    if (r == 0 && ops->set_pool && ops->set_pool(&node->stage, setup->pool) < 0) {
-        r = error_set(error, -ENOMEM, "no memory for threads");
-    }
-    return r;
+    return stage_init(&node->stage, stages_of_kind(node->step.kind), &stage, error);
 }
 
 static void cleanup_node(struct node **node)
@@ -109,7 +105,7 @@ void node_set_active(struct node *node, bool active)
 
 void node_forget(struct node *node)
 {
-    if (node->stage.ops && node->stage.ops->forget) {
-        node->stage.ops->forget(&node->stage);
+    if (node->stage.remembers) {
+        node->stage.ops->begin(&node->stage, NULL, NULL);
     }
 }

@@ -14,46 +14,43 @@
 #include "kernels/stage/compose.h"
 #include "kernels/threshold/threshold.h"
 
-static const struct stage_ops *const table[STAGE_KIND_COUNT] = {
-    [STAGE_GRAY] = &gray_ops,           [STAGE_BLUR] = &blur_ops,
-    [STAGE_GRADIENT] = &gradient_ops,   [STAGE_THRESHOLD] = &threshold_ops,
-    [STAGE_COMPOSE] = &compose_ops,     [STAGE_DIFFERENCE] = &difference_ops,
-    [STAGE_ERODE] = &erode_ops,         [STAGE_DILATE] = &dilate_ops,
-    [STAGE_MARK] = &mark_ops,           [STAGE_OVERLAY] = &overlay_ops,
-    [STAGE_DIRECTION] = &direction_ops, [STAGE_CONVERT] = &convert_ops,
-    [STAGE_CANNY] = &canny_ops,         [STAGE_MASK] = &mask_ops,
+// Every stage of the GPU.
+extern const struct gpu_stage_ops blur_gpu_ops, canny_gpu_ops, convert_gpu_ops, difference_gpu_ops,
+    direction_gpu_ops, gradient_gpu_ops, gray_gpu_ops, mark_gpu_ops, mask_gpu_ops,
+    morphology_gpu_ops, motion_gpu_ops, overlay_gpu_ops, threshold_gpu_ops;
+
+// By kind: what computes it on the CPU, and on the GPU, where a stage may do several steps in one
+// go; NULL: only together with the step before it.
+static const struct {
+    const struct stage_ops *cpu;
+    const struct gpu_stage_ops *gpu;
+} table[] = {
+    [STAGE_GRAY] = {&gray_ops, &gray_gpu_ops},
+    [STAGE_BLUR] = {&blur_ops, &blur_gpu_ops},
+    [STAGE_GRADIENT] = {&gradient_ops, &gradient_gpu_ops},
+    [STAGE_THRESHOLD] = {&threshold_ops, &threshold_gpu_ops},
+    [STAGE_COMPOSE] = {&compose_ops, NULL},
+    [STAGE_DIFFERENCE] = {&difference_ops, &difference_gpu_ops},
+    [STAGE_ERODE] = {&erode_ops, &morphology_gpu_ops},
+    [STAGE_DILATE] = {&dilate_ops, &morphology_gpu_ops},
+    [STAGE_MARK] = {&mark_ops, &mark_gpu_ops},
+    [STAGE_OVERLAY] = {&overlay_ops, &overlay_gpu_ops},
+    [STAGE_DIRECTION] = {&direction_ops, &direction_gpu_ops},
+    [STAGE_CONVERT] = {&convert_ops, &convert_gpu_ops},
+    [STAGE_CANNY] = {&canny_ops, &canny_gpu_ops},
+    [STAGE_MASK] = {&mask_ops, &mask_gpu_ops},
+    // A whole view in one launch.
+    [STAGE_KIND_COUNT] = {NULL, &motion_gpu_ops},
 };
-
-// Every stage of the GPU, in the order of the alphabet.
-#define GPU_STAGES(X)                                                                              \
-    X(blur)                                                                                        \
-    X(canny)                                                                                       \
-    X(convert)                                                                                     \
-    X(difference)                                                                                  \
-    X(direction)                                                                                   \
-    X(gradient)                                                                                    \
-    X(gray)                                                                                        \
-    X(mark)                                                                                        \
-    X(mask)                                                                                        \
-    X(morphology)                                                                                  \
-    X(motion)                                                                                      \
-    X(overlay)                                                                                     \
-    X(threshold)
-
-#define DECLARE(stage) extern const struct gpu_stage_ops stage##_gpu_ops;
-GPU_STAGES(DECLARE)
-
-#define ADDRESS(stage) &stage##_gpu_ops,
-static const struct gpu_stage_ops *const gpu_table[] = {GPU_STAGES(ADDRESS)};
 
 const char *stages_kind_name(enum stage_kind kind)
 {
-    return table[kind]->name;
+    return table[kind].cpu->name;
 }
 
 const struct stage_ops *stages_of_kind(enum stage_kind kind)
 {
-    return table[kind];
+    return table[kind].cpu;
 }
 
 const struct gpu_stage_ops *stages_find_gpu(const struct gpu_stage_setup *setup,
@@ -62,12 +59,12 @@ const struct gpu_stage_ops *stages_find_gpu(const struct gpu_stage_setup *setup,
     const struct gpu_stage_ops *best = NULL;
 
     *ret_count = 0;
-    for (size_t i = 0; i < ARRAY_LENGTH(gpu_table); i++) {
-        unsigned count = gpu_table[i]->takes(setup);
+    for (size_t i = 0; i < ARRAY_LENGTH(table); i++) {
+        unsigned count = table[i].gpu ? table[i].gpu->takes(setup) : 0;
 
         if (count > *ret_count) {
             *ret_count = count;
-            best = gpu_table[i];
+            best = table[i].gpu;
         }
     }
     return best;

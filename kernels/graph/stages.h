@@ -1,4 +1,4 @@
-// The tables that list every stage, for the CPU and for the GPU.
+// The table that lists every stage, for the CPU and for the GPU.
 #pragma once
 
 #include "kernels/stage/gpu_stage.h"

@@ -85,15 +85,6 @@ gray_row *gray_row_for(const struct pixel_format *format)
     return strcmp(format->name, "BGR3") == 0 ? gray_bgr3 : gray_rgb3;
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    struct gray *gray = stage->state;
-
-    (void)error;
-    gray->row = gray_row_for(setup->input->format);
-    return 0;
-}
-
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
@@ -105,5 +96,15 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    struct gray *gray = stage->state;
+
+    (void)error;
+    gray->row = gray_row_for(setup->input->format);
+    stage->run_row = run_row;
+    return 0;
+}
+
 const struct stage_ops gray_ops = {
-    .name = "gray", .state_bytes = sizeof(struct gray), .init = init, .run_row = run_row};
+    .name = "gray", .state_bytes = sizeof(struct gray), .init = init};

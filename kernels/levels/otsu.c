@@ -25,7 +25,7 @@ struct otsu {
     size_t rows_stride;
 };
 
-int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu)
+int otsu_new(uint32_t width, uint32_t height, struct pool *pool, struct otsu **ret_otsu)
 {
     struct otsu *otsu = aligned_alloc(SIMD_CACHE_LINE, sizeof *otsu);
 
@@ -33,6 +33,7 @@ int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu)
         return -ENOMEM;
     }
     memset(otsu, 0, sizeof *otsu);
+    otsu->pool = pool;
     otsu->width = width;
     otsu->height = height;
     otsu->stride = ((size_t)width + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
@@ -51,11 +52,6 @@ void otsu_free(struct otsu *otsu)
         free(otsu->picture);
         free(otsu);
     }
-}
-
-void otsu_set_pool(struct otsu *otsu, struct pool *pool)
-{
-    otsu->pool = pool;
 }
 
 uint8_t otsu_level(const uint32_t histogram[256])

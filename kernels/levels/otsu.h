@@ -13,12 +13,10 @@ struct otsu;
 struct pool;
 struct row_source;
 
-// For pictures of `width` x `height` pixels. -ENOMEM.
-int otsu_new(uint32_t width, uint32_t height, struct otsu **ret_otsu);
+// For pictures of `width` x `height` pixels, looked at with the threads of `pool`, which outlives
+// it; NULL: with the caller's alone. -ENOMEM.
+int otsu_new(uint32_t width, uint32_t height, struct pool *pool, struct otsu **ret_otsu);
 void otsu_free(struct otsu *otsu); // takes NULL
-
-// Looks with the threads of `pool` from now on, which outlives it.
-void otsu_set_pool(struct otsu *otsu, struct pool *pool);
 
 // Takes all rows of `source`, and keeps those that no plane keeps. Returns the level, 1 to 255,
 // from which on pixels are white.

@@ -29,17 +29,6 @@ static void mask_limited_row(const uint8_t *restrict gray, const uint8_t *restri
     }
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    const struct mask_plane *plane = setup->options->mask;
-    struct mask *mask = stage->state;
-
-    (void)error;
-    assert(plane && plane->width == setup->input->width && plane->height == setup->input->height);
-    mask->plane = plane;
-    return 0;
-}
-
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
@@ -63,10 +52,26 @@ static enum stage_result run_row_limited(const struct stage *stage, const uint8_
     return STAGE_WRITTEN;
 }
 
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    const struct mask_plane *plane = setup->options->mask;
+    struct mask *mask = stage->state;
+
+    (void)error;
+    assert(plane && plane->width == setup->input->width && plane->height == setup->input->height);
+    mask->plane = plane;
+    stage->run_row = run_row;
+    return 0;
+}
+
+static void limit(struct stage *copy)
+{
+    copy->run_row = run_row_limited;
+}
+
 const struct stage_ops mask_ops = {
     .name = "mask",
     .state_bytes = sizeof(struct mask),
     .init = init,
-    .run_row = run_row,
-    .run_row_limited = run_row_limited,
+    .limit = limit,
 };

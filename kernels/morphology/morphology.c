@@ -57,24 +57,6 @@ static bool is_black(const struct morphology *morphology, const uint8_t *const *
     return morphology->erodes ? black > 0 : black == count;
 }
 
-static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    (void)error;
-    stage->radius = (unsigned)setup->options->times;
-    *(struct morphology *)stage->state =
-        (struct morphology){least_of_rows, least_of_more, stage->radius, true};
-    return 0;
-}
-
-static int init_dilate(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    (void)error;
-    stage->radius = (unsigned)setup->options->times;
-    *(struct morphology *)stage->state =
-        (struct morphology){most_of_rows, most_of_more, stage->radius, false};
-    return 0;
-}
-
 static enum stage_result run_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
                                  uint32_t width, void *scratch, uint8_t *output)
 {
@@ -99,17 +81,42 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
+static void set_rows(struct stage *stage, const struct stage_setup *setup)
+{
+    stage->radius = (unsigned)setup->options->times;
+    stage->scratch_bytes = scratch_bytes(setup->input->width);
+    stage->run_row = run_row;
+}
+
+static int init_erode(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    unsigned times = (unsigned)setup->options->times;
+
+    (void)error;
+    *(struct morphology *)stage->state =
+        (struct morphology){least_of_rows, least_of_more, times, true};
+    set_rows(stage, setup);
+    return 0;
+}
+
+static int init_dilate(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    unsigned times = (unsigned)setup->options->times;
+
+    (void)error;
+    *(struct morphology *)stage->state =
+        (struct morphology){most_of_rows, most_of_more, times, false};
+    set_rows(stage, setup);
+    return 0;
+}
+
 const struct stage_ops erode_ops = {
     .name = "erode",
     .state_bytes = sizeof(struct morphology),
     .init = init_erode,
-    .scratch_bytes = scratch_bytes,
-    .run_row = run_row,
 };
 const struct stage_ops dilate_ops = {
     .name = "dilate",
     .state_bytes = sizeof(struct morphology),
     .init = init_dilate,
-    .scratch_bytes = scratch_bytes,
-    .run_row = run_row,
 };

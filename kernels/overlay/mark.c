@@ -203,20 +203,6 @@ static void mark_yuv(const struct mark *mark, const uint8_t *mask, uint32_t y, v
     }
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    struct mark *mark = stage->state;
-    const struct frame_layout *input = setup->input;
-
-    mark->shift = mark_shift(setup->options->mark);
-    mark->space = mark_space_of(input);
-    mark->rows = setup->output->luma_step == 0   ? mark_rgb3
-                 : input->format->luma_step == 0 ? mark_rgb
-                                                 : mark_yuv;
-    frame_layout_init(&mark->line, input->format, input->width, 1, 1);
-    return paint_init(&mark->paint, setup, error);
-}
-
 static void begin(struct stage *stage, const struct frame *input, struct frame *output)
 {
     struct mark *mark = stage->state;
@@ -235,11 +221,25 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    struct mark *mark = stage->state;
+    const struct frame_layout *input = setup->input;
+
+    mark->shift = mark_shift(setup->options->mark);
+    mark->space = mark_space_of(input);
+    mark->rows = setup->output->luma_step == 0   ? mark_rgb3
+                 : input->format->luma_step == 0 ? mark_rgb
+                                                 : mark_yuv;
+    frame_layout_init(&mark->line, input->format, input->width, 1, 1);
+    stage->scratch_bytes = scratch_bytes(input->width);
+    stage->run_row = run_row;
+    return paint_init(&mark->paint, setup, error);
+}
+
 const struct stage_ops mark_ops = {
     .name = "mark",
     .state_bytes = sizeof(struct mark),
     .init = init,
-    .scratch_bytes = scratch_bytes,
     .begin = begin,
-    .run_row = run_row,
 };

@@ -79,6 +79,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 
     memcpy(overlay->rgb, setup->options->colour, sizeof overlay->rgb);
     overlay->yuv = colour_to_yuv(&space, overlay->rgb);
+    stage->run_row = run_row;
     return paint_init(&overlay->paint, setup, error);
 }
 
@@ -89,8 +90,5 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
     paint_begin(&overlay->paint, input, output);
 }
 
-const struct stage_ops overlay_ops = {.name = "overlay",
-                                      .state_bytes = sizeof(struct overlay),
-                                      .init = init,
-                                      .begin = begin,
-                                      .run_row = run_row};
+const struct stage_ops overlay_ops = {
+    .name = "overlay", .state_bytes = sizeof(struct overlay), .init = init, .begin = begin};

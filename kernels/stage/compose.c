@@ -33,4 +33,12 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     return STAGE_WRITTEN;
 }
 
-const struct stage_ops compose_ops = {.name = "compose", .run_row = run_row};
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    (void)setup;
+    (void)error;
+    stage->run_row = run_row;
+    return 0;
+}
+
+const struct stage_ops compose_ops = {.name = "compose", .init = init};

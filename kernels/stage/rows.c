@@ -18,11 +18,9 @@ _Static_assert(2 * STAGE_RADIUS_MAX + 2 * RING_ROWS_AT_ONCE - 1 <= RING_ROWS_MAX
 
 // One stage with what it needs to run, and its newest output rows.
 struct row_stage {
-    const struct stage *stage;
-    stage_row *run_row;   // of its ops,
-    stage_rows *run_rows; // or this
-    uint32_t at_once;     // rows that it makes in one go, if it gets to
-    uint32_t reach;       // rows beyond a slice that are computed for it
+    struct stage stage; // a copy
+    uint32_t at_once;   // rows that it makes in one go, if it gets to
+    uint32_t reach;     // rows beyond a slice that are computed for it
     void *scratch;
     uint8_t *ring;      // rows that lie ring_stride apart; for the last stage the output plane
     size_t ring_stride; // bytes
@@ -62,35 +60,25 @@ static size_t align_up(size_t bytes)
     return (bytes + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
 }
 
-static size_t scratch_bytes(const struct row_stage *row_stage, uint32_t width)
-{
-    const struct stage_ops *ops = row_stage->stage->ops;
-
-    return ops->scratch_bytes ? align_up(ops->scratch_bytes(width)) : 0;
-}
-
 // A row_stage for each stage, but one for both where a stage can compose as well.
 static void choose_row_stages(struct rows *rows, const struct stage *stages, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        const struct stage_ops *ops = stages[i].ops;
-        bool composes = i + 1 < count && stages[i + 1].ops == &compose_ops &&
-                        (ops->run_row_limited || ops->run_rows_limited);
+        struct row_stage *row_stage = &rows->row_stages[rows->count++];
 
-        rows->row_stages[rows->count++] = (struct row_stage){
-            .stage = &stages[i],
-            .run_row = composes ? ops->run_row_limited : ops->run_row,
-            .run_rows = composes ? ops->run_rows_limited : ops->run_rows,
-            .at_once = ops->run_rows ? RING_ROWS_AT_ONCE : 1,
-        };
-        i += composes;
+        row_stage->stage = stages[i];
+        row_stage->at_once = stages[i].run_rows ? RING_ROWS_AT_ONCE : 1;
+        if (i + 1 < count && stages[i + 1].ops == &compose_ops && stages[i].ops->limit) {
+            stages[i].ops->limit(&row_stage->stage);
+            i++;
+        }
     }
-    if (rows->count == 1 && rows->kept == 0 && rows->row_stages[0].run_rows) {
+    if (rows->count == 1 && rows->kept == 0 && rows->row_stages[0].stage.run_rows) {
         rows->row_stages[0].at_once = STAGE_ROWS_MAX;
     }
     for (unsigned i = rows->count, reach = rows->kept > 0 ? rows->kept - 1 : 0; i-- > 0;) {
         rows->row_stages[i].reach = reach;
-        reach += rows->row_stages[i].stage->radius;
+        reach += rows->row_stages[i].stage.radius;
     }
 }
 
@@ -102,7 +90,7 @@ static uint32_t ring_rows(const struct rows *rows, unsigned index)
     uint32_t wanted = rows->kept, power = 1;
 
     if (index + 1 < rows->count) {
-        wanted = 2 * row_stage[1].stage->radius + row_stage[1].at_once;
+        wanted = 2 * row_stage[1].stage.radius + row_stage[1].at_once;
     }
     while (power < wanted + row_stage->at_once - 1) {
         power *= 2;
@@ -131,7 +119,8 @@ static int make(const struct stage *stages, unsigned count, uint32_t width, uint
 
         row_stage->ring_mask = ring_rows(rows, i) - 1; // all of a plane's
         row_stage->ring_stride = align_up(width);
-        size += ring_rows(rows, i) * row_stage->ring_stride + scratch_bytes(row_stage, width);
+        size +=
+            ring_rows(rows, i) * row_stage->ring_stride + align_up(row_stage->stage.scratch_bytes);
     }
     rows->memory = aligned_alloc(SIMD_CACHE_LINE, size ? size : SIMD_CACHE_LINE);
     if (!rows->memory) {
@@ -143,7 +132,7 @@ static int make(const struct stage *stages, unsigned count, uint32_t width, uint
         rows->row_stages[i].ring = next;
         next += ring_rows(rows, i) * rows->row_stages[i].ring_stride;
         rows->row_stages[i].scratch = next;
-        next += scratch_bytes(&rows->row_stages[i], width);
+        next += align_up(rows->row_stages[i].stage.scratch_bytes);
     }
     *ret_rows = rows;
     return 0;
@@ -221,18 +210,20 @@ static void note_result(struct rows *rows, struct row_stage *row_stage, enum sta
     }
 }
 
-// What makes row `y` of a stage: it keeps those of the slice. Near its ends, where the picture
-// goes on, they are computed for the slices beside it, too.
-static stage_row *row_maker(const struct rows *rows, const struct row_stage *row_stage, uint32_t y)
+// Makes row `y` of a stage, which keeps those of the slice. Near its ends, where the picture goes
+// on, they are computed for the slices beside it, too.
+static enum stage_result make_row(const struct rows *rows, const struct row_stage *row_stage,
+                                  const uint8_t *const *inputs, uint32_t y, uint8_t *output)
 {
-    const struct stage_ops *ops = row_stage->stage->ops;
+    const struct stage *stage = &row_stage->stage;
     bool above = rows->first > 0 && y < rows->first + row_stage->reach;
     bool below = rows->end < rows->height && y + row_stage->reach >= rows->end;
 
-    if (!ops->keep_row || y < rows->first || y >= rows->end) {
-        return row_stage->run_row;
+    if (!stage->remembers || y < rows->first || y >= rows->end) {
+        return stage->run_row(stage, inputs, y, rows->width, row_stage->scratch, output);
     }
-    return above || below ? ops->keep_border_row : ops->keep_row;
+    return stage->ops->keep_row(stage, inputs, y, rows->width, above || below, row_stage->scratch,
+                                output);
 }
 
 // Computes `count` rows from the stage's next one on.
@@ -241,20 +232,16 @@ static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *c
 {
     uint32_t y = row_stage->next;
 
-    if (row_stage->run_rows) {
+    if (row_stage->stage.run_rows) {
         uint8_t *outputs[STAGE_ROWS_MAX];
 
         for (unsigned i = 0; i < count; i++) {
             outputs[i] = ring_row(row_stage, y + i);
         }
-        row_stage->run_rows(row_stage->stage, inputs, y, count, rows->width, row_stage->scratch,
-                            outputs);
+        row_stage->stage.run_rows(&row_stage->stage, inputs, y, count, rows->width,
+                                  row_stage->scratch, outputs);
     } else {
-        stage_row *make_row = row_maker(rows, row_stage, y);
-
-        note_result(rows, row_stage,
-                    make_row(row_stage->stage, inputs, y, rows->width, row_stage->scratch,
-                             ring_row(row_stage, y)));
+        note_result(rows, row_stage, make_row(rows, row_stage, inputs, y, ring_row(row_stage, y)));
     }
 }
 
@@ -263,7 +250,7 @@ static void run(struct rows *rows, struct row_stage *row_stage, const uint8_t *c
 static void advance(struct rows *rows, unsigned index, uint32_t last)
 {
     struct row_stage *row_stage = &rows->row_stages[index];
-    uint32_t radius = row_stage->stage->radius;
+    uint32_t radius = row_stage->stage.radius;
     const uint8_t *inputs[2 * STAGE_RADIUS_MAX + STAGE_ROWS_MAX];
 
     while (row_stage->next <= last) {
@@ -287,7 +274,7 @@ static void advance(struct rows *rows, unsigned index, uint32_t last)
 static void begin_at(struct rows *rows, uint32_t start, uint32_t end)
 {
     for (unsigned i = rows->count; i-- > 0;) {
-        uint32_t radius = rows->row_stages[i].stage->radius;
+        uint32_t radius = rows->row_stages[i].stage.radius;
 
         rows->row_stages[i].next = start;
         rows->row_stages[i].end = end;

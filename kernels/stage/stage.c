@@ -18,7 +18,7 @@ int stage_init(struct stage *stage, const struct stage_ops *ops, const struct st
             return error_set(error, -ENOMEM, "no memory for the stage %s", ops->name);
         }
     }
-    r = ops->init ? ops->init(stage, setup, error) : 0;
+    r = ops->init(stage, setup, error);
     if (r < 0) {
         stage_finish(stage);
         *stage = (struct stage){0};

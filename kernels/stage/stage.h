@@ -25,7 +25,8 @@ struct stage_setup {
     const struct stage_options *options;
     const struct frame_layout *input;  // of the view
     const struct pixel_format *output; // of the view
-    struct pool *pool;                 // of a chain, outlives it; NULL: the caller's thread alone
+    struct pool *pool; // shares the work of a frame stage or a look, outlives the stage; NULL: the
+                       // caller's thread alone
 };
 
 enum stage_result {
@@ -51,50 +52,45 @@ typedef void stage_rows(const struct stage *stage, const uint8_t *const *rows, u
 struct stage_ops {
     const char *name;
     size_t state_bytes; // of struct stage's `state`, which is zeroed before init(); 0: it has none
-    // Fills in the stage's parameters and radius. -ENOTSUP (format), -ENOMEM. NULL: nothing to do.
+    // Fills in what else struct stage has, but for its ops and the state's address. -ENOTSUP
+    // (format), -ENOMEM.
     int (*init)(struct stage *stage, const struct stage_setup *setup, struct error *error);
     void (*finish)(struct stage *stage); // NULL: nothing to do
-    // Bytes of scratch memory, aligned to 64, that run_row() wants. NULL: none. What it holds is
-    // of no meaning from one call to the next.
-    size_t (*scratch_bytes)(uint32_t width);
-    // Called between frames: the next frame is treated as the first. NULL: the stage keeps nothing
-    // of a frame.
-    void (*forget)(struct stage *stage);
     // Called once before a frame's rows are computed, with the frames of the view; `output` is the
-    // one the last stage writes. NULL: nothing to do.
+    // one that the last stage writes. NULL: nothing to do. Of a stage that remembers also called
+    // between frames, without any: the next one has none before it, as the first.
     void (*begin)(struct stage *stage, const struct frame *input, struct frame *output);
     // Row stage with `looks` set. Called once a frame, after begin() and before its first row, with
     // the rows of its input, which run_row() is then not given. Rows of a plane stay where they are
     // until the frame's last row is made.
     void (*look)(struct stage *stage, const struct row_source *source);
-    // Row stage.
-    stage_row *run_row;
-    // Row stage that keeps rows of its input for the next frame. One of the two is called once for
-    // each row of a frame, and makes the row as run_row() does: keep_border_row() for rows at the
-    // border of a slice, which may also be passed to run_row(), at any time; keep_row() for all
-    // others, which are not. NULL, both: the stage keeps no rows.
-    stage_row *keep_row, *keep_border_row;
-    // Row stage. What run_row() and the compose stage after it would write, in one go; a runner
-    // calls it instead of both. NULL: it calls both.
-    stage_row *run_row_limited;
-    // Row stage. The same for several rows at once, with more than one whenever the runner can. A
-    // stage has either these or the functions for one row; the others are NULL.
-    stage_rows *run_rows, *run_rows_limited;
+    // Row stage that remembers: it keeps rows of its input for the next frame. Called once for each
+    // row of a frame, and makes the row as run_row() does. `at_border`: of a slice; such a row may
+    // also be passed to run_row(), at any time, and all others are not.
+    enum stage_result (*keep_row)(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
+                                  uint32_t width, bool at_border, void *scratch, uint8_t *output);
+    // Row stage. Changes run_row() or run_rows() of a copy of the stage to one that writes what the
+    // compose stage behind it would, in one go. NULL: the compose stage does.
+    void (*limit)(struct stage *copy);
     // Frame stage. Writes output rows first..end-1 of every plane, of plane 0 alone where the
     // picture is computed gray; `first` is even. One thread at a time calls it.
     void (*run_frame)(const struct stage *stage, const struct frame *input, struct frame *output,
                       uint32_t first, uint32_t end);
-    // Called once at most. From now on run_frame() or look() shares its work with the threads of
-    // `pool`, which outlives the stage. -ENOMEM. NULL: nothing to do.
-    int (*set_pool)(struct stage *stage, struct pool *pool);
 };
 
+// Copies of a stage that was made share its state.
 struct stage {
     const struct stage_ops *ops;
     // Row stage: rows of input needed above and below, at most STAGE_RADIUS_MAX; the runner
     // replicates the border.
     unsigned radius;
-    bool looks;  // set by init: there is no row before look()
+    bool looks;           // there is no row before look()
+    bool remembers;       // it knows of the frame before
+    size_t scratch_bytes; // of memory, aligned to 64, that run_row() wants. What it holds is of no
+                          // meaning from one call to the next
+    // Row stage, one of them. A runner calls run_rows() for as many rows at once as it can.
+    stage_row *run_row;
+    stage_rows *run_rows;
     void *state; // owned; of the ops, state_bytes of it
 };
 

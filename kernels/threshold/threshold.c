@@ -29,35 +29,11 @@ static enum stage_result threshold_row(const uint8_t *restrict gray, uint8_t lev
     return any ? STAGE_WRITTEN : STAGE_BLACK;
 }
 
-static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
-{
-    const struct frame_layout *input = setup->input;
-    struct threshold *threshold = stage->state;
-    int r = 0;
-
-    threshold->level = (uint8_t)setup->options->threshold;
-    if (setup->options->threshold == CONFIG_THRESHOLD_OTSU) {
-        stage->looks = true;
-        r = otsu_new(input->width, input->height, &threshold->otsu);
-    }
-    return r < 0 ? error_set(error, r, "no memory for the histogram's picture") : 0;
-}
-
 static void finish(struct stage *stage)
 {
     struct threshold *threshold = stage->state;
 
     otsu_free(threshold->otsu);
-}
-
-static int set_pool(struct stage *stage, struct pool *pool)
-{
-    struct threshold *threshold = stage->state;
-
-    if (threshold->otsu) {
-        otsu_set_pool(threshold->otsu, pool);
-    }
-    return 0;
 }
 
 static void look(struct stage *stage, const struct row_source *source)
@@ -90,13 +66,31 @@ static enum stage_result run_row_limited(const struct stage *stage, const uint8_
                      (struct shades){compose_luma(0), compose_luma(255)}, output);
 }
 
+static int init(struct stage *stage, const struct stage_setup *setup, struct error *error)
+{
+    const struct frame_layout *input = setup->input;
+    struct threshold *threshold = stage->state;
+    int r = 0;
+
+    stage->run_row = run_row;
+    threshold->level = (uint8_t)setup->options->threshold;
+    if (setup->options->threshold == CONFIG_THRESHOLD_OTSU) {
+        stage->looks = true;
+        r = otsu_new(input->width, input->height, setup->pool, &threshold->otsu);
+    }
+    return r < 0 ? error_set(error, r, "no memory for the histogram's picture") : 0;
+}
+
+static void limit(struct stage *copy)
+{
+    copy->run_row = run_row_limited;
+}
+
 const struct stage_ops threshold_ops = {
     .name = "threshold",
     .state_bytes = sizeof(struct threshold),
     .init = init,
     .finish = finish,
     .look = look,
-    .run_row = run_row,
-    .run_row_limited = run_row_limited,
-    .set_pool = set_pool,
+    .limit = limit,
 };

@@ -62,7 +62,8 @@ static void measure(const char *name, struct rows *rows, unsigned runs)
 
 static int measure_stage(size_t job, unsigned runs)
 {
-    const struct stage_setup setup = {.options = &jobs[job].options};
+    const struct frame_layout layout = {.width = WIDTH, .height = HEIGHT};
+    const struct stage_setup setup = {.options = &jobs[job].options, .input = &layout};
     struct stage stage;
     struct rows *rows;
     int r = stage_init(&stage, stages_of_kind(jobs[job].kind), &setup, NULL);

@@ -74,12 +74,6 @@ static void check_case(struct check *check, const struct split_case *c)
         check_failed(check, "a picture", &(struct error){"no memory"});
     } else {
         pictures[0].frame->layout.range = pictures[1].frame->layout.range = c->range;
-        if (pictures[0].frame->layout.format->luma_step != 0) {
-            // The CPU composes some splits of another matrix (part.c), which HD pictures begin
-            // with.
-            pictures[0].frame->layout.colour.matrix = COLOUR_BT601;
-            pictures[1].frame->layout.colour.matrix = COLOUR_BT601;
-        }
         reference = make_view(check, &c->what, &pictures[0].frame->layout, host, NULL);
         view = reference
                    ? make_view(check, &c->what, &pictures[1].frame->layout, mapped, check->gpu)

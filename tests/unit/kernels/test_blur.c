@@ -10,7 +10,8 @@
 static void blur(int side, uint8_t *picture, uint32_t width, uint32_t height)
 {
     const struct stage_options options = {.blur = side};
-    const struct stage_setup setup = {.options = &options};
+    const struct frame_layout input = {.width = width, .height = height};
+    const struct stage_setup setup = {.options = &options, .input = &input};
     uint8_t output[1024];
     struct stage stage;
     struct rows *rows;

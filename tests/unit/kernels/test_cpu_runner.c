@@ -53,11 +53,12 @@ static void put_nodes(struct node **nodes, unsigned count)
 static struct picture run(struct node *const *nodes, unsigned count, const struct picture *input)
 {
     struct picture output = {{{0}}};
+    const struct frame camera = {.layout = nodes[0]->camera};
     struct cpu_runner *runner;
 
     assert_int_equal(cpu_runner_new(nodes, count, NULL, NULL, &runner), 0);
     cpu_runner_run(runner, input->rows[0], sizeof input->rows[0], output.rows[0],
-                   sizeof output.rows[0], NULL, NULL);
+                   sizeof output.rows[0], &camera, NULL);
     cpu_runner_free(runner);
     return output;
 }

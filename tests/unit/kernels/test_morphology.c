@@ -14,7 +14,8 @@ static void run(enum stage_kind kind, int times, const char *const rows_in[HEIGH
                 const char *const expected[HEIGHT])
 {
     const struct stage_options options = {.times = times};
-    const struct stage_setup setup = {.options = &options};
+    const struct frame_layout input = {.width = WIDTH, .height = HEIGHT};
+    const struct stage_setup setup = {.options = &options, .input = &input};
     uint8_t picture[HEIGHT][WIDTH], output[HEIGHT][WIDTH];
     struct stage stage;
     struct rows *rows;

@@ -13,21 +13,12 @@
 static unsigned kept[HEIGHT], at_border[HEIGHT], computed[HEIGHT];
 
 static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                                  uint32_t width, void *scratch, uint8_t *output)
+                                  uint32_t width, bool border, void *scratch, uint8_t *output)
 {
     (void)stage;
     (void)scratch;
-    kept[y]++;
-    memcpy(output, rows[1], width);
-    return STAGE_WRITTEN;
-}
-
-static enum stage_result keep_border_row(const struct stage *stage, const uint8_t *const *rows,
-                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
-{
-    (void)stage;
-    (void)scratch;
-    at_border[y]++;
+    kept[y] += !border;
+    at_border[y] += border;
     memcpy(output, rows[1], width);
     return STAGE_WRITTEN;
 }
@@ -53,11 +44,8 @@ static void copy_rows(const struct stage *stage, const uint8_t *const *rows, uin
     }
 }
 
-static const struct stage_ops keeps = {.name = "keep",
-                                       .run_row = compute_row,
-                                       .keep_row = keep_row,
-                                       .keep_border_row = keep_border_row};
-static const struct stage_ops copies = {.name = "copy", .run_rows = copy_rows};
+static const struct stage_ops keeps = {.name = "keep", .keep_row = keep_row};
+static const struct stage_ops copies = {.name = "copy"};
 
 // All rows that may be asked for.
 static void look_at_slice(const struct row_source *source, uint32_t first, uint32_t end)
@@ -73,7 +61,9 @@ static void look_at_slice(const struct row_source *source, uint32_t first, uint3
 // Which is one that only one slice computes, however many rows are made at once.
 TEST(test_what_is_kept_in_place_is_computed_for_no_other_slice)
 {
-    const struct stage stages[] = {{.ops = &keeps, .radius = 1}, {.ops = &copies, .radius = 1}};
+    const struct stage stages[] = {
+        {.ops = &keeps, .radius = 1, .remembers = true, .run_row = compute_row},
+        {.ops = &copies, .radius = 1, .run_rows = copy_rows}};
     uint8_t picture[HEIGHT][WIDTH] = {{0}};
     struct row_source source = {.plane = picture[0], .stride = WIDTH};
 

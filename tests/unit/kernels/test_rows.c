@@ -25,7 +25,13 @@ static enum stage_result weigh_rows(const struct stage *stage, const uint8_t *co
     return STAGE_WRITTEN;
 }
 
-static const struct stage_ops weigh = {.name = "weigh", .run_row = weigh_rows};
+static const struct stage_ops weigh = {.name = "weigh"};
+
+// A stage that weighs the rows around each.
+#define WEIGH(r)                                                                                   \
+    {                                                                                              \
+        .ops = &weigh, .radius = (r), .run_row = weigh_rows                                        \
+    }
 
 // The same, one whole picture after the other.
 static void apply(unsigned radius, uint32_t height, uint8_t (*picture)[WIDTH])
@@ -50,10 +56,7 @@ static void apply(unsigned radius, uint32_t height, uint8_t (*picture)[WIDTH])
 
 TEST(test_a_chain_equals_its_stages_one_after_the_other)
 {
-    const struct stage stages[] = {{.ops = &weigh, .radius = 0},
-                                   {.ops = &weigh, .radius = 2},
-                                   {.ops = &weigh, .radius = 1},
-                                   {.ops = &weigh, .radius = 2}};
+    const struct stage stages[] = {WEIGH(0), WEIGH(2), WEIGH(1), WEIGH(2)};
 
     for (uint32_t height = 1; height <= HEIGHT; height++) {
         uint8_t picture[HEIGHT][WIDTH], output[HEIGHT][WIDTH];
@@ -75,7 +78,7 @@ TEST(test_a_chain_equals_its_stages_one_after_the_other)
 
 TEST(test_slices_in_any_order_equal_the_whole)
 {
-    const struct stage stages[] = {{.ops = &weigh, .radius = 1}, {.ops = &weigh, .radius = 2}};
+    const struct stage stages[] = {WEIGH(1), WEIGH(2)};
     uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH], sliced[HEIGHT][WIDTH];
     struct rows *rows;
 
@@ -105,7 +108,7 @@ TEST(test_slices_in_any_order_equal_the_whole)
 
 TEST(test_nothing_between_the_rows_is_written)
 {
-    const struct stage stages[] = {{.ops = &weigh, .radius = 1}};
+    const struct stage stages[] = {WEIGH(1)};
     uint8_t picture[4][WIDTH] = {{1}, {2}, {3}, {4}}, output[4][WIDTH + 3];
     struct rows *rows;
 
@@ -124,17 +127,11 @@ TEST(test_nothing_between_the_rows_is_written)
 static unsigned kept[HEIGHT], at_border[HEIGHT], computed[HEIGHT];
 
 static enum stage_result keep_row(const struct stage *stage, const uint8_t *const *rows, uint32_t y,
-                                  uint32_t width, void *scratch, uint8_t *output)
+                                  uint32_t width, bool border, void *scratch, uint8_t *output)
 {
     kept[y]++;
+    at_border[y] += border;
     return weigh_rows(stage, rows, y, width, scratch, output);
-}
-
-static enum stage_result keep_border_row(const struct stage *stage, const uint8_t *const *rows,
-                                         uint32_t y, uint32_t width, void *scratch, uint8_t *output)
-{
-    at_border[y]++;
-    return keep_row(stage, rows, y, width, scratch, output);
 }
 
 static enum stage_result compute_row(const struct stage *stage, const uint8_t *const *rows,
@@ -144,14 +141,12 @@ static enum stage_result compute_row(const struct stage *stage, const uint8_t *c
     return weigh_rows(stage, rows, y, width, scratch, output);
 }
 
-static const struct stage_ops keeps = {.name = "keep",
-                                       .run_row = compute_row,
-                                       .keep_row = keep_row,
-                                       .keep_border_row = keep_border_row};
+static const struct stage_ops keeps = {.name = "keep", .keep_row = keep_row};
 
 TEST(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed)
 {
-    const struct stage stages[] = {{.ops = &keeps, .radius = 1}, {.ops = &weigh, .radius = 3}};
+    const struct stage stages[] = {
+        {.ops = &keeps, .radius = 1, .remembers = true, .run_row = compute_row}, WEIGH(3)};
     uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
     struct rows *rows;
 
@@ -184,12 +179,16 @@ static enum stage_result shift_row(const struct stage *stage, const uint8_t *con
     return STAGE_WRITTEN;
 }
 
+static void limit(struct stage *copy)
+{
+    copy->run_row = shift_row;
+}
+
 TEST(test_a_stage_that_composes_stands_for_two)
 {
     // What composes itself here adds 100, what does not is mapped: 16 + 219 m / 255.
-    const struct stage_ops composing = {
-        .name = "both", .run_row = weigh_rows, .run_row_limited = shift_row};
-    struct stage stages[] = {{.ops = &composing}, {0}};
+    const struct stage_ops composing = {.name = "both", .limit = limit};
+    struct stage stages[] = {{.ops = &composing, .run_row = weigh_rows}, {0}};
     uint8_t picture[1][WIDTH] = {{0, 1, 85, 170, 255}}, output[1][WIDTH];
     struct rows *rows;
 
@@ -237,8 +236,9 @@ static enum stage_result watch(const struct stage *stage, const uint8_t *const *
     return STAGE_WRITTEN;
 }
 
-static const struct stage_ops thirds_ops = {.name = "thirds", .run_row = thirds};
-static const struct stage_ops watch_ops = {.name = "watch", .run_row = watch};
+static const struct stage_ops black = {.name = "black"};
+static const struct stage watched[] = {{.ops = &black, .run_row = thirds},
+                                       {.ops = &black, .radius = 1, .run_row = watch}};
 
 static void check_thirds(const uint8_t *output, uint32_t width)
 {
@@ -251,12 +251,11 @@ static void check_thirds(const uint8_t *output, uint32_t width)
 
 TEST(test_a_black_row_is_not_written_between_stages_but_is_in_the_picture)
 {
-    const struct stage stages[] = {{.ops = &thirds_ops}, {.ops = &watch_ops, .radius = 1}};
     uint8_t picture[HEIGHT][WIDTH] = {{0}}, output[HEIGHT][WIDTH];
     struct rows *rows;
 
     for (unsigned count = 1; count <= 2; count++) {
-        assert_int_equal(rows_new(stages, count, WIDTH, HEIGHT, &rows), 0);
+        assert_int_equal(rows_new(watched, count, WIDTH, HEIGHT, &rows), 0);
         for (unsigned frame = 0; frame < 2; frame++) {
             memset(output, 0xa5, sizeof output);
             rows_run(rows, picture[0], WIDTH, output[0], WIDTH, 0, HEIGHT);
@@ -271,11 +270,10 @@ TEST(test_a_black_row_is_not_written_between_stages_but_is_in_the_picture)
 
 TEST(test_black_rows_wider_than_the_one_that_stands_for_them_are_written)
 {
-    const struct stage stages[] = {{.ops = &thirds_ops}, {.ops = &watch_ops, .radius = 1}};
     static uint8_t picture[HEIGHT][STAGE_BLACK_WIDTH_MAX + 1], output[sizeof picture];
     struct rows *rows;
 
-    assert_int_equal(rows_new(stages, 2, sizeof picture[0], HEIGHT, &rows), 0);
+    assert_int_equal(rows_new(watched, 2, sizeof picture[0], HEIGHT, &rows), 0);
     rows_run(rows, picture[0], sizeof picture[0], output, sizeof picture[0], 0, HEIGHT);
     rows_free(rows);
     check_thirds(output, sizeof picture[0]);
@@ -297,7 +295,12 @@ static void weigh_several(const struct stage *stage, const uint8_t *const *rows,
     }
 }
 
-static const struct stage_ops several = {.name = "several", .run_rows = weigh_several};
+static const struct stage_ops several = {.name = "several"};
+
+#define SEVERAL(r)                                                                                 \
+    {                                                                                              \
+        .ops = &several, .radius = (r), .run_rows = weigh_several                                  \
+    }
 
 // Slices of `size` rows.
 static void check_slices(const struct stage *stages, unsigned count, uint32_t size)
@@ -323,8 +326,8 @@ static void check_slices(const struct stage *stages, unsigned count, uint32_t si
 
 TEST(test_stages_that_make_several_rows_at_once_make_the_same)
 {
-    const struct stage one = {.ops = &weigh, .radius = 2}, many = {.ops = &several, .radius = 1};
-    const struct stage wide = {.ops = &several, .radius = STAGE_RADIUS_MAX};
+    const struct stage one = WEIGH(2), many = SEVERAL(1);
+    const struct stage wide = SEVERAL(STAGE_RADIUS_MAX);
 
     for (uint32_t size = 1; size <= HEIGHT; size++) {
         check_slices(&many, 1, size);
@@ -336,7 +339,7 @@ TEST(test_stages_that_make_several_rows_at_once_make_the_same)
 
 TEST(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once)
 {
-    const struct stage many = {.ops = &several, .radius = 1};
+    const struct stage many = SEVERAL(1);
 
     memset(made, 0, sizeof made);
     calls = 0;
@@ -350,7 +353,7 @@ TEST(test_a_stage_between_planes_makes_as_many_rows_as_it_can_each_once)
 // Rows go up, and down by two.
 TEST(test_a_source_keeps_its_rows_though_several_are_made_at_once)
 {
-    const struct stage stages[] = {{.ops = &several, .radius = 1}, {.ops = &several, .radius = 2}};
+    const struct stage stages[] = {SEVERAL(1), SEVERAL(2)};
     uint8_t picture[HEIGHT][WIDTH], whole[HEIGHT][WIDTH];
     struct row_source source = {.plane = picture[0], .stride = WIDTH};
 
