@@ -282,10 +282,7 @@ static int start(struct udp_sockets *sockets, int r, struct udp_sockets **ret_so
         udp_sockets_free(sockets);
         return r;
     }
-    // A group's packets are sent once for all, and go back to receivers on this machine as well:
-    // one of those was seen to get a piece that began in the middle of a packet.
-    sockets->segments = !sockets->is_group &&
-                        setsockopt(sockets->rtp.fd, SOL_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
+    sockets->segments = setsockopt(sockets->rtp.fd, SOL_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
     *ret_sockets = sockets;
     return 0;
 }

@@ -46,8 +46,7 @@ uint16_t udp_sockets_port(const struct udp_sockets *sockets);
 int udp_sockets_rtp(const struct udp_sockets *sockets);
 int udp_sockets_rtcp(const struct udp_sockets *sockets);
 
-// Whether the kernel cuts long datagrams apart (UDP_SEGMENT), where their route lets it. Not for
-// groups.
+// Whether the kernel cuts long datagrams apart (UDP_SEGMENT), where their route lets it.
 bool udp_sockets_has_segments(const struct udp_sockets *sockets);
 
 // `peer` is borrowed until udp_sockets_remove(). -EADDRINUSE: a peer has one of its addresses
