@@ -10,6 +10,7 @@
 #include "capture/frame.h"
 #include "config/base.h"
 #include "config/config.h"
+#include "daemon/camera/encoder_settings.h"
 #include "daemon/camera/encoder_watch.h"
 #include "daemon/link/messages.h"
 
@@ -22,17 +23,6 @@
 #define ENCODER_FRAMES_INSIDE 2
 
 struct encoder;
-
-struct encoder_settings {
-    uint32_t width, height; // pixels
-    // Both signalled in the SPS.
-    enum frame_range range;
-    struct frame_colour colour;
-    unsigned fps_numerator, fps_denominator;
-    int bitrate_kbps;
-    unsigned keyframe_frames; // distance of key frames in frames
-    enum config_encoder element;
-};
 
 // One access unit; borrowed. `life.encoded_ns`, `key_frame` and the rest are filled in.
 struct encoder_unit {

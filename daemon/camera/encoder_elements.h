@@ -1,7 +1,7 @@
 // The encoder elements edged knows, as GStreamer launch fragments, best first.
 #pragma once
 
-#include "daemon/camera/encoder.h"
+#include "daemon/camera/encoder_settings.h"
 
 #include <gst/gst.h>
 

@@ -1,5 +1,6 @@
 // Lets every encoder that edged knows encode two key frames of the first camera's size, because the
 // presence of an element proves nothing.
+#include "daemon/camera/encoder.h"
 #include "daemon/camera/encoder_elements.h"
 #include "daemon/camera/slate.h"
 #include "daemon/ctl/doctor/doctor_checks.h"

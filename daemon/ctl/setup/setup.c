@@ -1,5 +1,5 @@
 // `edgectl setup`: from nothing to a stream that another machine can watch.
-#include "daemon/ctl/setup/setup.h"
+#include "daemon/ctl/setup/setup_answers.h"
 
 #include "config/users.h"
 #include "daemon/ctl/arguments.h"

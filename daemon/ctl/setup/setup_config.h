@@ -5,7 +5,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "daemon/ctl/setup/setup.h"
+#include "daemon/ctl/setup/setup_answers.h"
 
 struct setup_config {
     char *path;         // with symbolic links resolved; owned, as all the others

@@ -1,0 +1,16 @@
+// What an encoder is made for.
+#pragma once
+
+#include "capture/frame.h"
+#include "config/config.h"
+
+struct encoder_settings {
+    uint32_t width, height; // pixels
+    // Both signalled in the SPS.
+    enum frame_range range;
+    struct frame_colour colour;
+    unsigned fps_numerator, fps_denominator;
+    int bitrate_kbps;
+    unsigned keyframe_frames; // distance of key frames in frames
+    enum config_encoder element;
+};
