@@ -5,15 +5,25 @@
 #include <errno.h>
 #include <string.h>
 
-// Steps are equal where their bytes are, but for the mask's address.
-static bool same_step(const struct plan_step *a, const struct plan_step *b)
+static bool same_mask(const struct mask_plane *a, const struct mask_plane *b)
 {
-    struct plan_step left = *a, right = *b;
-    struct mask_plane *one = a->options.mask, *other = b->options.mask;
+    return a == b || (a && b && mask_plane_equal(a, b));
+}
 
-    left.options.mask = right.options.mask = NULL;
-    return memcmp(&left, &right, sizeof left) == 0 &&
-           (one == other || (one && other && mask_plane_equal(one, other)));
+static bool same_gradient(const struct stage_options *a, const struct stage_options *b)
+{
+    return a->norm == b->norm && a->gain == b->gain && a->operator== b->operator;
+}
+
+static bool same_step(const struct plan_step *one, const struct plan_step *other)
+{
+    const struct stage_options *a = &one->options, *b = &other->options;
+
+    return one->kind == other->kind && same_gradient(a, b) && a->blur == b->blur &&
+           a->threshold == b->threshold && a->shades == b->shades && a->times == b->times &&
+           memcmp(a->colour, b->colour, sizeof a->colour) == 0 && a->mark == b->mark &&
+           a->thresholds == b->thresholds && a->low == b->low && a->high == b->high &&
+           same_mask(a->mask, b->mask);
 }
 
 static bool fits(const struct node *node, const struct node_setup *setup)
@@ -52,7 +62,7 @@ int node_get(struct node **list, const struct node_setup *setup, struct error *e
         return error_set(error, -ENOMEM, "no memory for a view's stages");
     }
     node->references = 1;
-    memcpy(&node->step, &setup->step, sizeof node->step); // the gaps, too
+    node->step = setup->step;
     if (node->step.options.mask) {
         mask_plane_ref(node->step.options.mask);
     }

@@ -5,11 +5,9 @@
 
 struct plan_step plan_step(enum stage_kind kind, const struct config_view *settings)
 {
-    struct plan_step step;
+    struct plan_step step = {.kind = kind};
     struct stage_options *options = &step.options;
 
-    memset(&step, 0, sizeof step); // the gaps, too
-    step.kind = kind;
     switch (kind) {
     case STAGE_BLUR:
         options->blur = settings->blur;

@@ -3,6 +3,7 @@
 #include "kernels/graph/cpu_runner.h"
 #include "kernels/stage/simd.h"
 
+#include <assert.h>
 #include <errno.h>
 
 static void cleanup_run(struct run **run)
@@ -59,6 +60,7 @@ int run_new(const struct run_setup *setup, struct error *error, struct run **ret
     _cleanup_(cleanup_run) struct run *run = calloc(1, sizeof *run);
     int r;
 
+    assert(setup->count > 0);
     if (!run) {
         return error_set(error, -ENOMEM, "no memory for a view's stages");
     }

@@ -33,13 +33,12 @@ struct picture {
 static void get_nodes(const struct plan_step *list, unsigned count,
                       const struct frame_layout *layout, struct node **nodes, struct node **ret)
 {
-    for (unsigned i = 0; i < count; i++) {
-        const struct node_setup setup = {.step = list[i],
-                                         .input = i > 0 ? ret[i - 1] : NULL,
-                                         .camera = layout,
-                                         .output = pixel_format_by_name("NV12")};
+    struct node_setup setup = {.camera = layout, .output = pixel_format_by_name("NV12")};
 
+    for (unsigned i = 0; i < count; i++) {
+        setup.step = list[i];
         assert_int_equal(node_get(nodes, &setup, NULL, &ret[i]), 0);
+        setup.input = ret[i];
     }
 }
 
