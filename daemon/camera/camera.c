@@ -211,20 +211,23 @@ int camera_new(int fd, struct error *error, struct camera **ret_camera)
 
 static void send_telemetry(struct camera *camera)
 {
+    struct graph_count counts[STAGE_KIND_COUNT];
     struct link_telemetry telemetry;
 
     if (clock_now_ns() - lane_alive_ns(camera->lane) > LANE_HANGS_NS) {
         return; // the lane hangs: the front sees it by the silence
     }
+    // Before the frames, so that they are never fewer than those that stages were computed for.
+    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
+        counts[kind] = graph_count(camera->graph, kind);
+    }
     report_get(&camera->report, &telemetry);
+    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
+        telemetry.stages[kind].runs = counts[kind].runs;
+        telemetry.stages[kind].shared = counts[kind].shared;
+    }
     compute_describe(camera->compute, &telemetry);
     settings_describe(camera->newest, &telemetry);
-    for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
-        const struct graph_count count = graph_count(camera->graph, kind);
-
-        telemetry.stages[kind].runs = count.runs;
-        telemetry.stages[kind].shared = count.shared;
-    }
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
 }
 

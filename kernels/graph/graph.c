@@ -14,8 +14,7 @@ struct graph {
     struct node *nodes; // the list; not owned
     bool arranged;
     uint64_t frame;
-    // Stages made, and stages that views needed.
-    run_counts runs, needs;
+    struct run_counts counts;
 };
 
 struct path {
@@ -327,39 +326,28 @@ void graph_begin(struct graph *graph)
 
 struct graph_count graph_count(const struct graph *graph, enum stage_kind kind)
 {
-    uint64_t needs = graph->needs[kind], runs = graph->runs[kind];
-
-    return (struct graph_count){runs, needs > runs ? needs - runs : 0};
-}
-
-static void note_need(struct path *path)
-{
-    for (unsigned i = 0; i < path->count; i++) {
-        path->graph->needs[path->nodes[i]->step.kind]++;
-    }
+    return (struct graph_count){graph->counts.runs[kind], graph->counts.shared[kind]};
 }
 
 void path_compute(struct path *path, const struct frame *camera, struct frame *picture)
 {
     struct graph *graph = path->graph;
 
-    note_need(path);
-    run_compute(path->run, camera, graph->frame, picture, graph->runs);
+    run_compute(path->run, camera, graph->frame, picture, &graph->counts);
 }
 
 int path_launch_shared(struct path *path, const struct gpu_pictures *pictures, struct error *error)
 {
     struct graph *graph = path->graph;
 
-    return run_launch_before(path->run, pictures, graph->frame, graph->runs, error);
+    return run_launch_before(path->run, pictures, graph->frame, &graph->counts, error);
 }
 
 int path_launch(struct path *path, const struct gpu_pictures *pictures, struct error *error)
 {
     struct graph *graph = path->graph;
 
-    note_need(path);
-    return run_launch(path->run, pictures, graph->frame, graph->runs, error);
+    return run_launch(path->run, pictures, graph->frame, &graph->counts, error);
 }
 
 unsigned path_stream(const struct path *path)

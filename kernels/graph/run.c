@@ -98,23 +98,34 @@ void run_unref(struct run *run)
     free(run);
 }
 
-static void note_made(struct run *run, uint64_t number, run_counts counts)
+static void note_made(struct run *run, uint64_t number, struct run_counts *counts)
 {
     run->number = number;
     for (unsigned i = 0; i < run->count; i++) {
-        counts[run->nodes[i]->step.kind]++;
+        counts->runs[run->nodes[i]->step.kind]++;
+    }
+}
+
+static void note_shared(const struct run *run, struct run_counts *counts)
+{
+    for (; run; run = run->before) {
+        for (unsigned i = 0; i < run->count; i++) {
+            counts->shared[run->nodes[i]->step.kind]++;
+        }
     }
 }
 
 // What the run reads, made where it is not yet.
 static const uint8_t *make_input(struct run *before, const struct frame *camera, uint64_t number,
-                                 run_counts counts, size_t *ret_stride)
+                                 struct run_counts *counts, size_t *ret_stride)
 {
     if (!before) {
         *ret_stride = camera->layout.planes[0].stride;
         return frame_plane(camera, 0);
     }
-    if (before->number != number) {
+    if (before->number == number) {
+        note_shared(before, counts);
+    } else {
         size_t stride;
         const uint8_t *input = make_input(before->before, camera, number, counts, &stride);
 
@@ -126,7 +137,7 @@ static const uint8_t *make_input(struct run *before, const struct frame *camera,
 }
 
 void run_compute(struct run *run, const struct frame *camera, uint64_t number,
-                 struct frame *picture, run_counts counts)
+                 struct frame *picture, struct run_counts *counts)
 {
     size_t stride;
     const uint8_t *input = make_input(run->before, camera, number, counts, &stride);
@@ -137,12 +148,16 @@ void run_compute(struct run *run, const struct frame *camera, uint64_t number,
 }
 
 int run_launch_before(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
-                      run_counts counts, struct error *error)
+                      struct run_counts *counts, struct error *error)
 {
     struct run *before = run->before;
     int r;
 
-    if (!before || before->number == number) {
+    if (!before) {
+        return 0;
+    }
+    if (before->number == number) {
+        note_shared(before, counts);
         return 0;
     }
     r = run_launch_before(before, pictures, number, counts, error);
@@ -150,7 +165,7 @@ int run_launch_before(struct run *run, const struct gpu_pictures *pictures, uint
 }
 
 int run_launch(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
-               run_counts counts, struct error *error)
+               struct run_counts *counts, struct error *error)
 {
     const struct run *before = run->before;
     struct gpu_pictures own = *pictures;

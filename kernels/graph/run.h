@@ -40,20 +40,23 @@ struct run *run_ref(struct run *run);
 // Takes NULL. With the last reference nothing it launched runs any more, or the GPU is lost.
 void run_unref(struct run *run);
 
-// How often nodes have been made, by their kinds (STAGE_KIND_COUNT).
-typedef _Atomic uint64_t run_counts[STAGE_KIND_COUNT];
+// By the kinds of nodes: how often one was made, and how often a run went on from a plane that
+// another one had made in the same frame. Both only grow.
+struct run_counts {
+    _Atomic uint64_t runs[STAGE_KIND_COUNT], shared[STAGE_KIND_COUNT];
+};
 
 // One picture of frame number `number` (from 1), and before it the planes that are not made yet:
 // what runs and how often is counted up. On the CPU into `picture`, whose frame is laid out as the
 // view's picture.
 void run_compute(struct run *run, const struct frame *camera, uint64_t number,
-                 struct frame *picture, run_counts counts);
+                 struct frame *picture, struct run_counts *counts);
 // On the GPU: queues the planes that are not made yet, and then the picture; `pictures.input` is
 // not looked at. What gpu_runner_launch_steps() says.
 int run_launch_before(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
-                      run_counts counts, struct error *error);
+                      struct run_counts *counts, struct error *error);
 int run_launch(struct run *run, const struct gpu_pictures *pictures, uint64_t number,
-               run_counts counts, struct error *error);
+               struct run_counts *counts, struct error *error);
 
 // On the GPU: the next picture has none before it.
 void run_forget(struct run *run);
