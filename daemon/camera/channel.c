@@ -112,10 +112,6 @@ int channel_begin_picture(struct channel *channel, struct frame *frame, struct e
         return 0;
     }
     int r = view_begin(channel->now.view, frame, error);
-    if (view_take_refusal(channel->now.view, &channel->refusal)) {
-        channel->refused = true;
-        memcpy(channel->blocks, channel->blocks_before, sizeof channel->blocks);
-    }
     if (r == -ENOBUFS) {
         channel->dropped++;
         return 0;
@@ -155,29 +151,6 @@ enum channel_maker channel_maker(const struct channel *channel)
     return view_passes_through(view) ? CHANNEL_MAKER_NONE
            : view_is_on_gpu(view)    ? CHANNEL_MAKER_GPU
                                      : CHANNEL_MAKER_CPU;
-}
-
-void channel_set_blocks(struct channel *channel, const struct config_block *blocks)
-{
-    struct error why = {0};
-
-    if (channel->now.view && view_set_blocks(channel->now.view, blocks, &why)) {
-        error_set(&channel->refusal, 0, "%s, keeping the one before", why.text);
-        channel->refused = true;
-        return;
-    }
-    memcpy(channel->blocks_before, channel->blocks, sizeof channel->blocks);
-    memcpy(channel->blocks, blocks, sizeof channel->blocks);
-}
-
-bool channel_take_complaint(struct channel *channel, struct error *ret_text)
-{
-    if (channel->refused) {
-        *ret_text = channel->refusal;
-        channel->refused = false;
-        return true;
-    }
-    return channel->now.view && view_take_warning(channel->now.view, ret_text);
 }
 
 int channel_run_slate(struct channel *channel, int64_t seconds)

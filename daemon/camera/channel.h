@@ -86,11 +86,6 @@ void channel_drop_picture(struct channel *channel);
 // and must not change sides any more.
 enum channel_maker { CHANNEL_MAKER_GPU, CHANNEL_MAKER_CPU, CHANNEL_MAKER_NONE };
 enum channel_maker channel_maker(const struct channel *channel);
-// Lane thread. Block sizes (CONFIG_KERNEL_COUNT) from the next frame on.
-void channel_set_blocks(struct channel *channel, const struct config_block *blocks);
-// Lane thread. True once for each message about a block size: that the GPU refused it, why, and
-// what stays; or that another one would be faster.
-bool channel_take_complaint(struct channel *channel, struct error *ret_text);
 // Lane thread. Encodes the NO SIGNAL picture when somebody watches. -EPIPE as above.
 int channel_run_slate(struct channel *channel, int64_t seconds);
 // Lane thread. Ends a failed encoder; channel_prepare() makes a new one.

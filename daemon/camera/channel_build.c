@@ -145,7 +145,6 @@ static void take_masks(const struct config_view *settings, struct mask_stamp ret
     }
 }
 
-// Makes the view. A block size that the GPU refuses is replaced by the GPU's default.
 static int make_view(struct channel *channel, const struct channel_setup *setup,
                      struct channel_parts *parts, struct error *error)
 {
@@ -157,7 +156,6 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
                               .allocator = setup->allocator,
                               .gpu = setup->gpu,
                               .pool = setup->pool,
-                              .blocks = channel->blocks,
                               .graph = channel->environment->graph,
                               .read_mask = read_mask,
                               .read_context = &reader,
@@ -166,12 +164,6 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
 
     take_masks(parts->settings, parts->masks);
     int r = view_new(&view, error, &made);
-    if (r == -EINVAL && setup->gpu) {
-        channel->refused = true;
-        error_set(&channel->refusal, 0, "%s, using the one chosen for this GPU", error->text);
-        memset(channel->blocks, 0, sizeof channel->blocks);
-        r = view_new(&view, error, &made);
-    }
     if (!r) {
         parts->view = made;
         parts->input = *setup->input;

@@ -35,10 +35,7 @@ struct channel {
     struct encoder_settings next_encoder; // of the encoder to be made
     bool staged, encoder_wanted;
     struct channel_parts old; // an encoder to be ended
-    struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
-    bool refused; // a block size was refused, as `refusal` says
-    struct error refusal;
-    struct error mask_error; // why the view's mask cannot be read, as last logged
+    struct error mask_error;  // why the view's mask cannot be read, as last logged
 
     atomic_bool watched, key_frame_wanted;
     atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame

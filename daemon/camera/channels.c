@@ -1,6 +1,7 @@
 #include "daemon/camera/channels.h"
 
 #include "daemon/common/log.h"
+#include "kernels/gpu/gpu_kernel.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +14,6 @@ void channels_init(struct channels *channels, const char *camera, struct graph *
     *channels = (struct channels){.camera = camera, .graph = graph, .settings = settings};
     for (size_t i = 0; i < settings->count; i++) {
         channel_begin_settings(settings->channels[i], &views[i]);
-        channel_set_blocks(settings->channels[i], settings->config->blocks);
     }
 }
 
@@ -27,33 +27,28 @@ static int name_view(const struct settings *settings, size_t index, int code, st
     return error_prefix(error, code, "view \"%s\"", settings_camera(settings)->views[index].name);
 }
 
-static bool is_told(const struct channels *channels, const struct error *text)
-{
-    for (size_t i = 0; i < channels->told_count; i++) {
-        if (strcmp(channels->told[i].text, text->text) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void tell_complaints(struct channels *channels)
+static void tell_complaints(const struct channels *channels)
 {
     struct error text;
 
-    for (size_t i = 0; i < channels->settings->count; i++) {
-        while (channel_take_complaint(channels->settings->channels[i], &text)) {
-            if (channels->told_count < CHANNELS_TOLD_MAX && !is_told(channels, &text)) {
-                log_write(LOG_WARNING, LOG_EVENT_NONE, channels->camera, NULL, "%s", text.text);
-                channels->told[channels->told_count++] = text;
-            }
-        }
+    while (channels->gpu && gpu_take_complaint(channels->gpu, &text)) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, channels->camera, NULL, "%s", text.text);
+    }
+}
+
+// The kernels of a GPU that is new are made with these blocks.
+static void use_gpu(struct channels *channels, struct gpu *gpu)
+{
+    if (gpu && gpu != channels->gpu) {
+        channels->gpu = gpu;
+        gpu_set_blocks(gpu, channels->settings->config->blocks);
     }
 }
 
 int channels_prepare(struct channels *channels, const struct channel_setup *setup,
                      struct error *error)
 {
+    use_gpu(channels, setup->gpu);
     for (size_t i = 0; i < channels->settings->count; i++) {
         int r = channel_prepare(channels->settings->channels[i], setup, error);
 
@@ -190,16 +185,12 @@ void channels_abort(const struct settings *next)
     }
 }
 
-int channels_stage(struct channels *channels, const struct settings *next,
-                   const struct channel_setup *setup, struct error *error)
+int channels_stage(const struct settings *next, const struct channel_setup *setup,
+                   struct error *error)
 {
     for (size_t i = 0; i < next->count; i++) {
-        struct channel *channel = next->channels[i];
+        int r = channel_stage(next->channels[i], &settings_camera(next)->views[i], setup, error);
 
-        if (!is_known(channels, channel)) {
-            channel_set_blocks(channel, channels->settings->config->blocks);
-        }
-        int r = channel_stage(channel, &settings_camera(next)->views[i], setup, error);
         if (r) {
             channels_abort(next);
             return name_view(next, i, r, error);
@@ -231,14 +222,6 @@ int channels_stage_encoders(const struct settings *next, struct error *error)
     return 0;
 }
 
-static void set_blocks(struct channels *channels, const struct config_block *blocks)
-{
-    channels->told_count = 0;
-    for (size_t i = 0; i < channels->settings->count; i++) {
-        channel_set_blocks(channels->settings->channels[i], blocks);
-    }
-}
-
 struct settings *channels_commit(struct channels *channels, struct settings *next)
 {
     struct settings *before = channels->settings;
@@ -252,8 +235,9 @@ struct settings *channels_commit(struct channels *channels, struct settings *nex
             channel_close(before->channels[i]);
         }
     }
-    if (memcmp(before->config->blocks, next->config->blocks, sizeof next->config->blocks) != 0) {
-        set_blocks(channels, next->config->blocks);
+    if (channels->gpu &&
+        memcmp(before->config->blocks, next->config->blocks, sizeof next->config->blocks) != 0) {
+        gpu_set_blocks(channels->gpu, next->config->blocks);
     }
     tell_complaints(channels);
     return before;

@@ -3,16 +3,11 @@
 
 #include "daemon/camera/settings.h"
 
-// A refusal and a warning for each kernel.
-#define CHANNELS_TOLD_MAX (2 * CONFIG_KERNEL_COUNT)
-
 struct channels {
     const char *camera;        // its name, for the log
     struct graph *graph;       // borrowed; what the views have in common
     struct settings *settings; // a reference; those in force, with their channels
-    // What the log has told about block sizes.
-    struct error told[CHANNELS_TOLD_MAX];
-    size_t told_count;
+    struct gpu *gpu;           // borrowed; the last one that computed, which has the block sizes
 };
 
 // The channels of `settings`; takes over a reference. `camera` and `shared` outlive them.
@@ -35,8 +30,8 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
 void channels_run_slate(struct channels *channels, int64_t seconds);
 
 // Prepares other settings while the old ones run: fully or, after an error, not at all.
-int channels_stage(struct channels *channels, const struct settings *next,
-                   const struct channel_setup *setup, struct error *error);
+int channels_stage(const struct settings *next, const struct channel_setup *setup,
+                   struct error *error);
 // Whether staged settings need other encoders; and makes these, in any thread, for which the lane
 // waits.
 bool channels_want_encoders(const struct settings *next);

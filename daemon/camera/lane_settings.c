@@ -103,7 +103,7 @@ static void stage(struct lane *lane)
 {
     const struct channel_setup setup = lane_setup(lane, &lane->layout);
     struct error error = {0};
-    int r = channels_stage(lane->environment.channels, lane->next, &setup, &error);
+    int r = channels_stage(lane->next, &setup, &error);
 
     if (r && lane_blame_gpu(lane, r, true, &error)) {
         lane_set_settings(

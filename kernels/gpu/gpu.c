@@ -22,6 +22,7 @@ struct gpu {
     struct CUmod_st *modules[IMAGES_MAX];
     unsigned module_count;
     struct gpu_info info;
+    struct gpu_blocks blocks;
     atomic_bool lost;
 };
 
@@ -264,6 +265,11 @@ int gpu_use_stream(struct gpu *gpu, unsigned number, struct error *error)
 struct gpu_waiter *gpu_waiter(const struct gpu *gpu)
 {
     return gpu->waiter;
+}
+
+struct gpu_blocks *gpu_blocks(struct gpu *gpu)
+{
+    return &gpu->blocks;
 }
 
 int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,

@@ -55,6 +55,16 @@ struct CUstream_st *gpu_stream(const struct gpu *gpu);
 // For gpu_fence.h alone.
 struct gpu_waiter *gpu_waiter(const struct gpu *gpu);
 
+// What gpu_kernel.h keeps of all kernels of a GPU, and nobody else looks at.
+#define GPU_COMPLAINTS_MAX (2 * CONFIG_KERNEL_COUNT)
+struct gpu_blocks {
+    struct config_block now[CONFIG_KERNEL_COUNT], before[CONFIG_KERNEL_COUNT];
+    struct gpu_kernel *kernels; // the first; not owned
+    struct error complaints[GPU_COMPLAINTS_MAX];
+    unsigned complaint_count, complaints_taken;
+};
+struct gpu_blocks *gpu_blocks(struct gpu *gpu);
+
 // Finds a kernel by name. Owned by the GPU. -ENOENT.
 int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
                struct CUfunc_st **ret_kernel);

@@ -25,8 +25,6 @@ struct gpu_chain {
     struct CUgraphNode_st *nodes[GPU_CHAIN_LAUNCHES_MAX];
     struct launch built[GPU_CHAIN_LAUNCHES_MAX];
     unsigned built_count;
-    bool warned; // the text has not been taken yet
-    struct error warning;
 };
 
 int gpu_chain_new(struct gpu *gpu, bool graphs, struct error *error, struct gpu_chain **ret_chain)
@@ -73,9 +71,11 @@ void gpu_chain_free(struct gpu_chain *chain)
 
 static void give_up(struct gpu_chain *chain, int result, const char *doing)
 {
-    cuda_driver_check(gpu_driver(chain->gpu), result, doing, &chain->warning);
-    error_prefix(&chain->warning, 0, "CUDA graphs fail, launching kernels one by one");
-    chain->warned = true;
+    struct error warning;
+
+    cuda_driver_check(gpu_driver(chain->gpu), result, doing, &warning);
+    error_prefix(&warning, 0, "CUDA graphs fail, launching kernels one by one");
+    gpu_complain(chain->gpu, &warning);
     chain->graphs = false;
     drop_graph(chain);
 }
@@ -254,15 +254,4 @@ int gpu_chain_end(struct gpu_chain *chain, struct error *error)
         }
     }
     return r;
-}
-
-bool gpu_chain_take_warning(struct gpu_chain *chain, struct error *ret_text)
-{
-    bool warned = chain->warned;
-
-    if (warned && ret_text) {
-        *ret_text = chain->warning;
-    }
-    chain->warned = false;
-    return warned;
 }

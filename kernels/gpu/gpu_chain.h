@@ -5,7 +5,7 @@
 // next picture if that has the same functions, blocks and grids; only parameters that changed are
 // set. Otherwise launches are queued one by one as they are added, so that gpu_kernel_launch() can
 // refuse a block: when something is new, when a picture has a single launch, and always where
-// graphs are missing or fail.
+// graphs are missing or fail, of which there is a complaint.
 // Used by one thread at a time, in which the GPU's context is current.
 #pragma once
 
@@ -32,9 +32,6 @@ int gpu_chain_add_fixed(struct gpu_chain *chain, struct CUfunc_st *function, str
                         unsigned threads, void *parameters, size_t size, struct error *error);
 // Queues what has not been queued yet. What CUDA says.
 int gpu_chain_end(struct gpu_chain *chain, struct error *error);
-
-// True once after graphs failed, with CUDA's reason; pictures are launched one by one from then on.
-bool gpu_chain_take_warning(struct gpu_chain *chain, struct error *ret_text);
 
 static inline void cleanup_gpu_chain(struct gpu_chain **chain)
 {

@@ -1,6 +1,7 @@
 #include "kernels/gpu/gpu_kernel.h"
 
 #include <errno.h>
+#include <string.h>
 
 static bool same_threads(struct config_block a, struct config_block b)
 {
@@ -55,46 +56,110 @@ static void review(struct gpu_kernel *kernel)
 {
     unsigned threads_max = (unsigned)gpu_info(kernel->gpu)->multiprocessor_threads;
     struct gpu_block_advice advice;
+    struct error warning;
 
-    kernel->warned = threads_max > 0 && gpu_block_review(kernel->block, kernel->own, threads_max,
-                                                         resident_blocks, kernel, &advice);
-    if (kernel->warned) {
-        error_set(&kernel->warning, 0,
+    if (threads_max > 0 && gpu_block_review(kernel->block, kernel->own, threads_max,
+                                            resident_blocks, kernel, &advice)) {
+        error_set(&warning, 0,
                   "kernels.%s.block = [%d, %d]: at most %u%% of the GPU's threads can be busy; "
                   "[%d, %d] would allow %u%%",
                   kernel->key, kernel->block.x, kernel->block.y, advice.percent, advice.better.x,
                   advice.better.y, advice.better_percent);
+        gpu_complain(kernel->gpu, &warning);
     }
 }
 
-int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error)
+// Its group's block, with what that leaves open.
+static struct config_block fill_in(const struct gpu_kernel *kernel, struct config_block block)
 {
-    struct config_block next = kernel->own;
-    bool own = block.x == 0 && block.y == 0, new;
+    struct config_block own = kernel->own;
 
-    if (!own) {
-        next.x = block.x;
-        next.y = block.y;
+    if (block.x == 0 && block.y == 0) {
+        block.x = own.x;
+        block.y = own.y;
     }
-    if (kernel->rows_vary && block.rows > 0) {
-        next.rows = block.rows;
+    if (!kernel->rows_vary || block.rows == 0) {
+        block.rows = own.rows;
     }
-    new = !own && !same_threads(next, kernel->block);
-    if (new) {
-        int r = gpu_block_check(kernel->gpu, kernel->function, block, error);
+    return block;
+}
 
-        if (r < 0) {
-            return error_prefix(error, r, "kernels.%s.block = [%d, %d]", kernel->key, block.x,
-                                block.y);
-        }
+// Gives the kernel its group's block; or says in a complaint what happens `instead`.
+static void set_block(struct gpu_kernel *kernel, struct config_block block, const char *instead)
+{
+    bool new;
+    struct error why, complaint;
+
+    block = fill_in(kernel, block);
+    new = !same_threads(block, kernel->block) && !same_threads(block, kernel->own);
+    if (new &&gpu_block_check(kernel->gpu, kernel->function, block, &why) < 0) {
+        error_set(&complaint, 0, "kernels.%s.block = [%d, %d]: %s, %s", kernel->key, block.x,
+                  block.y, why.text, instead);
+        gpu_complain(kernel->gpu, &complaint);
+        return;
     }
-    kernel->block = next;
+    kernel->block = block;
     if (new) {
         review(kernel);
-    } else if (own) {
-        kernel->warned = false;
     }
-    return 0;
+}
+
+void gpu_kernel_join(struct gpu_kernel *kernel)
+{
+    struct gpu_blocks *blocks = gpu_blocks(kernel->gpu);
+
+    kernel->next = blocks->kernels;
+    blocks->kernels = kernel;
+    set_block(kernel, blocks->now[kernel->group], "using the one chosen for this GPU");
+}
+
+void gpu_kernel_leave(struct gpu_kernel *kernel)
+{
+    struct gpu_kernel **at = &gpu_blocks(kernel->gpu)->kernels;
+
+    while (*at && *at != kernel) {
+        at = &(*at)->next;
+    }
+    if (*at) {
+        *at = kernel->next;
+    }
+}
+
+void gpu_set_blocks(struct gpu *gpu, const struct config_block *blocks)
+{
+    struct gpu_blocks *all = gpu_blocks(gpu);
+
+    memcpy(all->before, all->now, sizeof all->before);
+    memcpy(all->now, blocks, sizeof all->now);
+    all->complaint_count = all->complaints_taken = 0;
+    for (struct gpu_kernel *kernel = all->kernels; kernel; kernel = kernel->next) {
+        set_block(kernel, blocks[kernel->group], "keeping the one before");
+    }
+}
+
+void gpu_complain(struct gpu *gpu, const struct error *text)
+{
+    struct gpu_blocks *all = gpu_blocks(gpu);
+
+    for (unsigned i = 0; i < all->complaint_count; i++) {
+        if (strcmp(all->complaints[i].text, text->text) == 0) {
+            return;
+        }
+    }
+    if (all->complaint_count < GPU_COMPLAINTS_MAX) {
+        all->complaints[all->complaint_count++] = *text;
+    }
+}
+
+bool gpu_take_complaint(struct gpu *gpu, struct error *ret_text)
+{
+    struct gpu_blocks *all = gpu_blocks(gpu);
+
+    if (all->complaints_taken == all->complaint_count) {
+        return false;
+    }
+    *ret_text = all->complaints[all->complaints_taken++];
+    return true;
 }
 
 // What a launch can say about itself. Anything else is about work queued before it, or about a
@@ -138,27 +203,29 @@ static int launch_block(const struct gpu_kernel *kernel, void *parameters, uint3
                  0, gpu_stream(kernel->gpu), (void *[]){parameters}, NULL);
 }
 
-static void keep_refusal(struct gpu_kernel *kernel, int result)
+// Back to the block before, for this kernel and those that join its group later.
+static void roll_back(struct gpu_kernel *kernel, int result)
 {
     const struct config_block *bad = &kernel->block, *good = &kernel->good;
-    struct error *refusal = &kernel->refusal;
+    struct gpu_blocks *blocks = gpu_blocks(kernel->gpu);
+    struct error refusal;
 
-    cuda_driver_check(gpu_driver(kernel->gpu), result, "the launch was refused", refusal);
+    cuda_driver_check(gpu_driver(kernel->gpu), result, "the launch was refused", &refusal);
     if (bad->rows == good->rows) {
-        error_prefix(refusal, 0, "kernels.%s.block = [%d, %d], back to [%d, %d]", kernel->key,
+        error_prefix(&refusal, 0, "kernels.%s.block = [%d, %d], back to [%d, %d]", kernel->key,
                      bad->x, bad->y, good->x, good->y);
     } else if (same_threads(*bad, *good)) {
-        error_prefix(refusal, 0, "kernels.%s.rows = %d, back to %d", kernel->key, bad->rows,
+        error_prefix(&refusal, 0, "kernels.%s.rows = %d, back to %d", kernel->key, bad->rows,
                      good->rows);
     } else {
-        error_prefix(refusal, 0,
+        error_prefix(&refusal, 0,
                      "kernels.%s.block = [%d, %d] with rows = %d, back to [%d, %d] "
                      "with rows = %d",
                      kernel->key, bad->x, bad->y, bad->rows, good->x, good->y, good->rows);
     }
-    kernel->refused = true;
-    kernel->warned = false;
+    gpu_complain(kernel->gpu, &refusal);
     kernel->block = kernel->good;
+    blocks->now[kernel->group] = blocks->before[kernel->group];
 }
 
 int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *rows, uint32_t width,
@@ -168,7 +235,7 @@ int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *row
     int r;
 
     if (is_refusal(result) && !same(kernel->block, kernel->good)) {
-        keep_refusal(kernel, result);
+        roll_back(kernel, result);
         result = launch_block(kernel, parameters, rows, width, height);
     }
     r = cuda_driver_check(gpu_driver(kernel->gpu), result, "launching", error);
@@ -177,25 +244,4 @@ int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *row
     }
     kernel->good = kernel->block;
     return 0;
-}
-
-static bool take(bool *flag, const struct error *text, struct error *ret_text)
-{
-    bool taken = *flag;
-
-    if (taken && ret_text) {
-        *ret_text = *text;
-    }
-    *flag = false;
-    return taken;
-}
-
-bool gpu_kernel_take_refusal(struct gpu_kernel *kernel, struct error *ret_why)
-{
-    return take(&kernel->refused, &kernel->refusal, ret_why);
-}
-
-bool gpu_kernel_take_warning(struct gpu_kernel *kernel, struct error *ret_text)
-{
-    return take(&kernel->warned, &kernel->warning, ret_text);
 }

@@ -1,8 +1,9 @@
 // A kernel that can be launched over a picture, in blocks that may change from launch to launch,
 // and with them the rows that a thread makes where the kernel takes any number.
 //
-// A block that is new is tried by the next launch; if that is refused, the launch is repeated with
-// the block used before, which stays, and the refusal is kept for whoever reports it.
+// The GPU has the blocks of all its kernels, by their groups in the configuration. A block that is
+// new is tried by the next launch; if that is refused, the launch is repeated with the block used
+// before, which stays, and the GPU keeps a complaint for whoever reports it.
 // Used by one thread at a time, in which the GPU's context is current.
 #pragma once
 
@@ -15,12 +16,11 @@ struct gpu_kernel {
     enum config_kernel group;  // in the configuration
     const char *key;           // the group's: "gradient"; static
     struct gpu_tile tile;      // with the default rows
-    bool rows_vary;            // any number of rows will do; set after gpu_kernel_init()
+    bool rows_vary;            // any number of rows will do; set before gpu_kernel_join()
     struct config_block own;   // the default block
     struct config_block block; // of the next launch, nothing left open
     struct config_block good;  // of the last launch that was taken, at first the default block
-    bool refused, warned;      // the texts below have not been taken yet
-    struct error refusal, warning;
+    struct gpu_kernel *next;   // of the GPU's
 };
 
 // Finds `function` and gives it the default block of this GPU for pictures of `width` pixels: 32 by
@@ -31,11 +31,10 @@ int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kern
                     const char *function, struct gpu_tile tile, uint32_t width,
                     struct error *error);
 
-// Threads a block and rows a thread, from the next launch on; {0, 0} and 0 rows: the default block
-// and rows. Rows are left alone where they do not vary. -EINVAL with the key, the value, what is
-// allowed and the limit in `error`; then nothing has changed. A new block that is allowed but keeps
-// more than half of the GPU idle sets the warning.
-int gpu_kernel_set_block(struct gpu_kernel *kernel, struct config_block block, struct error *error);
+// From now on the kernel has its block from gpu_set_blocks(), beginning with the one in force.
+void gpu_kernel_join(struct gpu_kernel *kernel);
+// No longer. Fine where it did not join.
+void gpu_kernel_leave(struct gpu_kernel *kernel);
 
 // Queues the kernel over `width` x `height` pixels in the GPU's stream and returns. `parameters`
 // points at the struct that the kernel takes, `rows` at its field for the rows a thread makes,
@@ -48,9 +47,14 @@ int gpu_kernel_launch(struct gpu_kernel *kernel, void *parameters, uint32_t *row
 bool gpu_kernel_arrange(const struct gpu_kernel *kernel, uint32_t *rows, uint32_t width,
                         uint32_t height, struct gpu_grid *ret_grid);
 
-// True once after a launch that was refused in a new block; `ret_why` gets key, value, reason and
-// what stays.
-bool gpu_kernel_take_refusal(struct gpu_kernel *kernel, struct error *ret_why);
-// True once after a block that keeps most of the GPU idle; `ret_text` gets key, value, share of the
-// threads that can be busy and a better block.
-bool gpu_kernel_take_warning(struct gpu_kernel *kernel, struct error *ret_text);
+// Threads a block and rows a thread of all groups (CONFIG_KERNEL_COUNT), from the next launch on;
+// {0, 0} and 0 rows: the default block and rows. Rows are left alone where they do not vary.
+// A kernel whose block is not legal here keeps what it has. Complaints not taken yet are dropped.
+void gpu_set_blocks(struct gpu *gpu, const struct config_block *blocks);
+
+// Keeps a text for gpu_take_complaint(), unless it is the same as one since the blocks were set.
+void gpu_complain(struct gpu *gpu, const struct error *text);
+// True once for each complaint: a block that is not legal here or that a launch refused (key,
+// value, reason and what is used instead), one that keeps more than half of the GPU idle (what
+// share can be busy, and a better block), or what gpu_chain.h says.
+bool gpu_take_complaint(struct gpu *gpu, struct error *ret_text);

@@ -159,45 +159,6 @@ static struct gpu_kernel *kernel_at(struct gpu_runner *runner, unsigned index)
     return NULL;
 }
 
-// Of kernels in `groups`, a bit each.
-static int set_blocks(struct gpu_runner *runner, const struct config_block *blocks, unsigned groups,
-                      struct error *error)
-{
-    struct gpu_kernel *kernel;
-
-    for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
-        struct gpu_kernel probe = *kernel;
-        int r = groups >> kernel->group & 1
-                    ? gpu_kernel_set_block(&probe, blocks[kernel->group], error)
-                    : 0;
-
-        if (r < 0) {
-            return r;
-        }
-    }
-    for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
-        if (groups >> kernel->group & 1) {
-            gpu_kernel_set_block(kernel, blocks[kernel->group], NULL);
-        }
-    }
-    return 0;
-}
-
-int gpu_runner_set_blocks(struct gpu_runner *runner, const struct config_block *blocks,
-                          struct error *error)
-{
-    return set_blocks(runner, blocks, ~0U, error);
-}
-
-int gpu_runner_set_block(struct gpu_runner *runner, enum config_kernel group,
-                         struct config_block block, struct error *error)
-{
-    struct config_block blocks[CONFIG_KERNEL_COUNT] = {0};
-
-    blocks[group] = block;
-    return set_blocks(runner, blocks, 1U << group, error);
-}
-
 size_t gpu_runner_groups(const struct gpu_runner *runner, enum config_kernel *ret_groups)
 {
     unsigned seen = 0;
@@ -226,31 +187,4 @@ struct gpu_kernel *gpu_runner_kernel(struct gpu_runner *runner, enum config_kern
         }
     }
     return NULL;
-}
-
-bool gpu_runner_take_refusal(struct gpu_runner *runner, struct error *ret_why)
-{
-    struct gpu_kernel *kernel;
-
-    for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
-        if (gpu_kernel_take_refusal(kernel, ret_why)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool gpu_runner_take_warning(struct gpu_runner *runner, struct error *ret_text)
-{
-    struct gpu_kernel *kernel;
-
-    if (gpu_chain_take_warning(runner->chain, ret_text)) {
-        return true;
-    }
-    for (unsigned i = 0; (kernel = kernel_at(runner, i)); i++) {
-        if (gpu_kernel_take_warning(kernel, ret_text)) {
-            return true;
-        }
-    }
-    return false;
 }

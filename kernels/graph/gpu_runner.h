@@ -60,19 +60,8 @@ struct gpu_picture gpu_runner_plane(const struct gpu_runner *runner,
 // The next picture has none before it: nothing moves in it.
 void gpu_runner_forget(struct gpu_runner *runner);
 
-// Block sizes and rows a thread of all kernels (CONFIG_KERNEL_COUNT), from the next launch on.
-// -EINVAL: one is not legal here, and all stay what they were.
-int gpu_runner_set_blocks(struct gpu_runner *runner, const struct config_block *blocks,
-                          struct error *error);
-// The same of one group's kernels alone.
-int gpu_runner_set_block(struct gpu_runner *runner, enum config_kernel group,
-                         struct config_block block, struct error *error);
 // The groups of the kernels (room for CONFIG_KERNEL_COUNT), each once in the order of their
 // launches, and how many there are.
 size_t gpu_runner_groups(const struct gpu_runner *runner, enum config_kernel *ret_groups);
 // The first kernel of that group, NULL where there is none.
 struct gpu_kernel *gpu_runner_kernel(struct gpu_runner *runner, enum config_kernel group);
-// True once for each kernel's refusal or warning, as gpu_kernel_take_refusal() and
-// gpu_kernel_take_warning(), and for the chain's.
-bool gpu_runner_take_refusal(struct gpu_runner *runner, struct error *ret_why);
-bool gpu_runner_take_warning(struct gpu_runner *runner, struct error *ret_text);

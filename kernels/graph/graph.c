@@ -32,7 +32,6 @@ struct path {
     bool mapped;
     bool stays_whole; // on a GPU, because it knows of the frame before
     unsigned stream;  // of the GPU
-    struct config_block blocks[CONFIG_KERNEL_COUNT], blocks_before[CONFIG_KERNEL_COUNT];
 };
 
 int graph_new(struct graph **ret_graph)
@@ -79,7 +78,6 @@ static int make_run(const struct path *path, unsigned first, unsigned end, struc
         .output = path->output,
         .pool = path->pool,
         .mapped = path->mapped,
-        .blocks = path->blocks,
     };
 
     return run_new(&setup, error, ret_run);
@@ -101,9 +99,6 @@ int path_new(struct graph *graph, const struct path_setup *setup, struct error *
     path->pool = setup->pool;
     path->gpu = setup->gpu;
     path->mapped = setup->mapped;
-    if (setup->blocks) {
-        memcpy(path->blocks, setup->blocks, sizeof path->blocks);
-    }
     r = get_nodes(path, setup, error);
     if (r == 0) {
         r = make_run(path, 0, path->count, error, &path->run);
@@ -353,33 +348,4 @@ int path_launch(struct path *path, const struct gpu_pictures *pictures, struct e
 unsigned path_stream(const struct path *path)
 {
     return path->stream;
-}
-
-int path_set_blocks(struct path *path, const struct config_block *blocks, struct error *error)
-{
-    int r = gpu_enter(path->gpu, error);
-
-    if (r == 0) {
-        r = run_set_blocks(path->run, blocks, error);
-    }
-    if (r == 0) {
-        memcpy(path->blocks_before, path->blocks, sizeof path->blocks);
-        memcpy(path->blocks, blocks, sizeof path->blocks);
-    }
-    return r;
-}
-
-bool path_take_refusal(struct path *path, struct error *ret_why)
-{
-    bool refused = run_take_refusal(path->run, ret_why);
-
-    if (refused) {
-        memcpy(path->blocks, path->blocks_before, sizeof path->blocks);
-    }
-    return refused;
-}
-
-bool path_take_warning(struct path *path, struct error *ret_text)
-{
-    return run_take_warning(path->run, ret_text);
 }

@@ -33,12 +33,10 @@ struct path_setup {
     const struct frame_layout *camera; // of the picture it begins with
     struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
     struct gpu *gpu;                   // computes; NULL: the CPU does
-    const struct config_block *blocks; // for the GPU, CONFIG_KERNEL_COUNT; NULL: {0, 0}
     bool mapped;                       // as of gpu_runner_init()
 };
 
-// A path that is not active. Errors of stage_init(), gpu_runner_init(), gpu_runner_set_blocks();
-// -ENOMEM.
+// A path that is not active. Errors of stage_init(), gpu_runner_init(); -ENOMEM.
 int path_new(struct graph *graph, const struct path_setup *setup, struct error *error,
              struct path **ret_path);
 void path_free(struct path *path); // takes NULL
@@ -58,8 +56,3 @@ int path_launch_shared(struct path *path, const struct gpu_pictures *pictures, s
 int path_launch(struct path *path, const struct gpu_pictures *pictures, struct error *error);
 // The stream in which the path's pictures do not wait for those of other views.
 unsigned path_stream(const struct path *path);
-
-// On the GPU, as view.h says.
-int path_set_blocks(struct path *path, const struct config_block *blocks, struct error *error);
-bool path_take_refusal(struct path *path, struct error *ret_why);
-bool path_take_warning(struct path *path, struct error *ret_text);

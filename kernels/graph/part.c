@@ -63,7 +63,13 @@ static int make_conversion(struct part *part, struct gpu *gpu, const struct fram
     if (r == 0) {
         r = gpu_chain_new(gpu, false, error, &conversion->chain);
     }
-    return r < 0 ? r : convert_gpu_add_side(&conversion->stages[0], made->format, whole, error);
+    if (r == 0) {
+        r = convert_gpu_add_side(&conversion->stages[0], made->format, whole, error);
+    }
+    if (r == 0) {
+        gpu_stage_join(&conversion->stages[0]);
+    }
+    return r;
 }
 
 static int make_path(struct part *part, const struct view_setup *setup, struct graph *graph,
@@ -74,7 +80,6 @@ static int make_path(struct part *part, const struct view_setup *setup, struct g
         .camera = setup->input,
         .pool = setup->pool,
         .gpu = gpu,
-        .blocks = setup->blocks,
         .mapped = strcmp(setup->allocator->kind, "managed") != 0,
     };
 
@@ -93,10 +98,7 @@ int part_make(struct part *part, const struct view_setup *setup, struct graph *g
         return r;
     }
     if (gpu) {
-        r = make_conversion(part, gpu, whole, error);
-        return r < 0 || !setup->blocks
-                   ? r
-                   : gpu_runner_set_blocks(&part->conversion, setup->blocks, error);
+        return make_conversion(part, gpu, whole, error);
     }
     if (part->path) {
         r = frame_pool_new(&part->layout, 1, frame_allocator_host(), &part->own);
@@ -192,23 +194,4 @@ int part_launch(struct part *part, const struct gpu_pictures *pictures, struct e
         r = gpu_runner_launch(&part->conversion, &made, &place, error);
     }
     return r;
-}
-
-int part_set_blocks(struct part *part, const struct config_block *blocks, struct error *error)
-{
-    int r = part->path ? path_set_blocks(part->path, blocks, error) : gpu_enter(part->gpu, error);
-
-    return r < 0 ? r : gpu_runner_set_blocks(&part->conversion, blocks, error);
-}
-
-bool part_take_refusal(struct part *part, struct error *ret_why)
-{
-    return (part->path && path_take_refusal(part->path, ret_why)) ||
-           gpu_runner_take_refusal(&part->conversion, ret_why);
-}
-
-bool part_take_warning(struct part *part, struct error *ret_text)
-{
-    return (part->path && path_take_warning(part->path, ret_text)) ||
-           (part->conversion.count > 0 && gpu_runner_take_warning(&part->conversion, ret_text));
 }

@@ -31,8 +31,7 @@ int part_plan(struct part *part, const struct view_setup *setup, const struct co
 // Whether there are kernels for it.
 bool part_can_be_on_gpu(const struct part *part, const struct view_setup *setup);
 // Makes what computes it into pictures of the layout `whole`, at column `x`, on `gpu` or, if that
-// is NULL, on the CPU. What path_new() says; -ENOENT (no such conversion), -ENOMEM, -EIO, -EINVAL
-// (a block).
+// is NULL, on the CPU. What path_new() says; -ENOENT (no such conversion), -ENOMEM, -EIO.
 int part_make(struct part *part, const struct view_setup *setup, struct graph *graph,
               struct gpu *gpu, const struct frame_layout *whole, uint32_t x, struct error *error);
 void part_finish(struct part *part);
@@ -46,8 +45,3 @@ void part_compute(struct part *part, const struct frame *camera, struct frame *o
 // gray the luma alone.
 int part_launch_shared(struct part *part, const struct gpu_pictures *pictures, struct error *error);
 int part_launch(struct part *part, const struct gpu_pictures *pictures, struct error *error);
-
-// On the GPU, as view.h says.
-int part_set_blocks(struct part *part, const struct config_block *blocks, struct error *error);
-bool part_take_refusal(struct part *part, struct error *ret_why);
-bool part_take_warning(struct part *part, struct error *ret_text);

@@ -52,7 +52,7 @@ static int make_on_gpu(struct run *run, const struct run_setup *setup, struct er
     if (r == 0) {
         r = gpu_runner_init_steps(&run->gpu, first->gpu, &steps, setup->mapped, error);
     }
-    return r < 0 ? r : gpu_runner_set_blocks(&run->gpu, setup->blocks, error);
+    return r;
 }
 
 int run_new(const struct run_setup *setup, struct error *error, struct run **ret_run)
@@ -182,23 +182,4 @@ int run_launch(struct run *run, const struct gpu_pictures *pictures, uint64_t nu
 void run_forget(struct run *run)
 {
     gpu_runner_forget(&run->gpu);
-}
-
-int run_set_blocks(struct run *run, const struct config_block *blocks, struct error *error)
-{
-    int r = run->before ? run_set_blocks(run->before, blocks, error) : 0;
-
-    return r < 0 ? r : gpu_runner_set_blocks(&run->gpu, blocks, error);
-}
-
-bool run_take_refusal(struct run *run, struct error *ret_why)
-{
-    return gpu_runner_take_refusal(&run->gpu, ret_why) ||
-           (run->before && run_take_refusal(run->before, ret_why));
-}
-
-bool run_take_warning(struct run *run, struct error *ret_text)
-{
-    return (!run->cpu && gpu_runner_take_warning(&run->gpu, ret_text)) ||
-           (run->before && run_take_warning(run->before, ret_text));
 }

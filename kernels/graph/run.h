@@ -18,7 +18,6 @@ struct run_setup {
     const struct pixel_format *output; // of the views
     struct pool *pool;                 // for the CPU; NULL: the caller's thread alone
     bool mapped;                       // as of gpu_runner_init_steps()
-    const struct config_block *blocks; // for the GPU, CONFIG_KERNEL_COUNT
 };
 
 struct run {
@@ -33,8 +32,7 @@ struct run {
     struct gpu_runner gpu;
 };
 
-// Of the GPU also what gpu_runner_init_steps() and gpu_runner_set_blocks() say; -ENOMEM. The caller
-// has the first reference.
+// Of the GPU also what gpu_runner_init_steps() says; -ENOMEM. The caller has the first reference.
 int run_new(const struct run_setup *setup, struct error *error, struct run **ret_run);
 struct run *run_ref(struct run *run);
 // Takes NULL. With the last reference nothing it launched runs any more, or the GPU is lost.
@@ -60,7 +58,3 @@ int run_launch(struct run *run, const struct gpu_pictures *pictures, uint64_t nu
 
 // On the GPU: the next picture has none before it.
 void run_forget(struct run *run);
-// On the GPU, of this run and those before it, as of gpu_runner.h.
-int run_set_blocks(struct run *run, const struct config_block *blocks, struct error *error);
-bool run_take_refusal(struct run *run, struct error *ret_why);
-bool run_take_warning(struct run *run, struct error *ret_text);

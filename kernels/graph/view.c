@@ -330,28 +330,6 @@ bool view_passes_through(const struct view *view)
     return view->passes_through;
 }
 
-int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
-{
-    int r = 0;
-
-    for (unsigned i = 0; i < view->part_count && view_is_on_gpu(view) && r == 0; i++) {
-        r = part_set_blocks(&view->parts[i], blocks, error);
-    }
-    return r;
-}
-
-bool view_take_refusal(struct view *view, struct error *ret_why)
-{
-    return part_take_refusal(&view->parts[0], ret_why) ||
-           part_take_refusal(&view->parts[1], ret_why);
-}
-
-bool view_take_warning(struct view *view, struct error *ret_text)
-{
-    return part_take_warning(&view->parts[0], ret_text) ||
-           part_take_warning(&view->parts[1], ret_text);
-}
-
 const struct frame_layout *view_output_layout(const struct view *view)
 {
     return &view->output;

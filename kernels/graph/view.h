@@ -42,17 +42,6 @@ void view_drop_picture(struct view *view);
 // Whether view_run() returns its input. Such frames must stay on the CPU's side.
 bool view_passes_through(const struct view *view);
 
-// Other block sizes and rows a thread (CONFIG_KERNEL_COUNT), from the next frame on. -EINVAL: the
-// block of the kernel that this view uses is not legal here, which `error` explains; the view,
-// of a split the side that has it, keeps what it had. Nothing to do on the CPU.
-int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error);
-// True once after a launch refused a new block: the frame was computed with the one before, which
-// stays. `ret_why` says which and why.
-bool view_take_refusal(struct view *view, struct error *ret_why);
-// True once after view_new() or view_set_blocks() took a block that keeps most of the GPU idle:
-// `ret_text` says how much of it works and which block would do better.
-bool view_take_warning(struct view *view, struct error *ret_text);
-
 // Layout of the output, range and colour as they are to be signalled: all views of a camera have
 // its colour, with the matrix of BT.601 if it is RGB, and computed ones are limited range.
 const struct frame_layout *view_output_layout(const struct view *view);

@@ -28,12 +28,11 @@ struct view_setup {
     const struct frame_allocator *allocator; // of the output frames
     struct gpu *gpu; // computes, on frames whose memory it can use, what it has a kernel for; NULL:
                      // the CPU does
-    struct pool *pool; // shares the rows of what the CPU computes, outlives the view; NULL: the
-                       // caller's thread alone
-    const struct config_block *blocks; // CONFIG_KERNEL_COUNT of them, for the GPU; NULL: {0, 0}
-    struct graph *graph;       // of the camera, outlives the view; NULL: it computes all by itself
-    mask_read *read_mask;      // reads the mask of a view that has one; NULL: none has
-    void *read_context;        // of read_mask
+    struct pool *pool;    // shares the rows of what the CPU computes, outlives the view; NULL: the
+                          // caller's thread alone
+    struct graph *graph;  // of the camera, outlives the view; NULL: it computes all by itself
+    mask_read *read_mask; // reads the mask of a view that has one; NULL: none has
+    void *read_context;   // of read_mask
     const struct view *before; // what this view takes the place of, with as many frames of the same
                                // allocator: they are used again where they fit; NULL: nothing
 };

@@ -9,12 +9,28 @@
 int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
                    const struct gpu_stage_setup *setup, struct error *error)
 {
+    int r;
+
     *stage = (struct gpu_stage){.ops = ops, .gpu = setup->gpu, .width = setup->camera->width};
-    return ops->init(stage, setup, error);
+    r = ops->init(stage, setup, error);
+    if (r == 0) {
+        gpu_stage_join(stage);
+    }
+    return r;
+}
+
+void gpu_stage_join(struct gpu_stage *stage)
+{
+    for (unsigned i = 0; i < stage->kernel_count; i++) {
+        gpu_kernel_join(&stage->kernels[i]);
+    }
 }
 
 void gpu_stage_finish(struct gpu_stage *stage)
 {
+    for (unsigned i = 0; i < stage->kernel_count; i++) {
+        gpu_kernel_leave(&stage->kernels[i]);
+    }
     if (stage->ops && stage->ops->finish) {
         if (!gpu_is_lost(stage->gpu)) {
             gpu_enter(stage->gpu, NULL); // if it cannot be, the context may be current already

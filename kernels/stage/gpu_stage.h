@@ -74,6 +74,8 @@ int gpu_stage_init(struct gpu_stage *stage, const struct gpu_stage_ops *ops,
                    const struct gpu_stage_setup *setup, struct error *error);
 // Takes zeroed and half-built ones. Nothing it launched runs any more, or the GPU is lost.
 void gpu_stage_finish(struct gpu_stage *stage);
+// Of a stage that was made without gpu_stage_init(): gpu_kernel_join() of its kernels.
+void gpu_stage_join(struct gpu_stage *stage);
 
 // For stages. Adds kernel number `kernel_count`. As gpu_kernel_init().
 int gpu_stage_add_kernel(struct gpu_stage *stage, enum config_kernel group, const char *function,

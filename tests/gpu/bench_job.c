@@ -147,8 +147,8 @@ int bench_run_view(struct bench *bench, const struct config_view *settings, cons
     frame_layout_init(&job.output, pixel_format_by_name(plan.format), size->width, size->height, 1);
     job.bytes =
         bench_bytes_moved(&job, picture, picture || settings->view == CONFIG_VIEW_DIRECTION);
+    gpu_set_blocks(bench->gpu, blocks);
     r = gpu_runner_init(&runner, bench->gpu, &plan, &job.input, false, NULL);
-    r = r < 0 ? r : gpu_runner_set_blocks(&runner, blocks, NULL);
     if (r == 0) {
         block = runner.stages[0].kernels[0].block;
         snprintf(job.name, sizeof job.name, "%s to %s%s [%d, %d]", from, to, name, block.x,

@@ -202,7 +202,7 @@ static int add_rows(struct path *path, struct error *error)
                                           : (struct config_block){128, 1, (int)rows[i / 2]};
 
         r = way_init(path, way, CONFIG_MEMORY_REGISTERED, false, error);
-        r = r < 0 ? r : gpu_kernel_set_block(&way->runner.stages[0].kernels[0], block, error);
+        way->runner.stages[0].kernels[0].block = block;
         snprintf(way->name, sizeof way->name, "registered, %u rows, [%d, %d]", rows[i / 2], block.x,
                  block.y);
     }

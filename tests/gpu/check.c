@@ -24,6 +24,16 @@ struct config_block check_block(const struct check_case *what, size_t index)
     return block;
 }
 
+int check_blocks_taken(const struct check *check, struct error *error)
+{
+    while (gpu_take_complaint(check->gpu, error)) {
+        if (!strstr(error->text, "of the GPU's threads can be busy")) {
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
 static const double gains[] = {1.0, 0.3, 1.5, 7.77};
 
 // Edges: 8 an operator, of a gain of 1 and another each.

@@ -3,6 +3,7 @@
 // The CPU's view is the reference; it has its own tests against OpenCV.
 #pragma once
 
+#include "kernels/gpu/gpu_kernel.h"
 #include "kernels/gpu/gpu_memory.h"
 #include "kernels/gpu/tile_cuda.h"
 #include "kernels/graph/view.h"
@@ -61,6 +62,9 @@ void check_count(struct check *check, bool same, const struct check_case *what,
 void check_frames(struct check *check, const struct frame *output, const struct frame *expected,
                   const struct check_case *what, const struct frame_layout *input,
                   const char *detail);
+// After gpu_set_blocks() and making or running a view: -EINVAL with the first complaint that says
+// more than that a block keeps the GPU idle.
+int check_blocks_taken(const struct check *check, struct error *error);
 // Counts a failure of what should have worked.
 void check_failed(struct check *check, const char *doing, const struct error *error);
 

@@ -80,8 +80,9 @@ static void check_size(struct check *check, const char *format, const struct che
         setup.input = &pictures[1].frame->layout;
         setup.allocator = allocator;
         setup.gpu = check->gpu;
-        setup.blocks = blocks;
+        gpu_set_blocks(check->gpu, blocks);
         r = r < 0 ? r : view_new(&setup, &error, &view);
+        r = r < 0 ? r : check_blocks_taken(check, &error);
     }
     if (r < 0 || strncmp(view_backend(view), "CUDA", 4) != 0) {
         check_failed(check, "a motion view", &error);

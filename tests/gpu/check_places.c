@@ -73,13 +73,14 @@ static int compute(struct check *check, const struct check_case *what, const str
     if (r < 0) {
         return r;
     }
-    r = gpu_runner_init(&runner, check->gpu, &plan, &input->layout, false, error);
-    mask_plane_unref(mask); // the GPU has it
     block.rows = (int)rows;
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
         blocks[i] = block;
     }
-    r = r < 0 ? r : gpu_runner_set_blocks(&runner, blocks, error);
+    gpu_set_blocks(check->gpu, blocks);
+    r = gpu_runner_init(&runner, check->gpu, &plan, &input->layout, false, error);
+    mask_plane_unref(mask); // the GPU has it
+    r = r < 0 ? r : check_blocks_taken(check, error);
     if (r == 0 && (driver->copy_to_device(address, input->data, input->layout.size,
                                           gpu_stream(check->gpu)) != CUDA_SUCCESS ||
                    driver->copy_to_device(target->address, target->result, target->size,

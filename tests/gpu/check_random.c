@@ -141,8 +141,9 @@ static void check_set(struct check *check, const struct drawn *set)
         setup.input = &pictures[1].frame->layout;
         setup.allocator = allocator;
         setup.gpu = check->gpu;
-        setup.blocks = set->blocks;
+        gpu_set_blocks(check->gpu, set->blocks);
         r = view_new(&setup, &error, &view);
+        r = r < 0 ? r : check_blocks_taken(check, &error);
         if (r < 0 || (!view_passes_through(view) && strncmp(view_backend(view), "CUDA", 4) != 0)) {
             check_count(check, false, &set->what, &pictures[0].frame->layout, "not on the GPU");
         } else {

@@ -26,8 +26,9 @@ static void check_illegal_blocks(struct check *check, struct view *view, struct 
 
         snprintf(named, sizeof named, "kernels.gradient.block = [%d, %d]: ", illegal[i].x,
                  illegal[i].y);
+        gpu_set_blocks(check->gpu, blocks);
         check_count(check,
-                    view_set_blocks(view, blocks, &error) == -EINVAL &&
+                    gpu_take_complaint(check->gpu, &error) &&
                         strncmp(error.text, named, strlen(named)) == 0,
                     &edges, &input->layout, error.text);
         if (view_run(view, input, &error, &output) < 0) {
@@ -49,22 +50,23 @@ static void check_fewer_threads(struct check *check, struct view_setup setup)
     bool fewer = gpu_info(check->gpu)->sm >= TILE_CUDA_ROOMY_SM;
     struct view *view = NULL;
     struct error error = {.text = "was taken"};
-    char expected[128];
+    char expected[192];
     int r;
 
     setup.settings = &what.settings;
+    gpu_set_blocks(check->gpu, blocks);
     r = view_new(&setup, &error, &view);
-    r = r < 0 ? r : view_set_blocks(view, blocks, &error);
+    r = r < 0 ? r : check_blocks_taken(check, &error);
     snprintf(expected, sizeof expected,
              "kernels.gradient.block = [32, 32]: that makes 1024 threads, this kernel takes at "
-             "most %d on this GPU",
+             "most %d on this GPU, using the one chosen for this GPU",
              TILE_CUDA_THREADS_FEWER);
     check_count(check, fewer ? r == -EINVAL && strcmp(error.text, expected) == 0 : r == 0, &what,
                 setup.input, error.text);
     view_free(view);
 }
 
-static void check_warnings(struct check *check, struct view *view, const struct frame_layout *input)
+static void check_warnings(struct check *check, const struct frame_layout *input)
 {
     static const struct {
         struct config_block block;
@@ -77,13 +79,10 @@ static void check_warnings(struct check *check, struct view *view, const struct 
         struct error text = {.text = "no warning"};
         bool warned;
 
-        if (view_set_blocks(view, blocks, &text) < 0) {
-            check_failed(check, "a small block", &text);
-            return;
-        }
-        warned = view_take_warning(view, &text);
+        gpu_set_blocks(check->gpu, blocks);
+        warned = gpu_take_complaint(check->gpu, &text);
         check_count(check, warned == cases[i].warned, &edges, input, text.text);
-        check_count(check, !view_take_warning(view, &text), &edges, input, "warned twice");
+        check_count(check, !gpu_take_complaint(check->gpu, &text), &edges, input, "warned twice");
         if (warned) {
             printf("  %s\n", text.text);
         }
@@ -124,8 +123,7 @@ void check_refused(struct check *check)
     } else if (check_expect(check, &edges, input.frame, &expected)) {
         check_count(check, strcmp(view_backend(view), sm) == 0, &edges, setup.input, "backend");
         check_illegal_blocks(check, view, input.frame, expected);
-        check_warnings(check, view, setup.input);
-        check_count(check, !view_take_refusal(view, &error), &edges, setup.input, "a refusal");
+        check_warnings(check, setup.input);
         check_host_memory(check, setup);
         check_fewer_threads(check, setup);
     }

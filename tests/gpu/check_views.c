@@ -73,8 +73,9 @@ static void check_view(struct check *check, const struct check_case *what, struc
         }
         snprintf(detail, sizeof detail, "%s memory, block [%d, %d], rows %d", allocator->kind,
                  block.x, block.y, block.rows);
-        r = view_set_blocks(view, blocks, &error);
-        r = r < 0 ? r : view_run(view, input, &error, &output);
+        gpu_set_blocks(check->gpu, blocks);
+        r = view_run(view, input, &error, &output);
+        r = r < 0 ? r : check_blocks_taken(check, &error);
         if (r == 0) {
             check_frames(check, output, expected, what, &input->layout, detail);
         }

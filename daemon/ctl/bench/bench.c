@@ -5,6 +5,7 @@
 #include "daemon/ctl/bench/bench_rows.h"
 #include "daemon/ctl/bench/bench_target.h"
 #include "daemon/ctl/threads.h"
+#include "kernels/gpu/gpu_kernel.h"
 
 #include <errno.h>
 #include <string.h>
@@ -46,6 +47,15 @@ static int add_size(const char *text, void *result)
                : size_parse(text, &options->sizes[options->size_count++]);
 }
 
+static void tell_complaints(struct gpu *gpu)
+{
+    struct error text;
+
+    while (gpu && gpu_take_complaint(gpu, &text)) {
+        fprintf(stderr, "edgectl: %s\n", text.text);
+    }
+}
+
 static int bench_view(const struct options *options, const struct bench_target *target,
                       const struct config_view *view, struct gpu_session *session,
                       struct pool *pool, struct error *error, struct bench_rows *rows)
@@ -53,7 +63,6 @@ static int bench_view(const struct options *options, const struct bench_target *
     const struct bench_request request = {
         .view = view,
         .input = &target->input,
-        .blocks = target->config->blocks,
         .pool = pool,
         .runs = (unsigned)options->runs,
     };
@@ -61,6 +70,7 @@ static int bench_view(const struct options *options, const struct bench_target *
 
     if (r == 0 && session->gpu) {
         r = bench_cuda(&request, session, error, rows);
+        tell_complaints(session->gpu);
     }
     return r < 0 ? error_prefix(error, r, "view %s", view->name) : 0;
 }
@@ -80,6 +90,9 @@ static int bench_size(const struct options *options, struct picture_size size,
         int threads = options->threads ? options->threads : target.config->cpu_threads;
 
         r = threads_start((unsigned)threads, error, &pool);
+    }
+    if (r == 0 && session->gpu) {
+        gpu_set_blocks(session->gpu, target.config->blocks);
     }
     for (size_t i = 0; i < target.view_count && r == 0 && !interrupt_seen(); i++) {
         struct bench_rows rows = {0};

@@ -36,19 +36,12 @@ static int prepare(struct cuda_bench *bench, struct gpu_session *session,
                                      .frames = 2,
                                      .allocator = gpu_session_allocator(session),
                                      .gpu = session->gpu,
-                                     .blocks = request->blocks,
                                      .read_mask = mask_file_read};
     int r = gpu_rig_init(&bench->device, session->gpu, NULL, request->view, request->input, error);
 
     if (r == 0) {
         r = gpu_rig_init(&bench->frames, session->gpu, session->memory, request->view,
                          request->input, error);
-    }
-    if (r == 0) {
-        r = gpu_runner_set_blocks(&bench->device.runner, request->blocks, error);
-    }
-    if (r == 0) {
-        r = gpu_runner_set_blocks(&bench->frames.runner, request->blocks, error);
     }
     bench->memory = config_memory_name(gpu_memory_kind(session->memory));
     return r < 0 ? r : view_rig_init(&bench->whole, &setup, error);

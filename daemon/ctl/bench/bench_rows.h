@@ -26,9 +26,8 @@ struct bench_rows {
 struct bench_request {
     const struct config_view *view;
     const struct frame_layout *input;
-    const struct config_block *blocks; // CONFIG_KERNEL_COUNT
-    struct pool *pool;                 // of what the CPU computes; NULL: one thread
-    unsigned runs;                     // 1..SAMPLES_MAX
+    struct pool *pool; // of what the CPU computes; NULL: one thread
+    unsigned runs;     // 1..SAMPLES_MAX
 };
 
 // Append rows; none for a view that passes pictures through, fewer after interrupt_seen().

@@ -18,6 +18,7 @@ _Static_assert((BEST + 1) * SHAPES_ROWS_MAX <= SHAPES_MAX, "measure() has room f
 // A shape that is timed. The last of them stands for the copy.
 struct candidate {
     struct gpu_rig *rig;
+    const struct config_block *blocks; // of the other kernels
     enum config_kernel kernel;
     struct config_block block;
 };
@@ -36,17 +37,18 @@ unsigned sweep_runs(const struct sweep_request *request)
 static int run_shape(void *context, struct error *error, double *ret_us)
 {
     const struct candidate *candidate = context;
-    struct gpu_runner *runner = &candidate->rig->runner;
-    struct error refusal;
-    int r = gpu_runner_set_block(runner, candidate->kernel, candidate->block, error);
+    struct gpu_rig *rig = candidate->rig;
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+    int r;
 
-    if (r == -EINVAL) {
-        return -EAGAIN;
-    }
-    if (r == 0) {
-        r = gpu_rig_time_kernel(candidate->rig, error, ret_us);
-    }
-    return r == 0 && gpu_runner_take_refusal(runner, &refusal) ? -EAGAIN : r;
+    memcpy(blocks, candidate->blocks, sizeof blocks);
+    blocks[candidate->kernel] = candidate->block;
+    gpu_set_blocks(rig->gpu, blocks);
+    r = gpu_rig_time_kernel(rig, error, ret_us);
+    // It has another block where this one is not legal or the launch was refused.
+    return r == 0 && !shape_equal(kernel_of(rig, candidate->kernel)->block, candidate->block)
+               ? -EAGAIN
+               : r;
 }
 
 static int run_copy(void *context, struct error *error, double *ret_us)
@@ -140,8 +142,8 @@ static int measure(const struct sweep_request *request, struct gpu_rig *rig, con
         return error_set(error, -ENOMEM, "out of memory");
     }
     for (size_t i = 0; i <= count; i++) {
-        candidates[i] =
-            (struct candidate){rig, sweep->kernel, i < count ? shapes[i] : sweep->in_use};
+        candidates[i] = (struct candidate){rig, request->blocks, sweep->kernel,
+                                           i < count ? shapes[i] : sweep->in_use};
         timed[i].run = i < count ? run_shape : run_copy;
         timed[i].context = &candidates[i];
     }
@@ -181,15 +183,6 @@ static int measure_rows(const struct sweep_request *request, struct gpu_rig *rig
     return measure(request, rig, ", rows a thread", shapes, count, sweep, error);
 }
 
-// Sets the blocks with which edged would run the kernels: those of the configuration that this GPU
-// takes, else the GPU's own.
-static void use_configured(struct gpu_rig *rig, const struct config_block *blocks)
-{
-    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        gpu_runner_set_block(&rig->runner, i, blocks[i], NULL);
-    }
-}
-
 static int measure_all(const struct sweep_request *request, struct gpu_rig *rig,
                        struct sweep *sweep, struct error *error)
 {
@@ -212,7 +205,7 @@ static int sweep_kernels(const struct sweep_request *request, struct gpu_rig *ri
     int r = 0;
 
     for (size_t i = 0; i < count && r == 0 && !interrupt_seen(); i++) {
-        use_configured(rig, request->blocks);
+        gpu_set_blocks(rig->gpu, request->blocks);
         sweeps[i] = (struct sweep){
             .view = request->view,
             .kernel = kernels[i],

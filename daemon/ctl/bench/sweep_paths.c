@@ -3,25 +3,40 @@
 #include "daemon/ctl/bench/interleave.h"
 #include "daemon/ctl/bench/sweep.h"
 #include "daemon/ctl/bench/view_rig.h"
+#include "kernels/gpu/gpu_kernel.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define MEMORIES_MAX 4
 
-static int path_init(struct view_rig *path, const struct config_block *blocks,
-                     const struct gpu_memory *memory, const struct sweep_request *request,
-                     struct error *error)
+// Whole frames in one kind of memory, in its best blocks.
+struct path {
+    struct view_rig rig;
+    struct gpu *gpu; // not owned
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+};
+
+static int path_init(struct path *path, const struct gpu_memory *memory,
+                     const struct sweep_request *request, struct error *error)
 {
     const struct view_setup setup = {.settings = request->view,
                                      .input = request->input,
                                      .frames = 2,
                                      .allocator = gpu_memory_allocator(memory),
                                      .gpu = request->gpu,
-                                     .blocks = blocks,
                                      .read_mask = mask_file_read};
 
-    return view_rig_init(path, &setup, error);
+    path->gpu = request->gpu;
+    return view_rig_init(&path->rig, &setup, error);
+}
+
+static int time_path(void *context, struct error *error, double *ret_us)
+{
+    struct path *path = context;
+
+    gpu_set_blocks(path->gpu, path->blocks);
+    return view_rig_time(&path->rig, error, ret_us);
 }
 
 // The best blocks of those sweeps that are in this memory.
@@ -49,16 +64,14 @@ static void set_path(struct sweep *sweeps, size_t count, const struct gpu_memory
 int sweep_time_paths(struct sweep *sweeps, size_t count, const struct gpu_memory *const *memories,
                      size_t memory_count, const struct sweep_request *request, struct error *error)
 {
-    struct view_rig paths[MEMORIES_MAX] = {0};
+    struct path paths[MEMORIES_MAX] = {0};
     _cleanup_(cleanup_free) struct timed *timed = calloc(MEMORIES_MAX, sizeof *timed);
     int r = timed ? 0 : error_set(error, -ENOMEM, "out of memory");
 
     for (size_t i = 0; i < memory_count && r == 0; i++) {
-        struct config_block blocks[CONFIG_KERNEL_COUNT];
-
-        timed[i] = (struct timed){.run = view_rig_time, .context = &paths[i]};
-        best_blocks(sweeps, count, memories[i], blocks);
-        r = path_init(&paths[i], blocks, memories[i], request, error);
+        timed[i] = (struct timed){.run = time_path, .context = &paths[i]};
+        best_blocks(sweeps, count, memories[i], paths[i].blocks);
+        r = path_init(&paths[i], memories[i], request, error);
     }
     if (r == 0) {
         r = interleave_run(timed, memory_count, 3 * sweep_runs(request), "whole frames", error);
@@ -70,7 +83,7 @@ int sweep_time_paths(struct sweep *sweeps, size_t count, const struct gpu_memory
         if (r == 0) {
             set_path(sweeps, count, memories[i], samples_summarize(&timed[i].samples));
         }
-        view_rig_finish(&paths[i]);
+        view_rig_finish(&paths[i].rig);
     }
     return r;
 }

@@ -18,6 +18,8 @@
 struct gpu {
     struct gpu_info info;
     atomic_bool lost;
+    struct config_block block; // of gradients
+    struct error complaint;    // "": none
 };
 
 struct gpu_memory {
@@ -30,8 +32,6 @@ struct view {
     struct frame_layout output;
     struct frame_pool *frames; // NULL: passes through
     struct frame *begun;       // the picture being made
-    struct config_block block;
-    bool refused, warned;
 };
 
 // What the machine is like, and what it has seen.
@@ -163,10 +163,28 @@ int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
     return code ? error_set(ret_why, code, "the driver said no") : 0;
 }
 
-static int refuse(const struct config_block *block, struct error *error)
+void gpu_set_blocks(struct gpu *gpu, const struct config_block *blocks)
 {
-    return error_set(error, -EINVAL, "kernels.gradient.block = [%d, %d]: 1 to 512", block->x,
-                     block->y);
+    const struct config_block *block = &blocks[CONFIG_KERNEL_GRADIENT];
+
+    if (block->x == illegal.x) {
+        error_set(&gpu->complaint, 0, "kernels.gradient.block = [%d, %d]: 1 to 512, %s", block->x,
+                  block->y,
+                  machine.views_begun > 0 ? "keeping the one before"
+                                          : "using the one chosen for this GPU");
+        return;
+    }
+    if (block->x == 1) {
+        error_set(&gpu->complaint, 0, "block [%d, %d] is slow", block->x, block->y);
+    }
+    gpu->block = *block;
+}
+
+bool gpu_take_complaint(struct gpu *gpu, struct error *ret_text)
+{
+    *ret_text = gpu->complaint;
+    gpu->complaint.text[0] = 0;
+    return ret_text->text[0];
 }
 
 // As an allocation takes when the memory is nearly full.
@@ -184,9 +202,6 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
 {
     struct view *view;
 
-    if (setup->gpu && setup->blocks[0].x == illegal.x) {
-        return refuse(&setup->blocks[0], error);
-    }
     machine.views_begun += setup->gpu != NULL;
     if (setup->gpu && machine.view_is_slow) {
         take_time();
@@ -197,7 +212,6 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     view = calloc(1, sizeof *view);
     view->gpu = setup->gpu;
     view->output = *setup->input;
-    view->block = setup->blocks[0];
     if (setup->settings->view != CONFIG_VIEW_CAMERA) {
         frame_layout_init(&view->output, setup->input->format, setup->input->width,
                           setup->input->height, 64);
@@ -236,7 +250,10 @@ int view_begin(struct view *view, struct frame *input, struct error *error)
         return error_set(error, -EIO, FAULT);
     }
     if (view->gpu && machine.refuses_launch) {
-        view->refused = true;
+        const struct config_block *block = &view->gpu->block;
+
+        error_set(&view->gpu->complaint, 0, "the launch of block [%d, %d], %d rows, failed",
+                  block->x, block->y, block->rows);
         machine.refuses_launch = false;
     }
     view->begun = frame_pool_take(view->frames);
@@ -264,40 +281,6 @@ void view_drop_picture(struct view *view)
 bool view_passes_through(const struct view *view)
 {
     return !view->frames;
-}
-
-int view_set_blocks(struct view *view, const struct config_block *blocks, struct error *error)
-{
-    if (view->gpu && view->frames && blocks[0].x == illegal.x) {
-        refuse(&blocks[0], error);
-        return -EINVAL;
-    }
-    view->warned = view->gpu && blocks[0].x == 1;
-    view->block = blocks[0];
-    return 0;
-}
-
-bool view_take_refusal(struct view *view, struct error *ret_why)
-{
-    bool refused = view->refused;
-
-    if (refused) {
-        error_set(ret_why, 0, "the launch of block [%d, %d], %d rows, failed", view->block.x,
-                  view->block.y, view->block.rows);
-    }
-    view->refused = false;
-    return refused;
-}
-
-bool view_take_warning(struct view *view, struct error *ret_text)
-{
-    bool warned = view->warned;
-
-    if (warned) {
-        error_set(ret_text, 0, "block [%d, %d] is slow", view->block.x, view->block.y);
-    }
-    view->warned = false;
-    return warned;
 }
 
 const struct frame_layout *view_output_layout(const struct view *view)

@@ -1,6 +1,7 @@
 // A view that computes on the GPU, beside the same view on the CPU, and pictures for both.
 #pragma once
 
+#include "kernels/gpu/gpu_kernel.h"
 #include "kernels/gpu/gpu_memory.h"
 #include "kernels/graph/view.h"
 #include "kernels/selftest/gpu_selftest.h"

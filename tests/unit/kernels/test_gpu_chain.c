@@ -15,6 +15,7 @@ struct parameters {
 
 static struct {
     struct gpu_info info;
+    struct gpu_blocks blocks;
     struct cuda_driver driver;
     // Results to come.
     int create, add, instantiate, set, replay, launch;
@@ -31,6 +32,12 @@ const struct gpu_info *gpu_info(const struct gpu *gpu)
 {
     (void)gpu;
     return &fake.info;
+}
+
+struct gpu_blocks *gpu_blocks(struct gpu *gpu)
+{
+    (void)gpu;
+    return &fake.blocks;
 }
 
 const struct cuda_driver *gpu_driver(const struct gpu *gpu)
@@ -191,8 +198,11 @@ static int setup(void **state)
                                        .graph_set_kernel = graph_set_kernel,
                                        .graph_launch = graph_launch,
                                        .graph_exec_destroy = graph_exec_destroy};
-    return gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_CANNY, "canny_planar",
-                           (struct gpu_tile){4, 6}, 64, NULL);
+    assert_int_equal(gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_CANNY, "canny_planar",
+                                     (struct gpu_tile){4, 6}, 64, NULL),
+                     0);
+    gpu_kernel_join(&kernel);
+    return 0;
 }
 
 static struct gpu_chain *make(void)
@@ -226,7 +236,9 @@ static int run(struct gpu_chain *chain, unsigned first, unsigned second, struct 
 
 static void set_block(int x, int y)
 {
-    assert_int_equal(gpu_kernel_set_block(&kernel, (struct config_block){x, y, 0}, NULL), 0);
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {[CONFIG_KERNEL_CANNY] = {x, y, 0}};
+
+    gpu_set_blocks(NULL, blocks);
 }
 
 TEST(test_the_first_picture_is_launched_and_all_others_replay_its_graph, setup)
@@ -281,12 +293,12 @@ TEST(test_a_refused_block_falls_back_and_is_told, setup)
     fake.refused_threads = 512;
     set_block(512, 2);
     assert_int_equal(run(chain, 1, 2, NULL), 0);
-    assert_true(gpu_kernel_take_refusal(&kernel, &why));
+    assert_true(gpu_take_complaint(NULL, &why));
     assert_non_null(strstr(why.text, "512"));
     assert_int_equal(fake.launches, 4);
     assert_int_equal(run(chain, 1, 2, NULL), 0);
     assert_int_equal(fake.replays, 1);
-    assert_false(gpu_chain_take_warning(chain, NULL));
+    assert_int_equal(fake.blocks.complaint_count, fake.blocks.complaints_taken);
     finish(chain);
 }
 
@@ -304,7 +316,7 @@ TEST(test_a_driver_that_lacks_any_graph_function_launches_each_kernel, setup)
         assert_int_equal(fake.launches, 4);                                                        \
         assert_int_equal(fake.numbers[3], 4);                                                      \
         assert_int_equal(fake.created, 0);                                                         \
-        assert_false(gpu_chain_take_warning(chain, NULL));                                         \
+        assert_int_equal(fake.blocks.complaint_count, fake.blocks.complaints_taken);               \
         finish(chain);                                                                             \
     }
     WITHOUT(graph_create)
@@ -324,11 +336,11 @@ static void check_gives_up(struct gpu_chain *chain, int *result, unsigned launch
 
     *result = FAULTY;
     assert_int_equal(run(chain, 5, 6, NULL), 0);
-    assert_true(gpu_chain_take_warning(chain, &text));
+    assert_true(gpu_take_complaint(NULL, &text));
     assert_non_null(strstr(text.text, "CUDA graphs fail"));
     assert_non_null(strstr(text.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
     assert_int_equal(run(chain, 7, 8, NULL), 0);
-    assert_false(gpu_chain_take_warning(chain, &text));
+    assert_false(gpu_take_complaint(NULL, &text));
     assert_int_equal(fake.launches, launches + 4);
     assert_int_equal(fake.numbers[launches], 5);
     assert_int_equal(fake.numbers[launches + 3], 8);

@@ -172,9 +172,7 @@ TEST(test_other_blocks_hold_for_what_is_shared)
     group = make_group(&bed, blurred, &layout);
     run_group(&bed, &group, 1, 7);
     blocks[CONFIG_KERNEL_BLUR] = (struct config_block){16, 4, 0};
-    for (size_t i = 0; i < VIEWS; i++) {
-        assert_int_equal(view_set_blocks(group.views[i], blocks, NULL), 0);
-    }
+    gpu_set_blocks(bed.gpu, blocks);
     run_group(&bed, &group, 2, 7);
     run_group(&bed, &group, 3, 7);
     assert_int_equal(graph_count(group.graph, STAGE_BLUR).runs, 3);

@@ -15,6 +15,7 @@ struct parameters {
 
 static struct {
     struct gpu_info info;
+    struct gpu_blocks blocks;
     struct cuda_driver driver;
     int results[LAUNCHES_MAX]; // of launches to come
     struct {
@@ -29,6 +30,12 @@ const struct gpu_info *gpu_info(const struct gpu *gpu)
 {
     (void)gpu;
     return &fake.info;
+}
+
+struct gpu_blocks *gpu_blocks(struct gpu *gpu)
+{
+    (void)gpu;
+    return &fake.blocks;
 }
 
 const struct cuda_driver *gpu_driver(const struct gpu *gpu)
@@ -99,6 +106,17 @@ static int error_string(int result, const char **text)
     return CUDA_SUCCESS;
 }
 
+static int make(struct gpu_kernel *kernel)
+{
+    int r = gpu_kernel_init(kernel, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
+                            (struct gpu_tile){8, 4}, 1920, NULL);
+
+    if (r == 0) {
+        gpu_kernel_join(kernel);
+    }
+    return r;
+}
+
 static int setup(void **state)
 {
     static struct gpu_kernel kernel;
@@ -110,8 +128,15 @@ static int setup(void **state)
     fake.driver.error_name = error_name;
     fake.driver.error_string = error_string;
     *state = &kernel;
-    return gpu_kernel_init(&kernel, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
-                           (struct gpu_tile){8, 4}, 1920, NULL);
+    return make(&kernel);
+}
+
+static int setup_rows(void **state)
+{
+    int r = setup(state);
+
+    ((struct gpu_kernel *)*state)->rows_vary = true;
+    return r;
 }
 
 static int run(struct gpu_kernel *kernel, struct error *error)
@@ -122,9 +147,24 @@ static int run(struct gpu_kernel *kernel, struct error *error)
                              1080, error);
 }
 
-static void set(struct gpu_kernel *kernel, int x, int y)
+static void set_rows(int x, int y, int rows)
 {
-    assert_int_equal(gpu_kernel_set_block(kernel, (struct config_block){x, y, 0}, NULL), 0);
+    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
+        [CONFIG_KERNEL_GRADIENT] = {x, y, rows}};
+
+    gpu_set_blocks(NULL, blocks);
+}
+
+static void set(int x, int y)
+{
+    set_rows(x, y, 0);
+}
+
+static void assert_no_complaint(void)
+{
+    struct error text;
+
+    assert_false(gpu_take_complaint(NULL, &text));
 }
 
 static void assert_launched(unsigned i, int x, int y)
@@ -145,12 +185,10 @@ TEST(test_a_launch_covers_the_picture_in_the_gpus_own_block, setup)
     assert_int_equal(fake.launches[0].grid.y, 270);
     assert_int_equal(fake.launches[0].grid.z, 1);
     fake.info.integrated = true;
-    assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT,
-                                     "gradient_planar_l2_full", (struct gpu_tile){8, 4}, 1920,
-                                     NULL),
-                     0);
+    assert_int_equal(make(&integrated), 0);
     assert_int_equal(run(&integrated, NULL), 0);
     assert_launched(1, 32, 8);
+    gpu_kernel_leave(&integrated);
     assert_int_equal(gpu_kernel_init(&integrated, NULL, CONFIG_KERNEL_GRADIENT, "gradient_no",
                                      (struct gpu_tile){8, 4}, 1920, NULL),
                      -ENOENT);
@@ -179,23 +217,24 @@ TEST(test_the_gpus_own_block_is_as_wide_as_fits_the_picture, setup)
 
 TEST(test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own, setup)
 {
-    set(*state, 32, 8);
+    set(32, 8);
     assert_int_equal(run(*state, NULL), 0);
-    set(*state, 0, 0);
+    set(0, 0);
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(0, 32, 8);
     assert_launched(1, 128, 1);
-    assert_false(gpu_kernel_take_refusal(*state, NULL));
+    assert_no_complaint();
 }
 
 TEST(test_an_illegal_block_is_named_with_its_key_and_changes_nothing, setup)
 {
     struct error error = {0};
 
-    set(*state, 64, 2);
-    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32, 0}, &error),
-                     -EINVAL);
-    assert_string_equal(error.text, "kernels.gradient.block = [64, 32]: at most 1024 threads");
+    set(64, 2);
+    set(64, 32);
+    assert_true(gpu_take_complaint(NULL, &error));
+    assert_string_equal(error.text, "kernels.gradient.block = [64, 32]: at most 1024 threads, "
+                                    "keeping the one before");
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(0, 64, 2);
 }
@@ -204,18 +243,18 @@ TEST(test_a_refused_block_is_rolled_back_and_told_once, setup)
 {
     struct error why = {0};
 
-    set(*state, 64, 4);
+    set(64, 4);
     assert_int_equal(run(*state, NULL), 0);
-    set(*state, 32, 32);
+    set(32, 32);
     fake.results[1] = 701;
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(1, 32, 32);
     assert_launched(2, 64, 4);
-    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_true(gpu_take_complaint(NULL, &why));
     assert_string_equal(why.text,
                         "kernels.gradient.block = [32, 32], back to [64, 4]: the launch was "
                         "refused: too many resources (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701)");
-    assert_false(gpu_kernel_take_refusal(*state, &why));
+    assert_no_complaint();
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(3, 64, 4);
     assert_int_equal(fake.count, 4);
@@ -223,11 +262,13 @@ TEST(test_a_refused_block_is_rolled_back_and_told_once, setup)
 
 TEST(test_a_first_block_that_is_refused_gives_way_to_the_gpus_own, setup)
 {
-    set(*state, 32, 32);
+    struct error why;
+
+    set(32, 32);
     fake.results[0] = 1;
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(1, 128, 1);
-    assert_true(gpu_kernel_take_refusal(*state, NULL));
+    assert_true(gpu_take_complaint(NULL, &why));
 }
 
 TEST(test_a_refusal_that_no_other_block_cures_is_an_error, setup)
@@ -238,7 +279,7 @@ TEST(test_a_refusal_that_no_other_block_cures_is_an_error, setup)
     assert_int_equal(run(*state, &error), -EINVAL);
     assert_int_equal(fake.count, 1);
     assert_non_null(strstr(error.text, "gradient"));
-    set(*state, 32, 32);
+    set(32, 32);
     fake.results[1] = fake.results[2] = 701;
     assert_int_equal(run(*state, &error), -EINVAL);
     assert_int_equal(fake.count, 3);
@@ -246,37 +287,31 @@ TEST(test_a_refusal_that_no_other_block_cures_is_an_error, setup)
 
 TEST(test_a_lost_context_is_no_refusal, setup)
 {
-    set(*state, 32, 32);
+    set(32, 32);
     fake.results[0] = 700;
     assert_int_equal(run(*state, NULL), -EIO);
     assert_int_equal(fake.count, 1);
-    assert_false(gpu_kernel_take_refusal(*state, NULL));
+    assert_no_complaint();
 }
 
 TEST(test_a_small_block_warns_once_with_a_better_one, setup)
 {
     struct error text = {0};
 
-    set(*state, 8, 1); // 32 blocks of 8 threads of 2048
-    assert_true(gpu_kernel_take_warning(*state, &text));
+    set(8, 1); // 32 blocks of 8 threads of 2048
+    assert_true(gpu_take_complaint(NULL, &text));
     assert_string_equal(text.text, "kernels.gradient.block = [8, 1]: at most 12% of the GPU's "
                                    "threads can be busy; [128, 1] would allow 100%");
-    assert_false(gpu_kernel_take_warning(*state, &text));
-    set(*state, 8, 1);
-    assert_false(gpu_kernel_take_warning(*state, &text));
-    set(*state, 32, 1);
-    set(*state, 8, 1);
-    set(*state, 32, 8);
-    assert_false(gpu_kernel_take_warning(*state, &text));
-    set(*state, 8, 1);
-    set(*state, 0, 0);
-    assert_false(gpu_kernel_take_warning(*state, &text));
-}
-
-static void set_rows(struct gpu_kernel *kernel, int x, int y, int rows)
-{
-    kernel->rows_vary = true;
-    assert_int_equal(gpu_kernel_set_block(kernel, (struct config_block){x, y, rows}, NULL), 0);
+    assert_no_complaint();
+    set(8, 1);
+    assert_no_complaint();
+    set(32, 1);
+    set(8, 1);
+    set(32, 8);
+    assert_no_complaint();
+    set(8, 1);
+    set(0, 0);
+    assert_no_complaint();
 }
 
 // The kernel is told the rows, and the grid is made for them.
@@ -288,13 +323,13 @@ static void assert_rows(unsigned i, unsigned rows, unsigned grid_x, unsigned gri
     assert_int_equal(fake.launches[i].grid.y, grid_y);
 }
 
-TEST(test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own, setup)
+TEST(test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own, setup_rows)
 {
-    set_rows(*state, 32, 8, 16);
+    set_rows(32, 8, 16);
     assert_int_equal(run(*state, NULL), 0);
-    set_rows(*state, 0, 0, 2);
+    set_rows(0, 0, 2);
     assert_int_equal(run(*state, NULL), 0);
-    set_rows(*state, 0, 0, 0);
+    set_rows(0, 0, 0);
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(0, 32, 8);
     assert_rows(0, 16, 8, 9); // 240 tiles in blocks of 32, 68 tiles of 16 rows in blocks of 8
@@ -302,49 +337,96 @@ TEST(test_rows_a_thread_change_with_the_next_launch_and_go_back_to_the_gpus_own,
     assert_rows(1, 2, 2, 540);
     assert_launched(2, 128, 1);
     assert_rows(2, 4, 2, 270);
-    assert_false(gpu_kernel_take_refusal(*state, NULL));
+    assert_no_complaint();
 }
 
 TEST(test_a_kernel_without_the_choice_keeps_its_rows, setup)
 {
-    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){128, 1, 16}, NULL), 0);
+    set_rows(128, 1, 16);
     assert_int_equal(run(*state, NULL), 0);
     assert_rows(0, 0, 2, 270);
 }
 
-TEST(test_rows_are_rolled_back_together_with_the_block, setup)
+TEST(test_rows_are_rolled_back_together_with_the_block, setup_rows)
 {
     struct error why = {0};
 
-    set_rows(*state, 64, 4, 2);
+    set_rows(64, 4, 2);
     assert_int_equal(run(*state, NULL), 0);
-    set_rows(*state, 32, 32, 8);
+    set_rows(32, 32, 8);
     fake.results[1] = 701;
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(1, 32, 32);
     assert_rows(1, 8, 8, 5);
     assert_launched(2, 64, 4);
     assert_rows(2, 2, 4, 135);
-    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_true(gpu_take_complaint(NULL, &why));
     assert_non_null(strstr(why.text, "kernels.gradient.block = [32, 32] with rows = 8, back to "
                                      "[64, 4] with rows = 2: the launch was refused: "));
-    set_rows(*state, 64, 4, 32);
+    set_rows(64, 4, 32);
     fake.results[3] = 701;
     assert_int_equal(run(*state, NULL), 0);
     assert_rows(3, 32, 4, 9);
     assert_rows(4, 2, 4, 135);
-    assert_true(gpu_kernel_take_refusal(*state, &why));
+    assert_true(gpu_take_complaint(NULL, &why));
     assert_non_null(strstr(why.text, "kernels.gradient.rows = 32, back to 2: "));
 }
 
-TEST(test_rows_stay_when_a_block_is_illegal, setup)
+TEST(test_rows_stay_when_a_block_is_illegal, setup_rows)
 {
-    set_rows(*state, 64, 2, 8);
-    assert_int_equal(gpu_kernel_set_block(*state, (struct config_block){64, 32, 16}, NULL),
-                     -EINVAL);
+    set_rows(64, 2, 8);
+    set_rows(64, 32, 16);
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(0, 64, 2);
     assert_rows(0, 8, 4, 68);
+}
+
+TEST(test_a_kernel_that_joins_later_has_the_block_of_its_group, setup)
+{
+    struct gpu_kernel later;
+
+    set(64, 2);
+    assert_int_equal(make(&later), 0);
+    assert_int_equal(run(&later, NULL), 0);
+    assert_launched(0, 64, 2);
+    gpu_kernel_leave(&later);
+    set(32, 2);
+    assert_int_equal(later.block.x, 64);
+    assert_no_complaint();
+}
+
+TEST(test_a_kernel_that_joins_an_illegal_block_keeps_the_gpus_own, setup)
+{
+    struct gpu_kernel later;
+    struct error text = {0};
+
+    gpu_kernel_leave(*state);
+    set(64, 32);
+    for (int i = 0; i < 2; i++) { // told once
+        assert_int_equal(make(&later), 0);
+        assert_int_equal(run(&later, NULL), 0);
+        assert_launched((unsigned)i, 128, 1);
+        gpu_kernel_leave(&later);
+    }
+    assert_true(gpu_take_complaint(NULL, &text));
+    assert_string_equal(text.text, "kernels.gradient.block = [64, 32]: at most 1024 threads, "
+                                   "using the one chosen for this GPU");
+    assert_no_complaint();
+}
+
+TEST(test_a_kernel_that_joins_after_a_refusal_has_the_block_before, setup)
+{
+    struct gpu_kernel later;
+
+    set(64, 4);
+    assert_int_equal(run(*state, NULL), 0);
+    set(32, 32);
+    fake.results[1] = 701;
+    assert_int_equal(run(*state, NULL), 0);
+    assert_int_equal(make(&later), 0);
+    assert_int_equal(run(&later, NULL), 0);
+    assert_launched(3, 64, 4);
+    gpu_kernel_leave(&later);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -155,7 +155,8 @@ TEST(test_a_block_is_that_of_conversions_too)
     struct error error = {0};
 
     assert_int_equal(gpu_view_bed_init(&bed, &c, &error), 0);
-    assert_int_equal(view_set_blocks(bed.view, blocks, &error), -EINVAL);
+    gpu_set_blocks(bed.gpu, blocks);
+    assert_true(gpu_take_complaint(bed.gpu, &error));
     assert_non_null(strstr(error.text, "kernels.convert.block"));
     assert_int_equal(gpu_view_bed_run(&bed, 0, &error), 0);
     gpu_view_bed_finish(&bed);

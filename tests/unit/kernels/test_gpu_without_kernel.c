@@ -44,7 +44,6 @@ TEST(test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given)
 {
     static const enum config_memory kinds[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
                                                CONFIG_MEMORY_MANAGED};
-    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {{7, 5, 0}, {7, 5, 0}, {7, 5, 0}};
     // A median of 50: edges over 33 that hang together with one over 66.
     const struct config_view settings = {.view = CONFIG_VIEW_CANNY,
                                          .thresholds = CONFIG_THRESHOLDS_MEDIAN};
@@ -52,23 +51,18 @@ TEST(test_a_view_in_the_gpus_memory_is_the_cpus_where_no_gpu_is_given)
     for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
         struct frame *output;
         struct view *view;
-        struct error text;
         struct bed bed;
 
         bed_init(&bed, "board=agx-orin", kinds[i]);
         const struct view_setup setup = {.settings = &settings,
                                          .input = &bed.input->layout,
                                          .output = VIEW_OUTPUT_EXACT,
-                                         .allocator = gpu_memory_allocator(bed.memory),
-                                         .blocks = blocks};
+                                         .allocator = gpu_memory_allocator(bed.memory)};
         assert_int_equal(view_new(&setup, NULL, &view), 0);
         assert_string_equal(view_backend(view), "CPU");
         assert_int_equal(view_run(view, bed.input, NULL, &output), 0);
         assert_int_equal(output->side, FRAME_SIDE_CPU);
         assert_memory_equal(frame_plane(output, 0), ((uint8_t[]){0, 0, 255, 0, 0, 0}), 6);
-        assert_int_equal(view_set_blocks(view, blocks, NULL), 0);
-        assert_false(view_take_refusal(view, &text));
-        assert_false(view_take_warning(view, &text));
         frame_unref(output);
         view_free(view);
         bed_finish(&bed);
