@@ -2,7 +2,6 @@
 
 #include "kernels/gpu/gpu_fence.h"
 #include "kernels/gpu/gpu_images.h"
-#include "kernels/gpu/gpu_waiter.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -122,7 +121,7 @@ static int open_device(struct gpu *gpu, struct error *error)
         r = gpu_waiter_new(driver, gpu->context, error, &gpu->waiter);
     }
     if (r == 0) {
-        r = gpu_fence_init(&gpu->idle, gpu, error);
+        r = gpu_fence_init(&gpu->idle, driver, gpu->waiter, error);
     }
     return r;
 }
@@ -310,16 +309,13 @@ int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct conf
 
 int gpu_wait(struct gpu *gpu, int64_t deadline_ns, struct error *error)
 {
-    unsigned used = gpu->stream;
     int r = 0;
 
     for (unsigned i = 0; i < GPU_STREAMS_MAX && r == 0; i++) {
         if (gpu->streams[i]) {
-            gpu->stream = i;
-            r = gpu_fence_set(&gpu->idle, error);
+            r = gpu_fence_set(&gpu->idle, gpu->streams[i], error);
             r = r < 0 ? r : gpu_fence_wait(&gpu->idle, deadline_ns, error);
         }
     }
-    gpu->stream = used;
     return r;
 }

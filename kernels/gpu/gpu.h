@@ -52,7 +52,7 @@ const struct cuda_driver *gpu_driver(const struct gpu *gpu);
 int gpu_use_stream(struct gpu *gpu, unsigned number, struct error *error);
 // The stream that is used now.
 struct CUstream_st *gpu_stream(const struct gpu *gpu);
-// For gpu_fence.h alone.
+// For gpu_fence_init().
 struct gpu_waiter *gpu_waiter(const struct gpu *gpu);
 
 // What gpu_kernel.h keeps of all kernels of a GPU, and nobody else looks at.

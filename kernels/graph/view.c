@@ -23,7 +23,8 @@ struct view {
     bool passes_through; // the output is the input: nothing is computed
     struct frame_layout output;
     struct view_frames frames; // of the output
-    struct gpu_fence fence;    // behind a picture; none where the CPU computes
+    struct gpu *gpu;           // not owned; NULL: the CPU computes
+    struct gpu_fence fence;    // of the GPU, behind a picture
     struct frame *begun;       // owned reference; the picture being made
     char backend[16];
     struct graph *own; // owned; of a view that shares nothing; NULL: the camera's graph has it
@@ -96,18 +97,19 @@ static int plan_parts(struct view *view, const struct view_setup *setup, struct 
 }
 
 // The setup's GPU, if it has a kernel for all of the view.
-static int choose_gpu(struct view *view, const struct view_setup *setup, struct error *error,
-                      struct gpu **ret_gpu)
+static int choose_gpu(struct view *view, const struct view_setup *setup, struct error *error)
 {
-    *ret_gpu = setup->gpu;
+    struct gpu *gpu = setup->gpu;
+
     for (unsigned i = 0; i < view->part_count; i++) {
         if (!part_can_be_on_gpu(&view->parts[i], setup)) {
-            *ret_gpu = NULL;
+            gpu = NULL;
         }
     }
-    snprintf(view->backend, sizeof view->backend, *ret_gpu ? "CUDA sm_%d" : "CPU",
-             *ret_gpu ? gpu_info(*ret_gpu)->sm : 0);
-    if (*ret_gpu && !view->passes_through && !setup->allocator->to_gpu) {
+    snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
+             gpu ? gpu_info(gpu)->sm : 0);
+    view->gpu = view->passes_through ? NULL : gpu;
+    if (view->gpu && !setup->allocator->to_gpu) {
         return error_set(error, -ENOTSUP,
                          "%s memory is not for a GPU: the view cannot compute on it",
                          setup->allocator->kind);
@@ -119,8 +121,7 @@ static int make_parts(struct view *view, const struct view_setup *setup, uint32_
                       struct error *error)
 {
     struct graph *graph = setup->graph;
-    struct gpu *gpu;
-    int r = choose_gpu(view, setup, error, &gpu);
+    int r = choose_gpu(view, setup, error);
 
     if (r < 0 || view->passes_through) {
         return r;
@@ -130,13 +131,16 @@ static int make_parts(struct view *view, const struct view_setup *setup, uint32_
         graph = view->own;
     }
     for (unsigned i = 0; i < view->part_count && r == 0; i++) {
-        r = part_make(&view->parts[i], setup, graph, gpu, &view->output, i * x, error);
+        r = part_make(&view->parts[i], setup, graph, view->gpu, &view->output, i * x, error);
         r = name_side(view, i, r, error);
     }
     if (r == 0 && view->own) {
         view_set_active(view, true);
     }
-    return r < 0 || !gpu ? r : gpu_fence_init(&view->fence, gpu, error);
+    if (r == 0 && view->gpu) {
+        r = gpu_fence_init(&view->fence, gpu_driver(view->gpu), gpu_waiter(view->gpu), error);
+    }
+    return r;
 }
 
 static int make_frames(struct view *view, const struct view_setup *setup, struct error *error)
@@ -178,7 +182,10 @@ void view_free(struct view *view)
         return;
     }
     view_drop_picture(view);
-    gpu_fence_finish(&view->fence);
+    if (view->gpu && !gpu_is_lost(view->gpu)) {
+        gpu_enter(view->gpu, NULL); // if it cannot be, the context may be current already
+        gpu_fence_finish(&view->fence);
+    }
     part_finish(&view->parts[0]);
     part_finish(&view->parts[1]);
     graph_free(view->own);
@@ -210,7 +217,7 @@ static int launch_parts(struct view *view, const struct gpu_pictures *pictures, 
         r = part_launch_shared(&view->parts[i], pictures, error);
     }
     if (r == 0) {
-        r = gpu_use_stream(view->fence.gpu, path ? path_stream(path) : 0, error);
+        r = gpu_use_stream(view->gpu, path ? path_stream(path) : 0, error);
     }
     for (unsigned i = 0; i < view->part_count && r == 0; i++) {
         r = part_launch(&view->parts[i], pictures, error);
@@ -222,7 +229,7 @@ static int launch(struct view *view, struct frame *input, struct frame *output, 
 {
     struct gpu_pictures pictures;
     uint64_t from = 0, to = 0;
-    int r = gpu_enter(view->fence.gpu, error);
+    int r = gpu_enter(view->gpu, error);
 
     if (r == 0) {
         r = frame_to_gpu(input, error, &from);
@@ -240,9 +247,9 @@ static int launch(struct view *view, struct frame *input, struct frame *output, 
         r = frame_queue_to_cpu(output, error);
     }
     if (r == 0) {
-        r = gpu_fence_set(&view->fence, error);
+        r = gpu_fence_set(&view->fence, gpu_stream(view->gpu), error);
     }
-    gpu_use_stream(view->fence.gpu, 0, NULL);
+    gpu_use_stream(view->gpu, 0, NULL);
     return r;
 }
 
@@ -322,7 +329,7 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
 
 bool view_is_on_gpu(const struct view *view)
 {
-    return view->fence.event;
+    return view->gpu;
 }
 
 bool view_passes_through(const struct view *view)

@@ -169,8 +169,8 @@ TEST(test_an_event_is_waited_for_no_more_once_it_is_gone)
     for (unsigned i = 0; i < 1000; i++) {
         struct gpu_fence fence;
 
-        assert_int_equal(gpu_fence_init(&fence, gpu, NULL), 0);
-        assert_int_equal(gpu_fence_set(&fence, NULL), 0);
+        assert_int_equal(gpu_fence_init(&fence, gpu_driver(gpu), gpu_waiter(gpu), NULL), 0);
+        assert_int_equal(gpu_fence_set(&fence, gpu_stream(gpu), NULL), 0);
         assert_int_equal(gpu_waiter_order(gpu_waiter(gpu), fence.event), 0);
         gpu_fence_finish(&fence);
     }
