@@ -1,179 +1,7 @@
-// Launches, blocks and what is said about them, on a driver of this test's own: it takes or refuses
-// launches as told and writes down what it was asked for.
+// Launches, refusals and the rows a thread makes, on a driver of this test's own.
 #include "tests/unit/unit.h"
 
-#include "kernels/gpu/gpu_kernel.c"
-
-#include <string.h>
-
-#define LAUNCHES_MAX 8
-
-// What this test's kernel takes.
-struct parameters {
-    uint32_t number, rows;
-};
-
-static struct {
-    struct gpu_info info;
-    struct gpu_blocks blocks;
-    struct cuda_driver driver;
-    int results[LAUNCHES_MAX]; // of launches to come
-    struct {
-        struct gpu_grid grid;
-        struct config_block block;
-        struct parameters parameters;
-    } launches[LAUNCHES_MAX];
-    unsigned count;
-} fake;
-
-const struct gpu_info *gpu_info(const struct gpu *gpu)
-{
-    (void)gpu;
-    return &fake.info;
-}
-
-struct gpu_blocks *gpu_blocks(struct gpu *gpu)
-{
-    (void)gpu;
-    return &fake.blocks;
-}
-
-const struct cuda_driver *gpu_driver(const struct gpu *gpu)
-{
-    (void)gpu;
-    return &fake.driver;
-}
-
-struct CUstream_st *gpu_stream(const struct gpu *gpu)
-{
-    (void)gpu;
-    return NULL;
-}
-
-int gpu_kernel(const struct gpu *gpu, const char *name, struct error *error,
-               struct CUfunc_st **ret_kernel)
-{
-    (void)gpu;
-    *ret_kernel = NULL;
-    return strcmp(name, "gradient_planar_l2_full") == 0 ? 0
-                                                        : error_set(error, -ENOENT, "no kernel");
-}
-
-int gpu_block_check(const struct gpu *gpu, struct CUfunc_st *kernel, struct config_block block,
-                    struct error *error)
-{
-    (void)gpu;
-    (void)kernel;
-    return block.x * block.y <= 1024 ? 0 : error_set(error, -EINVAL, "at most 1024 threads");
-}
-
-static int launch(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                  struct CUstream_st *stream, void **parameters, void **extra)
-{
-    unsigned i = fake.count++;
-
-    (void)function;
-    (void)shared_bytes;
-    (void)stream;
-    assert_true(i < LAUNCHES_MAX);
-    assert_int_equal(block_z, 1);
-    assert_null(extra);
-    fake.launches[i].grid = (struct gpu_grid){grid_x, grid_y, grid_z};
-    fake.launches[i].block = (struct config_block){(int)block_x, (int)block_y, 0};
-    fake.launches[i].parameters = *(const struct parameters *)parameters[0];
-    return fake.results[i];
-}
-
-// A multiprocessor of 2048 threads in at most 32 blocks.
-static int occupancy(int *blocks, struct CUfunc_st *function, int threads, size_t shared_bytes)
-{
-    (void)function;
-    (void)shared_bytes;
-    *blocks = 2048 / threads < 32 ? 2048 / threads : 32;
-    return CUDA_SUCCESS;
-}
-
-static int error_name(int result, const char **name)
-{
-    *name = result == 701 ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" : "CUDA_ERROR_ILLEGAL_ADDRESS";
-    return CUDA_SUCCESS;
-}
-
-static int error_string(int result, const char **text)
-{
-    *text = result == 701 ? "too many resources" : "an illegal memory access";
-    return CUDA_SUCCESS;
-}
-
-static int make(struct gpu_kernel *kernel)
-{
-    int r = gpu_kernel_init(kernel, NULL, CONFIG_KERNEL_GRADIENT, "gradient_planar_l2_full",
-                            (struct gpu_tile){8, 4}, 1920, NULL);
-
-    if (r == 0) {
-        gpu_kernel_join(kernel);
-    }
-    return r;
-}
-
-static int setup(void **state)
-{
-    static struct gpu_kernel kernel;
-
-    memset(&fake, 0, sizeof fake);
-    fake.info = (struct gpu_info){.multiprocessor_threads = 2048};
-    fake.driver.launch = launch;
-    fake.driver.occupancy = occupancy;
-    fake.driver.error_name = error_name;
-    fake.driver.error_string = error_string;
-    *state = &kernel;
-    return make(&kernel);
-}
-
-static int setup_rows(void **state)
-{
-    int r = setup(state);
-
-    ((struct gpu_kernel *)*state)->rows_vary = true;
-    return r;
-}
-
-static int run(struct gpu_kernel *kernel, struct error *error)
-{
-    struct parameters parameters = {4711, 0};
-
-    return gpu_kernel_launch(kernel, &parameters, kernel->rows_vary ? &parameters.rows : NULL, 1920,
-                             1080, error);
-}
-
-static void set_rows(int x, int y, int rows)
-{
-    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
-        [CONFIG_KERNEL_GRADIENT] = {x, y, rows}};
-
-    gpu_set_blocks(NULL, blocks);
-}
-
-static void set(int x, int y)
-{
-    set_rows(x, y, 0);
-}
-
-static void assert_no_complaint(void)
-{
-    struct error text;
-
-    assert_false(gpu_take_complaint(NULL, &text));
-}
-
-static void assert_launched(unsigned i, int x, int y)
-{
-    assert_true(i < fake.count);
-    assert_int_equal(fake.launches[i].block.x, x);
-    assert_int_equal(fake.launches[i].block.y, y);
-    assert_int_equal(fake.launches[i].parameters.number, 4711);
-}
+#include "tests/unit/kernels/gpu_kernel_bed.h"
 
 TEST(test_a_launch_covers_the_picture_in_the_gpus_own_block, setup)
 {
@@ -215,62 +43,6 @@ TEST(test_the_gpus_own_block_is_as_wide_as_fits_the_picture, setup)
     }
 }
 
-TEST(test_a_block_changes_with_the_next_launch_and_goes_back_to_the_gpus_own, setup)
-{
-    set(32, 8);
-    assert_int_equal(run(*state, NULL), 0);
-    set(0, 0);
-    assert_int_equal(run(*state, NULL), 0);
-    assert_launched(0, 32, 8);
-    assert_launched(1, 128, 1);
-    assert_no_complaint();
-}
-
-TEST(test_an_illegal_block_is_named_with_its_key_and_changes_nothing, setup)
-{
-    struct error error = {0};
-
-    set(64, 2);
-    set(64, 32);
-    assert_true(gpu_take_complaint(NULL, &error));
-    assert_string_equal(error.text, "kernels.gradient.block = [64, 32]: at most 1024 threads, "
-                                    "keeping the one before");
-    assert_int_equal(run(*state, NULL), 0);
-    assert_launched(0, 64, 2);
-}
-
-TEST(test_a_refused_block_is_rolled_back_and_told_once, setup)
-{
-    struct error why = {0};
-
-    set(64, 4);
-    assert_int_equal(run(*state, NULL), 0);
-    set(32, 32);
-    fake.results[1] = 701;
-    assert_int_equal(run(*state, NULL), 0);
-    assert_launched(1, 32, 32);
-    assert_launched(2, 64, 4);
-    assert_true(gpu_take_complaint(NULL, &why));
-    assert_string_equal(why.text,
-                        "kernels.gradient.block = [32, 32], back to [64, 4]: the launch was "
-                        "refused: too many resources (CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701)");
-    assert_no_complaint();
-    assert_int_equal(run(*state, NULL), 0);
-    assert_launched(3, 64, 4);
-    assert_int_equal(fake.count, 4);
-}
-
-TEST(test_a_first_block_that_is_refused_gives_way_to_the_gpus_own, setup)
-{
-    struct error why;
-
-    set(32, 32);
-    fake.results[0] = 1;
-    assert_int_equal(run(*state, NULL), 0);
-    assert_launched(1, 128, 1);
-    assert_true(gpu_take_complaint(NULL, &why));
-}
-
 TEST(test_a_refusal_that_no_other_block_cures_is_an_error, setup)
 {
     struct error error = {0};
@@ -294,24 +66,12 @@ TEST(test_a_lost_context_is_no_refusal, setup)
     assert_no_complaint();
 }
 
-TEST(test_a_small_block_warns_once_with_a_better_one, setup)
+static int setup_rows(void **state)
 {
-    struct error text = {0};
+    int r = setup(state);
 
-    set(8, 1); // 32 blocks of 8 threads of 2048
-    assert_true(gpu_take_complaint(NULL, &text));
-    assert_string_equal(text.text, "kernels.gradient.block = [8, 1]: at most 12% of the GPU's "
-                                   "threads can be busy; [128, 1] would allow 100%");
-    assert_no_complaint();
-    set(8, 1);
-    assert_no_complaint();
-    set(32, 1);
-    set(8, 1);
-    set(32, 8);
-    assert_no_complaint();
-    set(8, 1);
-    set(0, 0);
-    assert_no_complaint();
+    ((struct gpu_kernel *)*state)->rows_vary = true;
+    return r;
 }
 
 // The kernel is told the rows, and the grid is made for them.
@@ -379,54 +139,6 @@ TEST(test_rows_stay_when_a_block_is_illegal, setup_rows)
     assert_int_equal(run(*state, NULL), 0);
     assert_launched(0, 64, 2);
     assert_rows(0, 8, 4, 68);
-}
-
-TEST(test_a_kernel_that_joins_later_has_the_block_of_its_group, setup)
-{
-    struct gpu_kernel later;
-
-    set(64, 2);
-    assert_int_equal(make(&later), 0);
-    assert_int_equal(run(&later, NULL), 0);
-    assert_launched(0, 64, 2);
-    gpu_kernel_leave(&later);
-    set(32, 2);
-    assert_int_equal(later.block.x, 64);
-    assert_no_complaint();
-}
-
-TEST(test_a_kernel_that_joins_an_illegal_block_keeps_the_gpus_own, setup)
-{
-    struct gpu_kernel later;
-    struct error text = {0};
-
-    gpu_kernel_leave(*state);
-    set(64, 32);
-    for (int i = 0; i < 2; i++) { // told once
-        assert_int_equal(make(&later), 0);
-        assert_int_equal(run(&later, NULL), 0);
-        assert_launched((unsigned)i, 128, 1);
-        gpu_kernel_leave(&later);
-    }
-    assert_true(gpu_take_complaint(NULL, &text));
-    assert_string_equal(text.text, "kernels.gradient.block = [64, 32]: at most 1024 threads, "
-                                   "using the one chosen for this GPU");
-    assert_no_complaint();
-}
-
-TEST(test_a_kernel_that_joins_after_a_refusal_has_the_block_before, setup)
-{
-    struct gpu_kernel later;
-
-    set(64, 4);
-    assert_int_equal(run(*state, NULL), 0);
-    set(32, 32);
-    fake.results[1] = 701;
-    assert_int_equal(run(*state, NULL), 0);
-    assert_int_equal(make(&later), 0);
-    assert_int_equal(run(&later, NULL), 0);
-    assert_launched(3, 64, 4);
-    gpu_kernel_leave(&later);
 }
 
 RUN_TESTS(NULL, NULL)
