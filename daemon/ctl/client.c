@@ -2,7 +2,7 @@
 
 #include "config/config.h"
 #include "daemon/ctl/json_get.h"
-#include "daemon/front/control/control.h"
+#include "daemon/front/control/control_socket.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/front/account/account.h"
+#include "daemon/front/control/control_endpoint.h"
 #include "daemon/front/events/event_filter.h"
 #include "daemon/front/front_camera.h"
 #include "daemon/front/front_config.h"
@@ -171,7 +172,7 @@ static int apply_cameras(struct front *front, const struct config *config, struc
     if (front->cameras->len > 0) {
         const struct front_camera *first = g_ptr_array_index(front->cameras, 0);
 
-        rtsp_server_add(front->server, FRONT_ALIAS_PATH, front_camera_first_stream(first),
+        rtsp_server_add(front->server, SNAPSHOT_ALIAS_PATH, front_camera_first_stream(first),
                         config_view_role(&config->cameras[0].views[0]));
     }
     return first_error;

@@ -5,8 +5,6 @@
 
 #include <stdbool.h>
 
-#define FRONT_ALIAS_PATH "/edges" // a second path of the first camera's first view
-
 struct front;
 
 // Exit statuses of edged, documented in edged(8).

@@ -2,7 +2,6 @@
 
 #include "daemon/common/host_address.h"
 #include "daemon/common/log.h"
-#include "daemon/front/front.h"
 #include "daemon/front/front_camera.h"
 
 #include <stdio.h>
@@ -92,7 +91,7 @@ void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server 
 
         for (size_t j = 0; j < front_camera_view_count(camera); j++) {
             g_autofree char *alias =
-                i == 0 && j == 0 ? g_strconcat(" and ", url, FRONT_ALIAS_PATH, NULL) : NULL;
+                i == 0 && j == 0 ? g_strconcat(" and ", url, SNAPSHOT_ALIAS_PATH, NULL) : NULL;
 
             log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, EDGED_VERSION " ready: %s%s%s",
                       url, front_camera_view_path(camera, j), alias ? alias : "");

@@ -3,7 +3,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/front/rtsp/connection.h"
+#include "daemon/front/rtsp/incoming.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -144,7 +144,7 @@ static inline void client_come(struct client *client, struct rtsp_service *servi
                               .room = SIZE_MAX,
                               .encrypted = encrypted};
     fuzz_claim(wire_new(encrypted ? &encrypted_wire : &plain_wire, client, client->fd, &wire) == 0);
-    fuzz_claim(connection_new(service, wire, peer, &client->connection) == 0);
+    fuzz_claim(connection_new(service, wire, peer, incoming_take, &client->connection) == 0);
 }
 
 static inline void client_go(struct client *client)

@@ -40,7 +40,7 @@ static struct {
 
 static void check_connection(const struct connection *connection)
 {
-    fuzz_claim(connection->unread->len <= INCOMING_MAX);
+    fuzz_claim(connection->unread->len <= CONNECTION_UNREAD_MAX);
     fuzz_claim(connection->sessions->len <= (unsigned)bed.service.limits.sessions_a_connection);
     if (bed.flags & USERS || bed.flags & REMOTE) {
         fuzz_claim(connection->login.allowed || connection->sessions->len == 0);

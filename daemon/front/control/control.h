@@ -9,21 +9,7 @@
 struct account;
 struct certificate;
 struct control;
-
-// What the server calls in the front. `snapshot` returns a snapshot of this moment, which the
-// server frees. `reload` loads the configuration again and returns the verdict as JSON, which the
-// server g_free()s. `refuse` is event_filter_refuse().
-struct control_front {
-    struct snapshot *(*snapshot)(void *context);
-    char *(*reload)(void *context);
-    char *(*refuse)(void *context, const char *camera, const char *region);
-    void *context;
-};
-
-// The path in the config, or the default for who is running: $XDG_RUNTIME_DIR/edged/control.sock
-// for a user, /run/edged/control.sock for root and services ($RUNTIME_DIRECTORY where systemd sets
-// it). The caller frees *ret_path. -EINVAL for a path longer than a unix address takes.
-int control_socket_path(const char *configured, struct error *error, char **ret_path);
+struct control_front;
 
 // Listens on `path` (0660; parent directory made when missing; a stale socket is replaced, a live
 // one is -EADDRINUSE) in the default main context. `account`, which is borrowed, says who may ask

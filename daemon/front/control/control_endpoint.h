@@ -2,11 +2,21 @@
 // the HTTP server.
 #pragma once
 
-#include "daemon/front/control/control.h"
 #include "daemon/front/control/http_server.h"
 #include "daemon/front/events/event_feed.h"
 
+struct account;
 struct control_endpoint;
+
+// What the server calls in the front. `snapshot` returns a snapshot of this moment, which the
+// server frees. `reload` loads the configuration again and returns the verdict as JSON, which the
+// server g_free()s. `refuse` is event_filter_refuse().
+struct control_front {
+    struct snapshot *(*snapshot)(void *context);
+    char *(*reload)(void *context);
+    char *(*refuse)(void *context, const char *camera, const char *region);
+    void *context;
+};
 
 // Serves the pages from `front` and `feed` by a server of `settings`, whose handler it fills in.
 // `account` says who may ask; NULL: whoever can open the socket, which its mode decides. All three

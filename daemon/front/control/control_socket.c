@@ -1,7 +1,5 @@
 #include "daemon/front/control/control_socket.h"
 
-#include "daemon/front/control/control.h"
-
 #include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>

@@ -13,6 +13,11 @@ struct control_socket {
     struct stat identity; // of the socket file, so that no other file is removed
 };
 
+// The path in the config, or the default for who is running: $XDG_RUNTIME_DIR/edged/control.sock
+// for a user, /run/edged/control.sock for root and services ($RUNTIME_DIRECTORY where systemd sets
+// it). The caller frees *ret_path. -EINVAL for a path longer than a unix address takes.
+int control_socket_path(const char *configured, struct error *error, char **ret_path);
+
 // Listens on `path`, mode 0660 whatever the umask. Makes the parent directories (0755) and replaces
 // the socket of a process that is gone. -EINVAL: longer than the 107 bytes of a unix address;
 // -EADDRINUSE: somebody listens there; -EEXIST: the file there is no socket; -EACCES and others as

@@ -2,8 +2,6 @@
 
 #include "daemon/common/log.h"
 #include "daemon/front/account/peer.h"
-#include "daemon/front/rtsp/description.h"
-#include "daemon/front/rtsp/incoming.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -103,7 +101,7 @@ void connection_leave(struct connection *connection)
 // Reads once. Returns whether any bytes came.
 static bool read_some(struct connection *connection)
 {
-    static uint8_t bytes[INCOMING_MAX]; // static, because there is one thread
+    static uint8_t bytes[CONNECTION_UNREAD_MAX]; // static, because there is one thread
     // Reads no more than can be kept, so that further requests wait in the kernel.
     ssize_t size = wire_read(connection->wire, bytes, sizeof bytes - connection->unread->len);
 
@@ -114,7 +112,7 @@ static bool read_some(struct connection *connection)
         connection_end(connection);
         return false;
     }
-    incoming_take(connection, bytes, (size_t)size);
+    connection->take(connection, bytes, (size_t)size);
     return true;
 }
 
@@ -128,7 +126,7 @@ static void read_unread(struct connection *connection)
 
 void connection_resume(struct connection *connection)
 {
-    incoming_take(connection, NULL, 0);
+    connection->take(connection, NULL, 0);
     read_unread(connection);
     if (!connection->ended) {
         set_events(connection);
@@ -179,7 +177,8 @@ static void on_ready(void *context, uint32_t events)
 }
 
 int connection_new(struct rtsp_service *service, struct wire *wire,
-                   const struct sockaddr_storage *peer, struct connection **ret_connection)
+                   const struct sockaddr_storage *peer, connection_take *take,
+                   struct connection **ret_connection)
 {
     struct connection *connection = g_new0(struct connection, 1);
     struct sockaddr_storage local = {0};
@@ -187,6 +186,7 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
 
     connection->service = service;
     connection->wire = wire;
+    connection->take = take;
     connection->peer = *peer;
     connection->idle_ns = clock_now_ns();
     connection->unread = g_byte_array_new();
@@ -217,7 +217,9 @@ void connection_free(struct connection *connection)
     }
     connection->ended = true; // so that nothing that ends with it asks for it to be freed
     wire_on_blocked(connection->wire, NULL, NULL);
-    description_cancel(connection->wait);
+    if (connection->wait) {
+        connection->drop_wait(connection->wait);
+    }
     g_ptr_array_unref(connection->sessions);
     handshakes_remove(&connection->service->handshakes, &connection->handshake);
     poller_remove(connection->service->poller, &connection->watch);

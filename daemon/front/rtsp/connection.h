@@ -10,10 +10,19 @@
 
 #include <netinet/in.h>
 
-// The fields are those of connection.c, methods.c and description.c.
+// How many bytes of an incomplete request or packet are kept.
+#define CONNECTION_UNREAD_MAX (RTSP_HEAD_MAX + RTSP_BODY_MAX)
+
+struct connection;
+// Takes `bytes` that were read, at most what CONNECTION_UNREAD_MAX leaves room for; or none, after
+// connection_resume().
+typedef void connection_take(struct connection *connection, const uint8_t *bytes, size_t size);
+
+// The fields are those of connection.c, incoming.c, methods.c and description.c.
 struct connection {
     struct rtsp_service *service; // borrowed
     struct wire *wire;            // owned
+    connection_take *take;
     struct poller_watch watch;
     struct sockaddr_storage peer;
     char peer_name[INET6_ADDRSTRLEN]; // numeric
@@ -25,18 +34,20 @@ struct connection {
     size_t skipped;
     GPtrArray *sessions;           // owned struct session
     struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
-    struct handshake handshake;    // its turns
-    bool shaken;                   // it is done, or there is none
-    bool ended;                    // it has ended, and is going to be freed
-    int64_t leave_by_ns;           // it was refused and has to hang up until then; 0: it stays
-    int64_t idle_ns;               // since when it has no session that has played
-    int64_t second_ns;             // of the requests counted
-    unsigned requests;             // in that second
+    void (*drop_wait)(struct description_wait *wait);
+    struct handshake handshake; // its turns
+    bool shaken;                // it is done, or there is none
+    bool ended;                 // it has ended, and is going to be freed
+    int64_t leave_by_ns;        // it was refused and has to hang up until then; 0: it stays
+    int64_t idle_ns;            // since when it has no session that has played
+    int64_t second_ns;          // of the requests counted
+    unsigned requests;          // in that second
 };
 
-// Takes over `wire`, in any case. 0 or -errno.
+// Takes over `wire`, in any case. What is read goes to `take`: incoming_take(). 0 or -errno.
 int connection_new(struct rtsp_service *service, struct wire *wire,
-                   const struct sockaddr_storage *peer, struct connection **ret_connection);
+                   const struct sockaddr_storage *peer, connection_take *take,
+                   struct connection **ret_connection);
 // Closes it, with its sessions. Takes NULL.
 void connection_free(struct connection *connection);
 

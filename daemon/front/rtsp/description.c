@@ -30,11 +30,8 @@ static void send_now(struct connection *connection, const struct stream *stream,
     connection_reply(connection, reply);
 }
 
-void description_cancel(struct description_wait *wait)
+static void drop(struct description_wait *wait)
 {
-    if (!wait) {
-        return;
-    }
     g_clear_handle_id(&wait->timer, g_source_remove);
     stream_leave(wait->stream, &wait->cursor);
     g_free(wait);
@@ -46,7 +43,7 @@ static void finish(struct description_wait *wait)
     struct connection *connection = wait->connection;
 
     connection->wait = NULL;
-    description_cancel(wait);
+    drop(wait);
     connection_resume(connection);
 }
 
@@ -90,6 +87,7 @@ static void wait_for_picture(struct connection *connection, struct stream *strea
     wait->target = *target;
     wait->timer = g_timeout_add(FIRST_PICTURE_MS, on_no_picture, wait);
     connection->wait = wait;
+    connection->drop_wait = drop;
     stream_watch(stream, &wait->cursor, on_first_picture, wait);
     stream_resume(stream, &wait->cursor);
     cursor_peek(&wait->cursor); // from now on it is woken

@@ -8,5 +8,3 @@
 // without one the answer is 503.
 void description_send(struct connection *connection, struct stream *stream,
                       const struct rtsp_target *target, int64_t sequence);
-// Takes NULL.
-void description_cancel(struct description_wait *wait);

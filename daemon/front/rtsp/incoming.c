@@ -24,7 +24,7 @@ static size_t take_frame(struct connection *connection, const uint8_t *bytes, si
         return 0;
     }
     size_t length = (size_t)bytes[2] << 8 | bytes[3];
-    if (length > INCOMING_MAX - FRAME_SIZE) { // no report is that long
+    if (length > CONNECTION_UNREAD_MAX - FRAME_SIZE) { // no report is that long
         connection->skipped = length;
         return FRAME_SIZE;
     }

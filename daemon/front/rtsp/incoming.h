@@ -3,9 +3,6 @@
 
 #include "daemon/front/rtsp/connection.h"
 
-// How many bytes of an incomplete request or packet are kept.
-#define INCOMING_MAX (RTSP_HEAD_MAX + RTSP_BODY_MAX)
-
 // Handles what is complete of `connection->unread` and the `bytes` that follow it, and keeps the
 // rest there. Stops at a request whose answer has to wait; then this is called again, without
 // bytes, when it has been given.

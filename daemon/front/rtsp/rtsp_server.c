@@ -3,7 +3,7 @@
 #include "daemon/common/descriptors.h"
 #include "daemon/common/log.h"
 #include "daemon/front/listener.h"
-#include "daemon/front/rtsp/connection.h"
+#include "daemon/front/rtsp/incoming.h"
 #include "daemon/front/rtsp/wire_tls.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static void adopt(struct entrance *entrance, int fd, const struct sockaddr_stora
     int r = entrance->certificate ? wire_new_tls(fd, entrance->certificate, &wire)
                                   : wire_new_plain(fd, &wire);
 
-    r = r < 0 ? r : connection_new(&server->service, wire, peer, &connection);
+    r = r < 0 ? r : connection_new(&server->service, wire, peer, incoming_take, &connection);
     if (r < 0) {
         log_warning("cannot serve a client: %s, hanging up on it", strerror(-r));
         return;

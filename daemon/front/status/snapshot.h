@@ -23,6 +23,9 @@ enum latency_step {
 };
 const char *latency_step_name(enum latency_step step); // "capture", …, "capture_to_rtp"
 
+// A second path of the first mount.
+#define SNAPSHOT_ALIAS_PATH "/edges"
+
 struct snapshot_mount {
     char path[80];   // "/front/edges"
     char camera[40]; // "front"

@@ -5,7 +5,6 @@
 #include "config/config.h"
 #include "daemon/common/json_members.h"
 #include "daemon/common/json_text.h"
-#include "daemon/front/front.h"
 #include "kernels/graph/stages.h"
 
 #include <math.h>
@@ -153,7 +152,7 @@ static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
     json_builder_begin_object(builder);
     json_add_string(builder, "path", mount->path);
     json_add_string(builder, "url", url);
-    json_add_string(builder, "alias", mount == snapshot->mounts ? FRONT_ALIAS_PATH : "");
+    json_add_string(builder, "alias", mount == snapshot->mounts ? SNAPSHOT_ALIAS_PATH : "");
     json_add_string(builder, "camera", mount->camera);
     json_add_string(builder, "view", mount->view);
     json_add_string(builder, "kind", mount->kind);

@@ -4,6 +4,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/front/control/control.h"
+#include "daemon/front/control/control_endpoint.h"
 #include "tests/unit/daemon/filled_snapshot.h"
 
 #include <glib-unix.h>

@@ -5,7 +5,7 @@
 #include "tests/unit/stopwatch.h"
 #include "tests/unit/unit.h"
 
-#include "daemon/front/rtsp/connection.h"
+#include "daemon/front/rtsp/incoming.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -51,7 +51,8 @@ static inline int set_up(void **state)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     fixture->client = fds[1];
     assert_int_equal(wire_new_plain(fds[0], &wire), 0);
-    assert_int_equal(connection_new(&fixture->service, wire, &peer, &fixture->connection), 0);
+    assert_int_equal(
+        connection_new(&fixture->service, wire, &peer, incoming_take, &fixture->connection), 0);
     fixture->begin_ns = clock_now_ns();
     *state = fixture;
     return 0;

@@ -5,6 +5,7 @@
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/front/control/control.h"
+#include "daemon/front/control/control_endpoint.h"
 #include "tests/unit/daemon/filled_snapshot.h"
 
 #include <errno.h>

@@ -74,7 +74,9 @@ static void connect_newcomers(struct fixture *fixture, struct newcomer *newcomer
         *newcomer = (struct newcomer){.fd = fds[0], .client = fds[1]};
         assert_int_equal(write(newcomer->client, "xx", STEPS), STEPS);
         assert_int_equal(wire_new(&costly, newcomer, newcomer->fd, &wire), 0);
-        assert_int_equal(connection_new(&fixture->service, wire, &peer, &newcomer->connection), 0);
+        assert_int_equal(
+            connection_new(&fixture->service, wire, &peer, incoming_take, &newcomer->connection),
+            0);
     }
 }
 
@@ -145,7 +147,7 @@ TEST(test_little_is_kept_behind_a_request_that_waits, set_up, tear_down)
         assert_true(clock_now_ns() - fixture->begin_ns < PATIENCE_NS);
         g_main_context_iteration(NULL, FALSE);
     }
-    assert_in_range(fixture->connection->unread->len, 1, INCOMING_MAX);
+    assert_in_range(fixture->connection->unread->len, 1, CONNECTION_UNREAD_MAX);
 }
 
 RUN_TESTS(NULL, NULL)
