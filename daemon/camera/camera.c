@@ -228,6 +228,7 @@ static void send_telemetry(struct camera *camera)
     }
     compute_describe(camera->compute, &telemetry);
     settings_describe(camera->newest, &telemetry);
+    heat_read("", &telemetry.heat);
     link_send_bytes(camera->link, LINK_TELEMETRY, 0, &telemetry, sizeof telemetry);
 }
 

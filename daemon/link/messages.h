@@ -4,6 +4,7 @@
 // and a mismatch ends the link. All times are CLOCK_MONOTONIC nanoseconds of one machine.
 #pragma once
 
+#include "board/heat.h"
 #include "capture/copies.h"
 
 #include <stdint.h>
@@ -107,6 +108,7 @@ struct link_telemetry {
     char refusal[256];       // why it was; "" when in force
     uint64_t frames, dropped, corrupted, reconnects;
     int64_t last_frame_ns; // when edged had the newest; 0: none yet
+    struct heat heat;      // of the board that the process runs on
     uint64_t copies[COPY_KIND_COUNT];
     struct {
         uint64_t encoded; // frames

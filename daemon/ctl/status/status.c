@@ -103,6 +103,44 @@ static void print_stages(JsonObject *camera)
     }
 }
 
+// Prints the warmest part of the board, and what is known of its power and its GPU.
+static void print_board(JsonObject *status)
+{
+    JsonObject *board = get_object(status, "board");
+    g_autoptr(GList) zones = board ? get_list(board, "zones") : NULL;
+    JsonObject *warmest = NULL;
+    const char *separator = "board: ";
+
+    for (GList *item = zones; item; item = item->next) {
+        JsonObject *zone = json_node_get_object(item->data);
+
+        if (!warmest || get_number(zone, "celsius") > get_number(warmest, "celsius")) {
+            warmest = zone;
+        }
+    }
+    if (warmest) {
+        printf("%s%s %.1f C", separator, get_string(warmest, "name"),
+               get_number(warmest, "celsius"));
+        separator = ", ";
+    }
+    if (board && get_string(board, "power_mode")[0]) {
+        printf("%spower mode %s", separator, get_string(board, "power_mode"));
+        separator = ", ";
+    }
+    if (board && get_number(board, "gpu_hz") > 0) {
+        printf("%sGPU %.0f%% at %.0f of %.0f MHz", separator, get_number(board, "gpu_load") * 100,
+               get_number(board, "gpu_hz") / 1e6, get_number(board, "gpu_hz_max") / 1e6);
+        separator = ", ";
+    }
+    if (board && get_number(board, "throttled") > 0) {
+        printf("%sslowed down by %s", separator, get_string(board, "throttled_by"));
+        separator = ", ";
+    }
+    if (separator[0] == ',') {
+        putchar('\n');
+    }
+}
+
 static void print_cameras(JsonObject *status)
 {
     struct table *table = table_new(7);
@@ -225,6 +263,7 @@ static int print_status(const char *text)
     print_summary(json_node_get_object(root));
     print_network(json_node_get_object(root));
     print_configuration(json_node_get_object(root));
+    print_board(json_node_get_object(root));
     print_cameras(json_node_get_object(root));
     print_regions(json_node_get_object(root));
     print_mounts(json_node_get_object(root));

@@ -369,6 +369,7 @@ char *status_metrics(const struct snapshot *snapshot)
 
     add_totals(text, snapshot);
     add_processes(text, snapshot);
+    status_add_board_metrics(text, snapshot);
     add_cameras(text, snapshot);
     add_stages(text, snapshot);
     add_regions(text, snapshot);

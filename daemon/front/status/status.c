@@ -213,6 +213,7 @@ char *status_json(const struct snapshot *snapshot)
     json_builder_begin_object(builder);
     add_usage(builder, &snapshot->usage);
     json_builder_end_object(builder);
+    status_add_board(builder, snapshot);
     json_builder_set_member_name(builder, "cameras");
     json_builder_begin_array(builder);
     for (size_t i = 0; i < snapshot->camera_count; i++) {

@@ -102,6 +102,17 @@ static int handle_event(struct camera_link *link, const struct link_message *mes
                : error_set(&link->error, -EPROTO, "has more than %d regions", LINK_REGIONS_MAX);
 }
 
+// Cuts what is too long, as a process that is out of order may send it.
+static void settle_heat(struct heat *heat)
+{
+    heat->zone_count = MIN(heat->zone_count, HEAT_ZONES_MAX);
+    for (uint32_t i = 0; i < heat->zone_count; i++) {
+        heat->zones[i].name[sizeof heat->zones[i].name - 1] = 0;
+    }
+    heat->throttled_by[sizeof heat->throttled_by - 1] = 0;
+    heat->power_mode[sizeof heat->power_mode - 1] = 0;
+}
+
 static int handle_telemetry(struct camera_link *link, const struct link_message *message)
 {
     struct link_telemetry telemetry;
@@ -119,6 +130,7 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
     telemetry.backend[sizeof telemetry.backend - 1] = 0;
     telemetry.gpu[sizeof telemetry.gpu - 1] = 0;
     telemetry.refusal[sizeof telemetry.refusal - 1] = 0;
+    settle_heat(&telemetry.heat);
     for (size_t i = 0; i < LINK_REGIONS_MAX; i++) {
         if (telemetry.regions[i].name[0] && !is_region(&telemetry.regions[i])) {
             return reject(link, "telemetry", message->header.size);

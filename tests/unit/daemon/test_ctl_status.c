@@ -144,6 +144,8 @@ TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
         "inside TLS: rtsps://127.0.0.1:8322\n"
         "status and metrics: https://127.0.0.1:9854\n"
         "certificate: SHA-256 3F:A0, until 2033-05-18\n"
+        "board: GPU-therm 98.5 C, power mode 15W, GPU 84% at 306 of 612 MHz, slowed down by "
+        "gpu-throttle-alert\n"
         "\n"
         "CAMERA  STATE      BACKEND     FPS   FRAMES  DROPPED  PATH\n"
         "front   live       CUDA sm_87  29.5  1000    3        "

@@ -197,6 +197,17 @@ TEST(test_camera_counters_carry_their_camera, setup, teardown)
     assert_series(state, "edged_stage_shared_total{camera=\"front\",stage=\"canny\"}", 0);
 }
 
+TEST(test_the_board_tells_its_heat_power_and_load, setup, teardown)
+{
+    assert_series(state, "edged_board_temperature_celsius{zone=\"CPU-therm\"}", 51.031);
+    assert_series(state, "edged_board_temperature_celsius{zone=\"GPU-therm\"}", 98.5);
+    assert_series(state, "edged_board_throttled", 1);
+    assert_series(state, "edged_board_power_mode_info{mode=\"15W\"}", 1);
+    assert_series(state, "edged_board_gpu_load_ratio", 0.843);
+    assert_series(state, "edged_board_gpu_hertz", 306000000);
+    assert_series(state, "edged_board_gpu_max_hertz", 612000000);
+}
+
 TEST(test_regions_carry_camera_and_region, setup, teardown)
 {
     assert_series(state, "edged_region_moving{camera=\"front\",region=\"door\"}", 1);

@@ -132,6 +132,22 @@ TEST(test_a_region_shows_whether_where_and_how_much_moves, setup, teardown)
     assert_int_equal(json_array_get_length(json_object_get_array_member(camera, "regions")), 0);
 }
 
+TEST(test_the_board_shows_heat_power_and_load, setup, teardown)
+{
+    JsonObject *board = json_object_get_object_member(root_of(state), "board");
+    JsonArray *zones = json_object_get_array_member(board, "zones");
+
+    assert_int_equal(json_array_get_length(zones), 2);
+    assert_string(json_array_get_object_element(zones, 1), "name", "GPU-therm");
+    assert_double(json_array_get_object_element(zones, 1), "celsius", 98.5);
+    assert_integer(board, "throttled", 1);
+    assert_string(board, "throttled_by", "gpu-throttle-alert");
+    assert_string(board, "power_mode", "15W");
+    assert_double(board, "gpu_load", 0.843);
+    assert_integer(board, "gpu_hz", 306000000);
+    assert_integer(board, "gpu_hz_max", 612000000);
+}
+
 TEST(test_copies_are_named_and_summed_per_frame, setup, teardown)
 {
     JsonObject *camera = element_of(state, "cameras", 0);
