@@ -70,14 +70,17 @@ enum config_morphology {
 enum config_mark { CONFIG_MARK_TINT, CONFIG_MARK_RED };
 // Where Canny's two thresholds come from.
 enum config_thresholds { CONFIG_THRESHOLDS_FIXED, CONFIG_THRESHOLDS_MEDIAN };
-enum config_codec { CONFIG_CODEC_H264 };
-// Which encoder element: auto walks nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc.
+enum config_codec { CONFIG_CODEC_H264, CONFIG_CODEC_H265 };
+// Which encoder element: auto walks those of the codec in this order.
 enum config_encoder {
     CONFIG_ENCODER_AUTO,
     CONFIG_ENCODER_NVV4L2,
     CONFIG_ENCODER_V4L2,
     CONFIG_ENCODER_X264,
     CONFIG_ENCODER_OPENH264,
+    CONFIG_ENCODER_NVV4L2_H265,
+    CONFIG_ENCODER_V4L2_H265,
+    CONFIG_ENCODER_X265,
     CONFIG_ENCODER_COUNT,
 };
 
@@ -337,6 +340,8 @@ const char *config_memory_name(enum config_memory memory);
 const char *config_source_name(enum config_source source);
 const char *config_view_kind_name(enum config_view_kind kind);
 const char *config_encoder_name(enum config_encoder encoder);
+// What an encoder makes; of CONFIG_ENCODER_AUTO: CONFIG_CODEC_H264.
+enum config_codec config_encoder_codec(enum config_encoder encoder);
 const char *config_role_name(enum config_role role);
 // The role of that name. -EINVAL if there is none.
 int config_role_parse(const char *name, enum config_role *ret_role);

@@ -238,6 +238,21 @@ static void check_mask(struct problems *problems, const config_setting_t *settin
     problems_error(problems, member ? member : setting, member ? NULL : key, "%s", error.text);
 }
 
+static void check_encoder(struct problems *problems, const config_setting_t *setting,
+                          const struct config_view *view)
+{
+    const config_setting_t *member = config_setting_get_member(setting, "encoder");
+
+    if (member && view->encoder != CONFIG_ENCODER_AUTO &&
+        config_encoder_codec(view->encoder) != view->codec) {
+        problems_error(problems, member, NULL,
+                       "got \"%s\", which makes %s; allowed: \"auto\" or one that makes this "
+                       "view's codec",
+                       config_encoder_name(view->encoder),
+                       view->codec == CONFIG_CODEC_H264 ? "H.265" : "H.264");
+    }
+}
+
 void validate_check_names(struct problems *problems, const config_setting_t *list, const char *what,
                           const void *elements, size_t count, size_t size)
 {
@@ -267,6 +282,7 @@ static void check_views(struct problems *problems, const config_setting_t *camer
         if (setting && config_setting_is_group(setting)) {
             check_selected(problems, setting, &schema_view, &camera->views[i]);
             check_mask(problems, setting, &camera->views[i]);
+            check_encoder(problems, setting, &camera->views[i]);
             if (camera->views[i].view == CONFIG_VIEW_SPLIT) {
                 check_split(problems, setting, camera, &camera->views[i]);
             }

@@ -35,6 +35,7 @@ static struct encoder_settings describe_encoder(const struct config_view *view,
         .fps_denominator = setup->fps_denominator,
         .bitrate_kbps = view->bitrate_kbps,
         .keyframe_frames = keyframe_distance(view, setup->fps_numerator, setup->fps_denominator),
+        .codec = view->codec,
         .element = view->encoder,
     };
 }

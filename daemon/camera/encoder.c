@@ -8,6 +8,7 @@
 #include "daemon/camera/encoder.h"
 
 #include "daemon/camera/encoder_pipeline.h"
+#include "daemon/common/annex_b.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -114,7 +115,7 @@ static GstFlowReturn take_sample(GstAppSink *sink, void *context)
     struct encoder_unit unit;
     if (life_end(encoder, pts_ns, &unit.life) && gst_buffer_map(buffer, &map, GST_MAP_READ)) {
         unit.life.encoded_ns = clock_now_ns();
-        unit.life.key_frame = !GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT);
+        unit.life.key_frame = annex_b_is_key_frame(encoder->settings.codec, map.data, map.size);
         unit.bytes = map.data;
         unit.size = map.size;
         hand_out(encoder, &unit);
@@ -315,7 +316,8 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
     for (size_t i = 0; (element = encoder_element_at(i)); i++) {
         struct error reason = {0}, before = reasons;
 
-        if (settings->element != CONFIG_ENCODER_AUTO && settings->element != element->id) {
+        if (config_encoder_codec(element->id) != settings->codec ||
+            (settings->element != CONFIG_ENCODER_AUTO && settings->element != element->id)) {
             continue;
         }
         if (settings->element == CONFIG_ENCODER_AUTO && watches &&

@@ -1,4 +1,4 @@
-// One H.264 encoder: NV12 frames in, Annex B access units out, in order, no B-frames.
+// One encoder, of H.264 or H.265: NV12 frames in, Annex B access units out, in order, no B-frames.
 //
 // The encoder has a thread of its own and a queue that rides out a hiccup without losing a frame.
 // When the queue is full the oldest frame is dropped. When it has not been empty for a second it
@@ -27,7 +27,7 @@ struct encoder;
 // One access unit; borrowed. `life.encoded_ns`, `key_frame` and the rest are filled in.
 struct encoder_unit {
     struct link_access_unit life;
-    const uint8_t *bytes; // SPS and PPS in front of every key frame
+    const uint8_t *bytes; // parameter sets in front of every key frame
     size_t size;
     bool trial; // one of the trial's two key frames
 };
@@ -35,11 +35,11 @@ struct encoder_unit {
 // Called in one of the encoder's threads, in order.
 typedef void encoder_output(void *context, const struct encoder_unit *unit);
 
-// Makes the first encoder of the wanted element (auto: nvv4l2h264enc, v4l2h264enc, x264enc,
-// openh264enc) that turns `trial` (an NV12 frame of the settings' size) into two key frames within
-// 3 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists each with
-// its reason.
-// `watches` outlive the encoder, and say what auto passes over. NULL: nobody watches it.
+// Makes the first encoder of the wanted element (auto: those of the codec, in the order of
+// encoder_elements.c) that turns `trial` (an NV12 frame of the settings' size) into two key frames
+// within 3 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists
+// each with its reason. `watches` outlive the encoder, and say what auto passes over. NULL: nobody
+// watches it.
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                 struct encoder_watches *watches, encoder_output *output, void *context,
                 struct error *error, struct encoder **ret_encoder);

@@ -53,7 +53,8 @@ static void set_control(GstElement *encoder, int bitrate_kbps)
     set(encoder, "extra-controls", "controls,video_bitrate=%d", bitrate_kbps * 1000);
 }
 
-// Jetson's hardware encoder. insert-sps-pps puts the parameter sets in front of every IDR.
+// Jetson's hardware encoders. insert-sps-pps puts the parameter sets in front of every IDR; with
+// poc-type 2, which H.264 alone has, pictures cannot come in another order.
 static void configure_nvv4l2(GstElement *encoder, const struct encoder_settings *settings)
 {
     set_bits_per_second(encoder, settings->bitrate_kbps);
@@ -64,10 +65,11 @@ static void configure_nvv4l2(GstElement *encoder, const struct encoder_settings 
     set(encoder, "maxperf-enable", "true");
     set(encoder, "preset-level", "1");
     set(encoder, "num-B-Frames", "0");
+    set(encoder, "poc-type", "2");
     set(encoder, "profile", "0");
 }
 
-// Any V4L2 memory-to-memory encoder of the kernel.
+// Any V4L2 memory-to-memory encoder of the kernel; controls that it does not have are passed over.
 static void configure_v4l2(GstElement *encoder, const struct encoder_settings *settings)
 {
     set(encoder, "extra-controls",
@@ -95,6 +97,20 @@ static void configure_openh264(GstElement *encoder, const struct encoder_setting
     set(encoder, "enable-frame-skip", "false");
 }
 
+// Without open-gop a forced key frame is an IDR picture. info is x265's own description of itself,
+// 2 kB in front of each key frame.
+static void configure_x265(GstElement *encoder, const struct encoder_settings *settings)
+{
+    set(encoder, "tune", "zerolatency");
+    set(encoder, "speed-preset", "ultrafast");
+    set_kilobits_per_second(encoder, settings->bitrate_kbps);
+    set(encoder, "key-int-max", "%u", longest_distance(settings));
+    set(encoder, "option-string",
+        "info=0:open-gop=0:range=%s:colorprim=%u:transfer=%u:colormatrix=%u",
+        settings->range == FRAME_RANGE_FULL ? "full" : "limited", settings->colour.primaries,
+        settings->colour.transfer, settings->colour.matrix);
+}
+
 static const struct encoder_element elements[] = {
     {.id = CONFIG_ENCODER_NVV4L2,
      .name = "nvv4l2h264enc",
@@ -117,6 +133,22 @@ static const struct encoder_element elements[] = {
      .converts = true,
      .configure = configure_openh264,
      .set_bitrate = set_bits_per_second},
+    {.id = CONFIG_ENCODER_NVV4L2_H265,
+     .name = "nvv4l2h265enc",
+     .fragment = "nvvidconv ! video/x-raw(memory:NVMM),format=NV12 ! nvv4l2h265enc name=encoder",
+     .configure = configure_nvv4l2,
+     .set_bitrate = set_bits_per_second},
+    {.id = CONFIG_ENCODER_V4L2_H265,
+     .name = "v4l2h265enc",
+     .fragment = "v4l2h265enc name=encoder",
+     .configure = configure_v4l2,
+     .set_bitrate = set_control},
+    {.id = CONFIG_ENCODER_X265,
+     .name = "x265enc",
+     .fragment = "videoconvert ! video/x-raw,format=I420 ! x265enc name=encoder",
+     .converts = true,
+     .configure = configure_x265,
+     .set_bitrate = set_kilobits_per_second},
 };
 
 const struct encoder_element *encoder_element_at(size_t index)

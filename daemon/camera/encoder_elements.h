@@ -8,7 +8,7 @@
 struct encoder_element {
     enum config_encoder id;
     const char *name;
-    const char *fragment; // from NV12 in system memory to H.264; the encoder is called "encoder"
+    const char *fragment; // from NV12 in system memory; the encoder is called "encoder"
     bool converts;        // the fragment converts each frame in system memory
     // Sets bit rate, distance of key frames and low latency; properties differ by release, so each
     // is set only where the element has it.

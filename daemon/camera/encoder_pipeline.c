@@ -69,10 +69,12 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     GError *failure = NULL;
 
     pipeline->element = element;
+    const char *codec = settings->codec == CONFIG_CODEC_H264 ? "h264" : "h265";
+
     snprintf(description, sizeof description,
-             "%s ! h264parse config-interval=-1 ! video/x-h264,stream-format=byte-stream,"
-             "alignment=au ! appsink name=sink sync=false async=false enable-last-sample=false",
-             element->fragment);
+             "%s ! %sparse config-interval=-1 ! video/x-%s,stream-format=byte-stream,alignment=au "
+             "! appsink name=sink sync=false async=false enable-last-sample=false",
+             element->fragment, codec, codec);
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, &failure);
     if (failure) {
         error_set(error, -ENOSYS, "%s", failure->message);
@@ -89,7 +91,9 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
     GstPad *exit = gst_element_get_static_pad(sink, "sink");
-    h264_colour_set(exit, &(struct h264_colour){settings->range, settings->colour});
+    if (settings->codec == CONFIG_CODEC_H264) {
+        h264_colour_set(exit, &(struct h264_colour){settings->range, settings->colour});
+    }
     gst_object_unref(exit);
     gst_object_unref(sink);
 

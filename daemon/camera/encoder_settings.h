@@ -12,5 +12,6 @@ struct encoder_settings {
     unsigned fps_numerator, fps_denominator;
     int bitrate_kbps;
     unsigned keyframe_frames; // distance of key frames in frames
-    enum config_encoder element;
+    enum config_codec codec;
+    enum config_encoder element; // auto, or one that makes the codec
 };

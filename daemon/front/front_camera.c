@@ -56,6 +56,11 @@ static void drop_view(struct front_camera *camera, struct front_view *view)
     stream_unref(view->stream);
 }
 
+static const struct payloader_ops *find_payloader(enum config_codec codec)
+{
+    return codec == CONFIG_CODEC_H265 ? &payload_h265 : &payload_h264;
+}
+
 static int make_view(struct front_camera *camera, const struct config_view *settings,
                      struct front_view *ret_view)
 {
@@ -63,7 +68,8 @@ static int make_view(struct front_camera *camera, const struct config_view *sett
     char path[80];
 
     snprintf(path, sizeof path, "/%s/%s", camera->name, settings->name);
-    int r = stream_new(path, (uint32_t)settings->bitrate_kbps, &view.stream);
+    int r = stream_new(path, find_payloader(settings->codec), (uint32_t)settings->bitrate_kbps,
+                       &view.stream);
     if (r < 0) {
         return r;
     }
@@ -72,47 +78,66 @@ static int make_view(struct front_camera *camera, const struct config_view *sett
     return 0;
 }
 
-// Moves the view called `name` out of `views`; false when there is none.
-static bool take_view(struct front_view *views, size_t *count, const char *name,
-                      struct front_view *ret_view)
+// The view that goes on with `settings`; NULL: none. With another codec it does not go on, because
+// its viewers were told the old one.
+static struct front_view *find_view(struct front_view *views, size_t count,
+                                    const struct config_view *settings)
 {
-    for (size_t i = 0; i < *count; i++) {
-        if (strcmp(views[i].name, name) == 0) {
-            *ret_view = views[i];
-            views[i] = views[--*count];
-            return true;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(views[i].name, settings->name) == 0 &&
+            stream_payloader(views[i].stream) == find_payloader(settings->codec)) {
+            return &views[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+// Drops the views that do not go on: before others are made, which may get their paths.
+static void drop_views(struct front_camera *camera, const struct config_camera *settings)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < camera->view_count; i++) {
+        bool stays = false;
+
+        for (size_t k = 0; k < settings->view_count && !stays; k++) {
+            stays = find_view(&camera->views[i], 1, &settings->views[k]);
+        }
+        if (stays) {
+            camera->views[kept++] = camera->views[i];
+        } else {
+            drop_view(camera, &camera->views[i]);
+        }
+    }
+    camera->view_count = kept;
 }
 
 // Builds the views of `settings`, with the streams of those that were there already.
 static int replace_views(struct front_camera *camera, const struct config_camera *settings)
 {
     struct front_view before[LINK_VIEWS_MAX];
-    size_t before_count = camera->view_count;
     int r = 0;
 
+    drop_views(camera, settings);
+    size_t before_count = camera->view_count;
     memcpy(before, camera->views, sizeof before);
     camera->view_count = 0;
-    for (size_t i = 0; i < settings->view_count && r == 0; i++) {
-        struct front_view *view = &camera->views[i];
+    for (size_t i = 0; i < settings->view_count; i++) {
+        struct front_view *view = &camera->views[camera->view_count];
+        const struct front_view *stays = find_view(before, before_count, &settings->views[i]);
 
-        if (take_view(before, &before_count, settings->views[i].name, view)) {
+        if (stays) {
+            *view = *stays;
             stream_set_bitrate(view->stream, (uint32_t)settings->views[i].bitrate_kbps);
-        } else {
-            r = make_view(camera, &settings->views[i], view);
+        } else if (make_view(camera, &settings->views[i], view) < 0) {
+            r = -ENOMEM;
+            continue;
         }
-        if (r == 0) {
-            rtsp_server_add(camera->environment.server, stream_path(view->stream), view->stream,
-                            config_view_role(&settings->views[i]));
-            snprintf(view->kind, sizeof view->kind, "%s",
-                     config_view_kind_name(settings->views[i].view));
-            camera->view_count++;
-        }
-    }
-    for (size_t i = 0; i < before_count; i++) {
-        drop_view(camera, &before[i]);
+        rtsp_server_add(camera->environment.server, stream_path(view->stream), view->stream,
+                        config_view_role(&settings->views[i]));
+        snprintf(view->kind, sizeof view->kind, "%s",
+                 config_view_kind_name(settings->views[i].view));
+        camera->view_count++;
     }
     return r;
 }

@@ -26,7 +26,7 @@ void front_camera_free(struct front_camera *camera);
 
 // Takes over the settings of the camera of the same name. How they differ from those of `before`,
 // the configuration in use, decides by config_diff_camera() whether its process goes on or is
-// replaced. Views that keep their name keep their viewers.
+// replaced. Views that keep their name and codec keep their viewers.
 int front_camera_apply(struct front_camera *camera, const struct config *before,
                        const struct config *config, size_t index, struct error *error);
 

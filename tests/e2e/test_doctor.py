@@ -337,6 +337,17 @@ def test_machine_without_gstreamers_plugins_fails(doctor, tmp_path):
     assert "gstreamer1.0-plugins-ugly" in found.of("encoders")[1]
 
 
+def test_a_view_of_h265_has_to_have_an_encoder(doctor, tmp_path):
+    views = [{"view": "edges", "codec": "h265"}]
+    found = doctor([daemon.camera(views=views, width=64, height=48)])
+    assert found.of("encoder x265enc")[1].startswith("two key frames of 64x48 in ")
+    found = doctor([daemon.camera(views=views)],
+                   variables={"GST_PLUGIN_SYSTEM_PATH": tmp_path, "GST_PLUGIN_PATH": "",
+                              "GST_REGISTRY": tmp_path / "registry"})
+    assert found.of("encoders of H.265")[0] == "failed"
+    assert "gstreamer1.0-plugins-bad (x265enc)" in found.of("encoders of H.265")[1]
+
+
 @pytest.fixture
 def systemd():
     bus = SystemBus()

@@ -54,6 +54,21 @@ def test_killed_camera_process_costs_four_viewers_no_session(edged, watch):
     assert "was killed by signal 9" in server.stderr()
 
 
+def test_slates_of_h265_hold_its_viewers(edged, watch):
+    view = {"name": "edges", "view": "edges", "codec": "h265"}
+    server = edged([daemon.camera(views=[view], width=SIZE[0], height=SIZE[1])])
+    viewer = watch(server.url("/front/edges"), program="ffmpeg", size=SIZE, keep_every=1000)
+    viewer.wait_numbers(pattern.FPS)
+    victim = camera_pid(server)
+    os.kill(victim, signal.SIGSTOP)
+    viewer.wait_until(lambda seen: sum(n is None for n, _ in seen) >= 2)
+    os.kill(victim, signal.SIGKILL)
+    wait_replaced(server, victim)
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    assert viewer.watching and viewer.stop()
+    assert any(map(slate.shows_no_signal, viewer.unreadable_pictures()))
+
+
 def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
     server = edged([CAMERA])
     viewer = watch(server.url("/front/edges"), keep_every=1000)

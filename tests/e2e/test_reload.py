@@ -125,6 +125,23 @@ def test_a_view_that_starts_anew_comes_or_goes_disturbs_no_other(edged, watch):
     assert pids(server) == before
 
 
+def test_another_codec_hangs_up_on_the_viewers_of_its_view_alone(edged, watch):
+    same, other = {"name": "same", "view": "edges"}, {"name": "other", "view": "edges"}
+    server = edged([daemon.camera("front", views=[other, same], **SMALL)])
+    viewer, ended = watch(server.url("/front/same")), watch(server.url("/front/other"))
+    viewer.wait_numbers(1)
+    ended.wait_numbers(1)
+    before = pids(server)
+    server.reload([daemon.camera("front", views=[{**other, "codec": "h265"}, same], **SMALL)])
+    _, sdp, _ = rtsp.wait_served(server.url("/front/other"))
+    assert "a=rtpmap:96 H265/90000" in sdp
+    watch(server.url("/edges"), program="ffmpeg", size=tuple(SMALL.values())).wait_numbers(1)
+    daemon.wait_for(lambda: not ended.watching)
+    server.assert_accounted(viewer)
+    assert server.mount("/front/other")["encoder"] == "x265enc"
+    assert pids(server) == before
+
+
 def test_edgectl_asks_the_edged_of_a_configuration(edged):
     server = edged([daemon.camera(**SMALL)])
     command = [daemon.EDGECTL, "reload", "--config", server.config]

@@ -39,9 +39,9 @@ def ffmpeg(url, transport, directory):
 
 
 def gstreamer(url, transport, directory):
-    source = ["rtspsrc", f"location={url}", f"protocols={transport}", "!", "rtph264depay"]
-    decode = ["!", "avdec_h264", "!", "videoconvert", "!", "pngenc", "!", "multifilesink"]
-    return ["gst-launch-1.0", "-q", *source, *decode, f"location={directory}/%d.png"]
+    source = ["rtspsrc", f"location={url}", f"protocols={transport}", "!", "decodebin"]
+    write = ["!", "videoconvert", "!", "pngenc", "!", "multifilesink"]
+    return ["gst-launch-1.0", "-q", *source, *write, f"location={directory}/%d.png"]
 
 
 def mpv(url, transport, directory):
@@ -63,13 +63,15 @@ def motion(url, transport, directory):
     return ["motion", "-n", "-c", config]
 
 
-@pytest.mark.parametrize(
-    "player, transport",
-    [(ffmpeg, "tcp"), (ffmpeg, "udp"), (gstreamer, "tcp"), (gstreamer, "udp"), (mpv, "tcp"),
-     (mpv, "udp"), (mplayer, "udp"), (motion, "tcp"), (motion, "udp")],
-)  # fmt: skip
-def test_players_decode_frames(edged, tmp_path, player, transport):
-    server = edged([daemon.camera(views=["gray"], **SIZE)])
+PLAYERS = [(ffmpeg, "tcp"), (ffmpeg, "udp"), (gstreamer, "tcp"), (gstreamer, "udp"), (mpv, "tcp"),
+           (mpv, "udp"), (mplayer, "udp"), (motion, "tcp"), (motion, "udp")]  # fmt: skip
+
+
+@pytest.mark.parametrize("player, transport", PLAYERS)
+@pytest.mark.parametrize("codec", ["h264", "h265"])
+def test_players_decode_frames(edged, tmp_path, codec, player, transport):
+    view = {"name": "gray", "view": "gray", "codec": codec}
+    server = edged([daemon.camera(views=[view], **SIZE)])
     url = server.url("/front/gray")
     rtsp.wait_served(url)
     directory = tmp_path / "pictures"

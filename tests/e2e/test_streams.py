@@ -1,5 +1,6 @@
 """What a mount promises besides its frames: addresses, SDP, signalling, work only when watched."""
 
+import base64
 import json
 import re
 import subprocess
@@ -28,6 +29,26 @@ def test_sdp_offers_h264_video_with_its_parameter_sets(edged):
     assert re.search(r"^a=fmtp:96 .*packetization-mode=1", sdp, re.M), sdp
     assert re.search(r"^a=fmtp:96 .*profile-level-id=42[0-9a-fA-F]{4}", sdp, re.M), sdp
     assert re.search(r"^a=fmtp:96 .*sprop-parameter-sets=\S+,\S+", sdp, re.M), sdp
+
+
+def test_sdp_offers_h265_video_with_its_parameter_sets(edged):
+    """RFC 7798, section 7.1: whole NAL units, of types 32, 33 and 34."""
+    server = edged([daemon.camera(views=[{"name": "edges", "view": "edges", "codec": "h265"}])])
+    code, sdp, _ = rtsp.wait_served(server.url("/front/edges"))
+    assert code == 200
+    assert re.search(r"^a=rtpmap:96 H265/90000", sdp, re.M), sdp
+    sets = re.search(r"^a=fmtp:96 sprop-vps=(\S+?);sprop-sps=(\S+?);sprop-pps=(\S+)", sdp, re.M)
+    assert [base64.b64decode(text)[0] >> 1 & 63 for text in sets.groups()] == [32, 33, 34]
+
+
+def test_h265_is_signalled_as_limited_range_main_without_b_frames(edged):
+    server = edged([daemon.camera(views=[{"name": "edges", "view": "edges", "codec": "h265"}])])
+    stream = probe(server.url("/front/edges"))
+    assert (stream["codec_name"], stream["profile"]) == ("hevc", "Main")
+    assert stream["color_range"] == "tv"
+    assert (stream["width"], stream["height"]) == (1280, 720)
+    assert stream["has_b_frames"] == 0
+    assert server.mount("/front/edges")["encoder"] == "x265enc"
 
 
 def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(edged):

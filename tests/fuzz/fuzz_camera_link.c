@@ -156,8 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (*data & BUSY) {
         fuzz_claim(setsockopt(fds[0], SOL_SOCKET, SO_SNDBUF, &smallest, sizeof smallest) == 0);
     }
-    fuzz_claim(stream_new("/front/edges", 2000, &streams[0]) == 0);
-    fuzz_claim(stream_new("/front/camera", 2000, &streams[1]) == 0);
+    fuzz_claim(stream_new("/front/edges", &payload_h264, 2000, &streams[0]) == 0);
+    fuzz_claim(stream_new("/front/camera", &payload_h264, 2000, &streams[1]) == 0);
     fuzz_claim(camera_link_new(fds[0], &configuration, &events, NULL, &camera) == 0);
     stream_set_demand(streams[0], on_demand, NULL);
     stream_watch(streams[0], &cursor, on_wake, &cursor);

@@ -303,8 +303,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                         bed.flags & MULTICAST ? bed.config_of_multicast : bed.config);
     bed.mounts[0] = (struct rtsp_mount){NULL, CONFIG_ROLE_VIEWER};
     bed.mounts[1] = (struct rtsp_mount){NULL, CONFIG_ROLE_ADMIN};
-    fuzz_claim(stream_new("/front/edges", STREAM_KBPS, &bed.mounts[0].stream) == 0);
-    fuzz_claim(stream_new("/front/secret", STREAM_KBPS, &bed.mounts[1].stream) == 0);
+    fuzz_claim(stream_new("/front/edges", &payload_h264, STREAM_KBPS, &bed.mounts[0].stream) == 0);
+    fuzz_claim(stream_new("/front/secret", &payload_h264, STREAM_KBPS, &bed.mounts[1].stream) == 0);
     if (bed.flags & DESCRIBED) {
         send_picture(true, 100);
     }

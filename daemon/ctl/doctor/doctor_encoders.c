@@ -33,6 +33,19 @@ static struct frame *draw_trial(const struct config_camera *camera)
     return frame;
 }
 
+// Whether a view of the configuration has this codec.
+static bool is_streamed(const struct config *config, enum config_codec codec)
+{
+    for (size_t i = 0; i < config->camera_count; i++) {
+        for (size_t k = 0; k < config->cameras[i].view_count; k++) {
+            if (config->cameras[i].views[k].codec == codec) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // Whether a view of the configuration names this encoder.
 static bool is_named(const struct config *config, enum config_encoder encoder)
 {
@@ -66,6 +79,7 @@ static bool try_encoder(struct doctor *doctor, const struct encoder_element *ele
                                               .fps_denominator = 1,
                                               .bitrate_kbps = camera->views[0].bitrate_kbps,
                                               .keyframe_frames = (unsigned)camera->fps,
+                                              .codec = config_encoder_codec(element->id),
                                               .element = element->id};
     bool named = is_named(doctor->config, element->id);
     struct encoder *encoder = NULL;
@@ -90,18 +104,23 @@ void doctor_check_encoders(struct doctor *doctor)
 {
     _cleanup_(cleanup_frame) struct frame *trial = draw_trial(&doctor->config->cameras[0]);
     const struct encoder_element *element;
-    bool any = false;
+    bool works[] = {[CONFIG_CODEC_H264] = false, [CONFIG_CODEC_H265] = false};
 
     if (!trial) {
         doctor_say(doctor, DOCTOR_FAILED, "encoders", "no memory for a frame: end programs");
         return;
     }
     for (size_t i = 0; (element = encoder_element_at(i)); i++) {
-        any |= try_encoder(doctor, element, trial);
+        works[config_encoder_codec(element->id)] |= try_encoder(doctor, element, trial);
     }
-    if (!any) {
+    if (!works[CONFIG_CODEC_H264] && is_streamed(doctor->config, CONFIG_CODEC_H264)) {
         doctor_say(doctor, DOCTOR_FAILED, "encoders",
-                   "none works, so there is nothing to stream: install gstreamer1.0-plugins-ugly "
+                   "none makes H.264, which views are to stream: install gstreamer1.0-plugins-ugly "
                    "(x264enc) or gstreamer1.0-plugins-bad (openh264enc)");
+    }
+    if (!works[CONFIG_CODEC_H265] && is_streamed(doctor->config, CONFIG_CODEC_H265)) {
+        doctor_say(doctor, DOCTOR_FAILED, "encoders of H.265",
+                   "none makes H.265, which views are to stream: install gstreamer1.0-plugins-bad "
+                   "(x265enc), or set codec = \"h264\"");
     }
 }

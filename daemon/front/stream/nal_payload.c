@@ -1,5 +1,7 @@
 #include "daemon/front/stream/nal_payload.h"
 
+#include "daemon/common/annex_b.h"
+
 #include <errno.h>
 #include <glib.h>
 #include <string.h>

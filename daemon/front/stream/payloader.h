@@ -35,9 +35,3 @@ extern const struct payloader_ops payload_h265;
 // RFC 2435: baseline JPEG of YUV 4:2:0 or 4:2:2, up to 2040x2040 pixels, with its own quantization
 // tables, which travel with each picture, and the usual Huffman tables. -EBADMSG: any other.
 extern const struct payloader_ops payload_jpeg;
-
-// The NAL unit that begins at or behind `offset` of an Annex B byte stream (ISO/IEC 14496-10, annex
-// B): sets its offset and size, without start code and the zeros behind it, and returns where to
-// look for the next one; 0: there is none.
-size_t annex_b_next(const uint8_t *bytes, size_t size, size_t offset, size_t *ret_offset,
-                    size_t *ret_size);

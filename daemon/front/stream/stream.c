@@ -37,7 +37,8 @@ struct stream {
     struct stream_statistics statistics;
 };
 
-int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream)
+int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t bitrate_kbps,
+               struct stream **ret_stream)
 {
     struct stream *stream = calloc(1, sizeof *stream);
 
@@ -45,7 +46,7 @@ int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stre
         return -ENOMEM;
     }
     stream->references = 1;
-    stream->payloader = &payload_h264;
+    stream->payloader = payloader;
     snprintf(stream->path, sizeof stream->path, "%s", path);
     ring_init(&stream->ring, 0);
     stream_set_bitrate(stream, bitrate_kbps);

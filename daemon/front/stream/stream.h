@@ -19,8 +19,10 @@ struct stream;
 // Called when a reader came or went, and when a key frame is wanted now.
 typedef void stream_demand_handler(void *context, struct stream *stream, bool key_frame);
 
-// `path` is "/camera/view"; `bitrate_kbps` as for stream_set_bitrate(). 0 or -ENOMEM.
-int stream_new(const char *path, uint32_t bitrate_kbps, struct stream **ret_stream);
+// `path` is "/camera/view"; `payloader` that of its codec; `bitrate_kbps` as for
+// stream_set_bitrate(). 0 or -ENOMEM.
+int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t bitrate_kbps,
+               struct stream **ret_stream);
 struct stream *stream_ref(struct stream *stream);
 // Takes NULL.
 void stream_unref(struct stream *stream);

@@ -166,11 +166,21 @@ TEST(test_unknown_words_get_the_list_and_the_nearest)
         {"cameras = ( { views = ( { operator = \"sharr\"; } ); } );",
          "cameras[0].views[0].operator: got \"sharr\", allowed: \"sobel\", \"sobel5\", "
          "\"scharr\", \"prewitt\"; did you mean \"scharr\"?"},
-        {"cameras = ( { views = ( { codec = \"h265\"; } ); } );",
-         "cameras[0].views[0].codec: got \"h265\", allowed: \"h264\"; did you mean \"h264\"?"},
+        {"cameras = ( { views = ( { codec = \"h266\"; } ); } );",
+         "cameras[0].views[0].codec: got \"h266\", allowed: \"h264\", \"h265\"; did you mean "
+         "\"h264\"?"},
         {"cameras = ( { views = ( { encoder = \"x264\"; } ); } );",
          "cameras[0].views[0].encoder: got \"x264\", allowed: \"auto\", \"nvv4l2h264enc\", "
-         "\"v4l2h264enc\", \"x264enc\", \"openh264enc\"; did you mean \"x264enc\"?"},
+         "\"v4l2h264enc\", \"x264enc\", \"openh264enc\", \"nvv4l2h265enc\", \"v4l2h265enc\", "
+         "\"x265enc\"; did you mean \"x264enc\"?"},
+        {"cameras = ( { views = ( { codec = \"h265\"; encoder = \"x264enc\"; } ); } );",
+         "cameras[0].views[0].encoder: got \"x264enc\", which makes H.264; allowed: \"auto\" or "
+         "one "
+         "that makes this view's codec"},
+        {"cameras = ( { views = ( { encoder = \"x265enc\"; } ); } );",
+         "cameras[0].views[0].encoder: got \"x265enc\", which makes H.265; allowed: \"auto\" or "
+         "one "
+         "that makes this view's codec"},
         {"cameras = ( { views = ( { allow = [\"operater\"]; } ); } );",
          "cameras[0].views[0].allow: got [\"operater\"], allowed: an array [ … ] of 1 to 12 of the "
          "words \"viewer\", \"operator\", \"admin\"; did you mean \"operator\"?"},

@@ -33,7 +33,7 @@ static inline struct rtsp_bed *rtsp_bed_new_with(const char *settings)
 
     assert_int_equal(config_parse(text, "test.conf", stderr, &bed->config), 0);
     assert_int_equal(account_new(bed->config, &error, &bed->account), 0);
-    assert_int_equal(stream_new("/front/edges", 4000, &bed->stream), 0);
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &bed->stream), 0);
     if (rtsp_server_new(bed->config, bed->account, &error, &bed->server) < 0) {
         fail_msg("%s", error.text);
     }

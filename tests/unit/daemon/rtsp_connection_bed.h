@@ -40,7 +40,7 @@ static inline int set_up(void **state)
                         getpid() >> 8 & 0xff, getpid() & 0xff);
     assert_int_equal(config_parse(text, "test.conf", stderr, &fixture->config), 0);
     assert_int_equal(account_new(fixture->config, &error, &fixture->account), 0);
-    assert_int_equal(stream_new("/front/edges", 4000, &fixture->mount.stream), 0);
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &fixture->mount.stream), 0);
     fixture->service = (struct rtsp_service){.account = fixture->account,
                                              .mounts = g_hash_table_new(g_str_hash, g_str_equal),
                                              .limits = fixture->config->rtsp.limits,

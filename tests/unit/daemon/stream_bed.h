@@ -63,7 +63,8 @@ static inline int set_up(void **state)
 {
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
-    assert_int_equal(stream_new("/front/edges", 80, &fixture->stream), 0); // 40 kB are kept
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 80, &fixture->stream),
+                     0); // 40 kB are kept
     stream_set_demand(fixture->stream, on_demand, fixture);
     *state = fixture;
     return 0;

@@ -85,7 +85,7 @@ static inline int set_up(void **state)
     fixture->record = g_build_filename(g_get_tmp_dir(), "edged-record-XXXXXX", NULL);
     close(g_mkstemp(fixture->record));
     setenv("FAKE_CAMERA_RECORD", fixture->record, 1);
-    assert_int_equal(stream_new("/front/edges", 4000, &fixture->stream), 0);
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &fixture->stream), 0);
     struct supervisor_settings settings = make_settings(fixture);
     assert_int_equal(supervisor_new(&settings, &fixture->supervisor), 0);
     *state = fixture;

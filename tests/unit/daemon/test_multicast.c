@@ -123,7 +123,7 @@ static void add_stream(struct multicast_bed *bed, const char *path, enum config_
 {
     struct stream *stream;
 
-    assert_int_equal(stream_new(path, 4000, &stream), 0);
+    assert_int_equal(stream_new(path, &payload_h264, 4000, &stream), 0);
     rtsp_server_add(bed->rtsp->server, path, stream, role);
     stream_unref(stream);
 }

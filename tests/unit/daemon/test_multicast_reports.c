@@ -75,7 +75,7 @@ static int set_up_group(void **state)
     g_autofree char *text = g_strdup_printf("rtsp = { %s };", settings);
     assert_int_equal(config_parse(text, "test.conf", stderr, &config), 0);
     assert_int_equal(poller_new(&bed->poller), 0);
-    assert_int_equal(stream_new("/front/edges", 4000, &bed->stream), 0);
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &bed->stream), 0);
     stream_set_demand(bed->stream, note_demand, bed);
     bed->multicast = multicast_new(bed->poller, config);
     for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {

@@ -134,7 +134,7 @@ TEST(test_a_reader_may_leave_when_it_is_woken)
     struct fixture fixture = {0};
     int64_t begin_ns = clock_now_ns();
 
-    assert_int_equal(stream_new("/front/edges", 80, &fixture.stream), 0);
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 80, &fixture.stream), 0);
     send_slate(&fixture, 'a');
     fixture.reader.leaves = true;
     watch(&fixture.reader, fixture.stream);

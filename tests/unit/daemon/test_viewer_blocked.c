@@ -129,7 +129,7 @@ TEST(test_a_viewer_may_be_freed_when_its_transport_fails)
 
     bed->transport.ops = &test_transport;
     bed->room = -EPIPE;
-    assert_int_equal(stream_new("/front/edges", 4000, &bed->stream), 0);
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &bed->stream), 0);
     assert_int_equal(viewer_new(bed->stream, &bed->transport, on_broken_free, bed, &bed->viewer),
                      0);
     viewer_play(bed->viewer);

@@ -96,7 +96,7 @@ static inline int set_up_viewer(void **state)
 
     bed->transport.ops = &test_transport;
     bed->room = SENT_MAX;
-    assert_int_equal(stream_new("/front/edges", 4000, &bed->stream), 0);
+    assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &bed->stream), 0);
     stream_set_demand(bed->stream, on_demand, bed);
     assert_int_equal(viewer_new(bed->stream, &bed->transport, on_broken, bed, &bed->viewer), 0);
     *state = bed;

@@ -1,4 +1,4 @@
-#include "daemon/front/stream/payloader.h"
+#include "daemon/common/annex_b.h"
 
 #include <string.h>
 
@@ -40,4 +40,19 @@ size_t annex_b_next(const uint8_t *bytes, size_t size, size_t offset, size_t *re
         }
         offset = next;
     }
+}
+
+bool annex_b_is_key_frame(enum config_codec codec, const uint8_t *bytes, size_t size)
+{
+    size_t next = 0, offset, length;
+
+    while ((next = annex_b_next(bytes, size, next, &offset, &length)) > 0) {
+        unsigned type = codec == CONFIG_CODEC_H264 ? bytes[offset] & 31 : bytes[offset] >> 1 & 63;
+        bool is_slice = codec == CONFIG_CODEC_H264 ? type >= 1 && type <= 5 : type < 32;
+
+        if (is_slice) {
+            return codec == CONFIG_CODEC_H264 ? type == 5 : type >= 16 && type <= 21;
+        }
+    }
+    return false;
 }

@@ -1,0 +1,151 @@
+// Encoders by trial: each element that is here, what it makes, and settings that change.
+#include "daemon/common/annex_b.h"
+#include "tests/unit/daemon/encoder_bed.h"
+
+// Bytes that so many frames of noise are encoded to.
+static size_t encode_noise(struct fixture *fixture, struct encoder *encoder, unsigned count)
+{
+    size_t bytes = 0;
+
+    for (unsigned n = 0; n < count; n++) {
+        for (size_t i = 0; i < fixture->frame->layout.size; i++) {
+            fixture->frame->data[i] = (uint8_t)(96 + rand() % 64);
+        }
+        push(fixture, encoder, n, false);
+        bytes += fixture->received.units[fixture->received.count - 1].size;
+    }
+    return bytes;
+}
+
+static void check_retuning(struct fixture *fixture)
+{
+    bool scenes = fixture->settings.element == CONFIG_ENCODER_OPENH264; // get key frames of its own
+    fixture->settings.bitrate_kbps = 8000;
+    fixture->settings.keyframe_frames = 1000;
+    struct encoder *encoder = make(fixture);
+    size_t many = encode_noise(fixture, encoder, 40);
+    encoder_retune(encoder, 1000, 10);
+    encode_noise(fixture, encoder, 20); // until the element is at its new rate
+    assert_true(encode_noise(fixture, encoder, 40) * 2 < many);
+    for (unsigned n = 0; n < 100; n++) {
+        assert_true(fixture->received.units[2 + n].life.key_frame == (n >= 40 && n % 10 == 0) ||
+                    (fixture->received.units[2 + n].life.key_frame && scenes));
+    }
+    encoder_mute(encoder);
+    assert_int_equal(push_only(fixture, encoder, 100, false), 0);
+    encoder_free(encoder);
+    assert_int_equal(fixture->received.count, 102);
+}
+
+TEST(test_bit_rate_and_key_frame_distance_change_while_it_runs, setup, teardown)
+{
+    check_retuning(*state);
+}
+
+static void take_openh264(struct fixture *fixture)
+{
+    if (!gst_registry_check_feature_version(gst_registry_get(), "openh264enc", 1, 0, 0)) {
+        skip(); // Ubuntu 20.04 has none
+    }
+    fixture->settings.element = CONFIG_ENCODER_OPENH264;
+}
+
+TEST(test_openh264enc_stands_in, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    take_openh264(fixture);
+    struct encoder *encoder = make(fixture);
+    check_trial(fixture);
+    assert_true(encoder_converts(encoder));
+    push(fixture, encoder, 0, false);
+    push(fixture, encoder, 1, true);
+    assert_int_equal(fixture->received.units[2 + 1].life.key_frame, 1);
+    assert_true(fixture->received.units[2 + 1].nal_types & 1U << NAL_SPS);
+    encoder_free(encoder);
+    forget_units(&fixture->received);
+    check_retuning(fixture);
+}
+
+// At a frame a second each may have the bits of a second, far more than openh264 has room for.
+TEST(test_openh264enc_survives_noise_however_seldom_frames_come, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    take_openh264(fixture);
+    fixture->settings.bitrate_kbps = 8000;
+    fixture->frame_ns = NS_PER_S;
+    struct encoder *encoder = make(fixture);
+    encode_noise(fixture, encoder, 60);
+    encoder_free(encoder);
+}
+
+// Whether the unit has a NAL unit of each of H.265's types.
+static bool has_h265_types(const struct received *received, unsigned unit, uint64_t types)
+{
+    size_t next = 0, offset, size;
+
+    while ((next = annex_b_next(received->units[unit].bytes, received->units[unit].size, next,
+                                &offset, &size)) > 0) {
+        types &= ~(UINT64_C(1) << (received->units[unit].bytes[offset] >> 1 & 63));
+    }
+    return types == 0;
+}
+
+TEST(test_x265enc_makes_h265, setup, teardown)
+{
+    // VPS, SPS, PPS and IDR_N_LP, a key frame that nothing follows out of order (table 7-1).
+    const uint64_t key_types = UINT64_C(7) << 32 | UINT64_C(1) << 20;
+    struct fixture *fixture = *state;
+
+    fixture->settings.codec = CONFIG_CODEC_H265;
+    fixture->settings.element = CONFIG_ENCODER_AUTO;
+    struct encoder *encoder = make(fixture);
+    assert_string_equal(encoder_name(encoder), "x265enc");
+    assert_true(encoder_converts(encoder));
+    for (unsigned n = 0; n < 2; n++) {
+        assert_true(fixture->received.units[n].trial);
+    }
+    for (unsigned n = 0; n < 5; n++) {
+        push(fixture, encoder, n, n == 3);
+        assert_int_equal(fixture->received.units[2 + n].life.key_frame, n == 3);
+    }
+    for (unsigned n = 0; n < 7; n++) {
+        assert_int_equal(has_h265_types(&fixture->received, n, key_types), n < 2 || n == 5);
+    }
+    encoder_free(encoder);
+    forget_units(&fixture->received);
+    check_retuning(fixture);
+}
+
+TEST(test_an_encoder_that_is_not_there_says_so, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = NULL;
+
+    fixture->settings.element = CONFIG_ENCODER_NVV4L2;
+    assert_int_equal(encoder_new(&fixture->settings, fixture->frame, NULL, receive,
+                                 &fixture->received, &fixture->error, &encoder),
+                     -ENOSYS);
+    assert_null(encoder);
+    assert_string_equal(fixture->error.text,
+                        "no encoder works; nvv4l2h264enc: no element \"nvvidconv\"");
+}
+
+TEST(test_auto_takes_the_first_that_encodes, setup, teardown)
+{
+    struct fixture *fixture = *state;
+
+    fixture->settings.element = CONFIG_ENCODER_AUTO;
+    struct encoder *encoder = make(fixture);
+    assert_string_equal(encoder_name(encoder), "x264enc");
+    encoder_free(encoder);
+}
+
+int main(int argc, char **argv)
+{
+    gst_init(&argc, &argv);
+    int failed = run_unit_tests(NULL, NULL);
+    gst_deinit();
+    return failed;
+}
