@@ -1,6 +1,6 @@
 #include "daemon/camera/encoder_pipeline.h"
 
-#include "daemon/common/h264_colour.h"
+#include "daemon/common/h264_sps.h"
 
 #include <errno.h>
 #include <gst/video/video.h>
@@ -92,7 +92,7 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
     GstPad *exit = gst_element_get_static_pad(sink, "sink");
     if (settings->codec == CONFIG_CODEC_H264) {
-        h264_colour_set(exit, &(struct h264_colour){settings->range, settings->colour});
+        h264_sps_set(exit, &(struct h264_sps){settings->range, settings->colour, true});
     }
     gst_object_unref(exit);
     gst_object_unref(sink);

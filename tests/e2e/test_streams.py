@@ -5,6 +5,8 @@ import json
 import re
 import subprocess
 
+import pytest
+
 import daemon
 import pattern
 import rtsp
@@ -58,6 +60,23 @@ def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(edged):
     assert (stream["width"], stream["height"]) == (1280, 720)
     assert stream["profile"] in ("Constrained Baseline", "Baseline")
     assert stream["has_b_frames"] == 0
+
+
+@pytest.mark.parametrize("codec, encoder, field", [
+    ("h264", "x264enc", "max_num_reorder_frames"), ("h264", "openh264enc", "max_num_reorder_frames"),
+    ("h265", "x265enc", "sps_max_num_reorder_pics[0]")])  # fmt: skip
+def test_no_decoder_has_to_wait_for_earlier_pictures(edged, codec, encoder, field):
+    view = {"name": "edges", "view": "edges", "codec": codec, "encoder": encoder}
+    server = edged([daemon.camera(views=[view], width=640, height=360)])
+    url = server.url("/front/edges")
+    rtsp.wait_served(url)
+    result = subprocess.run(
+        ["ffmpeg", "-nostdin", "-hide_banner", "-rtsp_transport", "tcp", "-i", url]
+        + ["-frames:v", "5", "-c", "copy", "-bsf:v", "trace_headers", "-f", "null", "-"],
+        capture_output=True, text=True, timeout=daemon.PATIENCE_S, check=True,
+    )
+    said = re.findall(rf"{re.escape(field)} +[01]+ = (\d+)", result.stderr)
+    assert said and set(said) == {"0"}, result.stderr[-2000:]
 
 
 def test_a_split_is_twice_as_wide_as_its_camera(edged):

@@ -1,28 +1,34 @@
-// Colours written into sequence parameter sets, as FFmpeg's h264_metadata filter writes them.
-#include "daemon/common/h264_colour.h"
+// Colours written into sequence parameter sets, as FFmpeg's h264_metadata filter writes them, and
+// the order of pictures.
+#include "daemon/common/h264_sps.h"
 
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
 
 // Range full, BT.709's primaries, sRGB's transfer, BT.601's matrix.
-static const struct h264_colour colour = {FRAME_RANGE_FULL, {1, 13, 6}};
+static const struct h264_sps colour = {FRAME_RANGE_FULL, {1, 13, 6}, false};
 
+// `in_order` has max_num_reorder_frames 0 where FFmpeg's trace_headers finds it, or restrictions of
+// nothing behind it, worked out by hand.
 struct set {
-    const char *before, *after;
+    const char *before, *after, *in_order;
 };
 
 static const struct set sets[] = {
     // x264: High, scaling lists, cropping, a long aspect ratio, timing, HRD
     {"67640028acd940780227e5ffc00540051a8081012000000300200000064c080005b8d8000b71bc98600f183196",
-     "67640028acd940780227e5ffc00540051b8086832000000300200000064c080005b8d8000b71bc98600f183196"},
+     "67640028acd940780227e5ffc00540051b8086832000000300200000064c080005b8d8000b71bc98600f183196",
+     "67640028acd940780227e5ffc00540051b8086832000000300200000064c080005b8d8000b71bc98600f183258"},
     // x264: High 4:4:4, interlaced, a range but no colours
     {"67f40015919b282821f89c05b2000003000200000300643e28532c",
-     "67f40015919b282821f89c05b8086832000003000200000300643e28532c"},
+     "67f40015919b282821f89c05b8086832000003000200000300643e28532c",
+     "67f40015919b282821f89c05b8086832000003000200000300643e2854b0"},
     // OpenH264: no signal type
-    {"6742c01f8c8d402802dd00f08846a0", "6742c01f8c8d402802dd37010d0607844235"},
+    {"6742c01f8c8d402802dd00f08846a0", "6742c01f8c8d402802dd37010d0607844235",
+     "6742c01f8c8d402802dd37010d0607844235"},
     // RFC 6184's: no VUI
-    {"6742000a9653058988", "6742000a96530589937010d06020"},
+    {"6742000a9653058988", "6742000a96530589937010d06020", "6742000a96530589937010d0606d04021340"},
 };
 
 static size_t bytes_of(const char *hex, uint8_t bytes[64])
@@ -55,9 +61,24 @@ TEST(test_only_the_colours_change)
         uint8_t before[64];
         size_t size = bytes_of(sets[i].before, before);
 
-        assert_is(h264_colour_rewrite(before, size, &colour), sets[i].after);
+        assert_is(h264_sps_rewrite(before, size, &colour), sets[i].after);
         size = bytes_of(sets[i].after, before);
-        assert_is(h264_colour_rewrite(before, size, &colour), sets[i].after);
+        assert_is(h264_sps_rewrite(before, size, &colour), sets[i].after);
+    }
+}
+
+TEST(test_pictures_in_order_are_said_to_be)
+{
+    struct h264_sps says = colour;
+
+    says.in_order = true;
+    for (size_t i = 0; i < ARRAY_LENGTH(sets); i++) {
+        uint8_t before[64];
+        size_t size = bytes_of(sets[i].before, before);
+
+        assert_is(h264_sps_rewrite(before, size, &says), sets[i].in_order);
+        size = bytes_of(sets[i].in_order, before);
+        assert_is(h264_sps_rewrite(before, size, &says), sets[i].in_order);
     }
 }
 
@@ -67,7 +88,7 @@ TEST(test_scaling_lists_that_cannot_be_are_left_alone)
     uint8_t bytes[64];
     size_t size = bytes_of("67640028ad8000000300fffffffefffe02d09c80", bytes);
 
-    assert_null(h264_colour_rewrite(bytes, size, &colour));
+    assert_null(h264_sps_rewrite(bytes, size, &colour));
 }
 
 TEST(test_what_breaks_off_or_is_no_parameter_set_is_left_alone)
@@ -75,18 +96,18 @@ TEST(test_what_breaks_off_or_is_no_parameter_set_is_left_alone)
     uint8_t bytes[64];
     size_t size = bytes_of(sets[0].before, bytes);
 
-    assert_null(h264_colour_rewrite(bytes, 0, &colour));
+    assert_null(h264_sps_rewrite(bytes, 0, &colour));
     for (size_t length = 1; length < 15; length++) { // to its signal type
         uint8_t *copy = malloc(length); // so that a sanitizer sees what is read behind it
 
         memcpy(copy, bytes, length);
-        assert_null(h264_colour_rewrite(copy, length, &colour));
+        assert_null(h264_sps_rewrite(copy, length, &colour));
         free(copy);
     }
     memset(bytes + 4, 0, size - 4);
-    assert_null(h264_colour_rewrite(bytes, size, &colour));
+    assert_null(h264_sps_rewrite(bytes, size, &colour));
     bytes[0] = 0x68;
-    assert_null(h264_colour_rewrite(bytes, size, &colour));
+    assert_null(h264_sps_rewrite(bytes, size, &colour));
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,18 +1,18 @@
-// H.264 as encoders write it, given another colour: sequence parameter sets, and access units of
-// the same bytes. What comes out can be given the same colour once more without a change.
+// H.264 as encoders write it, given another colour and order: sequence parameter sets, and access
+// units of the same bytes. What comes out can be given the same once more without a change.
 //
-// Parsers: daemon/common/h264_colour.c
+// Parsers: daemon/common/h264_sps.c daemon/common/nal_bits.c
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/common/h264_colour.c"
+#include "daemon/common/h264_sps.c"
 
-static const struct h264_colour colour = {FRAME_RANGE_FULL, {1, 1, 1}};
+static const struct h264_sps says = {FRAME_RANGE_FULL, {1, 1, 1}, true};
 
 static void check_set(const uint8_t *sps, size_t size)
 {
-    g_autoptr(GByteArray) rewritten = h264_colour_rewrite(sps, size, &colour);
+    g_autoptr(GByteArray) rewritten = h264_sps_rewrite(sps, size, &says);
     g_autoptr(GByteArray) again =
-        rewritten ? h264_colour_rewrite(rewritten->data, rewritten->len, &colour) : NULL;
+        rewritten ? h264_sps_rewrite(rewritten->data, rewritten->len, &says) : NULL;
 
     if (rewritten) {
         fuzz_claim(again && again->len == rewritten->len);
@@ -20,14 +20,14 @@ static void check_set(const uint8_t *sps, size_t size)
     }
 }
 
-// What the probe of h264_colour_set() makes of a buffer; the caller owns it, as it does `bytes`.
+// What the probe of h264_sps_set() makes of a buffer; the caller owns it, as it does `bytes`.
 static GstBuffer *probe(const void *bytes, size_t size)
 {
     GstBuffer *buffer = gst_buffer_new_allocate(NULL, size, NULL);
     GstPadProbeInfo info = {.type = GST_PAD_PROBE_TYPE_BUFFER, .data = buffer};
 
     gst_buffer_fill(buffer, 0, bytes, size);
-    on_buffer(NULL, &info, (gpointer)&colour);
+    on_buffer(NULL, &info, (gpointer)&says);
     return info.data;
 }
 

@@ -1,0 +1,37 @@
+// The bits of a NAL unit of H.264 or H.265, read and written (ITU-T H.264, 7.2 and 9.1).
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Reads bits, the most significant first. Past the end they are 0, and `over` is set.
+struct nal_reader {
+    const uint8_t *bytes; // without emulation prevention
+    size_t at, end;       // bits
+    bool over;
+};
+
+struct nal_writer {
+    GByteArray *bytes;
+    unsigned free; // bits of the last byte
+};
+
+// u(count), of up to 32 bits; ue(v), which also sets `over` where it has more; se(v).
+uint32_t nal_read(struct nal_reader *reader, unsigned count);
+uint32_t nal_read_golomb(struct nal_reader *reader);
+int32_t nal_read_signed(struct nal_reader *reader);
+
+void nal_write(struct nal_writer *writer, uint32_t value, unsigned count);
+// ue(v) of a value below 2^32 - 1.
+void nal_write_golomb(struct nal_writer *writer, uint32_t value);
+// Copies what the reader has up to bit `end`.
+void nal_copy(struct nal_reader *reader, struct nal_writer *writer, size_t end);
+
+// A NAL unit without its emulation prevention bytes (7.3.1), and with them. The caller owns the
+// result.
+GByteArray *nal_unescape(const uint8_t *nal, size_t size);
+GByteArray *nal_escape(const GByteArray *bytes);
+// Where the payload ends, in bits, behind its stop bit; 0: it has none.
+size_t nal_end(const GByteArray *bytes);
