@@ -58,7 +58,7 @@ BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 VIEWER_LOAD := $(BUILD)/tests/bench/viewer_load
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
-FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/encoder/*.c)) \
+FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/encoder/*.c tests/fakes/argus/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fakes/camera/fake_camera.c)) \
          $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
@@ -327,9 +327,10 @@ $(BUILD)/tests/fakes/v4l2/%.so: $(BUILD)/tests/fakes/v4l2/%.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
 
 # GStreamer's scanner of plugins loads it first and is no sanitized program.
-$(BUILD)/tests/fakes/encoder/%.so $(BUILD)/tests/fakes/encoder/%.o: SANITIZERS =
-$(BUILD)/tests/fakes/encoder/%.so: $(BUILD)/tests/fakes/encoder/%.o
-	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^
+PLUGINS := $(filter $(BUILD)/tests/fakes/encoder/% $(BUILD)/tests/fakes/argus/%,$(FAKES))
+$(PLUGINS) $(PLUGINS:.so=.o): SANITIZERS =
+$(PLUGINS): %.so: %.o
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ $(LDLIBS)
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
 INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)

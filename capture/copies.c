@@ -7,9 +7,13 @@
 const char *copy_kind_name(enum copy_kind kind)
 {
     static const char *const names[COPY_KIND_COUNT] = {
-        [COPY_MMAP_FALLBACK] = "mmap-fallback",   [COPY_MJPEG_DECODE] = "mjpeg-decode",
-        [COPY_LIBV4L_CONVERT] = "libv4l-convert", [COPY_GSTREAMER_FALLBACK] = "gstreamer-fallback",
-        [COPY_CLIP_PAUSE] = "clip-pause",         [COPY_ENCODER_CONVERT] = "encoder-convert",
+        [COPY_MMAP_FALLBACK] = "mmap-fallback",
+        [COPY_MJPEG_DECODE] = "mjpeg-decode",
+        [COPY_LIBV4L_CONVERT] = "libv4l-convert",
+        [COPY_GSTREAMER_FALLBACK] = "gstreamer-fallback",
+        [COPY_VIC_CONVERT] = "vic-convert",
+        [COPY_CLIP_PAUSE] = "clip-pause",
+        [COPY_ENCODER_CONVERT] = "encoder-convert",
     };
 
     return names[kind];

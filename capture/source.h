@@ -46,6 +46,7 @@ extern const struct source_ops source_gstreamer_ops;
 extern const struct source_ops source_file_ops;
 extern const struct source_ops source_pattern_ops;
 extern const struct source_ops source_rtsp_ops;
+extern const struct source_ops source_argus_ops;
 
 // Embedded first in every source.
 struct source {

@@ -1,3 +1,4 @@
+#include "capture/gstreamer/source_argus.h"
 #include "capture/source.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 static const struct source_ops *const table[] = {
     [CONFIG_SOURCE_V4L2] = &source_v4l2_ops, [CONFIG_SOURCE_GSTREAMER] = &source_gstreamer_ops,
     [CONFIG_SOURCE_FILE] = &source_file_ops, [CONFIG_SOURCE_PATTERN] = &source_pattern_ops,
-    [CONFIG_SOURCE_RTSP] = &source_rtsp_ops,
+    [CONFIG_SOURCE_RTSP] = &source_rtsp_ops, [CONFIG_SOURCE_ARGUS] = &source_argus_ops,
 };
 
 // The first camera that works; without one, the pattern in a format and size of its own choice.
@@ -19,6 +20,10 @@ static int open_auto(const struct config_camera *camera,
     struct source *source = NULL;
     int r;
 
+    // A sensor is a V4L2 device as well, of which no picture comes that people know.
+    if (source_argus_has_camera("")) {
+        return source_argus_ops.open(&wish, environment, error, ret_source);
+    }
     wish.device = (char *)"";
     r = source_v4l2_ops.open(&wish, environment, &reason, ret_source);
     if (r != -ENODEV && r != -ENOENT && r != -ENOTSUP) {

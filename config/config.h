@@ -34,9 +34,19 @@ enum config_source {
     CONFIG_SOURCE_FILE,
     CONFIG_SOURCE_PATTERN,
     CONFIG_SOURCE_RTSP,
+    CONFIG_SOURCE_ARGUS,
 };
 // What an RTSP camera's pictures come by: auto is UDP, and TCP where nothing comes by that.
 enum config_transport { CONFIG_TRANSPORT_AUTO, CONFIG_TRANSPORT_TCP, CONFIG_TRANSPORT_UDP };
+// Which way up an argus source's pictures are; turned clockwise.
+enum config_flip {
+    CONFIG_FLIP_NONE,
+    CONFIG_FLIP_ROTATE_90,
+    CONFIG_FLIP_ROTATE_180,
+    CONFIG_FLIP_ROTATE_270,
+    CONFIG_FLIP_HORIZONTAL,
+    CONFIG_FLIP_VERTICAL,
+};
 // How a v4l2 source gets its frames: auto tries USERPTR, then MMAP with one counted copy.
 enum config_v4l2_io { CONFIG_V4L2_IO_AUTO, CONFIG_V4L2_IO_USERPTR, CONFIG_V4L2_IO_MMAP };
 enum config_view_kind {
@@ -158,7 +168,8 @@ struct config_view {
     struct config_words allow; // of enum config_role: who may watch, see config_view_role()
 };
 
-// One V4L2 control: the name as `v4l2-ctl -l` prints it ("exposure_time_absolute").
+// One V4L2 control: the name as `v4l2-ctl -l` prints it ("exposure_time_absolute"). Or a property
+// of nvarguscamerasrc.
 struct config_control {
     char *name;
     int value;
@@ -186,6 +197,8 @@ struct config_camera {
     char *url;         // rtsp: of the camera, without user and password
     char *credentials; // rtsp: the file with them (credentials.h); "": none
     enum config_transport transport; // rtsp
+    int sensor;                      // argus: its number
+    enum config_flip flip;           // argus
     char *format; // fourcc as V4L2 names it ("YUYV", "NV12", "MJPG", …) or "auto"
     enum config_v4l2_io io;
     int width, height; // pixels

@@ -12,9 +12,8 @@ void source_gstreamer_close(struct source *source)
     free(source);
 }
 
-// The format the configuration insists on; NULL for "auto".
-static int wished_format(const struct config_camera *camera, struct error *error,
-                         const struct pixel_format **ret_format)
+int source_gstreamer_format(const struct config_camera *camera, struct error *error,
+                            const struct pixel_format **ret_format)
 {
     *ret_format = NULL;
     if (strcmp(camera->format, "auto") == 0) {
@@ -33,7 +32,7 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
 {
     g_autoptr(GstCaps) caps = NULL;
     const struct pixel_format *format;
-    int r = wished_format(camera, error, &format);
+    int r = source_gstreamer_format(camera, error, &format);
 
     if (r < 0) {
         return r;
@@ -63,6 +62,7 @@ int source_gstreamer_new(
     source = &self->source;
     source->ops = ops;
     self->what = what;
+    self->environment = environment;
     r = open(self, camera, environment, error);
     if (r < 0) {
         return r;

@@ -6,9 +6,15 @@
 
 struct source_gstreamer {
     struct source source;
-    struct intake *intake; // owned
-    const char *what;      // "pipeline"; errors begin with it
+    struct intake *intake;                        // owned
+    const char *what;                             // "pipeline"; errors begin with it
+    const struct source_environment *environment; // not owned
 };
+
+// The format that the camera's configuration insists on; NULL for "auto". -ENOTSUP: a pipeline
+// cannot deliver it.
+int source_gstreamer_format(const struct config_camera *camera, struct error *error,
+                            const struct pixel_format **ret_format);
 
 // Calls `open_intake` on a new object, then fills in what the mode lacks and describes it as
 // `label`. What `open_intake` says.

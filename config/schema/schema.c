@@ -52,12 +52,18 @@ static const char *const memory_words[] = {
     [CONFIG_MEMORY_HOST] = "host",     NULL,
 };
 static const char *const source_words[] = {
-    [CONFIG_SOURCE_AUTO] = "auto",
-    [CONFIG_SOURCE_V4L2] = "v4l2",
-    [CONFIG_SOURCE_GSTREAMER] = "gstreamer",
-    [CONFIG_SOURCE_FILE] = "file",
-    [CONFIG_SOURCE_PATTERN] = "pattern",
-    [CONFIG_SOURCE_RTSP] = "rtsp",
+    [CONFIG_SOURCE_AUTO] = "auto",           [CONFIG_SOURCE_V4L2] = "v4l2",
+    [CONFIG_SOURCE_GSTREAMER] = "gstreamer", [CONFIG_SOURCE_FILE] = "file",
+    [CONFIG_SOURCE_PATTERN] = "pattern",     [CONFIG_SOURCE_RTSP] = "rtsp",
+    [CONFIG_SOURCE_ARGUS] = "argus",         NULL,
+};
+static const char *const flip_words[] = {
+    [CONFIG_FLIP_NONE] = "none",
+    [CONFIG_FLIP_ROTATE_90] = "rotate-90",
+    [CONFIG_FLIP_ROTATE_180] = "rotate-180",
+    [CONFIG_FLIP_ROTATE_270] = "rotate-270",
+    [CONFIG_FLIP_HORIZONTAL] = "horizontal",
+    [CONFIG_FLIP_VERTICAL] = "vertical",
     NULL,
 };
 static const char *const transport_words[] = {
@@ -80,8 +86,10 @@ static const struct schema_key camera_keys[] = {
      .default_note = "\"camera\" and the place in the list, counted from 0",
      .help = "The first part of the stream's path; unique."},
     {"source", SCHEMA_WORD, CAMERA_FIELD(source), .words = source_words, .default_text = "auto",
-     .help = "Where frames come from; auto takes the first V4L2 camera that delivers, else the "
-             "moving pattern."},
+     .help =
+         "Where frames come from; argus is a Jetson's own camera stack, for a camera on the CSI "
+         "connector. auto takes that where it has a camera, else the first V4L2 camera that "
+         "delivers, else the moving pattern."},
     {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_V4L2),
      .help = "A V4L2 device, for example \"/dev/video0\" or a link in /dev/v4l/by-path; \"\" takes "
@@ -106,6 +114,13 @@ static const struct schema_key camera_keys[] = {
     {"transport", SCHEMA_WORD, CAMERA_FIELD(transport), .words = transport_words,
      .default_text = "auto", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
      .help = "What its pictures come by; auto is udp, and tcp where none come by udp within 2 s."},
+    {"sensor", SCHEMA_INTEGER, CAMERA_FIELD(sensor), .minimum = 0, .maximum = 15,
+     .default_text = "0", .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
+     .help = "Which of the cameras on the CSI connectors."},
+    {"flip", SCHEMA_WORD, CAMERA_FIELD(flip), .words = flip_words, .default_text = "none",
+     .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
+     .help = "Which way up the picture is; it is turned clockwise. width and height are those of "
+             "the turned picture."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
      .help = "The pixel format to ask the source for."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
@@ -122,10 +137,14 @@ static const struct schema_key camera_keys[] = {
      .maximum = 240, .default_text = "30",
      .help = "The wished rate; the source delivers the nearest it can."},
     {"controls", SCHEMA_CONTROLS, CAMERA_FIELD(controls),
-     .count_offset = offsetof(struct config_camera, control_count), .used_by = MAY_BE_V4L2,
+     .count_offset = offsetof(struct config_camera, control_count),
+     .used_by = MAY_BE_V4L2 | SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
      .default_note = "none, the camera's own settings stay",
-     .help = "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
-             "{ exposure_time_absolute = 100; }. A camera without one of them is not used."},
+     .help =
+         "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
+         "{ exposure_time_absolute = 100; }. A camera without one of them is not used. With "
+         "source = \"argus\" properties of nvarguscamerasrc that are whole numbers, for example "
+         "{ sensor-mode = 2; wbmode = 5; }."},
     {"views", SCHEMA_LIST, CAMERA_FIELD(views), .cost = CONFIG_COST_VIEW, .minimum = 0,
      .maximum = 16, .count_offset = offsetof(struct config_camera, view_count),
      .group = &schema_view, .default_note = "one view \"edges\"",

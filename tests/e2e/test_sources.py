@@ -95,3 +95,27 @@ def test_gstreamer_pipeline_delivers_what_opencv_expects(edged, watch, pattern_c
     for number, picture in viewer.pictures().items():
         expected = pattern.expected_luma("edges", number, WIDTH, HEIGHT)
         assert pattern.psnr_db(picture, expected) >= 32
+
+
+def grab(url, width, height):
+    """One picture of a stream, decoded by FFmpeg: its luma."""
+    command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", "tcp", "-i", url]
+    command += ["-frames:v", "1", "-pix_fmt", "gray", "-f", "rawvideo", "-"]
+    luma = subprocess.run(command, capture_output=True, check=True, timeout=daemon.PATIENCE_S).stdout
+    assert len(luma) == width * height
+    return [luma[row * width:(row + 1) * width] for row in range(height)]
+
+
+def test_a_jetsons_own_camera_stack_is_a_source(edged, tmp_path):
+    """Played by tests/fakes/argus: a test pattern, white in its top left corner."""
+    stack = {"GST_PLUGIN_PATH": daemon.BUILD / "tests/fakes/argus",
+             "GST_REGISTRY": tmp_path / "registry"}
+    camera = daemon.camera(source="argus", flip="rotate-180", views=("camera",), width=WIDTH,
+                           height=HEIGHT)
+    server = edged([camera], **stack)
+    front = server.wait_camera("front", lambda c: c["state"] == "live")
+    assert f"Argus NV12 {WIDTH}x{HEIGHT}@30" in front["path"]
+    rows = grab(server.url("/front/camera"), WIDTH, HEIGHT)
+    assert min(rows[-8][-32:-8]) > 200 and max(rows[8][-32:-8]) < 200 and max(rows[-8][8:32]) < 100
+    front = server.camera()
+    assert front["copies"]["vic-convert"]["total"] >= front["frames"] - 1

@@ -1,4 +1,5 @@
 // The V4L2 devices of this machine, and whether each camera of the configuration has its source.
+#include "capture/gstreamer/source_argus.h"
 #include "daemon/common/pipeline_check.h"
 #include "daemon/ctl/camera_probe.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
@@ -6,6 +7,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define ARGUS "nvarguscamerasrc ! nvvidconv ! fakesink"
 
 // How many devices deliver pictures, and how many could not be opened.
 struct devices {
@@ -114,6 +117,11 @@ static void check_camera(struct doctor *doctor, const struct config_camera *came
     snprintf(subject, sizeof subject, "camera %s", camera->name);
     switch (camera->source) {
     case CONFIG_SOURCE_AUTO:
+        if (source_argus_has_camera("")) {
+            check_pipeline(doctor, ARGUS, subject);
+            break;
+        }
+        // fall through
     case CONFIG_SOURCE_V4L2:
         check_v4l2(doctor, camera, subject, devices);
         break;
@@ -122,6 +130,9 @@ static void check_camera(struct doctor *doctor, const struct config_camera *came
         break;
     case CONFIG_SOURCE_FILE:
         check_file(doctor, camera, subject);
+        break;
+    case CONFIG_SOURCE_ARGUS:
+        check_pipeline(doctor, ARGUS, subject);
         break;
     case CONFIG_SOURCE_RTSP:
         check_pipeline(doctor, "rtspsrc ! rtph264depay ! decodebin ! fakesink", subject);

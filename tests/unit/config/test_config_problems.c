@@ -156,7 +156,7 @@ TEST(test_unknown_words_get_the_list_and_the_nearest)
          "\"managed\", \"host\""},
         {"cameras = ( { source = \"v4l\"; } );",
          "cameras[0].source: got \"v4l\", allowed: \"auto\", \"v4l2\", \"gstreamer\", \"file\", "
-         "\"pattern\", \"rtsp\"; did you mean \"v4l2\"?"},
+         "\"pattern\", \"rtsp\", \"argus\"; did you mean \"v4l2\"?"},
         {"cameras = ( { io = \"read\"; } );",
          "cameras[0].io: got \"read\", allowed: \"auto\", \"userptr\", \"mmap\""},
         {"cameras = ( { views = ( { view = \"edgse\"; } ); } );",
@@ -319,7 +319,7 @@ TEST(test_keys_without_effect_are_warnings)
           "t.conf:3: warning: cameras[0].pipeline: no effect with source = \"pattern\", only with "
           "\"gstreamer\"\n"
           "t.conf:4: warning: cameras[0].controls: no effect with source = \"pattern\", only with "
-          "\"auto\", \"v4l2\"\n"
+          "\"auto\", \"v4l2\", \"argus\"\n"
           "t.conf:6: warning: cameras[0].views[0].gain: no effect with view = \"gray\", only with "
           "\"edges\", \"binary\", \"overlay\", \"direction\", \"split\", \"custom\"\n");
 }

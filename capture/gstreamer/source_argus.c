@@ -1,0 +1,150 @@
+// What Argus delivers lies in NVMM, memory of the Jetson's multimedia engines. nvvidconv has the
+// VIC, one of these, turn it and copy it into edged's frames: that is counted, as every copy.
+#include "capture/gstreamer/source_argus.h"
+
+#include "capture/gstreamer/gstreamer_caps.h"
+#include "capture/gstreamer/source_gstreamer.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_sensor(const char *path)
+{
+    g_autofree char *name = NULL;
+
+    return g_file_get_contents(path, &name, NULL, NULL) && g_str_has_prefix(name, "vi-output");
+}
+
+bool source_argus_has_camera(const char *root)
+{
+    g_autofree char *pattern = g_strconcat(root, "/sys/class/video4linux/*/name", NULL);
+    g_autoptr(GstElementFactory) factory = NULL;
+    glob_t found = {0};
+    bool any = false;
+
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc && !any; i++) {
+            any = is_sensor(found.gl_pathv[i]);
+        }
+    }
+    globfree(&found);
+    if (any) {
+        gst_init(NULL, NULL);
+        factory = gst_element_factory_find("nvarguscamerasrc");
+    }
+    return factory;
+}
+
+// nvvidconv's flip-method, which counts its quarter turns the other way round.
+static int flip_method(enum config_flip flip)
+{
+    static const int methods[] = {
+        [CONFIG_FLIP_NONE] = 0,       [CONFIG_FLIP_ROTATE_90] = 3,  [CONFIG_FLIP_ROTATE_180] = 2,
+        [CONFIG_FLIP_ROTATE_270] = 1, [CONFIG_FLIP_HORIZONTAL] = 4, [CONFIG_FLIP_VERTICAL] = 6,
+    };
+
+    return methods[flip];
+}
+
+static int set_control(GstElement *element, const struct config_control *control,
+                       struct error *error)
+{
+    const GParamSpec *property =
+        g_object_class_find_property(G_OBJECT_GET_CLASS(element), control->name);
+    char value[16];
+
+    if (!property || !(property->flags & G_PARAM_WRITABLE)) {
+        return error_set(error, -EINVAL,
+                         "controls.%s: nvarguscamerasrc has no such property to set; "
+                         "`gst-inspect-1.0 nvarguscamerasrc` lists them",
+                         control->name);
+    }
+    snprintf(value, sizeof value, "%d", control->value);
+    gst_util_set_object_arg(G_OBJECT(element), control->name, value);
+    return 0;
+}
+
+// The sensor's picture, before it is turned.
+static GstCaps *sensor_caps(const struct config_camera *camera)
+{
+    bool on_side = camera->flip == CONFIG_FLIP_ROTATE_90 || camera->flip == CONFIG_FLIP_ROTATE_270;
+    GstCaps *caps =
+        gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", "width", G_TYPE_INT,
+                            on_side ? camera->height : camera->width, "height", G_TYPE_INT,
+                            on_side ? camera->width : camera->height, "framerate",
+                            GST_TYPE_FRACTION, camera->fps, 1, NULL);
+
+    gst_caps_set_features(caps, 0, gst_caps_features_new("memory:NVMM", NULL));
+    return caps;
+}
+
+static int set_up(GstElement *pipeline, const struct config_camera *camera, struct error *error)
+{
+    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), "camera");
+    g_autoptr(GstElement) filter = gst_bin_get_by_name(GST_BIN(pipeline), "sensor");
+    g_autoptr(GstElement) converter = gst_bin_get_by_name(GST_BIN(pipeline), "converter");
+    g_autoptr(GstCaps) caps = sensor_caps(camera);
+    char method[4];
+    int r = 0;
+
+    g_object_set(element, "sensor-id", camera->sensor, NULL);
+    g_object_set(filter, "caps", caps, NULL);
+    snprintf(method, sizeof method, "%d", flip_method(camera->flip));
+    gst_util_set_object_arg(G_OBJECT(converter), "flip-method", method);
+    for (size_t i = 0; i < camera->control_count && r == 0; i++) {
+        r = set_control(element, &camera->controls[i], error);
+    }
+    return r;
+}
+
+static int open_intake(struct source_gstreamer *self, const struct config_camera *camera,
+                       const struct source_environment *environment, struct error *error)
+{
+    g_autoptr(GstCaps) caps = NULL;
+    const struct pixel_format *format;
+    int r = source_gstreamer_format(camera, error, &format);
+
+    if (r < 0) {
+        return r;
+    }
+    caps = gstreamer_caps_new(format, camera->width, camera->height, camera->fps);
+    r = intake_new("nvarguscamerasrc name=camera ! capsfilter name=sensor ! "
+                   "nvvidconv name=converter",
+                   caps, false, environment, error, &self->intake);
+    if (r == 0) {
+        r = set_up(intake_pipeline(self->intake), camera, error);
+    }
+    return r < 0 ? r : intake_open(self->intake, &self->source.mode, error);
+}
+
+static int argus_source_open(const struct config_camera *camera,
+                             const struct source_environment *environment, struct error *error,
+                             struct source **ret_source)
+{
+    int r = source_gstreamer_new(&source_argus_ops, "camera", "Argus", camera, environment,
+                                 open_intake, error, ret_source);
+
+    return r < 0 ? error_prefix(error, r, "sensor %d", camera->sensor) : 0;
+}
+
+static int argus_source_next(struct source *source, int timeout_ms, struct error *error,
+                             struct frame **ret_frame)
+{
+    const struct source_gstreamer *self = (struct source_gstreamer *)source;
+    int r = source_gstreamer_next(source, timeout_ms, error, ret_frame);
+
+    if (r == 0) {
+        copies_count(self->environment->copies, COPY_VIC_CONVERT);
+    }
+    return r;
+}
+
+const struct source_ops source_argus_ops = {
+    .name = "argus",
+    .open = argus_source_open,
+    .start = source_gstreamer_start,
+    .next = argus_source_next,
+    .close = source_gstreamer_close,
+};
