@@ -81,6 +81,14 @@ enum config_mark { CONFIG_MARK_TINT, CONFIG_MARK_RED };
 // Where Canny's two thresholds come from.
 enum config_thresholds { CONFIG_THRESHOLDS_FIXED, CONFIG_THRESHOLDS_MEDIAN };
 enum config_codec { CONFIG_CODEC_H264, CONFIG_CODEC_H265 };
+// What a view gives up, in which order, while its encoder is too slow.
+enum config_governor {
+    CONFIG_GOVERNOR_RATE_SIZE,
+    CONFIG_GOVERNOR_SIZE_RATE,
+    CONFIG_GOVERNOR_RATE,
+    CONFIG_GOVERNOR_SIZE,
+    CONFIG_GOVERNOR_OFF,
+};
 // Which encoder element: auto walks those of the codec in this order.
 enum config_encoder {
     CONFIG_ENCODER_AUTO,
@@ -163,6 +171,7 @@ struct config_view {
     struct config_words stages; // of enum config_stage, in their order; of a custom view alone
     enum config_codec codec;
     enum config_encoder encoder;
+    enum config_governor governor;
     int bitrate_kbps;
     double keyframe_s;         // distance of key frames in seconds
     struct config_words allow; // of enum config_role: who may watch, see config_view_role()

@@ -3,6 +3,7 @@
 #include "daemon/camera/channel_private.h"
 
 #include "daemon/camera/slate.h"
+#include "daemon/common/log.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,6 +20,7 @@ int channel_new(uint32_t number, const struct channel_environment *environment,
     channel->number = number;
     channel->environment = environment;
     channel->encoder_name = "";
+    channel->governed = "";
     *ret_channel = channel;
     return 0;
 }
@@ -71,6 +73,21 @@ void channel_send_unit(void *context, const struct encoder_unit *unit)
     }
 }
 
+// Logs what the governor gives up, each time that it changes.
+static void tell_governed(struct channel *channel)
+{
+    const char *governed = encoder_governed(channel->now.encoder);
+
+    if (governed != channel->governed) {
+        channel->governed = governed;
+        log_write(LOG_INFO, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "view \"%s\": %s %s, encoding %s", channel->now.settings->name,
+                  channel_encoder_name(channel),
+                  governed[0] ? "is slower than the camera" : "keeps up again",
+                  governed[0] ? governed : "all of it");
+    }
+}
+
 static int push(struct channel *channel, struct frame *picture, struct link_access_unit *life)
 {
     bool key_frame = atomic_exchange(&channel->key_frame_wanted, false);
@@ -81,6 +98,7 @@ static int push(struct channel *channel, struct frame *picture, struct link_acce
         return r;
     }
     channel->dropped += (uint64_t)r;
+    tell_governed(channel);
     if (encoder_converts(channel->now.encoder)) {
         copies_count(channel->environment->copies, COPY_ENCODER_CONVERT);
     }
@@ -200,6 +218,11 @@ uint64_t channel_dropped(const struct channel *channel)
 const char *channel_encoder_name(const struct channel *channel)
 {
     return channel->encoder_name;
+}
+
+const char *channel_governed(const struct channel *channel)
+{
+    return channel->governed;
 }
 
 const char *channel_backend(const struct channel *channel)

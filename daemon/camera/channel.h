@@ -99,6 +99,7 @@ uint64_t channel_encoded(const struct channel *channel);
 uint64_t channel_dropped(const struct channel *channel);
 
 const char *channel_encoder_name(const struct channel *channel); // "" while there is none
+const char *channel_governed(const struct channel *channel);     // as encoder_governed()
 
 // Lane thread: for the memory path. "" while there is none.
 const char *channel_backend(const struct channel *channel);

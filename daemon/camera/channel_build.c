@@ -36,6 +36,7 @@ static struct encoder_settings describe_encoder(const struct config_view *view,
         .bitrate_kbps = view->bitrate_kbps,
         .keyframe_frames = keyframe_distance(view, setup->fps_numerator, setup->fps_denominator),
         .codec = view->codec,
+        .governor = view->governor,
         .element = view->encoder,
     };
 }
@@ -85,6 +86,7 @@ static int make_encoder(struct channel *channel, const struct encoder_settings *
 static void begin_encoder(struct channel *channel)
 {
     channel->encoder_name = channel->now.encoder ? encoder_name(channel->now.encoder) : "";
+    channel->governed = "";
     channel->key_frame_wanted = true;
 }
 

@@ -41,6 +41,7 @@ struct channel {
     atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame
     _Atomic uint64_t encoded, dropped;
     _Atomic(const char *) encoder_name; // a literal
+    _Atomic(const char *) governed;     // a literal
 };
 
 // Encoder's thread: hands a unit to the link.

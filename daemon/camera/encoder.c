@@ -7,6 +7,7 @@
 
 #include "daemon/camera/encoder.h"
 
+#include "daemon/camera/encoder_lives.h"
 #include "daemon/camera/encoder_pipeline.h"
 #include "daemon/common/annex_b.h"
 
@@ -15,7 +16,6 @@
 #include <string.h>
 
 #define STANDING_NS NS_PER_S // a queue that is never empty for so long only adds delay
-#define LIVES_LENGTH 32      // frames inside the element
 #define TRIAL_UNITS 2
 #define TRIAL_TIMEOUT_S 3
 
@@ -23,7 +23,8 @@ struct job {
     struct frame *frame; // owned reference
     struct link_access_unit life;
     bool key_frame;
-    int bitrate_kbps; // from this one on
+    int bitrate_kbps;      // from this one on
+    unsigned size_divisor; // of width and height, in the same way
 };
 
 struct encoder {
@@ -36,9 +37,10 @@ struct encoder {
     struct encoder_pipeline pipeline;
     pthread_t thread;
     bool thread_started;
-    int64_t last_pts_ns; // thread only: what the element got last
-    int bitrate_kbps;    // thread only: what the element aims at
-    unsigned since_key;  // thread only: frames since the last forced key frame
+    int64_t last_pts_ns;   // thread only: what the element got last
+    int bitrate_kbps;      // thread only: what the element aims at
+    unsigned size_divisor; // thread only
+    unsigned since_key;    // thread only: frames since the last forced key frame
 
     pthread_mutex_t output_lock; // held while a unit is handed out
     bool muted;                  // guarded by it
@@ -47,43 +49,12 @@ struct encoder {
     pthread_cond_t changed;
     struct job jobs[ENCODER_QUEUE_LENGTH];
     unsigned job_count;
-    int64_t empty_ns;                            // when the queue was last seen empty
-    struct link_access_unit lives[LIVES_LENGTH]; // ring, oldest at life_first
-    int64_t life_pts_ns[LIVES_LENGTH];
-    unsigned life_first, life_count;
+    int64_t empty_ns;           // when the queue was last seen empty
+    struct encoder_lives lives; // of the frames inside the element
+    struct governor governor;
     unsigned units; // access units handed out
     bool stopping, failed;
 };
-
-static void life_begin(struct encoder *encoder, const struct link_access_unit *life, int64_t pts_ns)
-{
-    pthread_mutex_lock(&encoder->lock);
-    if (encoder->life_count == LIVES_LENGTH) {
-        encoder->life_first = (encoder->life_first + 1) % LIVES_LENGTH;
-        encoder->life_count--;
-    }
-    unsigned slot = (encoder->life_first + encoder->life_count++) % LIVES_LENGTH;
-    encoder->lives[slot] = *life;
-    encoder->life_pts_ns[slot] = pts_ns;
-    pthread_mutex_unlock(&encoder->lock);
-}
-
-// Finds the times of the frame that was pushed with `pts_ns`. Frames before it in the table were
-// dropped by the element.
-static bool life_end(struct encoder *encoder, int64_t pts_ns, struct link_access_unit *ret_life)
-{
-    bool found = false;
-
-    pthread_mutex_lock(&encoder->lock);
-    while (encoder->life_count && encoder->life_pts_ns[encoder->life_first] <= pts_ns) {
-        found = encoder->life_pts_ns[encoder->life_first] == pts_ns;
-        *ret_life = encoder->lives[encoder->life_first];
-        encoder->life_first = (encoder->life_first + 1) % LIVES_LENGTH;
-        encoder->life_count--;
-    }
-    pthread_mutex_unlock(&encoder->lock);
-    return found;
-}
 
 static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
 {
@@ -113,7 +84,10 @@ static GstFlowReturn take_sample(GstAppSink *sink, void *context)
     int64_t pts_ns = (int64_t)gst_segment_to_running_time(gst_sample_get_segment(sample),
                                                           GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     struct encoder_unit unit;
-    if (life_end(encoder, pts_ns, &unit.life) && gst_buffer_map(buffer, &map, GST_MAP_READ)) {
+    pthread_mutex_lock(&encoder->lock);
+    bool found = encoder_lives_end(&encoder->lives, pts_ns, &unit.life);
+    pthread_mutex_unlock(&encoder->lock);
+    if (found && gst_buffer_map(buffer, &map, GST_MAP_READ)) {
         unit.life.encoded_ns = clock_now_ns();
         unit.life.key_frame = annex_b_is_key_frame(encoder->settings.codec, map.data, map.size);
         unit.bytes = map.data;
@@ -134,8 +108,17 @@ static GstFlowReturn encode(struct encoder *encoder, struct job *job)
         pts_ns = encoder->last_pts_ns + 1;
     }
     encoder->last_pts_ns = pts_ns;
-    life_begin(encoder, &job->life, pts_ns);
+    int64_t start_ns = clock_now_ns();
+    pthread_mutex_lock(&encoder->lock);
+    encoder_lives_begin(&encoder->lives, &job->life, pts_ns);
+    pthread_mutex_unlock(&encoder->lock);
     encoder_watch_enter(&encoder->watch);
+    if (encoder->size_divisor != job->size_divisor) {
+        encoder->size_divisor = job->size_divisor;
+        encoder_pipeline_set_size(&encoder->pipeline,
+                                  encoder->settings.width / job->size_divisor & ~1U,
+                                  encoder->settings.height / job->size_divisor & ~1U);
+    }
     if (encoder->bitrate_kbps != job->bitrate_kbps) {
         encoder->bitrate_kbps = job->bitrate_kbps;
         encoder_pipeline_set_bitrate(&encoder->pipeline, job->bitrate_kbps);
@@ -143,6 +126,9 @@ static GstFlowReturn encode(struct encoder *encoder, struct job *job)
     GstFlowReturn flow =
         encoder_pipeline_push(&encoder->pipeline, TAKE(job->frame), pts_ns, job->key_frame);
     encoder_watch_leave(&encoder->watch);
+    pthread_mutex_lock(&encoder->lock);
+    governor_note(&encoder->governor, clock_now_ns() - start_ns);
+    pthread_mutex_unlock(&encoder->lock);
     return flow;
 }
 
@@ -156,7 +142,9 @@ static bool take_job(struct encoder *encoder, struct job *ret_job)
     if (taken) {
         *ret_job = encoder->jobs[0];
         ret_job->bitrate_kbps = encoder->settings.bitrate_kbps;
-        ret_job->key_frame |= ++encoder->since_key >= encoder->settings.keyframe_frames;
+        ret_job->size_divisor = governor_level(&encoder->governor)->size_divisor;
+        encoder->since_key += governor_level(&encoder->governor)->rate_divisor;
+        ret_job->key_frame |= encoder->since_key >= encoder->settings.keyframe_frames;
         encoder->since_key = ret_job->key_frame ? 0 : encoder->since_key;
         encoder->job_count--;
         memmove(encoder->jobs, encoder->jobs + 1, encoder->job_count * sizeof encoder->jobs[0]);
@@ -223,8 +211,10 @@ int encoder_push(struct encoder *encoder, struct frame *frame, const struct link
 
     pthread_mutex_lock(&encoder->lock);
     bool failed = encoder->failed;
-    if (!failed) {
-        gone_count = count_surplus(encoder);
+    bool too_slow = governor_look(&encoder->governor, encoder->job_count > 0, clock_now_ns());
+    bool taken = life->slate || governor_takes(&encoder->governor, key_frame);
+    if (!failed && taken) {
+        gone_count = too_slow ? encoder->job_count : count_surplus(encoder);
         drop_jobs(encoder, gone_count, &job, gone);
         job.frame = frame_ref(frame);
         encoder->jobs[encoder->job_count++] = job;
@@ -235,7 +225,7 @@ int encoder_push(struct encoder *encoder, struct frame *frame, const struct link
     for (unsigned i = 0; i < gone_count; i++) {
         frame_unref(gone[i]);
     }
-    return failed ? -EPIPE : (int)gone_count;
+    return failed ? -EPIPE : (int)gone_count + !taken;
 }
 
 // Two key frames must come out in time. Consecutive ones, so that their idr_pic_id differs.
@@ -278,6 +268,8 @@ static int encoder_open(const struct encoder_element *element,
     encoder->context = context;
     encoder->last_pts_ns = -1;
     encoder->bitrate_kbps = settings->bitrate_kbps;
+    encoder->size_divisor = 1;
+    governor_init(&encoder->governor, settings->governor);
     pthread_mutex_init(&encoder->lock, NULL);
     pthread_mutex_init(&encoder->output_lock, NULL);
     condition_init(&encoder->changed);
@@ -377,14 +369,25 @@ void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe
     pthread_mutex_unlock(&encoder->lock);
 }
 
+const char *encoder_governed(struct encoder *encoder)
+{
+    pthread_mutex_lock(&encoder->lock);
+    const char *text = governor_level(&encoder->governor)->text;
+    pthread_mutex_unlock(&encoder->lock);
+    return text;
+}
+
 const char *encoder_name(const struct encoder *encoder)
 {
     return encoder->pipeline.element->name;
 }
 
-bool encoder_converts(const struct encoder *encoder)
+bool encoder_converts(struct encoder *encoder)
 {
-    return encoder->pipeline.element->converts;
+    pthread_mutex_lock(&encoder->lock);
+    bool scales = governor_level(&encoder->governor)->size_divisor > 1;
+    pthread_mutex_unlock(&encoder->lock);
+    return scales || encoder->pipeline.element->converts;
 }
 
 const struct encoder_settings *encoder_get_settings(const struct encoder *encoder)

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "daemon/camera/encoder_settings.h"
 #include "daemon/camera/encoder_watch.h"
+#include "daemon/camera/governor.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>
@@ -46,8 +47,9 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
 // Stops; frames still queued are not encoded. No output call after it. Takes NULL.
 void encoder_free(struct encoder *encoder);
 
-// Queues a frame (takes a reference of its own). `life` travels to the access unit. Returns the
-// number of frames that were dropped for it, or -EPIPE when the element has failed.
+// Queues a frame (takes a reference of its own), or drops it where the governor says so. `life`
+// travels to the access unit. Returns the number of frames that were dropped, this one among them,
+// or -EPIPE when the element has failed.
 int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
                  bool key_frame);
 
@@ -59,6 +61,8 @@ void encoder_mute(struct encoder *encoder); // takes NULL
 void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames);
 
 const char *encoder_name(const struct encoder *encoder); // "x264enc"
-// Whether the element needs each frame converted first: one copy a frame.
-bool encoder_converts(const struct encoder *encoder);
+// Any thread. What is given up because the element is too slow, "rate 1/2"; "": nothing.
+const char *encoder_governed(struct encoder *encoder);
+// Whether each frame is converted or scaled for the element: one copy a frame.
+bool encoder_converts(struct encoder *encoder);
 const struct encoder_settings *encoder_get_settings(const struct encoder *encoder);

@@ -10,6 +10,9 @@
 // more every view of white noise stays below; 24 leaves a margin.
 #define OPENH264_QUANTIZER_MIN 24
 
+// Passes frames on as they are until "size" gets a size.
+#define SCALER "videoscale ! capsfilter name=size ! "
+
 // Sets a property from text when the element has it.
 static void set(GstElement *element, const char *property, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -119,17 +122,17 @@ static const struct encoder_element elements[] = {
      .set_bitrate = set_bits_per_second},
     {.id = CONFIG_ENCODER_V4L2,
      .name = "v4l2h264enc",
-     .fragment = "v4l2h264enc name=encoder",
+     .fragment = SCALER "v4l2h264enc name=encoder",
      .configure = configure_v4l2,
      .set_bitrate = set_control},
     {.id = CONFIG_ENCODER_X264,
      .name = "x264enc",
-     .fragment = "x264enc name=encoder ! video/x-h264,profile=constrained-baseline",
+     .fragment = SCALER "x264enc name=encoder ! video/x-h264,profile=constrained-baseline",
      .configure = configure_x264,
      .set_bitrate = set_kilobits_per_second},
     {.id = CONFIG_ENCODER_OPENH264,
      .name = "openh264enc",
-     .fragment = "videoconvert ! video/x-raw,format=I420 ! openh264enc name=encoder",
+     .fragment = SCALER "videoconvert ! video/x-raw,format=I420 ! openh264enc name=encoder",
      .converts = true,
      .configure = configure_openh264,
      .set_bitrate = set_bits_per_second},
@@ -140,12 +143,12 @@ static const struct encoder_element elements[] = {
      .set_bitrate = set_bits_per_second},
     {.id = CONFIG_ENCODER_V4L2_H265,
      .name = "v4l2h265enc",
-     .fragment = "v4l2h265enc name=encoder",
+     .fragment = SCALER "v4l2h265enc name=encoder",
      .configure = configure_v4l2,
      .set_bitrate = set_control},
     {.id = CONFIG_ENCODER_X265,
      .name = "x265enc",
-     .fragment = "videoconvert ! video/x-raw,format=I420 ! x265enc name=encoder",
+     .fragment = SCALER "videoconvert ! video/x-raw,format=I420 ! x265enc name=encoder",
      .converts = true,
      .configure = configure_x265,
      .set_bitrate = set_kilobits_per_second},

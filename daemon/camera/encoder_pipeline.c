@@ -87,6 +87,7 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     pipeline->pipeline = gst_pipeline_new(NULL);
     gst_bin_add(GST_BIN(pipeline->pipeline), bin);
     pipeline->encoder = gst_bin_get_by_name(GST_BIN(bin), "encoder");
+    pipeline->size = gst_bin_get_by_name(GST_BIN(bin), "size");
     element->configure(pipeline->encoder, settings);
     GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
@@ -113,6 +114,17 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
 void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps)
 {
     pipeline->element->set_bitrate(pipeline->encoder, bitrate_kbps);
+}
+
+void encoder_pipeline_set_size(struct encoder_pipeline *pipeline, unsigned width, unsigned height)
+{
+    if (pipeline->size) {
+        GstCaps *caps = gst_caps_new_simple("video/x-raw", "width", G_TYPE_INT, width, "height",
+                                            G_TYPE_INT, height, NULL);
+
+        g_object_set(pipeline->size, "caps", caps, NULL);
+        gst_caps_unref(caps);
+    }
 }
 
 int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,
@@ -145,6 +157,7 @@ void encoder_pipeline_stop(struct encoder_pipeline *pipeline)
 void encoder_pipeline_finish(struct encoder_pipeline *pipeline)
 {
     gst_clear_object(&pipeline->feed);
+    gst_clear_object(&pipeline->size);
     gst_clear_object(&pipeline->encoder);
     gst_clear_object(&pipeline->pipeline);
 }

@@ -10,6 +10,7 @@ struct encoder_pipeline {
     const struct encoder_element *element;
     GstElement *pipeline; // owned
     GstElement *encoder;  // the element in it, a reference
+    GstElement *size;     // a capsfilter behind a scaler, a reference; NULL: none
     GstPad *feed;         // owned; linked to the fragment's sink pad
 };
 
@@ -27,6 +28,10 @@ GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct fr
 
 // Another bit rate for the frames that follow; from the thread that pushes.
 void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps);
+
+// Scales the frames that follow to another size, where the element takes frames from system memory;
+// from the thread that pushes. The next picture is a key frame.
+void encoder_pipeline_set_size(struct encoder_pipeline *pipeline, unsigned width, unsigned height);
 
 // Puts the element's error message from the bus into `error`, or `otherwise` if there is none.
 // Returns -ENOSYS.

@@ -13,5 +13,6 @@ struct encoder_settings {
     int bitrate_kbps;
     unsigned keyframe_frames; // distance of key frames in frames
     enum config_codec codec;
+    enum config_governor governor;
     enum config_encoder element; // auto, or one that makes the codec
 };

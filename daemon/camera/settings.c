@@ -127,6 +127,8 @@ void settings_describe(const struct settings *settings, struct link_telemetry *t
         telemetry->views[i].watched = channel_is_watched(channel);
         snprintf(telemetry->views[i].encoder, sizeof telemetry->views[i].encoder, "%s",
                  channel_encoder_name(channel));
+        snprintf(telemetry->views[i].governor, sizeof telemetry->views[i].governor, "%s",
+                 channel_governed(channel));
     }
 }
 

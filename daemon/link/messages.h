@@ -114,8 +114,9 @@ struct link_telemetry {
         uint64_t encoded; // frames
         uint64_t dropped; // computed or encoded too late, or the link was full
         uint32_t watched;
-        uint32_t view;    // its number; 0: there is none
-        char encoder[24]; // "x264enc"
+        uint32_t view;     // its number; 0: there is none
+        char encoder[24];  // "x264enc"
+        char governor[24]; // what is given up because it is too slow: "rate 1/2"; "": nothing
     } views[LINK_VIEWS_MAX];
     struct link_region regions[LINK_REGIONS_MAX]; // unused ones have no name
     struct {

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import time
 
@@ -89,6 +90,25 @@ def with_encoder(fault, tmp_path):
     """The environment in which v4l2h264enc has a fault of tests/fakes/encoder."""
     return {"FAKE_ENCODER": fault, "GST_PLUGIN_PATH": daemon.BUILD / "tests/fakes/encoder",
             "GST_REGISTRY": tmp_path / "registry"}
+
+
+def test_a_slow_encoder_gives_up_rate_then_size_and_takes_them_back(edged, watch, tmp_path):
+    """Nanoseconds a pixel: at 30 frames/s the whole picture has 145, a quarter of that rate 580."""
+    slowness = tmp_path / "slowness"
+    server = edged([CAMERA], **with_encoder(f"slow:{slowness}", tmp_path))
+    viewer = watch(server.url("/front/edges"), program="ffmpeg", size=SIZE)
+    viewer.wait_numbers(pattern.FPS)
+    assert server.mount()["governor"] == ""
+    for ns, governor in ("200", "rate 1/2"), ("900", "rate 1/4, size 1/2"):
+        slowness.write_text(ns)
+        server.wait_mount("/front/edges", lambda m: m["governor"] == governor)
+        viewer.wait_after(time.monotonic_ns())
+    slowness.unlink()
+    server.wait_mount("/front/edges", lambda m: m["governor"] == "")
+    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
+    assert server.camera()["process"]["restarts"] == 0
+    assert re.search('view "edges": v4l2h264enc keeps up again, encoding all of it',
+                     server.stderr())
 
 
 def test_an_encoder_that_fails_is_replaced_and_the_viewer_stays(edged, watch, tmp_path):

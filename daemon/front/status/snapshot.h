@@ -31,7 +31,7 @@ struct snapshot_mount {
     char camera[40]; // "front"
     char view[40];   // "edges"
     char kind[16];   // "edges", as `view = ` in the config
-    char encoder[24];
+    char encoder[24], governor[24];
     unsigned viewers;
     char multicast[32];    // "239.255.4.1:5004": the group it is sent to; "": none
     uint32_t bitrate_kbps; // measured over the last second; 0 while nobody watches

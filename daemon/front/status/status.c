@@ -157,6 +157,7 @@ static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
     json_add_string(builder, "view", mount->view);
     json_add_string(builder, "kind", mount->kind);
     json_add_string(builder, "encoder", mount->encoder);
+    json_add_string(builder, "governor", mount->governor);
     json_add_integer(builder, "viewers", mount->viewers);
     json_add_string(builder, "multicast", mount->multicast);
     json_add_integer(builder, "bitrate_kbps", mount->bitrate_kbps);

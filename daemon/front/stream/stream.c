@@ -352,11 +352,12 @@ void stream_note_sent(struct stream *stream, const struct unit *unit)
 }
 
 void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
-                              const char *encoder)
+                              const char *encoder, const char *governor)
 {
     stream->statistics.encoded = encoded;
     stream->statistics.dropped = dropped;
     snprintf(stream->statistics.encoder, sizeof stream->statistics.encoder, "%s", encoder);
+    snprintf(stream->statistics.governor, sizeof stream->statistics.governor, "%s", governor);
 }
 
 bool stream_has_slates(const struct stream *stream)

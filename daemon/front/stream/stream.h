@@ -45,7 +45,7 @@ int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size);
 void stream_interrupt(struct stream *stream);
 // What the camera process says about this view.
 void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
-                              const char *encoder);
+                              const char *encoder, const char *governor);
 // Both slate key frames are there.
 bool stream_has_slates(const struct stream *stream);
 

@@ -69,5 +69,6 @@ void stream_statistics_describe(const struct stream_statistics *statistics, int6
     mount->bad_timestamps = statistics->bad_timestamps;
     mount->bitrate_kbps = idle ? 0 : statistics->bitrate_kbps;
     memcpy(mount->encoder, statistics->encoder, sizeof mount->encoder);
+    memcpy(mount->governor, statistics->governor, sizeof mount->governor);
     memcpy(mount->latency, statistics->latency, sizeof mount->latency);
 }

@@ -9,7 +9,7 @@ struct stream_statistics {
     uint64_t access_units, key_frames, bytes;
     uint64_t encoded, dropped; // by the camera process
     uint64_t bad_timestamps;   // of access units that claim an impossible time of capture
-    char encoder[24];
+    char encoder[24], governor[24];
     int64_t window_began_ns; // of the running second
     uint64_t window_bytes;
     uint32_t bitrate_kbps; // of the second before

@@ -140,9 +140,11 @@ static int handle_telemetry(struct camera_link *link, const struct link_message 
         const struct linked_view *view = find_number(link, telemetry.views[i].view);
 
         telemetry.views[i].encoder[sizeof telemetry.views[i].encoder - 1] = 0;
+        telemetry.views[i].governor[sizeof telemetry.views[i].governor - 1] = 0;
         if (view) {
             stream_set_view_counters(view->stream, telemetry.views[i].encoded,
-                                     telemetry.views[i].dropped, telemetry.views[i].encoder);
+                                     telemetry.views[i].dropped, telemetry.views[i].encoder,
+                                     telemetry.views[i].governor);
         }
     }
     link->events->telemetry(link->context, &telemetry);

@@ -4,6 +4,7 @@
 //   hang:N     no call with a frame returns any more
 //   swallow:N  frames go in and nothing comes out
 //   fail:N     each call with a frame is an error
+//   slow:FILE  each frame takes as many nanoseconds a pixel as the file says, now; without it, none
 #include <gst/gst.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -17,18 +18,32 @@ struct fake_encoder {
     GstBin parent;
     unsigned frames, good; // pushed, and let through
     gboolean hangs, fails;
+    const char *slow; // the file; NULL: it is not
 };
 
 struct fake_encoder_class {
     GstBinClass parent;
 };
 
+static void take_time(const struct fake_encoder *encoder, GstPad *pad)
+{
+    g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
+    g_autofree char *text = NULL;
+    int width = 0, height = 0;
+
+    if (encoder->slow && g_file_get_contents(encoder->slow, &text, NULL, NULL)) {
+        gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", &width);
+        gst_structure_get_int(gst_caps_get_structure(caps, 0), "height", &height);
+        g_usleep((gulong)(atof(text) * width * height / 1000));
+    }
+}
+
 static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
     struct fake_encoder *encoder = data;
 
-    (void)pad;
-    if (encoder->frames++ < encoder->good) {
+    take_time(encoder, pad);
+    if (encoder->slow || encoder->frames++ < encoder->good) {
         return GST_PAD_PROBE_OK;
     }
     while (encoder->hangs) {
@@ -61,6 +76,7 @@ static void fake_encoder_init(GTypeInstance *instance, gpointer type_class)
     encoder->hangs = g_str_has_prefix(fault, "hang:");
     encoder->fails = g_str_has_prefix(fault, "fail:");
     encoder->good = (unsigned)atoi(strchr(fault, ':') + 1);
+    encoder->slow = g_str_has_prefix(fault, "slow:") ? strchr(fault, ':') + 1 : NULL;
     gst_bin_add(GST_BIN(encoder), inside);
     add_pad(GST_ELEMENT(encoder), inside, "sink");
     add_pad(GST_ELEMENT(encoder), inside, "src");

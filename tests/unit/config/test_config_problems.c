@@ -8,7 +8,7 @@
 #define VIEW_KEYS                                                                                  \
     "name, view, stages, operator, blur, norm, gain, threshold, colour, morphology, times, "       \
     "erode, mark, "                                                                                \
-    "thresholds, low, high, polygon, mask, left, right, codec, encoder, bitrate_kbps, "            \
+    "thresholds, low, high, polygon, mask, left, right, codec, encoder, governor, bitrate_kbps, "  \
     "keyframe_s, "                                                                                 \
     "allow"
 #define VIEWS                                                                                      \

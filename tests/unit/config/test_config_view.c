@@ -65,7 +65,7 @@ TEST(test_refused_view_keys_say_what_is_allowed)
          "radius: unknown key, allowed: name, view, stages, operator, blur, norm, gain, threshold, "
          "colour, morphology, times, erode, mark, thresholds, low, high, polygon, mask, left, "
          "right, "
-         "codec, encoder, "
+         "codec, encoder, governor, "
          "bitrate_kbps, keyframe_s, allow"},
     };
     struct config_view *view = NULL;

@@ -113,6 +113,7 @@ static inline int setup(void **state)
                                                   .fps_denominator = 1,
                                                   .bitrate_kbps = 1000,
                                                   .keyframe_frames = 30,
+                                                  .governor = CONFIG_GOVERNOR_OFF,
                                                   .element = CONFIG_ENCODER_X264};
     fixture->frame_ns = NS_PER_S / 30;
     *state = fixture;

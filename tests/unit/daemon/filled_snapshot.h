@@ -68,6 +68,7 @@ static inline void fill_edges_mount(struct snapshot_mount *mount)
         .view = "edges",
         .kind = "edges",
         .encoder = "x264enc",
+        .governor = "rate 1/2",
         .viewers = 2,
         .multicast = "239.255.4.1:5004",
         .bitrate_kbps = 3900,

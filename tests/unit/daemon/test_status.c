@@ -209,6 +209,7 @@ TEST(test_a_mount_shows_viewers_bitrate_and_latency, setup, teardown)
     assert_string(mount, "view", "edges");
     assert_string(mount, "kind", "edges");
     assert_string(mount, "encoder", "x264enc");
+    assert_string(mount, "governor", "rate 1/2");
     assert_integer(mount, "viewers", 2);
     assert_string(mount, "multicast", "239.255.4.1:5004");
     assert_integer(mount, "bitrate_kbps", 3900);

@@ -251,7 +251,7 @@ TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
     }
     stream_note_sent(fixture->stream, cursor_peek(&fixture->reader.cursor));
     stream_note_sent(fixture->stream, &(struct unit){.slate = true, .captured_ns = 0});
-    stream_set_view_counters(fixture->stream, 12, 2, "x264enc");
+    stream_set_view_counters(fixture->stream, 12, 2, "x264enc", "rate 1/2");
     stream_describe(fixture->stream, &mount);
     assert_string_equal(mount.path, "/front/edges");
     assert_string_equal(mount.encoder, "x264enc");
