@@ -225,12 +225,13 @@ static const struct schema_key view_keys[] = {
      .help = "The GStreamer encoder; auto takes the first one for the codec that encodes a trial "
              "frame. The first four make H.264, the others H.265."},
     {"governor", SCHEMA_WORD, VIEW_FIELD(governor), .aside = true, .cost = CONFIG_COST_VIEW,
-     .words = governor_words, .default_text = "rate-size",
+     .words = governor_words, .default_text = "rate",
      .help =
          "What is given up, in this order, while the encoder is slower than the camera, so that "
          "frames do not wait: of the rate, every second frame, then three of four; of the "
-         "size, half of each side. It comes back when there is room. off: the oldest frames "
-         "are dropped when ten wait."},
+         "size, half of each side, which not every viewer and recorder bears in the midst of a "
+         "stream. It comes back when there is room. off: the oldest frames are dropped when ten "
+         "wait."},
     {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .aside = true, .unit = "kbit/s",
      .minimum = 64, .maximum = 100000, .default_text = "4000",
      .help = "The bit rate the encoder aims at."},

@@ -42,8 +42,12 @@ def libconfig(value):
 
 
 def camera(name="front", source="pattern", views=("edges",), **settings):
-    """One camera of a configuration; views are kinds or whole groups."""
+    """One camera of a configuration; views are kinds or whole groups.
+
+    A busy machine that keeps an encoder waiting is no reason to leave out frames here."""
     groups = [view if isinstance(view, dict) else {"name": view, "view": view} for view in views]
+    for group in groups:
+        group.setdefault("governor", "off")
     return {"name": name, "source": source, **settings, "views": groups}
 
 

@@ -95,7 +95,9 @@ def with_encoder(fault, tmp_path):
 def test_a_slow_encoder_gives_up_rate_then_size_and_takes_them_back(edged, watch, tmp_path):
     """Nanoseconds a pixel: at 30 frames/s the whole picture has 145, a quarter of that rate 580."""
     slowness = tmp_path / "slowness"
-    server = edged([CAMERA], **with_encoder(f"slow:{slowness}", tmp_path))
+    views = [{"name": "edges", "view": "edges", "governor": "rate-size"}]
+    camera = daemon.camera(width=SIZE[0], height=SIZE[1], views=views)
+    server = edged([camera], **with_encoder(f"slow:{slowness}", tmp_path))
     viewer = watch(server.url("/front/edges"), program="ffmpeg", size=SIZE)
     viewer.wait_numbers(pattern.FPS)
     assert server.mount()["governor"] == ""

@@ -34,7 +34,7 @@ def assert_pictures_match(viewer, view, size=SIZE, least=3):
 def test_four_viewers_share_one_encoder_and_see_opencv_edges(edged, watch):
     # Few bytes a frame: a client that a busy machine keeps from its socket loses no datagram. And
     # ffmpeg, which would take another rate at its start for the stream's, sees one rate.
-    views = [{"name": "edges", "view": "edges", "bitrate_kbps": 1500, "governor": "off"}]
+    views = [{"name": "edges", "view": "edges", "bitrate_kbps": 1500}]
     server = edged([daemon.camera(views=views, **CAMERA)])
     viewers = {
         (program, transport): watch(
