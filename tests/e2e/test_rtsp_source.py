@@ -146,8 +146,8 @@ def test_why_there_is_no_picture_is_said(edged, network_camera, tmp_path, line, 
     path.chmod(0o600)
     server = edged([watching(url, **({"credentials": path} if line else {}))])
     if line:  # only now: edged would not have started with some
+        path.chmod(mode)  # first, for the password alone might do
         path.write_text(line)
-        path.chmod(mode)
 
     def says(camera):
         return camera["state"] == "no signal" and all(part in camera["error"] for part in parts)
