@@ -1,38 +1,21 @@
 #include "board/heat.h"
 
+#include "board/read_file.h"
 #include "config/base.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PATH_BYTES 512
 #define CONF_BYTES 65536 // Thor's nvpmodel.conf has 20 KB
 
-// The beginning of a file. False: it cannot be read or is empty.
-static bool read_text(const char *path, char *ret_text, size_t size)
-{
-    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    ssize_t length = fd < 0 ? -1 : read(fd, ret_text, size - 1);
-
-    if (length <= 0) {
-        return false;
-    }
-    ret_text[length] = '\0';
-    return true;
-}
-
 // The first line of a file in `folder`.
 static bool read_member(const char *folder, const char *name, char *ret_text, size_t size)
 {
-    char path[PATH_BYTES];
-
-    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, name) >= sizeof path ||
-        !read_text(path, ret_text, size)) {
+    if (read_file(folder, name, ret_text, size) == 0) {
         return false;
     }
     ret_text[strcspn(ret_text, "\n")] = '\0';
@@ -153,18 +136,16 @@ static void name_mode(const char *conf, long number, char *ret_name, size_t size
 static void read_power_mode(const char *root, struct heat *heat)
 {
     _cleanup_(cleanup_free) char *conf = malloc(CONF_BYTES);
-    char path[PATH_BYTES], status[64];
-    const char *mode;
+    char status[64];
+    bool known = read_file(root, "var/lib/nvpmodel/status", status, sizeof status) > 0;
+    const char *mode = known ? strstr(status, "pmode:") : NULL;
 
-    snprintf(path, sizeof path, "%s/var/lib/nvpmodel/status", root);
-    mode = read_text(path, status, sizeof status) ? strstr(status, "pmode:") : NULL;
     if (!mode) {
         return;
     }
     long number = strtol(mode + strlen("pmode:"), NULL, 10);
     snprintf(heat->power_mode, sizeof heat->power_mode, "%ld", number);
-    snprintf(path, sizeof path, "%s/etc/nvpmodel.conf", root);
-    if (conf && read_text(path, conf, CONF_BYTES)) {
+    if (conf && read_file(root, "etc/nvpmodel.conf", conf, CONF_BYTES) > 0) {
         name_mode(conf, number, heat->power_mode, sizeof heat->power_mode);
     }
 }

@@ -37,7 +37,7 @@ static const struct schema_key gradient_keys[] = {
     BLOCK_KEY(CONFIG_KERNEL_GRADIENT),
     {"rows", SCHEMA_INTEGER, .offset = offsetof(struct config, blocks[CONFIG_KERNEL_GRADIENT].rows),
      .unit = "rows", .minimum = 0, .maximum = CONFIG_ROWS_MAX,
-     .default_note = "0, chosen for the GPU and its memory",
+     .default_note = "0, chosen for the GPU, its memory and the board",
      .help = "Rows of the picture that a thread makes: more of them read fewer rows twice, fewer "
              "keep more threads busy."},
 };

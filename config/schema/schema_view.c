@@ -222,8 +222,9 @@ static const struct schema_key view_keys[] = {
          "CPU several times the work; not every viewer plays it."},
     {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .aside = true, .cost = CONFIG_COST_VIEW,
      .words = encoder_words, .default_text = "auto",
-     .help = "The GStreamer encoder; auto takes the first one for the codec that encodes a trial "
-             "frame. The first four make H.264, the others H.265."},
+     .help = "The GStreamer encoder; auto takes the first one for the codec that the board has "
+             "hardware for and that encodes a trial frame. The first four make H.264, the others "
+             "H.265."},
     {"governor", SCHEMA_WORD, VIEW_FIELD(governor), .aside = true, .cost = CONFIG_COST_VIEW,
      .words = governor_words, .default_text = "rate",
      .help =

@@ -139,12 +139,15 @@ static int take_first(struct camera *camera, struct error *error)
 
 static int build(struct camera *camera, struct error *error)
 {
+    struct board board;
     int r = graph_new(&camera->graph);
 
+    board_read("", &board);
     camera->channel_environment = (struct channel_environment){.link = camera->link,
                                                                .copies = &camera->copies,
                                                                .encoders = &camera->encoders,
-                                                               .graph = camera->graph};
+                                                               .graph = camera->graph,
+                                                               .board = board.profile};
     r = r ? error_set(error, r, "out of memory") : take_first(camera, error);
     if (r) {
         return r;

@@ -4,6 +4,7 @@
 // a key frame is wanted; encoded units leave over the link from the encoder's thread.
 #pragma once
 
+#include "board/board.h"
 #include "capture/copies.h"
 #include "capture/frame_pool.h"
 #include "config/config.h"
@@ -20,7 +21,8 @@ struct channel_environment {
     struct link *link;
     struct copies *copies;
     struct encoder_watches *encoders;
-    struct graph *graph; // what the camera's views have in common
+    struct graph *graph;               // what the camera's views have in common
+    const struct board_profile *board; // static
 };
 
 // What a view is computed from, and what computes it.

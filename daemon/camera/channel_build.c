@@ -22,7 +22,8 @@ static unsigned keyframe_distance(const struct config_view *settings, unsigned f
     return frames < 1 ? 1 : (unsigned)frames;
 }
 
-static struct encoder_settings describe_encoder(const struct config_view *view,
+static struct encoder_settings describe_encoder(const struct channel *channel,
+                                                const struct config_view *view,
                                                 const struct frame_layout *output,
                                                 const struct channel_setup *setup)
 {
@@ -38,6 +39,7 @@ static struct encoder_settings describe_encoder(const struct config_view *view,
         .codec = view->codec,
         .governor = view->governor,
         .element = view->encoder,
+        .without = channel->environment->board->without,
     };
 }
 
@@ -96,7 +98,7 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
 {
     struct channel_parts *now = &channel->now;
     struct encoder_settings wanted =
-        describe_encoder(now->settings, view_output_layout(now->view), setup);
+        describe_encoder(channel, now->settings, view_output_layout(now->view), setup);
 
     if (encoder_fits(now->encoder, &wanted)) {
         encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
@@ -243,7 +245,8 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
     if (!r) {
         const struct view *view = next->view ? next->view : channel->now.view;
 
-        channel->next_encoder = describe_encoder(settings, view_output_layout(view), setup);
+        channel->next_encoder =
+            describe_encoder(channel, settings, view_output_layout(view), setup);
         channel->encoder_wanted = !encoder_fits(channel->now.encoder, &channel->next_encoder);
     }
     return r;

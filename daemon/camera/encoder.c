@@ -312,9 +312,10 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
             (settings->element != CONFIG_ENCODER_AUTO && settings->element != element->id)) {
             continue;
         }
-        if (settings->element == CONFIG_ENCODER_AUTO && watches &&
-            watches->passed_over >> element->id & 1) {
-            error_set(&reasons, -ENOSYS, "%s; %s: hung before", before.text, element->name);
+        const char *objection =
+            encoder_element_objection(element, settings, watches ? watches->passed_over : 0);
+        if (objection) {
+            error_set(&reasons, -ENOSYS, "%s; %s: %s", before.text, element->name, objection);
             continue;
         }
         int r =

@@ -39,8 +39,8 @@ typedef void encoder_output(void *context, const struct encoder_unit *unit);
 // Makes the first encoder of the wanted element (auto: those of the codec, in the order of
 // encoder_elements.c) that turns `trial` (an NV12 frame of the settings' size) into two key frames
 // within 3 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists
-// each with its reason. `watches` outlive the encoder, and say what auto passes over. NULL: nobody
-// watches it.
+// each with its reason. `watches` outlive the encoder, and say what auto passes over as well. NULL:
+// nobody watches it.
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                 struct encoder_watches *watches, encoder_output *output, void *context,
                 struct error *error, struct encoder **ret_encoder);

@@ -158,3 +158,15 @@ const struct encoder_element *encoder_element_at(size_t index)
 {
     return index < G_N_ELEMENTS(elements) ? &elements[index] : NULL;
 }
+
+const char *encoder_element_objection(const struct encoder_element *element,
+                                      const struct encoder_settings *settings, unsigned hung)
+{
+    if (settings->element != CONFIG_ENCODER_AUTO) {
+        return NULL;
+    }
+    if (settings->without >> element->id & 1) {
+        return "this board has no such hardware";
+    }
+    return hung >> element->id & 1 ? "hung before" : NULL;
+}

@@ -15,4 +15,5 @@ struct encoder_settings {
     enum config_codec codec;
     enum config_governor governor;
     enum config_encoder element; // auto, or one that makes the codec
+    unsigned without;            // what auto leaves out, as of struct board_profile
 };

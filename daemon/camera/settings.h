@@ -12,7 +12,7 @@
 
 struct settings {
     atomic_uint references;
-    struct config *config; // owned; of one camera
+    struct config *config; // owned; of one camera, its blocks filled in by the board
     uint32_t number;
     struct channel *channels[LINK_VIEWS_MAX]; // references, in the order of the views
     size_t count;

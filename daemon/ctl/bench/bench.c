@@ -1,6 +1,7 @@
 // `edgectl bench`: how fast stages, kernels and views are beside a memcpy.
 #include "daemon/ctl/commands.h"
 
+#include "board/board.h"
 #include "daemon/ctl/bench/bench_report.h"
 #include "daemon/ctl/bench/bench_rows.h"
 #include "daemon/ctl/bench/bench_target.h"
@@ -82,6 +83,7 @@ static int bench_size(const struct options *options, struct picture_size size,
     struct bench_target_request request = options->request;
     struct bench_target target;
     struct pool *pool = NULL;
+    struct board board;
     int r;
 
     request.size = size;
@@ -92,6 +94,8 @@ static int bench_size(const struct options *options, struct picture_size size,
         r = threads_start((unsigned)threads, error, &pool);
     }
     if (r == 0 && session->gpu) {
+        board_read("", &board);
+        board_fill_blocks(board.profile, target.config->blocks);
         gpu_set_blocks(session->gpu, target.config->blocks);
     }
     for (size_t i = 0; i < target.view_count && r == 0 && !interrupt_seen(); i++) {

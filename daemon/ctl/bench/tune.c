@@ -1,6 +1,7 @@
 // `edgectl tune`: which block sizes, rows a thread and memory are fastest on this GPU.
 #include "daemon/ctl/commands.h"
 
+#include "board/board.h"
 #include "daemon/ctl/bench/tune_options.h"
 #include "daemon/ctl/bench/tune_report.h"
 #include "daemon/ctl/progress.h"
@@ -107,8 +108,11 @@ static int measure(struct tune *tune, struct error *error)
 {
     size_t room =
         tune->target.view_count * ARRAY_LENGTH(tune->memories) * (size_t)CONFIG_KERNEL_COUNT;
+    struct board board;
     int r = open_gpu(tune, error);
 
+    board_read("", &board);
+    board_fill_blocks(board.profile, tune->target.config->blocks);
     if (r == 0) {
         r = open_memories(tune, error);
     }

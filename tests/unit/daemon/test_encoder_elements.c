@@ -2,6 +2,8 @@
 #include "daemon/common/annex_b.h"
 #include "tests/unit/daemon/encoder_bed.h"
 
+#include <limits.h>
+
 // Bytes that so many frames of noise are encoded to.
 static size_t encode_noise(struct fixture *fixture, struct encoder *encoder, unsigned count)
 {
@@ -140,6 +142,25 @@ TEST(test_auto_takes_the_first_that_encodes, setup, teardown)
     struct encoder *encoder = make(fixture);
     assert_string_equal(encoder_name(encoder), "x264enc");
     encoder_free(encoder);
+}
+
+TEST(test_auto_leaves_out_what_the_board_has_not_and_a_name_does_not, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct encoder *encoder = NULL;
+
+    fixture->settings.without = UINT_MAX & ~(1U << CONFIG_ENCODER_NVV4L2);
+    fixture->settings.element = CONFIG_ENCODER_AUTO;
+    assert_int_equal(encoder_new(&fixture->settings, fixture->frame, NULL, receive,
+                                 &fixture->received, &fixture->error, &encoder),
+                     -ENOSYS);
+    assert_string_equal(fixture->error.text,
+                        "no encoder works; nvv4l2h264enc: no element \"nvvidconv\"; "
+                        "v4l2h264enc: this board has no such hardware; "
+                        "x264enc: this board has no such hardware; "
+                        "openh264enc: this board has no such hardware");
+    fixture->settings.element = CONFIG_ENCODER_X264;
+    encoder_free(make(fixture));
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,43 @@
+// Which board this is, and what edged knows of it beforehand: a table of profiles.
+//
+// A profile says only what differs from the built-in choices, which fit every board. What the
+// configuration says comes before both. No profile was measured on its board: board.c says what
+// each value is reasoned from, and `edgectl doctor` shows where every choice comes from.
+#pragma once
+
+#include "config/config.h"
+
+#define BOARD_MODULES_MAX 4
+
+struct board_profile {
+    const char *name; // "Jetson Orin Nano"
+    // What the device tree's "compatible" has for its modules, such as "p3701-"; all of it, or its
+    // beginning. None: a machine that no module tells.
+    const char *modules[BOARD_MODULES_MAX];
+    int sm;           // compute capability of the GPU in its chip, 87 for 8.7; 0: none in there
+    unsigned without; // encoders it has no hardware for: a bit for each enum config_encoder
+    // How the kernels' work is cut up, as in struct config; 0: the built-in choice.
+    struct config_block blocks[CONFIG_KERNEL_COUNT];
+    const char *camera; // keys of a camera on its CSI connectors, for edged.conf; NULL: none known
+};
+
+struct board {
+    const struct board_profile *profile; // static
+    char model[96];                      // what it calls itself; "": nothing
+    char l4t[24];                        // its release of L4T, "R36.4.7"; "": none
+};
+
+// Finds out the board from files below `root`, which is "" for those of this machine:
+//
+// - proc/device-tree/{model,compatible} (devicetree.org's specification, 2.3.1 and 2.3.2);
+//   sys/class/dmi/id/product_name is the model where there is no device tree
+// - etc/nv_tegra_release, "# R36 (release), REVISION: 4.7, …"
+// - proc/cpuinfo, which has "CPU implementer" on Arm alone, and proc/driver/nvidia/version, which
+//   the driver of a GPU on a card makes
+//
+// There is always a profile: the last three of the table fit every machine.
+void board_read(const char *root, struct board *ret_board);
+
+// Fills in what `blocks` (CONFIG_KERNEL_COUNT) of a configuration leave open and the profile does
+// not.
+void board_fill_blocks(const struct board_profile *profile, struct config_block *blocks);
