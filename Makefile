@@ -58,7 +58,7 @@ BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 VIEWER_LOAD := $(BUILD)/tests/bench/viewer_load
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
-FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/encoder/*.c tests/fakes/argus/*.c)) \
+FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/board/*.c tests/fakes/encoder/*.c tests/fakes/argus/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fakes/camera/fake_camera.c)) \
          $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
@@ -323,8 +323,11 @@ $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-Bsymbolic \
 		-Wl,--version-script,$(filter %.map,$^) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter-out %.map,$^) -lm
 
-$(BUILD)/tests/fakes/v4l2/%.so: $(BUILD)/tests/fakes/v4l2/%.o
+$(BUILD)/tests/fakes/%.so: $(BUILD)/tests/fakes/%.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
+
+# It stands in for a function that sanitizers call before they can be called themselves.
+$(BUILD)/tests/fakes/board/fake_board.so $(BUILD)/tests/fakes/board/fake_board.o: SANITIZERS =
 
 # GStreamer's scanner of plugins loads it first and is no sanitized program.
 PLUGINS := $(filter $(BUILD)/tests/fakes/encoder/% $(BUILD)/tests/fakes/argus/%,$(FAKES))

@@ -20,6 +20,7 @@ EDGECTL = BUILD / "edgectl"
 # Programs on tests/fakes/cuda, which LD_LIBRARY_PATH has to name.
 FAKE_CUDA = BUILD / "tests/fakes/cuda"
 FAKE_V4L2 = BUILD / "tests/fakes/v4l2/fake_v4l2.so"
+FAKE_BOARD = BUILD / "tests/fakes/board/fake_board.so"
 # What any event is waited for, however busy the machine is. A promise in time is for tests/soak.
 PATIENCE_S = 60
 SANITIZER_REPORT = re.compile(
@@ -60,6 +61,11 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self.path)
+
+
+def on_board(tree):
+    """The environment of a program that takes the machine for a board of tests/data/boards."""
+    return {"LD_PRELOAD": FAKE_BOARD, "EDGED_FAKE_BOARD": ROOT / "tests/data/boards" / tree}
 
 
 def environment(**extra):

@@ -130,6 +130,61 @@ def test_gpu_that_works_passes_every_self_test(doctor, board):
     assert found.of("views") == ("ok", "9 kinds: the GPU's pictures are the CPU's")
 
 
+@pytest.mark.parametrize("tree, gpu, name", [
+    ("xavier-nx", "xavier", "Jetson Xavier NX: NVIDIA Jetson Xavier NX Developer Kit, L4T R35.4.1"),
+    ("agx-xavier", "xavier", "Jetson AGX Xavier: Jetson-AGX, L4T R35.4.1"),
+    ("orin-nx", "orin-nano", "Jetson Orin NX: NVIDIA Jetson Orin NX Engineering Reference "
+     "Developer Kit, L4T R36.4.3"),
+    ("agx-orin", "agx-orin",
+     "Jetson AGX Orin: NVIDIA Jetson AGX Orin Developer Kit, L4T R36.4.3"),
+    ("arm64", None, "generic arm64: Raspberry Pi 5 Model B Rev 1.0"),
+    ("x86-gpu", "h200", "x86 with an NVIDIA GPU: Precision 3630 Tower"),
+    ("x86", None, "x86: OptiPlex 7060"),
+])
+def test_boards_are_known_and_go_on_with_the_built_in_choices(doctor, tree, gpu, name):
+    found = doctor(fake=gpu and f"board={gpu}", variables=daemon.on_board(tree))
+    assert found.of("board") == ("ok", name)
+    assert found.of("first memory") == ("ok", "registered (built-in)")
+    assert found.of("order for H.264") == (
+        "ok", "nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc (built-in)")
+    assert found.of("order for H.265") == ("ok", "nvv4l2h265enc, v4l2h265enc, x265enc (built-in)")
+    assert found.of("blocks") == ("ok", "all chosen for the GPU and the picture (built-in)")
+    assert ("camera on CSI" in found.checks) == (" L4T " in name)
+    assert "GPU of the board" not in found.checks
+
+
+def test_orin_nano_has_no_encoder_in_hardware_unless_a_view_names_it(doctor):
+    tree = daemon.on_board("orin-nano")
+    found = doctor(fake="board=orin-nano", variables=tree)
+    assert found.of("order for H.264") == (
+        "ok", "v4l2h264enc, x264enc, openh264enc (board: no encoder in hardware)")
+    assert found.of("encoder nvv4l2h264enc") == (
+        "info", "not tried: Jetson Orin Nano has no hardware for it")
+    assert found.of("camera on CSI") == ("ok", 'source = "argus"; sensor = 0; (board)')
+    views = [{"name": "hard", "view": "edges", "encoder": "nvv4l2h264enc"}]
+    found = doctor([daemon.camera(width=64, height=48, views=views)], variables=tree)
+    assert found.of("order for H.264")[1].endswith("; /front/hard: nvv4l2h264enc (edged.conf)")
+    assert found.of("encoder nvv4l2h264enc")[0] == "failed"
+
+
+def test_each_choice_says_whether_it_is_the_boards_or_the_configurations(doctor):
+    tree = daemon.on_board("agx-thor")
+    found = doctor(fake="board=thor", variables=tree)
+    assert found.of("blocks")[1].startswith("gradient.rows = 8 (board, reasoned), others chosen ")
+    kernels = {"gradient": {"block": [64, 4], "rows": 24}, "gray": {"block": [128, 1]}}
+    found = doctor(fake="board=thor", variables=tree, memory="pinned", kernels=kernels)
+    assert found.of("first memory") == ("ok", "pinned (edged.conf)")
+    assert found.of("blocks")[1].startswith(
+        "gradient.block = [64, 4] (edged.conf), gradient.rows = 24 (edged.conf), "
+        "gray.block = [128, 1] (edged.conf), others chosen ")
+
+
+def test_jetson_whose_device_tree_is_hidden_is_told_by_its_gpu(doctor):
+    verdict, text = doctor(fake="board=thor", variables=daemon.on_board("arm64")).of(
+        "GPU of the board")
+    assert verdict == "warning" and text.startswith("sm_110 in the chip is not that of generic arm64")
+
+
 def test_gpu_that_gets_a_bit_of_a_view_wrong_fails_by_the_name_of_the_view(doctor):
     verdict, text = doctor(fake="board=orin-nano,wrong=direction").of("views")
     assert verdict == "failed"

@@ -19,6 +19,9 @@ from test_v4l2 import assert_shows_fake_camera
 SIZE = (320, 240)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
 BOARDS = {"xavier": 72, "orin-nano": 87, "agx-orin": 87, "thor": 110, "h200": 90}
+# What tells each board beside its GPU.
+TREES = {"xavier": "agx-xavier", "orin-nano": "orin-nano", "agx-orin": "agx-orin",
+         "thor": "agx-thor", "h200": "x86-gpu"}
 
 
 def wait_on_gpu(server, name="front"):
@@ -29,7 +32,7 @@ def wait_on_gpu(server, name="front"):
 
 @pytest.mark.parametrize("name", once(*BOARDS))
 def test_every_board_streams_opencv_edges_without_a_copy(board, watch, name):
-    server = board(name, [daemon.camera(**SMALL)])
+    server = board(name, [daemon.camera(**SMALL)], **daemon.on_board(TREES[name]))
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     camera = wait_on_gpu(server)
     assert_pictures_match(viewer, "edges", SIZE)
@@ -167,6 +170,21 @@ def test_launch_that_is_refused_goes_back_to_the_block_before(board, watch, prov
     viewer.wait_numbers(pattern.FPS)
     server.assert_accounted(viewer)
     assert wait_on_gpu(server)["process"]["restarts"] == 0
+
+
+@pytest.mark.parametrize("tree, kernels, told", [
+    ("agx-thor", {}, r"kernels\.gradient\.rows = 8, back to 16:"),
+    ("agx-thor", {"gradient": {"rows": 2}}, r"kernels\.gradient\.rows = 2, back to 16:"),
+])
+def test_rows_are_the_configurations_else_the_boards(board, watch, provoke, tree, kernels, told):
+    """The refusal of the first launch tells what it was."""
+    server = board("thor", [daemon.camera(**SMALL)], settings={"kernels": kernels},
+                   **daemon.on_board(tree))
+    wait_on_gpu(server)
+    provoke("refuse=gradient", launching=False)
+    viewer = watch(server.url("/front/edges"), size=SIZE)
+    server.wait_stderr(told)
+    viewer.wait_numbers(pattern.FPS)
 
 
 @pytest.mark.parametrize(

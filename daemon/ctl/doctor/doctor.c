@@ -10,7 +10,9 @@
 static const char usage[] =
     "Usage: edgectl doctor [--config FILE] [--json | --report]\n"
     "Whether this machine has what edged needs: configuration, service, certificate, users, GPU\n"
-    "with self-tests, memory, encoders, cameras. One line a check; what failed says what to do.\n"
+    "with self-tests, memory, encoders, cameras; and which board it is, and what is chosen for "
+    "it.\n"
+    "One line a check; what failed says what to do.\n"
     "\n"
     "  --config FILE  the configuration; without it " CONFIG_DEFAULT_PATH ", if it is there,\n"
     "                 else the built-in defaults\n"
@@ -20,9 +22,9 @@ static const char usage[] =
 static bool examine(const char *config_path, enum doctor_style style)
 {
     static void (*const checks[])(struct doctor * doctor) = {
-        doctor_check_configuration, doctor_check_service, doctor_check_control, doctor_check_rtsp,
-        doctor_check_certificate,   doctor_check_users,   doctor_check_gpu,     doctor_check_memory,
-        doctor_check_encoders,      doctor_check_cameras,
+        doctor_check_configuration, doctor_check_service,  doctor_check_control, doctor_check_rtsp,
+        doctor_check_certificate,   doctor_check_users,    doctor_check_board,   doctor_check_gpu,
+        doctor_check_memory,        doctor_check_encoders, doctor_check_cameras,
     };
     struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(style)};
 

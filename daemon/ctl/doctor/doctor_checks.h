@@ -4,6 +4,7 @@
 // cannot do what the configuration asks for. Lines of failures and warnings end in what to do.
 #pragma once
 
+#include "board/board.h"
 #include "config/config.h"
 
 #include <json-glib/json-glib.h>
@@ -23,6 +24,7 @@ struct doctor {
     const char *config_path;      // borrowed; NULL: built-in defaults
     struct config *config;        // owned; the built-in defaults where the file cannot be used
     struct doctor_report *report; // owned
+    struct board board;           // known to the checks after that of the board
     bool has_gpu;                 // one that computes was found
 };
 
@@ -51,6 +53,7 @@ void doctor_check_control(struct doctor *doctor);       // whether edged runs an
 void doctor_check_rtsp(struct doctor *doctor);          // elements, address and port
 void doctor_check_certificate(struct doctor *doctor);   // of encrypted connections
 void doctor_check_users(struct doctor *doctor);         // the file of those who may watch
+void doctor_check_board(struct doctor *doctor);         // what is chosen, and by whom
 void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self-tests, memory
 // Part of it, with memory in the session: every view, by the GPU and by the CPU.
 void doctor_check_views(struct doctor *doctor, struct gpu_session *session);

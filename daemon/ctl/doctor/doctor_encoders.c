@@ -100,6 +100,20 @@ static bool try_encoder(struct doctor *doctor, const struct encoder_element *ele
     return r == 0;
 }
 
+// Says so where the board has none. An encoder that a view names is tried all the same.
+static bool has_hardware(struct doctor *doctor, const struct encoder_element *element)
+{
+    const struct board_profile *profile = doctor->board.profile;
+    char subject[32];
+
+    if (!(profile->without >> element->id & 1) || is_named(doctor->config, element->id)) {
+        return true;
+    }
+    snprintf(subject, sizeof subject, "encoder %s", element->name);
+    doctor_say(doctor, DOCTOR_INFO, subject, "not tried: %s has no hardware for it", profile->name);
+    return false;
+}
+
 void doctor_check_encoders(struct doctor *doctor)
 {
     _cleanup_(cleanup_frame) struct frame *trial = draw_trial(&doctor->config->cameras[0]);
@@ -111,7 +125,8 @@ void doctor_check_encoders(struct doctor *doctor)
         return;
     }
     for (size_t i = 0; (element = encoder_element_at(i)); i++) {
-        works[config_encoder_codec(element->id)] |= try_encoder(doctor, element, trial);
+        works[config_encoder_codec(element->id)] |=
+            has_hardware(doctor, element) && try_encoder(doctor, element, trial);
     }
     if (!works[CONFIG_CODEC_H264] && is_streamed(doctor->config, CONFIG_CODEC_H264)) {
         doctor_say(doctor, DOCTOR_FAILED, "encoders",

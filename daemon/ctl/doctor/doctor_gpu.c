@@ -42,6 +42,19 @@ static void say_gpu(struct doctor *doctor, const struct gpu_info *info)
     doctor_say(doctor, DOCTOR_OK, "CUDA kernels", "loaded for sm_%d", info->sm);
 }
 
+// A GPU in the chip tells the family of a Jetson, even where its device tree cannot be read.
+static void compare_board(struct doctor *doctor, const struct gpu_info *info)
+{
+    const struct board_profile *profile = doctor->board.profile;
+
+    if (info->integrated && info->sm != profile->sm) {
+        doctor_say(doctor, DOCTOR_WARNING, "GPU of the board",
+                   "sm_%d in the chip is not that of %s, as which edged goes on: in a container "
+                   "have it see /sys/firmware/devicetree, else report it",
+                   info->sm, profile->name);
+    }
+}
+
 // Returns whether the GPU computes as it should.
 static bool run_selftests(struct doctor *doctor, struct gpu *gpu)
 {
@@ -114,6 +127,7 @@ void doctor_check_gpu(struct doctor *doctor)
         return;
     }
     say_gpu(doctor, gpu_info(session.gpu));
+    compare_board(doctor, gpu_info(session.gpu));
     if (run_selftests(doctor, session.gpu)) {
         check_kinds(doctor, session.gpu);
     }

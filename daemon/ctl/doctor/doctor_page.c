@@ -1,5 +1,6 @@
 #include "daemon/ctl/doctor/doctor_page.h"
 
+#include "board/board.h"
 #include "daemon/common/standard_output.h"
 
 #include <glib.h>
@@ -19,17 +20,6 @@ static char *read_line(const char *path)
     return text;
 }
 
-// What the board calls itself: by its device tree on Arm, by its firmware on a PC.
-static char *read_model(void)
-{
-    char *model = read_line("/proc/device-tree/model");
-
-    if (!model) {
-        model = read_line("/sys/class/dmi/id/product_name");
-    }
-    return model ? model : g_strdup("an unnamed machine");
-}
-
 // A cell, in which a '|' would begin the next one and a line end the row.
 static void print_cell(const char *text)
 {
@@ -43,12 +33,15 @@ static void print_cell(const char *text)
 
 void doctor_page_begin(void)
 {
-    g_autofree char *model = read_model(), *l4t = read_line("/etc/nv_tegra_release");
+    g_autofree char *l4t = read_line("/etc/nv_tegra_release");
     g_autofree char *driver = read_line("/proc/driver/nvidia/version");
     g_autofree char *system = g_get_os_info(G_OS_INFO_KEY_PRETTY_NAME);
     struct utsname kernel;
+    struct board board;
 
-    printf("# edged " EDGED_VERSION " on %s\n\n| machine | |\n|---|---|\n", model);
+    board_read("", &board);
+    printf("# edged " EDGED_VERSION " on %s\n\n| machine | |\n|---|---|\n",
+           board.model[0] ? board.model : "an unnamed machine");
     const char *const rows[][2] = {{"system", system}, {"L4T", l4t}, {"driver", driver}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         if (rows[i][1]) {

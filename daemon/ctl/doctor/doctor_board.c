@@ -1,0 +1,110 @@
+// Which board this is, and each choice that may depend on it with where it comes from: built in,
+// the board's profile, or the configuration.
+#include "daemon/camera/encoder_elements.h"
+#include "daemon/ctl/doctor/doctor_checks.h"
+
+#include <glib.h>
+
+#define USER "edged.conf"
+
+static void say_board(struct doctor *doctor)
+{
+    const struct board *board = &doctor->board;
+
+    doctor_say(doctor, DOCTOR_OK, "board", "%s: %s%s%s", board->profile->name,
+               board->model[0] ? board->model : "it says no name of its own",
+               board->l4t[0] ? ", L4T " : "", board->l4t);
+}
+
+static void say_memory(struct doctor *doctor)
+{
+    enum config_memory memory = doctor->config->memory;
+
+    if (memory == CONFIG_MEMORY_AUTO) {
+        doctor_say(doctor, DOCTOR_OK, "first memory", "%s (built-in)",
+                   config_memory_name(CONFIG_MEMORY_REGISTERED));
+    } else {
+        doctor_say(doctor, DOCTOR_OK, "first memory", "%s (" USER ")", config_memory_name(memory));
+    }
+}
+
+// The views that name an encoder of the codec.
+static void add_named(const struct config *config, enum config_codec codec, GString *text)
+{
+    for (size_t i = 0; i < config->camera_count; i++) {
+        const struct config_camera *camera = &config->cameras[i];
+
+        for (size_t k = 0; k < camera->view_count; k++) {
+            const struct config_view *view = &camera->views[k];
+
+            if (view->encoder != CONFIG_ENCODER_AUTO && view->codec == codec) {
+                g_string_append_printf(text, "; /%s/%s: %s (" USER ")", camera->name, view->name,
+                                       config_encoder_name(view->encoder));
+            }
+        }
+    }
+}
+
+static void say_encoders(struct doctor *doctor, enum config_codec codec, const char *subject)
+{
+    const struct encoder_element *element;
+    g_autoptr(GString) text = g_string_new("");
+    bool all = true;
+
+    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
+        bool without = doctor->board.profile->without >> element->id & 1;
+
+        if (config_encoder_codec(element->id) == codec) {
+            all &= !without;
+            if (!without) {
+                g_string_append_printf(text, "%s%s", text->len ? ", " : "", element->name);
+            }
+        }
+    }
+    g_string_append(text, all ? " (built-in)" : " (board: no encoder in hardware)");
+    add_named(doctor->config, codec, text);
+    doctor_say(doctor, DOCTOR_OK, subject, "%s", text->str);
+}
+
+static void add_block(GString *text, enum config_kernel kernel, struct config_block block,
+                      const char *from)
+{
+    const char *name = config_kernel_name(kernel);
+
+    if (block.x > 0) {
+        g_string_append_printf(text, "%s.block = [%d, %d] (%s), ", name, block.x, block.y, from);
+    }
+    if (block.rows > 0) {
+        g_string_append_printf(text, "%s.rows = %d (%s), ", name, block.rows, from);
+    }
+}
+
+static void say_blocks(struct doctor *doctor)
+{
+    const struct board_profile *profile = doctor->board.profile;
+    g_autoptr(GString) text = g_string_new("");
+
+    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        struct config_block user = doctor->config->blocks[i], board = profile->blocks[i];
+
+        add_block(text, i, user, USER);
+        board.x = user.x > 0 ? 0 : board.x;
+        board.rows = user.rows > 0 ? 0 : board.rows;
+        add_block(text, i, board, "board, reasoned");
+    }
+    doctor_say(doctor, DOCTOR_OK, "blocks", "%s%s chosen for the GPU and the picture (built-in)",
+               text->str, text->len ? "others" : "all");
+}
+
+void doctor_check_board(struct doctor *doctor)
+{
+    board_read("", &doctor->board);
+    say_board(doctor);
+    say_memory(doctor);
+    say_encoders(doctor, CONFIG_CODEC_H264, "order for H.264");
+    say_encoders(doctor, CONFIG_CODEC_H265, "order for H.265");
+    say_blocks(doctor);
+    if (doctor->board.profile->camera) {
+        doctor_say(doctor, DOCTOR_OK, "camera on CSI", "%s (board)", doctor->board.profile->camera);
+    }
+}
