@@ -34,7 +34,7 @@ struct camera {
     struct compute *compute;
     struct pool *pool;
     struct channels channels;
-    struct motion_watch *motion_watch;
+    struct motion_watch *watch;
     struct lane *lane;
 };
 
@@ -161,7 +161,7 @@ static int build(struct camera *camera, struct error *error)
                                        .context = camera};
     channels_init(&camera->channels, settings->name, camera->graph, settings_ref(camera->first));
     r = compute_new(&compute, &camera->compute);
-    r = r ? r : motion_watch_new(settings, tell_event, camera, &camera->motion_watch);
+    r = r ? r : motion_watch_new(settings, camera->graph, tell_event, camera, &camera->watch);
     r = r ? r : make_pool(camera);
     struct lane_environment environment = {
         .camera = settings,
@@ -170,13 +170,13 @@ static int build(struct camera *camera, struct error *error)
         .copies = &camera->copies,
         .report = &camera->report,
         .channels = &camera->channels,
-        .motion_watch = camera->motion_watch,
+        .motion_watch = camera->watch,
         .changed = tell_news,
         .context = camera,
     };
     r = r ? r : lane_new(&environment, &camera->lane);
     if (!r) {
-        report_set_regions(&camera->report, camera->motion_watch);
+        report_set_regions(&camera->report, camera->watch);
     }
     return r ? error_set(error, r, "out of memory") : 0;
 }
@@ -379,7 +379,7 @@ void camera_free(struct camera *camera)
         compute_wait(camera->compute, INT64_MAX);
     }
     lane_free(camera->lane);
-    motion_watch_free(camera->motion_watch);
+    motion_watch_free(camera->watch);
     channels_finish(&camera->channels);
     settings_unref(camera->newest);
     settings_unref(camera->first);

@@ -145,15 +145,18 @@ void channels_forget(struct channels *channels)
     }
 }
 
-int channels_run(struct channels *channels, struct frame *frame, struct error *error)
+void channels_begin(struct channels *channels)
 {
-    int r;
-
     for (size_t i = 0; i < channels->settings->count; i++) {
         channel_begin(channels->settings->channels[i]);
     }
     graph_begin(channels->graph);
-    r = run_on_gpu(channels, frame, error);
+}
+
+int channels_run(struct channels *channels, struct frame *frame, struct error *error)
+{
+    int r = run_on_gpu(channels, frame, error);
+
     if (!r) {
         r = run_made_by(channels, CHANNEL_MAKER_CPU, frame, error);
     }

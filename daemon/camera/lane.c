@@ -195,6 +195,8 @@ static int run_views(struct lane *lane, struct frame *frame)
     bool preparing = r != 0;
 
     if (!r) {
+        channels_begin(lane->environment.channels);
+        motion_watch_begin(lane->environment.motion_watch, frame);
         r = channels_run(lane->environment.channels, frame, &error);
     }
     if (r) {

@@ -10,6 +10,7 @@
 
 struct motion_watch {
     const struct config_camera *camera;
+    struct graph *graph; // not owned
     motion_watch_event *event;
     void *context;
     size_t count;
@@ -20,8 +21,8 @@ struct motion_watch {
     struct mask_stamp masks[LINK_REGIONS_MAX]; // of the pictures it was made with
 };
 
-int motion_watch_new(const struct config_camera *camera, motion_watch_event *event, void *context,
-                     struct motion_watch **ret_watch)
+int motion_watch_new(const struct config_camera *camera, struct graph *graph,
+                     motion_watch_event *event, void *context, struct motion_watch **ret_watch)
 {
     struct motion_watch *watch = calloc(1, sizeof *watch);
 
@@ -29,6 +30,7 @@ int motion_watch_new(const struct config_camera *camera, motion_watch_event *eve
         return -ENOMEM;
     }
     watch->camera = camera;
+    watch->graph = graph;
     watch->event = event;
     watch->context = context;
     motion_watch_set_camera(watch, camera);
@@ -45,7 +47,7 @@ void motion_watch_free(struct motion_watch *watch)
 }
 
 // The mask of a region that has one; `ret_picture->gray` is to be freed.
-static void read_mask(const struct motion_watch *watch, struct meter_region *region,
+static void read_mask(const struct motion_watch *watch, struct watched_region *region,
                       struct region_picture *ret_picture)
 {
     struct error error = {0};
@@ -64,7 +66,7 @@ static void read_mask(const struct motion_watch *watch, struct meter_region *reg
               region->settings->name, error.text);
 }
 
-static void warn_of_empty(const struct motion_watch *watch, const struct meter_region *setups)
+static void warn_of_empty(const struct motion_watch *watch, const struct watched_region *setups)
 {
     for (size_t i = 0; i < watch->count; i++) {
         if (!setups[i].empty && meter_pixels(watch->meter, i) == 0) {
@@ -75,14 +77,12 @@ static void warn_of_empty(const struct motion_watch *watch, const struct meter_r
     }
 }
 
-// Makes a meter in place of the one there is. With the same layout it continues from that one's
-// frame.
+// Makes a meter in place of the one there is, which goes on from that one's frame.
 static void make_meter(struct motion_watch *watch, const struct frame_layout *layout)
 {
-    struct meter_region setups[LINK_REGIONS_MAX] = {{0}};
+    struct watched_region setups[LINK_REGIONS_MAX] = {{0}};
     struct region_picture pictures[LINK_REGIONS_MAX] = {{0}};
     struct meter *before = TAKE(watch->meter);
-    bool goes_on = before && frame_layout_equal(&watch->layout, layout);
 
     watch->layout = *layout;
     for (size_t i = 0; i < watch->count; i++) {
@@ -90,13 +90,10 @@ static void make_meter(struct motion_watch *watch, const struct frame_layout *la
         mask_file_stamp(setups[i].settings->mask, &watch->masks[i]);
         read_mask(watch, &setups[i], &pictures[i]);
     }
-    if (meter_new(layout, setups, watch->count, &watch->meter)) {
+    if (meter_new(watch->graph, layout, setups, watch->count, &watch->meter)) {
         log_write(LOG_WARNING, LOG_EVENT_NONE, watch->camera->name, NULL,
                   "no memory to measure motion, no events until the camera is opened again");
     } else {
-        if (goes_on) {
-            meter_take_over(watch->meter, before);
-        }
         warn_of_empty(watch, setups);
     }
     meter_free(before);
@@ -160,17 +157,22 @@ void motion_watch_set_camera(struct motion_watch *watch, const struct config_cam
     }
 }
 
-void motion_watch_measure(struct motion_watch *watch, const struct frame *frame)
+void motion_watch_begin(struct motion_watch *watch, const struct frame *frame)
 {
-    struct meter_reading readings[LINK_REGIONS_MAX];
-    struct link_event event;
-
-    if (watch->count == 0) {
-        return;
-    }
-    if (!watch->layout.format || !frame_layout_equal(&watch->layout, &frame->layout)) {
+    if (watch->count > 0 &&
+        (!watch->layout.format || !frame_layout_equal(&watch->layout, &frame->layout))) {
         make_meter(watch, &frame->layout);
     }
+    if (watch->meter) {
+        meter_begin(watch->meter, frame);
+    }
+}
+
+void motion_watch_measure(struct motion_watch *watch, const struct frame *frame)
+{
+    struct region_reading readings[LINK_REGIONS_MAX];
+    struct link_event event;
+
     if (!watch->meter) {
         return;
     }

@@ -9,14 +9,15 @@
 #include "config/config.h"
 #include "daemon/link/messages.h"
 
+struct graph;
 struct motion_watch;
 
 // Called for each event, in the thread that calls motion_watch_measure().
 typedef void motion_watch_event(void *context, const struct link_event *event);
 
-// For the regions of `camera`, which outlives them. -ENOMEM.
-int motion_watch_new(const struct config_camera *camera, motion_watch_event *event, void *context,
-                     struct motion_watch **ret_watch);
+// For the regions of `camera`, which outlives them, as does the graph of its views. -ENOMEM.
+int motion_watch_new(const struct config_camera *camera, struct graph *graph,
+                     motion_watch_event *event, void *context, struct motion_watch **ret_watch);
 void motion_watch_free(struct motion_watch *watch); // takes NULL
 
 // Other settings of the same camera, from the next frame on; they outlive the motion watch or the
@@ -25,7 +26,10 @@ void motion_watch_free(struct motion_watch *watch); // takes NULL
 // without a message.
 void motion_watch_set_camera(struct motion_watch *watch, const struct config_camera *camera);
 
-// A frame, on the CPU's side; only read. Errors are logged: they cost events, not frames.
+// The frame that graph_begin() began, on the CPU's side, before the views; only read. Errors are
+// logged: they cost events, not frames.
+void motion_watch_begin(struct motion_watch *watch, const struct frame *frame);
+// The same frame, behind the views, on the CPU's side again.
 void motion_watch_measure(struct motion_watch *watch, const struct frame *frame);
 // The next frame is compared with none before it: the camera was opened again. `lost`: because it
 // failed. Then nothing moves until there are frames, and events under way end without a message of

@@ -63,7 +63,7 @@ static bool ends(struct trigger *trigger, double share)
     return has_held(trigger, share < trigger->end, trigger->cooldown_ns);
 }
 
-static void set_reading(struct link_region *region, const struct meter_reading *reading,
+static void set_reading(struct link_region *region, const struct region_reading *reading,
                         double share)
 {
     region->x = reading->x;
@@ -73,7 +73,7 @@ static void set_reading(struct link_region *region, const struct meter_reading *
     region->share = (float)share;
 }
 
-bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct meter_reading *reading,
+bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct region_reading *reading,
                   struct link_event *ret_event)
 {
     struct link_region *region = &trigger->region;
@@ -96,7 +96,7 @@ bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct meter_re
 
 void trigger_reset(struct trigger *trigger)
 {
-    set_reading(&trigger->region, &(struct meter_reading){0}, 0);
+    set_reading(&trigger->region, &(struct region_reading){0}, 0);
     trigger->region.moving = false;
     trigger->waiting = false;
 }

@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "daemon/link/messages.h"
-#include "kernels/motion/meter.h"
+#include "kernels/events/meter.h"
 
 #include <stdbool.h>
 
@@ -28,7 +28,7 @@ void trigger_init(struct trigger *trigger, const struct config_region *settings)
 void trigger_set(struct trigger *trigger, const struct config_region *settings);
 
 // A frame: fills in the region and, when that begins or ends an event, *ret_event; true if so.
-bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct meter_reading *reading,
+bool trigger_step(struct trigger *trigger, int64_t pts_ns, const struct region_reading *reading,
                   struct link_event *ret_event);
 // Frames stop coming: nothing moves any more, and an event under way ends without a message.
 void trigger_reset(struct trigger *trigger);

@@ -319,6 +319,22 @@ void graph_begin(struct graph *graph)
     }
 }
 
+uint64_t graph_frame(const struct graph *graph)
+{
+    return graph->frame;
+}
+
+int graph_get_node(struct graph *graph, const struct node_setup *setup, struct error *error,
+                   struct node **ret_node)
+{
+    return node_get(&graph->nodes, setup, error, ret_node);
+}
+
+struct run_counts *graph_counts(struct graph *graph)
+{
+    return &graph->counts;
+}
+
 struct graph_count graph_count(const struct graph *graph, enum stage_kind kind)
 {
     return (struct graph_count){graph->counts.runs[kind], graph->counts.shared[kind]};

@@ -23,6 +23,13 @@ void graph_free(struct graph *graph);
 
 // The next frame begins: before any of its pictures is made.
 void graph_begin(struct graph *graph);
+// The number of the frame that began last, from 1.
+uint64_t graph_frame(const struct graph *graph);
+// As node_get(): a node of the graph that is in no path.
+int graph_get_node(struct graph *graph, const struct node_setup *setup, struct error *error,
+                   struct node **ret_node);
+// To be counted up by who computes such a node, or finds it computed.
+struct run_counts *graph_counts(struct graph *graph);
 // Any thread. How often stages of a kind were computed, and how often a view had the result of
 // another's instead.
 struct graph_count graph_count(const struct graph *graph, enum stage_kind kind);

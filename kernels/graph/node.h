@@ -33,6 +33,7 @@ struct node {
     struct gpu *gpu; // not owned
     bool last;
     unsigned active;    // how many of those who hold references are
+    uint64_t number;    // of the frame that it was computed for last, as run.h counts them
     struct stage stage; // none on a GPU
 };
 

@@ -102,6 +102,7 @@ static void note_made(struct run *run, uint64_t number, struct run_counts *count
 {
     run->number = number;
     for (unsigned i = 0; i < run->count; i++) {
+        run->nodes[i]->number = number;
         counts->runs[run->nodes[i]->step.kind]++;
     }
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/config.h"
-#include "kernels/mask/bits.h"
+#include "kernels/stage/bits.h"
 
 // A gray picture that is white (128 and more) where a region is.
 struct region_picture {

@@ -1,8 +1,10 @@
 // Time of measuring motion in regions, a frame, beside a memcpy of its luma: medians of turns.
 //
 // Two frames of a pattern with a moving part take turns, in steady light and in light that changes
-// with every frame. Never fails by time.
-#include "kernels/motion/meter.h"
+// with every frame; and with nothing moving, beside a motion view. Never fails by time.
+#include "kernels/events/meter.h"
+#include "kernels/graph/graph.h"
+#include "kernels/graph/view.h"
 #include "tests/bench/bench.h"
 
 #include "capture/frame_pool.h"
@@ -51,11 +53,12 @@ static double measure(const char *format, uint32_t width, uint32_t height, size_
 {
     static struct config_point corners[8][4];
     struct config_region settings[8];
-    struct meter_region regions[8] = {{0}};
-    struct meter_reading readings[8];
+    struct watched_region regions[8] = {{0}};
+    struct region_reading readings[8];
     static int64_t times[RUNS];
     struct frame *frames[2] = {make_frame(format, width, height),
                                make_frame(format, width, height)};
+    struct graph *graph;
     struct meter *meter;
 
     paint(frames[0], 0, 100);
@@ -71,16 +74,78 @@ static double measure(const char *format, uint32_t width, uint32_t height, size_
             .polygon = corners[i], .polygon_count = count > 1 ? 4 : 0, .threshold = 25, .erode = 1};
         regions[i].settings = &settings[i];
     }
-    if (meter_new(&frames[0]->layout, regions, count, &meter)) {
+    if (graph_new(&graph) || meter_new(graph, &frames[0]->layout, regions, count, &meter)) {
         abort();
     }
     for (unsigned i = 0; i < RUNS; i++) {
         int64_t start = clock_now_ns();
 
+        graph_begin(graph);
+        meter_begin(meter, frames[i % 2]);
         meter_run(meter, frames[i % 2], readings);
         times[i] = clock_now_ns() - start;
     }
     meter_free(meter);
+    graph_free(graph);
+    frame_unref(frames[0]);
+    frame_unref(frames[1]);
+    return median_us(times, RUNS);
+}
+
+// Which of a motion view and events are measured.
+enum who { VIEW = 1, EVENTS = 2 };
+
+// The two by the same threshold, while nothing moves.
+static double measure_beside(const char *format, uint32_t width, uint32_t height, enum who who)
+{
+    static const struct config_view settings = {
+        .view = CONFIG_VIEW_MOTION, .threshold = 25, .erode = 1};
+    static const struct config_region all = {.threshold = 25, .erode = 1};
+    static int64_t times[RUNS];
+    struct frame *frames[2] = {make_frame(format, width, height),
+                               make_frame(format, width, height)};
+    const struct watched_region region = {.settings = &all};
+    struct graph *graph;
+    struct meter *meter = NULL;
+    struct view *view = NULL;
+
+    paint(frames[0], 0, 100);
+    memcpy(frames[1]->data, frames[0]->data, frames[0]->layout.size);
+    if (graph_new(&graph)) {
+        abort();
+    }
+    const struct view_setup setup = {.settings = &settings,
+                                     .input = &frames[0]->layout,
+                                     .allocator = frame_allocator_host(),
+                                     .graph = graph};
+    if ((who & VIEW && view_new(&setup, NULL, &view)) ||
+        (who & EVENTS && meter_new(graph, &frames[0]->layout, &region, 1, &meter))) {
+        abort();
+    }
+    if (view) {
+        view_set_active(view, true);
+    }
+    for (unsigned i = 0; i < RUNS; i++) {
+        struct frame *frame = frames[i % 2], *picture = NULL;
+        struct region_reading reading;
+        int64_t start = clock_now_ns();
+
+        graph_begin(graph);
+        if (meter) {
+            meter_begin(meter, frame);
+        }
+        if (view && view_run(view, frame, NULL, &picture)) {
+            abort();
+        }
+        if (meter) {
+            meter_run(meter, frame, &reading);
+        }
+        times[i] = clock_now_ns() - start;
+        frame_unref(picture);
+    }
+    meter_free(meter);
+    view_free(view);
+    graph_free(graph);
     frame_unref(frames[0]);
     frame_unref(frames[1]);
     return median_us(times, RUNS);
@@ -118,6 +183,17 @@ int main(void)
                    measure(formats[i], width, height, 1, 100),
                    measure(formats[i], width, height, 8, 100),
                    measure(formats[i], width, height, 1, 140));
+        }
+    }
+    puts("\nnothing moves, us a frame             motion view       events        both");
+    for (size_t size = 0; size < ARRAY_LENGTH(sizes); size++) {
+        uint32_t width = sizes[size][0], height = sizes[size][1];
+
+        for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
+            printf("%4ux%-4u %s  %31.0f %12.0f %11.0f\n", width, height, formats[i],
+                   measure_beside(formats[i], width, height, VIEW),
+                   measure_beside(formats[i], width, height, EVENTS),
+                   measure_beside(formats[i], width, height, VIEW | EVENTS));
         }
     }
     return 0;

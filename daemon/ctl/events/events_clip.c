@@ -5,6 +5,7 @@
 #include "daemon/common/json_text.h"
 #include "daemon/ctl/process/clip_reader.h"
 #include "daemon/front/events/motion.h"
+#include "kernels/graph/graph.h"
 
 #include <errno.h>
 
@@ -12,6 +13,7 @@ struct clip {
     const char *camera;
     bool frames;
     FILE *output;
+    struct graph *graph;               // owned
     struct motion_watch *motion_watch; // owned
 };
 
@@ -92,6 +94,8 @@ static int see_frames(struct clip *clip, struct clip_reader *reader, struct erro
 
         r = clip_reader_next(reader, error, &frame);
         if (r > 0) {
+            graph_begin(clip->graph);
+            motion_watch_begin(clip->motion_watch, frame);
             motion_watch_measure(clip->motion_watch, frame);
         }
         if (r > 0 && clip->frames) {
@@ -106,8 +110,9 @@ int events_read_clip(const struct config_camera *camera, const char *path, bool 
 {
     struct clip clip = {.camera = camera->name, .frames = frames, .output = output};
     struct clip_reader *reader = NULL;
-    int r = motion_watch_new(camera, print_event, &clip, &clip.motion_watch);
+    int r = graph_new(&clip.graph);
 
+    r = r ? r : motion_watch_new(camera, clip.graph, print_event, &clip, &clip.motion_watch);
     r = r < 0 ? error_set(error, r, "out of memory")
               : clip_reader_new(path, path, false, frame_allocator_host(), error, &reader);
     if (r == 0) {
@@ -115,5 +120,6 @@ int events_read_clip(const struct config_camera *camera, const char *path, bool 
     }
     clip_reader_free(reader);
     motion_watch_free(clip.motion_watch);
+    graph_free(clip.graph);
     return r;
 }

@@ -3,6 +3,7 @@
 // those that can fail do when the test says so.
 #pragma once
 
+#include "kernels/events/meter.h"
 #include "kernels/gpu/gpu_memory.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/view.h"
@@ -327,4 +328,41 @@ struct graph_count graph_count(const struct graph *graph, enum stage_kind kind)
     (void)graph;
     (void)kind;
     return (struct graph_count){0};
+}
+
+// No region is measured here.
+int meter_new(struct graph *graph, const struct frame_layout *layout,
+              const struct watched_region *regions, size_t count, struct meter **ret_meter)
+{
+    (void)graph;
+    (void)layout;
+    (void)regions;
+    (void)count;
+    (void)ret_meter;
+    return -ENOMEM;
+}
+
+void meter_free(struct meter *meter)
+{
+    (void)meter;
+}
+
+void meter_begin(struct meter *meter, const struct frame *frame)
+{
+    (void)meter;
+    (void)frame;
+}
+
+void meter_run(struct meter *meter, const struct frame *frame, struct region_reading *ret_readings)
+{
+    (void)meter;
+    (void)frame;
+    (void)ret_readings;
+}
+
+uint32_t meter_pixels(const struct meter *meter, size_t region)
+{
+    (void)meter;
+    (void)region;
+    return 0;
 }

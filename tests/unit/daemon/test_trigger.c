@@ -24,12 +24,12 @@ static struct trigger new_trigger(void)
 static bool step(struct trigger *trigger, int64_t pts_ns, unsigned percent,
                  struct link_event *ret_event)
 {
-    const struct meter_reading reading = {.pixels = 200,
-                                          .moving = 2 * percent,
-                                          .x = percent,
-                                          .y = 1,
-                                          .width = percent ? 2 : 0,
-                                          .height = percent ? 3 : 0};
+    const struct region_reading reading = {.pixels = 200,
+                                           .moving = 2 * percent,
+                                           .x = percent,
+                                           .y = 1,
+                                           .width = percent ? 2 : 0,
+                                           .height = percent ? 3 : 0};
 
     return trigger_step(trigger, pts_ns, &reading, ret_event);
 }
@@ -177,7 +177,7 @@ TEST(test_a_region_without_pixels_has_no_share)
     struct link_event event;
 
     for (int64_t i = 0; i < 10; i++) {
-        assert_false(trigger_step(&trigger, i * FRAME_NS, &(struct meter_reading){0}, &event));
+        assert_false(trigger_step(&trigger, i * FRAME_NS, &(struct region_reading){0}, &event));
     }
     assert_true(trigger.region.share == 0);
 }

@@ -1,7 +1,9 @@
 // Views that share stages, beside the same views that compute all by themselves.
 #include "tests/unit/view_pictures.h"
 
+#include "kernels/events/meter.h"
 #include "kernels/graph/graph.h"
+#include "kernels/stage/pool.h"
 
 #define VIEWS 9
 #define FRAMES 24
@@ -28,11 +30,14 @@ struct bed {
     struct view *views[VIEWS], *references[VIEWS];
 };
 
+static struct pool *pool; // of the views; NULL: none
+
 static struct view *new_view(const struct bed *bed, size_t index, struct graph *graph)
 {
     const struct view_setup setup = {.settings = &settings[index],
                                      .input = &bed->input->layout,
                                      .allocator = frame_allocator_host(),
+                                     .pool = pool,
                                      .graph = graph};
     struct view *view;
 
@@ -220,6 +225,93 @@ TEST(test_two_marks_of_one_motion_share_the_frame_before)
     }
     graph_free(bed.graph);
     frame_unref(bed.input);
+}
+
+// Beside a motion view, and alone: in a graph of its own.
+struct measured {
+    struct graph *graph;
+    struct meter *meter;
+};
+
+static struct measured new_measured(struct graph *graph, const struct frame *frame)
+{
+    static struct config_point corners[] = {{0.2, 0.3}, {0.9, 0.3}, {0.9, 0.6}, {0.2, 0.6}};
+    static const struct config_region marked[] = {
+        {.polygon = corners, .polygon_count = 4, .threshold = 25, .erode = 1},
+        {.polygon = corners, .polygon_count = 4, .threshold = 25},
+        {.polygon = corners, .polygon_count = 4, .threshold = 60, .erode = 2},
+    };
+    const struct watched_region regions[] = {
+        {.settings = &marked[0]}, {.settings = &marked[1]}, {.settings = &marked[2]}};
+    struct measured measured = {.graph = graph};
+
+    if (!graph) {
+        assert_int_equal(graph_new(&measured.graph), 0);
+    }
+    assert_int_equal(meter_new(measured.graph, &frame->layout, regions, 3, &measured.meter), 0);
+    return measured;
+}
+
+// Every other frame in half the light.
+static void darken(struct frame *frame, uint32_t number)
+{
+    for (size_t i = 0; number % 2 && i < frame->layout.size; i++) {
+        frame->data[i] /= 2;
+    }
+}
+
+// Whoever watches, motion is the same for views and for events: in the same light, and in other.
+TEST(test_views_and_events_have_motion_in_common)
+{
+    static const char *const formats[] = {"NV12", "YUYV", "RGB3"};
+
+    assert_int_equal(pool_new(3, NULL, &pool), 0);
+    for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
+        for (unsigned light = 0; light < 2; light++) {
+            struct bed bed;
+            uint32_t viewers = 0;
+
+            bed_init(&bed, formats[f], 131, 47);
+            struct measured beside = new_measured(bed.graph, bed.input);
+            struct measured alone = new_measured(NULL, bed.input);
+            for (uint32_t number = 0; number < FRAMES; number++) {
+                bool watched = number / 3 % 2;
+                struct region_reading readings[3], expected[3];
+
+                draw(bed.input, number);
+                darken(bed.input, light * number);
+                view_set_active(bed.views[6], watched);
+                view_set_active(bed.references[6], true);
+                graph_begin(bed.graph);
+                graph_begin(alone.graph);
+                meter_begin(beside.meter, bed.input);
+                meter_begin(alone.meter, bed.input);
+                struct frame *picture, *same;
+                assert_int_equal(view_run(bed.references[6], bed.input, NULL, &same), 0);
+                if (watched) {
+                    assert_int_equal(view_run(bed.views[6], bed.input, NULL, &picture), 0);
+                    // Outside the regions a view that was not watched has no frame before.
+                    if (number % 3 > 0) {
+                        assert_same_picture(picture, same);
+                    }
+                    frame_unref(picture);
+                    viewers++;
+                }
+                frame_unref(same);
+                meter_run(beside.meter, bed.input, readings);
+                meter_run(alone.meter, bed.input, expected);
+                assert_memory_equal(readings, expected, sizeof readings);
+                assert_true(number == 0 || readings[1].moving > 0);
+            }
+            // By two thresholds, one of them the view's.
+            assert_count(&bed, STAGE_DIFFERENCE, 2 * FRAMES, viewers);
+            meter_free(beside.meter);
+            meter_free(alone.meter);
+            graph_free(alone.graph);
+            bed_finish(&bed);
+        }
+    }
+    pool_free(TAKE(pool));
 }
 
 RUN_TESTS(NULL, NULL)

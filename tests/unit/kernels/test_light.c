@@ -1,7 +1,7 @@
 // What the light does, found among pixels that move; and what is still then, by hand.
 #include "tests/unit/unit.h"
 
-#include "kernels/motion/light.h"
+#include "kernels/events/light.h"
 
 #include <math.h>
 #include <stdlib.h>

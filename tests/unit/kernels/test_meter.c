@@ -1,7 +1,8 @@
 // The meter on small frames drawn by hand, and on random ones against its definition.
 #include "tests/unit/view_pictures.h"
 
-#include "kernels/motion/meter.h"
+#include "kernels/events/meter.h"
+#include "kernels/graph/graph.h"
 
 #include <stdlib.h>
 
@@ -18,16 +19,38 @@ static struct config_region whole(int threshold, int erode)
     return (struct config_region){.threshold = threshold, .erode = erode};
 }
 
+static struct graph *graph;
+
+static int begin(void **state)
+{
+    (void)state;
+    return graph_new(&graph);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    graph_free(graph);
+    return 0;
+}
+
+static void run(struct meter *meter, const struct frame *frame, struct region_reading *ret_readings)
+{
+    graph_begin(graph);
+    meter_begin(meter, frame);
+    meter_run(meter, frame, ret_readings);
+}
+
 static struct meter *new_meter(const struct frame *frame, const struct config_region *settings,
                                size_t count)
 {
-    struct meter_region regions[8] = {{0}};
+    struct watched_region regions[8] = {{0}};
     struct meter *meter;
 
     for (size_t i = 0; i < count; i++) {
         regions[i].settings = &settings[i];
     }
-    assert_int_equal(meter_new(&frame->layout, regions, count, &meter), 0);
+    assert_int_equal(meter_new(graph, &frame->layout, regions, count, &meter), 0);
     return meter;
 }
 
@@ -52,7 +75,7 @@ static void draw(struct frame *frame, const char *const *rows)
     }
 }
 
-static void assert_reading(const struct meter_reading *reading, uint32_t moving, uint32_t x,
+static void assert_reading(const struct region_reading *reading, uint32_t moving, uint32_t x,
                            uint32_t y, uint32_t width, uint32_t height)
 {
     assert_int_equal(reading->moving, moving);
@@ -77,23 +100,23 @@ TEST(test_what_moves_is_counted_and_bounded)
     for (size_t i = 0; i < ARRAY_LENGTH(formats); i++) {
         struct frame *frame = new_frame(formats[i], 8, 6, i % 3 * 5);
         struct meter *meter = new_meter(frame, settings, 4);
-        struct meter_reading readings[4];
+        struct region_reading readings[4];
 
         draw(frame, empty);
-        meter_run(meter, frame, readings);
+        run(meter, frame, readings);
         for (size_t j = 0; j < 4; j++) {
             assert_int_equal(readings[j].pixels, 48);
             assert_reading(&readings[j], 0, 0, 0, 0, 0);
         }
         for (unsigned turn = 0; turn < 2; turn++) {
             draw(frame, turn == 0 ? block : empty);
-            meter_run(meter, frame, readings);
+            run(meter, frame, readings);
             assert_reading(&readings[0], 12, 2, 1, 6, 5);
             assert_reading(&readings[1], 1, 3, 2, 1, 1);
             assert_reading(&readings[2], 12, 2, 1, 6, 5);
             assert_reading(&readings[3], 0, 0, 0, 0, 0);
         }
-        meter_run(meter, frame, readings);
+        run(meter, frame, readings);
         assert_reading(&readings[0], 0, 0, 0, 0, 0);
         meter_free(meter);
         frame_unref(frame);
@@ -109,13 +132,13 @@ TEST(test_erosion_looks_at_what_lies_around_a_region)
     struct meter *meter = new_meter(frame, &settings, 1);
     static const char *const large[] = {"........", ".######.", ".######.",
                                         ".######.", ".#####..", "........"};
-    struct meter_reading reading;
+    struct region_reading reading;
 
     draw(frame, empty);
-    meter_run(meter, frame, &reading);
+    run(meter, frame, &reading);
     assert_int_equal(reading.pixels, 12);
     draw(frame, large);
-    meter_run(meter, frame, &reading);
+    run(meter, frame, &reading);
     // Of the eroded rows 2 and 3, 2 to 5 and 2 to 4, those in the region: row 3, column 4.
     assert_reading(&reading, 1, 4, 3, 1, 1);
     meter_free(meter);
@@ -131,12 +154,12 @@ TEST(test_regions_do_not_mix)
     };
     struct frame *frame = new_frame("NV12", 8, 6, 0);
     struct meter *meter = new_meter(frame, settings, 2);
-    struct meter_reading readings[2];
+    struct region_reading readings[2];
 
     draw(frame, empty);
-    meter_run(meter, frame, readings);
+    run(meter, frame, readings);
     draw(frame, block);
-    meter_run(meter, frame, readings);
+    run(meter, frame, readings);
     assert_reading(&readings[0], 6, 2, 1, 2, 3);
     assert_reading(&readings[1], 6, 4, 1, 4, 5);
     assert_int_equal(meter_pixels(meter, 0), 24);
@@ -149,16 +172,16 @@ TEST(test_a_region_without_pixels_never_moves)
     struct config_point line[] = {{0.1, 0.1}, {0.12, 0.1}, {0.11, 0.12}};
     struct config_region settings[] = {
         {.polygon = line, .polygon_count = 3, .threshold = 1, .erode = 2}, whole(1, 2)};
-    struct meter_region regions[] = {{&settings[0], NULL, false}, {&settings[1], NULL, true}};
+    struct watched_region regions[] = {{&settings[0], NULL, false}, {&settings[1], NULL, true}};
     struct frame *frame = new_frame("GREY", 8, 6, 0);
-    struct meter_reading readings[2];
+    struct region_reading readings[2];
     struct meter *meter;
 
-    assert_int_equal(meter_new(&frame->layout, regions, 2, &meter), 0);
+    assert_int_equal(meter_new(graph, &frame->layout, regions, 2, &meter), 0);
     draw(frame, empty);
-    meter_run(meter, frame, readings);
+    run(meter, frame, readings);
     draw(frame, block);
-    meter_run(meter, frame, readings);
+    run(meter, frame, readings);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(readings[i].pixels, 0);
         assert_reading(&readings[i], 0, 0, 0, 0, 0);
@@ -189,11 +212,11 @@ static bool is_left(const struct picture *now, const struct picture *before, int
     return true;
 }
 
-static struct meter_reading measure(const struct picture *now, const struct picture *before,
-                                    const struct config_region *settings)
+static struct region_reading measure(const struct picture *now, const struct picture *before,
+                                     const struct config_region *settings)
 {
     uint32_t left = UINT32_MAX, right = 0, top = UINT32_MAX, bottom = 0;
-    struct meter_reading reading = {0};
+    struct region_reading reading = {0};
     uint64_t bits[8];
 
     for (uint32_t y = 0; y < now->height; y++) {
@@ -251,7 +274,7 @@ static void check_random(uint32_t width, uint32_t height)
     struct picture pictures[2] = {{width, height, malloc((size_t)width * height)},
                                   {width, height, malloc((size_t)width * height)}};
     struct frame *frame = new_frame("GREY", width, height, (size_t)rand() % 9);
-    struct meter_reading readings[3];
+    struct region_reading readings[3];
 
     for (int i = 0; i < 3; i++) {
         for (int j = 0; j < 5; j++) {
@@ -265,9 +288,9 @@ static void check_random(uint32_t width, uint32_t height)
     struct meter *meter = new_meter(frame, settings, 3);
     for (int number = 0; number < 4; number++) {
         paint(&pictures[number % 2], frame);
-        meter_run(meter, frame, readings);
+        run(meter, frame, readings);
         for (int i = 0; i < 3 && number > 0; i++) {
-            struct meter_reading expected =
+            struct region_reading expected =
                 measure(&pictures[number % 2], &pictures[(number + 1) % 2], &settings[i]);
 
             assert_memory_equal(&readings[i], &expected, sizeof expected);
@@ -297,7 +320,7 @@ TEST(test_what_moves_is_found_while_the_light_changes)
     const struct config_region settings = whole(25, 1);
     struct frame *frame = new_frame("GREY", 200, 50, 3);
     struct meter *meter = new_meter(frame, &settings, 1);
-    struct meter_reading reading;
+    struct region_reading reading;
 
     for (unsigned number = 0; number < 4; number++) {
         for (uint32_t y = 0; y < 50; y++) {
@@ -309,7 +332,7 @@ TEST(test_what_moves_is_found_while_the_light_changes)
                 row[x] = (uint8_t)((25 + x / 2) * (number % 2 ? 2 : 1) / (covered ? 4 : 1));
             }
         }
-        meter_run(meter, frame, &reading);
+        run(meter, frame, &reading);
         if (number == 0 || number == 3) {
             assert_reading(&reading, 0, 0, 0, 0, 0);
         } else {
@@ -320,4 +343,4 @@ TEST(test_what_moves_is_found_while_the_light_changes)
     frame_unref(frame);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(begin, end)

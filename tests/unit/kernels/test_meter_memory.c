@@ -16,8 +16,9 @@ static void *fail_calloc(size_t count, size_t size)
 #undef calloc
 #define calloc fail_calloc
 
-#include "kernels/motion/detector.c"
-#include "kernels/motion/meter.c"
+#include "kernels/events/meter.c"
+#include "kernels/events/moved.c"
+#include "kernels/events/tally.c"
 
 TEST(test_each_failing_allocation_is_enomem)
 {
@@ -27,26 +28,29 @@ TEST(test_each_failing_allocation_is_enomem)
         {.threshold = 25, .erode = 1},
         {.threshold = 10, .erode = 0},
     };
-    const struct meter_region regions[] = {
+    const struct watched_region regions[] = {
         {.settings = &settings[0]}, {.settings = &settings[1]}, {.settings = &settings[2]}};
     struct frame_layout layout;
+    struct graph *graph;
     struct meter *meter = NULL;
     int r = -ENOMEM;
     long count = 0;
 
+    assert_int_equal(graph_new(&graph), 0);
     frame_layout_init(&layout, pixel_format_by_name("NV12"), 70, 20, 1);
     for (; r == -ENOMEM; count++) {
         assert_null(meter);
         assert_true(count < 100);
         allocations_left = count;
-        r = meter_new(&layout, regions, 3, &meter);
+        r = meter_new(graph, &layout, regions, 3, &meter);
     }
     assert_int_equal(r, 0);
-    // The meter, its two lists, a line, two pictures, two sets of samples, two rows each for three
-    // regions and two detectors; and then none is left to fail.
-    assert_int_equal(count - 1, 1 + 2 + 1 + 4 + 6 + 4);
+    // The meter, its three lists, two sets of samples, a line and a row of bits, two rows each for
+    // three regions, and what moved by two thresholds; and then none is left to fail.
+    assert_int_equal(count - 1, 1 + 3 + 2 + 2 + 6 + 2);
     meter_free(meter);
     meter_free(NULL);
+    graph_free(graph);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -1,11 +1,11 @@
-#include "kernels/mask/bits.h"
+#include "kernels/stage/bits.h"
 
 #include "kernels/stage/simd.h"
 
 #include <string.h>
 
-// Eight bytes of 0 or 1 to eight bits, byte i to bit i: byte i, at bit 8 i, goes to bit 56 + i by a
-// shift of 56 - 7 i, and the factor is the sum of these.
+// Eight bytes of 0 and 255, or of 0 and 1, to eight bits, byte i to bit i: the lowest bit of byte
+// i, at bit 8 i, goes to bit 56 + i by a shift of 56 - 7 i, and the factor is the sum of these.
 SIMD_INLINE uint64_t pack(const uint8_t *bytes)
 {
     uint64_t word = 0;
@@ -17,39 +17,41 @@ SIMD_INLINE uint64_t pack(const uint8_t *bytes)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         eight = __builtin_bswap64(eight);
 #endif
+        eight &= UINT64_C(0x0101010101010101);
         word |= (eight * UINT64_C(0x0102040810204080) >> 56) << 8 * i;
     }
     return word;
 }
 
 SIMD_CLONES
-void bits_differ(const uint8_t *restrict gray, const uint8_t *restrict previous, uint8_t threshold,
-                 size_t words, uint64_t *restrict bits)
+void bits_pack(const uint8_t *restrict mask, size_t width, uint64_t *restrict bits)
 {
-    for (size_t i = 0; i < words; i++) {
-        const uint8_t *a = gray + i * BITS_WORD, *b = previous + i * BITS_WORD;
-        uint8_t moved[BITS_WORD];
+    size_t whole = width / BITS_WORD;
 
-        for (unsigned x = 0; x < BITS_WORD; x++) {
-            uint8_t most = a[x] > b[x] ? a[x] : b[x], least = a[x] > b[x] ? b[x] : a[x];
+    for (size_t i = 0; i < whole; i++) {
+        bits[i] = pack(mask + i * BITS_WORD);
+    }
+    if (width % BITS_WORD) {
+        uint8_t rest[BITS_WORD] = {0};
 
-            moved[x] = (uint8_t)(most - least) > threshold;
-        }
-        bits[i] = pack(moved);
+        memcpy(rest, mask + whole * BITS_WORD, width % BITS_WORD);
+        bits[whole] = pack(rest);
     }
 }
 
 void bits_leave(const uint8_t *restrict gray, const uint8_t *restrict previous,
-                const struct bits_limits *limits, size_t words, uint64_t *restrict bits)
+                const struct bits_limits *limits, size_t width, uint64_t *restrict bits)
 {
-    for (size_t i = 0; i < words; i++) {
-        const uint8_t *a = gray + i * BITS_WORD, *b = previous + i * BITS_WORD;
-        uint8_t moved[BITS_WORD];
+    for (size_t start = 0; start < width; start += BITS_WORD) {
+        size_t end = width - start < BITS_WORD ? width - start : BITS_WORD;
+        uint8_t moved[BITS_WORD] = {0};
 
-        for (unsigned x = 0; x < BITS_WORD; x++) {
-            moved[x] = (a[x] < limits->low[b[x]]) | (a[x] > limits->high[b[x]]);
+        for (size_t x = 0; x < end; x++) {
+            uint8_t now = gray[start + x], before = previous[start + x];
+
+            moved[x] = (now < limits->low[before]) | (now > limits->high[before]);
         }
-        bits[i] = pack(moved);
+        bits[start / BITS_WORD] = pack(moved);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/motion/light.h"
+#include "kernels/events/light.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // Rows of one bit a pixel: where a picture differs from another, and what erosion leaves of it.
 //
 // Pixel x is bit x % 64 of word x / 64. A row has bits_words(width) words; the bits behind its last
-// pixel belong to no pixel. Gray rows are read in blocks of 64 pixels and end in such a block.
+// pixel belong to no pixel.
 #pragma once
 
 #include <stddef.h>
@@ -19,12 +19,11 @@ static inline size_t bits_words(size_t width)
     return (width + BITS_WORD - 1) / BITS_WORD;
 }
 
-// Sets the bits of pixels with |gray - previous| > threshold, for `words` blocks of 64 pixels.
-void bits_differ(const uint8_t *restrict gray, const uint8_t *restrict previous, uint8_t threshold,
-                 size_t words, uint64_t *restrict bits);
+// Sets the bits of pixels that are 255 in a row of 0 and 255 alone.
+void bits_pack(const uint8_t *restrict mask, size_t width, uint64_t *restrict bits);
 // Sets the bits of pixels with gray < low[previous] or gray > high[previous].
 void bits_leave(const uint8_t *restrict gray, const uint8_t *restrict previous,
-                const struct bits_limits *limits, size_t words, uint64_t *restrict bits);
+                const struct bits_limits *limits, size_t width, uint64_t *restrict bits);
 
 // Erodes a row of `width` pixels along itself, `times` times: a pixel stays set when it and both
 // its neighbours are. What lies outside the row counts as set, and is set afterwards.

@@ -24,7 +24,7 @@
 // in 16 bits behind the point.
 #pragma once
 
-#include "kernels/mask/bits.h"
+#include "kernels/stage/bits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

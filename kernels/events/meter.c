@@ -1,0 +1,309 @@
+#include "kernels/events/meter.h"
+
+#include "kernels/events/light.h"
+#include "kernels/events/moved.h"
+#include "kernels/gray/gray.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SAMPLES_MAX 8192 // pixels that tell what the light does
+
+// Regions of equal threshold have what has moved in common.
+struct threshold {
+    int threshold;
+    struct moved *moved; // owned
+    uint32_t first, end; // the rows that are looked at: first..end-1
+};
+
+// Of them, those of equal erosion have what that leaves in common, too.
+struct detector {
+    size_t threshold;
+    uint32_t erode;
+    uint32_t top, bottom; // the rows that its regions have
+};
+
+struct measured_region {
+    struct tally tally;
+    size_t detector;
+};
+
+struct meter {
+    struct graph *graph; // not owned
+    struct frame_layout layout;
+    gray_row *gray;
+    size_t words;  // of a row
+    uint32_t step; // pixels from sample to sample, both ways
+    size_t sample_count;
+    uint8_t *samples[2]; // of the current frame and of the one before
+    unsigned current;
+    bool has_previous;
+    bool begun;    // the frame is: its light is known
+    uint8_t *line; // a row of gray
+    uint64_t *row; // of bits
+    struct threshold *thresholds;
+    size_t threshold_count;
+    struct detector *detectors;
+    size_t detector_count;
+    struct measured_region *regions;
+    size_t region_count;
+};
+
+// Makes first..*end-1 hold all of other..other_end-1, too; a range is empty where both ends are
+// equal.
+static void grow_rows(uint32_t *first, uint32_t *end, uint32_t other, uint32_t other_end)
+{
+    if (other == other_end) {
+        return;
+    }
+    if (*first == *end) {
+        *first = other;
+        *end = other_end;
+    }
+    *first = other < *first ? other : *first;
+    *end = other_end > *end ? other_end : *end;
+}
+
+static size_t find_threshold(struct meter *meter, int threshold)
+{
+    size_t i = 0;
+
+    while (i < meter->threshold_count && meter->thresholds[i].threshold != threshold) {
+        i++;
+    }
+    if (i == meter->threshold_count) {
+        meter->thresholds[meter->threshold_count++].threshold = threshold;
+    }
+    return i;
+}
+
+// The detector for the settings, a new one if there is none yet.
+static size_t find_detector(struct meter *meter, const struct config_region *settings)
+{
+    size_t threshold = find_threshold(meter, settings->threshold), i = 0;
+    uint32_t erode = (uint32_t)settings->erode;
+
+    while (i < meter->detector_count &&
+           (meter->detectors[i].threshold != threshold || meter->detectors[i].erode != erode)) {
+        i++;
+    }
+    if (i == meter->detector_count) {
+        meter->detectors[meter->detector_count++] =
+            (struct detector){.threshold = threshold, .erode = erode};
+    }
+    return i;
+}
+
+// What a detector looks at: the rows of its regions, and those that erosion looks at around them.
+static void look_at(struct meter *meter, const struct detector *detector)
+{
+    struct threshold *threshold = &meter->thresholds[detector->threshold];
+    uint32_t erode = detector->erode, below = meter->layout.height - detector->bottom;
+
+    if (detector->top < detector->bottom) {
+        grow_rows(&threshold->first, &threshold->end,
+                  detector->top - (erode < detector->top ? erode : detector->top),
+                  detector->bottom + (erode < below ? erode : below));
+    }
+}
+
+static int prepare_regions(struct meter *meter, const struct watched_region *setups)
+{
+    for (size_t i = 0; i < meter->region_count; i++) {
+        struct measured_region *region = &meter->regions[i];
+
+        if (tally_init(&region->tally, &setups[i], meter->layout.width, meter->layout.height)) {
+            return -ENOMEM;
+        }
+        region->detector = find_detector(meter, setups[i].settings);
+        struct detector *detector = &meter->detectors[region->detector];
+        grow_rows(&detector->top, &detector->bottom, region->tally.top, region->tally.bottom);
+    }
+    for (size_t i = 0; i < meter->detector_count; i++) {
+        look_at(meter, &meter->detectors[i]);
+    }
+    for (size_t i = 0; i < meter->threshold_count; i++) {
+        struct threshold *threshold = &meter->thresholds[i];
+
+        if (moved_new(meter->graph, &meter->layout, threshold->threshold, &threshold->moved)) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+// Every step-th pixel of every step-th row, the first in the middle of the first step.
+static size_t count_samples(const struct frame_layout *layout, uint32_t step)
+{
+    return (size_t)((layout->width + step - 1 - step / 2) / step) *
+           ((layout->height + step - 1 - step / 2) / step);
+}
+
+static int prepare_samples(struct meter *meter)
+{
+    meter->step = 1;
+    while (count_samples(&meter->layout, meter->step) > SAMPLES_MAX) {
+        meter->step++;
+    }
+    meter->sample_count = count_samples(&meter->layout, meter->step);
+    meter->samples[0] = calloc(1, meter->sample_count);
+    meter->samples[1] = calloc(1, meter->sample_count);
+    meter->line = calloc(1, meter->layout.width);
+    meter->row = calloc(meter->words, sizeof *meter->row);
+    return meter->samples[0] && meter->samples[1] && meter->line && meter->row ? 0 : -ENOMEM;
+}
+
+int meter_new(struct graph *graph, const struct frame_layout *layout,
+              const struct watched_region *regions, size_t count, struct meter **ret_meter)
+{
+    struct meter *meter = calloc(1, sizeof *meter);
+    int r;
+
+    if (!meter) {
+        return -ENOMEM;
+    }
+    meter->graph = graph;
+    meter->layout = *layout;
+    meter->gray = gray_row_for(layout->format);
+    meter->words = bits_words(layout->width);
+    meter->regions = calloc(count + 1, sizeof *meter->regions);
+    meter->thresholds = calloc(count + 1, sizeof *meter->thresholds);
+    meter->detectors = calloc(count + 1, sizeof *meter->detectors);
+    meter->region_count = meter->regions ? count : 0;
+    r = meter->regions && meter->thresholds && meter->detectors ? prepare_samples(meter) : -ENOMEM;
+    r = r ? r : prepare_regions(meter, regions);
+    if (r) {
+        meter_free(meter);
+        return r;
+    }
+    *ret_meter = meter;
+    return 0;
+}
+
+void meter_free(struct meter *meter)
+{
+    if (!meter) {
+        return;
+    }
+    for (size_t i = 0; i < meter->region_count; i++) {
+        tally_finish(&meter->regions[i].tally);
+    }
+    for (size_t i = 0; i < meter->threshold_count; i++) {
+        moved_free(meter->thresholds[i].moved);
+    }
+    free(meter->samples[0]);
+    free(meter->samples[1]);
+    free(meter->line);
+    free(meter->row);
+    free(meter->thresholds);
+    free(meter->detectors);
+    free(meter->regions);
+    free(meter);
+}
+
+uint32_t meter_pixels(const struct meter *meter, size_t region)
+{
+    return meter->regions[region].tally.pixels;
+}
+
+static void take_samples(struct meter *meter, const struct frame *frame)
+{
+    uint8_t *sample = meter->samples[meter->current];
+    size_t stride = meter->layout.planes[0].stride;
+
+    for (uint32_t y = meter->step / 2; y < meter->layout.height; y += meter->step) {
+        meter->gray(frame_plane(frame, 0) + y * stride, meter->layout.width, meter->line);
+        for (uint32_t x = meter->step / 2; x < meter->layout.width; x += meter->step) {
+            *sample++ = meter->line[x];
+        }
+    }
+}
+
+// Finds out what the light does, for all that is computed of the frame.
+static void begin(struct meter *meter, const struct frame *frame)
+{
+    struct light light;
+
+    meter->current ^= 1;
+    take_samples(meter, frame);
+    light = light_estimate(meter->samples[meter->current ^ 1], meter->samples[meter->current],
+                           meter->has_previous ? meter->sample_count : 0);
+    for (size_t i = 0; i < meter->threshold_count; i++) {
+        const struct threshold *threshold = &meter->thresholds[i];
+        struct bits_limits limits;
+        bool changes = light_limits(&light, (unsigned)threshold->threshold, &limits);
+
+        moved_begin(threshold->moved, changes ? &limits : NULL);
+    }
+    meter->has_previous = meter->begun = true;
+}
+
+void meter_begin(struct meter *meter, const struct frame *frame)
+{
+    bool shared = false;
+
+    meter->begun = false; // the frame before may have failed
+    for (size_t i = 0; i < meter->threshold_count; i++) {
+        shared |= moved_is_shared(meter->thresholds[i].moved);
+    }
+    if (shared) {
+        begin(meter, frame);
+    }
+}
+
+// What erosion leaves of row `y`, into meter->row. False: nothing.
+static bool erode_row(struct meter *meter, const struct detector *detector, uint32_t y)
+{
+    const struct moved *moved = meter->thresholds[detector->threshold].moved;
+    uint32_t erode = detector->erode, below = meter->layout.height - 1 - y;
+    uint32_t first = y - (erode < y ? erode : y), last = y + (erode < below ? erode : below);
+
+    for (uint32_t other = first; other <= last; other++) {
+        const uint64_t *row = moved_row(moved, other);
+
+        if (!row) {
+            return false;
+        }
+        if (other == first) {
+            memcpy(meter->row, row, meter->words * sizeof *row);
+        } else {
+            bits_and(meter->row, row, meter->words);
+        }
+    }
+    bits_erode_row(meter->row, meter->layout.width, erode);
+    return true;
+}
+
+// What is left of each row, for the regions of that detector.
+static void detect(struct meter *meter, size_t index)
+{
+    const struct detector *detector = &meter->detectors[index];
+
+    for (uint32_t y = detector->top; y < detector->bottom; y++) {
+        bool left = erode_row(meter, detector, y);
+
+        for (size_t i = 0; i < meter->region_count && left; i++) {
+            if (meter->regions[i].detector == index) {
+                tally_add_row(&meter->regions[i].tally, y, meter->row);
+            }
+        }
+    }
+}
+
+void meter_run(struct meter *meter, const struct frame *frame, struct region_reading *ret_readings)
+{
+    if (!meter->begun) {
+        begin(meter, frame);
+    }
+    for (size_t i = 0; i < meter->threshold_count; i++) {
+        const struct threshold *threshold = &meter->thresholds[i];
+
+        moved_run(threshold->moved, frame, threshold->first, threshold->end);
+    }
+    for (size_t i = 0; i < meter->detector_count; i++) {
+        detect(meter, i);
+    }
+    for (size_t i = 0; i < meter->region_count; i++) {
+        ret_readings[i] = tally_read(&meter->regions[i].tally);
+    }
+}
