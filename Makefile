@@ -89,8 +89,8 @@ GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*/*.c) capture
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
-# `edgectl process` for the many pictures of tests/golden.
-PROCESS_MANY := $(BUILD)/tests/golden/process_many
+# `edgectl process` for the many pictures of tests/golden, and flips of raw ones.
+GOLDEN_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/golden/*.c))
 # edged's rows in the tutorials' table.
 TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 
@@ -118,17 +118,17 @@ check: setup ## unit, golden and end-to-end tests
 	@$(MAKE) --no-print-directory check-golden
 	@$(MAKE) --no-print-directory check-e2e
 
-everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(PROCESS_MANY) $(TUTORIALS) $(DAEMON_TESTS) ## all programs, those of the tests too
+everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) ## all programs, those of the tests too
 
 # The GPU's programs only to see that they build.
 check-unit: $(UNIT_TESTS) $(FAKES) $(if $(SANITIZE),,$(GPU_PROGRAMS)) ## every module by itself
 	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
 
 # The tutorials' program is built without sanitizers only.
-check-golden: $(PROGRAMS) $(PROCESS_MANY) $(if $(SANITIZE),,$(TUTORIALS)) ## results on real pictures, bit for bit against OpenCV
+check-golden: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(if $(SANITIZE),,$(TUTORIALS)) ## results on real pictures, bit for bit against OpenCV
 	@$(PYTEST) -n $(CORES) tests/golden $(if $(SANITIZE),--ignore=tests/golden/test_tutorials.py)
 
-check-random: $(PROGRAMS) $(PROCESS_MANY) $(RANDOM_TESTS) $(FAKES) ## random pictures and settings for SECONDS=600, from a seed that is drawn or SEED=
+check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random pictures and settings for SECONDS=600, from a seed that is drawn or SEED=
 	@EDGED_BUILD=$(abspath $(BUILD)) PYTHON=$(PYTHON) scripts/check-random $(SECONDS) "$(SEED)" $(RANDOM_TESTS)
 
 # They wait for events more than they compute. What a clock measures is soak's; a sanitizer needs no
@@ -284,7 +284,7 @@ $(FUZZERS): %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 everything soak bench: $(VIEWER_LOAD)
-$(BENCHES) $(VIEWER_LOAD) $(PROCESS_MANY) $(BUILD)/tests/fakes/camera/fake_camera: %: %.o $(LIBRARY)
+$(BENCHES) $(VIEWER_LOAD) $(GOLDEN_PROGRAMS) $(BUILD)/tests/fakes/camera/fake_camera: %: %.o $(LIBRARY)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/tests/gpu/daemon_client: $(addprefix $(BUILD)/tests/gpu/,daemon_client.o pattern_code.o)
@@ -376,5 +376,5 @@ clean: ## remove build/, test beds included
 help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
--include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(PROCESS_MANY:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
+-include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(GOLDEN_PROGRAMS:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
          $(FAKE_CUDA_OBJECTS:.o=.d) $(FAKE_CUDA_KERNELS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

@@ -15,6 +15,7 @@ enum copy_kind {
     COPY_GSTREAMER_FALLBACK, // upstream ignored the offered pool
     COPY_VIC_CONVERT,        // by a Jetson's VIC, out of NVMM
     COPY_CLIP_PAUSE,         // a clip's picture shown again until the next one is due
+    COPY_FLIP,               // pictures flipped into frames of their own
     COPY_ENCODER_CONVERT,    // the encoder takes no NV12 (openh264enc, x265enc), or no whole size
     COPY_KIND_COUNT,
 };

@@ -21,6 +21,7 @@ struct source_environment {
 struct source_mode {
     struct frame_layout layout;
     unsigned fps_numerator, fps_denominator;
+    bool flipped; // the source does what the configuration's flip says; else it is still to be done
     // First half of the memory path line: "V4L2 USERPTR YUYV 1280x720@30".
     char description[128];
 };
@@ -58,7 +59,8 @@ struct source {
 // Fills in mode->description from the rest: "LABEL NV12 1280x720@30".
 void source_mode_describe(struct source_mode *mode, const char *label);
 
-// Opens what `camera` asks for and negotiates the nearest format, size and rate to the wish.
+// Opens what `camera` asks for and negotiates the nearest format, size and rate to the wish, whose
+// width and height are those of the flipped picture.
 // "auto" takes the first V4L2 device that delivers a known format, else the pattern.
 // Errors carry a sentence that names the device and what is allowed: -ENOENT or -ENODEV (missing),
 // -EBUSY (another program streams from it), -EACCES, -EINVAL (not a capture device, bad pipeline),

@@ -10,6 +10,21 @@ static const struct source_ops *const table[] = {
     [CONFIG_SOURCE_RTSP] = &source_rtsp_ops, [CONFIG_SOURCE_ARGUS] = &source_argus_ops,
 };
 
+// Frames that are still to be turned by a quarter have width and height the other way round. Argus
+// turns them itself.
+static int open_by(const struct source_ops *ops, const struct config_camera *camera,
+                   const struct source_environment *environment, struct error *error,
+                   struct source **ret_source)
+{
+    struct config_camera wish = *camera;
+
+    if (config_flip_is_quarter(camera->flip) && ops != &source_argus_ops) {
+        wish.width = camera->height;
+        wish.height = camera->width;
+    }
+    return ops->open(&wish, environment, error, ret_source);
+}
+
 // The first camera that works; without one, the pattern in a format and size of its own choice.
 static int open_auto(const struct config_camera *camera,
                      const struct source_environment *environment, struct error *error,
@@ -22,15 +37,15 @@ static int open_auto(const struct config_camera *camera,
 
     // A sensor is a V4L2 device as well, of which no picture comes that people know.
     if (source_argus_has_camera("")) {
-        return source_argus_ops.open(&wish, environment, error, ret_source);
+        return open_by(&source_argus_ops, &wish, environment, error, ret_source);
     }
     wish.device = (char *)"";
-    r = source_v4l2_ops.open(&wish, environment, &reason, ret_source);
+    r = open_by(&source_v4l2_ops, &wish, environment, &reason, ret_source);
     if (r != -ENODEV && r != -ENOENT && r != -ENOTSUP) {
         return r < 0 ? error_set(error, r, "%s", reason.text) : 0;
     }
     wish.format = (char *)"auto";
-    r = source_pattern_ops.open(&wish, environment, error, &source);
+    r = open_by(&source_pattern_ops, &wish, environment, error, &source);
     if (r < 0) {
         return r;
     }
@@ -45,5 +60,5 @@ int source_open(const struct config_camera *camera, const struct source_environm
     if (camera->source == CONFIG_SOURCE_AUTO) {
         return open_auto(camera, environment, error, ret_source);
     }
-    return table[camera->source]->open(camera, environment, error, ret_source);
+    return open_by(table[camera->source], camera, environment, error, ret_source);
 }

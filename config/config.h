@@ -38,7 +38,7 @@ enum config_source {
 };
 // What an RTSP camera's pictures come by: auto is UDP, and TCP where nothing comes by that.
 enum config_transport { CONFIG_TRANSPORT_AUTO, CONFIG_TRANSPORT_TCP, CONFIG_TRANSPORT_UDP };
-// Which way up an argus source's pictures are; turned clockwise.
+// What is done to a camera's pictures; turned clockwise.
 enum config_flip {
     CONFIG_FLIP_NONE,
     CONFIG_FLIP_ROTATE_90,
@@ -207,10 +207,10 @@ struct config_camera {
     char *credentials; // rtsp: the file with them (credentials.h); "": none
     enum config_transport transport; // rtsp
     int sensor;                      // argus: its number
-    enum config_flip flip;           // argus
+    enum config_flip flip;
     char *format; // fourcc as V4L2 names it ("YUYV", "NV12", "MJPG", …) or "auto"
     enum config_v4l2_io io;
-    int width, height; // pixels
+    int width, height; // pixels, of the flipped picture
     int fps;
     struct config_control *controls;
     size_t control_count;
@@ -360,6 +360,12 @@ int config_threshold_default(enum config_view_kind kind);
 const char *config_backend_name(enum config_backend backend);
 const char *config_memory_name(enum config_memory memory);
 const char *config_source_name(enum config_source source);
+const char *config_flip_name(enum config_flip flip);
+// Whether width and height change places.
+static inline bool config_flip_is_quarter(enum config_flip flip)
+{
+    return flip == CONFIG_FLIP_ROTATE_90 || flip == CONFIG_FLIP_ROTATE_270;
+}
 const char *config_view_kind_name(enum config_view_kind kind);
 const char *config_encoder_name(enum config_encoder encoder);
 // What an encoder makes; of CONFIG_ENCODER_AUTO: CONFIG_CODEC_H264.

@@ -15,6 +15,7 @@ _edged()
     fi
     case $before in
     --role) mapfile -t COMPREPLY < <(compgen -W "viewer operator admin" -- "$word") ;;
+    --flip) mapfile -t COMPREPLY < <(compgen -W "none rotate-90 rotate-180 rotate-270 horizontal vertical" -- "$word") ;;
     --backend) mapfile -t COMPREPLY < <(compgen -W "auto cpu cuda" -- "$word") ;;
     --view)
         mapfile -t COMPREPLY < <(compgen -W "camera gray edges binary canny motion overlay direction split custom" -- "$word")

@@ -69,7 +69,7 @@ static int set_control(GstElement *element, const struct config_control *control
 // The sensor's picture, before it is turned.
 static GstCaps *sensor_caps(const struct config_camera *camera)
 {
-    bool on_side = camera->flip == CONFIG_FLIP_ROTATE_90 || camera->flip == CONFIG_FLIP_ROTATE_270;
+    bool on_side = config_flip_is_quarter(camera->flip);
     GstCaps *caps =
         gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", "width", G_TYPE_INT,
                             on_side ? camera->height : camera->width, "height", G_TYPE_INT,
@@ -126,7 +126,11 @@ static int argus_source_open(const struct config_camera *camera,
     int r = source_gstreamer_new(&source_argus_ops, "camera", "Argus", camera, environment,
                                  open_intake, error, ret_source);
 
-    return r < 0 ? error_prefix(error, r, "sensor %d", camera->sensor) : 0;
+    if (r < 0) {
+        return error_prefix(error, r, "sensor %d", camera->sensor);
+    }
+    (*ret_source)->mode.flipped = true;
+    return 0;
 }
 
 static int argus_source_next(struct source *source, int timeout_ms, struct error *error,

@@ -118,9 +118,10 @@ static const struct schema_key camera_keys[] = {
      .default_text = "0", .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
      .help = "Which of the cameras on the CSI connectors."},
     {"flip", SCHEMA_WORD, CAMERA_FIELD(flip), .words = flip_words, .default_text = "none",
-     .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
-     .help = "Which way up the picture is; it is turned clockwise. width and height are those of "
-             "the turned picture."},
+     .help = "Which way up the picture is; it is turned clockwise, or mirrored: horizontal swaps "
+             "left and right, vertical top and bottom. width, height, regions, polygons and masks "
+             "are those of the flipped picture. A camera that can flips it itself; else edged "
+             "copies each frame once more, which status counts as flip."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
      .help = "The pixel format to ask the source for."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
@@ -249,4 +250,9 @@ const char *config_memory_name(enum config_memory memory)
 const char *config_source_name(enum config_source source)
 {
     return source_words[source];
+}
+
+const char *config_flip_name(enum config_flip flip)
+{
+    return flip_words[flip];
 }

@@ -105,10 +105,11 @@ static int push(struct channel *channel, struct frame *picture, struct link_acce
     return 0;
 }
 
-void channel_begin(struct channel *channel)
+bool channel_begin(struct channel *channel)
 {
     channel->active = channel->watched;
     view_set_active(channel->now.view, channel->active);
+    return channel->active;
 }
 
 void channel_forget(struct channel *channel)

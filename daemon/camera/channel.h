@@ -71,8 +71,8 @@ bool channel_has_old_encoder(const struct channel *channel);
 void channel_end_old_encoder(struct channel *channel);
 
 // Lane thread. To be called before the first of a camera's channels runs a frame: notes whether
-// somebody watches, for all of that frame.
-void channel_begin(struct channel *channel);
+// somebody watches, for all of that frame, and returns it.
+bool channel_begin(struct channel *channel);
 // Lane thread. Frames come from another source now, or after a pause: the next one is not compared
 // with the one before.
 void channel_forget(struct channel *channel);

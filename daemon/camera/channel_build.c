@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-// How many output frames a view has: those in the encoder, one being computed, one to spare.
-#define VIEW_FRAMES (ENCODER_QUEUE_LENGTH + ENCODER_FRAMES_INSIDE + 2)
 #define SLATE_FRAMES 6
 
 static unsigned keyframe_distance(const struct config_view *settings, unsigned fps_numerator,
@@ -157,7 +155,7 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
     struct mask_reader reader = {channel, parts->settings->name};
     struct view_setup view = {.settings = parts->settings,
                               .input = setup->input,
-                              .frames = VIEW_FRAMES,
+                              .frames = ENCODER_PICTURES,
                               .allocator = setup->allocator,
                               .gpu = setup->gpu,
                               .pool = setup->pool,

@@ -145,12 +145,15 @@ void channels_forget(struct channels *channels)
     }
 }
 
-void channels_begin(struct channels *channels)
+bool channels_begin(struct channels *channels)
 {
+    bool watched = false;
+
     for (size_t i = 0; i < channels->settings->count; i++) {
-        channel_begin(channels->settings->channels[i]);
+        watched = channel_begin(channels->settings->channels[i]) || watched;
     }
     graph_begin(channels->graph);
+    return watched;
 }
 
 int channels_run(struct channels *channels, struct frame *frame, struct error *error)

@@ -22,9 +22,9 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
                      struct error *error);
 // The next frame is compared with none before it.
 void channels_forget(struct channels *channels);
-// Begins the next frame: notes which views are watched, for all of it. To be called before
-// channels_run().
-void channels_begin(struct channels *channels);
+// Begins the next frame: notes which views are watched, for all of it; whether any is. To be called
+// before channels_run().
+bool channels_begin(struct channels *channels);
 // Runs one frame through every view. The pictures of all views that the GPU computes are queued at
 // once, and each goes to its encoder when it is made. Then come the views that the CPU computes,
 // and last those that hand the frame itself to an encoder. So the frame changes sides once each

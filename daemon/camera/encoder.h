@@ -22,6 +22,9 @@
 #define ENCODER_QUEUE_LENGTH 10
 // Frames inside an element, at most.
 #define ENCODER_FRAMES_INSIDE 2
+// How many frames there are for pictures that go to an encoder: those in it, one being computed,
+// one to spare.
+#define ENCODER_PICTURES (ENCODER_QUEUE_LENGTH + ENCODER_FRAMES_INSIDE + 2)
 
 struct encoder;
 

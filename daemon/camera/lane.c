@@ -40,12 +40,14 @@ static void describe_path(struct lane *lane, char *ret_path, size_t size)
     const struct channel *first = lane->environment.channels->settings->channels[0];
     uint64_t frames = source->counters.frames;
     uint64_t copies = copies_total(lane->environment.copies) - lane->source_copies;
+    char flip[48];
 
-    snprintf(ret_path, size, "%s: %s -> %s -> %s -> %s, %.3g copies a frame",
+    lane_describe_flip(lane, flip, sizeof flip);
+    snprintf(ret_path, size, "%s: %s -> %s%s -> %s -> %s, %.3g copies a frame",
              lane->environment.camera->name, source->mode.description, lane->means.allocator->kind,
-             channel_backend(first), channel_encoder_name(first),
+             flip, channel_backend(first), channel_encoder_name(first),
              frames ? (double)copies / (double)frames : 0.0);
-    report_set_path(lane->environment.report, &source->mode, ret_path);
+    report_set_path(lane->environment.report, &lane->layout, ret_path);
 }
 
 // What the log has to say while frames come: the memory path where they just began to, and that
@@ -135,15 +137,17 @@ struct channel_setup lane_setup(const struct lane *lane, const struct frame_layo
                                   .allocator = lane->means.allocator};
 }
 
-int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
-                          unsigned fps_numerator, unsigned fps_denominator, struct error *error)
+int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, struct error *error)
 {
-    lane->layout = *layout;
-    lane->fps_numerator = fps_numerator;
-    lane->fps_denominator = fps_denominator;
-    const struct channel_setup setup = lane_setup(lane, &lane->layout);
-    int r = channels_prepare(lane->environment.channels, &setup, error);
+    int r = lane_prepare_flip(lane, mode, error);
 
+    if (r) {
+        return r;
+    }
+    lane->fps_numerator = mode->fps_numerator;
+    lane->fps_denominator = mode->fps_denominator;
+    const struct channel_setup setup = lane_setup(lane, &lane->layout);
+    r = channels_prepare(lane->environment.channels, &setup, error);
     if (r == -ENOSYS) {
         lane_end(lane, LINK_FATAL, error->text);
     }
@@ -159,8 +163,7 @@ static void open_source(struct lane *lane)
 
     if (!r) {
         lane->source_copies = copies_total(lane->environment.copies);
-        r = lane_prepare_channels(lane, &source->mode.layout, source->mode.fps_numerator,
-                                  source->mode.fps_denominator, &error);
+        r = lane_prepare_channels(lane, &source->mode, &error);
         preparing = r != 0;
     }
     if (!r) {
@@ -185,19 +188,44 @@ static int describe_silence(const struct source *source, struct error *error)
     return error_set(error, -EAGAIN, "%s delivers %s frames", source->mode.description, broken);
 }
 
+// Views, and then the motion watch, because viewers wait for the views; the picture is on the CPU's
+// side again.
+static int run_picture(struct lane *lane, struct frame *frame, struct error *error)
+{
+    _cleanup_(cleanup_frame) struct frame *flipped = NULL;
+    bool watched = channels_begin(lane->environment.channels);
+    int r = 0;
+
+    if (!watched && !motion_watch_region(lane->environment.motion_watch, 0)) {
+        return 0;
+    }
+    if (lane->flip) {
+        r = lane_flip_frame(lane, frame, error, &flipped);
+    }
+    struct frame *picture = lane->flip ? flipped : frame;
+    if (!r && picture) {
+        motion_watch_begin(lane->environment.motion_watch, picture);
+        r = channels_run(lane->environment.channels, picture, error);
+    }
+    if (!r && picture) {
+        motion_watch_measure(lane->environment.motion_watch, picture);
+        report_set_regions(lane->environment.report, lane->environment.motion_watch);
+    }
+    return r;
+}
+
 // The layout may differ from the last frame's: JPEGs do that.
 static int run_views(struct lane *lane, struct frame *frame)
 {
-    const struct source_mode *mode = &lane->source->mode;
+    struct source_mode mode = lane->source->mode;
     struct error error = {0};
-    int r = lane_prepare_channels(lane, &frame->layout, mode->fps_numerator, mode->fps_denominator,
-                                  &error);
+
+    mode.layout = frame->layout;
+    int r = lane_prepare_channels(lane, &mode, &error);
     bool preparing = r != 0;
 
     if (!r) {
-        channels_begin(lane->environment.channels);
-        motion_watch_begin(lane->environment.motion_watch, frame);
-        r = channels_run(lane->environment.channels, frame, &error);
+        r = run_picture(lane, frame, &error);
     }
     if (r) {
         handle_failure(lane, r, preparing, &error);
@@ -225,9 +253,6 @@ static void grab(struct lane *lane)
     if (run_views(lane, frame)) {
         return;
     }
-    // After the views, which viewers wait for; the frame is on the CPU's side again.
-    motion_watch_measure(lane->environment.motion_watch, frame);
-    report_set_regions(lane->environment.report, lane->environment.motion_watch);
     schedule_frame(&lane->schedule, clock_now_ns());
     if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
         describe_path(lane, path, sizeof path);
@@ -273,12 +298,13 @@ static void wait_for_retry(struct lane *lane)
 static void prepare_first(struct lane *lane)
 {
     const struct config_camera *settings = lane->environment.camera;
-    struct frame_layout layout;
+    struct source_mode mode = {
+        .fps_numerator = (unsigned)settings->fps, .fps_denominator = 1, .flipped = true};
     struct error error = {0};
 
-    frame_layout_init(&layout, pixel_format_by_name("NV12"), (uint32_t)settings->width,
+    frame_layout_init(&mode.layout, pixel_format_by_name("NV12"), (uint32_t)settings->width,
                       (uint32_t)settings->height, FRAME_STRIDE_ALIGN);
-    if (lane_prepare_channels(lane, &layout, (unsigned)settings->fps, 1, &error)) {
+    if (lane_prepare_channels(lane, &mode, &error)) {
         lose_source(lane, error.text);
     }
 }
@@ -339,6 +365,7 @@ void lane_free(struct lane *lane)
     settings_unref(lane->pending);
     pthread_mutex_destroy(&lane->lock);
     source_close(lane->source);
+    flip_free(lane->flip);
     close(lane->wake_fd);
     free(lane);
 }

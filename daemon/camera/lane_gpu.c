@@ -53,12 +53,10 @@ bool lane_blame_gpu(struct lane *lane, int code, bool preparing, const struct er
 static bool fits_gpu(struct lane *lane, const struct compute_means *means)
 {
     const struct compute_means before = lane->means;
-    const struct source_mode *mode = &lane->source->mode;
     struct error error = {0};
 
     lane->means = *means;
-    int r = lane_prepare_channels(lane, &mode->layout, mode->fps_numerator, mode->fps_denominator,
-                                  &error);
+    int r = lane_prepare_channels(lane, &lane->source->mode, &error);
     if (r) {
         lane_blame_gpu(lane, r, true, &error);
         lane->means = before;

@@ -4,6 +4,7 @@
 #include "daemon/camera/lane.h"
 #include "daemon/camera/schedule.h"
 #include "daemon/common/log_limit.h"
+#include "kernels/flip/flip.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ struct lane {
     bool worker_started;
     atomic_bool working;
     void (*work)(struct lane *lane); // what the worker does
+    struct flip *flip;               // owned; NULL: frames are the right way up
     struct frame_layout layout;      // what the views are made for, with its rate
     unsigned fps_numerator, fps_denominator;
     bool decided; // what computes; until then no source is opened
@@ -46,10 +48,19 @@ void lane_close_source(struct lane *lane, bool lost);
 // This process can do no more; the front is told why by a message of the type `last_word` with
 // `reason`.
 void lane_end(struct lane *lane, enum link_type last_word, const char *reason);
-// Makes views and encoders fit `layout`. Without an encoder (-ENOSYS) the process ends; else what
-// view_new() says.
-int lane_prepare_channels(struct lane *lane, const struct frame_layout *layout,
-                          unsigned fps_numerator, unsigned fps_denominator, struct error *error);
+// Makes the flip, views and encoders fit frames of `mode`. Without an encoder (-ENOSYS) the process
+// ends; else what flip_new() and view_new() say.
+int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, struct error *error);
+
+// Makes the flip that frames of `mode` want, if any, and so the layout of what the views get. What
+// flip_new() says.
+int lane_prepare_flip(struct lane *lane, const struct source_mode *mode, struct error *error);
+// By the flip that there is. *ret_flipped is a new reference to a flipped copy, left alone where
+// all of them are in use: the frame counts as dropped.
+int lane_flip_frame(struct lane *lane, struct frame *frame, struct error *error,
+                    struct frame **ret_flipped);
+// The step in the memory path, " -> flip vertical"; empty where there is none.
+void lane_describe_flip(const struct lane *lane, char *ret_text, size_t size);
 
 // What views are made from and by, with `layout`, which outlives the result.
 struct channel_setup lane_setup(const struct lane *lane, const struct frame_layout *layout);

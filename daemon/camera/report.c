@@ -92,14 +92,14 @@ void report_source_closed(struct report *report, const struct source *source, bo
     pthread_mutex_unlock(&report->lock);
 }
 
-void report_set_path(struct report *report, const struct source_mode *mode, const char *path)
+void report_set_path(struct report *report, const struct frame_layout *picture, const char *path)
 {
     struct link_telemetry *telemetry = &report->telemetry;
 
     pthread_mutex_lock(&report->lock);
-    telemetry->width = mode->layout.width;
-    telemetry->height = mode->layout.height;
-    snprintf(telemetry->format, sizeof telemetry->format, "%s", mode->layout.format->name);
+    telemetry->width = picture->width;
+    telemetry->height = picture->height;
+    snprintf(telemetry->format, sizeof telemetry->format, "%s", picture->format->name);
     snprintf(telemetry->path, sizeof telemetry->path, "%s", path);
     pthread_mutex_unlock(&report->lock);
 }

@@ -43,8 +43,8 @@ enum link_type report_get_end(struct report *report, char *ret_reason, size_t si
 void report_source_opened(struct report *report, int64_t now_ns);
 bool report_source_frame(struct report *report, const struct source *source, int64_t now_ns);
 void report_source_closed(struct report *report, const struct source *source, bool lost);
-// The memory path line and what it is made of.
-void report_set_path(struct report *report, const struct source_mode *mode, const char *path);
+// The memory path line, and the layout of what the views get.
+void report_set_path(struct report *report, const struct frame_layout *picture, const char *path);
 // How the regions are now.
 void report_set_regions(struct report *report, const struct motion_watch *motion_watch);
 // The number of the newest configuration that is in force, or was refused for this reason; "": it

@@ -31,6 +31,17 @@ int backend_parse(const char *text, void *result)
     return -EINVAL;
 }
 
+int flip_parse(const char *text, void *result)
+{
+    for (enum config_flip i = CONFIG_FLIP_NONE; i <= CONFIG_FLIP_VERTICAL; i++) {
+        if (strcmp(text, config_flip_name(i)) == 0) {
+            *(enum config_flip *)result = i;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
 int memory_parse(const char *text, size_t length, enum config_memory *ret_memory)
 {
     for (enum config_memory i = CONFIG_MEMORY_REGISTERED; i < CONFIG_MEMORY_HOST; i++) {

@@ -31,8 +31,12 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
 
 #define BACKENDS_ALLOWED "auto, cpu, cuda"
 
-// For struct command_option; -EINVAL for what is not allowed. *result is an enum config_backend.
+#define FLIPS_ALLOWED "none, rotate-90, rotate-180, rotate-270, horizontal, vertical"
+
+// For struct command_option; -EINVAL for what is not allowed. *result is an enum config_backend, an
+// enum config_flip.
 int backend_parse(const char *text, void *result);
+int flip_parse(const char *text, void *result);
 
 struct picture_size {
     int width, height; // pixels, 1 to 16384 each

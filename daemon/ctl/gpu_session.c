@@ -5,6 +5,9 @@
 
 #include <errno.h>
 
+// One that is written, and one that a view passes on.
+#define FLIP_FRAMES 2
+
 static bool was_lost;
 
 static int open_gpu(struct gpu_session *session, enum config_memory memory, struct error *why)
@@ -80,6 +83,34 @@ int gpu_session_view_run(struct gpu_session *session, struct view *view, struct 
 
     if (r < 0 && r != -ENOBUFS && session->gpu) {
         gpu_session_lose(session);
+    }
+    return r;
+}
+
+int gpu_session_flip_new(struct gpu_session *session, enum config_flip flip,
+                         const struct frame_layout *input, struct error *error,
+                         struct flip **ret_flip)
+{
+    const struct flip_setup setup = {.flip = flip,
+                                     .input = input,
+                                     .frames = FLIP_FRAMES,
+                                     .allocator = gpu_session_allocator(session),
+                                     .pool = session->pool};
+
+    *ret_flip = NULL;
+    return flip == CONFIG_FLIP_NONE ? 0 : flip_new(&setup, error, ret_flip);
+}
+
+int gpu_session_flip_run(struct gpu_session *session, struct flip *flip, struct error *error,
+                         struct frame **frame)
+{
+    struct frame *flipped;
+    int r = flip ? flip_run(flip, *frame, error, &flipped) : 0;
+
+    (void)session;
+    if (flip && r == 0) {
+        frame_unref(*frame);
+        *frame = flipped;
     }
     return r;
 }

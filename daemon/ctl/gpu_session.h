@@ -2,6 +2,7 @@
 // none.
 #pragma once
 
+#include "kernels/flip/flip.h"
 #include "kernels/gpu/gpu_memory.h"
 #include "kernels/graph/view.h"
 
@@ -30,6 +31,15 @@ int gpu_session_view_new(struct gpu_session *session, const struct view_setup *s
 // view_run() of such a view; an error of the GPU marks the session, whose GPU is then lost.
 int gpu_session_view_run(struct gpu_session *session, struct view *view, struct frame *input,
                          struct error *error, struct frame **ret_output);
+
+// A flip for pictures of `input` with the session's memory and pool; none, and *ret_flip NULL,
+// where pictures are the right way up.
+int gpu_session_flip_new(struct gpu_session *session, enum config_flip flip,
+                         const struct frame_layout *input, struct error *error,
+                         struct flip **ret_flip);
+// Puts the flipped picture in place of *frame, which is unreferenced; `flip` NULL: it stays.
+int gpu_session_flip_run(struct gpu_session *session, struct flip *flip, struct error *error,
+                         struct frame **frame);
 
 // The session's GPU does not answer, and is not used any more.
 void gpu_session_lose(struct gpu_session *session);

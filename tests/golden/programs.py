@@ -5,3 +5,4 @@ ROOT = Path(__file__).resolve().parents[2]
 EDGECTL = ROOT / os.environ.get("EDGED_BUILD", "build") / "edgectl"
 LIBRARY = EDGECTL.parent / "libedged.a"
 PROCESS_MANY = EDGECTL.parent / "tests/golden/process_many"
+FLIP_RAW = EDGECTL.parent / "tests/golden/flip_raw"

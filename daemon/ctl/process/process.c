@@ -24,6 +24,9 @@ static const char usage[] =
     "                     custom: stages=blur5,scharr,threshold and their keys; all but\n"
     "                     camera, direction and split: mask=FILE, a .pgm or .png, white\n"
     "                     where the view looks, or polygon=X:Y,X:Y,X:Y in 0.0 to 1.0\n"
+    "  --flip FLIP        which way up INPUT is first, as a camera's flip in edged.conf:\n"
+    "                     none (the default), rotate-90, rotate-180, rotate-270,\n"
+    "                     horizontal or vertical\n"
     "  --backend BACKEND  auto (the default: the GPU where CUDA works), cpu or cuda\n"
     "  --threads N        threads that the CPU computes with, 1 (the default) to 16\n"
     "  --previous FILE    the picture before INPUT, for motion and difference\n"
@@ -41,6 +44,7 @@ static const char usage[] =
 struct options {
     const char *view, *previous;
     enum config_backend backend;
+    enum config_flip flip;
     const char *settings[SETTINGS_MAX];
     size_t setting_count;
     int threads, frame;
@@ -144,7 +148,7 @@ static int run(const struct options *options, const char *input, const char *out
 {
     struct config_view *settings = NULL;
     struct process_request request = {
-        .input = input, .output = output, .backend = options->backend};
+        .input = input, .output = output, .backend = options->backend, .flip = options->flip};
     struct error error = {0};
     int status = 0;
 
@@ -168,6 +172,7 @@ int ctl_process(int argc, char **argv)
         {"set", .parse = add_setting, .result = &options, .allowed = "32 of them"},
         {"backend", .parse = backend_parse, .result = &options.backend,
          .allowed = BACKENDS_ALLOWED},
+        {"flip", .parse = flip_parse, .result = &options.flip, .allowed = FLIPS_ALLOWED},
         {"threads", .number = &options.threads, .minimum = 1, .maximum = POOL_THREADS_MAX},
         {"previous", .text = &options.previous},
         {"frame", .number = &options.frame, .maximum = FRAME_MAX},

@@ -10,6 +10,7 @@
 struct reading {
     const struct process_clip *clip;
     struct clip_reader *reader; // owned
+    struct flip *flip;          // owned; NULL: pictures stay as they are
     struct view *view;          // owned
     struct frame_layout layout; // of all frames
     struct progress progress;   // in milliseconds of a duration that is known
@@ -29,8 +30,13 @@ static int reading_begin(struct reading *reading, enum view_output output, struc
         return r;
     }
     reading->layout = *clip_reader_layout(reading->reader);
+    r = gpu_session_flip_new(clip->session, clip->flip, &reading->layout, error, &reading->flip);
+    if (r < 0) {
+        return r;
+    }
     const struct view_setup setup = {.settings = clip->settings,
-                                     .input = &reading->layout,
+                                     .input = reading->flip ? flip_layout(reading->flip)
+                                                            : &reading->layout,
                                      .output = output,
                                      .frames = CLIP_READER_FRAMES};
     r = gpu_session_view_new(clip->session, &setup, error, &reading->view);
@@ -46,6 +52,7 @@ static void reading_end(struct reading *reading)
 {
     progress_end(&reading->progress);
     view_free(reading->view);
+    flip_free(reading->flip);
     clip_reader_free(reading->reader);
 }
 
@@ -73,11 +80,16 @@ static int reading_next(struct reading *reading, struct error *error, struct fra
     return 1;
 }
 
-static int compute(struct reading *reading, struct frame *frame, struct error *error,
+// The view's picture of *frame, which becomes the flipped one.
+static int compute(struct reading *reading, struct frame **frame, struct error *error,
                    struct frame **ret_output)
 {
-    int r = gpu_session_view_run(reading->clip->session, reading->view, frame, error, ret_output);
+    struct gpu_session *session = reading->clip->session;
+    int r = gpu_session_flip_run(session, reading->flip, error, frame);
 
+    if (r == 0) {
+        r = gpu_session_view_run(session, reading->view, *frame, error, ret_output);
+    }
     return r < 0 ? error_prefix(error, r, "the view failed") : 0;
 }
 
@@ -99,7 +111,7 @@ static int write_all(struct reading *reading, struct clip_writer *writer, struct
 
         r = reading_next(reading, error, &input);
         if (r > 0) {
-            r = compute(reading, input, error, &output);
+            r = compute(reading, &input, error, &output);
             r = r == 0 ? clip_writer_push(writer, output, error) : r;
             r = r == 0 ? 1 : r;
         }
@@ -151,7 +163,7 @@ int process_clip_to_picture(const struct process_clip *clip, unsigned number, st
                           number, i - 1);
         } else if (r > 0 && (remembers || i == number)) {
             frame_unref(TAKE(picture));
-            r = compute(&reading, input, error, &picture);
+            r = compute(&reading, &input, error, &picture);
         }
     }
     reading_end(&reading);

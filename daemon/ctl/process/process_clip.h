@@ -10,6 +10,7 @@
 struct process_clip {
     struct gpu_session *session;
     const struct config_view *settings;
+    enum config_flip flip;          // of its pictures, before the view
     const char *input, *input_name; // its path, and what errors call it
 };
 

@@ -177,14 +177,28 @@ static int write_picture(const struct job *job, const struct frame *frame, const
     return pnm_write(frame, colour, path, name, error);
 }
 
-static int read_picture(const struct job *job, const char *path, const char *name,
+// The picture in a file, the right way up.
+static int read_picture(struct job *job, const char *path, const char *name,
                         const struct file_kind *kind, struct error *error, struct frame **ret_frame)
 {
     const struct frame_allocator *allocator = gpu_session_allocator(&job->session);
+    _cleanup_(cleanup_frame) struct frame *frame = NULL;
+    struct flip *flip = NULL;
+    int r = kind && kind->medium == MEDIUM_PNM
+                ? pnm_read(path, name, allocator, error, &frame)
+                : media_read_picture(path, name, allocator, error, &frame);
 
-    return kind && kind->medium == MEDIUM_PNM
-               ? pnm_read(path, name, allocator, error, ret_frame)
-               : media_read_picture(path, name, allocator, error, ret_frame);
+    if (r == 0) {
+        r = gpu_session_flip_new(&job->session, job->request->flip, &frame->layout, error, &flip);
+    }
+    if (r == 0) {
+        r = gpu_session_flip_run(&job->session, flip, error, &frame);
+    }
+    flip_free(flip);
+    if (r == 0) {
+        *ret_frame = TAKE(frame);
+    }
+    return r;
 }
 
 // Runs the view on the picture before `input`, so that it has something to compare with.
@@ -253,6 +267,7 @@ static int process_file(struct job *job, const char *path, struct error *error)
 {
     const struct process_clip clip = {.session = &job->session,
                                       .settings = job->request->settings,
+                                      .flip = job->request->flip,
                                       .input = job->input,
                                       .input_name = job->input_name};
     _cleanup_(cleanup_frame) struct frame *picture = NULL;

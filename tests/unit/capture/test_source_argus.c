@@ -67,6 +67,7 @@ static void read_corners(enum config_flip flip, unsigned ret_lumas[4])
     struct frame *frame;
 
     open_flipped(&harness, flip, 320, 240);
+    assert_true(harness.source->mode.flipped);
     frame = harness_next(&harness);
     assert_int_equal(frame->layout.width, 320);
     assert_int_equal(frame->layout.height, 240);

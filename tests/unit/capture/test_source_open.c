@@ -81,4 +81,19 @@ TEST(test_a_named_source_is_opened_and_no_other)
     source_close(NULL);
 }
 
+TEST(test_frames_that_are_still_to_be_turned_come_the_other_way_round)
+{
+    struct harness harness;
+
+    harness_init(&harness);
+    harness.camera.source = CONFIG_SOURCE_PATTERN;
+    harness.camera.flip = CONFIG_FLIP_ROTATE_90;
+    assert_int_equal(
+        source_open(&harness.camera, &harness.environment, &harness.error, &harness.source), 0);
+    assert_false(harness.source->mode.flipped);
+    assert_int_equal(harness.source->mode.layout.width, 240);
+    assert_int_equal(harness.source->mode.layout.height, 320);
+    source_close(harness.source);
+}
+
 RUN_TESTS(NULL, NULL)

@@ -1,0 +1,88 @@
+"""Which way up a camera's pictures are."""
+
+import subprocess
+
+import numpy as np
+
+import daemon
+import pattern
+
+WIDTH, HEIGHT = 320, 240  # as the pattern is drawn
+# What numpy makes of a plane, what undoes that, and the format that it is tried with.
+FLIPS = {
+    "horizontal": (np.fliplr, np.fliplr, "NV12"),
+    "vertical": (np.flipud, np.flipud, "UYVY"),
+    "rotate-90": (lambda plane: np.rot90(plane, -1), np.rot90, "YUYV"),
+    "rotate-180": (lambda plane: np.rot90(plane, 2), lambda plane: np.rot90(plane, 2), "NV21"),
+    "rotate-270": (np.rot90, lambda plane: np.rot90(plane, -1), "YU12"),
+}
+
+
+def size_of(flip):
+    return (HEIGHT, WIDTH) if flip in ("rotate-90", "rotate-270") else (WIDTH, HEIGHT)
+
+
+def camera(flip, **settings):
+    width, height = size_of(flip)
+    return daemon.camera(flip, flip=flip, width=width, height=height,
+                         **{"views": ("camera", "edges"), **settings})
+
+
+def grab(url, size, count):
+    """Pictures of a stream as FFmpeg decodes them: luma, Cb and Cr of each."""
+    width, height = size
+    command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", "tcp", "-i", url]
+    command += ["-frames:v", str(count), "-pix_fmt", "yuv420p", "-f", "rawvideo", "-"]
+    raw = subprocess.run(command, capture_output=True, check=True, timeout=daemon.PATIENCE_S).stdout
+    assert len(raw) == count * width * height * 3 // 2
+    for picture in np.frombuffer(raw, np.uint8).reshape(count, -1):
+        luma, cb, cr = np.split(picture, [width * height, width * height * 5 // 4])
+        yield (luma.reshape(height, width), cb.reshape(height // 2, width // 2),
+               cr.reshape(height // 2, width // 2))
+
+
+def assert_flipped(url, view, flip, count=12):
+    """Every picture that has a number is that frame of the pattern, flipped."""
+    turn, undo, _ = FLIPS[flip]
+    seen = 0
+    for planes in grab(url, size_of(flip), count):
+        number = pattern.read_number(undo(planes[0]), view)
+        if number is None:
+            continue  # a slate, or a number that the encoder blurred
+        expected = pattern.frame(number, WIDTH, HEIGHT)
+        if view == "edges":
+            expected = [pattern.expected_luma(view, number, WIDTH, HEIGHT)]
+        for plane, upright in zip(planes, expected):
+            assert plane.shape == turn(upright).shape
+            assert pattern.psnr_db(plane, turn(upright)) >= 32, (flip, number)
+        seen += 1
+    assert seen >= count // 2
+
+
+def test_every_flip_shows_in_every_view(edged):
+    server = edged([camera(flip, format=fourcc) for flip, (_, _, fourcc) in FLIPS.items()])
+    for flip, (_, _, fourcc) in FLIPS.items():
+        server.wait_camera(flip, lambda c: c["state"] == "live")
+        for view in ("camera", "edges"):
+            assert_flipped(server.url(f"/{flip}/{view}"), view, flip)
+        found = server.camera(flip)
+        assert (found["width"], found["height"]) == size_of(flip)
+        assert f"pattern {fourcc} 320x240@30 -> host -> flip {flip} -> CPU" in found["path"]
+        assert 0 < found["copies"]["flip"]["total"] <= found["frames"]
+
+
+def test_nothing_is_flipped_for_nobody(edged):
+    server = edged([camera("vertical")])
+    server.wait_camera("vertical", lambda c: c["frames"] > 20)
+    assert server.camera("vertical")["copies"].get("flip", {"total": 0})["total"] == 0
+
+
+def test_a_reload_flips_the_picture(edged):
+    front = camera("rotate-90", views=("camera",))
+    server = edged([front])
+    url = server.url("/rotate-90/camera")
+    server.wait_camera("rotate-90", lambda c: c["state"] == "live")
+    assert_flipped(url, "camera", "rotate-90")
+    server.reload([{**front, "flip": "rotate-270"}])
+    server.wait_camera("rotate-90", lambda c: "flip rotate-270" in c["path"])
+    assert_flipped(url, "camera", "rotate-270")
