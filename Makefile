@@ -65,7 +65,7 @@ FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c te
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
 FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny convert/convert \
-                       difference/difference gradient/gradient gradient/operator gray/gray mask/mask morphology/morphology \
+                       difference/difference flip/flip gradient/gradient gradient/operator gray/gray mask/mask morphology/morphology \
                        motion/motion overlay/mark overlay/overlay threshold/threshold))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)

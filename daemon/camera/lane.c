@@ -190,28 +190,42 @@ static int describe_silence(const struct source *source, struct error *error)
 
 // Views, and then the motion watch, because viewers wait for the views; the picture is on the CPU's
 // side again.
-static int run_picture(struct lane *lane, struct frame *frame, struct error *error)
+static int run_upright(struct lane *lane, struct frame *picture, struct error *error)
 {
-    _cleanup_(cleanup_frame) struct frame *flipped = NULL;
-    bool watched = channels_begin(lane->environment.channels);
-    int r = 0;
+    int r;
 
-    if (!watched && !motion_watch_region(lane->environment.motion_watch, 0)) {
-        return 0;
-    }
-    if (lane->flip) {
-        r = lane_flip_frame(lane, frame, error, &flipped);
-    }
-    struct frame *picture = lane->flip ? flipped : frame;
-    if (!r && picture) {
-        motion_watch_begin(lane->environment.motion_watch, picture);
-        r = channels_run(lane->environment.channels, picture, error);
-    }
-    if (!r && picture) {
+    motion_watch_begin(lane->environment.motion_watch, picture);
+    r = channels_run(lane->environment.channels, picture, error);
+    if (!r) {
         motion_watch_measure(lane->environment.motion_watch, picture);
         report_set_regions(lane->environment.report, lane->environment.motion_watch);
     }
     return r;
+}
+
+// The motion watch begins with a picture on the CPU's side, and the camera gets its frame back on
+// that side.
+static int run_frame(struct lane *lane, struct frame *frame, struct error *error)
+{
+    _cleanup_(cleanup_frame) struct frame *flipped = NULL;
+    bool watched = channels_begin(lane->environment.channels);
+    bool measured = motion_watch_region(lane->environment.motion_watch, 0);
+    int r;
+
+    if (!watched && !measured) {
+        return 0;
+    }
+    if (!lane->flip) {
+        return run_upright(lane, frame, error);
+    }
+    r = lane_flip_frame(lane, frame, error, &flipped);
+    if (!r && flipped && measured && frame_to_cpu(flipped, error)) {
+        r = -ENOTRECOVERABLE;
+    }
+    if (!r && flipped) {
+        r = run_upright(lane, flipped, error);
+    }
+    return !r && frame_to_cpu(frame, error) ? -ENOTRECOVERABLE : r;
 }
 
 // The layout may differ from the last frame's: JPEGs do that.
@@ -225,7 +239,7 @@ static int run_views(struct lane *lane, struct frame *frame)
     bool preparing = r != 0;
 
     if (!r) {
-        r = run_picture(lane, frame, &error);
+        r = run_frame(lane, frame, &error);
     }
     if (r) {
         handle_failure(lane, r, preparing, &error);

@@ -12,6 +12,7 @@ int lane_prepare_flip(struct lane *lane, const struct source_mode *mode, struct 
                                      .input = &mode->layout,
                                      .frames = ENCODER_PICTURES,
                                      .allocator = lane->means.allocator,
+                                     .gpu = lane->means.gpu,
                                      .pool = lane->environment.pool};
     int r = 0;
 
@@ -38,7 +39,7 @@ int lane_flip_frame(struct lane *lane, struct frame *frame, struct error *error,
     } else if (r == 0) {
         copies_count(lane->environment.copies, COPY_FLIP);
     }
-    return r;
+    return r && lane->means.gpu ? -ENOTRECOVERABLE : r;
 }
 
 void lane_describe_flip(const struct lane *lane, char *ret_text, size_t size)

@@ -56,7 +56,7 @@ int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, str
 // flip_new() says.
 int lane_prepare_flip(struct lane *lane, const struct source_mode *mode, struct error *error);
 // By the flip that there is. *ret_flipped is a new reference to a flipped copy, left alone where
-// all of them are in use: the frame counts as dropped.
+// all of them are in use: the frame counts as dropped. -ENOTRECOVERABLE: the GPU failed.
 int lane_flip_frame(struct lane *lane, struct frame *frame, struct error *error,
                     struct frame **ret_flipped);
 // The step in the memory path, " -> flip vertical"; empty where there is none.

@@ -95,22 +95,38 @@ int gpu_session_flip_new(struct gpu_session *session, enum config_flip flip,
                                      .input = input,
                                      .frames = FLIP_FRAMES,
                                      .allocator = gpu_session_allocator(session),
+                                     .gpu = session->gpu,
                                      .pool = session->pool};
+    int r;
 
     *ret_flip = NULL;
-    return flip == CONFIG_FLIP_NONE ? 0 : flip_new(&setup, error, ret_flip);
+    r = flip == CONFIG_FLIP_NONE ? 0 : flip_new(&setup, error, ret_flip);
+    session->failed |= r < 0 && session->gpu;
+    return r;
 }
 
 int gpu_session_flip_run(struct gpu_session *session, struct flip *flip, struct error *error,
                          struct frame **frame)
 {
-    struct frame *flipped;
-    int r = flip ? flip_run(flip, *frame, error, &flipped) : 0;
+    _cleanup_(cleanup_frame) struct frame *flipped = NULL;
+    int r = 0;
 
-    (void)session;
-    if (flip && r == 0) {
+    if (!flip) {
+        return 0;
+    }
+    r = flip_run(flip, *frame, error, &flipped);
+    if (r == 0) {
+        r = frame_to_cpu(*frame, error);
+    }
+    if (r == 0) {
+        r = frame_to_cpu(flipped, error);
+    }
+    if (r < 0 && session->gpu) {
+        gpu_session_lose(session);
+    }
+    if (r == 0) {
         frame_unref(*frame);
-        *frame = flipped;
+        *frame = TAKE(flipped);
     }
     return r;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/convert/convert.h"
 #include "kernels/flip/flip_axes.h"
+#include "kernels/flip/flip_gpu.h"
 #include "kernels/gray/gray.h"
 #include "kernels/stage/pool.h"
 #include "kernels/stage/simd.h"
@@ -20,6 +21,8 @@ struct flip {
     struct frame_layout input;
     const struct frame_allocator *allocator; // not owned
     struct frame_pool *frames;               // owned reference; of the result
+    struct flip_gpu gpu;
+    // Of the CPU.
     struct convert convert;
     struct pool *pool;    // not owned
     size_t stride;        // of a row in the scratch memory
@@ -61,14 +64,29 @@ static int init_convert(struct flip *flip, const struct pixel_format *output, st
     return convert_init(&flip->convert, &setup, error);
 }
 
-static int make_scratch(struct flip *flip)
+static int make_scratch(struct flip *flip, struct error *error)
 {
     size_t row = (size_t)flip->input.width * 3;
 
     flip->stride = (row + SIMD_CACHE_LINE - 1) / SIMD_CACHE_LINE * SIMD_CACHE_LINE;
     flip->scratch_bytes = flip->stride * BAND_ROWS;
     flip->scratch = aligned_alloc(SIMD_CACHE_LINE, flip->scratch_bytes * pool_threads(flip->pool));
-    return flip->scratch ? 0 : -ENOMEM;
+    return flip->scratch ? 0 : error_set(error, -ENOMEM, "no memory to flip pictures");
+}
+
+static int init_on_cpu(struct flip *flip, const struct flip_setup *setup, struct error *error)
+{
+    int r = init_convert(flip, flip_layout(flip)->format, error);
+
+    flip->pool = setup->pool;
+    return r < 0 ? r : make_scratch(flip, error);
+}
+
+static int init_on_gpu(struct flip *flip, const struct flip_setup *setup, struct error *error)
+{
+    int r = gpu_enter(setup->gpu, error);
+
+    return r < 0 ? r : flip_gpu_init(&flip->gpu, setup->gpu, flip->input.format, error);
 }
 
 int flip_new(const struct flip_setup *setup, struct error *error, struct flip **ret_flip)
@@ -81,18 +99,14 @@ int flip_new(const struct flip_setup *setup, struct error *error, struct flip **
         flip->flip = setup->flip;
         flip->input = *setup->input;
         flip->allocator = setup->allocator;
-        flip->pool = setup->pool;
-        r = make_scratch(flip);
-    }
-    if (r == 0) {
         flip_layout_init(&layout, setup->flip, setup->input);
         r = frame_pool_new(&layout, setup->frames, setup->allocator, &flip->frames);
     }
     if (r < 0) {
-        return error_set(error, r, "no memory to turn pictures of %ux%u", setup->input->width,
-                         setup->input->height);
+        return error_set(error, r, "no memory for %u flipped frames of %ux%u", setup->frames,
+                         setup->input->width, setup->input->height);
     }
-    r = init_convert(flip, layout.format, error);
+    r = (setup->gpu ? init_on_gpu : init_on_cpu)(flip, setup, error);
     if (r == 0) {
         *ret_flip = TAKE(flip);
     }
@@ -102,6 +116,7 @@ int flip_new(const struct flip_setup *setup, struct error *error, struct flip **
 void flip_free(struct flip *flip)
 {
     if (flip) {
+        flip_gpu_finish(&flip->gpu);
         frame_pool_unref(flip->frames);
         free(flip->scratch);
         free(flip);
@@ -110,8 +125,8 @@ void flip_free(struct flip *flip)
 
 bool flip_fits(const struct flip *flip, const struct flip_setup *setup)
 {
-    return flip->flip == setup->flip && flip->allocator == setup->allocator &&
-           frame_layout_equal(&flip->input, setup->input);
+    return flip->flip == setup->flip && flip->gpu.gpu == setup->gpu &&
+           flip->allocator == setup->allocator && frame_layout_equal(&flip->input, setup->input);
 }
 
 const struct frame_layout *flip_layout(const struct flip *flip)
@@ -264,18 +279,45 @@ static void turn_rows(void *context, unsigned worker, uint32_t first, uint32_t e
     }
 }
 
+static int run_on_gpu(struct flip *flip, struct frame *input, struct frame *output,
+                      struct error *error)
+{
+    uint64_t from = 0, to = 0;
+    int r = gpu_enter(flip->gpu.gpu, error);
+
+    if (r == 0) {
+        r = frame_to_gpu(input, error, &from);
+    }
+    if (r == 0) {
+        r = frame_to_gpu(output, error, &to);
+    }
+    if (r < 0) {
+        return r;
+    }
+    const struct gpu_picture pictures[] = {gpu_picture_at(&input->layout, from),
+                                           gpu_picture_at(&output->layout, to)};
+    return flip_gpu_launch(&flip->gpu, flip->flip, &pictures[0], &pictures[1], error);
+}
+
 int flip_run(struct flip *flip, struct frame *input, struct error *error, struct frame **ret_output)
 {
-    struct frame *output = frame_pool_take(flip->frames);
+    _cleanup_(cleanup_frame) struct frame *output = frame_pool_take(flip->frames);
     struct job job = {flip, input, output};
+    int r = 0;
 
     if (!output) {
-        return error_set(error, -ENOBUFS, "all turned frames are in use");
+        return error_set(error, -ENOBUFS, "all flipped frames are in use");
     }
     output->pts_ns = input->pts_ns;
     output->grabbed_ns = input->grabbed_ns;
     output->sequence = input->sequence;
-    pool_run(flip->pool, input->layout.height, turn_rows, &job);
-    *ret_output = output;
-    return 0;
+    if (flip->gpu.gpu) {
+        r = run_on_gpu(flip, input, output, error);
+    } else {
+        pool_run(flip->pool, input->layout.height, turn_rows, &job);
+    }
+    if (r == 0) {
+        *ret_output = TAKE(output);
+    }
+    return r;
 }

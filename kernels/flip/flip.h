@@ -23,6 +23,7 @@
 #include "config/config.h"
 
 struct flip;
+struct gpu;
 struct pool;
 
 struct flip_setup {
@@ -30,6 +31,7 @@ struct flip_setup {
     const struct frame_layout *input; // copied
     unsigned frames;                  // of the result, 1 to 64
     const struct frame_allocator *allocator;
+    struct gpu *gpu;   // computes; NULL: the CPU
     struct pool *pool; // shares the rows, outlives the flip; NULL: the caller's thread alone
 };
 
@@ -37,9 +39,10 @@ struct flip_setup {
 void flip_layout_init(struct frame_layout *layout, enum config_flip flip,
                       const struct frame_layout *input);
 
-// -ENOMEM, with a sentence in `error`.
+// -ENOMEM; what gpu_enter() and gpu_kernel() say.
 int flip_new(const struct flip_setup *setup, struct error *error, struct flip **ret_flip);
-// Takes NULL. Frames that are still out stay valid.
+// Takes NULL. Frames that are still out stay valid. On the GPU nothing of it runs any more, or the
+// GPU is lost.
 void flip_free(struct flip *flip);
 
 // Whether the flip is what `setup` would make.
@@ -47,7 +50,8 @@ bool flip_fits(const struct flip *flip, const struct flip_setup *setup);
 const struct frame_layout *flip_layout(const struct flip *flip);
 
 // One picture; `input` has the setup's layout and is only read. *ret_output is a new reference with
-// pts, grab time and sequence of the input. -ENOBUFS: all frames are still in use, the picture is
-// to be dropped.
+// pts, grab time and sequence of the input. A GPU has only begun with it: both frames are the
+// GPU's, and `input` is to stay, until frame_to_cpu(). -ENOBUFS: all frames are still in use, the
+// picture is to be dropped. Anything else is the GPU's last word.
 int flip_run(struct flip *flip, struct frame *input, struct error *error,
              struct frame **ret_output);

@@ -8,6 +8,7 @@
     X(convert)                                                                                     \
     X(difference)                                                                                  \
     X(direction)                                                                                   \
+    X(flip)                                                                                        \
     X(gpu_probe)                                                                                   \
     X(gradient)                                                                                    \
     X(gray)                                                                                        \

@@ -71,6 +71,18 @@ def test_every_flip_shows_in_every_view(edged):
         assert 0 < found["copies"]["flip"]["total"] <= found["frames"]
 
 
+def test_the_gpu_flips_for_views_encoder_and_events(board):
+    region = {"name": "all", "threshold": 25}
+    server = board("orin-nano", [camera(flip, format=fourcc, regions=[region])
+                                 for flip, (_, _, fourcc) in list(FLIPS.items())[2:4]])
+    for flip, (_, _, fourcc) in list(FLIPS.items())[2:4]:
+        found = server.wait_camera(flip, lambda c: "CUDA" in c["path"])
+        assert f"{fourcc} 320x240@30 -> registered -> flip {flip} -> CUDA sm_87" in found["path"]
+        for view in ("camera", "edges"):
+            assert_flipped(server.url(f"/{flip}/{view}"), view, flip)
+        assert server.camera(flip)["regions"][0]["share"] > 0
+
+
 def test_nothing_is_flipped_for_nobody(edged):
     server = edged([camera("vertical")])
     server.wait_camera("vertical", lambda c: c["frames"] > 20)

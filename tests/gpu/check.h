@@ -80,4 +80,5 @@ void check_random(struct check *check);    // everything drawn at random
 void check_motion(struct check *check);    // motion, frame after frame
 void check_canny(struct check *check);     // edges that hang together far, every threshold
 void check_split(struct check *check);     // two views side by side
+void check_flips(struct check *check);     // pictures another way up
 void check_refused(struct check *check);   // blocks, memory and conversions that cannot be

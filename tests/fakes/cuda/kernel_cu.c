@@ -5,6 +5,7 @@
 #include "kernels/canny/canny_cuda.h"
 #include "kernels/convert/convert_cuda.h"
 #include "kernels/difference/difference_cuda.h"
+#include "kernels/flip/flip_cuda.h"
 #include "kernels/gradient/gradient_cuda.h"
 #include "kernels/gray/gray_cuda.h"
 #include "kernels/levels/levels_cuda.h"
@@ -116,6 +117,21 @@ static bool place_difference(const struct launch *launch, struct difference_cuda
            place_if(launch, &p->previous, p->plane_stride, p->width, p->height) &&
            place(launch, &p->current, p->plane_stride, p->width, p->height) &&
            place(launch, &p->output, p->output_stride, p->width, p->height);
+}
+
+// The output is as wide as the input is high where axes are swapped.
+static bool place_flip(const struct launch *launch, struct flip_cuda *p)
+{
+    const char *from = launch->name + strlen("flip_");
+    const char *to = strcmp(from, "grey") == 0 ? "grey" : pixel_bytes(from) > 2 ? "rgb3" : "nv12";
+    struct convert_cuda flipped = p->picture;
+
+    if (p->swapped) {
+        flipped.width = p->picture.height;
+        flipped.height = p->picture.width;
+    }
+    return place_picture(launch, from, p->picture.input, p->picture.input_stride, &p->picture) &&
+           place_picture(launch, to, p->picture.output, p->picture.output_stride, &flipped);
 }
 
 static bool place_gradient(const struct launch *launch, struct gradient_cuda *p)

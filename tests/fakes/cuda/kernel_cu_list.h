@@ -10,6 +10,7 @@
 #define CANNY(format) KERNEL(canny_##format, canny)
 #define CONVERT(from, to) KERNEL(convert_##from##_##to, convert)
 #define DIFFERENCE(result, range) KERNEL(difference_##result##_##range, difference)
+#define FLIP(from, to) KERNEL(flip_##from, flip)
 #define GRADIENT(layout)                                                                           \
     NORMS(gradient_##layout)                                                                       \
     KERNEL(gradient_##layout##_l2_binary, gradient)                                                \
@@ -31,6 +32,7 @@ KERNEL(canny_planar_median, canny)
 CONVERT_CUDA_KERNELS(CONVERT)
 KERNEL(convert_rgb3_nv12_full, convert)
 DIFFERENCE_CUDA_KERNELS(DIFFERENCE)
+FLIP_CUDA_KERNELS(FLIP)
 GRADIENT_CUDA_KERNELS(GRADIENT)
 GRAY_CUDA_KERNELS(GRAY)
 MARK_CUDA_KERNELS(MARK)
@@ -47,6 +49,7 @@ KERNEL(threshold_compare, threshold_compare)
 #undef CANNY
 #undef CONVERT
 #undef DIFFERENCE
+#undef FLIP
 #undef GRADIENT
 #undef GRAY
 #undef MARK

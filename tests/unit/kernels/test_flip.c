@@ -146,7 +146,7 @@ TEST(test_there_is_no_flip_without_memory_for_its_frames)
     struct error error = {0};
 
     assert_int_equal(flip_new(&setup, &error, &flip), -ENOMEM);
-    assert_string_equal(error.text, "no memory to turn pictures of 6x4");
+    assert_string_equal(error.text, "no memory for 1 flipped frames of 6x4");
     frame_unref(input);
 }
 
