@@ -30,6 +30,9 @@ static void v4l2_source_close(struct source *source)
     struct source_v4l2 *self = (struct source_v4l2 *)source;
 
     drop_buffers(self);
+    if (self->source.mode.flipped) { // whoever uses the camera next did not ask for that
+        v4l2_controls_flip(&self->device, CONFIG_FLIP_NONE);
+    }
     v4l2_device_close(&self->device);
     free(self);
 }
@@ -250,6 +253,15 @@ static int fall_back(struct source_v4l2 *self, struct error *error)
     return r;
 }
 
+// libv4l2 has controls of its own for cameras that only deliver what it converts; they do nothing
+// to what it does not convert, so there the flip is left to edged.
+static bool flip_in_camera(const struct source_v4l2 *self)
+{
+    return self->wish.flip != CONFIG_FLIP_NONE && !self->device.converting &&
+           self->driver.fourcc != V4L2_PIX_FMT_MJPEG &&
+           v4l2_controls_flip(&self->device, self->wish.flip);
+}
+
 static int open_at(const char *path, const struct config_camera *wish,
                    const struct source_environment *environment, struct error *error,
                    struct source **ret_source)
@@ -270,6 +282,7 @@ static int open_at(const char *path, const struct config_camera *wish,
         r = v4l2_controls_apply(&self->device, wish->controls, wish->control_count, error);
     }
     if (r == 0) {
+        self->source.mode.flipped = flip_in_camera(self);
         r = set_up_buffers(self, wish, environment->allocator, error);
     }
     if (r == -ENOSPC) {

@@ -124,3 +124,25 @@ int v4l2_controls_apply(const struct v4l2_device *device, const struct config_co
     }
     return 0;
 }
+
+// A camera that lacks the control does not mirror.
+static bool set_mirror(const struct v4l2_device *device, uint32_t id, bool on)
+{
+    struct v4l2_control set = {.id = id, .value = on};
+
+    return v4l2_device_ioctl(device, VIDIOC_S_CTRL, &set) == 0 || !on;
+}
+
+bool v4l2_controls_flip(const struct v4l2_device *device, enum config_flip flip)
+{
+    bool both = flip == CONFIG_FLIP_ROTATE_180;
+
+    if (!config_flip_is_quarter(flip) &&
+        set_mirror(device, V4L2_CID_HFLIP, both || flip == CONFIG_FLIP_HORIZONTAL) &&
+        set_mirror(device, V4L2_CID_VFLIP, both || flip == CONFIG_FLIP_VERTICAL)) {
+        return true;
+    }
+    set_mirror(device, V4L2_CID_HFLIP, false);
+    set_mirror(device, V4L2_CID_VFLIP, false);
+    return false;
+}

@@ -10,3 +10,8 @@
 // (as one under automatic control may be); -ENODEV when the device is gone.
 int v4l2_controls_apply(const struct v4l2_device *device, const struct config_control *controls,
                         size_t count, struct error *error);
+
+// Has the camera mirror its pictures as `flip` says, by V4L2_CID_HFLIP and V4L2_CID_VFLIP, or not
+// at all for CONFIG_FLIP_NONE. False, with both off again: it cannot, as no camera can for a
+// quarter turn.
+bool v4l2_controls_flip(const struct v4l2_device *device, enum config_flip flip);

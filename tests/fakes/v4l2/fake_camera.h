@@ -16,11 +16,13 @@
 //   reopened clock=none           no monotonic time   silent=1             never a frame
 //   busy=format|stream   EBUSY there         kind=output|mplane|gone|denied   no usable device
 //   nospc=YUYV,NV12      formats the USB bus has no bandwidth for
+//   hflip=1 vflip=1      has these controls
 //   lie=index|size|stride|zero|bytes         a driver that cannot be trusted
 //
 // Frame n (its sequence number), at sample (x, y) of each plane's own grid: Y 16 + (3 x + 5 y + 7
 // n) mod 220, Cb 16 + (2 x + y + 3 n) mod 225, Cr 16 + (x + 4 y + 5 n) mod 225; in RGB formats
-// these three are R, G and B at every pixel, the x of XR24 is 0.
+// these three are R, G and B at every pixel, the x of XR24 is 0. Flipped ones are of x or y from
+// the other end.
 #pragma once
 
 #include <linux/videodev2.h>
@@ -71,6 +73,7 @@ int fake_set_rate(struct fake_camera *camera, struct v4l2_fract *interval);
 uint32_t fake_draw(const struct fake_camera *camera, uint32_t number, uint8_t *data);
 
 // The ioctls QUERYCTRL, S_CTRL and G_CTRL, and what unplugging does to the values.
-int fake_query_control(struct v4l2_queryctrl *query);
-int fake_control(struct v4l2_control *argument, bool set);
+int fake_query_control(const struct fake_camera *camera, struct v4l2_queryctrl *query);
+int fake_control(const struct fake_camera *camera, struct v4l2_control *argument, bool set);
+bool fake_control_is_on(uint32_t id);
 void fake_reset_controls(void);

@@ -21,6 +21,13 @@ static struct {
       .maximum = 1,
       .default_value = 1},
      1},
+    {{.id = V4L2_CID_HFLIP,
+      .type = V4L2_CTRL_TYPE_BOOLEAN,
+      .name = "Horizontal Flip",
+      .maximum = 1},
+     0},
+    {{.id = V4L2_CID_VFLIP, .type = V4L2_CTRL_TYPE_BOOLEAN, .name = "Vertical Flip", .maximum = 1},
+     0},
     {{.id = V4L2_CID_WHITE_BALANCE_TEMPERATURE,
       .type = V4L2_CTRL_TYPE_INTEGER,
       .name = "White Balance Temperature",
@@ -31,6 +38,24 @@ static struct {
 };
 #define CONTROLS (sizeof controls / sizeof controls[0])
 
+// Only some cameras mirror their pictures.
+static bool has_control(const struct fake_camera *camera, uint32_t id)
+{
+    return id == V4L2_CID_HFLIP   ? fake_option_number(camera, "hflip", 0)
+           : id == V4L2_CID_VFLIP ? fake_option_number(camera, "vflip", 0)
+                                  : true;
+}
+
+bool fake_control_is_on(uint32_t id)
+{
+    for (size_t i = 0; i < CONTROLS; i++) {
+        if (controls[i].query.id == id) {
+            return controls[i].value;
+        }
+    }
+    return false;
+}
+
 void fake_reset_controls(void)
 {
     for (size_t i = 0; i < CONTROLS; i++) {
@@ -38,13 +63,15 @@ void fake_reset_controls(void)
     }
 }
 
-int fake_query_control(struct v4l2_queryctrl *query)
+int fake_query_control(const struct fake_camera *camera, struct v4l2_queryctrl *query)
 {
     uint32_t id = query->id & ~V4L2_CTRL_FLAG_NEXT_CTRL;
 
     for (size_t i = 0; i < CONTROLS; i++) {
-        if (query->id & V4L2_CTRL_FLAG_NEXT_CTRL ? controls[i].query.id > id
-                                                 : controls[i].query.id == id) {
+        bool asked = query->id & V4L2_CTRL_FLAG_NEXT_CTRL ? controls[i].query.id > id
+                                                          : controls[i].query.id == id;
+
+        if (asked && has_control(camera, controls[i].query.id)) {
             *query = controls[i].query;
             return 0;
         }
@@ -53,10 +80,10 @@ int fake_query_control(struct v4l2_queryctrl *query)
 }
 
 // White balance temperature cannot be set while white balance is automatic, as on real cameras.
-int fake_control(struct v4l2_control *argument, bool set)
+int fake_control(const struct fake_camera *camera, struct v4l2_control *argument, bool set)
 {
     for (size_t i = 0; i < CONTROLS; i++) {
-        if (controls[i].query.id != argument->id) {
+        if (controls[i].query.id != argument->id || !has_control(camera, argument->id)) {
             continue;
         }
         if (set && argument->id == V4L2_CID_WHITE_BALANCE_TEMPERATURE && controls[2].value) {

@@ -21,9 +21,12 @@ static uint8_t cr(uint32_t x, uint32_t y, uint32_t n)
 static void draw_plane(uint8_t *data, uint32_t stride, uint32_t width, uint32_t height,
                        uint32_t step, uint32_t n, uint8_t (*sample)(uint32_t, uint32_t, uint32_t))
 {
+    bool mirrored = fake_control_is_on(V4L2_CID_HFLIP), over = fake_control_is_on(V4L2_CID_VFLIP);
+
     for (uint32_t y = 0; y < height; y++) {
         for (uint32_t x = 0; x < width; x++) {
-            data[(size_t)y * stride + (size_t)x * step] = sample(x, y, n);
+            data[(size_t)y * stride + (size_t)x * step] =
+                sample(mirrored ? width - 1 - x : x, over ? height - 1 - y : y, n);
         }
     }
 }

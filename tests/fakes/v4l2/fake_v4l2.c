@@ -371,11 +371,11 @@ int v4l2_ioctl(int fd, unsigned long request, ...)
         return fake_set_rate(camera,
                              &((struct v4l2_streamparm *)argument)->parm.capture.timeperframe);
     case VIDIOC_QUERYCTRL:
-        return fake_query_control(argument);
+        return fake_query_control(camera, argument);
     case VIDIOC_S_CTRL:
-        return fake_control(argument, true);
+        return fake_control(camera, argument, true);
     case VIDIOC_G_CTRL:
-        return fake_control(argument, false);
+        return fake_control(camera, argument, false);
     case VIDIOC_REQBUFS:
         return request_buffers(camera, argument);
     case VIDIOC_QUERYBUF:

@@ -249,7 +249,7 @@ TEST(test_controls_are_set_in_order_at_every_open)
         assert_int_equal(control_value(V4L2_CID_BRIGHTNESS), 7);
         assert_int_equal(control_value(V4L2_CID_AUTO_WHITE_BALANCE), 0);
         assert_int_equal(control_value(V4L2_CID_WHITE_BALANCE_TEMPERATURE), 3200);
-        fake_control(&other, true); // somebody else's hand
+        fake_control(&(struct fake_camera){0}, &other, true); // somebody else's hand
     }
     fake_reset_controls();
 }
@@ -280,6 +280,50 @@ TEST(test_wrong_controls_say_what_is_allowed)
         wish.control_count = 1;
         assert_int_equal(open_source("size=64x48", &wish, &error, &source), -EINVAL);
         assert_string_equal(error.text, cases[i].text);
+    }
+}
+
+// The luma in the top left corner of a frame, n being its number: 16 + (3 x + 5 y + 7 n) mod 220 of
+// where the camera saw it.
+static unsigned corner_of(const struct frame *frame)
+{
+    return frame_plane(frame, 0)[0] - 16U;
+}
+
+TEST(test_a_camera_that_can_flip_does_so_itself_and_is_left_upright)
+{
+    static const struct {
+        const char *controls;
+        enum config_flip flip;
+        bool flipped;
+        uint32_t x, y; // what the camera puts into the corner
+    } cases[] = {
+        {"hflip=1 vflip=1", CONFIG_FLIP_HORIZONTAL, true, 63, 0},
+        {"hflip=1 vflip=1", CONFIG_FLIP_VERTICAL, true, 0, 47},
+        {"hflip=1 vflip=1", CONFIG_FLIP_ROTATE_180, true, 63, 47},
+        {"hflip=1 vflip=1", CONFIG_FLIP_ROTATE_90, false, 0, 0},
+        {"hflip=1 vflip=1", CONFIG_FLIP_NONE, false, 0, 0},
+        {"hflip=1", CONFIG_FLIP_HORIZONTAL, true, 63, 0},
+        {"hflip=1", CONFIG_FLIP_ROTATE_180, false, 0, 0},
+        {"", CONFIG_FLIP_VERTICAL, false, 0, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_camera wish = camera_wish();
+        char camera[128];
+
+        snprintf(camera, sizeof camera, "device=/dev/video0 format=NV12 size=64x48 fps=30 %s",
+                 cases[i].controls);
+        wish.flip = cases[i].flip;
+        struct source *source = start_source(camera, &wish);
+        struct frame *frame = next_frame(source);
+
+        assert_int_equal(source->mode.flipped, cases[i].flipped);
+        assert_int_equal(corner_of(frame),
+                         (3 * cases[i].x + 5 * cases[i].y + 7 * frame->sequence) % 220);
+        frame_unref(frame);
+        source_close(source);
+        assert_false(fake_control_is_on(V4L2_CID_HFLIP) || fake_control_is_on(V4L2_CID_VFLIP));
     }
 }
 
