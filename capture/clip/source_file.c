@@ -26,7 +26,6 @@
 struct source_file {
     struct source source;
     struct intake *intake; // owned
-    GstElement *converter; // owned reference
     char *path;            // owned
     int64_t period_ns;
     struct frame *next;    // owned reference; not due before its pts_ns; NULL: not decoded yet
@@ -49,7 +48,6 @@ static void file_source_close(struct source *source)
     frame_unref(self->after);
     frame_unref(self->shown);
     intake_free(self->intake);
-    gst_clear_object(&self->converter);
     free(self->path);
     free(self);
 }
@@ -97,7 +95,7 @@ static int make_intake(struct source_file *self, const struct source_environment
                        struct error *error)
 {
     g_autoptr(GstCaps) caps = gstreamer_caps_new(NULL, 0, 0, 0);
-    g_autoptr(GstElement) clip = NULL, decoder = NULL;
+    g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL;
     g_autoptr(GstPad) decoded = NULL;
     GstBin *bin;
     int r = intake_new("filesrc name=clip ! decodebin name=decoder videoconvert name=converter",
@@ -109,40 +107,20 @@ static int make_intake(struct source_file *self, const struct source_environment
     bin = GST_BIN(intake_pipeline(self->intake));
     clip = gst_bin_get_by_name(bin, "clip");
     decoder = gst_bin_get_by_name(bin, "decoder");
-    self->converter = gst_bin_get_by_name(bin, "converter");
+    converter = gst_bin_get_by_name(bin, "converter");
     g_object_set(clip, "location", self->path, NULL);
     gstreamer_decoders_choose(decoder);
-    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), self->converter, 0);
-    decoded = gst_element_get_static_pad(self->converter, "sink");
+    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
+    decoded = gst_element_get_static_pad(converter, "sink");
     gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);
     return 0;
 }
 
-// Plays the clip from its beginning as a segment. False if it cannot be played so.
-// gst_element_seek() would hold the pipeline's state lock meanwhile, which the pipeline needs to
-// begin to play; and when a short clip has been read before that, and its pictures fill the queue,
-// the demuxer takes a seek only once the pipeline plays.
-static bool play_segment(GstElement *converter, GstSeekFlags flags)
-{
-    g_autoptr(GstPad) decoded = gst_element_get_static_pad(converter, "sink");
-
-    return gst_pad_push_event(
-        decoded, gst_event_new_seek(1.0, GST_FORMAT_TIME, flags | GST_SEEK_FLAG_SEGMENT,
-                                    GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0));
-}
-
-static void on_replay(GstElement *converter, gpointer data)
-{
-    (void)data;
-    play_segment(converter, GST_SEEK_FLAG_NONE);
-}
-
-// In another thread: the seek waits for room in the queue, and pictures come meanwhile.
 static void replay_segment(struct source_file *self)
 {
     self->rounds_ahead++;
     self->asked_ns = clock_now_ns();
-    gst_element_call_async(self->converter, on_replay, NULL, NULL);
+    intake_repeat_segment(self->intake);
 }
 
 static int open_clip(struct source_file *self, const struct source_environment *environment,
@@ -205,7 +183,7 @@ static int file_source_start(struct source *source, struct error *error)
     struct source_file *self = (struct source_file *)source;
 
     (void)error;
-    if (!play_segment(self->converter, GST_SEEK_FLAG_FLUSH)) {
+    if (!intake_begin_segment(self->intake)) {
         intake_stop(self->intake); // the demuxer may have flushed nevertheless
     }
     play(self);

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#define REPLAY_TIMEOUT_NS NS_PER_S
+
 static int parse(struct intake *intake, const char *fragment, const GstCaps *caps,
                  struct error *error)
 {
@@ -54,12 +56,35 @@ int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
     return 0;
 }
 
-static void set_stopping(struct intake *intake, bool stopping)
+static bool wait_changed(struct intake *intake, int64_t deadline_ns)
+{
+    struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
+
+    return pthread_cond_timedwait(&intake->changed, &intake->lock, &until) == 0;
+}
+
+static void wait_until_replayed(struct intake *intake, int64_t deadline_ns)
 {
     pthread_mutex_lock(&intake->lock);
-    intake->stopping = stopping;
+    while (intake->replaying > 0 && wait_changed(intake, deadline_ns)) {
+    }
+    pthread_mutex_unlock(&intake->lock);
+}
+
+// Brings the pipeline to `state`, in which nothing runs. A seek that came after that would start
+// the demuxer's thread again, which nobody ends any more: so a seek under way comes first. It has
+// room, as no sample waits any more; where it is stuck all the same, the state frees it.
+static void stop(struct intake *intake, GstState state)
+{
+    pthread_mutex_lock(&intake->lock);
+    intake->stopping = true;
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
+    wait_until_replayed(intake, clock_now_ns() + REPLAY_TIMEOUT_NS);
+    if (intake->pipeline) {
+        gst_element_set_state(intake->pipeline, state);
+    }
+    wait_until_replayed(intake, INT64_MAX);
 }
 
 void intake_free(struct intake *intake)
@@ -67,10 +92,7 @@ void intake_free(struct intake *intake)
     if (!intake) {
         return;
     }
-    set_stopping(intake, true);
-    if (intake->pipeline) {
-        gst_element_set_state(intake->pipeline, GST_STATE_NULL);
-    }
+    stop(intake, GST_STATE_NULL);
     g_clear_pointer(&intake->sample, gst_sample_unref);
     gst_caps_replace(&intake->preroll_caps, NULL);
     gst_caps_replace(&intake->caps, NULL);
@@ -86,13 +108,6 @@ void intake_free(struct intake *intake)
 GstElement *intake_pipeline(struct intake *intake)
 {
     return intake->pipeline;
-}
-
-static bool wait_changed(struct intake *intake, int64_t deadline_ns)
-{
-    struct timespec until = {deadline_ns / NS_PER_S, deadline_ns % NS_PER_S};
-
-    return pthread_cond_timedwait(&intake->changed, &intake->lock, &until) == 0;
 }
 
 static enum intake_event take_event(struct intake *intake)
@@ -201,12 +216,48 @@ void intake_play(struct intake *intake)
 
 void intake_stop(struct intake *intake)
 {
-    set_stopping(intake, true);
-    gst_element_set_state(intake->pipeline, GST_STATE_READY);
+    stop(intake, GST_STATE_READY);
     pthread_mutex_lock(&intake->lock);
     intake->segment_done = intake->eos = intake->failed = intake->failed_to_negotiate =
         intake->stopping = false;
     pthread_mutex_unlock(&intake->lock);
+}
+
+// gst_element_seek() would hold the pipeline's state lock meanwhile, which the pipeline needs to
+// begin to play; and when a short clip has been read before that, and its pictures fill the queue,
+// the demuxer takes a seek only once the pipeline plays.
+static bool seek_segment(struct intake *intake, GstSeekFlags flags)
+{
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(intake->sink, "sink");
+
+    return gst_pad_push_event(pad, gst_event_new_seek(1.0, GST_FORMAT_TIME,
+                                                      flags | GST_SEEK_FLAG_SEGMENT,
+                                                      GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0));
+}
+
+bool intake_begin_segment(struct intake *intake)
+{
+    return seek_segment(intake, GST_SEEK_FLAG_FLUSH);
+}
+
+static void repeat_segment(GstElement *sink, gpointer data)
+{
+    struct intake *intake = data;
+
+    (void)sink;
+    seek_segment(intake, GST_SEEK_FLAG_NONE);
+    pthread_mutex_lock(&intake->lock);
+    intake->replaying--;
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+}
+
+void intake_repeat_segment(struct intake *intake)
+{
+    pthread_mutex_lock(&intake->lock);
+    intake->replaying++;
+    pthread_mutex_unlock(&intake->lock);
+    gst_element_call_async(intake->sink, repeat_segment, intake, NULL);
 }
 
 // Checks that pictures still look as negotiated.

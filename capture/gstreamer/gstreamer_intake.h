@@ -51,6 +51,13 @@ void intake_play(struct intake *intake);
 // Stops the pipeline and forgets all news, so that intake_play() plays it from its beginning.
 void intake_stop(struct intake *intake);
 
+// Has what is read in order read from its beginning as a segment, before it plays. False if it
+// cannot be read so; what was read before may be lost then.
+bool intake_begin_segment(struct intake *intake);
+// The same once more, without a gap, after INTAKE_SEGMENT_DONE. Pictures come meanwhile: the thread
+// that asks for it waits for room in the queue. intake_stop() and intake_free() wait for it.
+void intake_repeat_segment(struct intake *intake);
+
 // Waits until something is there or CLOCK_MONOTONIC is past `deadline_ns`.
 enum intake_event intake_wait(struct intake *intake, int64_t deadline_ns);
 // After INTAKE_FAILED: sets `error` to the text of the pipeline and returns -EPIPE; -EINVAL when

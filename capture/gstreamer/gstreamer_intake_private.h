@@ -25,7 +25,8 @@ struct intake {
     uint64_t arrived;  // samples so far
     uint64_t replaced; // of them, before they were taken; since it was counted last
     bool segment_done, eos, failed, failed_to_negotiate, unauthorized;
-    bool stopping; // no sample waits any more
+    bool stopping;      // no sample waits any more
+    unsigned replaying; // threads that ask for the segment to be played again
     struct error failure;
 };
 

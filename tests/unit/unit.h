@@ -2,11 +2,14 @@
 // themselves: TEST(claim) { … } is all that makes one. They run in the order of their lines.
 #pragma once
 
+#include <execinfo.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -16,6 +19,26 @@ static inline uint32_t random_seed(void)
     const char *seed = getenv("EDGED_SEED");
 
     return seed ? (uint32_t)strtoul(seed, NULL, 10) : 1;
+}
+
+// Tells where a crash was, and lets it happen again.
+static inline void unit_crash(int number)
+{
+    void *callers[64];
+
+    backtrace_symbols_fd(callers, backtrace(callers, 64), STDERR_FILENO);
+    signal(number, SIG_DFL);
+}
+
+// In place of cmocka's handlers, which would end the program without a word where a crash is not in
+// the thread of the test.
+static inline void unit_watch_crashes(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
+
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        signal(signals[i], unit_crash);
+    }
 }
 
 static struct CMUnitTest unit_tests[64]; // in the order of unit_test_lines
@@ -40,10 +63,15 @@ static inline void unit_test_add(int line, struct CMUnitTest test)
 
 // A test of what its name claims; after the name, the functions that prepare and clean up for it.
 #define TEST(claim, ...)                                                                           \
-    static void claim(void **state);                                                               \
+    static void __attribute__((noinline)) claim(void **state);                                     \
+    static void run_##claim(void **state)                                                          \
+    {                                                                                              \
+        unit_watch_crashes();                                                                      \
+        claim(state);                                                                              \
+    }                                                                                              \
     static void __attribute__((constructor)) add_##claim(void)                                     \
     {                                                                                              \
-        unit_test_add(__LINE__, UNIT_TEST(#claim, claim, ##__VA_ARGS__, NULL, NULL));              \
+        unit_test_add(__LINE__, UNIT_TEST(#claim, run_##claim, ##__VA_ARGS__, NULL, NULL));        \
     }                                                                                              \
     static void claim(__attribute__((unused)) void **state)
 #define UNIT_TEST(name, function, setup, teardown, ...)                                            \

@@ -1,5 +1,5 @@
 // Runs from the root of the repository, for tests/data.
-#include "tests/unit/capture/late_sink.h"
+#include "tests/unit/capture/late_pipeline.h"
 #include "tests/unit/capture/nvmm_decoder.h"
 #include "tests/unit/capture/source_harness.h"
 
@@ -124,6 +124,29 @@ TEST(test_clips_that_hang_between_rounds_are_begun_anew)
     assert_loops(in_directory("short"), 160, 500 * NS_PER_MS);
     record_clip(1, "x264enc ! flvmux", in_directory("short"));
     assert_loops(in_directory("short"), 6, 500 * NS_PER_MS);
+}
+
+// One that came to a demuxer after its pipeline has ended would start a thread that nobody ends.
+TEST(test_no_seek_outlives_its_clip)
+{
+    static const char *const recipes[] = {"x264enc ! flvmux", "x264enc ! mp4mux",
+                                          "jpegenc ! avimux", "x264enc ! matroskamux"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(recipes); i++) {
+        struct harness harness;
+
+        record_clip(10, recipes[i], in_directory("short"));
+        harness_init(&harness);
+        harness.camera.path = in_directory("short");
+        harness_start(&harness, ops);
+        late_seek_us = 20000;
+        while (late_seeks == 0) {
+            frame_unref(harness_next(&harness));
+        }
+        source_close(harness.source);
+        assert_int_equal(late_seeks, 0);
+        late_seek_us = 0;
+    }
 }
 
 TEST(test_a_clip_plays_at_its_own_rate_and_size)
@@ -340,6 +363,6 @@ static int remove_directory(void **state)
 int main(int argc, char **argv)
 {
     gst_init(&argc, &argv);
-    late_sink_install();
+    late_pipeline_install();
     return run_unit_tests(make_directory, remove_directory);
 }
