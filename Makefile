@@ -38,7 +38,8 @@ SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -f
 CPPFLAGS += -I. -D_GNU_SOURCE $(FLOORS) -DEDGED_VERSION='"$(VERSION)"' \
             -DEDGED_LIBEXECDIR='"$(libexecdir)"' -DEDGED_SYSCONFDIR='"$(sysconfdir)"'
 CFLAGS += -std=gnu17 $(OPTIMIZE) -g -fPIC -pthread $(WARNINGS) $(SANITIZERS)
-LDFLAGS += -pthread $(SANITIZERS)
+# A program needs no library that none of its code calls: the front has nothing of GStreamer.
+LDFLAGS += -pthread $(if $(SANITIZE),$(SANITIZERS),-Wl,--as-needed)
 # Asked for once, and only by the first recipe that compiles: `make setup` works without pkg-config.
 pkg_config = $(or $(shell $(PKG_CONFIG) $(1) $(PACKAGES)),$(error packages are missing: run scripts/setup))
 # As folders of the system: what newer headers deprecate within themselves is no warning here.
@@ -223,7 +224,7 @@ fuzz-coverage: ## the same without the sanitizers, and a table of the lines it r
 
 fuzzers: $(FUZZERS)
 
-lint: $(LIBRARY) ## formats, analyzers, include floors, API floors, scripts
+lint: $(PROGRAMS) ## formats, analyzers, include floors, API floors, scripts
 	@scripts/setup --group lint
 	@BUILD=$(BUILD) CPPFLAGS="$(subst ",\",$(CPPFLAGS)) $(PACKAGE_CFLAGS) -std=gnu17" tests/lint/lint
 

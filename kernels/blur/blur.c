@@ -93,7 +93,6 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 }
 
 const struct stage_ops blur_ops = {
-    .name = "blur",
     .state_bytes = sizeof(struct blur),
     .init = init,
 };

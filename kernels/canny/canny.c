@@ -283,7 +283,6 @@ static void limit(struct stage *copy)
 }
 
 const struct stage_ops canny_ops = {
-    .name = "canny",
     .state_bytes = sizeof(struct canny),
     .init = init,
     .finish = finish,

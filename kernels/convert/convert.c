@@ -312,7 +312,6 @@ static void run_frame(const struct stage *stage, const struct frame *input, stru
 }
 
 const struct stage_ops convert_ops = {
-    .name = "convert",
     .state_bytes = sizeof(struct convert),
     .init = init,
     .run_frame = run_frame,

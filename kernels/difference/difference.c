@@ -189,7 +189,6 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 }
 
 const struct stage_ops difference_ops = {
-    .name = "difference",
     .state_bytes = sizeof(struct difference),
     .init = init,
     .finish = finish,

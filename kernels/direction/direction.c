@@ -205,7 +205,6 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
 }
 
 const struct stage_ops direction_ops = {
-    .name = "direction",
     .state_bytes = sizeof(struct direction),
     .init = init,
     .begin = begin,

@@ -263,7 +263,6 @@ static void limit(struct stage *copy)
 }
 
 const struct stage_ops gradient_ops = {
-    .name = "gradient",
     .state_bytes = sizeof(struct gradient),
     .init = init,
     .limit = limit,

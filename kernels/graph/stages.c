@@ -43,11 +43,6 @@ static const struct {
     [STAGE_KIND_COUNT] = {NULL, &motion_gpu_ops},
 };
 
-const char *stages_kind_name(enum stage_kind kind)
-{
-    return table[kind].cpu->name;
-}
-
 const struct stage_ops *stages_of_kind(enum stage_kind kind)
 {
     return table[kind].cpu;

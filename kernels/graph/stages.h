@@ -4,8 +4,6 @@
 #include "kernels/stage/gpu_stage.h"
 #include "kernels/stage/stage.h"
 
-// "gray", "blur": for status and benchmarks.
-const char *stages_kind_name(enum stage_kind kind);
 // What computes steps of that kind on the CPU. Static.
 const struct stage_ops *stages_of_kind(enum stage_kind kind);
 

@@ -106,5 +106,4 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-const struct stage_ops gray_ops = {
-    .name = "gray", .state_bytes = sizeof(struct gray), .init = init};
+const struct stage_ops gray_ops = {.state_bytes = sizeof(struct gray), .init = init};

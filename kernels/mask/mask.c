@@ -70,7 +70,6 @@ static void limit(struct stage *copy)
 }
 
 const struct stage_ops mask_ops = {
-    .name = "mask",
     .state_bytes = sizeof(struct mask),
     .init = init,
     .limit = limit,

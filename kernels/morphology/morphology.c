@@ -111,12 +111,10 @@ static int init_dilate(struct stage *stage, const struct stage_setup *setup, str
 }
 
 const struct stage_ops erode_ops = {
-    .name = "erode",
     .state_bytes = sizeof(struct morphology),
     .init = init_erode,
 };
 const struct stage_ops dilate_ops = {
-    .name = "dilate",
     .state_bytes = sizeof(struct morphology),
     .init = init_dilate,
 };

@@ -238,7 +238,6 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
 }
 
 const struct stage_ops mark_ops = {
-    .name = "mark",
     .state_bytes = sizeof(struct mark),
     .init = init,
     .begin = begin,

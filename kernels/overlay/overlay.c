@@ -91,4 +91,4 @@ static void begin(struct stage *stage, const struct frame *input, struct frame *
 }
 
 const struct stage_ops overlay_ops = {
-    .name = "overlay", .state_bytes = sizeof(struct overlay), .init = init, .begin = begin};
+    .state_bytes = sizeof(struct overlay), .init = init, .begin = begin};

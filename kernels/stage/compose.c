@@ -41,4 +41,4 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return 0;
 }
 
-const struct stage_ops compose_ops = {.name = "compose", .init = init};
+const struct stage_ops compose_ops = {.init = init};

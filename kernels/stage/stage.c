@@ -15,7 +15,7 @@ int stage_init(struct stage *stage, const struct stage_ops *ops, const struct st
         stage->state = calloc(1, ops->state_bytes);
         if (!stage->state) {
             *stage = (struct stage){0};
-            return error_set(error, -ENOMEM, "no memory for the stage %s", ops->name);
+            return error_set(error, -ENOMEM, "no memory for a stage");
         }
     }
     r = ops->init(stage, setup, error);

@@ -50,7 +50,6 @@ typedef void stage_rows(const struct stage *stage, const uint8_t *const *rows, u
                         unsigned count, uint32_t width, void *scratch, uint8_t *const *outputs);
 
 struct stage_ops {
-    const char *name;
     size_t state_bytes; // of struct stage's `state`, which is zeroed before init(); 0: it has none
     // Fills in what else struct stage has, but for its ops and the state's address. -ENOTSUP
     // (format), -ENOMEM.

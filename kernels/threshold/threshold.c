@@ -87,7 +87,6 @@ static void limit(struct stage *copy)
 }
 
 const struct stage_ops threshold_ops = {
-    .name = "threshold",
     .state_bytes = sizeof(struct threshold),
     .init = init,
     .finish = finish,

@@ -123,7 +123,7 @@ static void add_rows(const struct bench_request *request, const struct work *wor
     for (size_t i = 0; i < count; i++) {
         struct bench_row *row = &rows->rows[rows->count];
         const char *name =
-            works[i].whole.view ? request->view->name : stages_kind_name(works[i].kind);
+            works[i].whole.view ? request->view->name : stage_kind_name(works[i].kind);
 
         if (timed[2 * i].samples.count == 0 || rows->count == BENCH_ROWS_MAX) {
             continue;

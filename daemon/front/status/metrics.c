@@ -7,7 +7,7 @@
 
 #include "config/base.h"
 #include "daemon/front/status/metrics_text.h"
-#include "kernels/graph/stages.h"
+#include "kernels/stage/stage_kind.h"
 
 #include <glib.h>
 #include <inttypes.h>
@@ -233,7 +233,7 @@ static void add_stages(GString *text, const struct snapshot *snapshot)
 
                 g_string_append_printf(text, "%s{", counter->name);
                 metrics_label(text, "camera", snapshot->cameras[i].name);
-                metrics_label(text, "stage", stages_kind_name(kind));
+                metrics_label(text, "stage", stage_kind_name(kind));
                 metrics_end(text, *(const uint64_t *)(counts + counter->offset));
             }
         }

@@ -5,7 +5,7 @@
 #include "config/config.h"
 #include "daemon/common/json_members.h"
 #include "daemon/common/json_text.h"
-#include "kernels/graph/stages.h"
+#include "kernels/stage/stage_kind.h"
 
 #include <math.h>
 
@@ -41,7 +41,7 @@ static void add_stages(JsonBuilder *builder, const struct link_telemetry *teleme
     for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
         if (telemetry->stages[kind].runs + telemetry->stages[kind].shared > 0) {
             json_builder_begin_object(builder);
-            json_add_string(builder, "name", stages_kind_name(kind));
+            json_add_string(builder, "name", stage_kind_name(kind));
             json_add_integer(builder, "runs", telemetry->stages[kind].runs);
             json_add_integer(builder, "shared", telemetry->stages[kind].shared);
             json_builder_end_object(builder);

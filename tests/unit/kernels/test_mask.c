@@ -229,7 +229,7 @@ static void assert_steps(const struct config_view *settings, const char *format,
         size_t length = strlen(names);
 
         snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? " " : "",
-                 stages_kind_name(plan.steps[i].kind));
+                 stage_kind_name(plan.steps[i].kind));
     }
     assert_string_equal(names, expected);
 }

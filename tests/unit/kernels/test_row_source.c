@@ -44,8 +44,8 @@ static void copy_rows(const struct stage *stage, const uint8_t *const *rows, uin
     }
 }
 
-static const struct stage_ops keeps = {.name = "keep", .keep_row = keep_row};
-static const struct stage_ops copies = {.name = "copy"};
+static const struct stage_ops keeps = {.keep_row = keep_row};
+static const struct stage_ops copies = {0};
 
 // All rows that may be asked for.
 static void look_at_slice(const struct row_source *source, uint32_t first, uint32_t end)

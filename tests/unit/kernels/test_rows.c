@@ -25,7 +25,7 @@ static enum stage_result weigh_rows(const struct stage *stage, const uint8_t *co
     return STAGE_WRITTEN;
 }
 
-static const struct stage_ops weigh = {.name = "weigh"};
+static const struct stage_ops weigh = {0};
 
 // A stage that weighs the rows around each.
 #define WEIGH(r)                                                                                   \
@@ -141,7 +141,7 @@ static enum stage_result compute_row(const struct stage *stage, const uint8_t *c
     return weigh_rows(stage, rows, y, width, scratch, output);
 }
 
-static const struct stage_ops keeps = {.name = "keep", .keep_row = keep_row};
+static const struct stage_ops keeps = {.keep_row = keep_row};
 
 TEST(test_a_stage_keeps_each_row_of_a_slice_once_however_often_it_is_computed)
 {
@@ -187,7 +187,7 @@ static void limit(struct stage *copy)
 TEST(test_a_stage_that_composes_stands_for_two)
 {
     // What composes itself here adds 100, what does not is mapped: 16 + 219 m / 255.
-    const struct stage_ops composing = {.name = "both", .limit = limit};
+    const struct stage_ops composing = {.limit = limit};
     struct stage stages[] = {{.ops = &composing, .run_row = weigh_rows}, {0}};
     uint8_t picture[1][WIDTH] = {{0, 1, 85, 170, 255}}, output[1][WIDTH];
     struct rows *rows;
@@ -236,7 +236,7 @@ static enum stage_result watch(const struct stage *stage, const uint8_t *const *
     return STAGE_WRITTEN;
 }
 
-static const struct stage_ops black = {.name = "black"};
+static const struct stage_ops black = {0};
 static const struct stage watched[] = {{.ops = &black, .run_row = thirds},
                                        {.ops = &black, .radius = 1, .run_row = watch}};
 
@@ -295,7 +295,7 @@ static void weigh_several(const struct stage *stage, const uint8_t *const *rows,
     }
 }
 
-static const struct stage_ops several = {.name = "several"};
+static const struct stage_ops several = {0};
 
 #define SEVERAL(r)                                                                                 \
     {                                                                                              \
