@@ -10,6 +10,7 @@ Where they come from:
 - ZoneMinder: the logs in ZoneMinder/zoneminder issues 911 and 2029, and its zm_rtsp.cpp.
 - Genetec's Omnicast: the SETUP in AlexxIT/go2rtc issue 1510, which names no channels.
 - Happytime's recorder: its log in bluenviron/mediamtx issue 2908, a DESCRIBE as keep-alive.
+- aiortsp 1.4.0, a client of Python's, over TCP and UDP: what it sent to edged.
 """
 
 import pytest
@@ -24,6 +25,7 @@ VLC = "User-Agent: LibVLC/3.0.18 (LIVE555 Streaming Media v2016.11.28)"
 ZONEMINDER = "User-Agent: ZoneMinder/1.30.4"
 HAPPYTIME = "User-Agent: HIP 2.42.1.55.3"
 OMNICAST = "User-Agent: OmnicastRTSPClient/1.0"
+AIORTSP = "User-Agent: aiortsp/1.4.0"
 TCP = "Transport: RTP/AVP/TCP;unicast;interleaved=0-1"
 
 
@@ -38,7 +40,20 @@ def vlc(transport):
     ]
 
 
+def aiortsp(transport):
+    return [
+        (200, ["OPTIONS {url} RTSP/1.0", "CSeq: 1", AIORTSP]),
+        (200, ["DESCRIBE {url} RTSP/1.0", "CSeq: 2", "Accept: application/sdp", AIORTSP]),
+        (200, ["SETUP {media} RTSP/1.0", "CSeq: 3", transport, AIORTSP]),
+        (200, ["PLAY {url}/ RTSP/1.0", "CSeq: 4", "Scale: 1", "Range: npt=now-",
+               "Session: {session}", AIORTSP]),
+        (200, ["TEARDOWN {url}/ RTSP/1.0", "CSeq: 5", "Session: {session}", AIORTSP]),
+    ]
+
+
 RECORDED = {
+    "aiortsp-tcp": aiortsp(TCP),
+    "aiortsp-udp": aiortsp("Transport: RTP/AVP;unicast;client_port={ports}"),
     "vlc-tcp": vlc(TCP),
     "vlc-udp": vlc("Transport: RTP/AVP;unicast;client_port={ports}"),
     "frigate": [
