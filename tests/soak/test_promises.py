@@ -11,13 +11,15 @@ import pytest
 import daemon
 import pattern
 import rtsp
+from rtsp_client import Connection
 from streams import CAMERA, watch_by_four
 from test_describe import FAKE_CAMERA, MODES, describe_at_once, late_camera
 from test_gpu_boards import wait_on_gpu
+from test_rtsp_attacks import FLOODS, SESSIONS_MAX
 from test_rtsp_clients import talk
 
 SMALL = {"width": 320, "height": 240}
-DESCRIBE_S, STOP_S, RESUME_S = 1.0, 2.0, 2.0
+DESCRIBE_S, REFUSE_S, STOP_S, RESUME_S = 1.0, 0.1, 2.0, 2.0
 
 
 def assert_within(promised_s, took_s):
@@ -69,6 +71,26 @@ def test_describe_is_answered_within_a_second_whoever_else_asks(edged, turns, tm
         assert {code for code, _ in late} == {503}
         took_s += [t for _, t in late]
     assert_within(DESCRIBE_S, took_s)
+
+
+def test_who_goes_too_far_is_refused_within_100_ms(edged, turns):
+    server, took_s = edged([daemon.camera(**SMALL)]), []
+    url = server.url("/front/edges")
+    rtsp.wait_served(url)
+    for turn in turns():
+        data, code = list(FLOODS.values())[turn % len(FLOODS)]
+        with Connection(url) as stranger, Connection(url) as greedy:
+            begin_s = time.monotonic()
+            stranger.socket.sendall(data)
+            assert f" {code} ".encode() in stranger.socket.recv(4096)
+            took_s.append(time.monotonic() - begin_s)
+            for number in range(SESSIONS_MAX + 1):
+                ports = f"RTP/AVP;unicast;client_port={20000 + 2 * number}-{20001 + 2 * number}"
+                begin_s = time.monotonic()
+                reply = greedy.ask("SETUP", f"{url}/stream=0", {"Transport": ports})
+            assert reply.status == 453
+            took_s.append(time.monotonic() - begin_s)
+    assert_within(REFUSE_S, took_s)
 
 
 def test_sigterm_stops_within_two_seconds(edged, turns, watch):
