@@ -1,7 +1,9 @@
 // One frame's path: YUYV that the CPU wrote, as a camera would, to edges in NV12 that the CPU may
-// read, as an encoder would. Kinds of memory that CPU and GPU share, and explicit copies of input
-// and luma (the chroma is constant), in turns in the same run. Wall time in microseconds, medians:
-// `ready` until the CPU may read, `read` until it has read every byte of luma.
+// read, as an encoder would. Kinds of memory that CPU and GPU share, one of them with flips, and
+// explicit copies of input and luma (the chroma is constant), in turns in the same run. Wall time
+// in microseconds, medians: `ready` until the CPU may read, `read` until it has read every byte of
+// luma.
+#include "kernels/flip/flip.h"
 #include "kernels/gpu/gpu_memory.h"
 #include "tests/gpu/bench.h"
 
@@ -22,6 +24,7 @@ struct way {
     char name[48];
     bool copies;               // explicitly, between `frames` and the bench's device memory
     struct gpu_memory *memory; // owned; NULL with pageable memory
+    struct flip *flip;         // owned; NULL: none
     struct frame_pool *inputs, *outputs;
     struct gpu_runner runner;
     double ready_us[RUNS], read_us[RUNS];
@@ -40,11 +43,35 @@ struct path {
 static const struct config_view edges = {
     .view = CONFIG_VIEW_EDGES, .norm = CONFIG_NORM_L2, .gain = 1};
 
+// The runner of what comes out of the flip, where there is one.
+static int way_init_runner(struct path *path, struct way *way, enum config_flip flip,
+                           const struct frame_allocator *allocator, bool uncached,
+                           struct error *error)
+{
+    const struct flip_setup setup = {.flip = flip,
+                                     .input = &path->input,
+                                     .frames = FRAMES,
+                                     .allocator = allocator,
+                                     .gpu = path->bench->gpu};
+    struct frame_layout input = path->input, output = path->output;
+    int r = 0;
+
+    if (flip != CONFIG_FLIP_NONE) {
+        flip_layout_init(&input, flip, &path->input);
+        flip_layout_init(&output, flip, &path->output);
+        r = flip_new(&setup, error, &way->flip);
+    }
+    const struct plan plan = plan_make(&edges, input.format, VIEW_OUTPUT_STREAM);
+
+    r = r < 0 ? r : frame_pool_new(&output, FRAMES, allocator, &way->outputs);
+    return r < 0 ? r
+                 : gpu_runner_init(&way->runner, path->bench->gpu, &plan, &input, uncached, error);
+}
+
 static int way_init(struct path *path, struct way *way, enum config_memory kind, bool copies,
-                    struct error *error)
+                    enum config_flip flip, struct error *error)
 {
     const struct frame_allocator *allocator = frame_allocator_host();
-    const struct plan plan = plan_make(&edges, path->input.format, VIEW_OUTPUT_STREAM);
     int r = 0;
 
     *way = (struct way){.copies = copies};
@@ -55,32 +82,39 @@ static int way_init(struct path *path, struct way *way, enum config_memory kind,
         }
         allocator = r == 0 ? gpu_memory_allocator(way->memory) : allocator;
     }
-    snprintf(way->name, sizeof way->name, "%s%s", copies ? "copies, " : "",
-             copies && kind == CONFIG_MEMORY_HOST ? "pageable" : allocator->kind);
+    snprintf(way->name, sizeof way->name, "%s%s%s", copies ? "copies, " : "",
+             copies && kind == CONFIG_MEMORY_HOST ? "pageable" : allocator->kind,
+             flip == CONFIG_FLIP_NONE         ? ""
+             : flip == CONFIG_FLIP_ROTATE_180 ? ", half a turn"
+                                              : ", a quarter turn");
     r = r < 0 ? r : frame_pool_new(&path->input, FRAMES, allocator, &way->inputs);
-    r = r < 0 ? r : frame_pool_new(&path->output, FRAMES, allocator, &way->outputs);
     return r < 0 ? r
-                 : gpu_runner_init(&way->runner, path->bench->gpu, &plan, &path->input,
+                 : way_init_runner(path, way, flip, allocator,
                                    !copies && kind != CONFIG_MEMORY_MANAGED, error);
 }
 
 static void way_finish(struct way *way)
 {
     gpu_runner_finish(&way->runner);
+    flip_free(way->flip);
     frame_pool_unref(way->inputs);
     frame_pool_unref(way->outputs);
     gpu_memory_free(way->memory);
 }
 
-// As view.c does it.
+// As the lane and view.c do it.
 static int go_shared(struct way *way, struct frame *input, struct frame *output)
 {
+    _cleanup_(cleanup_frame) struct frame *flipped = NULL;
+    struct frame *seen;
     uint64_t from = 0, to = 0;
-    int r = frame_to_gpu(input, NULL, &from);
+    int r = way->flip ? flip_run(way->flip, input, NULL, &flipped) : 0;
 
+    seen = flipped ? flipped : input;
+    r = r < 0 ? r : frame_to_gpu(seen, NULL, &from);
     r = r < 0 ? r : frame_to_gpu(output, NULL, &to);
     if (r == 0) {
-        const struct gpu_picture pictures[] = {gpu_picture_at(&input->layout, from),
+        const struct gpu_picture pictures[] = {gpu_picture_at(&seen->layout, from),
                                                gpu_picture_at(&output->layout, to)};
 
         r = gpu_runner_launch(&way->runner, &pictures[0], &pictures[1], NULL);
@@ -165,10 +199,11 @@ static void print(struct path *path)
 }
 
 // What shares memory, unless this GPU has none of the kind.
-static int add_kind(struct path *path, enum config_memory kind, struct error *error)
+static int add_kind(struct path *path, enum config_memory kind, enum config_flip flip,
+                    struct error *error)
 {
     struct way *way = &path->ways[path->count];
-    int r = way_init(path, way, kind, false, error);
+    int r = way_init(path, way, kind, false, flip, error);
 
     if (r == -ENOTSUP) {
         way_finish(way);
@@ -180,14 +215,16 @@ static int add_kind(struct path *path, enum config_memory kind, struct error *er
 
 static int add_mapped(struct path *path, struct error *error)
 {
-    int r = add_kind(path, CONFIG_MEMORY_REGISTERED, error);
+    int r = add_kind(path, CONFIG_MEMORY_REGISTERED, CONFIG_FLIP_NONE, error);
 
-    return r < 0 ? r : add_kind(path, CONFIG_MEMORY_PINNED, error);
+    r = r < 0 ? r : add_kind(path, CONFIG_MEMORY_REGISTERED, CONFIG_FLIP_ROTATE_180, error);
+    r = r < 0 ? r : add_kind(path, CONFIG_MEMORY_REGISTERED, CONFIG_FLIP_ROTATE_90, error);
+    return r < 0 ? r : add_kind(path, CONFIG_MEMORY_PINNED, CONFIG_FLIP_NONE, error);
 }
 
 static int add_managed(struct path *path, struct error *error)
 {
-    return add_kind(path, CONFIG_MEMORY_MANAGED, error);
+    return add_kind(path, CONFIG_MEMORY_MANAGED, CONFIG_FLIP_NONE, error);
 }
 
 // Registered memory with several numbers of rows a thread, in two blocks.
@@ -201,12 +238,17 @@ static int add_rows(struct path *path, struct error *error)
         struct config_block block = i % 2 ? (struct config_block){32, 8, (int)rows[i / 2]}
                                           : (struct config_block){128, 1, (int)rows[i / 2]};
 
-        r = way_init(path, way, CONFIG_MEMORY_REGISTERED, false, error);
+        r = way_init(path, way, CONFIG_MEMORY_REGISTERED, false, CONFIG_FLIP_NONE, error);
         way->runner.stages[0].kernels[0].block = block;
         snprintf(way->name, sizeof way->name, "registered, %u rows, [%d, %d]", rows[i / 2], block.x,
                  block.y);
     }
     return r;
+}
+
+static int add_copies(struct path *path, enum config_memory kind, struct error *error)
+{
+    return way_init(path, &path->ways[path->count++], kind, true, CONFIG_FLIP_NONE, error);
 }
 
 // Adds the ways to be measured in turns.
@@ -216,8 +258,8 @@ static int measure(struct path *path, path_ways *add, struct error *error)
 {
     int r = add(path, error);
 
-    r = r < 0 ? r : way_init(path, &path->ways[path->count++], CONFIG_MEMORY_HOST, true, error);
-    r = r < 0 ? r : way_init(path, &path->ways[path->count++], CONFIG_MEMORY_PINNED, true, error);
+    r = r < 0 ? r : add_copies(path, CONFIG_MEMORY_HOST, error);
+    r = r < 0 ? r : add_copies(path, CONFIG_MEMORY_PINNED, error);
     for (unsigned burst = 0; burst < RUNS / BURST && r == 0; burst++) {
         for (size_t i = 0; i < path->count * BURST && r == 0; i++) {
             r = go(path, &path->ways[i / BURST], burst * BURST + i % BURST);
