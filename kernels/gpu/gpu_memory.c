@@ -11,7 +11,7 @@
 struct gpu_memory {
     struct gpu *gpu; // not owned; NULL: host
     enum config_memory kind;
-    struct frame_allocator allocator;
+    struct frame_allocator allocator, device_allocator;
 
     pthread_mutex_t lock; // guards both below: memory is allocated in any thread
     int failed;           // errno of the newest allocation in vain, 0: none
@@ -136,6 +136,7 @@ static int managed_allocate(void *context, size_t size, void **ret_memory)
     return 0;
 }
 
+// Of managed memory, and of the GPU's own.
 static void managed_release(void *context, void *block, size_t size)
 {
     const struct gpu_memory *memory = context;
@@ -144,6 +145,49 @@ static void managed_release(void *context, void *block, size_t size)
     if (may_release(memory)) {
         gpu_driver(memory->gpu)->mem_free((uintptr_t)block);
     }
+}
+
+static int device_allocate(void *context, size_t size, void **ret_memory)
+{
+    struct gpu_memory *memory = context;
+    struct error error = {0};
+    uint64_t address;
+    int r = enter(memory, &error);
+
+    if (r == 0) {
+        r = check(memory, gpu_driver(memory->gpu)->mem_alloc(&address, size),
+                  "allocating the GPU's own memory", &error);
+    }
+    if (r < 0) {
+        return fail(memory, r, &error);
+    }
+    r = check(memory, gpu_driver(memory->gpu)->mem_clear(address, 0, size, gpu_stream(memory->gpu)),
+              "clearing the GPU's own memory", &error);
+    if (r < 0) {
+        managed_release(memory, (void *)(uintptr_t)address, size);
+        return fail(memory, r, &error);
+    }
+    *ret_memory = (void *)(uintptr_t)address;
+    return 0;
+}
+
+static int device_to_gpu(void *context, void *block, size_t size, struct error *error,
+                         uint64_t *ret_address)
+{
+    (void)context;
+    (void)size;
+    (void)error;
+    *ret_address = (uintptr_t)block;
+    return 0;
+}
+
+static int device_to_cpu(void *context, void *block, size_t size, struct error *error)
+{
+    (void)context;
+    (void)block;
+    (void)size;
+    (void)error;
+    return 0;
 }
 
 static int find_address(const struct gpu_memory *memory, void *block, struct error *error,
@@ -262,6 +306,9 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
     memory->kind = kind;
     memory->allocator = allocators[kind];
     memory->allocator.context = memory;
+    memory->device_allocator =
+        (struct frame_allocator){"device",      memory,        device_allocate, managed_release,
+                                 device_to_gpu, device_to_cpu, memory_wait};
     int r = memory->allocator.allocate(memory, size, &block);
     if (r < 0 || !block) {
         gpu_memory_take_failure(memory, error);
@@ -304,7 +351,7 @@ int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why
     }
     if (r < 0) {
         memory->kind = CONFIG_MEMORY_HOST;
-        memory->allocator = *frame_allocator_host();
+        memory->allocator = memory->device_allocator = *frame_allocator_host();
     }
     if (reasons.text[0]) {
         error_set(why, 0, "%s", reasons.text);
@@ -341,4 +388,9 @@ enum config_memory gpu_memory_kind(const struct gpu_memory *memory)
 const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory)
 {
     return &memory->allocator;
+}
+
+const struct frame_allocator *gpu_memory_device_allocator(const struct gpu_memory *memory)
+{
+    return &memory->device_allocator;
 }

@@ -6,6 +6,8 @@
 //   managed     moved or mapped by the driver, attached to the stream for every change of side
 //   host        not the GPU's
 //
+// Frames that only the GPU reads may lie in its own memory, `device`, which no key chooses.
+//
 // A kind is used once it has passed a test on this machine: what the CPU writes a kernel reads, and
 // the other way round.
 #pragma once
@@ -26,6 +28,9 @@ void gpu_memory_free(struct gpu_memory *memory);
 
 enum config_memory gpu_memory_kind(const struct gpu_memory *memory);
 const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memory);
+// The GPU's own memory, "device", for frames that only views on the GPU read: no CPU may touch what
+// is in them. That of gpu_memory_allocator() with the kind `host`.
+const struct frame_allocator *gpu_memory_device_allocator(const struct gpu_memory *memory);
 // Any thread. Once after an allocation that failed: its errno, and why in `ret_why` (may be NULL).
 // 0: none did.
 int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why);

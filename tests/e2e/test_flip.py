@@ -83,6 +83,20 @@ def test_the_gpu_flips_for_views_encoder_and_events(board):
         assert server.camera(flip)["regions"][0]["share"] > 0
 
 
+def test_what_only_the_gpu_reads_may_be_read_by_others_after_a_reload(board):
+    """A view that hands the camera's picture on, and motion events, want it in shared memory."""
+    front = camera("rotate-90", format="YUYV", views=("edges",))
+    server = board("orin-nano", [front])
+    server.wait_camera("rotate-90", lambda c: "CUDA" in c["path"])
+    assert_flipped(server.url("/rotate-90/edges"), "edges", "rotate-90")
+    both = camera("rotate-90", format="YUYV", regions=[{"name": "all", "threshold": 25}])
+    for cameras, views in (([both], ("camera", "edges")), ([front], ("edges",))):
+        server.reload(cameras)
+        for view in views:
+            assert_flipped(server.url(f"/rotate-90/{view}"), view, "rotate-90")
+        assert "CUDA" in server.camera("rotate-90")["path"]
+
+
 def test_nothing_is_flipped_for_nobody(edged):
     server = edged([camera("vertical")])
     server.wait_camera("vertical", lambda c: c["frames"] > 20)

@@ -48,11 +48,12 @@ static int way_init_runner(struct path *path, struct way *way, enum config_flip 
                            const struct frame_allocator *allocator, bool uncached,
                            struct error *error)
 {
-    const struct flip_setup setup = {.flip = flip,
-                                     .input = &path->input,
-                                     .frames = FRAMES,
-                                     .allocator = allocator,
-                                     .gpu = path->bench->gpu};
+    const struct flip_setup setup = {
+        .flip = flip,
+        .input = &path->input,
+        .frames = FRAMES,
+        .allocator = way->memory ? gpu_memory_device_allocator(way->memory) : allocator,
+        .gpu = path->bench->gpu};
     struct frame_layout input = path->input, output = path->output;
     int r = 0;
 

@@ -106,7 +106,8 @@ TEST(test_both_frames_are_handed_over_in_managed_memory)
     flip_bed_finish(&bed);
 }
 
-TEST(test_a_view_reads_a_picture_that_the_gpu_has_just_begun_to_flip)
+// `own_memory`: of the GPU, in which the flipped picture is.
+static void see_flipped(bool own_memory)
 {
     const struct config_view edges = {.view = CONFIG_VIEW_EDGES, .gain = 1};
     struct flip_bed bed;
@@ -120,11 +121,12 @@ TEST(test_a_view_reads_a_picture_that_the_gpu_has_just_begun_to_flip)
             i ? frame_allocator_host() : gpu_memory_allocator(bed.memory);
         struct gpu *gpu = i ? NULL : bed.gpu;
         struct frame *input = take_frame(&layout, allocator), *flipped;
-        const struct flip_setup setup = {.flip = CONFIG_FLIP_ROTATE_90,
-                                         .input = &layout,
-                                         .frames = 1,
-                                         .allocator = allocator,
-                                         .gpu = gpu};
+        const struct flip_setup setup = {
+            .flip = CONFIG_FLIP_ROTATE_90,
+            .input = &layout,
+            .frames = 1,
+            .allocator = own_memory && !i ? gpu_memory_device_allocator(bed.memory) : allocator,
+            .gpu = gpu};
         struct flip *flip;
         struct view *view;
 
@@ -147,6 +149,16 @@ TEST(test_a_view_reads_a_picture_that_the_gpu_has_just_begun_to_flip)
     frame_unref(outputs[0]);
     frame_unref(outputs[1]);
     flip_bed_finish(&bed);
+}
+
+TEST(test_a_view_reads_a_picture_that_the_gpu_has_just_begun_to_flip)
+{
+    see_flipped(false);
+}
+
+TEST(test_pictures_that_only_views_read_are_flipped_into_memory_of_the_gpu)
+{
+    see_flipped(true);
 }
 
 TEST(test_a_launch_that_fails_leaves_no_picture_and_no_leak)
