@@ -61,7 +61,8 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/board/*.c tests/fakes/encoder/*.c tests/fakes/argus/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fakes/camera/fake_camera.c)) \
-         $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1
+         $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1 \
+         $(BUILD)/tests/fakes/nvmm/libnvbufsurface.so.1.0.0
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
@@ -85,7 +86,7 @@ NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
              -gencode arch=$(lastword $(BUILT_SMS:sm_%=compute_%)),code=$(lastword $(BUILT_SMS:sm_%=compute_%))
 FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*/*.cu))
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
-GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*/*.c) capture/frame.c capture/frame_colour.c capture/frame_pool.c \
+GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*/*.c) capture/nvmm/nvbufsurface.c capture/frame.c capture/frame_colour.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c config/schema/stages.c $(addprefix config/schema/schema,.c _kernels.c _network.c _region.c _view.c))
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
@@ -324,6 +325,9 @@ $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-Bsymbolic \
 		-Wl,--version-script,$(filter %.map,$^) $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter-out %.map,$^) -lm
 
+$(BUILD)/tests/fakes/nvmm/libnvbufsurface.so.1.0.0: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/nvmm/*.c))
+	$(call say,LD)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete -Wl,-Bsymbolic -o $@ $^
+
 $(BUILD)/tests/fakes/%.so: $(BUILD)/tests/fakes/%.o
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ -ldl
 
@@ -378,4 +382,4 @@ help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
 -include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(GOLDEN_PROGRAMS:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
-         $(FAKE_CUDA_OBJECTS:.o=.d) $(FAKE_CUDA_KERNELS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)
+         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/fakes/nvmm/*.c)) $(FAKE_CUDA_OBJECTS:.o=.d) $(FAKE_CUDA_KERNELS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

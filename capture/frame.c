@@ -53,6 +53,11 @@ int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address
     const struct frame_allocator *allocator = frame->allocator;
     int r = 0;
 
+    if (frame->surface) {
+        frame->side = FRAME_SIDE_GPU;
+        *ret_address = frame->gpu_address = frame->surface->gpu_bases[0];
+        return 0;
+    }
     if (!allocator->to_gpu) {
         return error_set(error, -ENOTSUP, "%s memory is not for a GPU", allocator->kind);
     }
@@ -72,7 +77,7 @@ int frame_queue_to_cpu(struct frame *frame, struct error *error)
     const struct frame_allocator *allocator = frame->allocator;
     int r = 0;
 
-    if (frame->side == FRAME_SIDE_GPU) {
+    if (frame->side == FRAME_SIDE_GPU && !frame->surface) {
         r = allocator->to_cpu(allocator->context, frame->data, frame->layout.size, error);
     }
     if (r == 0) {
@@ -92,6 +97,24 @@ int frame_to_cpu(struct frame *frame, struct error *error)
         frame->side = r < 0 ? FRAME_SIDE_GPU : FRAME_SIDE_CPU;
     }
     return r;
+}
+
+int frame_begin_cpu_access(const struct frame *frame, struct error *error)
+{
+    const struct frame_allocator *allocator = frame->allocator;
+
+    return frame->surface
+               ? allocator->surfaces->begin_cpu_access(allocator->context, frame->surface, error)
+               : 0;
+}
+
+int frame_end_cpu_access(const struct frame *frame, struct error *error)
+{
+    const struct frame_allocator *allocator = frame->allocator;
+
+    return frame->surface
+               ? allocator->surfaces->end_cpu_access(allocator->context, frame->surface, error)
+               : 0;
 }
 
 struct frame *frame_ref(struct frame *frame)

@@ -48,10 +48,35 @@ bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout 
 // only record it.
 enum frame_side { FRAME_SIDE_CPU, FRAME_SIDE_GPU };
 
+// A picture in a surface: memory that another part of the chip laid out, each plane of which lies
+// somewhere for the CPU and somewhere else for the GPU. The bases are what the offsets of a layout
+// count from.
+struct frame_surface {
+    uintptr_t cpu_bases[PIXEL_FORMAT_PLANES_MAX];
+    uint64_t gpu_bases[PIXEL_FORMAT_PLANES_MAX];
+    void *handle; // what takes the place of the pixels in a GstBuffer
+    size_t handle_size;
+};
+
+// Where surfaces come from. `context` is the allocator's. All: 0 or a negative errno; any thread.
+struct frame_surface_ops {
+    // Changes offsets, strides and size of `layout` to those that surfaces of its format and size
+    // have.
+    int (*lay_out)(void *context, struct frame_layout *layout, struct error *error);
+    // A surface for a picture that is laid out so.
+    int (*allocate)(void *context, const struct frame_layout *layout,
+                    struct frame_surface **ret_surface);
+    void (*release)(void *context, struct frame_surface *surface);
+    // For frame_begin_cpu_access() and frame_end_cpu_access().
+    int (*begin_cpu_access)(void *context, struct frame_surface *surface, struct error *error);
+    int (*end_cpu_access)(void *context, struct frame_surface *surface, struct error *error);
+};
+
 // Where frame memory comes from. `context` outlives every pool made from it.
 struct frame_allocator {
     const char *kind; // "host", "registered", …: as in the config and the memory path
     void *context;
+    const struct frame_surface_ops *surfaces; // NULL: frames are plain memory, of the next two
     // Page-aligned, zeroed memory of at least `size` bytes. 0 or a negative errno.
     int (*allocate)(void *context, size_t size, void **ret_memory);
     void (*release)(void *context, void *memory, size_t size);
@@ -71,17 +96,21 @@ struct frame {
     uint64_t gpu_address;                    // of the first byte, while it is the GPU's
     atomic_uint references;
     struct frame_layout layout;
-    uint8_t *data;  // the block; owned by the pool
-    unsigned index; // number of this frame in its pool
+    uint8_t *data;                 // the block; owned by the pool; NULL: it is a surface
+    struct frame_surface *surface; // owned by the pool; NULL: it is plain memory
+    unsigned index;                // number of this frame in its pool
     // Capture: first byte of exposure or delivery as the driver says, CLOCK_MONOTONIC; and when
     // edged got hold of the frame.
     int64_t pts_ns, grabbed_ns;
     uint64_t sequence; // the source's frame number; gaps are frames the driver dropped
 };
 
+// Where the CPU finds a plane.
 static inline uint8_t *frame_plane(const struct frame *frame, unsigned plane)
 {
-    return frame->data + frame->layout.planes[plane].offset;
+    uintptr_t base = frame->surface ? frame->surface->cpu_bases[plane] : (uintptr_t)frame->data;
+
+    return (uint8_t *)(base + frame->layout.planes[plane].offset);
 }
 
 // Hand a frame to the GPU, before work on it is queued, and back to the CPU. A frame that is there
@@ -93,6 +122,12 @@ static inline uint8_t *frame_plane(const struct frame *frame, unsigned plane)
 int frame_to_gpu(struct frame *frame, struct error *error, uint64_t *ret_address);
 int frame_queue_to_cpu(struct frame *frame, struct error *error);
 int frame_to_cpu(struct frame *frame, struct error *error);
+
+// Around what the CPU reads and writes of a frame that may be a surface, which the CPU sees by its
+// cache: begin lets it see what others have written, end lets them see what it has. Nothing happens
+// where the frame is plain memory. A negative errno: the allocator's.
+int frame_begin_cpu_access(const struct frame *frame, struct error *error);
+int frame_end_cpu_access(const struct frame *frame, struct error *error);
 
 struct frame *frame_ref(struct frame *frame);
 // Drops a reference; NULL is fine.

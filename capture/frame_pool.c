@@ -47,12 +47,32 @@ const struct frame_allocator *frame_allocator_host(void)
     return &allocator;
 }
 
+static int make_memory(const struct frame_pool *pool, struct frame *frame)
+{
+    const struct frame_allocator *allocator = &pool->allocator;
+    void *memory = NULL;
+    int r;
+
+    if (allocator->surfaces) {
+        return allocator->surfaces->allocate(allocator->context, &pool->layout, &frame->surface);
+    }
+    r = allocator->allocate(allocator->context, pool->layout.size, &memory);
+    frame->data = memory;
+    return r;
+}
+
 static void pool_free(struct frame_pool *pool)
 {
+    const struct frame_allocator *allocator = &pool->allocator;
+
     while (pool->count > 0) {
-        pool->count--;
-        pool->allocator.release(pool->allocator.context, pool->frames[pool->count].data,
-                                pool->layout.size);
+        const struct frame *frame = &pool->frames[--pool->count];
+
+        if (frame->surface) {
+            allocator->surfaces->release(allocator->context, frame->surface);
+        } else {
+            allocator->release(allocator->context, frame->data, pool->layout.size);
+        }
     }
     free(pool);
 }
@@ -82,8 +102,7 @@ int frame_pool_new(const struct frame_layout *layout, unsigned count,
     pool->layout = *layout;
     while (pool->count < count) {
         struct frame *frame = &pool->frames[pool->count];
-        void *memory = NULL;
-        int r = allocator->allocate(allocator->context, layout->size, &memory);
+        int r = make_memory(pool, frame);
 
         if (r < 0) {
             pool_free(pool);
@@ -93,7 +112,6 @@ int frame_pool_new(const struct frame_layout *layout, unsigned count,
         frame->allocator = &pool->allocator;
         frame->give_back = take_back;
         frame->layout = *layout;
-        frame->data = memory;
         frame->index = pool->count++;
     }
     atomic_init(&pool->free, UINT64_MAX >> (FRAMES_MAX - count));

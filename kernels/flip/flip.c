@@ -282,20 +282,19 @@ static void turn_rows(void *context, unsigned worker, uint32_t first, uint32_t e
 static int run_on_gpu(struct flip *flip, struct frame *input, struct frame *output,
                       struct error *error)
 {
-    uint64_t from = 0, to = 0;
+    uint64_t address;
     int r = gpu_enter(flip->gpu.gpu, error);
 
     if (r == 0) {
-        r = frame_to_gpu(input, error, &from);
+        r = frame_to_gpu(input, error, &address);
     }
     if (r == 0) {
-        r = frame_to_gpu(output, error, &to);
+        r = frame_to_gpu(output, error, &address);
     }
     if (r < 0) {
         return r;
     }
-    const struct gpu_picture pictures[] = {gpu_picture_at(&input->layout, from),
-                                           gpu_picture_at(&output->layout, to)};
+    const struct gpu_picture pictures[] = {gpu_picture_of(input), gpu_picture_of(output)};
     return flip_gpu_launch(&flip->gpu, flip->flip, &pictures[0], &pictures[1], error);
 }
 

@@ -18,6 +18,7 @@ struct CUevent_st;
 struct CUgraph_st;
 struct CUgraphNode_st;
 struct CUgraphExec_st;
+struct CUgraphicsResource_st;
 
 #define CUDA_SUCCESS 0
 #define CUDA_ERROR_NOT_READY 600
@@ -54,6 +55,16 @@ struct cuda_kernel_node {
     unsigned shared_bytes;
     void **parameters;
     void **extra;
+};
+
+// CUeglFrame of cudaEGL.h: a picture of another part of the chip. `planes` are addresses where
+// `type` is CUDA_EGL_PITCH, else CUarrays.
+enum { CUDA_EGL_ARRAY = 0, CUDA_EGL_PITCH = 1 };
+struct cuda_egl_frame {
+    void *planes[3];
+    unsigned width, height, depth, pitch;
+    unsigned plane_count, channels;
+    unsigned type, colour, element;
 };
 
 #define CUDA_DRIVER_NEEDED(X)                                                                      \
@@ -123,7 +134,13 @@ struct cuda_kernel_node {
       (struct CUgraphExec_st * exec, struct CUgraphNode_st * node,                                 \
        const struct cuda_kernel_node *kernel))                                                     \
     X(graph_launch, cuGraphLaunch, (struct CUgraphExec_st * exec, struct CUstream_st * stream))    \
-    X(graph_exec_destroy, cuGraphExecDestroy, (struct CUgraphExec_st * exec))
+    X(graph_exec_destroy, cuGraphExecDestroy, (struct CUgraphExec_st * exec))                      \
+    X(image_register, cuGraphicsEGLRegisterImage,                                                  \
+      (struct CUgraphicsResource_st * *resource, void *image, unsigned flags))                     \
+    X(image_frame, cuGraphicsResourceGetMappedEglFrame,                                            \
+      (struct cuda_egl_frame * frame, struct CUgraphicsResource_st * resource, unsigned index,     \
+       unsigned level))                                                                            \
+    X(image_unregister, cuGraphicsUnregisterResource, (struct CUgraphicsResource_st * resource))
 
 #define CUDA_DRIVER_FUNCTIONS(X) CUDA_DRIVER_NEEDED(X) CUDA_DRIVER_OPTIONAL(X)
 

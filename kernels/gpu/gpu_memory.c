@@ -286,11 +286,12 @@ static int probe(struct gpu_memory *memory, uint32_t *block, struct error *error
 static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct error *error)
 {
     static const struct frame_allocator allocators[] = {
-        [CONFIG_MEMORY_REGISTERED] = {"registered", NULL, registered_allocate, registered_release,
-                                      memory_to_gpu, memory_to_cpu, memory_wait},
-        [CONFIG_MEMORY_PINNED] = {"pinned", NULL, pinned_allocate, pinned_release, memory_to_gpu,
-                                  memory_to_cpu, memory_wait},
-        [CONFIG_MEMORY_MANAGED] = {"managed", NULL, managed_allocate, managed_release,
+        [CONFIG_MEMORY_REGISTERED] = {"registered", NULL, NULL, registered_allocate,
+                                      registered_release, memory_to_gpu, memory_to_cpu,
+                                      memory_wait},
+        [CONFIG_MEMORY_PINNED] = {"pinned", NULL, NULL, pinned_allocate, pinned_release,
+                                  memory_to_gpu, memory_to_cpu, memory_wait},
+        [CONFIG_MEMORY_MANAGED] = {"managed", NULL, NULL, managed_allocate, managed_release,
                                    memory_to_gpu, memory_to_cpu, memory_wait},
     };
     const struct gpu_info *info = gpu_info(memory->gpu);

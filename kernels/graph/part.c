@@ -132,7 +132,7 @@ void part_forget(struct part *part)
 // The part of the output where it lies, as a frame of its own layout.
 static struct frame place_in(const struct part *part, const struct frame *output)
 {
-    struct frame place = {.layout = part->layout, .data = output->data};
+    struct frame place = {.layout = part->layout, .data = output->data, .surface = output->surface};
 
     for (unsigned i = 0; i < part->layout.format->plane_count; i++) {
         place.layout.planes[i].offset =

@@ -26,6 +26,7 @@ struct view {
     struct gpu *gpu;           // not owned; NULL: the CPU computes
     struct gpu_fence fence;    // of the GPU, behind a picture
     struct frame *begun;       // owned reference; the picture being made
+    bool surfaces;             // the output lies in surfaces
     char backend[16];
     struct graph *own; // owned; of a view that shares nothing; NULL: the camera's graph has it
 };
@@ -74,6 +75,16 @@ static int plan_split(struct view *view, const struct view_setup *setup, struct 
     return plan_side(view, left->range == FRAME_RANGE_FULL, setup, VIEW_OUTPUT_EXACT, error);
 }
 
+// Surfaces have a layout of their own.
+static int lay_out(struct view *view, const struct view_setup *setup, struct error *error)
+{
+    const struct frame_allocator *allocator = setup->allocator;
+
+    return allocator->surfaces && !view->passes_through
+               ? allocator->surfaces->lay_out(allocator->context, &view->output, error)
+               : 0;
+}
+
 // Plans the parts; fills in the output's layout and where the last of them begins.
 static int plan_parts(struct view *view, const struct view_setup *setup, struct error *error,
                       uint32_t *ret_x)
@@ -109,7 +120,7 @@ static int choose_gpu(struct view *view, const struct view_setup *setup, struct 
     snprintf(view->backend, sizeof view->backend, gpu ? "CUDA sm_%d" : "CPU",
              gpu ? gpu_info(gpu)->sm : 0);
     view->gpu = view->passes_through ? NULL : gpu;
-    if (view->gpu && !setup->allocator->to_gpu) {
+    if (view->gpu && !setup->allocator->to_gpu && !setup->allocator->surfaces) {
         return error_set(error, -ENOTSUP,
                          "%s memory is not for a GPU: the view cannot compute on it",
                          setup->allocator->kind);
@@ -150,6 +161,7 @@ static int make_frames(struct view *view, const struct view_setup *setup, struct
     enum stage_kind last =
         view->part_count > 1 ? STAGE_KIND_COUNT : part->plan.steps[part->plan.count - 1].kind;
 
+    view->surfaces = setup->allocator->surfaces;
     return view_frames_init(&view->frames, setup, &view->output, last,
                             before ? &before->frames : NULL, error);
 }
@@ -164,6 +176,9 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
         return error_set(error, -ENOMEM, "no memory for a view");
     }
     r = plan_parts(view, setup, error, &x);
+    if (r == 0) {
+        r = lay_out(view, setup, error);
+    }
     if (r == 0) {
         r = make_parts(view, setup, x, error);
     }
@@ -228,20 +243,20 @@ static int launch_parts(struct view *view, const struct gpu_pictures *pictures, 
 static int launch(struct view *view, struct frame *input, struct frame *output, struct error *error)
 {
     struct gpu_pictures pictures;
-    uint64_t from = 0, to = 0;
+    uint64_t address;
     int r = gpu_enter(view->gpu, error);
 
     if (r == 0) {
-        r = frame_to_gpu(input, error, &from);
+        r = frame_to_gpu(input, error, &address);
     }
     if (r == 0) {
-        r = frame_to_gpu(output, error, &to);
+        r = frame_to_gpu(output, error, &address);
     }
     if (r < 0) {
         return r;
     }
-    pictures.camera = pictures.input = gpu_picture_at(&input->layout, from);
-    pictures.output = gpu_picture_at(&output->layout, to);
+    pictures.camera = pictures.input = gpu_picture_of(input);
+    pictures.output = gpu_picture_of(output);
     r = launch_parts(view, &pictures, error);
     if (r == 0) {
         r = frame_queue_to_cpu(output, error);
@@ -253,19 +268,28 @@ static int launch(struct view *view, struct frame *input, struct frame *output, 
     return r;
 }
 
+static int compute(struct view *view, struct frame *input, struct frame *output,
+                   struct error *error)
+{
+    int r = frame_begin_cpu_access(input, error);
+
+    if (r == 0) {
+        r = frame_begin_cpu_access(output, error);
+    }
+    for (unsigned i = 0; i < view->part_count && r == 0; i++) {
+        part_compute(&view->parts[i], input, output);
+    }
+    return r < 0 ? r : frame_end_cpu_access(output, error);
+}
+
 static int make_picture(struct view *view, struct frame *input, struct frame *output,
                         struct error *error)
 {
     if (view->own) {
         graph_begin(view->own);
     }
-    if (view_is_on_gpu(view)) {
-        return launch(view, input, output, error);
-    }
-    for (unsigned i = 0; i < view->part_count; i++) {
-        part_compute(&view->parts[i], input, output);
-    }
-    return 0;
+    return view_is_on_gpu(view) ? launch(view, input, output, error)
+                                : compute(view, input, output, error);
 }
 
 int view_begin(struct view *view, struct frame *input, struct error *error)
@@ -340,6 +364,11 @@ bool view_passes_through(const struct view *view)
 const struct frame_layout *view_output_layout(const struct view *view)
 {
     return &view->output;
+}
+
+bool view_makes_surfaces(const struct view *view)
+{
+    return view->surfaces;
 }
 
 const char *view_backend(const struct view *view)

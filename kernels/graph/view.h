@@ -22,7 +22,8 @@ void view_forget(struct view *view);
 
 // Computes one picture. `input` must have the view's input layout and is only read. *ret_output is
 // a new reference, with pts, grab time and sequence of the input; it is `input` itself where the
-// view passes frames through (NV12 camera to a camera view). The CPU may touch both afterwards.
+// view passes frames through (NV12 camera to a camera view). The CPU may touch both afterwards,
+// surfaces between frame_begin_cpu_access() and frame_end_cpu_access().
 // -ENOBUFS: all output frames are still in use, the frame is to be dropped. Anything else is the
 // GPU's last word (-ETIMEDOUT: not done within 1 s): it is lost to this process.
 int view_run(struct view *view, struct frame *input, struct error *error,
@@ -45,5 +46,7 @@ bool view_passes_through(const struct view *view);
 // Layout of the output, range and colour as they are to be signalled: all views of a camera have
 // its colour, with the matrix of BT.601 if it is RGB, and computed ones are limited range.
 const struct frame_layout *view_output_layout(const struct view *view);
+// Whether its pictures are surfaces of the setup's allocator.
+bool view_makes_surfaces(const struct view *view);
 // For the memory path and status: "CPU" here, "CUDA sm_87" with a GPU.
 const char *view_backend(const struct view *view);

@@ -7,21 +7,35 @@
 #define COUNT_DEFAULT 4
 #define COUNT_MAX 64
 
-static void write_constants(const struct view_frames *frames, unsigned count, uint32_t side_width)
+static int write_into(const struct view_frames *frames, struct frame *frame, uint32_t side_width,
+                      struct error *error)
 {
     const struct frame_layout *layout = &frames->layout;
+    int r = frame_begin_cpu_access(frame, error);
+
+    if (r == 0) {
+        memset(frame_plane(frame, 1), 128, layout->planes[1].stride * layout->planes[1].rows);
+        if (frames->last == STAGE_KIND_COUNT) {
+            split_write_gap(frame, side_width);
+        }
+    }
+    return r < 0 ? r : frame_end_cpu_access(frame, error);
+}
+
+static int write_constants(const struct view_frames *frames, unsigned count, uint32_t side_width,
+                           struct error *error)
+{
     struct frame *list[COUNT_MAX];
+    int r = 0;
 
     for (unsigned i = 0; i < count; i++) {
         list[i] = frame_pool_take(frames->pool);
-        memset(frame_plane(list[i], 1), 128, layout->planes[1].stride * layout->planes[1].rows);
-        if (frames->last == STAGE_KIND_COUNT) {
-            split_write_gap(list[i], side_width);
-        }
+        r = r < 0 ? r : write_into(frames, list[i], side_width, error);
     }
     for (unsigned i = 0; i < count; i++) {
         frame_unref(list[i]);
     }
+    return r;
 }
 
 // Whether the others hold all that no picture changes of these.
@@ -49,9 +63,12 @@ int view_frames_init(struct view_frames *frames, const struct view_setup *setup,
                          layout->height);
     }
     if (layout->format->plane_count > 1 && last != STAGE_CONVERT) {
-        write_constants(frames, count, setup->input->width);
+        r = write_constants(frames, count, setup->input->width, error);
     }
-    return 0;
+    if (r < 0) {
+        view_frames_finish(frames);
+    }
+    return r;
 }
 
 void view_frames_finish(struct view_frames *frames)

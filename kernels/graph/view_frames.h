@@ -12,7 +12,7 @@ struct view_frames {
 };
 
 // As many frames of `layout` as `setup` asks for, or those of `before` (NULL: none) where they fit.
-// -ENOMEM. End them with view_frames_finish().
+// -ENOMEM, or what keeps the CPU from a surface. End them with view_frames_finish().
 int view_frames_init(struct view_frames *frames, const struct view_setup *setup,
                      const struct frame_layout *layout, enum stage_kind last,
                      const struct view_frames *before, struct error *error);

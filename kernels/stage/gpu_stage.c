@@ -121,6 +121,16 @@ void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu)
     *plane = (struct gpu_plane){0};
 }
 
+struct gpu_picture gpu_picture_of(const struct frame *frame)
+{
+    struct gpu_picture picture = gpu_picture_at(&frame->layout, frame->gpu_address);
+
+    for (unsigned i = 0; frame->surface && i < frame->layout.format->plane_count; i++) {
+        picture.planes[i].address = frame->surface->gpu_bases[i] + frame->layout.planes[i].offset;
+    }
+    return picture;
+}
+
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address)
 {
     struct gpu_picture picture = {.width = layout->width, .height = layout->height};

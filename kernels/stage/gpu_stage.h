@@ -103,3 +103,5 @@ void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu);
 
 // Where the GPU finds the planes of a picture of `layout` whose block begins at `address`.
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);
+// The same for a frame that frame_to_gpu() has handed over, be it a surface or plain memory.
+struct gpu_picture gpu_picture_of(const struct frame *frame);

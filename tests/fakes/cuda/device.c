@@ -230,7 +230,8 @@ unsigned fake_cuda_leaks(void)
     if (device.retained > 0) {
         fprintf(stderr, "fake_cuda: leaked: the context, retained %u times\n", device.retained);
     }
-    leaks = device.retained + memory_leaks() + modules_leaks() + streams_leaks() + graphs_leaks();
+    leaks = device.retained + memory_leaks() + images_leaks() + modules_leaks() + streams_leaks() +
+            graphs_leaks();
     pthread_mutex_unlock(&device.lock);
     return leaks;
 }
@@ -251,6 +252,7 @@ void fake_cuda_reset(void)
     pthread_mutex_lock(&device.lock);
     graphs_forget();
     modules_forget();
+    images_forget();
     memory_forget();
     device.initialized = false;
     device.retained = 0;

@@ -30,7 +30,7 @@
 
 // For programs that opened the library themselves; found with dlsym().
 // Objects made and not released (contexts, modules, streams, events, graphs,
-// memory); tells each on stderr.
+// memory, images); tells each on stderr.
 unsigned fake_cuda_leaks(void);
 // Calls of all functions since fake_cuda_reset(), counted as for fail=*.
 uint64_t fake_cuda_calls(void);

@@ -81,6 +81,9 @@ static const char *closed_kind_at(const void *address)
         if (m->kind == MEMORY_DEVICE && at - m->address < m->mapped_bytes) {
             return "device";
         }
+        if (m->kind == MEMORY_SURFACE && at - m->address < m->mapped_bytes) {
+            return "the device's address of a surface's";
+        }
         if (m->kind == MEMORY_REGISTERED && m->cpu != (void *)(uintptr_t)m->address &&
             at - m->address < m->mapped_bytes) {
             return "the device's address of registered";

@@ -7,7 +7,8 @@
 
 struct memory memory_blocks[MEMORY_BLOCKS_MAX];
 
-static const char *const kind_names[] = {"none", "device", "pinned", "managed", "registered"};
+static const char *const kind_names[] = {"none",    "device",     "pinned",
+                                         "managed", "registered", "surface"};
 
 size_t memory_pages(size_t size)
 {
@@ -94,7 +95,10 @@ static size_t used_bytes(void)
     size_t used = 0;
 
     for (const struct memory *m = memory_blocks; m < memory_blocks + MEMORY_BLOCKS_MAX; m++) {
-        used += m->kind == MEMORY_NONE || m->kind == MEMORY_REGISTERED ? 0 : m->mapped_bytes;
+        bool ours =
+            m->kind != MEMORY_NONE && m->kind != MEMORY_REGISTERED && m->kind != MEMORY_SURFACE;
+
+        used += ours ? m->mapped_bytes : 0;
     }
     return used;
 }

@@ -8,13 +8,21 @@
 //   pinned      the CPU's own
 //   registered  mapped a second time, as the pages stay the device's when the CPU unmaps them; on
 //               boards with addresses of its own at a reserved one, too
+//   surface     a plane of an image, at a reserved address
 #pragma once
 
 #include "tests/fakes/cuda/stream.h"
 
 #define MEMORY_BLOCKS_MAX 1024
 
-enum memory_kind { MEMORY_NONE, MEMORY_DEVICE, MEMORY_PINNED, MEMORY_MANAGED, MEMORY_REGISTERED };
+enum memory_kind {
+    MEMORY_NONE,
+    MEMORY_DEVICE,
+    MEMORY_PINNED,
+    MEMORY_MANAGED,
+    MEMORY_REGISTERED,
+    MEMORY_SURFACE,
+};
 
 // Who a managed block belongs to: CUDA_ATTACH_*, and the stream when it is a single one.
 struct memory_owner {
@@ -58,6 +66,10 @@ void *memory_map(size_t size, int protection); // NULL: none left
 // Objects that are left. Tells each.
 unsigned memory_leaks(void);
 void memory_forget(void);
+
+// image.c
+unsigned images_leaks(void); // as above
+void images_forget(void);
 
 // managed.c
 // Opens and closes managed memory to the CPU, by what runs now.
