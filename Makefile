@@ -62,7 +62,8 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/board/*.c tests/fakes/encoder/*.c tests/fakes/argus/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fakes/camera/fake_camera.c)) \
          $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1 \
-         $(BUILD)/tests/fakes/nvmm/libnvbufsurface.so.1.0.0
+         $(BUILD)/tests/fakes/nvmm/libnvbufsurface.so.1.0.0 $(BUILD)/tests/fakes/jetson/fake_jetson.so
+JETSON_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/jetson/*.c))
 # The programs with kernels in name only, for which that driver is enough: no nvcc is needed.
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
@@ -335,9 +336,11 @@ $(BUILD)/tests/fakes/%.so: $(BUILD)/tests/fakes/%.o
 $(BUILD)/tests/fakes/board/fake_board.so $(BUILD)/tests/fakes/board/fake_board.o: SANITIZERS =
 
 # GStreamer's scanner of plugins loads it first and is no sanitized program.
-PLUGINS := $(filter $(BUILD)/tests/fakes/encoder/% $(BUILD)/tests/fakes/argus/%,$(FAKES))
-$(PLUGINS) $(PLUGINS:.so=.o): SANITIZERS =
-$(PLUGINS): %.so: %.o
+PLUGINS := $(filter $(BUILD)/tests/fakes/encoder/% $(BUILD)/tests/fakes/argus/% $(BUILD)/tests/fakes/jetson/%,$(FAKES))
+$(PLUGINS) $(PLUGINS:.so=.o) $(JETSON_OBJECTS): SANITIZERS =
+$(filter-out %/fake_jetson.so,$(PLUGINS)): %.so: %.o
+$(BUILD)/tests/fakes/jetson/fake_jetson.so: $(JETSON_OBJECTS)
+$(PLUGINS):
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ $(LDLIBS)
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
@@ -382,4 +385,4 @@ help: ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
 -include $(OBJECTS:.o=.d) $(MAINS:%.c=$(BUILD)/%.d) $(UNIT_TESTS:=.d) $(BENCHES:=.d) $(FUZZERS:=.d) $(GOLDEN_PROGRAMS:=.d) $(patsubst %.so.d,%.d,$(filter-out %.so.1.d,$(FAKES:=.d))) \
-         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/fakes/nvmm/*.c)) $(FAKE_CUDA_OBJECTS:.o=.d) $(FAKE_CUDA_KERNELS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)
+         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/fakes/nvmm/*.c)) $(JETSON_OBJECTS:.o=.d) $(FAKE_CUDA_OBJECTS:.o=.d) $(FAKE_CUDA_KERNELS:.o=.d) $(GPU_OBJECTS:.o=.d) $(GPU_PROGRAMS:=.d) $(TUTORIALS:=.d) $(GPU_HELPERS:.o=.d) $(FATBINS:=.d)

@@ -11,9 +11,10 @@
 // The modules' numbers are those of NVIDIA's device trees. What no line says is the built-in
 // choice, and why that fits each board:
 //
-// - Memory. "registered" is one physical memory for CPU and GPU on all of them, takes frames from
-//   V4L2 cameras in place, and on Thor is the only one of the three kinds that the GPU caches (CUDA
-//   for Tegra, 13.0, "Memory Selection").
+// - Memory. What goes to a Jetson's own encoder is best in NVMM, which that takes as it is (its
+//   sources, L4T R35); nothing else is ours to place there. "registered" is one physical memory for
+//   CPU and GPU on all of them, takes frames from V4L2 cameras in place, and on Thor is the only
+//   one of the three kinds that the GPU caches (CUDA for Tegra, 13.0, "Memory Selection").
 // - Blocks. 32 by 8 threads won for such kernels on an Orin (kornia-rs), and with the 64 registers
 //   that tests/gpu/registers finds there at most, four and more such blocks run at once on a
 //   multiprocessor. That this holds for a Xavier and a Thor is reasoned.
@@ -104,6 +105,11 @@ void board_read(const char *root, struct board *ret_board)
         snprintf(board.l4t, sizeof board.l4t, "R%u.%s", release, revision);
     }
     *ret_board = board;
+}
+
+bool board_has_encoder(const struct board_profile *profile)
+{
+    return profile->sm != 0 && !(profile->without & NVENC);
 }
 
 void board_fill_blocks(const struct board_profile *profile, struct config_block *blocks)

@@ -38,6 +38,9 @@ struct board {
 // There is always a profile: the last three of the table fit every machine.
 void board_read(const char *root, struct board *ret_board);
 
+// Whether its chip has NVIDIA's encoder, which takes frames out of NVMM.
+bool board_has_encoder(const struct board_profile *profile);
+
 // Fills in what `blocks` (CONFIG_KERNEL_COUNT) of a configuration leave open and the profile does
 // not.
 void board_fill_blocks(const struct board_profile *profile, struct config_block *blocks);

@@ -15,6 +15,8 @@ const char *copy_kind_name(enum copy_kind kind)
         [COPY_CLIP_PAUSE] = "clip-pause",
         [COPY_FLIP] = "flip",
         [COPY_ENCODER_CONVERT] = "encoder-convert",
+        [COPY_NVMM_COPY] = "nvmm-copy",
+        [COPY_VIC_TRANSFORM] = "vic-transform",
     };
 
     return names[kind];

@@ -17,6 +17,8 @@ enum copy_kind {
     COPY_CLIP_PAUSE,         // a clip's picture shown again until the next one is due
     COPY_FLIP,               // pictures flipped into frames of their own
     COPY_ENCODER_CONVERT,    // the encoder takes no NV12 (openh264enc, x265enc), or no whole size
+    COPY_NVMM_COPY,          // by the CPU, into NVMM, for a Jetson's encoder
+    COPY_VIC_TRANSFORM,      // by a Jetson's VIC, within NVMM, on the way into its encoder
     COPY_KIND_COUNT,
 };
 

@@ -47,9 +47,13 @@ static const char *const backend_words[] = {
     NULL,
 };
 static const char *const memory_words[] = {
-    [CONFIG_MEMORY_AUTO] = "auto",     [CONFIG_MEMORY_REGISTERED] = "registered",
-    [CONFIG_MEMORY_PINNED] = "pinned", [CONFIG_MEMORY_MANAGED] = "managed",
-    [CONFIG_MEMORY_HOST] = "host",     NULL,
+    [CONFIG_MEMORY_AUTO] = "auto",
+    [CONFIG_MEMORY_NVMM] = "nvmm",
+    [CONFIG_MEMORY_REGISTERED] = "registered",
+    [CONFIG_MEMORY_PINNED] = "pinned",
+    [CONFIG_MEMORY_MANAGED] = "managed",
+    [CONFIG_MEMORY_HOST] = "host",
+    NULL,
 };
 static const char *const source_words[] = {
     [CONFIG_SOURCE_AUTO] = "auto",           [CONFIG_SOURCE_V4L2] = "v4l2",
@@ -174,11 +178,12 @@ static const struct schema_key root_keys[] = {
          "fails the CPU goes on at once, and the GPU is tried again after 1 s, 2 s, up to 60 s."},
     {"memory", SCHEMA_WORD, .offset = offsetof(struct config, memory), .words = memory_words,
      .default_text = "auto",
-     .help = "The memory that camera, GPU and encoder share a frame in. registered is edged's own, "
-             "made known to the GPU; pinned is the driver's; managed is the kind that the GPU "
-             "caches and the driver moves; host is plain memory, with which the CPU computes. A "
-             "kind that fails its test at the start is replaced by the next; auto begins with "
-             "registered."},
+     .help = "The memory that camera, GPU and encoder share a frame in. nvmm is that of a Jetson's "
+             "own encoder, for the pictures that go there; the camera's frames are then registered "
+             "ones. registered is edged's own, made known to the GPU; pinned is the driver's; "
+             "managed is the kind that the GPU caches and the driver moves; host is plain memory, "
+             "with which the CPU computes. A kind that fails its test at the start is replaced by "
+             "the next; auto begins with nvmm on a Jetson with an encoder, else with registered."},
     {"cpu_threads", SCHEMA_INTEGER, .offset = offsetof(struct config, cpu_threads),
      .unit = "threads", .minimum = 1, .maximum = 16, .default_text = "1",
      .help = "How many threads of each camera share the rows of the views that the CPU computes. "

@@ -152,11 +152,11 @@ static int build(struct camera *camera, struct error *error)
     if (r) {
         return r;
     }
-    const struct config *config = camera->first->config;
-    const struct config_camera *settings = &config->cameras[0];
+    const struct config_camera *settings = settings_camera(camera->first);
     struct compute_settings compute = {.camera = settings->name,
-                                       .backend = config->backend,
-                                       .memory = config->memory,
+                                       .backend = camera->first->config->backend,
+                                       .memory = camera->first->config->memory,
+                                       .has_encoder = board_has_encoder(board.profile),
                                        .changed = tell_decision,
                                        .context = camera};
     channels_init(&camera->channels, settings->name, camera->graph, settings_ref(camera->first));

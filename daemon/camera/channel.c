@@ -2,7 +2,6 @@
 // the link.
 #include "daemon/camera/channel_private.h"
 
-#include "daemon/camera/slate.h"
 #include "daemon/common/log.h"
 
 #include <errno.h>
@@ -99,9 +98,7 @@ static int push(struct channel *channel, struct frame *picture, struct link_acce
     }
     channel->dropped += (uint64_t)r;
     tell_governed(channel);
-    if (encoder_converts(channel->now.encoder)) {
-        copies_count(channel->environment->copies, COPY_ENCODER_CONVERT);
-    }
+    encoder_count_copies(channel->now.encoder, channel->environment->copies);
     return 0;
 }
 
@@ -185,7 +182,10 @@ int channel_run_slate(struct channel *channel, int64_t seconds)
         channel->dropped++;
         return 0;
     }
-    slate_draw(picture, channel->environment->camera, seconds);
+    if (channel_draw_slate(channel, picture, seconds, NULL)) {
+        channel->dropped++;
+        return 0;
+    }
     life.captured_ns = life.grabbed_ns = clock_now_ns();
     return push(channel, picture, &life);
 }
@@ -224,6 +224,13 @@ const char *channel_encoder_name(const struct channel *channel)
 const char *channel_governed(const struct channel *channel)
 {
     return channel->governed;
+}
+
+const char *channel_memory(const struct channel *channel)
+{
+    const struct view *view = channel->now.view;
+
+    return view && view_makes_surfaces(view) ? " -> nvmm" : "";
 }
 
 const char *channel_backend(const struct channel *channel)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct channel;
+struct gpu_surfaces;
 
 struct channel_environment {
     const char *camera; // its name, for the slate
@@ -31,7 +32,8 @@ struct channel_setup {
     unsigned fps_numerator, fps_denominator;
     struct gpu *gpu;                         // NULL: the CPU
     struct pool *pool;                       // for what the CPU computes; outlives the channel
-    const struct frame_allocator *allocator; // of the view's pictures; slates are in host memory
+    const struct frame_allocator *allocator; // of the view's pictures
+    struct gpu_surfaces *surfaces; // for pictures that a Jetson's encoder takes; NULL: none
 };
 
 // `number` is what messages call the view. The environment outlives the channel. -ENOMEM.
@@ -105,3 +107,5 @@ const char *channel_governed(const struct channel *channel);     // as encoder_g
 
 // Lane thread: for the memory path. "" while there is none.
 const char *channel_backend(const struct channel *channel);
+// " -> nvmm" where the pictures lie in surfaces, else "".
+const char *channel_memory(const struct channel *channel);

@@ -3,14 +3,12 @@
 #include "daemon/camera/channel_private.h"
 
 #include "config/diff.h"
-#include "daemon/camera/slate.h"
 #include "daemon/common/log.h"
+#include "kernels/gpu/gpu_surfaces.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-
-#define SLATE_FRAMES 6
 
 static unsigned keyframe_distance(const struct config_view *settings, unsigned fps_numerator,
                                   unsigned fps_denominator)
@@ -21,10 +19,12 @@ static unsigned keyframe_distance(const struct config_view *settings, unsigned f
 }
 
 static struct encoder_settings describe_encoder(const struct channel *channel,
-                                                const struct config_view *view,
-                                                const struct frame_layout *output,
+                                                const struct config_view *settings,
+                                                const struct view *view,
                                                 const struct channel_setup *setup)
 {
+    const struct frame_layout *output = view_output_layout(view);
+
     return (struct encoder_settings){
         .width = output->width,
         .height = output->height,
@@ -32,12 +32,14 @@ static struct encoder_settings describe_encoder(const struct channel *channel,
         .colour = output->colour,
         .fps_numerator = setup->fps_numerator,
         .fps_denominator = setup->fps_denominator,
-        .bitrate_kbps = view->bitrate_kbps,
-        .keyframe_frames = keyframe_distance(view, setup->fps_numerator, setup->fps_denominator),
-        .codec = view->codec,
-        .governor = view->governor,
-        .element = view->encoder,
+        .bitrate_kbps = settings->bitrate_kbps,
+        .keyframe_frames =
+            keyframe_distance(settings, setup->fps_numerator, setup->fps_denominator),
+        .codec = settings->codec,
+        .governor = settings->governor,
+        .element = settings->encoder,
         .without = channel->environment->board->without,
+        .surfaces = view_makes_surfaces(view),
     };
 }
 
@@ -61,28 +63,6 @@ static void drop_encoder(struct channel_parts *parts)
     frame_pool_unref(TAKE(parts->slate_pool));
 }
 
-static int make_encoder(struct channel *channel, const struct encoder_settings *settings,
-                        struct channel_parts *parts, struct error *error)
-{
-    struct frame_layout layout;
-    struct frame *trial = NULL;
-
-    frame_layout_init(&layout, pixel_format_by_name("NV12"), settings->width, settings->height,
-                      FRAME_STRIDE_ALIGN);
-    layout.range = settings->range;
-    layout.colour = settings->colour;
-    int r = frame_pool_new(&layout, SLATE_FRAMES, frame_allocator_host(), &parts->slate_pool);
-    if (r) {
-        return error_set(error, r, "no memory for %ux%u pictures", layout.width, layout.height);
-    }
-    trial = frame_pool_take(parts->slate_pool);
-    slate_draw(trial, channel->environment->camera, -1);
-    r = encoder_new(settings, trial, channel->environment->encoders, channel_send_unit, channel,
-                    error, &parts->encoder);
-    frame_unref(trial);
-    return r;
-}
-
 static void begin_encoder(struct channel *channel)
 {
     channel->encoder_name = channel->now.encoder ? encoder_name(channel->now.encoder) : "";
@@ -95,15 +75,14 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
                            struct error *error)
 {
     struct channel_parts *now = &channel->now;
-    struct encoder_settings wanted =
-        describe_encoder(channel, now->settings, view_output_layout(now->view), setup);
+    struct encoder_settings wanted = describe_encoder(channel, now->settings, now->view, setup);
 
     if (encoder_fits(now->encoder, &wanted)) {
         encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
         return 0;
     }
     drop_encoder(now);
-    int r = make_encoder(channel, &wanted, now, error);
+    int r = channel_make_encoder(channel, &wanted, now, error);
     begin_encoder(channel);
     return r;
 }
@@ -148,11 +127,45 @@ static void take_masks(const struct config_view *settings, struct mask_stamp ret
     }
 }
 
+// Whether the view's encoder may be one that takes surfaces.
+static bool wants_surfaces(const struct channel *channel, const struct config_view *settings)
+{
+    const struct channel_environment *environment = channel->environment;
+    enum config_encoder encoder =
+        settings->codec == CONFIG_CODEC_H264 ? CONFIG_ENCODER_NVV4L2 : CONFIG_ENCODER_NVV4L2_H265;
+    unsigned without = environment->board->without | environment->encoders->passed_over;
+
+    return settings->encoder == encoder ||
+           (settings->encoder == CONFIG_ENCODER_AUTO && !(without >> encoder & 1));
+}
+
+// A view whose pictures are surfaces. NULL: there are none for it, as the log then says.
+static struct view *make_surface_view(struct channel *channel, const struct channel_setup *setup,
+                                      const struct view_setup *plain)
+{
+    const struct channel_parts *now = &channel->now;
+    bool same = now->surfaces == setup->surfaces && now->view && view_makes_surfaces(now->view);
+    struct view_setup surfaces = *plain;
+    struct error why = {0};
+    struct view *made = NULL;
+
+    surfaces.allocator = gpu_surfaces_allocator(setup->surfaces);
+    surfaces.before = same ? now->view : NULL;
+    if (view_new(&surfaces, &why, &made) < 0) {
+        gpu_surfaces_take_failure(setup->surfaces, &why);
+        log_write(LOG_NOTICE, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "view \"%s\": %s memory: %s, using %s memory", plain->settings->name,
+                  surfaces.allocator->kind, why.text, setup->allocator->kind);
+    }
+    return made;
+}
+
 static int make_view(struct channel *channel, const struct channel_setup *setup,
                      struct channel_parts *parts, struct error *error)
 {
     const struct channel_parts *now = &channel->now;
     struct mask_reader reader = {channel, parts->settings->name};
+    bool same = now->allocator == setup->allocator && now->view && !view_makes_surfaces(now->view);
     struct view_setup view = {.settings = parts->settings,
                               .input = setup->input,
                               .frames = ENCODER_PICTURES,
@@ -162,16 +175,23 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
                               .graph = channel->environment->graph,
                               .read_mask = read_mask,
                               .read_context = &reader,
-                              .before = now->allocator == setup->allocator ? now->view : NULL};
+                              .before = same ? now->view : NULL};
     struct view *made = NULL;
+    int r = 0;
 
     take_masks(parts->settings, parts->masks);
-    int r = view_new(&view, error, &made);
+    if (setup->surfaces && wants_surfaces(channel, parts->settings)) {
+        made = make_surface_view(channel, setup, &view);
+    }
+    if (!made) {
+        r = view_new(&view, error, &made);
+    }
     if (!r) {
         parts->view = made;
         parts->input = *setup->input;
         parts->gpu = setup->gpu;
         parts->allocator = setup->allocator;
+        parts->surfaces = setup->surfaces;
     }
     return r;
 }
@@ -194,7 +214,7 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup, 
     struct channel_parts *now = &channel->now;
 
     if (!now->view || !frame_layout_equal(&now->input, setup->input) || now->gpu != setup->gpu ||
-        now->allocator != setup->allocator) {
+        now->allocator != setup->allocator || now->surfaces != setup->surfaces) {
         const struct gpu *before = now->gpu;
 
         view_free(TAKE(now->view));
@@ -235,7 +255,7 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
     struct channel_parts *next = &channel->next;
     int r = 0;
 
-    *next = (struct channel_parts){.settings = settings};
+    *next = (struct channel_parts){.settings = settings, .surfaces = channel->now.surfaces};
     channel->staged = true;
     if (!view_stays(channel, settings)) {
         r = make_view(channel, setup, next, error);
@@ -243,8 +263,7 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
     if (!r) {
         const struct view *view = next->view ? next->view : channel->now.view;
 
-        channel->next_encoder =
-            describe_encoder(channel, settings, view_output_layout(view), setup);
+        channel->next_encoder = describe_encoder(channel, settings, view, setup);
         channel->encoder_wanted = !encoder_fits(channel->now.encoder, &channel->next_encoder);
     }
     return r;
@@ -257,7 +276,7 @@ bool channel_wants_encoder(const struct channel *channel)
 
 int channel_stage_encoder(struct channel *channel, struct error *error)
 {
-    return make_encoder(channel, &channel->next_encoder, &channel->next, error);
+    return channel_make_encoder(channel, &channel->next_encoder, &channel->next, error);
 }
 
 // The encoder sends nothing more from now on; channel_end_old_encoder() ends it.
@@ -280,6 +299,7 @@ void channel_commit(struct channel *channel)
         now->input = next->input;
         now->gpu = next->gpu;
         now->allocator = next->allocator;
+        now->surfaces = next->surfaces;
         memcpy(now->masks, next->masks, sizeof now->masks);
         tell_computed_by_cpu(channel, before);
     }

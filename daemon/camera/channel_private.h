@@ -10,13 +10,14 @@
 
 #include <stdatomic.h>
 
-// What a channel works with; all owned but settings, GPU and allocator.
+// What a channel works with; all owned but settings, GPU, allocator and surfaces.
 struct channel_parts {
     const struct config_view *settings;
-    struct view *view; // made for the next three
+    struct view *view; // made for the next four
     struct frame_layout input;
     struct gpu *gpu;
     const struct frame_allocator *allocator;
+    struct gpu_surfaces *surfaces;
     struct mask_stamp masks[3]; // of the pictures that limit the view and the sides of a split
     struct encoder *encoder;
     struct frame_pool *slate_pool; // the encoder's size and range
@@ -43,6 +44,15 @@ struct channel {
     _Atomic(const char *) encoder_name; // a literal
     _Atomic(const char *) governed;     // a literal
 };
+
+// Makes encoder and slate pool of `parts`, whose surfaces are those of the view. -ENOSYS: no
+// encoder works; -ENOMEM.
+int channel_make_encoder(struct channel *channel, const struct encoder_settings *settings,
+                         struct channel_parts *parts, struct error *error);
+// Draws the NO SIGNAL picture, as slate_draw(), where the encoder sees it. What keeps the CPU from
+// a surface.
+int channel_draw_slate(const struct channel *channel, struct frame *frame, int64_t seconds,
+                       struct error *error);
 
 // Encoder's thread: hands a unit to the link.
 void channel_send_unit(void *context, const struct encoder_unit *unit);

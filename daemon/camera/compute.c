@@ -29,8 +29,7 @@ struct compute {
     char cpu_reason[256];        // why the CPU computed last
     enum config_backend backend; // as wished for
     int64_t deadline_ns;
-    struct gpu *gpu;                      // owned; kept when given up, frames may be in its memory
-    struct gpu_memory *memory;            // owned
+    struct compute_gpu found;             // owned; kept when given up, frames may be in its memory
     char backend_text[16], gpu_text[256]; // for telemetry
 };
 
@@ -57,8 +56,7 @@ void compute_free(struct compute *compute)
     if (compute->started) {
         pthread_join(compute->thread, NULL);
     }
-    gpu_memory_free(compute->memory);
-    gpu_free(compute->gpu);
+    compute_gpu_finish(&compute->found);
     pthread_cond_destroy(&compute->idle);
     pthread_mutex_destroy(&compute->lock);
     free(compute);
@@ -125,11 +123,12 @@ static void use_cpu(struct compute *compute, bool opening, int code, const char 
 }
 
 // Logs which GPU computes, once, and each kind of memory that was passed over.
-static void tell_gpu(struct compute *compute, const struct gpu *gpu,
-                     const struct gpu_memory *memory, const char *passed_over)
+static void tell_gpu(struct compute *compute, const struct compute_gpu *found,
+                     const char *passed_over)
 {
-    const struct gpu_info *info = gpu_info(gpu);
-    const char *camera = compute->settings.camera, *kind = gpu_memory_allocator(memory)->kind;
+    const struct gpu_info *info = gpu_info(found->gpu);
+    const char *camera = compute->settings.camera;
+    const char *kind = gpu_memory_allocator(found->memory)->kind;
     bool wished = compute->settings.memory != CONFIG_MEMORY_AUTO;
 
     if (!compute->told) {
@@ -154,7 +153,7 @@ static void tell_gpu(struct compute *compute, const struct gpu *gpu,
 // With the lock held.
 static void set_gpu(struct compute *compute)
 {
-    const struct gpu_info *info = gpu_info(compute->gpu);
+    const struct gpu_info *info = gpu_info(compute->found.gpu);
 
     compute->decided = compute->on_gpu = true;
     compute->on_gpu_ns = clock_now_ns();
@@ -164,50 +163,57 @@ static void set_gpu(struct compute *compute)
 }
 
 // Publishes the GPU that the opening thread has got. False when it comes too late.
-static bool take_gpu(struct compute *compute, struct gpu *gpu, struct gpu_memory *memory,
+static bool take_gpu(struct compute *compute, const struct compute_gpu *found,
                      const char *passed_over)
 {
     pthread_mutex_lock(&compute->lock);
     bool counts = compute->expected;
     if (counts) {
-        compute->gpu = gpu;
-        compute->memory = memory;
+        compute->found = *found;
         set_gpu(compute);
     }
     pthread_mutex_unlock(&compute->lock);
     if (counts) {
-        tell_gpu(compute, gpu, memory, passed_over);
+        tell_gpu(compute, found, passed_over);
         tell_changed(compute);
     }
     return counts;
 }
 
 // A GPU that is lost is kept, so that it is not tried again.
-static void keep_lost(struct compute *compute, struct gpu *gpu)
+static void keep_lost(struct compute *compute, struct compute_gpu *found)
 {
     pthread_mutex_lock(&compute->lock);
-    compute->gpu = gpu;
+    compute->found = *found;
     pthread_mutex_unlock(&compute->lock);
+    *found = (struct compute_gpu){0};
+}
+
+static enum config_memory first_memory(const struct compute *compute)
+{
+    const struct compute_settings *settings = &compute->settings;
+
+    return settings->memory == CONFIG_MEMORY_AUTO && settings->has_encoder ? CONFIG_MEMORY_NVMM
+                                                                           : settings->memory;
 }
 
 static void *open_gpu(void *context)
 {
     struct compute *compute = context;
-    struct gpu *gpu = NULL;
-    struct gpu_memory *memory = NULL;
+    struct compute_gpu found = {0};
     struct error error = {0}, passed_over = {0};
-    int r = compute_gpu_find(compute->settings.memory, &error, &passed_over, &gpu, &memory);
+    int r = compute_gpu_find(first_memory(compute), &error, &passed_over, &found);
 
-    if (r && gpu && gpu_is_lost(gpu)) {
+    if (found.gpu && gpu_is_lost(found.gpu)) {
+        error = r ? error : passed_over;
         r = -ENOTRECOVERABLE;
-        keep_lost(compute, TAKE(gpu));
+        keep_lost(compute, &found);
     }
     if (r) {
         use_cpu(compute, true, r, error.text);
     }
-    if (r || !take_gpu(compute, gpu, memory, passed_over.text)) {
-        gpu_memory_free(memory);
-        gpu_free(gpu);
+    if (r || !take_gpu(compute, &found, passed_over.text)) {
+        compute_gpu_finish(&found);
     }
     pthread_mutex_lock(&compute->lock);
     compute->opening = false;
@@ -251,8 +257,8 @@ void compute_start(struct compute *compute)
 void compute_try(struct compute *compute, enum config_backend backend)
 {
     pthread_mutex_lock(&compute->lock);
-    bool busy = compute->opening || compute->on_gpu, there = compute->gpu && !busy;
-    bool lost = there && gpu_is_lost(compute->gpu);
+    bool busy = compute->opening || compute->on_gpu, there = compute->found.gpu && !busy;
+    bool lost = there && gpu_is_lost(compute->found.gpu);
     if (there && !lost) {
         set_gpu(compute);
     }
@@ -293,8 +299,9 @@ bool compute_ask(struct compute *compute, int64_t now_ns, struct compute_means *
     pthread_mutex_lock(&compute->lock);
     bool decided = compute->decided;
     if (compute->on_gpu) {
-        *ret_means = (struct compute_means){compute->gpu, compute->memory,
-                                            gpu_memory_allocator(compute->memory)};
+        *ret_means = (struct compute_means){compute->found.gpu, compute->found.memory,
+                                            gpu_memory_allocator(compute->found.memory),
+                                            compute->found.surfaces};
     } else if (decided) {
         *ret_means = (struct compute_means){.allocator = frame_allocator_host()};
     }
@@ -315,7 +322,7 @@ void compute_rule_out(struct compute *compute, const char *reason)
 void compute_lose(struct compute *compute, const char *reason)
 {
     pthread_mutex_lock(&compute->lock);
-    gpu_lose(compute->gpu);
+    gpu_lose(compute->found.gpu);
     compute->backend_text[0] = 0;
     snprintf(compute->gpu_text, sizeof compute->gpu_text, "%s", reason);
     pthread_mutex_unlock(&compute->lock);
@@ -324,7 +331,7 @@ void compute_lose(struct compute *compute, const char *reason)
 bool compute_has_lost(struct compute *compute)
 {
     pthread_mutex_lock(&compute->lock);
-    bool lost = compute->gpu && gpu_is_lost(compute->gpu);
+    bool lost = compute->found.gpu && gpu_is_lost(compute->found.gpu);
     pthread_mutex_unlock(&compute->lock);
     return lost;
 }

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "daemon/link/messages.h"
 #include "kernels/gpu/gpu_memory.h"
+#include "kernels/gpu/gpu_surfaces.h"
 
 #include <stdbool.h>
 
@@ -21,6 +22,7 @@ struct compute_settings {
     const char *camera; // its name, for the log; outlives the result
     enum config_backend backend;
     enum config_memory memory;
+    bool has_encoder; // the board has one that takes NVMM: the first memory of auto
     // Called in any thread, without locks held, when there is something new to ask for.
     void (*changed)(void *context);
     void *context;
@@ -31,6 +33,7 @@ struct compute_means {
     struct gpu *gpu;           // NULL: the CPU computes
     struct gpu_memory *memory; // of the allocator; NULL with the CPU
     const struct frame_allocator *allocator;
+    struct gpu_surfaces *surfaces; // for pictures that go to an encoder; NULL: of the allocator
 };
 
 // -ENOMEM.

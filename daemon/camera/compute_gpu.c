@@ -5,23 +5,45 @@
 
 #include <errno.h>
 
-int compute_gpu_find(enum config_memory wanted, struct error *error, struct error *passed_over,
-                     struct gpu **ret_gpu, struct gpu_memory **ret_memory)
+// A machine without surfaces has other memory.
+static void find_surfaces(struct compute_gpu *found, struct error *passed_over)
 {
-    int r = gpu_new(error, ret_gpu);
+    struct error why = {0}, others = *passed_over;
+
+    if (gpu_surfaces_new(found->gpu, &why, &found->surfaces) < 0) {
+        error_set(passed_over, 0, "%s memory: %s%s%s", config_memory_name(CONFIG_MEMORY_NVMM),
+                  why.text, others.text[0] ? "; " : "", others.text);
+    }
+}
+
+int compute_gpu_find(enum config_memory wanted, struct error *error, struct error *passed_over,
+                     struct compute_gpu *found)
+{
+    int r = gpu_new(error, &found->gpu);
 
     if (!r) {
-        r = gpu_selftest_start(*ret_gpu, error);
+        r = gpu_selftest_start(found->gpu, error);
     }
     if (!r) {
-        r = gpu_memory_new(*ret_gpu, wanted, passed_over, ret_memory);
+        r = gpu_memory_new(found->gpu, wanted, passed_over, &found->memory);
         *error = *passed_over;
     }
-    if (!r && gpu_memory_kind(*ret_memory) == CONFIG_MEMORY_HOST) {
+    if (!r && gpu_memory_kind(found->memory) == CONFIG_MEMORY_HOST) {
         r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory",
-                         gpu_info(*ret_gpu)->name);
+                         gpu_info(found->gpu)->name);
+    }
+    if (!r && wanted == CONFIG_MEMORY_NVMM) {
+        find_surfaces(found, passed_over);
     }
     return r;
+}
+
+void compute_gpu_finish(struct compute_gpu *found)
+{
+    gpu_surfaces_free(found->surfaces);
+    gpu_memory_free(found->memory);
+    gpu_free(found->gpu);
+    *found = (struct compute_gpu){0};
 }
 
 // That "auto" finds no driver is logged quietly, because most machines have none; a GPU that

@@ -9,6 +9,7 @@
 
 #include "daemon/camera/encoder_lives.h"
 #include "daemon/camera/encoder_pipeline.h"
+#include "daemon/camera/encoder_private.h"
 #include "daemon/common/annex_b.h"
 
 #include <errno.h>
@@ -250,10 +251,10 @@ static int try_encode(struct encoder *encoder, struct frame *trial, struct error
     return done ? 0 : encoder_pipeline_error(&encoder->pipeline, error, "encodes nothing");
 }
 
-static int encoder_open(const struct encoder_element *element,
-                        const struct encoder_settings *settings, struct frame *trial,
-                        struct encoder_watches *watches, encoder_output *output, void *context,
-                        struct error *error, struct encoder **ret_encoder)
+int encoder_open(const struct encoder_element *element, const struct encoder_way *way,
+                 const struct encoder_settings *settings, struct frame *trial,
+                 struct encoder_watches *watches, encoder_output *output, void *context,
+                 struct error *error, struct encoder **ret_encoder)
 {
     struct encoder *encoder = calloc(1, sizeof *encoder);
 
@@ -280,8 +281,8 @@ static int encoder_open(const struct encoder_element *element,
     pthread_getname_np(pthread_self(), name, sizeof name);
     pthread_setname_np(pthread_self(), element->name);
     encoder_watch_enter(&encoder->watch);
-    int r =
-        encoder_pipeline_init(&encoder->pipeline, element, settings, take_sample, encoder, error);
+    int r = encoder_pipeline_init(&encoder->pipeline, element, way, settings, take_sample, encoder,
+                                  error);
     encoder_watch_leave(&encoder->watch);
     if (!r) {
         encoder->thread_started = !pthread_create(&encoder->thread, NULL, encoder_thread, encoder);
@@ -296,36 +297,6 @@ static int encoder_open(const struct encoder_element *element,
     }
     *ret_encoder = encoder;
     return 0;
-}
-
-int encoder_new(const struct encoder_settings *settings, struct frame *trial,
-                struct encoder_watches *watches, encoder_output *output, void *context,
-                struct error *error, struct encoder **ret_encoder)
-{
-    struct error reasons = {"no encoder works"};
-    const struct encoder_element *element;
-
-    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
-        struct error reason = {0}, before = reasons;
-
-        if (config_encoder_codec(element->id) != settings->codec ||
-            (settings->element != CONFIG_ENCODER_AUTO && settings->element != element->id)) {
-            continue;
-        }
-        const char *objection =
-            encoder_element_objection(element, settings, watches ? watches->passed_over : 0);
-        if (objection) {
-            error_set(&reasons, -ENOSYS, "%s; %s: %s", before.text, element->name, objection);
-            continue;
-        }
-        int r =
-            encoder_open(element, settings, trial, watches, output, context, &reason, ret_encoder);
-        if (!r) {
-            return 0;
-        }
-        error_set(&reasons, r, "%s; %s: %s", before.text, element->name, reason.text);
-    }
-    return error_set(error, -ENOSYS, "%s", reasons.text);
 }
 
 void encoder_free(struct encoder *encoder)
@@ -383,12 +354,28 @@ const char *encoder_name(const struct encoder *encoder)
     return encoder->pipeline.element->name;
 }
 
-bool encoder_converts(struct encoder *encoder)
+const char *encoder_how(const struct encoder *encoder)
 {
+    return encoder->pipeline.way->how;
+}
+
+void encoder_count_copies(struct encoder *encoder, struct copies *copies)
+{
+    const struct encoder_way *way = encoder->pipeline.way;
+
     pthread_mutex_lock(&encoder->lock);
-    bool scales = governor_level(&encoder->governor)->size_divisor > 1;
+    bool scales = encoder->pipeline.size && governor_level(&encoder->governor)->size_divisor > 1;
     pthread_mutex_unlock(&encoder->lock);
-    return scales || encoder->pipeline.element->converts;
+    for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
+        unsigned count = way->copies[kind];
+
+        if (kind == COPY_ENCODER_CONVERT && scales) {
+            count = 1;
+        }
+        while (count-- > 0) {
+            copies_count(copies, kind);
+        }
+    }
 }
 
 const struct encoder_settings *encoder_get_settings(const struct encoder *encoder)

@@ -7,6 +7,7 @@
 // because the presence of an element proves nothing.
 #pragma once
 
+#include "capture/copies.h"
 #include "capture/frame.h"
 #include "config/base.h"
 #include "config/config.h"
@@ -42,8 +43,9 @@ typedef void encoder_output(void *context, const struct encoder_unit *unit);
 // Makes the first encoder of the wanted element (auto: those of the codec, in the order of
 // encoder_elements.c) that turns `trial` (an NV12 frame of the settings' size) into two key frames
 // within 3 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists
-// each with its reason. `watches` outlive the encoder, and say what auto passes over as well. NULL:
-// nobody watches it.
+// each with its reason. With 0 `error` says which ways of taking surfaces do not work, if there are
+// such. `watches` outlive the encoder, and say what auto passes over as well. NULL: nobody watches
+// it.
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                 struct encoder_watches *watches, encoder_output *output, void *context,
                 struct error *error, struct encoder **ret_encoder);
@@ -66,6 +68,9 @@ void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe
 const char *encoder_name(const struct encoder *encoder); // "x264enc"
 // Any thread. What is given up because the element is too slow, "rate 1/2"; "": nothing.
 const char *encoder_governed(struct encoder *encoder);
-// Whether each frame is converted or scaled for the element: one copy a frame.
-bool encoder_converts(struct encoder *encoder);
+// How frames that are surfaces get into the element: " by descriptor", " by transform", or "" where
+// it reads them by the CPU.
+const char *encoder_how(const struct encoder *encoder);
+// Counts what a frame is copied, converted and scaled on its way into the element.
+void encoder_count_copies(struct encoder *encoder, struct copies *copies);
 const struct encoder_settings *encoder_get_settings(const struct encoder *encoder);

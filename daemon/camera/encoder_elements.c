@@ -114,42 +114,74 @@ static void configure_x265(GstElement *encoder, const struct encoder_settings *s
         settings->colour.transfer, settings->colour.matrix);
 }
 
+// A Jetson's encoder, in the ways that gst-nvvideo4linux2 of JetPack 5 has. It takes the surface
+// itself where its queue of input imports descriptors. Otherwise it has the VIC transform each
+// surface into one of its own. From system memory nvvidconv copies by the CPU into a surface, which
+// the VIC transforms into another, and the encoder again. An element without the property or the
+// value is passed over by its parser, a release in which a way does not work by its trial.
+#define NVV4L2_WAYS(name)                                                                          \
+    {                                                                                              \
+        {.fragment = name " name=encoder output-io-mode=dmabuf-import",                            \
+         .surfaces = true,                                                                         \
+         .how = " by descriptor"},                                                                 \
+            {.fragment = name " name=encoder",                                                     \
+             .surfaces = true,                                                                     \
+             .how = " by transform",                                                               \
+             .copies = {[COPY_VIC_TRANSFORM] = 1}},                                                \
+        {                                                                                          \
+            .fragment =                                                                            \
+                "nvvidconv ! video/x-raw(memory:NVMM),format=NV12 ! " name " name=encoder",        \
+            .how = "", .copies = {                                                                 \
+                [COPY_NVMM_COPY] = 1,                                                              \
+                [COPY_VIC_TRANSFORM] = 2                                                           \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+#define CONVERTED .copies = {[COPY_ENCODER_CONVERT] = 1}
+#define ONE_WAY(fragment_, ...)                                                                    \
+    {                                                                                              \
+        {                                                                                          \
+            .fragment = (fragment_), .how = "", __VA_ARGS__                                        \
+        }                                                                                          \
+    }
+
 static const struct encoder_element elements[] = {
     {.id = CONFIG_ENCODER_NVV4L2,
      .name = "nvv4l2h264enc",
-     .fragment = "nvvidconv ! video/x-raw(memory:NVMM),format=NV12 ! nvv4l2h264enc name=encoder",
+     .ways = NVV4L2_WAYS("nvv4l2h264enc"),
      .configure = configure_nvv4l2,
      .set_bitrate = set_bits_per_second},
     {.id = CONFIG_ENCODER_V4L2,
      .name = "v4l2h264enc",
-     .fragment = SCALER "v4l2h264enc name=encoder",
+     .ways = ONE_WAY(SCALER "v4l2h264enc name=encoder"),
      .configure = configure_v4l2,
      .set_bitrate = set_control},
     {.id = CONFIG_ENCODER_X264,
      .name = "x264enc",
-     .fragment = SCALER "x264enc name=encoder ! video/x-h264,profile=constrained-baseline",
+     .ways = ONE_WAY(SCALER "x264enc name=encoder ! video/x-h264,profile=constrained-baseline"),
      .configure = configure_x264,
      .set_bitrate = set_kilobits_per_second},
     {.id = CONFIG_ENCODER_OPENH264,
      .name = "openh264enc",
-     .fragment = SCALER "videoconvert ! video/x-raw,format=I420 ! openh264enc name=encoder",
-     .converts = true,
+     .ways = ONE_WAY(SCALER "videoconvert ! video/x-raw,format=I420 ! openh264enc name=encoder",
+                     CONVERTED),
      .configure = configure_openh264,
      .set_bitrate = set_bits_per_second},
     {.id = CONFIG_ENCODER_NVV4L2_H265,
      .name = "nvv4l2h265enc",
-     .fragment = "nvvidconv ! video/x-raw(memory:NVMM),format=NV12 ! nvv4l2h265enc name=encoder",
+     .ways = NVV4L2_WAYS("nvv4l2h265enc"),
      .configure = configure_nvv4l2,
      .set_bitrate = set_bits_per_second},
     {.id = CONFIG_ENCODER_V4L2_H265,
      .name = "v4l2h265enc",
-     .fragment = SCALER "v4l2h265enc name=encoder",
+     .ways = ONE_WAY(SCALER "v4l2h265enc name=encoder"),
      .configure = configure_v4l2,
      .set_bitrate = set_control},
     {.id = CONFIG_ENCODER_X265,
      .name = "x265enc",
-     .fragment = SCALER "videoconvert ! video/x-raw,format=I420 ! x265enc name=encoder",
-     .converts = true,
+     .ways =
+         ONE_WAY(SCALER "videoconvert ! video/x-raw,format=I420 ! x265enc name=encoder", CONVERTED),
      .configure = configure_x265,
      .set_bitrate = set_kilobits_per_second},
 };

@@ -1,15 +1,25 @@
 // The encoder elements edged knows, as GStreamer launch fragments, best first.
 #pragma once
 
+#include "capture/copies.h"
 #include "daemon/camera/encoder_settings.h"
 
 #include <gst/gst.h>
 
+#define ENCODER_WAYS_MAX 3
+
+// A way for frames into an element.
+struct encoder_way {
+    const char *fragment; // the encoder is called "encoder"; NULL: there is no such way
+    bool surfaces;        // it takes surfaces of NVMM; otherwise NV12 in system memory
+    const char *how;      // behind the element's name, " by descriptor"; "": in the only way
+    uint8_t copies[COPY_KIND_COUNT]; // what each frame costs
+};
+
 struct encoder_element {
     enum config_encoder id;
     const char *name;
-    const char *fragment; // from NV12 in system memory; the encoder is called "encoder"
-    bool converts;        // the fragment converts each frame in system memory
+    struct encoder_way ways[ENCODER_WAYS_MAX]; // best first
     // Sets bit rate, distance of key frames and low latency; properties differ by release, so each
     // is set only where the element has it.
     void (*configure)(GstElement *encoder, const struct encoder_settings *settings);

@@ -11,34 +11,71 @@ static void release_frame(void *frame)
     frame_unref(frame);
 }
 
-// Wraps the frame's memory; the buffer holds the frame.
-static GstBuffer *wrap_frame(struct frame *frame, int64_t pts_ns)
+// Memory of the frame's, which holds the frame.
+static GstMemory *wrap(struct frame *frame, GstMemoryFlags flags, void *data, size_t size)
+{
+    return gst_memory_new_wrapped(flags, data, size, 0, size, frame_ref(frame), release_frame);
+}
+
+// The planes of a frame for those that read them by the CPU: in one memory, or of a surface each in
+// its own.
+static void append_planes(GstBuffer *buffer, struct frame *frame)
 {
     const struct frame_layout *layout = &frame->layout;
     gsize offsets[GST_VIDEO_MAX_PLANES] = {layout->planes[0].offset, layout->planes[1].offset};
     gint strides[GST_VIDEO_MAX_PLANES] = {(gint)layout->planes[0].stride,
                                           (gint)layout->planes[1].stride};
-    GstBuffer *buffer = gst_buffer_new();
 
-    gst_buffer_append_memory(buffer, gst_memory_new_wrapped(GST_MEMORY_FLAG_READONLY, frame->data,
-                                                            layout->size, 0, layout->size, frame,
-                                                            release_frame));
+    if (!frame->surface) {
+        gst_buffer_append_memory(buffer,
+                                 wrap(frame, GST_MEMORY_FLAG_READONLY, frame->data, layout->size));
+    }
+    for (unsigned i = 0; frame->surface && i < 2; i++) {
+        offsets[i] = gst_buffer_get_size(buffer);
+        gst_buffer_append_memory(buffer,
+                                 wrap(frame, GST_MEMORY_FLAG_READONLY, frame_plane(frame, i),
+                                      layout->planes[i].stride * layout->planes[i].rows));
+    }
     gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12,
                                    layout->width, layout->height, 2, offsets, strides);
-    GST_BUFFER_PTS(buffer) = (GstClockTime)pts_ns;
+}
+
+// NULL: the CPU cannot get at a surface, as the encoder is then made to say.
+static GstBuffer *wrap_frame(const struct encoder_pipeline *pipeline, struct frame *frame)
+{
+    GstBuffer *buffer = gst_buffer_new();
+    struct error error = {0};
+
+    if (pipeline->way->surfaces) {
+        // Not read-only: elements map what they take for a struct to be filled in, too.
+        gst_buffer_append_memory(
+            buffer, wrap(frame, 0, frame->surface->handle, frame->surface->handle_size));
+    } else if (frame_begin_cpu_access(frame, &error) == 0) {
+        append_planes(buffer, frame);
+    } else {
+        GST_ELEMENT_ERROR(pipeline->encoder, RESOURCE, READ, ("%s", error.text), (NULL));
+        gst_clear_buffer(&buffer);
+    }
     return buffer;
 }
 
 GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
                                     int64_t pts_ns, bool key_frame)
 {
+    GstBuffer *buffer = wrap_frame(pipeline, frame);
+
+    frame_unref(frame);
+    if (!buffer) {
+        return GST_FLOW_ERROR;
+    }
+    GST_BUFFER_PTS(buffer) = (GstClockTime)pts_ns;
     if (key_frame) {
         GstEvent *event = gst_video_event_new_downstream_force_key_unit(
             GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, TRUE, 0);
 
         gst_pad_push_event(pipeline->feed, event);
     }
-    return gst_pad_push(pipeline->feed, wrap_frame(frame, pts_ns));
+    return gst_pad_push(pipeline->feed, buffer);
 }
 
 // Stream start, caps and segment, as every stream begins. The caps say nothing of colours, so that
@@ -52,6 +89,9 @@ static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_s
         settings->fps_numerator, settings->fps_denominator, "pixel-aspect-ratio", GST_TYPE_FRACTION,
         1, 1, "interlace-mode", G_TYPE_STRING, "progressive", NULL);
 
+    if (pipeline->way->surfaces) {
+        gst_caps_set_features(caps, 0, gst_caps_features_new("memory:NVMM", NULL));
+    }
     gst_pad_push_event(pipeline->feed, gst_event_new_stream_start("edged"));
     gst_pad_push_event(pipeline->feed, gst_event_new_caps(caps));
     gst_caps_unref(caps);
@@ -60,7 +100,7 @@ static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_s
 }
 
 int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encoder_element *element,
-                          const struct encoder_settings *settings,
+                          const struct encoder_way *way, const struct encoder_settings *settings,
                           GstFlowReturn (*new_sample)(GstAppSink *sink, void *context),
                           void *context, struct error *error)
 {
@@ -69,12 +109,13 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     GError *failure = NULL;
 
     pipeline->element = element;
+    pipeline->way = way;
     const char *codec = settings->codec == CONFIG_CODEC_H264 ? "h264" : "h265";
 
     snprintf(description, sizeof description,
              "%s ! %sparse config-interval=-1 ! video/x-%s,stream-format=byte-stream,alignment=au "
              "! appsink name=sink sync=false async=false enable-last-sample=false",
-             element->fragment, codec, codec);
+             way->fragment, codec, codec);
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, &failure);
     if (failure) {
         error_set(error, -ENOSYS, "%s", failure->message);

@@ -8,16 +8,17 @@
 
 struct encoder_pipeline {
     const struct encoder_element *element;
-    GstElement *pipeline; // owned
-    GstElement *encoder;  // the element in it, a reference
-    GstElement *size;     // a capsfilter behind a scaler, a reference; NULL: none
-    GstPad *feed;         // owned; linked to the fragment's sink pad
+    const struct encoder_way *way; // of the element
+    GstElement *pipeline;          // owned
+    GstElement *encoder;           // the element in it, a reference
+    GstElement *size;              // a capsfilter behind a scaler, a reference; NULL: none
+    GstPad *feed;                  // owned; linked to the fragment's sink pad
 };
 
 // Builds and starts it; `new_sample` is the appsink's callback. -ENOSYS with GStreamer's reason.
 // Whatever the result: encoder_pipeline_stop() and _finish() end it.
 int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encoder_element *element,
-                          const struct encoder_settings *settings,
+                          const struct encoder_way *way, const struct encoder_settings *settings,
                           GstFlowReturn (*new_sample)(GstAppSink *sink, void *context),
                           void *context, struct error *error);
 

@@ -16,4 +16,5 @@ struct encoder_settings {
     enum config_governor governor;
     enum config_encoder element; // auto, or one that makes the codec
     unsigned without;            // what auto leaves out, as of struct board_profile
+    unsigned surfaces;           // 1: all frames are surfaces of a Jetson's NVMM
 };

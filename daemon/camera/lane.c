@@ -43,9 +43,9 @@ static void describe_path(struct lane *lane, char *ret_path, size_t size)
     char flip[48];
 
     lane_describe_flip(lane, flip, sizeof flip);
-    snprintf(ret_path, size, "%s: %s -> %s%s -> %s -> %s, %.3g copies a frame",
+    snprintf(ret_path, size, "%s: %s -> %s%s -> %s%s -> %s, %.3g copies a frame",
              lane->environment.camera->name, source->mode.description, lane->means.allocator->kind,
-             flip, channel_backend(first), channel_encoder_name(first),
+             flip, channel_backend(first), channel_memory(first), channel_encoder_name(first),
              frames ? (double)copies / (double)frames : 0.0);
     report_set_path(lane->environment.report, &lane->layout, ret_path);
 }
@@ -134,7 +134,8 @@ struct channel_setup lane_setup(const struct lane *lane, const struct frame_layo
                                   .fps_denominator = lane->fps_denominator,
                                   .gpu = lane->means.gpu,
                                   .pool = lane->environment.pool,
-                                  .allocator = lane->means.allocator};
+                                  .allocator = lane->means.allocator,
+                                  .surfaces = lane->means.surfaces};
 }
 
 int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, struct error *error)

@@ -1,5 +1,7 @@
 // edged-camera: started by edged, one process per camera, with the link on the fd it names.
 
+#include "board/board.h"
+#include "capture/nvmm/nvbufsurface.h"
 #include "daemon/camera/camera.h"
 #include "daemon/common/log.h"
 #include "daemon/common/pipeline_check.h"
@@ -26,6 +28,18 @@ static void raise_oom_score(void)
     }
     if (file && fclose(file)) {
         log_debug("oom_score_adj: %s", strerror(errno));
+    }
+}
+
+// No screen is needed on a Jetson, and images of its pictures for the GPU are made without one. Any
+// other machine may have a pipeline that films its screen.
+static void hide_displays(void)
+{
+    struct board board;
+
+    board_read("", &board);
+    if (board_has_encoder(board.profile)) {
+        nvbufsurface_hide_displays();
     }
 }
 
@@ -75,6 +89,7 @@ int main(int argc, char **argv)
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     raise_oom_score();
+    hide_displays();
     gst_init(NULL, NULL);
 
     int r = camera_new(fd, &error, &camera);

@@ -333,7 +333,7 @@ int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why
                    struct gpu_memory **ret_memory)
 {
     struct gpu_memory *memory = calloc(1, sizeof *memory);
-    enum config_memory kind = wanted == CONFIG_MEMORY_AUTO ? CONFIG_MEMORY_REGISTERED : wanted;
+    enum config_memory kind = wanted < CONFIG_MEMORY_REGISTERED ? CONFIG_MEMORY_REGISTERED : wanted;
     struct error reasons = {0};
     int r = -ENOTSUP;
 

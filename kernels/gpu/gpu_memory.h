@@ -18,9 +18,9 @@
 
 struct gpu_memory;
 
-// The first of `wanted` (auto: registered) and the kinds after it that passes its test. `why` gets
-// what was wrong with each of those passed over, or is left alone. `gpu` outlives the result; NULL
-// means host. -ENOMEM.
+// The first of `wanted` and the kinds after it that passes its test; for auto and nvmm, which is
+// gpu_surfaces.h's, registered is the first. `why` gets what was wrong with each of those passed
+// over, or is left alone. `gpu` outlives the result; NULL means host. -ENOMEM.
 int gpu_memory_new(struct gpu *gpu, enum config_memory wanted, struct error *why,
                    struct gpu_memory **ret_memory);
 // Takes NULL. Every pool made from it is gone.

@@ -61,11 +61,12 @@ def board(edged, tmp_path):
     """Starts a daemon on a board: board("thor", [camera, …], "hang=gradient:9", settings=…)."""
     started = []
 
-    def start(name, cameras, *faults, **extra):
+    def start(name, cameras, *faults, libraries=(daemon.FAKE_CUDA,), **extra):
         options = [f"board={name}", f"trigger={tmp_path / 'trigger'}", *faults]
         started.append(
             edged(
-                cameras, program=daemon.FAKE_CUDA / "edged", LD_LIBRARY_PATH=daemon.FAKE_CUDA,
+                cameras, program=daemon.FAKE_CUDA / "edged",
+                LD_LIBRARY_PATH=":".join(map(str, libraries)),
                 EDGED_FAKE_CUDA=",".join(options), **extra,
             )
         )
@@ -75,6 +76,7 @@ def board(edged, tmp_path):
     for server in started:
         assert "CPU touched" not in server.stderr(), server.stderr()
         assert "fake_cuda: leaked" not in server.stderr(), server.stderr()
+        assert "fake_nvmm: " not in server.stderr(), server.stderr()
 
 
 @pytest.fixture

@@ -144,7 +144,9 @@ def test_gpu_that_works_passes_every_self_test(doctor, board):
 def test_boards_are_known_and_go_on_with_the_built_in_choices(doctor, tree, gpu, name):
     found = doctor(fake=gpu and f"board={gpu}", variables=daemon.on_board(tree))
     assert found.of("board") == ("ok", name)
-    assert found.of("first memory") == ("ok", "registered (built-in)")
+    jetson = name.startswith("Jetson")
+    assert found.of("first memory") == ("ok", f"{'nvmm' if jetson else 'registered'} (built-in)")
+    assert ("memory nvmm" in found.checks) == jetson
     assert found.of("order for H.264") == (
         "ok", "nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc (built-in)")
     assert found.of("order for H.265") == ("ok", "nvv4l2h265enc, v4l2h265enc, x265enc (built-in)")
@@ -422,3 +424,15 @@ def test_service_is_as_systemd_says(doctor, systemd, states, verdict, text):
     systemd.states = dict(zip(names, states))
     found = doctor(variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
     assert found.of("service")[0] == verdict and text in found.of("service")[1]
+
+
+def test_a_jetsons_memory_for_its_encoder_is_tested(doctor):
+    libraries = f"{daemon.FAKE_CUDA}:{daemon.FAKE_NVMM}"
+    variables = {**daemon.on_board("agx-orin"), "LD_LIBRARY_PATH": libraries, "DISPLAY": ":10.0"}
+    found = doctor(fake="board=agx-orin", variables=variables)
+    assert found.of("memory nvmm") == ("ok", "CPU and GPU see the same bytes")
+    variables["EDGED_FAKE_NVMM"] = "fail=NvBufSurfaceSyncForCpu:2"
+    found = doctor(fake="board=agx-orin", variables=variables)
+    assert found.of("memory nvmm") == (
+        "warning", "NvBufSurfaceSyncForCpu failed; pictures for the encoder are copied, from the "
+        "next kind of memory")

@@ -26,7 +26,7 @@ static inline void *fake_nvmm_find(const char *name)
     return dlsym(fake_nvmm_library, name);
 }
 
-// A new process's library with these options. No surface is left of the one before.
+// A new process's library with these options. Surfaces that are left stay as they are.
 static inline void fake_nvmm_play(const char *options)
 {
     void (*reset)(void) = fake_nvmm_find("fake_nvmm_reset");

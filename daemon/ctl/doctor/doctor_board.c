@@ -22,7 +22,9 @@ static void say_memory(struct doctor *doctor)
 
     if (memory == CONFIG_MEMORY_AUTO) {
         doctor_say(doctor, DOCTOR_OK, "first memory", "%s (built-in)",
-                   config_memory_name(CONFIG_MEMORY_REGISTERED));
+                   config_memory_name(board_has_encoder(doctor->board.profile)
+                                          ? CONFIG_MEMORY_NVMM
+                                          : CONFIG_MEMORY_REGISTERED));
     } else {
         doctor_say(doctor, DOCTOR_OK, "first memory", "%s (" USER ")", config_memory_name(memory));
     }

@@ -1,6 +1,8 @@
 // The GPU. Not to have one is no failure; one that computes wrongly is.
+#include "capture/nvmm/nvbufsurface.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/gpu_session.h"
+#include "kernels/gpu/gpu_surfaces.h"
 #include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
@@ -100,8 +102,32 @@ static bool check_kind(struct doctor *doctor, struct gpu *gpu, enum config_memor
     return works;
 }
 
+// Only where it is wanted: most machines have none.
+static void check_surfaces(struct doctor *doctor, struct gpu *gpu)
+{
+    enum config_memory memory = doctor->config->memory;
+    bool wanted = memory == CONFIG_MEMORY_NVMM ||
+                  (memory == CONFIG_MEMORY_AUTO && board_has_encoder(doctor->board.profile));
+    struct gpu_surfaces *surfaces = NULL;
+    struct error why = {0};
+
+    if (!wanted) {
+        return;
+    }
+    nvbufsurface_hide_displays();
+    if (gpu_surfaces_new(gpu, &why, &surfaces) == 0) {
+        doctor_say(doctor, DOCTOR_OK, "memory nvmm", "CPU and GPU see the same bytes");
+    } else {
+        doctor_say(doctor, DOCTOR_WARNING, "memory nvmm",
+                   "%s; pictures for the encoder are copied, from the next kind of memory",
+                   why.text);
+    }
+    gpu_surfaces_free(surfaces);
+}
+
 static void check_kinds(struct doctor *doctor, struct gpu *gpu)
 {
+    check_surfaces(doctor, gpu);
     for (enum config_memory i = CONFIG_MEMORY_REGISTERED; i < CONFIG_MEMORY_HOST; i++) {
         doctor->has_gpu |= check_kind(doctor, gpu, i);
     }

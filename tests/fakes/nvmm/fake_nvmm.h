@@ -42,5 +42,5 @@ unsigned fake_nvmm_leaks(void);
 // Calls of all functions, and those by which the CPU gets at pictures, since fake_nvmm_reset().
 uint64_t fake_nvmm_calls(void);
 uint64_t fake_nvmm_cpu_accesses(void);
-// Reads the options again, and counts from 0. No surface is left.
+// Reads the options again, and counts from 0. Surfaces that are left stay as they are.
 void fake_nvmm_reset(void);

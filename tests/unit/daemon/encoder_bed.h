@@ -172,6 +172,15 @@ static inline void push(struct fixture *fixture, struct encoder *encoder, uint64
     wait_for(&fixture->received, before + 1);
 }
 
+// How often a frame is copied so.
+static inline unsigned count_copies(struct encoder *encoder, enum copy_kind kind)
+{
+    struct copies copies = {0};
+
+    encoder_count_copies(encoder, &copies);
+    return (unsigned)copies.count[kind];
+}
+
 static inline void check_trial(struct fixture *fixture)
 {
     const unsigned types = 1U << NAL_SPS | 1U << NAL_PPS | 1U << NAL_IDR;

@@ -9,6 +9,7 @@
 #include "kernels/gpu/gpu_memory.h"
 #include "kernels/selftest/gpu_selftest.h"
 #include "tests/unit/caught_stderr.h"
+#include "tests/unit/daemon/no_surfaces.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -9,6 +9,7 @@
 #include "kernels/graph/graph.h"
 #include "kernels/graph/view.h"
 #include "kernels/selftest/gpu_selftest.h"
+#include "tests/unit/daemon/no_surfaces.h"
 
 #include <errno.h>
 #include <semaphore.h>

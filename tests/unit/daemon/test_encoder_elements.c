@@ -59,7 +59,7 @@ TEST(test_openh264enc_stands_in, setup, teardown)
     take_openh264(fixture);
     struct encoder *encoder = make(fixture);
     check_trial(fixture);
-    assert_true(encoder_converts(encoder));
+    assert_int_equal(count_copies(encoder, COPY_ENCODER_CONVERT), 1);
     push(fixture, encoder, 0, false);
     push(fixture, encoder, 1, true);
     assert_int_equal(fixture->received.units[2 + 1].life.key_frame, 1);
@@ -104,7 +104,7 @@ TEST(test_x265enc_makes_h265, setup, teardown)
     fixture->settings.element = CONFIG_ENCODER_AUTO;
     struct encoder *encoder = make(fixture);
     assert_string_equal(encoder_name(encoder), "x265enc");
-    assert_true(encoder_converts(encoder));
+    assert_int_equal(count_copies(encoder, COPY_ENCODER_CONVERT), 1);
     for (unsigned n = 0; n < 2; n++) {
         assert_true(fixture->received.units[n].trial);
     }

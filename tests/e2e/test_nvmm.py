@@ -1,0 +1,131 @@
+"""The whole daemon on a Jetson with its encoder, played by tests/fakes: pictures that lie in NVMM from
+the GPU to the encoder, and what becomes of them where something of that does not work.
+"""
+
+import re
+
+import pytest
+
+import daemon
+from test_frames import assert_pictures_match
+
+SIZE = (320, 240)
+EDGES = {"name": "edges", "view": "edges"}
+OVERLAY = {"name": "marked", "view": "overlay", "codec": "h265"}
+
+
+@pytest.fixture
+def jetson(board, tmp_path):
+    """Starts a daemon on an AGX Orin: library are the options of tests/fakes/nvmm, elements those of
+    tests/fakes/jetson."""
+
+    def start(views=(EDGES,), library="", elements="", **extra):
+        camera = daemon.camera(views=[dict(view) for view in views], width=SIZE[0], height=SIZE[1])
+        return board(
+            "agx-orin", [camera], libraries=(daemon.FAKE_CUDA, daemon.FAKE_NVMM),
+            GST_PLUGIN_PATH=daemon.FAKE_JETSON, GST_REGISTRY=tmp_path / "registry",
+            EDGED_FAKE_NVMM=f"report={tmp_path / 'library.txt'},{library}",
+            FAKE_JETSON=f"report={tmp_path / 'elements.txt'},{elements}",
+            **daemon.on_board("agx-orin"), **extra,
+        )
+
+    return start
+
+
+def wait_live(server):
+    return server.wait_camera(
+        "front", lambda c: c["state"] == "live" and c["backend"].startswith("CUDA")
+    )
+
+
+def numbers(path):
+    """What a stand-in wrote as it ended, all its lines together."""
+    found = {}
+    for name, value in re.findall(r"(\w+)=(\d+)", path.read_text()):
+        found[name] = found.get(name, 0) + int(value)
+    return found
+
+
+@pytest.mark.parametrize("release", ["jetpack=5", "jetpack=6"])
+def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
+        jetson, watch, tmp_path, release):
+    server = jetson(views=(EDGES, OVERLAY), library=release, DISPLAY=":10.0")
+    edges = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    marked = watch(server.url("/front/marked"), program="ffmpeg", size=SIZE)
+    camera = wait_live(server)
+    assert "-> registered -> CUDA sm_87 -> nvmm -> nvv4l2h264enc" in camera["path"]
+    marked.wait_frames(20)
+    edges.wait_frames(150)
+    assert_pictures_match(edges, "edges", SIZE)
+    camera = server.camera()
+    assert camera["copies_per_frame"] == 0
+    assert camera["path"].endswith(", 0 copies a frame")
+    assert camera["process"]["restarts"] == 0
+    assert "nvmm memory" not in server.stderr()
+    server.stop()
+    elements, library = numbers(tmp_path / "elements.txt"), numbers(tmp_path / "library.txt")
+    assert elements["imported"] > 150
+    # Two pictures on trial of each view, for slates before it is known that there is a GPU.
+    assert elements["transformed"] <= 4
+    # Those of the start and of slates alone.
+    assert library["NvBufSurfaceSyncForCpu"] < elements["imported"]
+
+
+@pytest.mark.parametrize("library, elements, told, path, copies", [
+    ("fail=NvBufSurfaceMapEglImage:1+", "",
+     "nvmm memory: NvBufSurfaceMapEglImage failed, using registered memory",
+     "-> registered -> CUDA sm_87 -> nvv4l2h264enc, ",
+     {"nvmm-copy": 1, "vic-transform": 2}),
+    ("layout=other", "",
+     "nvmm memory: a surface of 256x128 is not laid out as expected: its format, "
+     "using registered memory",
+     "-> registered -> CUDA sm_87 -> x264enc, ", {}),
+    ("fail=NvBufSurfaceAllocate:4+", "",
+     'view "edges": nvmm memory: NvBufSurfaceAllocate: no surface of 320x240, '
+     "using registered memory",
+     "-> registered -> CUDA sm_87 -> x264enc, ", {}),
+    ("", "refuse-import",
+     "pictures in nvmm memory: nvv4l2h264enc by descriptor: Failed to process frame., "
+     "using nvv4l2h264enc by transform",
+     "-> CUDA sm_87 -> nvmm -> nvv4l2h264enc, ", {"vic-transform": 1}),
+    ("", "no-import",
+     "pictures in nvmm memory: nvv4l2h264enc by descriptor: could not set property "
+     '"output-io-mode"',
+     "-> CUDA sm_87 -> nvmm -> nvv4l2h264enc, ", {"vic-transform": 1}),
+    ("", "refuse",
+     "nvv4l2h264enc by transform: Failed to process frame., using x264enc",
+     "-> CUDA sm_87 -> nvmm -> x264enc, ", {}),
+])
+def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
+        jetson, watch, library, elements, told, path, copies):
+    server = jetson(library=library, elements=elements)
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    wait_live(server)
+    viewer.wait_frames(20)
+    # A picture that nobody watched costs nothing.
+    camera = server.wait_camera(
+        "front", lambda c: all(c["copies"][kind]["total"] > 20 for kind in copies))
+    assert_pictures_match(viewer, "edges", SIZE)
+    assert told in server.stderr()
+    assert path in camera["path"]
+    totals = {kind: copy["total"] for kind, copy in camera["copies"].items() if copy["total"]}
+    pictures = min(totals.values(), default=0)
+    assert totals == {kind: count * pictures for kind, count in copies.items()}
+    assert camera["process"]["restarts"] == 0
+
+
+def test_without_the_library_memory_is_registered_and_auto_says_so(board, watch):
+    camera = daemon.camera(width=SIZE[0], height=SIZE[1])
+    server = board("agx-orin", [camera], **daemon.on_board("agx-orin"))
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    wait_live(server)
+    assert_pictures_match(viewer, "edges", SIZE)
+    assert re.search("nvmm memory: libnvbufsurface.so.1.0.0: cannot open .*, "
+                     "using registered memory", server.stderr())
+
+
+def test_a_jetson_without_an_encoder_is_not_asked_for_nvmm(board):
+    camera = daemon.camera(width=SIZE[0], height=SIZE[1])
+    server = board("orin-nano", [camera], **daemon.on_board("orin-nano"))
+    wait_live(server)
+    assert "nvmm" not in server.stderr()

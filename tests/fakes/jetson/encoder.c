@@ -1,0 +1,241 @@
+// nvv4l2h264enc and nvv4l2h265enc: a reader of surfaces in front of an encoder on the CPU.
+#include "tests/fakes/jetson/jetson.h"
+
+#include <gst/base/gstbasetransform.h>
+#include <stdio.h>
+
+#define KEPT 4 // surfaces that the input still has when the next comes
+
+enum io_mode { IO_AUTO = 0, IO_IMPORT = 5 };
+
+// From surfaces to system memory: what the encoder's hardware reads.
+struct reader {
+    GstBaseTransform parent;
+    GstVideoInfo info;
+    enum io_mode mode;
+    GQueue kept; // of GstBuffer
+    unsigned imported, transformed;
+};
+
+struct reader_class {
+    GstBaseTransformClass parent;
+};
+
+struct encoder {
+    GstBin parent;
+    struct reader *reader;
+    GstElement *inside;
+    gboolean h265;
+};
+
+struct encoder_class {
+    GstBinClass parent;
+};
+
+static GObjectClass *reader_parent_class;
+
+static GstCaps *transform_caps(GstBaseTransform *transform, GstPadDirection direction,
+                               GstCaps *caps, GstCaps *filter)
+{
+    GstCaps *other = gst_caps_copy(caps), *result = other;
+
+    (void)transform;
+    for (guint i = 0; i < gst_caps_get_size(other); i++) {
+        gst_caps_set_features(other, i,
+                              direction == GST_PAD_SRC ? gst_caps_features_new(JETSON_FEATURE, NULL)
+                                                       : NULL);
+    }
+    if (filter) {
+        result = gst_caps_intersect_full(filter, other, GST_CAPS_INTERSECT_FIRST);
+        gst_caps_unref(other);
+    }
+    return result;
+}
+
+static gboolean get_unit_size(GstBaseTransform *transform, GstCaps *caps, gsize *size)
+{
+    GstVideoInfo info;
+    gboolean surface = gst_caps_features_contains(gst_caps_get_features(caps, 0), JETSON_FEATURE);
+
+    (void)transform;
+    *size = sizeof(struct nvbuf_surface);
+    if (!surface && gst_video_info_from_caps(&info, caps)) {
+        *size = GST_VIDEO_INFO_SIZE(&info);
+    }
+    return TRUE;
+}
+
+static gboolean set_caps(GstBaseTransform *transform, GstCaps *in, GstCaps *out)
+{
+    (void)in;
+    return gst_video_info_from_caps(&((struct reader *)transform)->info, out);
+}
+
+static void forget_kept(struct reader *reader, unsigned left)
+{
+    while (g_queue_get_length(&reader->kept) > left) {
+        gst_buffer_unref(g_queue_pop_head(&reader->kept));
+    }
+}
+
+static GstFlowReturn read_surface(GstBaseTransform *transform, GstBuffer *in, GstBuffer *out)
+{
+    struct reader *reader = (struct reader *)transform;
+    struct nvbuf_surface *surface =
+        jetson_surface_of(in, (uint32_t)reader->info.width, (uint32_t)reader->info.height);
+    gboolean import = reader->mode == IO_IMPORT, done = FALSE;
+    GstVideoFrame frame;
+
+    if (!surface || jetson_has_option("refuse") || (import && jetson_has_option("refuse-import"))) {
+        GST_ELEMENT_ERROR(transform, RESOURCE, WRITE, ("Failed to process frame."), (NULL));
+        return GST_FLOW_ERROR;
+    }
+    if (gst_video_frame_map(&frame, &reader->info, out, GST_MAP_WRITE)) {
+        done = jetson_read(surface, &frame);
+        gst_video_frame_unmap(&frame);
+    }
+    if (import) {
+        reader->imported++;
+        g_queue_push_tail(&reader->kept, gst_buffer_ref(in));
+        forget_kept(reader, KEPT);
+    } else {
+        reader->transformed++;
+    }
+    return done ? GST_FLOW_OK : GST_FLOW_ERROR;
+}
+
+static gboolean stop(GstBaseTransform *transform)
+{
+    forget_kept((struct reader *)transform, 0);
+    return TRUE;
+}
+
+static void reader_finalize(GObject *object)
+{
+    const struct reader *reader = (struct reader *)object;
+    g_autofree char *path = jetson_report();
+    FILE *file = path ? fopen(path, "ae") : NULL;
+
+    if (file) {
+        fprintf(file, "imported=%u transformed=%u\n", reader->imported, reader->transformed);
+        fclose(file);
+    }
+    reader_parent_class->finalize(object);
+}
+
+static void reader_class_init(gpointer type_class, gpointer data)
+{
+    GstBaseTransformClass *transform = type_class;
+
+    (void)data;
+    reader_parent_class = g_type_class_peek_parent(type_class);
+    for (int i = 0; i < 2; i++) {
+        g_autoptr(GstCaps) caps = gst_caps_from_string(
+            i ? "video/x-raw,format=NV12" : "video/x-raw(" JETSON_FEATURE "),format=NV12");
+
+        gst_element_class_add_pad_template(
+            type_class, gst_pad_template_new(i ? "src" : "sink", i ? GST_PAD_SRC : GST_PAD_SINK,
+                                             GST_PAD_ALWAYS, caps));
+    }
+    gst_element_class_set_static_metadata(type_class, "Input", "Filter/Video", "For edged's tests",
+                                          "edged");
+    G_OBJECT_CLASS(type_class)->finalize = reader_finalize;
+    transform->transform_caps = transform_caps;
+    transform->get_unit_size = get_unit_size;
+    transform->set_caps = set_caps;
+    transform->transform = read_surface;
+    transform->stop = stop;
+}
+
+static GType reader_type(void)
+{
+    static gsize type;
+
+    if (g_once_init_enter(&type)) {
+        g_once_init_leave(
+            &type, g_type_register_static_simple(GST_TYPE_BASE_TRANSFORM, "EdgedFakeReader",
+                                                 sizeof(struct reader_class), reader_class_init,
+                                                 sizeof(struct reader), NULL, 0));
+    }
+    return type;
+}
+
+static GType io_mode_type(void)
+{
+    static const GEnumValue with[] = {{IO_AUTO, "GST_V4L2_IO_AUTO", "auto"},
+                                      {IO_IMPORT, "GST_V4L2_IO_DMABUF_IMPORT", "dmabuf-import"},
+                                      {0, NULL, NULL}};
+    static const GEnumValue without[] = {{IO_AUTO, "GST_V4L2_IO_AUTO", "auto"}, {0, NULL, NULL}};
+    static gsize type;
+
+    if (g_once_init_enter(&type)) {
+        g_once_init_leave(&type,
+                          g_enum_register_static("EdgedFakeIoMode",
+                                                 jetson_has_option("no-import") ? without : with));
+    }
+    return type;
+}
+
+enum { IO_MODE = 1, BITRATE, INTERVAL };
+
+static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *property)
+{
+    struct encoder *encoder = (struct encoder *)object;
+
+    (void)property;
+    if (id == IO_MODE) {
+        encoder->reader->mode = (enum io_mode)g_value_get_enum(value);
+    } else if (id == BITRATE) {
+        g_object_set(encoder->inside, "bitrate", g_value_get_uint(value) / 1000, NULL);
+    } else {
+        g_object_set(encoder->inside, "key-int-max", (int)g_value_get_uint(value), NULL);
+    }
+}
+
+static void encoder_class_init(gpointer type_class, gpointer data)
+{
+    GObjectClass *object = type_class;
+
+    (void)data;
+    object->set_property = set_property;
+    g_object_class_install_property(object, IO_MODE,
+                                    g_param_spec_enum("output-io-mode", "Output IO mode", "",
+                                                      io_mode_type(), IO_AUTO, G_PARAM_WRITABLE));
+    g_object_class_install_property(
+        object, BITRATE,
+        g_param_spec_uint("bitrate", "Bit rate", "", 0, G_MAXUINT, 4000000, G_PARAM_WRITABLE));
+    g_object_class_install_property(
+        object, INTERVAL,
+        g_param_spec_uint("iframeinterval", "Interval", "", 0, G_MAXINT, 30, G_PARAM_WRITABLE));
+    gst_element_class_set_static_metadata(type_class, "Encoder of surfaces", "Codec/Encoder/Video",
+                                          "For edged's tests", "edged");
+}
+
+static void encoder_init(GTypeInstance *instance, gpointer type_class)
+{
+    struct encoder *encoder = (struct encoder *)instance;
+    gboolean h265 = g_str_has_suffix(G_OBJECT_CLASS_NAME(type_class), "265");
+    GstElement *tail;
+
+    encoder->reader = g_object_new(reader_type(), NULL);
+    tail = gst_parse_bin_from_description(
+        h265 ? "videoconvert ! video/x-raw,format=I420 ! "
+               "x265enc name=inside tune=zerolatency speed-preset=ultrafast "
+               "option-string=info=0:open-gop=0"
+             : "x264enc name=inside tune=zerolatency speed-preset=ultrafast byte-stream=true ! "
+               "video/x-h264,profile=constrained-baseline",
+        TRUE, NULL);
+    encoder->inside = gst_bin_get_by_name(GST_BIN(tail), "inside");
+    gst_object_unref(encoder->inside); // the bin has it
+    gst_bin_add_many(GST_BIN(encoder), GST_ELEMENT(encoder->reader), tail, NULL);
+    gst_element_link(GST_ELEMENT(encoder->reader), tail);
+    jetson_add_pad(GST_ELEMENT(encoder), GST_ELEMENT(encoder->reader), "sink");
+    jetson_add_pad(GST_ELEMENT(encoder), tail, "src");
+}
+
+GType jetson_encoder_type(gboolean h265)
+{
+    return g_type_register_static_simple(
+        GST_TYPE_BIN, h265 ? "EdgedFakeNvenc265" : "EdgedFakeNvenc264",
+        sizeof(struct encoder_class), encoder_class_init, sizeof(struct encoder), encoder_init, 0);
+}

@@ -1,0 +1,117 @@
+// Surfaces in buffers.
+#include "tests/fakes/jetson/jetson.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+// NULL members where there is no library.
+static const struct nvbufsurface *library(void)
+{
+    static struct nvbufsurface found;
+    static gsize done;
+
+    if (g_once_init_enter(&done)) {
+        void *handle = dlopen("libnvbufsurface.so.1.0.0", RTLD_NOW | RTLD_LOCAL);
+
+#define FIND(name, symbol, parameters)                                                             \
+    *(void **)&found.name = handle ? dlsym(handle, #symbol) : NULL;
+        NVBUFSURFACE_FUNCTIONS(FIND)
+#undef FIND
+        g_once_init_leave(&done, 1);
+    }
+    return &found;
+}
+
+struct nvbuf_surface *jetson_surface_of(GstBuffer *buffer, uint32_t width, uint32_t height)
+{
+    struct nvbuf_surface *surface = NULL;
+    const struct nvbuf_buffer *picture = NULL;
+    GstMapInfo map;
+
+    if (gst_buffer_map(buffer, &map, GST_MAP_READ)) {
+        surface = map.size == sizeof *surface ? (struct nvbuf_surface *)map.data : NULL;
+        gst_buffer_unmap(buffer, &map);
+    }
+    picture = surface ? surface->buffers : NULL;
+    if (picture && surface->filled == 1 && surface->memory == NVBUF_MEMORY_SURFACE_ARRAY &&
+        picture->layout == NVBUF_LAYOUT_PITCH && picture->colour == NVBUF_COLOUR_NV12 &&
+        picture->width == width && picture->height == height) {
+        return surface;
+    }
+    fprintf(stderr, "fake_jetson: a buffer is no NV12 surface of %ux%u\n", width, height);
+    return NULL;
+}
+
+static void copy_plane(uint8_t *to, size_t to_stride, const uint8_t *from, size_t from_stride,
+                       size_t width_bytes, uint32_t rows)
+{
+    for (uint32_t y = 0; y < rows; y++) {
+        memcpy(to + y * to_stride, from + y * from_stride, width_bytes);
+    }
+}
+
+gboolean jetson_read(const struct nvbuf_surface *surface, GstVideoFrame *to)
+{
+    const struct nvbuf_buffer *picture = surface->buffers;
+    const uint8_t *bytes =
+        mmap(NULL, picture->size, PROT_READ, MAP_SHARED, (int)picture->descriptor, 0);
+
+    if (bytes == MAP_FAILED) {
+        fprintf(stderr, "fake_jetson: a surface has no descriptor\n");
+        return FALSE;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        copy_plane(GST_VIDEO_FRAME_PLANE_DATA(to, i), (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(to, i),
+                   bytes + picture->planes.offset[i], picture->planes.pitch[i],
+                   (size_t)GST_VIDEO_FRAME_COMP_WIDTH(to, i) * (i ? 2 : 1),
+                   (uint32_t)GST_VIDEO_FRAME_COMP_HEIGHT(to, i));
+    }
+    munmap((void *)bytes, picture->size);
+    return TRUE;
+}
+
+gboolean jetson_write_by_cpu(struct nvbuf_surface *surface, GstVideoFrame *from)
+{
+    const struct nvbuf_buffer *picture = surface->buffers;
+
+    for (int i = 0; i < 2; i++) {
+        if (library()->map(surface, 0, i, NVBUF_MAP_READ_WRITE) != 0) {
+            return FALSE;
+        }
+        copy_plane(picture->mapped.addresses[i], picture->planes.pitch[i],
+                   GST_VIDEO_FRAME_PLANE_DATA(from, i),
+                   (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(from, i),
+                   (size_t)GST_VIDEO_FRAME_COMP_WIDTH(from, i) * (i ? 2 : 1),
+                   (uint32_t)GST_VIDEO_FRAME_COMP_HEIGHT(from, i));
+        library()->sync_for_device(surface, 0, i);
+        library()->unmap(surface, 0, i);
+    }
+    return TRUE;
+}
+
+static void destroy(void *surface)
+{
+    library()->destroy(surface);
+}
+
+GstBuffer *jetson_buffer_new(uint32_t width, uint32_t height)
+{
+    struct nvbuf_request request = {.width = width,
+                                    .height = height,
+                                    .colour = NVBUF_COLOUR_NV12,
+                                    .memory = NVBUF_MEMORY_SURFACE_ARRAY,
+                                    .tag = NVBUF_TAG_VIDEO_CONVERT};
+    struct nvbuf_surface *surface = NULL;
+    GstBuffer *buffer;
+
+    if (!library()->allocate || library()->allocate(&surface, 1, &request) != 0) {
+        return NULL;
+    }
+    surface->filled = 1;
+    buffer = gst_buffer_new();
+    gst_buffer_append_memory(buffer, gst_memory_new_wrapped(0, surface, sizeof *surface, 0,
+                                                            sizeof *surface, surface, destroy));
+    return buffer;
+}

@@ -1,0 +1,263 @@
+// Frames in a Jetson's NVMM on their way into its encoder, and into others, as tests/fakes/jetson
+// plays the elements: what each way costs, and that every frame comes back.
+#include "kernels/gpu/gpu_surfaces.h"
+#include "tests/unit/daemon/encoder_bed.h"
+#include "tests/unit/fake_gpu.h"
+#include "tests/unit/fake_nvmm.h"
+
+#include <glib/gstdio.h>
+
+#define FRAMES ENCODER_PICTURES
+#define PUSHED 20
+
+struct bed {
+    struct fixture *fixture; // its pool and frame are surfaces
+    struct gpu *gpu;
+    struct gpu_surfaces *surfaces;
+    char report[64];
+};
+
+static void make_frames(struct bed *bed)
+{
+    const struct frame_allocator *allocator = gpu_surfaces_allocator(bed->surfaces);
+    struct fixture *fixture = bed->fixture;
+    struct frame_layout layout;
+
+    frame_unref(fixture->frame);
+    frame_pool_unref(fixture->pool);
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), 322, 242, 64);
+    assert_int_equal(allocator->surfaces->lay_out(allocator->context, &layout, NULL), 0);
+    assert_int_equal(frame_pool_new(&layout, FRAMES, allocator, &fixture->pool), 0);
+    fixture->frame = frame_pool_take(fixture->pool);
+    assert_int_equal(frame_begin_cpu_access(fixture->frame, NULL), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        memset(frame_plane(fixture->frame, i), 128,
+               layout.planes[i].stride * layout.planes[i].rows);
+    }
+    assert_int_equal(frame_end_cpu_access(fixture->frame, NULL), 0);
+}
+
+static int set_up(void **state)
+{
+    struct bed *bed = calloc(1, sizeof *bed);
+    char options[96];
+
+    gst_init(NULL, NULL);
+    setup((void **)&bed->fixture);
+    snprintf(bed->report, sizeof bed->report, "/tmp/edged-encoder-%d.txt", getpid());
+    snprintf(options, sizeof options, "report=%s", bed->report);
+    g_setenv("FAKE_JETSON", options, TRUE);
+    fake_gpu_play("board=agx-orin");
+    fake_nvmm_play("");
+    assert_int_equal(gpu_new(NULL, &bed->gpu), 0);
+    assert_int_equal(gpu_surfaces_new(bed->gpu, NULL, &bed->surfaces), 0);
+    make_frames(bed);
+    bed->fixture->settings.element = CONFIG_ENCODER_AUTO;
+    bed->fixture->settings.surfaces = 1;
+    *state = bed;
+    return 0;
+}
+
+// Every frame is back, and nothing else is left.
+static int tear_down(void **state)
+{
+    struct bed *bed = *state;
+    struct frame *frames[FRAMES];
+
+    for (unsigned i = 0; i + 1 < FRAMES; i++) {
+        frames[i] = frame_pool_take(bed->fixture->pool);
+        assert_non_null(frames[i]);
+    }
+    for (unsigned i = 0; i + 1 < FRAMES; i++) {
+        frame_unref(frames[i]);
+    }
+    teardown((void **)&bed->fixture);
+    gpu_surfaces_free(bed->surfaces);
+    gpu_free(bed->gpu);
+    g_unlink(bed->report);
+    assert_int_equal(fake_nvmm_left(), 0);
+    assert_int_equal(fake_gpu_leaks(), 0);
+    free(bed);
+    return 0;
+}
+
+// Adds options to those of the elements.
+static void play(const struct bed *bed, const char *options)
+{
+    g_autofree char *all = g_strdup_printf("report=%s,%s", bed->report, options);
+
+    g_setenv("FAKE_JETSON", all, TRUE);
+}
+
+static void push_frames(struct fixture *fixture, struct encoder *encoder)
+{
+    for (unsigned n = 0; n < PUSHED; n++) {
+        push(fixture, encoder, n, n == 10);
+        assert_int_equal(fixture->received.units[2 + n].life.sequence, n);
+    }
+    assert_int_equal(fixture->received.units[2 + 10].life.key_frame, 1);
+}
+
+// What the last encoder wrote as it ended.
+static void read_report(const struct bed *bed, unsigned *ret_imported, unsigned *ret_transformed)
+{
+    g_autofree char *text = NULL;
+    const char *line;
+
+    assert_true(g_file_get_contents(bed->report, &text, NULL, NULL));
+    line = g_strrstr(text, "imported=");
+    assert_int_equal(sscanf(line, "imported=%u transformed=%u", ret_imported, ret_transformed), 2);
+}
+
+static void check_way(struct bed *bed, const char *how, const char *why, unsigned imported,
+                      unsigned transformed)
+{
+    struct fixture *fixture = bed->fixture;
+    uint64_t before = fake_nvmm_count("fake_nvmm_cpu_accesses");
+    struct encoder *encoder = make(fixture);
+    unsigned counts[2];
+
+    check_trial(fixture);
+    assert_string_equal(encoder_how(encoder), how);
+    assert_int_equal(fixture->error.text[0] == '\0', why[0] == '\0');
+    assert_int_equal(strncmp(fixture->error.text, why, strlen(why)), 0); // how it begins
+    push_frames(fixture, encoder);
+    assert_int_equal(count_copies(encoder, COPY_VIC_TRANSFORM), transformed > 0);
+    assert_int_equal(count_copies(encoder, COPY_NVMM_COPY), 0);
+    encoder_free(encoder);
+    assert_int_equal(fake_nvmm_count("fake_nvmm_cpu_accesses"), before);
+    read_report(bed, &counts[0], &counts[1]);
+    assert_int_equal(counts[0], imported);
+    assert_int_equal(counts[1], transformed);
+}
+
+// A release whose elements know no descriptors. In a process of its own, as properties are made
+// once.
+static void encode_without_import(const void *context)
+{
+    struct bed *bed;
+
+    (void)context;
+    set_up((void **)&bed);
+    play(bed, "no-import");
+    check_way(bed, " by transform",
+              "nvv4l2h264enc by descriptor: could not set property \"output-io-mode\"", 0,
+              2 + PUSHED);
+    tear_down((void **)&bed);
+    fake_gpu_end(NULL);
+    _exit(0);
+}
+
+// First: GStreamer is not to have begun where a process forks.
+TEST(test_a_release_without_descriptors_transforms)
+{
+    char text[16384];
+
+    assert_int_equal(fake_gpu_run_child(encode_without_import, NULL, text, sizeof text), 0);
+}
+
+TEST(test_surfaces_go_in_by_descriptor_and_nobody_copies_them, set_up, tear_down)
+{
+    check_way(*state, " by descriptor", "", 2 + PUSHED, 0);
+}
+
+TEST(test_h265_takes_them_as_well, set_up, tear_down)
+{
+    struct bed *bed = *state;
+    struct encoder *encoder;
+    unsigned counts[2];
+
+    bed->fixture->settings.codec = CONFIG_CODEC_H265;
+    encoder = make(bed->fixture);
+    assert_string_equal(encoder_name(encoder), "nvv4l2h265enc");
+    assert_string_equal(encoder_how(encoder), " by descriptor");
+    push_frames(bed->fixture, encoder);
+    encoder_free(encoder);
+    read_report(bed, &counts[0], &counts[1]);
+    assert_int_equal(counts[0], 2 + PUSHED);
+}
+
+TEST(test_an_encoder_that_fails_with_descriptors_transforms_and_that_is_counted, set_up, tear_down)
+{
+    play(*state, "refuse-import");
+    check_way(*state, " by transform", "nvv4l2h264enc by descriptor: Failed to process frame.", 0,
+              2 + PUSHED);
+}
+
+// By what the CPU reads of each plane.
+TEST(test_an_encoder_without_hardware_reads_surfaces_by_the_cpu, set_up, tear_down)
+{
+    struct bed *bed = *state;
+    struct encoder *encoder;
+
+    play(bed, "refuse");
+    encoder = make(bed->fixture);
+    assert_string_equal(encoder_name(encoder), "x264enc");
+    assert_string_equal(encoder_how(encoder), "");
+    assert_string_equal(bed->fixture->error.text,
+                        "nvv4l2h264enc by descriptor: Failed to process frame.; "
+                        "nvv4l2h264enc by transform: Failed to process frame.");
+    push_frames(bed->fixture, encoder);
+    for (enum copy_kind kind = 0; kind < COPY_KIND_COUNT; kind++) {
+        assert_int_equal(count_copies(encoder, kind), 0);
+    }
+    encoder_free(encoder);
+}
+
+// A surface that the CPU cannot get at is an encoder's failure, of which the lane makes a new one.
+TEST(test_a_surface_that_cannot_be_read_fails_the_encoder, set_up, tear_down)
+{
+    struct bed *bed = *state;
+    struct encoder *encoder = NULL;
+
+    bed->fixture->settings.element = CONFIG_ENCODER_X264;
+    fake_nvmm_play("fail=NvBufSurfaceSyncForCpu:1+");
+    assert_int_equal(encoder_new(&bed->fixture->settings, bed->fixture->frame, NULL, receive,
+                                 &bed->fixture->received, &bed->fixture->error, &encoder),
+                     -ENOSYS);
+    assert_string_equal(bed->fixture->error.text,
+                        "no encoder works; x264enc: NvBufSurfaceSyncForCpu failed");
+}
+
+// Plain memory goes in by nvvidconv: the CPU copies it, then the VIC works twice.
+TEST(test_from_plain_memory_every_copy_is_counted, set_up, tear_down)
+{
+    struct bed *bed = *state;
+    struct fixture *fixture = bed->fixture, plain;
+    struct encoder *encoder;
+    uint64_t before;
+    unsigned counts[2];
+    void *other = NULL;
+
+    setup(&other);
+    plain = *fixture;
+    plain.frame = ((struct fixture *)other)->frame;
+    plain.settings.surfaces = 0;
+    before = fake_nvmm_count("fake_nvmm_cpu_accesses");
+    encoder = make(&plain);
+    assert_string_equal(encoder_name(encoder), "nvv4l2h264enc");
+    push_frames(&plain, encoder);
+    assert_int_equal(count_copies(encoder, COPY_NVMM_COPY), 1);
+    assert_int_equal(count_copies(encoder, COPY_VIC_TRANSFORM), 2);
+    encoder_free(encoder);
+    assert_true(fake_nvmm_count("fake_nvmm_cpu_accesses") > before + PUSHED);
+    read_report(bed, &counts[0], &counts[1]);
+    assert_int_equal(counts[1], 2 + PUSHED);
+    fixture->received = plain.received;
+    teardown(&other);
+}
+
+int main(void)
+{
+    g_autofree char *registry = g_strdup_printf("/tmp/edged-jetson-%d.registry", getpid());
+    char folder[600];
+
+    fake_path("jetson", folder);
+    g_setenv("GST_PLUGIN_PATH", folder, TRUE);
+    g_setenv("GST_REGISTRY", registry, TRUE);
+    fake_nvmm_find("fake_nvmm_reset"); // before the elements look for the library
+    int failed = run_unit_tests(NULL, fake_gpu_end);
+    g_unlink(registry);
+    gst_deinit();
+    return failed;
+}
