@@ -307,9 +307,13 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
     memory->kind = kind;
     memory->allocator = allocators[kind];
     memory->allocator.context = memory;
-    memory->device_allocator =
-        (struct frame_allocator){"device",      memory,        device_allocate, managed_release,
-                                 device_to_gpu, device_to_cpu, memory_wait};
+    memory->device_allocator = (struct frame_allocator){.kind = "device",
+                                                        .context = memory,
+                                                        .allocate = device_allocate,
+                                                        .release = managed_release,
+                                                        .to_gpu = device_to_gpu,
+                                                        .to_cpu = device_to_cpu,
+                                                        .wait = memory_wait};
     int r = memory->allocator.allocate(memory, size, &block);
     if (r < 0 || !block) {
         gpu_memory_take_failure(memory, error);

@@ -158,6 +158,11 @@ const struct frame_allocator *gpu_memory_allocator(const struct gpu_memory *memo
     return &memory->allocator;
 }
 
+const struct frame_allocator *gpu_memory_device_allocator(const struct gpu_memory *memory)
+{
+    return &memory->allocator;
+}
+
 int gpu_memory_take_failure(struct gpu_memory *memory, struct error *ret_why)
 {
     int code = atomic_exchange(&machine.allocation_failed, 0);
