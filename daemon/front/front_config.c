@@ -148,6 +148,30 @@ static char *check_pipeline(const char *pipeline)
     return told ? told : g_strdup("");
 }
 
+// Of views that name an encoder which is not there: they would show nothing.
+static void warn_of_encoder(const struct config *config, enum config_encoder encoder,
+                            const char *path, FILE *problems)
+{
+    g_autofree char *fault = NULL; // asked for once, where a view names the encoder
+
+    for (size_t i = 0; i < config->camera_count; i++) {
+        const struct config_camera *camera = &config->cameras[i];
+
+        for (size_t k = 0; k < camera->view_count; k++) {
+            if (camera->views[k].encoder != encoder) {
+                continue;
+            }
+            fault = fault ? fault : check_pipeline(config_encoder_name(encoder));
+            if (*fault) {
+                fprintf(problems,
+                        "%s: warning: cameras[%zu].views[%zu].encoder: %s; install what is "
+                        "missing, or take \"auto\"\n",
+                        path, i, k, fault);
+            }
+        }
+    }
+}
+
 void front_config_warn(const struct config *config, const char *path, FILE *problems)
 {
     for (size_t i = 0; i < config->camera_count; i++) {
@@ -160,6 +184,11 @@ void front_config_warn(const struct config *config, const char *path, FILE *prob
                     "%s: warning: cameras[%zu].pipeline: %s; install what is missing, or correct "
                     "it\n",
                     path, i, fault);
+        }
+    }
+    for (enum config_encoder encoder = 0; encoder < CONFIG_ENCODER_COUNT; encoder++) {
+        if (encoder != CONFIG_ENCODER_AUTO) {
+            warn_of_encoder(config, encoder, path, problems);
         }
     }
 }

@@ -85,6 +85,15 @@ def test_check_of_a_good_configuration_ends_with_status_0(tmp_path):
     result = daemon.run_edged("--config", config, "--check")
     assert result.returncode == EXIT_OK
     assert f'{config}: warning: cameras[0].pipeline: no element "nosuchsrc"' in result.stderr
+    config.write_text("""cameras = ( { source = "pattern"; views = (
+        { name = "cpu"; encoder = "x264enc"; },
+        { name = "jetson"; encoder = "nvv4l2h264enc"; } ); } );""")
+    result = daemon.run_edged("--config", config, "--check")
+    assert result.returncode == EXIT_OK
+    assert result.stderr == (
+        f'{config}: warning: cameras[0].views[1].encoder: no element "nvv4l2h264enc"; install what '
+        'is missing, or take "auto"\n'
+    )
 
 
 def test_server_is_open_to_the_network_only_in_so_many_words(edged):
