@@ -53,7 +53,7 @@ static int take_caps(struct clip_reader *reader, struct error *error)
     }
     reader->info = info;
     frame_layout_init(&reader->layout, mode.layout.format, mode.layout.width, mode.layout.height,
-                      64);
+                      FRAME_STRIDE_ALIGN);
     reader->layout.range = mode.layout.range;
     reader->layout.colour = mode.layout.colour;
     if (reader->pool && frame_layout_equal(frame_pool_layout(reader->pool), &reader->layout)) {
