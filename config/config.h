@@ -107,8 +107,8 @@ enum config_encoder {
 // Pixels that encoders take in a row, so a split of two pictures may have.
 #define CONFIG_SPLIT_WIDTH_MAX 4096
 
-// The words that a view of one's own is made of: what each takes (one of enum picture, stages.c, or
-// ANY_GRAY) and makes; SAME: a mask of a mask, else gray.
+// The words that a view of one's own is made of: what each takes (one of enum stage_picture,
+// stages.c, or ANY_GRAY) and makes; SAME: a mask of a mask, else gray.
 #define CONFIG_STAGES(X)                                                                           \
     X(GRAY, "gray", CAMERA, GRAY)                                                                  \
     X(BLUR3, "blur3", ANY_GRAY, GRAY)                                                              \

@@ -225,7 +225,7 @@ void config_diff_print(FILE *file, const struct config *before, const struct con
 }
 
 // The paths of one cost.
-struct summary {
+struct diff_summary {
     FILE *file;
     enum config_cost cost;
     size_t count;
@@ -234,7 +234,7 @@ struct summary {
 
 static void summarize_change(void *context, const struct change *change)
 {
-    struct summary *summary = context;
+    struct diff_summary *summary = context;
 
     if (change->cost != summary->cost) {
         return;
@@ -254,7 +254,7 @@ void config_diff_summarize(FILE *file, const struct config *before, const struct
     bool any = false;
 
     for (enum config_cost cost = CONFIG_COST_FRAME; cost <= CONFIG_COST_START; cost++) {
-        struct summary summary = {.file = file, .cost = cost, .any = &any};
+        struct diff_summary summary = {.file = file, .cost = cost, .any = &any};
         const struct walk walk = {.tell = summarize_change, .context = &summary};
 
         diff_group(&walk, &schema_root, before, after, "");

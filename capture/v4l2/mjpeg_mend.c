@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum marker {
+enum mjpeg_marker {
     MARKER_SOF0 = 0xc0, // baseline
     MARKER_SOF1 = 0xc1, // extended sequential
     MARKER_EOI = 0xd9,
@@ -32,7 +32,7 @@ size_t mjpeg_mend(uint8_t *data, size_t size, size_t room)
 
     // A segment is 0xff, perhaps more of it, its marker, the length of the rest, its content.
     while (at < size && size - at >= 4 && data[at] == 0xff) {
-        enum marker marker = data[at + 1];
+        enum mjpeg_marker marker = data[at + 1];
         size_t length = (size_t)data[at + 2] << 8 | data[at + 3];
         uint8_t *content = data + at + 4;
 

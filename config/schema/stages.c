@@ -5,7 +5,7 @@
 
 // What lies between stages. A camera's picture is turned gray, and a mask is gray, too, where gray
 // is wanted.
-enum picture { CAMERA = 1, GRAY = 2, MASK = 4, COLOUR = 8, SAME = 16 };
+enum stage_picture { CAMERA = 1, GRAY = 2, MASK = 4, COLOUR = 8, SAME = 16 };
 enum { ANY_GRAY = CAMERA | GRAY | MASK };
 
 #define WORD(name, word, takes, makes) [CONFIG_STAGE_##name] = (word),
@@ -14,17 +14,17 @@ const char *const stages_words[] = {CONFIG_STAGES(WORD) NULL};
 #define TYPE(name, word, takes, makes) [CONFIG_STAGE_##name] = {takes, makes},
 static const struct {
     unsigned takes; // a set
-    enum picture makes;
+    enum stage_picture makes;
 } types[] = {CONFIG_STAGES(TYPE)};
 
-static enum picture made_of(unsigned stage, enum picture input)
+static enum stage_picture made_of(unsigned stage, enum stage_picture input)
 {
-    enum picture makes = types[stage].makes;
+    enum stage_picture makes = types[stage].makes;
 
     return makes != SAME ? makes : input == MASK ? MASK : GRAY;
 }
 
-static const char *name_picture(enum picture picture)
+static const char *name_picture(enum stage_picture picture)
 {
     return picture == CAMERA ? "the camera's picture"
            : picture == GRAY ? "gray"
@@ -32,7 +32,7 @@ static const char *name_picture(enum picture picture)
                              : "a colour picture";
 }
 
-static int refuse(const struct config_words *stages, size_t index, enum picture input,
+static int refuse(const struct config_words *stages, size_t index, enum stage_picture input,
                   struct error *error)
 {
     const char *word = stages_words[stages->list[index]], *separator = "";
@@ -58,7 +58,7 @@ static int refuse(const struct config_words *stages, size_t index, enum picture 
 
 int stages_check(const struct config_words *stages, struct error *error)
 {
-    enum picture picture = CAMERA;
+    enum stage_picture picture = CAMERA;
 
     for (size_t i = 0; i < stages->count; i++) {
         if (!(types[stages->list[i]].takes & picture)) {
@@ -120,9 +120,9 @@ bool config_view_remembers(const struct config_view *view)
 }
 
 // What a custom view ends in, CAMERA of others.
-static enum picture made_by(const struct config_view *view)
+static enum stage_picture made_by(const struct config_view *view)
 {
-    enum picture picture = CAMERA;
+    enum stage_picture picture = CAMERA;
 
     for (size_t i = 0; view->view == CONFIG_VIEW_CUSTOM && i < view->stages.count; i++) {
         picture = made_of(view->stages.list[i], picture);

@@ -20,7 +20,7 @@
 #define TRIAL_UNITS 2
 #define TRIAL_TIMEOUT_S 3
 
-struct job {
+struct encoder_job {
     struct frame *frame; // owned reference
     struct link_access_unit life;
     bool key_frame;
@@ -48,7 +48,7 @@ struct encoder {
 
     pthread_mutex_t lock; // guards all below
     pthread_cond_t changed;
-    struct job jobs[ENCODER_QUEUE_LENGTH];
+    struct encoder_job jobs[ENCODER_QUEUE_LENGTH];
     unsigned job_count;
     int64_t empty_ns;           // when the queue was last seen empty
     struct encoder_lives lives; // of the frames inside the element
@@ -101,7 +101,7 @@ static GstFlowReturn take_sample(GstAppSink *sink, void *context)
 }
 
 // Gives one job to the element; takes over the job's frame.
-static GstFlowReturn encode(struct encoder *encoder, struct job *job)
+static GstFlowReturn encode(struct encoder *encoder, struct encoder_job *job)
 {
     int64_t pts_ns = job->life.captured_ns;
 
@@ -133,7 +133,7 @@ static GstFlowReturn encode(struct encoder *encoder, struct job *job)
     return flow;
 }
 
-static bool take_job(struct encoder *encoder, struct job *ret_job)
+static bool take_job(struct encoder *encoder, struct encoder_job *ret_job)
 {
     pthread_mutex_lock(&encoder->lock);
     while (!encoder->job_count && !encoder->stopping) {
@@ -157,7 +157,7 @@ static bool take_job(struct encoder *encoder, struct job *ret_job)
 static void *encoder_thread(void *context)
 {
     struct encoder *encoder = context;
-    struct job job;
+    struct encoder_job job;
 
     while (take_job(encoder, &job)) {
         if (encode(encoder, &job) != GST_FLOW_OK) {
@@ -174,7 +174,7 @@ static void *encoder_thread(void *context)
 // Takes the oldest `count` jobs out. If one of them asked for a key frame, the next job, which may
 // be `coming`, asks for it instead. Returns their frames, which the caller unrefs once it has given
 // the lock back.
-static void drop_jobs(struct encoder *encoder, unsigned count, struct job *coming,
+static void drop_jobs(struct encoder *encoder, unsigned count, struct encoder_job *coming,
                       struct frame **ret_frames)
 {
     bool key_frame = false;
@@ -185,7 +185,7 @@ static void drop_jobs(struct encoder *encoder, unsigned count, struct job *comin
     }
     encoder->job_count -= count;
     memmove(encoder->jobs, encoder->jobs + count, encoder->job_count * sizeof encoder->jobs[0]);
-    struct job *next = encoder->job_count ? &encoder->jobs[0] : coming;
+    struct encoder_job *next = encoder->job_count ? &encoder->jobs[0] : coming;
     next->key_frame |= key_frame;
 }
 
@@ -206,7 +206,7 @@ static unsigned count_surplus(struct encoder *encoder)
 int encoder_push(struct encoder *encoder, struct frame *frame, const struct link_access_unit *life,
                  bool key_frame)
 {
-    struct job job = {.life = *life, .key_frame = key_frame};
+    struct encoder_job job = {.life = *life, .key_frame = key_frame};
     struct frame *gone[ENCODER_QUEUE_LENGTH];
     unsigned gone_count = 0;
 

@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 // The file to read: the one that was named, else the default one if it exists, else NULL.
-static const char *choose_config(const struct options *options)
+static const char *choose_config(const struct front_options *options)
 {
     if (options->config_path) {
         return options->config_path;
@@ -82,7 +82,7 @@ static int serve(struct config **config, const char *path)
 int main(int argc, char **argv)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
-    struct options options;
+    struct front_options options;
     int status;
 
     if (options_parse(argc, argv, &options, &status)) {

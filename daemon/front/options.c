@@ -30,9 +30,9 @@ static const struct option long_options[] = {
     {0},
 };
 
-int options_parse(int argc, char **argv, struct options *ret_options, int *ret_status)
+int options_parse(int argc, char **argv, struct front_options *ret_options, int *ret_status)
 {
-    struct options options = {0};
+    struct front_options options = {0};
     int option;
 
     optind = 1;

@@ -127,13 +127,13 @@ static void finish(struct stage *stage)
 }
 
 // A picture that is looked at.
-struct job {
+struct look_job {
     const struct canny *canny;
     const struct row_source *source;
 };
 
 // Row `y` of the picture, the border replicated.
-static const uint8_t *gray_at(const struct job *job, unsigned worker, int64_t y)
+static const uint8_t *gray_at(const struct look_job *job, unsigned worker, int64_t y)
 {
     uint32_t last = job->canny->height - 1;
 
@@ -158,7 +158,7 @@ static void add_candidates(const struct canny *canny, const struct lines *lines,
 }
 
 // Gray that has to be made is made twice: here, and row by row where it is used.
-static void measure_median(struct canny *canny, const struct job *job)
+static void measure_median(struct canny *canny, const struct look_job *job)
 {
     struct levels levels = {0};
 
@@ -172,7 +172,7 @@ static void measure_median(struct canny *canny, const struct job *job)
 // The gradients of one row more on either side decide about the candidates of a band.
 static void find_candidates(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
-    const struct job *job = context;
+    const struct look_job *job = context;
     const struct canny *canny = job->canny;
     const struct lines *lines = &canny->lines[worker];
     uint32_t top = first > 0 ? first - 1 : 0,
@@ -195,7 +195,7 @@ static void find_candidates(void *context, unsigned worker, uint32_t first, uint
 static void look(struct stage *stage, const struct row_source *source)
 {
     struct canny *canny = stage->state;
-    struct job job = {canny, source};
+    struct look_job job = {canny, source};
 
     if (canny->by_median) {
         measure_median(canny, &job);

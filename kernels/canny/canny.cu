@@ -59,21 +59,21 @@ struct grays {
 
 // What is the same in each row of a tile. Vectors have a word of gray on either side, which at the
 // border is the tile's own, 0 bytes away: its first or last pixel stands for what is outside.
-struct columns {
+struct canny_columns {
     const uint8_t *__restrict__ from; // pixel x of the row to be read next
     uint32_t x, last;    // of the row: first pixel of the tile, and last counted from x
     int32_t left, right; // bytes to the words on either side
 };
 
 template <class format>
-__device__ __forceinline__ columns columns_of(const canny_cuda &p, uint32_t x, uint32_t row)
+__device__ __forceinline__ canny_columns columns_of(const canny_cuda &p, uint32_t x, uint32_t row)
 {
     constexpr int32_t WORD = WIDTH * format::BYTES;
     uint32_t last = p.width - 1 - x;
 
-    return columns{reinterpret_cast<const uint8_t *>(p.input) + (size_t)row * p.input_stride +
-                       (size_t)x * format::BYTES,
-                   x, last, x > 0 ? -WORD : 0, last >= WIDTH ? WORD : 0};
+    return canny_columns{reinterpret_cast<const uint8_t *>(p.input) + (size_t)row * p.input_stride +
+                             (size_t)x * format::BYTES,
+                         x, last, x > 0 ? -WORD : 0, last >= WIDTH ? WORD : 0};
 }
 
 template <class format> __device__ __forceinline__ uint32_t load_word(const uint8_t *from)
@@ -84,7 +84,7 @@ template <class format> __device__ __forceinline__ uint32_t load_word(const uint
     return word[0];
 }
 
-template <class format> __device__ __forceinline__ grays load_vectors(const columns &c)
+template <class format> __device__ __forceinline__ grays load_vectors(const canny_columns &c)
 {
     uint32_t word = load_word<format>(c.from);
     grays g;
@@ -97,7 +97,7 @@ template <class format> __device__ __forceinline__ grays load_vectors(const colu
     return g;
 }
 
-template <class format> __device__ __forceinline__ grays load_bytes(const columns &c)
+template <class format> __device__ __forceinline__ grays load_bytes(const canny_columns &c)
 {
     uint64_t bytes = 0;
     grays g;
@@ -119,7 +119,7 @@ template <class format> __device__ __forceinline__ grays load_bytes(const column
 // Row `y`, the border replicated; above the picture it is a number past it. Rows come in their
 // order: the next one is found then.
 template <class format, bool VECTOR>
-__device__ __forceinline__ grays load_grays(const canny_cuda &p, columns &c, uint32_t y)
+__device__ __forceinline__ grays load_grays(const canny_cuda &p, canny_columns &c, uint32_t y)
 {
     grays g = VECTOR ? load_vectors<format>(c) : load_bytes<format>(c);
 
@@ -145,7 +145,7 @@ __device__ __forceinline__ float lane(half2 pair, int column)
 }
 
 // Clears n outside the picture.
-template <bool VECTOR> __device__ __forceinline__ void trim(squares &s, const columns &c)
+template <bool VECTOR> __device__ __forceinline__ void trim(squares &s, const canny_columns &c)
 {
     s.n[0] = c.left != 0 ? s.n[0] : 0;
 #pragma unroll
@@ -156,7 +156,7 @@ template <bool VECTOR> __device__ __forceinline__ void trim(squares &s, const co
 
 // From the rows around it; `inside` is false of a row outside the picture.
 template <bool VECTOR>
-__device__ __forceinline__ squares measure(uint32_t quiet, const columns &c, bool inside,
+__device__ __forceinline__ squares measure(uint32_t quiet, const canny_columns &c, bool inside,
                                            const grays &above, const grays &middle,
                                            const grays &below, gradients &g)
 {
@@ -253,7 +253,7 @@ __device__ __forceinline__ void make_column(const canny_cuda &p, uint32_t x, uin
 {
     uint32_t end = y + min(p.rows, p.height - y);
     uint32_t at = y * p.marks_stride + x / WIDTH;
-    columns c = columns_of<format>(p, x, y > 2 ? y - 2 : 0);
+    canny_columns c = columns_of<format>(p, x, y > 2 ? y - 2 : 0);
     grays rows[3];
     gradients g[2];
     squares s[3]; // of rows y - 1, y, y + 1

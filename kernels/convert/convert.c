@@ -135,18 +135,18 @@ static void chroma_grey(const struct frame *input, uint32_t y, size_t pairs,
     memset(output, 128, 2 * pairs);
 }
 
-struct rgb {
+struct rgb_sample {
     int red, green, blue;
 };
 
-SIMD_INLINE uint8_t luma_of(struct rgb p)
+SIMD_INLINE uint8_t luma_of(struct rgb_sample p)
 {
     return (
         uint8_t)((269484 * p.red + 528482 * p.green + 102760 * p.blue + (16 << 20) + (1 << 19)) >>
                  20);
 }
 
-SIMD_INLINE void chroma_of(struct rgb p, uint8_t *uv)
+SIMD_INLINE void chroma_of(struct rgb_sample p, uint8_t *uv)
 {
     const int half = (128 << 20) + (1 << 19);
 
@@ -154,14 +154,14 @@ SIMD_INLINE void chroma_of(struct rgb p, uint8_t *uv)
     uv[1] = (uint8_t)((460324 * p.red - 385875 * p.green - 74448 * p.blue + half) >> 20);
 }
 
-SIMD_INLINE struct rgb rgb_at(const uint8_t *p)
+SIMD_INLINE struct rgb_sample rgb_at(const uint8_t *p)
 {
-    return (struct rgb){p[0], p[1], p[2]};
+    return (struct rgb_sample){p[0], p[1], p[2]};
 }
 
-SIMD_INLINE struct rgb bgr_at(const uint8_t *p)
+SIMD_INLINE struct rgb_sample bgr_at(const uint8_t *p)
 {
-    return (struct rgb){p[2], p[1], p[0]};
+    return (struct rgb_sample){p[2], p[1], p[0]};
 }
 
 // Luma and chroma rows of pictures whose pixels are `step` bytes, read by `pixel_at`.
@@ -278,7 +278,7 @@ static int init(struct stage *stage, const struct stage_setup *setup, struct err
     return convert_init(convert, setup, error);
 }
 
-struct job {
+struct convert_job {
     const struct convert *convert;
     const struct frame *input;
     struct frame *output;
@@ -287,7 +287,7 @@ struct job {
 
 static void convert_rows(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
-    const struct job *job = context;
+    const struct convert_job *job = context;
     const struct convert *convert = job->convert;
     const struct frame_layout *output = &job->output->layout;
 
@@ -306,7 +306,7 @@ static void run_frame(const struct stage *stage, const struct frame *input, stru
                       uint32_t first, uint32_t end)
 {
     const struct convert *convert = stage->state;
-    struct job job = {convert, input, output, first};
+    struct convert_job job = {convert, input, output, first};
 
     pool_run(convert->pool, end - first, convert_rows, &job);
 }

@@ -20,7 +20,7 @@
 namespace {
 
 // Targets. make() makes the tile at (x, y).
-struct to_nv12 {
+struct convert_to_nv12 {
     template <class source, bool VECTOR>
     static __device__ __forceinline__ void make(const convert_cuda &p, uint32_t x, uint32_t y)
     {
@@ -31,7 +31,7 @@ struct to_nv12 {
     }
 };
 
-struct to_rgb3 {
+struct convert_to_rgb3 {
     template <class source, bool VECTOR>
     static __device__ __forceinline__ void make(const convert_cuda &p, uint32_t x, uint32_t y)
     {
@@ -78,12 +78,12 @@ __device__ __forceinline__ void make_picture(const convert_cuda &p)
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
         convert_##source##_##target(convert_cuda p)                                                \
     {                                                                                              \
-        make_picture<from_##source, to_##target>(p);                                               \
+        make_picture<from_##source, convert_to_##target>(p);                                       \
     }
 
 CONVERT_CUDA_KERNELS(DEFINE_KERNEL)
 
 extern "C" __global__ void __launch_bounds__(THREADS_MAX) convert_rgb3_nv12_full(convert_cuda p)
 {
-    make_picture<from_rgb<3, false, true>, to_nv12>(p);
+    make_picture<from_rgb<3, false, true>, convert_to_nv12>(p);
 }

@@ -20,9 +20,9 @@ namespace {
 
 constexpr int ROWS = DIFFERENCE_CUDA_ROWS;
 
-enum result { MASK, MEASURE };
+enum difference_result { MASK, MEASURE };
 
-template <result RESULT, range RANGE, bool VECTOR>
+template <difference_result RESULT, range RANGE, bool VECTOR>
 __device__ __forceinline__ void make_tile(const difference_cuda &p, uint32_t x, uint32_t y)
 {
     const uint8_t *__restrict__ input = reinterpret_cast<const uint8_t *>(p.input);
@@ -61,7 +61,7 @@ __device__ __forceinline__ void make_tile(const difference_cuda &p, uint32_t x, 
     }
 }
 
-template <result RESULT, range RANGE>
+template <difference_result RESULT, range RANGE>
 __device__ __forceinline__ void make_picture(const difference_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(ROWS);
@@ -78,7 +78,7 @@ __device__ __forceinline__ void make_picture(const difference_cuda &p)
 }
 
 constexpr range full = FULL, limited = LIMITED;
-constexpr result mask = MASK, measure = MEASURE;
+constexpr difference_result mask = MASK, measure = MEASURE;
 
 } // namespace
 

@@ -38,7 +38,7 @@ void difference_gpu_next(struct difference_gpu *difference, uint64_t *ret_curren
 }
 
 // Of a plane of gray: bytes, or bits for mark.cu with all that follows.
-struct state {
+struct difference_stage {
     struct difference_gpu difference;
     uint32_t threshold;
 };
@@ -55,7 +55,7 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     bool automatic = setup->steps[0].options.threshold == CONFIG_THRESHOLD_OTSU;
-    struct state *state = calloc(1, sizeof *state);
+    struct difference_stage *state = calloc(1, sizeof *state);
     char name[64];
     int r;
 
@@ -73,7 +73,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 
 static void finish(struct gpu_stage *stage)
 {
-    struct state *state = stage->state;
+    struct difference_stage *state = stage->state;
 
     if (state) {
         difference_gpu_finish(&state->difference, stage->gpu);
@@ -83,7 +83,7 @@ static void finish(struct gpu_stage *stage)
 
 static void forget(struct gpu_stage *stage)
 {
-    struct state *state = stage->state;
+    struct difference_stage *state = stage->state;
 
     difference_gpu_forget(&state->difference);
 }
@@ -92,7 +92,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
     const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
-    struct state *state = stage->state;
+    struct difference_stage *state = stage->state;
     struct difference_cuda parameters = {
         .input = input->planes[0].address,
         .output = output->planes[0].address,

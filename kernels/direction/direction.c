@@ -93,7 +93,7 @@ static void find_directions(const int16_t *restrict gx, const int16_t *restrict 
 }
 
 // What a row needs beside the gradient's own scratch memory.
-struct row {
+struct direction_row {
     uint8_t *magnitudes;
     int16_t *gx, *gy;
     uint16_t *directions;
@@ -111,17 +111,18 @@ static size_t scratch_bytes(uint32_t width)
     return gradient_scratch_bytes(width) + 64 + BYTES_A_PIXEL * padded(width);
 }
 
-static struct row row_in(void *scratch, uint32_t width)
+static struct direction_row row_in(void *scratch, uint32_t width)
 {
     uint8_t *next = (uint8_t *)scratch + ((gradient_scratch_bytes(width) + 63) & ~(size_t)63);
     int16_t *gx = (int16_t *)(next + padded(width));
 
-    return (struct row){next, gx, gx + padded(width), (uint16_t *)(gx + 2 * padded(width))};
+    return (struct direction_row){next, gx, gx + padded(width),
+                                  (uint16_t *)(gx + 2 * padded(width))};
 }
 
 SIMD_CLONES
-static void write_rgb3(const struct direction_colours *of, const struct row *row, size_t width,
-                       uint8_t *restrict output)
+static void write_rgb3(const struct direction_colours *of, const struct direction_row *row,
+                       size_t width, uint8_t *restrict output)
 {
     for (size_t x = 0; x < width; x++) {
         unsigned i = row->directions[x], m = row->magnitudes[x];
@@ -146,8 +147,8 @@ static void write_luma(const int32_t *restrict y, const uint16_t *restrict direc
     }
 }
 
-static void write_chroma(const struct direction_colours *of, const struct row *row, size_t pairs,
-                         uint8_t *restrict chroma)
+static void write_chroma(const struct direction_colours *of, const struct direction_row *row,
+                         size_t pairs, uint8_t *restrict chroma)
 {
     for (size_t x = 0; x < pairs; x++) {
         unsigned i = row->directions[2 * x];
@@ -164,7 +165,7 @@ static enum stage_result run_row(const struct stage *stage, const uint8_t *const
     const struct direction *direction = stage->state;
     const struct direction_colours *of = direction->colours;
     const struct frame *frame = direction->output;
-    struct row row = row_in(scratch, width);
+    struct direction_row row = row_in(scratch, width);
     struct magnitude_columns columns =
         gradient_measure(&direction->gradient, rows, width, scratch, row.magnitudes);
 

@@ -226,14 +226,15 @@ __device__ __forceinline__ void make_picture(const direction_cuda &p)
 // the columns from x - 2 on.
 constexpr int FOUR = 4, AROUND = FOUR + 4;
 
-struct columns {
+struct octet_columns {
     int32_t sums[AROUND], derivatives[AROUND];
 };
 
-__device__ __forceinline__ columns load_columns(const direction_cuda &p, uint32_t x, uint32_t y)
+__device__ __forceinline__ octet_columns load_columns(const direction_cuda &p, uint32_t x,
+                                                      uint32_t y)
 {
     int last = p.width - 1, lowest = p.height - 1;
-    columns c = {};
+    octet_columns c = {};
 
     // Row by row: all pixels on their way at once would not fit the registers.
 #pragma unroll 1
@@ -254,8 +255,8 @@ __device__ __forceinline__ columns load_columns(const direction_cuda &p, uint32_
 }
 
 // Pixel `i` of an octet, from columns of which the first that counts is `k`.
-__device__ __forceinline__ void make_any(const direction_cuda &p, const columns &c, int k, octet &o,
-                                         int i)
+__device__ __forceinline__ void make_any(const direction_cuda &p, const octet_columns &c, int k,
+                                         octet &o, int i)
 {
     int32_t gx = 0, gy = 0;
 
@@ -282,7 +283,7 @@ __device__ __forceinline__ octet make_any_octet(const direction_cuda &p, uint32_
 
 #pragma unroll 1
     for (int first = 0; first < PIXELS; first += FOUR) {
-        columns c = load_columns(p, x + first, y);
+        octet_columns c = load_columns(p, x + first, y);
 
 #pragma unroll
         for (int i = 0; i < FOUR; i++) {
@@ -323,7 +324,7 @@ template <class target> __device__ __forceinline__ void make_any_picture(const d
     extern "C" __global__ void __launch_bounds__(THREADS_FEWER, 1)                                 \
         direction_##format##_##target(direction_cuda p)                                            \
     {                                                                                              \
-        make_picture<format, to_##target>(p);                                                      \
+        make_picture<format, direction_to_##target>(p);                                            \
     }
 #define DEFINE_KERNELS(format)                                                                     \
     DEFINE_KERNEL(format, nv12)                                                                    \
@@ -332,7 +333,7 @@ template <class target> __device__ __forceinline__ void make_any_picture(const d
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
         direction_any_##target(direction_cuda p)                                                   \
     {                                                                                              \
-        make_any_picture<to_##target>(p);                                                          \
+        make_any_picture<direction_to_##target>(p);                                                \
     }
 
 DIRECTION_CUDA_KERNELS(DEFINE_KERNELS)

@@ -58,14 +58,15 @@ __device__ __forceinline__ uint32_t look_up(size_t first, int32_t offset)
 
 // Targets: BYTES of tables they want, from FIRST on in direction_cuda_colours, whether warps write
 // TOGETHER, and where and how they write eight pixels of a row and go on to the next.
-struct to_nv12 {
+struct direction_to_nv12 {
     static constexpr size_t FIRST = 0, BYTES = offsetof(direction_cuda_colours, no_rgb);
     static constexpr bool TOGETHER = false;
 
     uint8_t *luma_row, *chroma_row;
     uint32_t count; // pixels to the end of the row
 
-    __device__ __forceinline__ to_nv12(const direction_cuda &p, uint32_t x, uint32_t y, bool)
+    __device__ __forceinline__ direction_to_nv12(const direction_cuda &p, uint32_t x, uint32_t y,
+                                                 bool)
         : luma_row(reinterpret_cast<uint8_t *>(p.output[0]) + (size_t)y * p.output_stride[0] + x),
           chroma_row(reinterpret_cast<uint8_t *>(p.output[1]) +
                      (size_t)((y + 1) / 2) * p.output_stride[1] + x),
@@ -75,7 +76,8 @@ struct to_nv12 {
 
     static __device__ __forceinline__ uint32_t y_of(const octet &o, int i)
     {
-        return look_up<to_nv12, uint16_t>(offsetof(direction_cuda_colours, y), o.direction[i]);
+        return look_up<direction_to_nv12, uint16_t>(offsetof(direction_cuda_colours, y),
+                                                    o.direction[i]);
     }
 
     // Luma of pixels `i` and `i` + 2 in lanes.
@@ -89,8 +91,8 @@ struct to_nv12 {
     // U and V of pixel `i` in lanes, its magnitude being in both of `magnitudes`.
     static __device__ __forceinline__ uint32_t uv(const octet &o, int i, half2 magnitudes)
     {
-        half2 factors = pair(
-            look_up<to_nv12, uint32_t>(offsetof(direction_cuda_colours, uv), 2 * o.direction[i]));
+        half2 factors = pair(look_up<direction_to_nv12, uint32_t>(
+            offsetof(direction_cuda_colours, uv), 2 * o.direction[i]));
 
         return bits(__hfma2(magnitudes, factors, pair(128 * 0x00010001)));
     }
@@ -128,7 +130,7 @@ struct to_nv12 {
 
 // Words of three bytes a pixel are written by whole warps where they can be: thread by thread each
 // store would be a third of its sectors.
-struct to_rgb3 {
+struct direction_to_rgb3 {
     static constexpr size_t FIRST = offsetof(direction_cuda_colours, no_rgb);
     static constexpr size_t BYTES = sizeof(direction_cuda_colours) - FIRST;
     static constexpr bool TOGETHER = true;
@@ -139,8 +141,8 @@ struct to_rgb3 {
     bool together;
 
     // `together`: all of the warp writes eight pixels, side by side.
-    __device__ __forceinline__ to_rgb3(const direction_cuda &p, uint32_t x, uint32_t y,
-                                       bool together)
+    __device__ __forceinline__ direction_to_rgb3(const direction_cuda &p, uint32_t x, uint32_t y,
+                                                 bool together)
         : row(reinterpret_cast<uint8_t *>(p.output[0]) + (size_t)y * p.output_stride[0] +
               3 * (size_t)x),
           count(3 * (p.width - x)), together(together)
@@ -153,8 +155,8 @@ struct to_rgb3 {
     // Red, green and blue of pixel `i`.
     static __device__ __forceinline__ uint32_t pixel(const octet &o, int i)
     {
-        uint32_t colour =
-            look_up<to_rgb3, uint32_t>(offsetof(direction_cuda_colours, rgb), 2 * o.direction[i]);
+        uint32_t colour = look_up<direction_to_rgb3, uint32_t>(
+            offsetof(direction_cuda_colours, rgb), 2 * o.direction[i]);
         uint32_t pair = o.magnitudes[pair_of(i)];
 
         return is_upper(i) ? permute_signs(__dp2a_hi(colour, pair << 8, 128u), pair >> 16, colour)

@@ -15,7 +15,7 @@ struct tables {
     uint32_t thresholds[THRESHOLDS];
 };
 
-struct state {
+struct direction_stage {
     uint64_t tables;       // owned device memory
     uint32_t vector_bytes; // that the input is read by
     bool direct;           // gain is 1, of l2
@@ -100,7 +100,7 @@ static int upload(struct gpu_stage *stage, const struct gpu_stage_setup *setup, 
 {
     const struct cuda_driver *driver = gpu_driver(stage->gpu);
     const struct stage_options *options = options_of(setup);
-    struct state *state = stage->state;
+    struct direction_stage *state = stage->state;
     struct tables tables;
     int r = cuda_driver_check(driver, driver->mem_alloc(&state->tables, sizeof tables),
                               "allocating colours", error);
@@ -132,7 +132,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 {
     const struct stage_options *options = options_of(setup);
     bool sobel = options->operator== CONFIG_OPERATOR_SOBEL;
-    struct state *state = calloc(1, sizeof *state);
+    struct direction_stage *state = calloc(1, sizeof *state);
     char name[64];
     int r;
 
@@ -162,7 +162,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 
 static void finish(struct gpu_stage *stage)
 {
-    struct state *state = stage->state;
+    struct direction_stage *state = stage->state;
 
     if (state && state->tables && !gpu_is_lost(stage->gpu)) {
         gpu_driver(stage->gpu)->mem_free(state->tables);
@@ -174,7 +174,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
     const struct gpu_picture *input = &pictures->input, *output = &pictures->output;
-    const struct state *state = stage->state;
+    const struct direction_stage *state = stage->state;
     struct direction_cuda parameters = state->parameters;
     uint64_t written = 0;
 

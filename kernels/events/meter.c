@@ -10,7 +10,7 @@
 #define SAMPLES_MAX 8192 // pixels that tell what the light does
 
 // Regions of equal threshold have what has moved in common.
-struct threshold {
+struct meter_threshold {
     int threshold;
     struct moved *moved; // owned
     uint32_t first, end; // the rows that are looked at: first..end-1
@@ -41,7 +41,7 @@ struct meter {
     bool begun;    // the frame is: its light is known
     uint8_t *line; // a row of gray
     uint64_t *row; // of bits
-    struct threshold *thresholds;
+    struct meter_threshold *thresholds;
     size_t threshold_count;
     struct detector *detectors;
     size_t detector_count;
@@ -97,7 +97,7 @@ static size_t find_detector(struct meter *meter, const struct config_region *set
 // What a detector looks at: the rows of its regions, and those that erosion looks at around them.
 static void look_at(struct meter *meter, const struct detector *detector)
 {
-    struct threshold *threshold = &meter->thresholds[detector->threshold];
+    struct meter_threshold *threshold = &meter->thresholds[detector->threshold];
     uint32_t erode = detector->erode, below = meter->layout.height - detector->bottom;
 
     if (detector->top < detector->bottom) {
@@ -123,7 +123,7 @@ static int prepare_regions(struct meter *meter, const struct watched_region *set
         look_at(meter, &meter->detectors[i]);
     }
     for (size_t i = 0; i < meter->threshold_count; i++) {
-        struct threshold *threshold = &meter->thresholds[i];
+        struct meter_threshold *threshold = &meter->thresholds[i];
 
         if (moved_new(meter->graph, &meter->layout, threshold->threshold, &threshold->moved)) {
             return -ENOMEM;
@@ -229,7 +229,7 @@ static void begin(struct meter *meter, const struct frame *frame)
     light = light_estimate(meter->samples[meter->current ^ 1], meter->samples[meter->current],
                            meter->has_previous ? meter->sample_count : 0);
     for (size_t i = 0; i < meter->threshold_count; i++) {
-        const struct threshold *threshold = &meter->thresholds[i];
+        const struct meter_threshold *threshold = &meter->thresholds[i];
         struct bits_limits limits;
         bool changes = light_limits(&light, (unsigned)threshold->threshold, &limits);
 
@@ -296,7 +296,7 @@ void meter_run(struct meter *meter, const struct frame *frame, struct region_rea
         begin(meter, frame);
     }
     for (size_t i = 0; i < meter->threshold_count; i++) {
-        const struct threshold *threshold = &meter->thresholds[i];
+        const struct meter_threshold *threshold = &meter->thresholds[i];
 
         moved_run(threshold->moved, frame, threshold->first, threshold->end);
     }

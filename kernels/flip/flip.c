@@ -174,7 +174,7 @@ static void reverse(const uint8_t *row, size_t count, size_t bytes, uint8_t *out
 }
 
 // A plane that is being turned.
-struct job {
+struct flip_job {
     const struct flip *flip;
     const struct frame *input;
     struct frame *output;
@@ -188,7 +188,7 @@ struct plane {
     ptrdiff_t stride;
 };
 
-static struct plane plane_of(const struct job *job, unsigned number)
+static struct plane plane_of(const struct flip_job *job, unsigned number)
 {
     const struct frame_layout *output = &job->output->layout;
     size_t bytes = output->format->planes[number].bytes;
@@ -205,7 +205,8 @@ static struct plane plane_of(const struct job *job, unsigned number)
 }
 
 // A row of a plane, not turned yet.
-static void read_row(const struct job *job, const struct plane *plane, uint32_t y, uint8_t *row)
+static void read_row(const struct flip_job *job, const struct plane *plane, uint32_t y,
+                     uint8_t *row)
 {
     const struct convert *convert = &job->flip->convert;
 
@@ -217,7 +218,8 @@ static void read_row(const struct job *job, const struct plane *plane, uint32_t 
     }
 }
 
-static void turn_row(const struct job *job, const struct plane *plane, uint32_t y, uint8_t *scratch)
+static void turn_row(const struct flip_job *job, const struct plane *plane, uint32_t y,
+                     uint8_t *scratch)
 {
     const struct flip_axes axes = flip_axes_of(job->flip->flip);
     uint8_t *to =
@@ -231,7 +233,7 @@ static void turn_row(const struct job *job, const struct plane *plane, uint32_t 
 
 // Rows first..end-1 become columns: of a picture that is mirrored in x from the right to the left,
 // so that the lowest of them comes first.
-static void turn_columns(const struct job *job, const struct plane *plane, uint32_t first,
+static void turn_columns(const struct flip_job *job, const struct plane *plane, uint32_t first,
                          uint32_t end, uint8_t *scratch)
 {
     const struct flip_axes axes = flip_axes_of(job->flip->flip);
@@ -249,7 +251,7 @@ static void turn_columns(const struct job *job, const struct plane *plane, uint3
                                       axes.mirrored_y ? -plane->stride : plane->stride);
 }
 
-static void turn_band(const struct job *job, unsigned number, uint32_t first, uint32_t end,
+static void turn_band(const struct flip_job *job, unsigned number, uint32_t first, uint32_t end,
                       uint8_t *scratch)
 {
     const struct plane plane = plane_of(job, number);
@@ -265,7 +267,7 @@ static void turn_band(const struct job *job, unsigned number, uint32_t first, ui
 
 static void turn_rows(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
-    const struct job *job = context;
+    const struct flip_job *job = context;
     const struct flip *flip = job->flip;
     uint8_t *scratch = flip->scratch + worker * flip->scratch_bytes;
 
@@ -301,7 +303,7 @@ static int run_on_gpu(struct flip *flip, struct frame *input, struct frame *outp
 int flip_run(struct flip *flip, struct frame *input, struct error *error, struct frame **ret_output)
 {
     _cleanup_(cleanup_frame) struct frame *output = frame_pool_take(flip->frames);
-    struct job job = {flip, input, output};
+    struct flip_job job = {flip, input, output};
     int r = 0;
 
     if (!output) {

@@ -114,7 +114,7 @@ __device__ __forceinline__ void store_turned(const flip_cuda &p, int number, uin
 }
 
 // Targets. turn() reads the tile at (x, y) and writes it.
-template <bool CHROMA> struct to_yuv {
+template <bool CHROMA> struct flip_to_yuv {
     template <class source, bool VECTOR>
     static __device__ __forceinline__ void turn(const flip_cuda &p, uint32_t x, uint32_t y)
     {
@@ -143,10 +143,10 @@ template <bool CHROMA> struct to_yuv {
     }
 };
 
-using to_nv12 = to_yuv<true>;
-using to_grey = to_yuv<false>;
+using flip_to_nv12 = flip_to_yuv<true>;
+using flip_to_grey = flip_to_yuv<false>;
 
-struct to_rgb3 {
+struct flip_to_rgb3 {
     template <class source, bool VECTOR>
     static __device__ __forceinline__ void turn(const flip_cuda &p, uint32_t x, uint32_t y)
     {
@@ -189,7 +189,7 @@ template <class source, class target> __device__ __forceinline__ void flip(const
 #define DEFINE_KERNEL(source, target)                                                              \
     extern "C" __global__ void __launch_bounds__(FLIP_CUDA_THREADS) flip_##source(flip_cuda p)     \
     {                                                                                              \
-        flip<from_##source, to_##target>(p);                                                       \
+        flip<from_##source, flip_to_##target>(p);                                                  \
     }
 
 FLIP_CUDA_KERNELS(DEFINE_KERNEL)

@@ -103,13 +103,14 @@ static void settle(const struct magnitude_guess *guess, const uint32_t *threshol
 }
 
 // The rows that lie in the scratch memory.
-struct row {
+struct gradient_row {
     int16_t *sums, *differences;
     struct magnitude_guess guess;
 };
 
-static struct row measure_columns(const struct gradient *gradient, const uint8_t *const *rows,
-                                  uint32_t width, void *scratch, uint8_t *output)
+static struct gradient_row measure_columns(const struct gradient *gradient,
+                                           const uint8_t *const *rows, uint32_t width,
+                                           void *scratch, uint8_t *output)
 {
     size_t elements = row_elements(width);
     uint32_t *squares = scratch;
@@ -118,7 +119,7 @@ static struct row measure_columns(const struct gradient *gradient, const uint8_t
     gradient->columns(rows, width, sums, differences);
     replicate_border(sums, width);
     replicate_border(differences, width);
-    return (struct row){
+    return (struct gradient_row){
         sums, differences, {squares, output, (uint8_t *)(differences - LEFT + elements)}};
 }
 
@@ -126,7 +127,7 @@ struct magnitude_columns gradient_measure(const struct gradient *gradient,
                                           const uint8_t *const *rows, uint32_t width, void *scratch,
                                           uint8_t *output)
 {
-    struct row row = measure_columns(gradient, rows, width, scratch, output);
+    struct gradient_row row = measure_columns(gradient, rows, width, scratch, output);
 
     if (gradient->magnitude) {
         gradient->magnitude(row.sums, row.differences, width, output);
@@ -158,7 +159,7 @@ static void run_row_limited(const struct gradient *gradient, const uint8_t *cons
                             uint32_t width, void *scratch, uint8_t *output)
 {
     if (gradient->limited) {
-        struct row row = measure_columns(gradient, rows, width, scratch, output);
+        struct gradient_row row = measure_columns(gradient, rows, width, scratch, output);
 
         gradient->limited(row.sums, row.differences, width, output);
     } else {

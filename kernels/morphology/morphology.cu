@@ -22,7 +22,7 @@ namespace {
 
 // The rows a thread reads: words of neighbours on either side of its own, and what of each word
 // lies within the picture.
-template <int SIDE> struct rows {
+template <int SIDE> struct square_rows {
     static constexpr int COUNT = WORDS + 2 * SIDE;
 
     const uint8_t *input; // the first neighbour of row 0
@@ -33,9 +33,9 @@ template <int SIDE> struct rows {
 };
 
 template <int SIDE>
-__device__ __forceinline__ rows<SIDE> make_rows(const morphology_cuda &p, uint32_t x)
+__device__ __forceinline__ square_rows<SIDE> make_rows(const morphology_cuda &p, uint32_t x)
 {
-    rows<SIDE> r;
+    square_rows<SIDE> r;
     int left = (int)(p.width - x);
 
     r.input = reinterpret_cast<const uint8_t *>(p.input) + x;
@@ -58,7 +58,7 @@ __device__ __forceinline__ rows<SIDE> make_rows(const morphology_cuda &p, uint32
 
 // Row `y`, or the nearest there is, as that which is spread: white, or of an erosion black.
 template <int SIDE>
-__device__ __forceinline__ void load_row(const rows<SIDE> &r, int y,
+__device__ __forceinline__ void load_row(const square_rows<SIDE> &r, int y,
                                          uint32_t (&words)[WORDS + 2 * SIDE])
 {
     const uint8_t *__restrict__ from =
@@ -119,7 +119,7 @@ struct half_square {
 
 // Row `y` spread across.
 template <int TIMES, int SIDE>
-__device__ __forceinline__ half_square spread_row(const rows<SIDE> &r, int y)
+__device__ __forceinline__ half_square spread_row(const square_rows<SIDE> &r, int y)
 {
     uint32_t words[WORDS + 2 * SIDE];
     half_square h;
@@ -165,8 +165,8 @@ __device__ __forceinline__ void store_row(const morphology_cuda &p, uint32_t x, 
 
 // Few rows: every square has its own.
 template <int TIMES, int ROWS, int SIDE>
-__device__ __forceinline__ void make_low(const morphology_cuda &p, const rows<SIDE> &r, uint32_t x,
-                                         uint32_t y)
+__device__ __forceinline__ void make_low(const morphology_cuda &p, const square_rows<SIDE> &r,
+                                         uint32_t x, uint32_t y)
 {
     constexpr int MORE = 2 * TIMES;
     half_square h[ROWS + MORE];
@@ -188,8 +188,8 @@ __device__ __forceinline__ void make_low(const morphology_cuda &p, const rows<SI
 // `upper` are squares from each of the thread's first ROWS rows down to the last of them; all
 // squares have that one in common.
 template <int TIMES, int ROWS, int SIDE>
-__device__ __forceinline__ void make_high(const morphology_cuda &p, const rows<SIDE> &r, uint32_t x,
-                                          uint32_t y)
+__device__ __forceinline__ void make_high(const morphology_cuda &p, const square_rows<SIDE> &r,
+                                          uint32_t x, uint32_t y)
 {
     constexpr int MORE = 2 * TIMES;
     half_square upper[ROWS], lower = {};
@@ -222,7 +222,7 @@ template <int TIMES> __device__ __forceinline__ void make_picture(const morpholo
     if (x >= p.width || y >= p.height) {
         return;
     }
-    rows<SIDE> r = make_rows<SIDE>(p, x);
+    square_rows<SIDE> r = make_rows<SIDE>(p, x);
 
     if constexpr (2 * TIMES < ROWS) {
         make_low<TIMES, ROWS>(p, r, x, y);

@@ -51,10 +51,10 @@ __device__ __forceinline__ void compare(const motion_cuda &p, uint32_t x, uint32
 }
 
 // Bit 7 of each byte, the others are anything: whether two bytes differ by more than a threshold.
-struct difference {
+struct pair_difference {
     uint32_t carry, high; // what brings a byte's lower bits over; all bits if not over 127
 
-    __device__ __forceinline__ explicit difference(uint32_t threshold)
+    __device__ __forceinline__ explicit pair_difference(uint32_t threshold)
         : carry((~threshold & 0x7f) * 0x01010101), high(threshold < 128 ? 0xffffffff : 0)
     {
     }
@@ -89,8 +89,8 @@ struct moving {
 // Row `y` around the tile, of which the tile itself has `words` if it is one of its own. What lies
 // outside the picture moves.
 template <class layout, bool VECTOR>
-__device__ __forceinline__ moving find_moving(const motion_cuda &p, const difference &d, uint32_t x,
-                                              int y, const uint32_t *words)
+__device__ __forceinline__ moving find_moving(const motion_cuda &p, const pair_difference &d,
+                                              uint32_t x, int y, const uint32_t *words)
 {
     uint32_t width = p.picture.width, row = min(max(y, 0), (int)p.picture.height - 1);
     const uint8_t *__restrict__ input = reinterpret_cast<const uint8_t *>(p.picture.input[0]) +
@@ -128,8 +128,8 @@ __device__ __forceinline__ moving find_moving(const motion_cuda &p, const differ
 
 // The tile's mask, 255 where it is set, out of what moves in it; false if it is not set anywhere.
 template <class layout, bool VECTOR>
-__device__ __forceinline__ bool make_mask(const motion_cuda &p, const difference &d, uint32_t x,
-                                          uint32_t y, uint32_t (&mask)[ROWS][WORDS])
+__device__ __forceinline__ bool make_mask(const motion_cuda &p, const pair_difference &d,
+                                          uint32_t x, uint32_t y, uint32_t (&mask)[ROWS][WORDS])
 {
     uint32_t any = (mask[0][0] | mask[0][1] | mask[1][0] | mask[1][1]) & 0x80808080;
 
@@ -175,7 +175,7 @@ template <class layout> struct to_marked {
                                                 nv12_tile &tile,
                                                 const uint32_t (&before)[ROWS][WORDS])
     {
-        const difference d(p.threshold);
+        const pair_difference d(p.threshold);
         uint32_t mask[ROWS][WORDS];
 
 #pragma unroll

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct state {
+struct motion_stage {
     struct difference_gpu difference;
     struct mark_gpu mark;
     struct gpu_plane bits; // owned; none if motion.cu marks
@@ -39,7 +39,7 @@ static unsigned takes(const struct gpu_stage_setup *setup)
 static int add_kernels(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
                        struct error *error)
 {
-    struct state *state = stage->state;
+    struct motion_stage *state = stage->state;
     char name[64];
     int r;
 
@@ -55,7 +55,7 @@ static int add_kernels(struct gpu_stage *stage, const struct gpu_stage_setup *se
 
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
-    struct state *state = calloc(1, sizeof *state);
+    struct motion_stage *state = calloc(1, sizeof *state);
     const struct plan_step *difference = &setup->steps[setup->steps[0].kind == STAGE_GRAY];
     const struct plan_step *erode = difference + 1;
     int r;
@@ -80,7 +80,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 
 static void finish(struct gpu_stage *stage)
 {
-    struct state *state = stage->state;
+    struct motion_stage *state = stage->state;
 
     if (state) {
         difference_gpu_finish(&state->difference, stage->gpu);
@@ -91,7 +91,7 @@ static void finish(struct gpu_stage *stage)
 
 static void forget(struct gpu_stage *stage)
 {
-    struct state *state = stage->state;
+    struct motion_stage *state = stage->state;
 
     difference_gpu_forget(&state->difference);
 }
@@ -100,7 +100,7 @@ static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
     const struct gpu_picture *input = &pictures->camera;
-    struct state *state = stage->state;
+    struct motion_stage *state = stage->state;
     const struct mark_gpu_mask mask = {state->bits.address, state->bits.stride, state->erode};
     struct motion_cuda parameters = {
         .picture = convert_gpu_parameters(input, &pictures->output),

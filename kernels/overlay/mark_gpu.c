@@ -77,7 +77,7 @@ int mark_gpu_launch(const struct mark_gpu *mark, struct gpu_stage *stage,
 }
 
 // The stage: kernel 0 makes the picture.
-struct state {
+struct mark_stage {
     bool copies; // the picture is the camera's as it is
     struct mark_gpu mark;
 };
@@ -91,7 +91,7 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
 {
     const struct pixel_format *input = setup->camera->format;
     const struct stage_setup conversion = {.input = setup->camera, .output = setup->output};
-    struct state *state = calloc(1, sizeof *state);
+    struct mark_stage *state = calloc(1, sizeof *state);
     int r;
 
     if (!state) {
@@ -136,7 +136,7 @@ static int copy_plane(struct gpu_stage *stage, const struct gpu_pictures *pictur
 static int make_picture(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                         struct gpu_chain *chain, struct error *error)
 {
-    const struct state *state = stage->state;
+    const struct mark_stage *state = stage->state;
     struct convert_cuda parameters = convert_gpu_parameters(&pictures->camera, &pictures->output);
     int r;
 
@@ -153,7 +153,7 @@ static int make_picture(struct gpu_stage *stage, const struct gpu_pictures *pict
 static int launch(struct gpu_stage *stage, const struct gpu_pictures *pictures,
                   struct gpu_chain *chain, struct error *error)
 {
-    const struct state *state = stage->state;
+    const struct mark_stage *state = stage->state;
     const struct mark_gpu_mask mask = {.address = pictures->input.planes[0].address,
                                        .stride = pictures->input.planes[0].stride};
     int r = make_picture(stage, pictures, chain, error);

@@ -168,7 +168,7 @@ __device__ __forceinline__ uint32_t choose(uint32_t mask, uint32_t set, uint32_t
 }
 
 // Targets. make() makes the tile at (x, y).
-struct to_nv12 {
+struct overlay_to_nv12 {
     template <class source, bool VECTOR>
     static __device__ __forceinline__ void make(const overlay_cuda &p, uint32_t x, uint32_t y,
                                                 const uint32_t (&mask)[ROWS][WORDS])
@@ -188,7 +188,7 @@ struct to_nv12 {
     }
 };
 
-struct to_rgb3 {
+struct overlay_to_rgb3 {
     template <class source, bool VECTOR>
     static __device__ __forceinline__ void make(const overlay_cuda &p, uint32_t x, uint32_t y,
                                                 const uint32_t (&mask)[ROWS][WORDS])
@@ -248,7 +248,7 @@ __device__ __forceinline__ void make_picture(const overlay_cuda &p)
     extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
         overlay_##name##_##source##_##target(overlay_cuda p)                                       \
     {                                                                                              \
-        make_picture<from_##source, to_##target, edges>(p);                                        \
+        make_picture<from_##source, overlay_to_##target, edges>(p);                                \
     }
 #define DEFINE_KERNELS(source, layout, target)                                                     \
     DEFINE_KERNEL(mask, source, target, by_mask)                                                   \

@@ -10,7 +10,7 @@
 #define WAIT_NS NS_PER_S
 
 // A test under way.
-struct run {
+struct selftest_run {
     struct gpu *gpu;
     const struct selftest *test;
     const uint32_t *sizes;
@@ -34,12 +34,12 @@ const char *gpu_selftest_what(size_t index)
     return test ? test->what : NULL;
 }
 
-static int check(const struct run *run, int result, const char *doing, struct error *error)
+static int check(const struct selftest_run *run, int result, const char *doing, struct error *error)
 {
     return cuda_driver_check(gpu_driver(run->gpu), result, doing, error);
 }
 
-static void run_finish(struct run *run)
+static void run_finish(struct selftest_run *run)
 {
     if (run->memory && !gpu_is_lost(run->gpu)) {
         gpu_driver(run->gpu)->mem_free(run->memory);
@@ -49,7 +49,7 @@ static void run_finish(struct run *run)
 }
 
 // Memory with the input in it, and zeros for the output.
-static int run_prepare(struct run *run, struct error *error)
+static int run_prepare(struct selftest_run *run, struct error *error)
 {
     const struct cuda_driver *driver = gpu_driver(run->gpu);
     size_t size;
@@ -76,7 +76,7 @@ static int run_prepare(struct run *run, struct error *error)
     return r < 0 ? r : gpu_wait(run->gpu, clock_now_ns() + WAIT_NS, error);
 }
 
-static int run_launch(const struct run *run, struct error *error)
+static int run_launch(const struct selftest_run *run, struct error *error)
 {
     const struct selftest_plan *plan = &run->plan;
     struct selftest_cuda parameters = {.input = run->memory,
@@ -95,7 +95,7 @@ static int run_launch(const struct run *run, struct error *error)
     return r < 0 ? r : gpu_wait(run->gpu, clock_now_ns() + WAIT_NS, error);
 }
 
-static int run_compute(struct run *run, struct error *error, int64_t *ret_took_ns)
+static int run_compute(struct selftest_run *run, struct error *error, int64_t *ret_took_ns)
 {
     int r = run_prepare(run, error);
     int64_t start_ns = clock_now_ns();
@@ -122,7 +122,7 @@ int gpu_selftest_run(struct gpu *gpu, size_t index, enum selftest_size size, str
                      struct gpu_selftest_result *ret_result)
 {
     const struct selftest *test = selftest_at(index);
-    _cleanup_(run_finish) struct run run = {gpu, .test = test, .sizes = test->sizes[size]};
+    _cleanup_(run_finish) struct selftest_run run = {gpu, .test = test, .sizes = test->sizes[size]};
     struct gpu_selftest_result result = {0};
     struct selftest_texts texts;
     int r = run_compute(&run, error, &result.took_ns);

@@ -27,7 +27,7 @@ struct worker {
     unsigned number; // from 1 on
 };
 
-struct job {
+struct pool_job {
     pool_task *task;
     void *context;
     uint32_t rows;
@@ -38,7 +38,7 @@ struct pool {
     struct worker workers[POOL_THREADS_MAX - 1];
     int caller_cpu;        // that the threads keep away from, the caller's only; -1: none
     cpu_set_t caller_cpus; // that the caller could use then; the caller's only, too
-    struct job job;        // changes only while nobody is inside
+    struct pool_job job;   // changes only while nobody is inside
     _Atomic uint32_t next; // row of the job
 
     pthread_mutex_t lock; // guards all below
@@ -58,7 +58,7 @@ static uint32_t slice_rows(const struct pool *pool, uint32_t left)
 
 static void take_slices(struct pool *pool, unsigned worker)
 {
-    const struct job *job = &pool->job;
+    const struct pool_job *job = &pool->job;
     uint32_t first = atomic_load(&pool->next);
 
     while (first < job->rows) {
@@ -196,7 +196,7 @@ static void leave_to_caller(struct pool *pool, int cpu)
     }
 }
 
-static void publish(struct pool *pool, const struct job *job)
+static void publish(struct pool *pool, const struct pool_job *job)
 {
     pool->job = *job;
     atomic_store(&pool->next, 0);
@@ -224,7 +224,7 @@ static void wait_for_others(struct pool *pool)
 
 void pool_run(struct pool *pool, uint32_t rows, pool_task *task, void *context)
 {
-    const struct job job = {task, context, rows};
+    const struct pool_job job = {task, context, rows};
 
     if (pool_threads(pool) > 1 && rows > SLICE_ROWS_MIN) {
         leave_to_caller(pool, sched_getcpu());

@@ -297,7 +297,7 @@ static void run_slice(struct rows *rows, const struct planes *planes, uint32_t f
     advance(rows, rows->count - 1, end - 1);
 }
 
-struct job {
+struct rows_job {
     struct rows *rows;
     const struct planes *planes;
     uint32_t first; // row of the picture that is row 0 of the job
@@ -311,7 +311,7 @@ static struct rows *rows_of(struct rows *rows, unsigned worker)
 
 static void run_task(void *context, unsigned worker, uint32_t first, uint32_t end)
 {
-    const struct job *job = context;
+    const struct rows_job *job = context;
 
     run_slice(rows_of(job->rows, worker), job->planes, job->first + first, job->first + end);
 }
@@ -320,7 +320,7 @@ void rows_run(struct rows *rows, const uint8_t *input, size_t input_stride, uint
               size_t output_stride, uint32_t first, uint32_t end)
 {
     const struct planes planes = {input, input_stride, output, output_stride};
-    struct job job = {rows, &planes, first};
+    struct rows_job job = {rows, &planes, first};
 
     if (first < end) {
         pool_run(rows->pool, end - first, run_task, &job);

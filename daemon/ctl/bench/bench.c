@@ -29,7 +29,7 @@ static const char usage[] =
     "  --backend BACKEND  cpu, cuda, or auto (the default): both, if a GPU works\n"
     "  --json             the result as JSON; edgectl(1) explains the keys\n";
 
-struct options {
+struct bench_options {
     struct bench_target_request request;
     struct picture_size sizes[SIZES_MAX];
     size_t size_count;
@@ -41,7 +41,7 @@ struct options {
 
 static int add_size(const char *text, void *result)
 {
-    struct options *options = result;
+    struct bench_options *options = result;
 
     return options->size_count == SIZES_MAX
                ? -E2BIG
@@ -57,7 +57,7 @@ static void tell_complaints(struct gpu *gpu)
     }
 }
 
-static int bench_view(const struct options *options, const struct bench_target *target,
+static int bench_view(const struct bench_options *options, const struct bench_target *target,
                       const struct config_view *view, struct gpu_session *session,
                       struct pool *pool, struct error *error, struct bench_rows *rows)
 {
@@ -77,7 +77,7 @@ static int bench_view(const struct options *options, const struct bench_target *
 }
 
 // Measures all views at one size.
-static int bench_size(const struct options *options, struct picture_size size,
+static int bench_size(const struct bench_options *options, struct picture_size size,
                       struct gpu_session *session, struct bench_report *report, struct error *error)
 {
     struct bench_target_request request = options->request;
@@ -111,7 +111,7 @@ static int bench_size(const struct options *options, struct picture_size size,
     return r;
 }
 
-static int run(const struct options *options, struct error *error)
+static int run(const struct bench_options *options, struct error *error)
 {
     struct gpu_session session;
     struct error why = {0};
@@ -138,7 +138,7 @@ static int run(const struct options *options, struct error *error)
 
 int ctl_bench(int argc, char **argv)
 {
-    struct options options = {.runs = 101, .request = {.all_kinds = true}};
+    struct bench_options options = {.runs = 101, .request = {.all_kinds = true}};
     const struct command_option table[] = {
         {"config", .text = &options.request.config_path},
         {"camera", .text = &options.request.camera},

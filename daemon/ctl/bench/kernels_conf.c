@@ -17,7 +17,7 @@ struct past {
     size_t length;
 };
 
-struct edit {
+struct conf_edit {
     const char *path;       // of the configuration, as it was given
     struct past main, conf; // the configuration behind its links; kernels.conf
     struct stat like;       // owner and mode of the configuration
@@ -26,7 +26,7 @@ struct edit {
     config_t tree;
 };
 
-static void edit_finish(struct edit *edit)
+static void edit_finish(struct conf_edit *edit)
 {
     free(edit->main.path);
     free(edit->main.content);
@@ -36,7 +36,7 @@ static void edit_finish(struct edit *edit)
     config_destroy(&edit->tree);
 }
 
-static int find_files(struct edit *edit, struct error *error)
+static int find_files(struct conf_edit *edit, struct error *error)
 {
     const char *slash = strrchr(edit->path, '/');
     int folder = slash ? (int)(slash + 1 - edit->path) : 0;
@@ -57,11 +57,11 @@ static int find_files(struct edit *edit, struct error *error)
     return r;
 }
 
-static int edit_init(struct edit *edit, const char *path, struct error *error)
+static int edit_init(struct conf_edit *edit, const char *path, struct error *error)
 {
     int r;
 
-    *edit = (struct edit){.path = path};
+    *edit = (struct conf_edit){.path = path};
     config_init(&edit->tree);
     r = find_files(edit, error);
     if (r < 0) {
@@ -78,12 +78,12 @@ static int edit_init(struct edit *edit, const char *path, struct error *error)
     return 0;
 }
 
-static struct config_line place_of(const struct edit *edit, const config_setting_t *setting)
+static struct config_line place_of(const struct conf_edit *edit, const config_setting_t *setting)
 {
     return config_text_origin(&edit->text, config_setting_source_line(setting));
 }
 
-static bool is_in_conf(const struct edit *edit, const config_setting_t *setting)
+static bool is_in_conf(const struct conf_edit *edit, const config_setting_t *setting)
 {
     return setting && strcmp(place_of(edit, setting).file, edit->conf.path) == 0;
 }
@@ -94,7 +94,7 @@ static bool is_ours(const char *name)
 }
 
 // Refuses what only a person can resolve.
-static int check(const struct edit *edit, bool sets_memory, struct error *error)
+static int check(const struct conf_edit *edit, bool sets_memory, struct error *error)
 {
     const config_setting_t *root = config_root_setting(&edit->tree);
 
@@ -134,7 +134,7 @@ static int check(const struct edit *edit, bool sets_memory, struct error *error)
 int kernels_conf_read(const char *path, const struct config *config, struct error *error,
                       struct kernels_conf *ret_content)
 {
-    struct edit edit;
+    struct conf_edit edit;
     int r = edit_init(&edit, path, error);
 
     if (r == 0) {
@@ -191,7 +191,7 @@ static char *format_conf(const struct kernels_conf *content, size_t *ret_length)
     return text;
 }
 
-static int write_conf(const struct edit *edit, const struct kernels_conf *content,
+static int write_conf(const struct conf_edit *edit, const struct kernels_conf *content,
                       struct error *error)
 {
     size_t length = 0;
@@ -202,7 +202,7 @@ static int write_conf(const struct edit *edit, const struct kernels_conf *conten
 }
 
 // Writes the configuration with the @include at its end.
-static int write_include(const struct edit *edit, struct error *error)
+static int write_include(const struct conf_edit *edit, struct error *error)
 {
     const struct past *main = &edit->main;
     bool ends = main->length == 0 || main->content[main->length - 1] == '\n';
@@ -223,7 +223,8 @@ static bool says(const struct config *config, const struct kernels_conf *content
 }
 
 // Loads the configuration as edged would.
-static int prove(const struct edit *edit, const struct kernels_conf *content, struct error *error)
+static int prove(const struct conf_edit *edit, const struct kernels_conf *content,
+                 struct error *error)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     _cleanup_(cleanup_free) char *problems = NULL;
@@ -247,7 +248,7 @@ static int prove(const struct edit *edit, const struct kernels_conf *content, st
                            edit->path, edit->conf.path);
 }
 
-static void put_back(const struct edit *edit)
+static void put_back(const struct conf_edit *edit)
 {
     if (edit->conf.content) {
         replace_file(edit->conf.path, edit->conf.content, edit->conf.length, &edit->like, NULL);
@@ -261,7 +262,7 @@ static void put_back(const struct edit *edit)
 
 int kernels_conf_write(const char *path, const struct kernels_conf *content, struct error *error)
 {
-    struct edit edit;
+    struct conf_edit edit;
     int r = edit_init(&edit, path, error);
 
     if (r == 0) {

@@ -11,13 +11,13 @@
 #define MEMORIES_MAX 4
 
 // Whole frames in one kind of memory, in its best blocks.
-struct path {
+struct path_bench {
     struct view_rig rig;
     struct gpu *gpu; // not owned
     struct config_block blocks[CONFIG_KERNEL_COUNT];
 };
 
-static int path_init(struct path *path, const struct gpu_memory *memory,
+static int path_init(struct path_bench *path, const struct gpu_memory *memory,
                      const struct sweep_request *request, struct error *error)
 {
     const struct view_setup setup = {.settings = request->view,
@@ -33,7 +33,7 @@ static int path_init(struct path *path, const struct gpu_memory *memory,
 
 static int time_path(void *context, struct error *error, double *ret_us)
 {
-    struct path *path = context;
+    struct path_bench *path = context;
 
     gpu_set_blocks(path->gpu, path->blocks);
     return view_rig_time(&path->rig, error, ret_us);
@@ -64,7 +64,7 @@ static void set_path(struct sweep *sweeps, size_t count, const struct gpu_memory
 int sweep_time_paths(struct sweep *sweeps, size_t count, const struct gpu_memory *const *memories,
                      size_t memory_count, const struct sweep_request *request, struct error *error)
 {
-    struct path paths[MEMORIES_MAX] = {0};
+    struct path_bench paths[MEMORIES_MAX] = {0};
     _cleanup_(cleanup_free) struct timed *timed = calloc(MEMORIES_MAX, sizeof *timed);
     int r = timed ? 0 : error_set(error, -ENOMEM, "out of memory");
 

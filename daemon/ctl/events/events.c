@@ -16,7 +16,7 @@ static const char usage[] =
     "  --camera NAME      the camera; the first that has regions without it\n"
     "  --frames           also a line for each frame and region: how much moves\n";
 
-struct options {
+struct events_options {
     const char *config, *camera;
     bool frames;
 };
@@ -33,7 +33,7 @@ static const struct config_camera *find_camera(const struct config *config, cons
     return NULL;
 }
 
-static int run(const struct options *options, const char *clip)
+static int run(const struct events_options *options, const char *clip)
 {
     _cleanup_(cleanup_config) struct config *config = NULL;
     struct error error = {0};
@@ -58,7 +58,7 @@ static int run(const struct options *options, const char *clip)
 
 int ctl_events(int argc, char **argv)
 {
-    struct options options = {.config = CONFIG_DEFAULT_PATH};
+    struct events_options options = {.config = CONFIG_DEFAULT_PATH};
     const struct command_option table[] = {{"config", .text = &options.config},
                                            {"camera", .text = &options.camera},
                                            {"frames", .flag = &options.frames},

@@ -41,7 +41,7 @@ static const char usage[] =
 #define SETTINGS_MAX 32
 
 // The options, as the command line has them.
-struct options {
+struct process_options {
     const char *view, *previous;
     enum config_backend backend;
     enum config_flip flip;
@@ -52,7 +52,7 @@ struct options {
 
 static int add_setting(const char *text, void *result)
 {
-    struct options *options = result;
+    struct process_options *options = result;
 
     if (options->setting_count == ARRAY_LENGTH(options->settings)) {
         return -E2BIG;
@@ -77,7 +77,7 @@ static int apply_setting(struct config_view *view, const char *setting, struct e
 }
 
 // The kind of view; with stages it is "custom", as in the configuration.
-static const char *view_word(const struct options *options)
+static const char *view_word(const struct process_options *options)
 {
     bool custom = false;
 
@@ -87,7 +87,7 @@ static const char *view_word(const struct options *options)
     return options->view ? options->view : custom ? "custom" : "edges";
 }
 
-static int make_settings(const struct options *options, struct error *error,
+static int make_settings(const struct process_options *options, struct error *error,
                          struct config_view **ret_settings)
 {
     int r = config_view_new(view_word(options), error, ret_settings);
@@ -122,7 +122,7 @@ static int check_mask(const struct config_view *settings, struct error *error)
     return r;
 }
 
-static int make_request(const struct options *options, struct process_request *request,
+static int make_request(const struct process_options *options, struct process_request *request,
                         struct error *error, struct config_view **ret_settings)
 {
     int r = make_settings(options, error, ret_settings);
@@ -144,7 +144,7 @@ static int make_request(const struct options *options, struct process_request *r
     return 0;
 }
 
-static int run(const struct options *options, const char *input, const char *output)
+static int run(const struct process_options *options, const char *input, const char *output)
 {
     struct config_view *settings = NULL;
     struct process_request request = {
@@ -166,7 +166,7 @@ static int run(const struct options *options, const char *input, const char *out
 
 int ctl_process(int argc, char **argv)
 {
-    struct options options = {.threads = 1, .frame = -1};
+    struct process_options options = {.threads = 1, .frame = -1};
     const struct command_option table[] = {
         {"view", .text = &options.view},
         {"set", .parse = add_setting, .result = &options, .allowed = "32 of them"},

@@ -37,7 +37,7 @@ static const struct file_kind other_clip = {"", MEDIUM_CLIP, NULL};
 // Standard output, and standard input that begins so: a .pgm or .ppm.
 static const struct file_kind standard_pnm = {"-", MEDIUM_PNM, NULL};
 
-struct job {
+struct file_job {
     const struct process_request *request;
     const char *input, *input_name; // its path, and what errors call it
     const char *output_name;
@@ -63,7 +63,7 @@ static const struct file_kind *kind_of(const char *path)
 }
 
 // Only a picture may have a picture before it; in a clip that is the frame before.
-static int check_previous(const struct job *job, struct error *error)
+static int check_previous(const struct file_job *job, struct error *error)
 {
     const struct process_request *request = job->request;
     const struct file_kind *kind = request->previous ? kind_of(request->previous) : NULL;
@@ -90,14 +90,14 @@ static int check_previous(const struct job *job, struct error *error)
 
 // An input of a kind that its name does not tell is taken for the kind of the output. If a frame is
 // asked for by number, it is a clip.
-static const struct file_kind *other_kind(const struct job *job)
+static const struct file_kind *other_kind(const struct file_job *job)
 {
     return job->output_kind->medium == MEDIUM_CLIP || job->request->frame >= 0 ? &other_clip
                                                                                : &other_picture;
 }
 
 // Finds out the kinds of both files, and whether one can become the other.
-static int check_kinds(struct job *job, struct error *error)
+static int check_kinds(struct file_job *job, struct error *error)
 {
     const struct process_request *request = job->request;
     char magic[2] = "";
@@ -135,7 +135,7 @@ static int check_kinds(struct job *job, struct error *error)
 }
 
 // Checks that the input exists, and that the output is another file.
-static int check_paths(const struct job *job, struct error *error)
+static int check_paths(const struct file_job *job, struct error *error)
 {
     struct stat input, output;
 
@@ -158,7 +158,7 @@ static int check_paths(const struct job *job, struct error *error)
     return 0;
 }
 
-static int write_picture(const struct job *job, const struct frame *frame, const char *path,
+static int write_picture(const struct file_job *job, const struct frame *frame, const char *path,
                          struct error *error)
 {
     const char *name = job->output_name;
@@ -178,7 +178,7 @@ static int write_picture(const struct job *job, const struct frame *frame, const
 }
 
 // The picture in a file, the right way up.
-static int read_picture(struct job *job, const char *path, const char *name,
+static int read_picture(struct file_job *job, const char *path, const char *name,
                         const struct file_kind *kind, struct error *error, struct frame **ret_frame)
 {
     const struct frame_allocator *allocator = gpu_session_allocator(&job->session);
@@ -202,7 +202,7 @@ static int read_picture(struct job *job, const char *path, const char *name,
 }
 
 // Runs the view on the picture before `input`, so that it has something to compare with.
-static int process_previous(struct job *job, struct view *view, const struct frame *input,
+static int process_previous(struct file_job *job, struct view *view, const struct frame *input,
                             struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *previous = NULL, *output = NULL;
@@ -221,7 +221,7 @@ static int process_previous(struct job *job, struct view *view, const struct fra
     return gpu_session_view_run(&job->session, view, previous, error, &output);
 }
 
-static int process_picture(struct job *job, struct error *error, struct frame **ret_output)
+static int process_picture(struct file_job *job, struct error *error, struct frame **ret_output)
 {
     _cleanup_(cleanup_frame) struct frame *input = NULL;
     struct view *view;
@@ -247,7 +247,7 @@ static int process_picture(struct job *job, struct error *error, struct frame **
 }
 
 // The frame that was asked for, else the first one; for views that compare two, the second one.
-static unsigned frame_number(const struct job *job)
+static unsigned frame_number(const struct file_job *job)
 {
     const struct process_request *request = job->request;
 
@@ -263,7 +263,7 @@ static bool is_surprise(int refused)
 }
 
 // Into the file `path`, with what the session has opened.
-static int process_file(struct job *job, const char *path, struct error *error)
+static int process_file(struct file_job *job, const char *path, struct error *error)
 {
     const struct process_clip clip = {.session = &job->session,
                                       .settings = job->request->settings,
@@ -283,7 +283,7 @@ static int process_file(struct job *job, const char *path, struct error *error)
     return picture ? write_picture(job, picture, path, error) : r;
 }
 
-static int process_with(struct job *job, enum config_backend backend, const char *path,
+static int process_with(struct file_job *job, enum config_backend backend, const char *path,
                         struct error *error)
 {
     int r = gpu_session_open(&job->session, backend, CONFIG_MEMORY_AUTO, error);
@@ -301,7 +301,7 @@ static int process_with(struct job *job, enum config_backend backend, const char
 }
 
 // After a GPU fails in the middle the CPU does it again, unless the GPU was asked for by name.
-static int process(struct job *job, const char *path, struct error *error)
+static int process(struct file_job *job, const char *path, struct error *error)
 {
     enum config_backend backend = job->request->backend;
     int r = process_with(job, backend, path, error);
@@ -316,7 +316,7 @@ static int process(struct job *job, const char *path, struct error *error)
     return r;
 }
 
-static int process_threaded(struct job *job, const char *path, struct error *error)
+static int process_threaded(struct file_job *job, const char *path, struct error *error)
 {
     int r = threads_start(job->request->threads, error, &job->pool);
 
@@ -328,7 +328,7 @@ static int process_threaded(struct job *job, const char *path, struct error *err
 }
 
 // Beside its place first, or in memory, so that it appears whole or not at all.
-static int make_output(struct job *job, struct error *error)
+static int make_output(struct file_job *job, struct error *error)
 {
     _cleanup_(cleanup_free) char *temporary = NULL;
     int r;
@@ -354,10 +354,10 @@ static int make_output(struct job *job, struct error *error)
 
 int process_files(const struct process_request *request, struct error *error)
 {
-    struct job job = {.request = request,
-                      .input = request->input,
-                      .input_name = request->input,
-                      .output_name = request->output};
+    struct file_job job = {.request = request,
+                           .input = request->input,
+                           .input_name = request->input,
+                           .output_name = request->output};
     int r = 0;
 
     job.standard_input = job.standard_output = STANDARD_FILE_NONE;

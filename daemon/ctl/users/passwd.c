@@ -23,7 +23,7 @@ static const char usage[] =
     "  --file FILE    the file of users itself; rtsp.users beside the configuration where that\n"
     "                 names none\n";
 
-struct options {
+struct passwd_options {
     const char *user, *config_path, *file;
     const char *role; // NULL: not given
     bool remove;
@@ -35,7 +35,7 @@ static int refuse(const char *what, const char *value, const char *allowed)
     return 2;
 }
 
-static int check(const struct options *options)
+static int check(const struct passwd_options *options)
 {
     enum config_role role;
 
@@ -64,7 +64,7 @@ static void print_next(const char *path, bool named)
     fputs("edgectl: a running edged takes it with `edgectl reload`\n", stderr);
 }
 
-static int choose_role(const struct options *options, const char *path, struct error *error,
+static int choose_role(const struct passwd_options *options, const char *path, struct error *error,
                        enum config_role *ret_role)
 {
     struct user before = {.role = CONFIG_ROLE_VIEWER};
@@ -78,7 +78,7 @@ static int choose_role(const struct options *options, const char *path, struct e
     return options->role ? config_role_parse(options->role, ret_role) : 0;
 }
 
-static int put(const struct options *options, const char *path, struct error *error)
+static int put(const struct passwd_options *options, const char *path, struct error *error)
 {
     char prompt[sizeof "Password of " + USERS_NAME_MAX];
     struct password password;
@@ -106,7 +106,7 @@ static int put(const struct options *options, const char *path, struct error *er
     return r;
 }
 
-static int run(const struct options *options)
+static int run(const struct passwd_options *options)
 {
     bool named = true;
     _cleanup_(cleanup_free) char *path =
@@ -132,7 +132,7 @@ static int run(const struct options *options)
 
 int ctl_passwd(int argc, char **argv)
 {
-    struct options options = {.config_path = CONFIG_DEFAULT_PATH};
+    struct passwd_options options = {.config_path = CONFIG_DEFAULT_PATH};
     const struct command_option table[] = {{"role", .text = &options.role},
                                            {"remove", .flag = &options.remove},
                                            {"config", .text = &options.config_path},

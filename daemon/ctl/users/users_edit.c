@@ -18,7 +18,7 @@
     "# Who can read an HA1 can log in with it: this file is for its owner alone (chmod 600).\n"
 
 // The file while it is changed.
-struct edit {
+struct users_edit {
     char *path;    // with symbolic links resolved; owned
     char *content; // as it was; owned
     size_t length;
@@ -34,7 +34,7 @@ static void free_secret(char *text, size_t length)
     free(text);
 }
 
-static void edit_finish(struct edit *edit)
+static void edit_finish(struct users_edit *edit)
 {
     users_free(edit->users);
     free_secret(edit->content, edit->length);
@@ -54,7 +54,7 @@ static void choose_owner(struct stat *like)
     like->st_gid = service ? service->pw_gid : getegid();
 }
 
-static int start_file(struct edit *edit, const char *path, struct error *error)
+static int start_file(struct users_edit *edit, const char *path, struct error *error)
 {
     edit->path = strdup(path);
     edit->content = strdup(HEADER);
@@ -66,7 +66,7 @@ static int start_file(struct edit *edit, const char *path, struct error *error)
     return 0;
 }
 
-static int open_file(struct edit *edit, struct error *error)
+static int open_file(struct users_edit *edit, struct error *error)
 {
     struct stat status;
 
@@ -81,11 +81,11 @@ static int open_file(struct edit *edit, struct error *error)
     return read_whole_file(edit->path, error, &edit->content, &edit->length);
 }
 
-static int edit_init(struct edit *edit, const char *path, struct error *error)
+static int edit_init(struct users_edit *edit, const char *path, struct error *error)
 {
     int r;
 
-    *edit = (struct edit){.path = realpath(path, NULL)};
+    *edit = (struct users_edit){.path = realpath(path, NULL)};
     if (!edit->path && errno != ENOENT) {
         return error_set(error, -EIO, "%s: %s", path, strerror(errno));
     }
@@ -104,7 +104,7 @@ static bool is_line_of(const char *line, size_t length, const char *name)
 }
 
 // Writes the file with the user's line replaced, left out (`user` is NULL), or added at the end.
-static void print_lines(FILE *file, const struct edit *edit, const char *name,
+static void print_lines(FILE *file, const struct users_edit *edit, const char *name,
                         const struct user *user)
 {
     for (const char *line = edit->content; *line;) {
@@ -124,7 +124,7 @@ static void print_lines(FILE *file, const struct edit *edit, const char *name,
     }
 }
 
-static int write_file(const struct edit *edit, const char *name, const struct user *user,
+static int write_file(const struct users_edit *edit, const char *name, const struct user *user,
                       struct error *error)
 {
     char *text = NULL;
@@ -150,7 +150,7 @@ static int write_file(const struct edit *edit, const char *name, const struct us
     return r;
 }
 
-static const struct user *find(const struct edit *edit, const char *name)
+static const struct user *find(const struct users_edit *edit, const char *name)
 {
     for (size_t i = 0; i < edit->users->count; i++) {
         if (strcmp(edit->users->list[i].name, name) == 0) {
@@ -162,7 +162,7 @@ static const struct user *find(const struct edit *edit, const char *name)
 
 int users_edit_put(const char *path, const struct user *user, struct error *error)
 {
-    struct edit edit;
+    struct users_edit edit;
     int r = edit_init(&edit, path, error);
 
     r = r != 0 ? r : write_file(&edit, user->name, user, error);
@@ -172,7 +172,7 @@ int users_edit_put(const char *path, const struct user *user, struct error *erro
 
 int users_edit_remove(const char *path, const char *name, struct error *error)
 {
-    struct edit edit;
+    struct users_edit edit;
     int r = edit_init(&edit, path, error);
 
     if (r == 0 && !find(&edit, name)) {
@@ -186,7 +186,7 @@ int users_edit_remove(const char *path, const char *name, struct error *error)
 int users_edit_find(const char *path, const char *name, struct error *error, struct user *ret_user)
 {
     const struct user *found;
-    struct edit edit;
+    struct users_edit edit;
     int r = edit_init(&edit, path, error);
 
     if (r == 0) {

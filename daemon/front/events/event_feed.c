@@ -13,10 +13,10 @@ struct event_feed {
     uint32_t run;
     uint64_t count; // of events so far: the number of the newest
     struct motion_event kept[EVENT_FEED_KEPT];
-    GArray *moving; // owned; of struct moving
+    GArray *moving; // owned; of struct open_event
 };
 
-struct moving {
+struct open_event {
     uint64_t number;
     struct motion_event event;
 };
@@ -26,7 +26,7 @@ struct event_feed *event_feed_new(void)
     struct event_feed *feed = g_new0(struct event_feed, 1);
 
     feed->run = g_random_int();
-    feed->moving = g_array_new(FALSE, FALSE, sizeof(struct moving));
+    feed->moving = g_array_new(FALSE, FALSE, sizeof(struct open_event));
     return feed;
 }
 
@@ -41,7 +41,7 @@ void event_feed_free(struct event_feed *feed)
 static void forget_moving(const struct event_feed *feed, const struct motion_event *event)
 {
     for (guint i = 0; i < feed->moving->len; i++) {
-        const struct motion_event *start = &g_array_index(feed->moving, struct moving, i).event;
+        const struct motion_event *start = &g_array_index(feed->moving, struct open_event, i).event;
 
         if (strcmp(start->camera, event->camera) == 0 &&
             strcmp(start->region, event->region) == 0) {
@@ -57,7 +57,7 @@ void event_feed_add(struct event_feed *feed, const struct motion_event *event)
     feed->kept[feed->count % EVENT_FEED_KEPT] = *event;
     forget_moving(feed, event);
     if (event->kind == MOTION_STARTED) {
-        struct moving moving = {feed->count, *event};
+        struct open_event moving = {feed->count, *event};
 
         g_array_append_val(feed->moving, moving);
     }
@@ -101,7 +101,7 @@ static void append_moving(const struct event_feed *feed, const struct event_read
                           GString *text)
 {
     for (guint i = 0; i < feed->moving->len; i++) {
-        const struct moving *moving = &g_array_index(feed->moving, struct moving, i);
+        const struct open_event *moving = &g_array_index(feed->moving, struct open_event, i);
 
         if (moving->number < reader->next && wants(reader, &moving->event)) {
             append(text, &moving->event);

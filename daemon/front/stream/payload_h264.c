@@ -9,7 +9,7 @@
 
 #include <glib.h>
 
-enum nal_type {
+enum h264_nal_type {
     NAL_SEI = 6,
     NAL_SPS = 7,
     NAL_PPS = 8,

@@ -7,7 +7,7 @@
 
 #include <glib.h>
 
-enum nal_type {
+enum h265_nal_type {
     NAL_VPS = 32,
     NAL_SPS = 33,
     NAL_PPS = 34,

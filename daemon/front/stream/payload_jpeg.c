@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum marker {
+enum jpeg_marker {
     SOF0 = 0xc0, // baseline
     DHT = 0xc4,
     SOI = 0xd8,
@@ -67,7 +67,7 @@ static const uint8_t ac_chrominance[] = {
 };
 
 // What the headers of a picture say.
-struct picture {
+struct jpeg_picture {
     unsigned type; // 0: 4:2:2, 1: 4:2:0
     unsigned width, height, restart_interval;
     const uint8_t *tables[2]; // luminance, chrominance; in zigzag order
@@ -79,7 +79,7 @@ static unsigned get16(const uint8_t *bytes)
     return (unsigned)bytes[0] << 8 | bytes[1];
 }
 
-static bool read_tables(struct picture *picture, const uint8_t *bytes, size_t size)
+static bool read_tables(struct jpeg_picture *picture, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0; at < size; at += 1 + TABLE_SIZE) {
         // 8 bits each, number 0 or 1
@@ -121,7 +121,7 @@ static bool are_usual(const uint8_t *bytes, size_t size)
 }
 
 // Three components: luminance of 2x1 or 2x2 samples, with table 0, and two of 1x1 with table 1.
-static bool read_frame(struct picture *picture, const uint8_t *bytes, size_t size)
+static bool read_frame(struct jpeg_picture *picture, const uint8_t *bytes, size_t size)
 {
     if (size != 15 || bytes[0] != 8 || bytes[5] != 3 || (bytes[7] != 0x21 && bytes[7] != 0x22) ||
         bytes[8] != 0 || bytes[10] != 0x11 || bytes[11] != 1 || bytes[13] != 0x11 ||
@@ -135,7 +135,7 @@ static bool read_frame(struct picture *picture, const uint8_t *bytes, size_t siz
            picture->height <= SIDE_MAX;
 }
 
-static bool read_segment(struct picture *picture, unsigned marker, const uint8_t *bytes,
+static bool read_segment(struct jpeg_picture *picture, unsigned marker, const uint8_t *bytes,
                          size_t size)
 {
     switch (marker) {
@@ -154,7 +154,7 @@ static bool read_segment(struct picture *picture, unsigned marker, const uint8_t
     }
 }
 
-static bool read_picture(struct picture *picture, const uint8_t *bytes, size_t size)
+static bool read_picture(struct jpeg_picture *picture, const uint8_t *bytes, size_t size)
 {
     size_t at = 2;
 
@@ -180,7 +180,7 @@ static bool read_picture(struct picture *picture, const uint8_t *bytes, size_t s
 }
 
 // The end marker is the receiver's to add.
-static void cut_end(struct picture *picture, const uint8_t *bytes)
+static void cut_end(struct jpeg_picture *picture, const uint8_t *bytes)
 {
     const uint8_t *scan = bytes + picture->scan;
 
@@ -196,7 +196,7 @@ static void cut_end(struct picture *picture, const uint8_t *bytes)
 }
 
 // The headers before `offset` of the scan (3.1, 3.1.7, 3.1.8). Returns their size.
-static size_t write_head(const struct picture *picture, size_t offset, uint8_t *head)
+static size_t write_head(const struct jpeg_picture *picture, size_t offset, uint8_t *head)
 {
     unsigned restart = picture->restart_interval;
     size_t size = MAIN_HEADER;
@@ -229,7 +229,7 @@ static size_t write_head(const struct picture *picture, size_t offset, uint8_t *
 
 static int packetize(struct unit *unit, struct parameter_sets *sets)
 {
-    struct picture picture = {0};
+    struct jpeg_picture picture = {0};
     int r = 0;
 
     (void)sets;
