@@ -66,6 +66,10 @@ struct frame_surface_ops {
     // A surface for a picture that is laid out so.
     int (*allocate)(void *context, const struct frame_layout *layout,
                     struct frame_surface **ret_surface);
+    // Somebody else's surface, which stays theirs, for as long as it is not released. Lays out
+    // `layout`, of which format and size are given, as it is.
+    int (*adopt)(void *context, void *handle, struct frame_layout *layout, struct error *error,
+                 struct frame_surface **ret_surface);
     void (*release)(void *context, struct frame_surface *surface);
     // For frame_begin_cpu_access() and frame_end_cpu_access().
     int (*begin_cpu_access)(void *context, struct frame_surface *surface, struct error *error);

@@ -15,12 +15,14 @@ struct source;
 struct source_environment {
     const struct frame_allocator *allocator;
     struct copies *copies;
+    const struct frame_allocator *surfaces; // adopts a Jetson camera's own; NULL: nothing does
 };
 
 // What was negotiated.
 struct source_mode {
     struct frame_layout layout;
     unsigned fps_numerator, fps_denominator;
+    bool surfaces; // frames are surfaces of the environment's, not memory of its allocator
     bool flipped; // the source does what the configuration's flip says; else it is still to be done
     // First half of the memory path line: "V4L2 USERPTR YUYV 1280x720@30".
     char description[128];
@@ -54,6 +56,7 @@ struct source {
     const struct source_ops *ops;
     struct source_mode mode;
     struct source_counters counters;
+    struct error surfaces_missed; // why frames are no surfaces although something adopts them
 };
 
 // Fills in mode->description from the rest: "LABEL NV12 1280x720@30".

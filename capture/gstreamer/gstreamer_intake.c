@@ -5,6 +5,7 @@
 #include "capture/gstreamer/gstreamer_intake_private.h"
 #include "capture/gstreamer/gstreamer_names.h"
 #include "capture/gstreamer/gstreamer_pool.h"
+#include "capture/gstreamer/gstreamer_surfaces.h"
 
 #include <errno.h>
 
@@ -92,6 +93,7 @@ void intake_free(struct intake *intake)
     if (!intake) {
         return;
     }
+    gstreamer_surfaces_end(intake->surfaces);
     stop(intake, GST_STATE_NULL);
     g_clear_pointer(&intake->sample, gst_sample_unref);
     gst_caps_replace(&intake->preroll_caps, NULL);
@@ -266,10 +268,11 @@ static int check_caps(struct intake *intake, GstCaps *caps, const struct source_
 {
     struct source_mode now = {0};
 
-    if (caps == intake->caps) {
+    if (caps == intake->caps || (intake->surfaces && gst_caps_is_equal(caps, intake->caps))) {
         return 0;
     }
-    if (gstreamer_caps_read(caps, &now) < 0 || !frame_layout_equal(&now.layout, &mode->layout)) {
+    if (intake->surfaces || gstreamer_caps_read(caps, &now) < 0 ||
+        !frame_layout_equal(&now.layout, &mode->layout)) {
         g_autofree gchar *text = gst_caps_to_string(caps);
 
         return error_set(error, -EPIPE, "the pictures changed to %s", text);
@@ -314,6 +317,10 @@ static int make_frame(struct intake *intake, GstSample *sample, struct source *s
     }
     if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_CORRUPTED)) {
         return -EBADMSG;
+    }
+    if (intake->surfaces) {
+        return gstreamer_surfaces_take(intake->surfaces, buffer, &source->mode.layout, error,
+                                       ret_frame);
     }
     frame = gstreamer_pool_claim(buffer, &source->mode.layout);
     if (frame) {

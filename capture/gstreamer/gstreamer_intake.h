@@ -46,6 +46,11 @@ GstElement *intake_pipeline(struct intake *intake);
 // -EACCES (as intake_failure()), -EINVAL (nothing in a format we know comes out), -ENODATA (it
 // ended).
 int intake_open(struct intake *intake, struct source_mode *mode, struct error *error);
+// Before intake_open(): samples hold surfaces, which the environment's `surfaces` adopt. -ENOMEM.
+int intake_expect_surfaces(struct intake *intake, struct error *error);
+// After intake_open(), where surfaces are expected: waits for the first, and lays out `mode` as it
+// is. -EPROTO and others: it cannot be adopted; -ETIMEDOUT, -EPIPE.
+int intake_measure_surface(struct intake *intake, struct source_mode *mode, struct error *error);
 // Lets frames flow; those that came before are forgotten.
 void intake_play(struct intake *intake);
 // Stops the pipeline and forgets all news, so that intake_play() plays it from its beginning.

@@ -130,7 +130,7 @@ static GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer d
     GstCaps *caps = NULL;
 
     (void)pad;
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) {
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION || ((struct intake *)data)->surfaces) {
         return GST_PAD_PROBE_OK;
     }
     gst_query_parse_allocation(query, &caps, NULL);

@@ -1,5 +1,8 @@
-// What Argus delivers lies in NVMM, memory of the Jetson's multimedia engines. nvvidconv has the
-// VIC, one of these, turn it and copy it into edged's frames: that is counted, as every copy.
+// What Argus delivers lies in NVMM, memory of the Jetson's multimedia engines. Where something
+// adopts its surfaces they are read in place if they are pitch-linear. Of others, and of pictures
+// that are to be flipped, nvvidconv has the VIC make pitch-linear ones, which is counted, as every
+// copy. Otherwise nvvidconv brings the pictures into edged's frames: the VIC converts, and the CPU
+// copies.
 #include "capture/gstreamer/source_argus.h"
 
 #include "capture/gstreamer/gstreamer_caps.h"
@@ -92,15 +95,38 @@ static int set_up(GstElement *pipeline, const struct config_camera *camera, stru
     g_object_set(element, "sensor-id", camera->sensor, NULL);
     g_object_set(filter, "caps", caps, NULL);
     snprintf(method, sizeof method, "%d", flip_method(camera->flip));
-    gst_util_set_object_arg(G_OBJECT(converter), "flip-method", method);
+    if (converter) {
+        gst_util_set_object_arg(G_OBJECT(converter), "flip-method", method);
+    }
     for (size_t i = 0; i < camera->control_count && r == 0; i++) {
         r = set_control(element, &camera->controls[i], error);
     }
     return r;
 }
 
-static int open_intake(struct source_gstreamer *self, const struct config_camera *camera,
-                       const struct source_environment *environment, struct error *error)
+// A way for the camera's pictures to edged, best first.
+struct way {
+    const char *fragment;
+    bool surfaces; // they stay in NVMM
+    bool converts; // the VIC makes other ones of them
+};
+
+static const struct way ways[] = {
+    {.fragment = "nvarguscamerasrc name=camera ! capsfilter name=sensor", .surfaces = true},
+    {.fragment = "nvarguscamerasrc name=camera ! capsfilter name=sensor ! "
+                 "nvvidconv name=converter bl-output=false",
+     .surfaces = true,
+     .converts = true},
+    {.fragment = "nvarguscamerasrc name=camera ! capsfilter name=sensor ! "
+                 "nvvidconv name=converter",
+     .converts = true},
+};
+
+// Sets `ret_missed` where the failure is that pictures cannot be had in this way, rather than the
+// camera's.
+static int open_way(struct source_gstreamer *self, const struct config_camera *camera,
+                    const struct source_environment *environment, const struct way *way,
+                    struct error *error, bool *ret_missed)
 {
     g_autoptr(GstCaps) caps = NULL;
     const struct pixel_format *format;
@@ -109,14 +135,61 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
     if (r < 0) {
         return r;
     }
+    format = way->surfaces ? pixel_format_by_name("NV12") : format;
     caps = gstreamer_caps_new(format, camera->width, camera->height, camera->fps);
-    r = intake_new("nvarguscamerasrc name=camera ! capsfilter name=sensor ! "
-                   "nvvidconv name=converter",
-                   caps, false, environment, error, &self->intake);
+    if (way->surfaces) {
+        gst_caps_set_features(caps, 0, gst_caps_features_new("memory:NVMM", NULL));
+    }
+    r = intake_new(way->fragment, caps, false, environment, error, &self->intake);
+    *ret_missed = r < 0;
+    if (r == 0 && way->surfaces) {
+        r = intake_expect_surfaces(self->intake, error);
+    }
     if (r == 0) {
         r = set_up(intake_pipeline(self->intake), camera, error);
     }
-    return r < 0 ? r : intake_open(self->intake, &self->source.mode, error);
+    if (r == 0) {
+        r = intake_open(self->intake, &self->source.mode, error);
+    }
+    if (r == 0 && way->surfaces) {
+        r = intake_measure_surface(self->intake, &self->source.mode, error);
+        *ret_missed = r < 0;
+    }
+    return r;
+}
+
+// Whether the way is one for this camera: only NV12 is adopted, and only a converter flips.
+static bool may_go(const struct way *way, const struct config_camera *camera,
+                   const struct source_environment *environment)
+{
+    bool nv12 = strcmp(camera->format, "auto") == 0 || strcmp(camera->format, "NV12") == 0;
+
+    return (!way->surfaces || (environment->surfaces && nv12)) &&
+           (way->converts || camera->flip == CONFIG_FLIP_NONE);
+}
+
+static int open_intake(struct source_gstreamer *self, const struct config_camera *camera,
+                       const struct source_environment *environment, struct error *error)
+{
+    bool missed = true;
+    int r = -EINVAL;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(ways) && r < 0 && missed; i++) {
+        if (!may_go(&ways[i], camera, environment)) {
+            continue;
+        }
+        missed = false;
+        intake_free(TAKE(self->intake));
+        r = open_way(self, camera, environment, &ways[i], error, &missed);
+        self->converts = ways[i].converts;
+        if (r < 0 && missed && ways[i].surfaces) {
+            self->source.surfaces_missed = *error;
+        }
+    }
+    if (r == 0 && self->source.mode.surfaces) {
+        self->source.surfaces_missed.text[0] = '\0';
+    }
+    return r;
 }
 
 static int argus_source_open(const struct config_camera *camera,
@@ -139,8 +212,11 @@ static int argus_source_next(struct source *source, int timeout_ms, struct error
     const struct source_gstreamer *self = (struct source_gstreamer *)source;
     int r = source_gstreamer_next(source, timeout_ms, error, ret_frame);
 
-    if (r == 0) {
+    if (r == 0 && self->converts) {
         copies_count(self->environment->copies, COPY_VIC_CONVERT);
+    }
+    if (r == 0 && !source->mode.surfaces) {
+        copies_count(self->environment->copies, COPY_NVMM_COPY);
     }
     return r;
 }

@@ -9,6 +9,7 @@ struct source_gstreamer {
     struct intake *intake;                        // owned
     const char *what;                             // "pipeline"; errors begin with it
     const struct source_environment *environment; // not owned
+    bool converts; // an element that is not the CPU's makes other pictures of the camera's
 };
 
 // The format that the camera's configuration insists on; NULL for "auto". -ENOTSUP: a pipeline

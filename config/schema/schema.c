@@ -178,12 +178,14 @@ static const struct schema_key root_keys[] = {
          "fails the CPU goes on at once, and the GPU is tried again after 1 s, 2 s, up to 60 s."},
     {"memory", SCHEMA_WORD, .offset = offsetof(struct config, memory), .words = memory_words,
      .default_text = "auto",
-     .help = "The memory that camera, GPU and encoder share a frame in. nvmm is that of a Jetson's "
-             "own encoder, for the pictures that go there; the camera's frames are then registered "
-             "ones. registered is edged's own, made known to the GPU; pinned is the driver's; "
-             "managed is the kind that the GPU caches and the driver moves; host is plain memory, "
-             "with which the CPU computes. A kind that fails its test at the start is replaced by "
-             "the next; auto begins with nvmm on a Jetson with an encoder, else with registered."},
+     .help =
+         "The memory that camera, GPU and encoder share a frame in. nvmm is a Jetson's own: for "
+         "what goes to its encoder, and what comes from source = \"argus\"; frames of other "
+         "cameras are then registered ones. registered is edged's own, made known to the GPU; "
+         "pinned is the driver's; managed is the kind that the GPU caches and the driver moves; "
+         "host is plain memory, with which the CPU computes. A kind that fails its test at the "
+         "start is replaced by the next; auto begins with nvmm on a Jetson with an encoder, "
+         "else with registered."},
     {"cpu_threads", SCHEMA_INTEGER, .offset = offsetof(struct config, cpu_threads),
      .unit = "threads", .minimum = 1, .maximum = 16, .default_text = "1",
      .help = "How many threads of each camera share the rows of the views that the CPU computes. "

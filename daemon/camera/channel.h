@@ -29,6 +29,7 @@ struct channel_environment {
 // What a view is computed from, and what computes it.
 struct channel_setup {
     const struct frame_layout *input;
+    bool input_surfaces; // frames are surfaces
     unsigned fps_numerator, fps_denominator;
     struct gpu *gpu;                         // NULL: the CPU
     struct pool *pool;                       // for what the CPU computes; outlives the channel

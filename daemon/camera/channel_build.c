@@ -168,6 +168,7 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
     bool same = now->allocator == setup->allocator && now->view && !view_makes_surfaces(now->view);
     struct view_setup view = {.settings = parts->settings,
                               .input = setup->input,
+                              .input_surfaces = setup->input_surfaces,
                               .frames = ENCODER_PICTURES,
                               .allocator = setup->allocator,
                               .gpu = setup->gpu,
@@ -189,6 +190,7 @@ static int make_view(struct channel *channel, const struct channel_setup *setup,
     if (!r) {
         parts->view = made;
         parts->input = *setup->input;
+        parts->input_surfaces = setup->input_surfaces;
         parts->gpu = setup->gpu;
         parts->allocator = setup->allocator;
         parts->surfaces = setup->surfaces;
@@ -213,7 +215,8 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup, 
 {
     struct channel_parts *now = &channel->now;
 
-    if (!now->view || !frame_layout_equal(&now->input, setup->input) || now->gpu != setup->gpu ||
+    if (!now->view || !frame_layout_equal(&now->input, setup->input) ||
+        now->input_surfaces != setup->input_surfaces || now->gpu != setup->gpu ||
         now->allocator != setup->allocator || now->surfaces != setup->surfaces) {
         const struct gpu *before = now->gpu;
 
@@ -297,6 +300,7 @@ void channel_commit(struct channel *channel)
         view_free(now->view);
         now->view = next->view;
         now->input = next->input;
+        now->input_surfaces = next->input_surfaces;
         now->gpu = next->gpu;
         now->allocator = next->allocator;
         now->surfaces = next->surfaces;

@@ -15,6 +15,7 @@ struct channel_parts {
     const struct config_view *settings;
     struct view *view; // made for the next four
     struct frame_layout input;
+    bool input_surfaces;
     struct gpu *gpu;
     const struct frame_allocator *allocator;
     struct gpu_surfaces *surfaces;

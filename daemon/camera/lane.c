@@ -33,23 +33,6 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
     return 0;
 }
 
-// The memory path: what every frame goes through, as one line.
-static void describe_path(struct lane *lane, char *ret_path, size_t size)
-{
-    const struct source *source = lane->source;
-    const struct channel *first = lane->environment.channels->settings->channels[0];
-    uint64_t frames = source->counters.frames;
-    uint64_t copies = copies_total(lane->environment.copies) - lane->source_copies;
-    char flip[48];
-
-    lane_describe_flip(lane, flip, sizeof flip);
-    snprintf(ret_path, size, "%s: %s -> %s%s -> %s%s -> %s, %.3g copies a frame",
-             lane->environment.camera->name, source->mode.description, lane->means.allocator->kind,
-             flip, channel_backend(first), channel_memory(first), channel_encoder_name(first),
-             frames ? (double)copies / (double)frames : 0.0);
-    report_set_path(lane->environment.report, &lane->layout, ret_path);
-}
-
 // What the log has to say while frames come: the memory path where they just began to, and that
 // messages were left out.
 static void tell_end(struct lane *lane, const char *path)
@@ -77,7 +60,7 @@ static void set_live(struct lane *lane, const struct frame *frame)
 
     lane->live = true;
     schedule_live(&lane->schedule);
-    describe_path(lane, path, sizeof path);
+    lane_describe_path(lane, path, sizeof path);
     report_set_state(lane->environment.report, LINK_CAMERA_LIVE, "");
     tell_end(lane, path);
     log_write(LOG_DEBUG, LOG_EVENT_NONE, camera, NULL,
@@ -130,6 +113,7 @@ static void handle_failure(struct lane *lane, int code, bool preparing, const st
 struct channel_setup lane_setup(const struct lane *lane, const struct frame_layout *layout)
 {
     return (struct channel_setup){.input = layout,
+                                  .input_surfaces = lane->input_surfaces,
                                   .fps_numerator = lane->fps_numerator,
                                   .fps_denominator = lane->fps_denominator,
                                   .gpu = lane->means.gpu,
@@ -145,6 +129,7 @@ int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, str
     if (r) {
         return r;
     }
+    lane->input_surfaces = mode->surfaces && !lane->flip;
     lane->fps_numerator = mode->fps_numerator;
     lane->fps_denominator = mode->fps_denominator;
     const struct channel_setup setup = lane_setup(lane, &lane->layout);
@@ -176,6 +161,7 @@ static void open_source(struct lane *lane)
         return;
     }
     lane->source = source;
+    lane_tell_surfaces(lane);
     schedule_rate(&lane->schedule, source->mode.fps_numerator, source->mode.fps_denominator);
     schedule_frame(&lane->schedule, clock_now_ns());
     report_source_opened(lane->environment.report, lane->schedule.frame_ns);
@@ -217,7 +203,8 @@ static int run_frame(struct lane *lane, struct frame *frame, struct error *error
         return 0;
     }
     if (!lane->flip) {
-        return run_upright(lane, frame, error);
+        r = measured ? frame_begin_cpu_access(frame, error) : 0;
+        return r ? r : run_upright(lane, frame, error);
     }
     r = lane_flip_frame(lane, frame, error, &flipped);
     if (!r && flipped && measured && frame_to_cpu(flipped, error)) {
@@ -270,7 +257,7 @@ static void grab(struct lane *lane)
     }
     schedule_frame(&lane->schedule, clock_now_ns());
     if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
-        describe_path(lane, path, sizeof path);
+        lane_describe_path(lane, path, sizeof path);
         tell_end(lane, NULL);
     }
     if (!lane->live) {

@@ -82,8 +82,10 @@ void lane_follow_compute(struct lane *lane)
     }
     lane_close_source(lane, false);
     lane->means = means;
-    lane->source_environment = (struct source_environment){.allocator = means.allocator,
-                                                           .copies = lane->environment.copies};
+    lane->source_environment = (struct source_environment){
+        .allocator = means.allocator,
+        .copies = lane->environment.copies,
+        .surfaces = means.surfaces ? gpu_surfaces_allocator(means.surfaces) : NULL};
     lane->decided = true;
     lane->schedule.retry_ns = lane->alive_ns;
 }

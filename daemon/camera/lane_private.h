@@ -31,6 +31,7 @@ struct lane {
     void (*work)(struct lane *lane); // what the worker does
     struct flip *flip;               // owned; NULL: frames are the right way up
     struct frame_layout layout;      // what the views are made for, with its rate
+    bool input_surfaces;             // and whether its frames are surfaces
     unsigned fps_numerator, fps_denominator;
     bool decided; // what computes; until then no source is opened
     struct compute_means means;
@@ -61,6 +62,11 @@ int lane_flip_frame(struct lane *lane, struct frame *frame, struct error *error,
                     struct frame **ret_flipped);
 // The step in the memory path, " -> flip vertical"; empty where there is none.
 void lane_describe_flip(const struct lane *lane, char *ret_text, size_t size);
+
+// The memory path: what every frame goes through, as one line.
+void lane_describe_path(struct lane *lane, char *ret_path, size_t size);
+// Logs why a camera's surfaces are not read in place, if they are not.
+void lane_tell_surfaces(const struct lane *lane);
 
 // What views are made from and by, with `layout`, which outlives the result.
 struct channel_setup lane_setup(const struct lane *lane, const struct frame_layout *layout);

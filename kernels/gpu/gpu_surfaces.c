@@ -1,16 +1,13 @@
 #include "kernels/gpu/gpu_surfaces.h"
 
 #include "capture/nvmm/nvbufsurface.h"
+#include "kernels/gpu/gpu_surfaces_private.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
 #define PLANES 2 // of NV12
-#define PROBE_WORDS 4096
-// Each plane holds PROBE_WORDS with its rows' padding, as no pitch is below its width.
-#define PROBE_WIDTH 256
-#define PROBE_HEIGHT 128
 
 struct gpu_surfaces {
     struct gpu *gpu; // not owned
@@ -24,6 +21,7 @@ struct gpu_surfaces {
 
 struct surface {
     struct frame_surface frame; // first; its handle is the surface
+    bool adopted;               // which is somebody else's
     struct CUgraphicsResource_st *image;
 };
 
@@ -132,16 +130,20 @@ static void surface_free(const struct gpu_surfaces *surfaces, struct surface *su
                 library->unmap(surface->frame.handle, 0, i);
             }
         }
-        library->destroy(surface->frame.handle);
+        if (!surface->adopted) {
+            library->destroy(surface->frame.handle);
+        }
     }
     free(surface);
 }
 
+// Of `theirs`, or of a surface of our own where that is NULL.
 static int surface_new(const struct gpu_surfaces *surfaces, uint32_t width, uint32_t height,
-                       struct error *error, struct surface **ret_surface)
+                       struct nvbuf_surface *theirs, struct error *error,
+                       struct surface **ret_surface)
 {
     struct surface *surface = calloc(1, sizeof *surface);
-    struct nvbuf_surface *handle = NULL;
+    struct nvbuf_surface *handle = theirs;
     int r = surface ? 0 : error_set(error, -ENOMEM, "no memory for a surface");
 
     if (r == 0) {
@@ -149,9 +151,11 @@ static int surface_new(const struct gpu_surfaces *surfaces, uint32_t width, uint
                                        : gpu_enter(surfaces->gpu, error);
     }
     if (r == 0) {
-        r = nvbufsurface_new(&surfaces->library, width, height, error, &handle);
+        r = theirs ? nvbufsurface_check(theirs, width, height, error)
+                   : nvbufsurface_new(&surfaces->library, width, height, error, &handle);
     }
     if (r == 0) {
+        surface->adopted = theirs;
         surface->frame.handle = handle;
         surface->frame.handle_size = sizeof *handle;
         r = map_planes(surfaces, surface, error);
@@ -201,7 +205,7 @@ static int surfaces_allocate(void *context, const struct frame_layout *layout,
     struct frame_layout own = *layout;
     struct surface *surface = NULL;
     struct error error = {0};
-    int r = surface_new(surfaces, layout->width, layout->height, &error, &surface);
+    int r = surface_new(surfaces, layout->width, layout->height, NULL, &error, &surface);
 
     if (r == 0) {
         lay_out_as(buffer_of(&surface->frame), &own);
@@ -219,6 +223,21 @@ static int surfaces_allocate(void *context, const struct frame_layout *layout,
     }
     *ret_surface = &surface->frame;
     return 0;
+}
+
+static int surfaces_adopt(void *context, void *handle, struct frame_layout *layout,
+                          struct error *error, struct frame_surface **ret_surface)
+{
+    struct surface *surface;
+    int r = strcmp(layout->format->name, "NV12") == 0
+                ? surface_new(context, layout->width, layout->height, handle, error, &surface)
+                : error_set(error, -ENOTSUP, "no surface holds %s", layout->format->name);
+
+    if (r == 0) {
+        lay_out_as(buffer_of(&surface->frame), layout);
+        *ret_surface = &surface->frame;
+    }
+    return r;
 }
 
 static void surfaces_release(void *context, struct frame_surface *surface)
@@ -257,82 +276,11 @@ static int surfaces_wait(void *context, struct error *error)
     return gpu_wait(surfaces->gpu, clock_now_ns() + NS_PER_S, error);
 }
 
-static int invert(struct gpu_surfaces *surfaces, uint64_t input, uint64_t output,
-                  struct error *error)
-{
-    const struct cuda_driver *driver = gpu_driver(surfaces->gpu);
-    uint32_t count = PROBE_WORDS;
-    void *parameters[] = {&input, &output, &count};
-    struct CUfunc_st *kernel;
-    int r = gpu_kernel(surfaces->gpu, "gpu_probe", error, &kernel);
-
-    if (r == 0) {
-        r = check(surfaces,
-                  driver->launch(kernel, PROBE_WORDS / 256, 1, 1, 256, 1, 1, 0,
-                                 gpu_stream(surfaces->gpu), parameters, NULL),
-                  "launching the probe", error);
-    }
-    return r < 0 ? r : surfaces_wait(surfaces, error);
-}
-
-// The CPU writes plane `from`, the GPU inverts it into the other, which the CPU reads.
-static int probe(struct gpu_surfaces *surfaces, const struct frame *frame, unsigned from,
-                 struct error *error)
-{
-    const uint32_t factor = 2654435761U + from;
-    uint32_t *written = (uint32_t *)frame_plane(frame, from);
-    const uint32_t *read = (const uint32_t *)frame_plane(frame, !from);
-    const struct frame_surface *surface = frame->surface;
-    int r = frame_begin_cpu_access(frame, error);
-
-    for (uint32_t i = 0; i < PROBE_WORDS && r == 0; i++) {
-        written[i] = i * factor;
-    }
-    if (r == 0) {
-        r = frame_end_cpu_access(frame, error);
-    }
-    if (r == 0) {
-        r = invert(surfaces, surface->gpu_bases[from] + frame->layout.planes[from].offset,
-                   surface->gpu_bases[!from] + frame->layout.planes[!from].offset, error);
-    }
-    if (r == 0) {
-        r = frame_begin_cpu_access(frame, error);
-    }
-    for (uint32_t i = 0; i < PROBE_WORDS && r == 0; i++) {
-        if (read[i] != ~(i * factor)) {
-            r = error_set(error, -EIO, "CPU and GPU see different bytes");
-        }
-    }
-    return r;
-}
-
-static int test(struct gpu_surfaces *surfaces, struct error *error)
-{
-    struct frame_layout layout;
-    struct frame_pool *pool = NULL;
-
-    frame_layout_init(&layout, pixel_format_by_name("NV12"), PROBE_WIDTH, PROBE_HEIGHT, 1);
-    int r = surfaces_lay_out(surfaces, &layout, error);
-    if (r == 0) {
-        r = frame_pool_new(&layout, 1, &surfaces->allocator, &pool);
-        gpu_surfaces_take_failure(surfaces, error);
-    }
-    if (r == 0) {
-        _cleanup_(cleanup_frame) struct frame *frame = frame_pool_take(pool);
-
-        for (unsigned from = 0; from < PLANES && r == 0; from++) {
-            r = probe(surfaces, frame, from, error);
-        }
-    }
-    frame_pool_unref(pool);
-    return r;
-}
-
 int gpu_surfaces_new(struct gpu *gpu, struct error *error, struct gpu_surfaces **ret_surfaces)
 {
-    static const struct frame_surface_ops ops = {surfaces_lay_out, surfaces_allocate,
-                                                 surfaces_release, surfaces_begin_cpu,
-                                                 surfaces_end_cpu};
+    static const struct frame_surface_ops ops = {surfaces_lay_out,   surfaces_allocate,
+                                                 surfaces_adopt,     surfaces_release,
+                                                 surfaces_begin_cpu, surfaces_end_cpu};
     struct gpu_surfaces *surfaces = calloc(1, sizeof *surfaces);
     int r = surfaces ? 0 : error_set(error, -ENOMEM, "no memory for surfaces");
 
@@ -345,7 +293,8 @@ int gpu_surfaces_new(struct gpu *gpu, struct error *error, struct gpu_surfaces *
         .kind = "nvmm", .context = surfaces, .surfaces = &ops, .wait = surfaces_wait};
     r = nvbufsurface_init(&surfaces->library, error);
     if (r == 0) {
-        r = test(surfaces, error);
+        r = gpu_surfaces_probe(gpu, &surfaces->allocator, error);
+        gpu_surfaces_take_failure(surfaces, error);
     }
     if (r < 0) {
         gpu_surfaces_free(surfaces);

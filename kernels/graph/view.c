@@ -182,6 +182,7 @@ int view_new(const struct view_setup *setup, struct error *error, struct view **
     if (r == 0) {
         r = make_parts(view, setup, x, error);
     }
+    view->surfaces = setup->input_surfaces; // of what passes through
     if (r == 0 && !view->passes_through) {
         r = make_frames(view, setup, error);
     }

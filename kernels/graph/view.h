@@ -46,7 +46,7 @@ bool view_passes_through(const struct view *view);
 // Layout of the output, range and colour as they are to be signalled: all views of a camera have
 // its colour, with the matrix of BT.601 if it is RGB, and computed ones are limited range.
 const struct frame_layout *view_output_layout(const struct view *view);
-// Whether its pictures are surfaces of the setup's allocator.
+// Whether its pictures are surfaces: of the setup's allocator, or the camera's frames.
 bool view_makes_surfaces(const struct view *view);
 // For the memory path and status: "CPU" here, "CUDA sm_87" with a GPU.
 const char *view_backend(const struct view *view);

@@ -23,6 +23,7 @@ enum view_output {
 struct view_setup {
     const struct config_view *settings;
     const struct frame_layout *input;
+    bool input_surfaces; // the camera's frames are surfaces
     enum view_output output;
     unsigned frames;                         // output frames; 0: 4
     const struct frame_allocator *allocator; // of the output frames

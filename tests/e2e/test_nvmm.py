@@ -3,10 +3,13 @@ the GPU to the encoder, and what becomes of them where something of that does no
 """
 
 import re
+import subprocess
 
+import numpy as np
 import pytest
 
 import daemon
+import pattern
 from test_frames import assert_pictures_match
 
 SIZE = (320, 240)
@@ -19,8 +22,9 @@ def jetson(board, tmp_path):
     """Starts a daemon on an AGX Orin: library are the options of tests/fakes/nvmm, elements those of
     tests/fakes/jetson."""
 
-    def start(views=(EDGES,), library="", elements="", **extra):
-        camera = daemon.camera(views=[dict(view) for view in views], width=SIZE[0], height=SIZE[1])
+    def start(views=(EDGES,), library="", elements="", source="pattern", keys=(), **extra):
+        camera = daemon.camera(source=source, views=[dict(view) for view in views], width=SIZE[0],
+                               height=SIZE[1], **dict(keys))
         return board(
             "agx-orin", [camera], libraries=(daemon.FAKE_CUDA, daemon.FAKE_NVMM),
             GST_PLUGIN_PATH=daemon.FAKE_JETSON, GST_REGISTRY=tmp_path / "registry",
@@ -129,3 +133,78 @@ def test_a_jetson_without_an_encoder_is_not_asked_for_nvmm(board):
     server = board("orin-nano", [camera], **daemon.on_board("orin-nano"))
     wait_live(server)
     assert "nvmm" not in server.stderr()
+
+
+@pytest.fixture
+def bars(tmp_path):
+    """Luma of what the sensor sees, without the part below that is noise."""
+    width, height = SIZE
+    path = tmp_path / "bars.raw"
+    subprocess.run(
+        ["gst-launch-1.0", "-q", "videotestsrc", "num-buffers=1", "pattern=smpte", "!",
+         f"video/x-raw,format=NV12,width={width},height={height}", "!", "filesink",
+         f"location={path}"],
+        check=True, timeout=60,
+    )
+    return np.fromfile(path, np.uint8)[:width * height].reshape(height, width)[:height // 2]
+
+
+def assert_shows(viewer, expected):
+    viewer.wait_frames(20)
+    assert viewer.stop()
+    pictures = [*viewer.pictures().values(), *viewer.unreadable_pictures()][-3:]
+    assert len(pictures) == 3
+    for picture in pictures:
+        # The row at the end has neighbours that are not expected's.
+        found = pattern.psnr_db(picture[:len(expected) - 1], expected[:-1])
+        assert found >= 32, found
+
+
+@pytest.mark.parametrize("release, elements, copies", [
+    ("jetpack=5", "", {}), ("jetpack=6", "", {}), ("jetpack=6", "blocks", {"vic-convert"}),
+])
+def test_from_sensor_to_encoder_nobody_copies_a_picture(
+        jetson, watch, bars, tmp_path, release, elements, copies):
+    views = ({"name": "plain", "view": "camera"}, EDGES)
+    server = jetson(views=views, source="argus", library=release, elements=elements)
+    plain, edges = (watch(server.url(f"/front/{view}"), keep_every=1) for view in ("plain", "edges"))
+    camera = wait_live(server)
+    assert "Argus NV12 320x240@30 -> nvmm -> " in camera["path"]
+    assert "-> nvmm -> nvv4l2h264enc, " in camera["path"]
+    edges.wait_frames(150)
+    assert_shows(plain, bars)
+    assert_shows(edges, pattern.limited_range(pattern.sobel_magnitude(bars)))
+    camera = server.camera()
+    assert {kind for kind, copy in camera["copies"].items() if copy["total"]} == set(copies)
+    assert camera["process"]["restarts"] == 0
+    server.stop()
+    found, library = numbers(tmp_path / "elements.txt"), numbers(tmp_path / "library.txt")
+    assert found["imported"] > 200 and found["transformed"] <= 4
+    # Those of the start and of slates alone.
+    assert library["NvBufSurfaceSyncForCpu"] < found["imported"]
+
+
+def test_regions_are_watched_in_the_cameras_surfaces(jetson, watch, bars):
+    # The corner with the noise moves always, the rest never.
+    corners = {"noise": [[0.8, 0.8], [1.0, 0.8], [1.0, 1.0], [0.8, 1.0]],
+               "bars": [[0.0, 0.0], [1.0, 0.0], [1.0, 0.5], [0.0, 0.5]]}
+    regions = [{"name": name, "start": 0.01, "polygon": polygon}
+               for name, polygon in corners.items()]
+    server = jetson(source="argus", keys={"regions": regions})
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    camera = server.wait_camera("front", lambda c: c["regions"][0]["moving"])
+    assert camera["regions"][1]["share"] == 0
+    assert_shows(viewer, pattern.limited_range(pattern.sobel_magnitude(bars)))
+
+
+def test_a_cameras_surfaces_that_cannot_be_adopted_are_copied(jetson, watch, bars):
+    # Those of a 256x128 test, 28 pictures and slates, of 320x240 each, come first.
+    server = jetson(source="argus", library="fail=NvBufSurfaceMapEglImage:30+")
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    camera = wait_live(server)
+    assert "the camera's surfaces cannot be used: NvBufSurfaceMapEglImage failed, " \
+           "using registered memory" in server.stderr()
+    assert "Argus NV12 320x240@30 -> registered -> CUDA sm_87 -> " in camera["path"]
+    camera = server.wait_camera("front", lambda c: c["copies"]["nvmm-copy"]["total"] > 20)
+    assert camera["copies"]["vic-convert"]["total"] >= 20
+    assert_shows(viewer, pattern.limited_range(pattern.sobel_magnitude(bars)))

@@ -166,7 +166,7 @@ static int open_clip(const struct config_camera *camera, struct error *error,
 {
     _cleanup_(cleanup_source) struct source *clip = NULL;
     struct copies copies = {0};
-    const struct source_environment environment = {frame_allocator_host(), &copies};
+    const struct source_environment environment = {frame_allocator_host(), &copies, NULL};
     int r;
 
     gst_init(NULL, NULL);

@@ -1,7 +1,6 @@
 // nvv4l2h264enc and nvv4l2h265enc: a reader of surfaces in front of an encoder on the CPU.
 #include "tests/fakes/jetson/jetson.h"
 
-#include <gst/base/gstbasetransform.h>
 #include <stdio.h>
 
 #define KEPT 4 // surfaces that the input still has when the next comes
@@ -37,32 +36,9 @@ static GObjectClass *reader_parent_class;
 static GstCaps *transform_caps(GstBaseTransform *transform, GstPadDirection direction,
                                GstCaps *caps, GstCaps *filter)
 {
-    GstCaps *other = gst_caps_copy(caps), *result = other;
-
     (void)transform;
-    for (guint i = 0; i < gst_caps_get_size(other); i++) {
-        gst_caps_set_features(other, i,
-                              direction == GST_PAD_SRC ? gst_caps_features_new(JETSON_FEATURE, NULL)
-                                                       : NULL);
-    }
-    if (filter) {
-        result = gst_caps_intersect_full(filter, other, GST_CAPS_INTERSECT_FIRST);
-        gst_caps_unref(other);
-    }
-    return result;
-}
-
-static gboolean get_unit_size(GstBaseTransform *transform, GstCaps *caps, gsize *size)
-{
-    GstVideoInfo info;
-    gboolean surface = gst_caps_features_contains(gst_caps_get_features(caps, 0), JETSON_FEATURE);
-
-    (void)transform;
-    *size = sizeof(struct nvbuf_surface);
-    if (!surface && gst_video_info_from_caps(&info, caps)) {
-        *size = GST_VIDEO_INFO_SIZE(&info);
-    }
-    return TRUE;
+    return jetson_other_caps(caps, filter,
+                             direction == GST_PAD_SINK ? JETSON_SYSTEM : JETSON_SURFACES);
 }
 
 static gboolean set_caps(GstBaseTransform *transform, GstCaps *in, GstCaps *out)
@@ -129,19 +105,12 @@ static void reader_class_init(gpointer type_class, gpointer data)
 
     (void)data;
     reader_parent_class = g_type_class_peek_parent(type_class);
-    for (int i = 0; i < 2; i++) {
-        g_autoptr(GstCaps) caps = gst_caps_from_string(
-            i ? "video/x-raw,format=NV12" : "video/x-raw(" JETSON_FEATURE "),format=NV12");
-
-        gst_element_class_add_pad_template(
-            type_class, gst_pad_template_new(i ? "src" : "sink", i ? GST_PAD_SRC : GST_PAD_SINK,
-                                             GST_PAD_ALWAYS, caps));
-    }
+    jetson_add_templates(type_class, JETSON_SURFACES, JETSON_SYSTEM);
     gst_element_class_set_static_metadata(type_class, "Input", "Filter/Video", "For edged's tests",
                                           "edged");
     G_OBJECT_CLASS(type_class)->finalize = reader_finalize;
     transform->transform_caps = transform_caps;
-    transform->get_unit_size = get_unit_size;
+    transform->get_unit_size = jetson_unit_size;
     transform->set_caps = set_caps;
     transform->transform = read_surface;
     transform->stop = stop;

@@ -1,7 +1,11 @@
 // A GStreamer plugin with the elements of a Jetson, over the surfaces of tests/fakes/nvmm: what
 // flows as "memory:NVMM" is the address of a surface, of which elements read the device's bytes.
 //
-//   nvvidconv         from system memory into surfaces: the CPU copies
+//   nvarguscamerasrc  a test pattern in six surfaces, over and over; there is one sensor, number 0
+//   nvvidconv         from surfaces into others, or into system memory, or from there, where the
+//   CPU
+//                     copies; it does not flip. With bl-output, which is so unless told, surfaces
+//                     are block-linear
 //   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements. output-io-mode is
 //   nvv4l2h265enc     auto (each surface is transformed into another) or dmabuf-import (it is read
 //                     as it is, by its descriptor, and kept until some more have come)
@@ -11,6 +15,7 @@
 //   no-import         an encoder whose output-io-mode knows no dmabuf-import
 //   refuse-import     one that fails with it
 //   refuse            one that fails with every surface
+//   blocks            a camera whose surfaces are block-linear
 //   report=FILE       for each encoder a line, appended as it ends: imported=N transformed=N
 //
 // What breaks a rule is told on stderr in lines that begin with "fake_jetson: ".
@@ -18,6 +23,7 @@
 
 #include "capture/nvmm/nvbufsurface.h"
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
@@ -30,15 +36,27 @@ char *jetson_report(void);
 
 GstPad *jetson_add_pad(GstElement *bin, GstElement *inside, const char *name);
 
-// The surface in a buffer, if it holds one pitch-linear NV12 picture of this size. NULL, as is then
-// told: it does not.
+// The surface in a buffer, if it holds one NV12 picture of this size. NULL, as is then told: it
+// does not.
 struct nvbuf_surface *jetson_surface_of(GstBuffer *buffer, uint32_t width, uint32_t height);
-// Copies the picture between a surface's device bytes and a mapped frame of system memory.
+// Copies the picture between a surface's device bytes and a mapped frame of system memory, or from
+// one surface to another.
 gboolean jetson_read(const struct nvbuf_surface *surface, GstVideoFrame *to);
-// A buffer with a new surface, which lives as long as the buffer. NULL: there is none.
-GstBuffer *jetson_buffer_new(uint32_t width, uint32_t height);
+gboolean jetson_write(const struct nvbuf_surface *surface, GstVideoFrame *from);
+gboolean jetson_copy(const struct nvbuf_surface *from, const struct nvbuf_surface *to);
+// A new surface, which lives as long as the memory. NULL: there is none.
+GstMemory *jetson_memory_new(uint32_t width, uint32_t height, gboolean blocks);
 // By the CPU, as NvBufSurfaceCopy() does.
 gboolean jetson_write_by_cpu(struct nvbuf_surface *surface, GstVideoFrame *from);
 
+// A transform's caps on the other side, in system memory or as surfaces, whatever `with` has.
+enum { JETSON_SYSTEM = 1, JETSON_SURFACES = 2 };
+GstCaps *jetson_other_caps(const GstCaps *caps, GstCaps *filter, unsigned with);
+gboolean jetson_are_surfaces(const GstCaps *caps);
+gboolean jetson_unit_size(GstBaseTransform *transform, GstCaps *caps, gsize *size);
+// Gives a class of transforms pads with either.
+void jetson_add_templates(gpointer type_class, unsigned sink, unsigned src);
+
+GType jetson_argus_type(void);
 GType jetson_vidconv_type(void);
 GType jetson_encoder_type(gboolean h265);

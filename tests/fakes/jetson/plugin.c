@@ -37,7 +37,8 @@ GstPad *jetson_add_pad(GstElement *bin, GstElement *inside, const char *name)
 
 static gboolean plugin_init(GstPlugin *plugin)
 {
-    return gst_element_register(plugin, "nvvidconv", GST_RANK_NONE, jetson_vidconv_type()) &&
+    return gst_element_register(plugin, "nvarguscamerasrc", GST_RANK_NONE, jetson_argus_type()) &&
+           gst_element_register(plugin, "nvvidconv", GST_RANK_NONE, jetson_vidconv_type()) &&
            gst_element_register(plugin, "nvv4l2h264enc", GST_RANK_NONE,
                                 jetson_encoder_type(FALSE)) &&
            gst_element_register(plugin, "nvv4l2h265enc", GST_RANK_NONE, jetson_encoder_type(TRUE));

@@ -36,8 +36,8 @@ struct nvbuf_surface *jetson_surface_of(GstBuffer *buffer, uint32_t width, uint3
     }
     picture = surface ? surface->buffers : NULL;
     if (picture && surface->filled == 1 && surface->memory == NVBUF_MEMORY_SURFACE_ARRAY &&
-        picture->layout == NVBUF_LAYOUT_PITCH && picture->colour == NVBUF_COLOUR_NV12 &&
-        picture->width == width && picture->height == height) {
+        picture->colour == NVBUF_COLOUR_NV12 && picture->width == width &&
+        picture->height == height) {
         return surface;
     }
     fprintf(stderr, "fake_jetson: a buffer is no NV12 surface of %ux%u\n", width, height);
@@ -52,24 +52,65 @@ static void copy_plane(uint8_t *to, size_t to_stride, const uint8_t *from, size_
     }
 }
 
-gboolean jetson_read(const struct nvbuf_surface *surface, GstVideoFrame *to)
+// The device's bytes. NULL, as is then told: there are none.
+static uint8_t *map_device(const struct nvbuf_surface *surface)
 {
-    const struct nvbuf_buffer *picture = surface->buffers;
-    const uint8_t *bytes =
-        mmap(NULL, picture->size, PROT_READ, MAP_SHARED, (int)picture->descriptor, 0);
+    void *bytes = mmap(NULL, surface->buffers->size, PROT_READ | PROT_WRITE, MAP_SHARED,
+                       (int)surface->buffers->descriptor, 0);
 
     if (bytes == MAP_FAILED) {
         fprintf(stderr, "fake_jetson: a surface has no descriptor\n");
-        return FALSE;
+        return NULL;
     }
-    for (unsigned i = 0; i < 2; i++) {
-        copy_plane(GST_VIDEO_FRAME_PLANE_DATA(to, i), (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(to, i),
-                   bytes + picture->planes.offset[i], picture->planes.pitch[i],
-                   (size_t)GST_VIDEO_FRAME_COMP_WIDTH(to, i) * (i ? 2 : 1),
-                   (uint32_t)GST_VIDEO_FRAME_COMP_HEIGHT(to, i));
+    return bytes;
+}
+
+static gboolean move_picture(const struct nvbuf_surface *surface, GstVideoFrame *frame,
+                             gboolean write)
+{
+    const struct nvbuf_planes *planes = &surface->buffers->planes;
+    uint8_t *bytes = map_device(surface);
+
+    for (unsigned i = 0; i < 2 && bytes; i++) {
+        uint8_t *plane = GST_VIDEO_FRAME_PLANE_DATA(frame, i), *device = bytes + planes->offset[i];
+        size_t stride = (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(frame, i);
+
+        copy_plane(write ? device : plane, write ? planes->pitch[i] : stride,
+                   write ? plane : device, write ? stride : planes->pitch[i],
+                   (size_t)GST_VIDEO_FRAME_COMP_WIDTH(frame, i) * (i ? 2 : 1),
+                   (uint32_t)GST_VIDEO_FRAME_COMP_HEIGHT(frame, i));
     }
-    munmap((void *)bytes, picture->size);
-    return TRUE;
+    if (bytes) {
+        munmap(bytes, surface->buffers->size);
+    }
+    return bytes != NULL;
+}
+
+gboolean jetson_read(const struct nvbuf_surface *surface, GstVideoFrame *to)
+{
+    return move_picture(surface, to, FALSE);
+}
+
+gboolean jetson_write(const struct nvbuf_surface *surface, GstVideoFrame *from)
+{
+    return move_picture(surface, from, TRUE);
+}
+
+// Surfaces of one size are laid out alike.
+gboolean jetson_copy(const struct nvbuf_surface *from, const struct nvbuf_surface *to)
+{
+    uint8_t *bytes[2] = {map_device(from), map_device(to)};
+    gboolean done = bytes[0] && bytes[1];
+
+    if (done) {
+        memcpy(bytes[1], bytes[0], from->buffers->size);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (bytes[i]) {
+            munmap(bytes[i], from->buffers->size);
+        }
+    }
+    return done;
 }
 
 gboolean jetson_write_by_cpu(struct nvbuf_surface *surface, GstVideoFrame *from)
@@ -96,7 +137,7 @@ static void destroy(void *surface)
     library()->destroy(surface);
 }
 
-GstBuffer *jetson_buffer_new(uint32_t width, uint32_t height)
+GstMemory *jetson_memory_new(uint32_t width, uint32_t height, gboolean blocks)
 {
     struct nvbuf_request request = {.width = width,
                                     .height = height,
@@ -104,14 +145,12 @@ GstBuffer *jetson_buffer_new(uint32_t width, uint32_t height)
                                     .memory = NVBUF_MEMORY_SURFACE_ARRAY,
                                     .tag = NVBUF_TAG_VIDEO_CONVERT};
     struct nvbuf_surface *surface = NULL;
-    GstBuffer *buffer;
 
     if (!library()->allocate || library()->allocate(&surface, 1, &request) != 0) {
         return NULL;
     }
     surface->filled = 1;
-    buffer = gst_buffer_new();
-    gst_buffer_append_memory(buffer, gst_memory_new_wrapped(0, surface, sizeof *surface, 0,
-                                                            sizeof *surface, surface, destroy));
-    return buffer;
+    surface->buffers->layout = blocks ? NVBUF_LAYOUT_BLOCK_LINEAR : NVBUF_LAYOUT_PITCH;
+    return gst_memory_new_wrapped(0, surface, sizeof *surface, 0, sizeof *surface, surface,
+                                  destroy);
 }

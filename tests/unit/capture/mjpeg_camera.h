@@ -95,7 +95,7 @@ static inline struct source *start_camera(const struct jpeg *jpeg, int width, in
         .height = height,
         .fps = 200,
     };
-    struct source_environment environment = {frame_allocator_host(), &copies};
+    struct source_environment environment = {frame_allocator_host(), &copies, NULL};
     char path[] = "/tmp/test_mjpeg.XXXXXX", camera[256];
     struct error error = {0};
     struct source *source;

@@ -35,7 +35,7 @@ static inline struct config_camera camera_wish(void)
 static inline int open_source(const char *camera, const struct config_camera *wish,
                               struct error *error, struct source **ret_source)
 {
-    struct source_environment environment = {frame_allocator_host(), &copies};
+    struct source_environment environment = {frame_allocator_host(), &copies, NULL};
 
     setenv("EDGED_FAKE_V4L2", camera, 1);
     memset(&copies, 0, sizeof copies);

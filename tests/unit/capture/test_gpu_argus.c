@@ -1,0 +1,204 @@
+// A Jetson's camera whose surfaces the GPU adopts, played by tests/fakes/jetson: they are read
+// where the camera put them, by the CPU as well; and what becomes of those that cannot be.
+#include "tests/unit/capture/source_harness.h"
+
+#include "capture/gstreamer/source_argus.h"
+#include "kernels/gpu/gpu_surfaces.h"
+#include "tests/unit/fake_gpu.h"
+#include "tests/unit/fake_nvmm.h"
+
+#include <glib/gstdio.h>
+#include <gst/gst.h>
+
+#define WIDTH 322
+#define HEIGHT 242
+#define FRAMES 20 // each of the camera's surfaces comes more than once
+
+struct bed {
+    struct harness harness;
+    struct gpu *gpu;
+    struct gpu_surfaces *surfaces;
+};
+
+static void bed_init(struct bed *bed, const char *driver, const char *library, const char *elements)
+{
+    *bed = (struct bed){0};
+    g_setenv("FAKE_JETSON", elements, TRUE);
+    fake_gpu_play(driver);
+    fake_nvmm_play(library);
+    assert_int_equal(gpu_new(NULL, &bed->gpu), 0);
+    assert_int_equal(gpu_surfaces_new(bed->gpu, NULL, &bed->surfaces), 0);
+    harness_init(&bed->harness);
+    bed->harness.camera.width = WIDTH;
+    bed->harness.camera.height = HEIGHT;
+    bed->harness.environment.surfaces = gpu_surfaces_allocator(bed->surfaces);
+}
+
+static void bed_finish(struct bed *bed)
+{
+    source_close(bed->harness.source);
+    gpu_surfaces_free(bed->surfaces);
+    gpu_free(bed->gpu);
+    assert_int_equal(fake_nvmm_left(), 0);
+    assert_int_equal(fake_gpu_leaks(), 0);
+}
+
+// The camera's pattern, which stands still but for a corner of noise, by GStreamer alone.
+static void assert_shows_the_pattern(const struct frame *frame)
+{
+    g_autoptr(GstElement) pipeline = gst_parse_launch(
+        "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=NV12,width=322,height=242 ! "
+        "appsink name=sink",
+        NULL);
+    g_autoptr(GstElement) sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+    g_autoptr(GstSample) sample = NULL;
+    GstMapInfo map;
+
+    gst_element_set_state(pipeline, GST_STATE_PLAYING);
+    g_signal_emit_by_name(sink, "pull-sample", &sample);
+    assert_non_null(sample);
+    assert_true(gst_buffer_map(gst_sample_get_buffer(sample), &map, GST_MAP_READ));
+    assert_int_equal(frame_begin_cpu_access(frame, NULL), 0);
+    for (uint32_t y = 0; y < HEIGHT / 2; y++) { // GStreamer's strides are multiples of 4
+        assert_memory_equal(frame_plane(frame, 0) + y * frame->layout.planes[0].stride,
+                            map.data + (size_t)y * 324, WIDTH);
+    }
+    gst_buffer_unmap(gst_sample_get_buffer(sample), &map);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+}
+
+static void take_frames(struct bed *bed)
+{
+    for (unsigned i = 0; i < FRAMES; i++) {
+        struct frame *frame = harness_next(&bed->harness);
+
+        assert_int_equal(frame->surface != NULL, bed->harness.source->mode.surfaces);
+        assert_true(frame_layout_equal(&frame->layout, &bed->harness.source->mode.layout));
+        frame_unref(frame);
+    }
+}
+
+static uint64_t count(const struct bed *bed, enum copy_kind kind)
+{
+    return bed->harness.copies.count[kind];
+}
+
+TEST(test_surfaces_are_read_where_the_camera_put_them)
+{
+    static const char *const releases[] = {"jetpack=5", "jetpack=6"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(releases); i++) {
+        struct bed bed;
+        struct frame *frame;
+        uint64_t accesses;
+
+        bed_init(&bed, "board=agx-orin", releases[i], "");
+        harness_start(&bed.harness, &source_argus_ops);
+        assert_true(bed.harness.source->mode.surfaces);
+        assert_string_equal(bed.harness.source->surfaces_missed.text, "");
+        assert_int_equal(bed.harness.source->mode.layout.planes[0].stride, 512);
+        take_frames(&bed);
+        accesses = fake_nvmm_count("fake_nvmm_cpu_accesses");
+        take_frames(&bed);
+        assert_int_equal(fake_nvmm_count("fake_nvmm_cpu_accesses"), accesses);
+        assert_int_equal(copies_total(&bed.harness.copies), 0);
+        frame = harness_next(&bed.harness);
+        assert_shows_the_pattern(frame);
+        frame_unref(frame);
+        bed_finish(&bed);
+    }
+}
+
+TEST(test_a_frame_outlives_its_camera)
+{
+    struct bed bed;
+    struct frame *frames[3];
+
+    bed_init(&bed, "", "", "");
+    harness_start(&bed.harness, &source_argus_ops);
+    for (unsigned i = 0; i < 3; i++) {
+        frames[i] = harness_next(&bed.harness);
+    }
+    frame_unref(frames[1]);
+    source_close(TAKE(bed.harness.source));
+    assert_shows_the_pattern(frames[0]);
+    frame_unref(frames[0]);
+    frame_unref(frames[2]);
+    bed_finish(&bed);
+}
+
+TEST(test_surfaces_in_blocks_are_converted_within_nvmm_and_that_is_counted)
+{
+    struct bed bed;
+    struct frame *frame;
+
+    bed_init(&bed, "", "", "blocks");
+    harness_start(&bed.harness, &source_argus_ops);
+    assert_true(bed.harness.source->mode.surfaces);
+    take_frames(&bed);
+    assert_int_equal(count(&bed, COPY_VIC_CONVERT), FRAMES);
+    assert_int_equal(copies_total(&bed.harness.copies), FRAMES);
+    frame = harness_next(&bed.harness);
+    assert_shows_the_pattern(frame);
+    frame_unref(frame);
+    bed_finish(&bed);
+}
+
+TEST(test_surfaces_that_cannot_be_adopted_are_copied_and_the_reason_is_kept)
+{
+    static const struct {
+        const char *driver, *library, *why;
+    } cases[] = {
+        {"fail=cuGraphicsEGLRegisterImage:2+:2", "",
+         "registering a surface: out of memory (CUDA_ERROR_OUT_OF_MEMORY, 2)"},
+        {"", "fail=NvBufSurfaceMapEglImage:2+", "NvBufSurfaceMapEglImage failed"},
+        {"", "fail=NvBufSurfaceMap:4+", "NvBufSurfaceMap failed"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct bed bed;
+        struct frame *frame;
+
+        bed_init(&bed, cases[i].driver, cases[i].library, "");
+        harness_start(&bed.harness, &source_argus_ops);
+        assert_false(bed.harness.source->mode.surfaces);
+        assert_string_equal(bed.harness.source->surfaces_missed.text, cases[i].why);
+        take_frames(&bed);
+        assert_int_equal(count(&bed, COPY_VIC_CONVERT), FRAMES);
+        assert_int_equal(count(&bed, COPY_NVMM_COPY), FRAMES);
+        frame = harness_next(&bed.harness);
+        assert_shows_the_pattern(frame);
+        frame_unref(frame);
+        bed_finish(&bed);
+    }
+}
+
+TEST(test_a_camera_that_is_not_there_is_asked_for_once)
+{
+    struct bed bed;
+    struct error error = {0};
+
+    bed_init(&bed, "", "", "");
+    bed.harness.camera.sensor = 1;
+    assert_true(source_argus_ops.open(&bed.harness.camera, &bed.harness.environment, &error,
+                                      &bed.harness.source) < 0);
+    assert_non_null(strstr(error.text, "sensor 1: "));
+    assert_non_null(strstr(error.text, "Invalid camera device specified"));
+    bed.harness.source = NULL;
+    bed_finish(&bed);
+}
+
+int main(void)
+{
+    g_autofree char *registry = g_strdup_printf("/tmp/edged-argus-%d.registry", getpid());
+    char folder[600];
+
+    fake_path("jetson", folder);
+    g_setenv("GST_PLUGIN_PATH", folder, TRUE);
+    g_setenv("GST_REGISTRY", registry, TRUE);
+    fake_nvmm_find("fake_nvmm_reset"); // before the elements look for the library
+    gst_init(NULL, NULL);
+    int failed = run_unit_tests(NULL, fake_gpu_end);
+    g_unlink(registry);
+    return failed;
+}
