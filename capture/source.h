@@ -56,7 +56,9 @@ struct source {
     const struct source_ops *ops;
     struct source_mode mode;
     struct source_counters counters;
-    struct error surfaces_missed; // why frames are no surfaces although something adopts them
+    // Why frames are no surfaces although something adopts them, or source_next() failed with one:
+    // the source should then be opened again without it.
+    struct error surfaces_missed;
 };
 
 // Fills in mode->description from the rest: "LABEL NV12 1280x720@30".

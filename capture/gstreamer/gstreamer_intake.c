@@ -319,8 +319,10 @@ static int make_frame(struct intake *intake, GstSample *sample, struct source *s
         return -EBADMSG;
     }
     if (intake->surfaces) {
-        return gstreamer_surfaces_take(intake->surfaces, buffer, &source->mode.layout, error,
-                                       ret_frame);
+        r = gstreamer_surfaces_take(intake->surfaces, buffer, &source->mode.layout, error,
+                                    ret_frame);
+        intake->surface_failed = r < 0 && r != -ENOBUFS;
+        return r;
     }
     frame = gstreamer_pool_claim(buffer, &source->mode.layout);
     if (frame) {

@@ -51,6 +51,8 @@ int intake_expect_surfaces(struct intake *intake, struct error *error);
 // After intake_open(), where surfaces are expected: waits for the first, and lays out `mode` as it
 // is. -EPROTO and others: it cannot be adopted; -ETIMEDOUT, -EPIPE.
 int intake_measure_surface(struct intake *intake, struct source_mode *mode, struct error *error);
+// Whether intake_take() has failed because a surface could not be adopted.
+bool intake_surface_failed(const struct intake *intake);
 // Lets frames flow; those that came before are forgotten.
 void intake_play(struct intake *intake);
 // Stops the pipeline and forgets all news, so that intake_play() plays it from its beginning.

@@ -14,6 +14,7 @@ struct intake {
     GstCaps *caps;                  // owned reference; those of the last sample taken, lane only
     struct frame_pool *copy_frames; // owned reference; made for the first copy, lane only
     struct gstreamer_surfaces *surfaces; // owned; NULL: samples lie in plain memory
+    bool surface_failed;                 // one could not be adopted; lane only
     bool live;
     bool in_order; // each sample waits until the one before it has been taken
     pthread_mutex_t lock;

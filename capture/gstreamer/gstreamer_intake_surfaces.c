@@ -42,3 +42,8 @@ int intake_measure_surface(struct intake *intake, struct source_mode *mode, stru
     }
     return r;
 }
+
+bool intake_surface_failed(const struct intake *intake)
+{
+    return intake->surface_failed;
+}

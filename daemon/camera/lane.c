@@ -249,6 +249,9 @@ static void grab(struct lane *lane)
         describe_silence(lane->source, &error);
     }
     if (r) {
+        if (lane->source->mode.surfaces && lane->source->surfaces_missed.text[0]) {
+            lane->source_environment.surfaces = NULL;
+        }
         handle_failure(lane, r, false, &error);
         return;
     }
