@@ -31,12 +31,21 @@ void frame_layout_init(struct frame_layout *layout, const struct pixel_format *f
     if (format->luma_step == 0 || strcmp(format->name, "GREY") == 0) {
         layout->range = FRAME_RANGE_FULL;
     }
+    if (format->mosaic.bits > 0) {
+        layout->development = (struct frame_development){0, 1, 1, 1};
+    }
+}
+
+static bool development_equal(const struct frame_development *a, const struct frame_development *b)
+{
+    return a->black == b->black && a->red == b->red && a->green == b->green && a->blue == b->blue;
 }
 
 bool frame_layout_equal(const struct frame_layout *a, const struct frame_layout *b)
 {
     if (a->format != b->format || a->width != b->width || a->height != b->height ||
-        a->size != b->size || a->range != b->range || !frame_colour_equal(a->colour, b->colour)) {
+        a->size != b->size || a->range != b->range || !frame_colour_equal(a->colour, b->colour) ||
+        !development_equal(&a->development, &b->development)) {
         return false;
     }
     for (unsigned i = 0; i < a->format->plane_count; i++) {

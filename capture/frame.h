@@ -18,6 +18,14 @@ struct frame_pool;
 // Which code values luma uses: 16..235 or 0..255. Signalled to viewers as it is.
 enum frame_range { FRAME_RANGE_LIMITED, FRAME_RANGE_FULL };
 
+// What makes a mosaic's samples light: those up to `black` are black, and the full range above it
+// times a colour's factor becomes 0..255 (kernels/demosaic). All zero for formats that are no
+// mosaic.
+struct frame_development {
+    uint16_t black;          // in samples as they come
+    double red, green, blue; // above 0
+};
+
 // Geometry of a picture in memory, equal for all frames of a pool.
 struct frame_layout {
     const struct pixel_format *format;
@@ -30,6 +38,7 @@ struct frame_layout {
     size_t size; // bytes of the whole block
     enum frame_range range;
     struct frame_colour colour;
+    struct frame_development development;
 };
 
 // What `stride_align` is for pictures of our own, bytes: a cache line.
@@ -37,7 +46,8 @@ struct frame_layout {
 
 // Fills a layout with planes one behind the other, each stride rounded up to `stride_align` bytes
 // (a power of two). Odd widths and heights round subsampled planes up. Range: limited, full for
-// RGB and GREY; colour: frame_colour_default().
+// RGB, mosaics and GREY; colour: frame_colour_default(); development: black is 0, the factors
+// are 1.
 void frame_layout_init(struct frame_layout *layout, const struct pixel_format *format,
                        uint32_t width, uint32_t height, size_t stride_align);
 

@@ -19,7 +19,7 @@ int source_gstreamer_format(const struct config_camera *camera, struct error *er
     if (strcmp(camera->format, "auto") == 0) {
         return 0;
     }
-    *ret_format = pixel_format_by_name(camera->format);
+    *ret_format = pixel_format_picture_by_name(camera->format);
     return *ret_format ? 0
                        : error_set(error, -ENOTSUP,
                                    "a pipeline cannot deliver %s to edged, only raw video (\"auto\""

@@ -30,7 +30,7 @@ static int init_mode(struct source_mode *mode, const struct config_camera *camer
                      struct error *error)
 {
     const char *name = strcmp(camera->format, "auto") == 0 ? "NV12" : camera->format;
-    const struct pixel_format *format = pixel_format_by_name(name);
+    const struct pixel_format *format = pixel_format_picture_by_name(name);
 
     if (!format) {
         return error_set(error, -ENOTSUP,

@@ -114,6 +114,7 @@ USAGE = [
     (["bench", "--backend", "gpu"], 2, "--backend gpu: allowed are auto, cpu, cuda"),
     (["bench", "--backend", "cuda"], 1, "--backend cuda: "),
     (["bench", "--format", "MJPG"], 2, "--format MJPG: allowed are YUYV, UYVY, NV12"),
+    (["bench", "--format", "RG10"], 2, "--format RG10: allowed are YUYV, UYVY, NV12"),
     (["bench", "--config", "missing.conf"], 1, "missing.conf: error: cannot read"),
     (["bench", "--config", "bad.conf"], 1, "bad.conf:1: error: "),
     (["bench", "--config", "good.conf", "--camera", "x"], 1, "--camera x: there is none"),

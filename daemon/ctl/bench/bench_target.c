@@ -17,7 +17,7 @@ struct delivery {
 int bench_target_format_parse(const char *text, void *result)
 {
     *(const char **)result = text;
-    return pixel_format_by_name(text) ? 0 : -EINVAL;
+    return pixel_format_picture_by_name(text) ? 0 : -EINVAL;
 }
 
 static int load(struct bench_target *target, const struct bench_target_request *request)
@@ -203,7 +203,7 @@ static int find_layout(struct bench_target *target, const struct bench_target_re
 
     name = request->format ? request->format : name;
     size = request->size.width > 0 ? request->size : size;
-    format = pixel_format_by_name(name);
+    format = pixel_format_picture_by_name(name);
     if (!format) {
         return error_set(error, -EINVAL,
                          "camera %s has the format %s, which only a running edged can tell the "

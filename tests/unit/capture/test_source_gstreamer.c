@@ -220,6 +220,9 @@ TEST(test_formats_no_pipeline_delivers_are_refused)
     harness.camera.format = (char *)"MJPG";
     assert_int_equal(harness_open(&harness, ops), -ENOTSUP);
     assert_contains(harness.error.text, "MJPG");
+    harness.camera.format = (char *)"pRAA"; // raw samples
+    assert_int_equal(harness_open(&harness, ops), -ENOTSUP);
+    assert_contains(harness.error.text, "pRAA");
 }
 
 TEST(test_errors_of_the_pipeline_end_the_source_with_its_text)

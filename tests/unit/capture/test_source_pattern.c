@@ -135,6 +135,9 @@ TEST(test_formats_it_cannot_draw_are_refused_by_name)
     harness.camera.format = (char *)"MJPG";
     assert_int_equal(harness_open(&harness, ops), -ENOTSUP);
     assert_contains(harness.error.text, "MJPG");
+    harness.camera.format = (char *)"pRAA"; // raw samples
+    assert_int_equal(harness_open(&harness, ops), -ENOTSUP);
+    assert_contains(harness.error.text, "pRAA");
 }
 
 RUN_TESTS(NULL, NULL)
