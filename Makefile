@@ -68,7 +68,7 @@ JETSON_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/jetson/*.c)
 FAKE_CUDA_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fakes/cuda/*.c))
 # Kernels whose threads share nothing, built for the CPU.
 FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix .o,blur/blur canny/canny convert/convert \
-                       difference/difference flip/flip gradient/gradient gradient/operator gray/gray mask/mask morphology/morphology \
+                       demosaic/demosaic difference/difference flip/flip gradient/gradient gradient/operator gray/gray mask/mask morphology/morphology \
                        motion/motion overlay/mark overlay/overlay threshold/threshold))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
@@ -92,7 +92,7 @@ GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*/*.c) capture
 GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
 GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
-# `edgectl process` for the many pictures of tests/golden, and flips of raw ones.
+# `edgectl process` for the many pictures of tests/golden, and flips and demosaics of raw ones.
 GOLDEN_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/golden/*.c))
 # edged's rows in the tutorials' table.
 TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges

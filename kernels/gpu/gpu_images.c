@@ -6,6 +6,7 @@
     X(blur)                                                                                        \
     X(canny)                                                                                       \
     X(convert)                                                                                     \
+    X(demosaic)                                                                                    \
     X(difference)                                                                                  \
     X(direction)                                                                                   \
     X(flip)                                                                                        \

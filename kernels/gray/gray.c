@@ -1,6 +1,5 @@
 #include "kernels/gray/gray.h"
 
-#include "kernels/stage/simd.h"
 #include "kernels/stage/stage.h"
 
 #include <string.h>
@@ -42,16 +41,11 @@ static void gray_uyvy(const uint8_t *restrict row, size_t width, uint8_t *restri
     }
 }
 
-SIMD_INLINE uint8_t weigh(uint32_t red, uint32_t green, uint32_t blue)
-{
-    return (uint8_t)((9798 * red + 19235 * green + 3735 * blue + 16384) >> 15);
-}
-
 SIMD_CLONES
 static void gray_rgb3(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
     for (size_t x = 0; x < width; x++) {
-        gray[x] = weigh(row[3 * x], row[3 * x + 1], row[3 * x + 2]);
+        gray[x] = gray_weigh(row[3 * x], row[3 * x + 1], row[3 * x + 2]);
     }
 }
 
@@ -59,7 +53,7 @@ SIMD_CLONES
 static void gray_bgr3(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
     for (size_t x = 0; x < width; x++) {
-        gray[x] = weigh(row[3 * x + 2], row[3 * x + 1], row[3 * x]);
+        gray[x] = gray_weigh(row[3 * x + 2], row[3 * x + 1], row[3 * x]);
     }
 }
 
@@ -67,7 +61,7 @@ SIMD_CLONES
 static void gray_xr24(const uint8_t *restrict row, size_t width, uint8_t *restrict gray)
 {
     for (size_t x = 0; x < width; x++) {
-        gray[x] = weigh(row[4 * x + 2], row[4 * x + 1], row[4 * x]);
+        gray[x] = gray_weigh(row[4 * x + 2], row[4 * x + 1], row[4 * x]);
     }
 }
 

@@ -81,4 +81,5 @@ void check_motion(struct check *check);    // motion, frame after frame
 void check_canny(struct check *check);     // edges that hang together far, every threshold
 void check_split(struct check *check);     // two views side by side
 void check_flips(struct check *check);     // pictures another way up
+void check_demosaics(struct check *check); // pictures of raw samples
 void check_refused(struct check *check);   // blocks, memory and conversions that cannot be

@@ -68,6 +68,7 @@ int main(int argc, char **argv)
         run_group(&check, "canny: spirals, curves, thresholds", check_canny);
         run_group(&check, "two views side by side", check_split);
         run_group(&check, "pictures another way up", check_flips);
+        run_group(&check, "pictures of raw samples", check_demosaics);
         run_group(&check, "blocks, memory and conversions refused", check_refused);
     }
     if (ok && !check.quick) {

@@ -4,6 +4,7 @@
 #include "kernels/blur/blur_cuda.h"
 #include "kernels/canny/canny_cuda.h"
 #include "kernels/convert/convert_cuda.h"
+#include "kernels/demosaic/demosaic_cuda.h"
 #include "kernels/difference/difference_cuda.h"
 #include "kernels/flip/flip_cuda.h"
 #include "kernels/gradient/gradient_cuda.h"
@@ -109,6 +110,13 @@ static bool place_conversion(const struct launch *launch, const char *from, stru
 static bool place_convert(const struct launch *launch, struct convert_cuda *p)
 {
     return place_conversion(launch, launch->name + strlen("convert_"), p);
+}
+
+static bool place_demosaic(const struct launch *launch, struct demosaic_cuda *p)
+{
+    return place(launch, &p->input, p->input_stride, p->row_bytes, p->height) &&
+           place(launch, &p->output, p->output_stride, p->width * pixel_bytes(launch->name),
+                 p->height);
 }
 
 static bool place_difference(const struct launch *launch, struct difference_cuda *p)

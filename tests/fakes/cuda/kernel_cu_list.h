@@ -9,6 +9,7 @@
 #define BLUR(side) KERNEL(blur_##side, blur)
 #define CANNY(format) KERNEL(canny_##format, canny)
 #define CONVERT(from, to) KERNEL(convert_##from##_##to, convert)
+#define DEMOSAIC(samples, output) KERNEL(demosaic_##samples##_##output, demosaic)
 #define DIFFERENCE(result, range) KERNEL(difference_##result##_##range, difference)
 #define FLIP(from, to) KERNEL(flip_##from, flip)
 #define GRADIENT(layout)                                                                           \
@@ -31,6 +32,7 @@ CANNY_CUDA_KERNELS(CANNY)
 KERNEL(canny_planar_median, canny)
 CONVERT_CUDA_KERNELS(CONVERT)
 KERNEL(convert_rgb3_nv12_full, convert)
+DEMOSAIC_CUDA_KERNELS(DEMOSAIC)
 DIFFERENCE_CUDA_KERNELS(DIFFERENCE)
 FLIP_CUDA_KERNELS(FLIP)
 GRADIENT_CUDA_KERNELS(GRADIENT)
@@ -48,6 +50,7 @@ KERNEL(threshold_compare, threshold_compare)
 #undef BLUR
 #undef CANNY
 #undef CONVERT
+#undef DEMOSAIC
 #undef DIFFERENCE
 #undef FLIP
 #undef GRADIENT
