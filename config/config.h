@@ -211,6 +211,9 @@ struct config_camera {
     enum config_flip flip;
     char *format; // fourcc as V4L2 names it ("YUYV", "NV12", "MJPG", …) or "auto"
     enum config_v4l2_io io;
+    // v4l2: of raw formats. The sample that is black, and the factors of all colours, red and blue.
+    int raw_black;
+    double raw_gain, raw_red, raw_blue;
     int width, height; // pixels, of the flipped picture
     int fps;
     struct config_control *controls;

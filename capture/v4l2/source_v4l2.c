@@ -90,6 +90,7 @@ static int set_up_mmap(struct source_v4l2 *self, const struct frame_allocator *a
     }
     frame_layout_init(&layout, driver->format, driver->width, driver->height, FRAME_STRIDE_ALIGN);
     v4l2_colour_read(&self->driver.answer, &layout);
+    layout.development = driver->development;
     return make_pool(self, &layout, allocator, error);
 }
 
@@ -254,11 +255,12 @@ static int fall_back(struct source_v4l2 *self, struct error *error)
 }
 
 // libv4l2 has controls of its own for cameras that only deliver what it converts; they do nothing
-// to what it does not convert, so there the flip is left to edged.
+// to what it does not convert. In a flipped mosaic another colour comes first.
 static bool flip_in_camera(const struct source_v4l2 *self)
 {
     return self->wish.flip != CONFIG_FLIP_NONE && !self->device.converting &&
            self->driver.fourcc != V4L2_PIX_FMT_MJPEG &&
+           self->driver.layout.format->mosaic.bits == 0 &&
            v4l2_controls_flip(&self->device, self->wish.flip);
 }
 
@@ -376,7 +378,6 @@ static int v4l2_source_open(const struct config_camera *camera,
 static int v4l2_source_start(struct source *source, struct error *error)
 {
     struct source_v4l2 *self = (struct source_v4l2 *)source;
-
     int r = self->queue.streaming ? 0 : v4l2_queue_start(&self->queue, error);
 
     while (r == -ENOSPC) {
@@ -384,8 +385,7 @@ static int v4l2_source_start(struct source *source, struct error *error)
         if (r < 0) {
             return r;
         }
-        describe(self);
-        // An MJPG camera streams already.
+        describe(self); // an MJPG camera streams already
         r = self->queue.streaming ? 0 : v4l2_queue_start(&self->queue, error);
     }
     return r;

@@ -9,7 +9,8 @@
 #define LIST_MAX 256
 
 // What a format costs the rest of the way: NV12 goes to the encoder as it is, packed formats are
-// read with a stride of 2, RGB needs arithmetic for luma, GREY has no colour, MJPG is decoded.
+// read with a stride of 2, RGB needs arithmetic for luma, GREY has no colour, MJPG is decoded. What
+// is not here, a sensor's raw samples, is no picture yet.
 static const struct {
     uint32_t fourcc;
     double cost;

@@ -2,9 +2,10 @@
 // the wish.
 //
 // Formats are compared by a cost: 10 for each 100 % the size is off (width and height), 4 for each
-// 100 % the rate falls short, 0.1 for each 100 % it is above, plus 0 to 1 for the format itself. So
-// a format without conversion at the wanted size and rate beats MJPG, MJPG beats one that manages
-// 5 of 30 frames/s, and a rate 20 % short does not pay for decoding JPEGs.
+// 100 % the rate falls short, 0.1 for each 100 % it is above, plus 0 to 1 for the format itself, 1
+// for a sensor's raw samples. So a format without conversion at the wanted size and rate beats
+// MJPG, MJPG beats one that manages 5 of 30 frames/s, and a rate 20 % short does not pay for
+// decoding JPEGs.
 #pragma once
 
 #include "capture/v4l2/v4l2_device.h"
@@ -17,7 +18,7 @@ struct v4l2_candidate {
     double cost;
 };
 
-#define V4L2_CANDIDATES_MAX 16
+#define V4L2_CANDIDATES_MAX 48
 // Width and height of a picture at most: what a driver says beyond it is refused.
 #define V4L2_CANDIDATES_SIZE_MAX_PX 16384
 

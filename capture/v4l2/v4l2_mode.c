@@ -131,6 +131,26 @@ static int try_candidate(const struct v4l2_device *device, const struct v4l2_can
     return 0;
 }
 
+// How raw samples are to be developed; nothing for formats that are pictures.
+static int read_development(const struct v4l2_device *device, const struct config_camera *wish,
+                            struct error *error, struct v4l2_mode *mode)
+{
+    const struct pixel_format *format = mode->layout.format;
+    int white = format ? (1 << format->mosaic.bits) - 1 : 0;
+
+    if (white == 0) {
+        return 0;
+    }
+    if (wish->raw_black >= white) {
+        return error_set(error, -EINVAL, "%s: raw_black is %d, but samples of %s are 0 to %d",
+                         device->path, wish->raw_black, format->name, white);
+    }
+    mode->layout.development =
+        (struct frame_development){(uint16_t)wish->raw_black, wish->raw_gain * wish->raw_red,
+                                   wish->raw_gain, wish->raw_gain * wish->raw_blue};
+    return 0;
+}
+
 static bool is_refused(const struct v4l2_refused *refused, uint32_t fourcc)
 {
     for (size_t i = 0; i < refused->count; i++) {
@@ -159,5 +179,5 @@ int v4l2_mode_negotiate(const struct v4l2_device *device, const struct config_ca
             r = try_candidate(device, &candidates.list[i], wish->fps, error, ret_mode);
         }
     }
-    return r;
+    return r < 0 ? r : read_development(device, wish, error, ret_mode);
 }

@@ -23,8 +23,8 @@ struct v4l2_refused {
 };
 
 // Sets the best mode the device accepts, of a format that is not in `refused`. -ENOTSUP: no format
-// in common (lists what the device has); -EBUSY: another program streams; -ENODEV, -EIO as
-// v4l2_device_failed().
+// in common (lists what the device has); -EINVAL: samples are never above what the wish says is
+// black; -EBUSY: another program streams; -ENODEV, -EIO as v4l2_device_failed().
 int v4l2_mode_negotiate(const struct v4l2_device *device, const struct config_camera *wish,
                         const struct v4l2_refused *refused, struct error *error,
                         struct v4l2_mode *ret_mode);

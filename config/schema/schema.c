@@ -38,7 +38,9 @@ static const struct schema_rule url_rule = {
 static const struct schema_rule format_rule = {
     accepts_format,
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "
-    "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts",
+    "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\", a sensor's raw samples (\"RGGB\", \"RG10\", "
+    "\"pRAA\", \"RG12\", \"pRCC\", \"RG16\" and their other orders) or any other that libv4l2 "
+    "converts",
 };
 static const char *const backend_words[] = {
     [CONFIG_BACKEND_AUTO] = "auto",
@@ -127,7 +129,23 @@ static const struct schema_key camera_keys[] = {
              "are those of the flipped picture. A camera that can flips it itself; else edged "
              "copies each frame once more, which status counts as flip."},
     {"format", SCHEMA_STRING, CAMERA_FIELD(format), .rule = &format_rule, .default_text = "auto",
-     .help = "The pixel format to ask the source for."},
+     .help = "The pixel format to ask the source for. auto takes a sensor's raw samples where it "
+             "delivers nothing that is a picture already; edged then makes one, without a gamma "
+             "curve."},
+    {"raw_black", SCHEMA_INTEGER, CAMERA_FIELD(raw_black), .minimum = 0, .maximum = 65534,
+     .default_text = "0", .used_by = MAY_BE_V4L2,
+     .help = "What a sensor's raw samples are where there is no light, as they come, for example "
+             "64 of 10 bits. It is taken away before the factors. This key and the next three "
+             "are for raw formats alone."},
+    {"raw_gain", SCHEMA_NUMBER, CAMERA_FIELD(raw_gain), .minimum = 0.1, .maximum = 256,
+     .default_text = "1.0", .used_by = MAY_BE_V4L2,
+     .help = "The factor of all raw samples. A gain of the sensor's own, set by controls, costs "
+             "fewer shades."},
+    {"raw_red", SCHEMA_NUMBER, CAMERA_FIELD(raw_red), .minimum = 0.1, .maximum = 16,
+     .default_text = "1.0", .used_by = MAY_BE_V4L2,
+     .help = "The factor of red, beside raw_gain: for the white balance, as raw_blue is."},
+    {"raw_blue", SCHEMA_NUMBER, CAMERA_FIELD(raw_blue), .minimum = 0.1, .maximum = 16,
+     .default_text = "1.0", .used_by = MAY_BE_V4L2, .help = "The factor of blue."},
     {"io", SCHEMA_WORD, CAMERA_FIELD(io), .words = io_words, .default_text = "auto",
      .used_by = MAY_BE_V4L2,
      .help = "How frames come from a V4L2 driver: into our memory (userptr) or by one copy out of "

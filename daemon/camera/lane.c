@@ -124,7 +124,7 @@ struct channel_setup lane_setup(const struct lane *lane, const struct frame_layo
 
 int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, struct error *error)
 {
-    int r = lane_prepare_flip(lane, mode, error);
+    int r = lane_prepare_picture(lane, mode, error);
 
     if (r) {
         return r;
@@ -177,7 +177,7 @@ static int describe_silence(const struct source *source, struct error *error)
 
 // Views, and then the motion watch, because viewers wait for the views; the picture is on the CPU's
 // side again.
-static int run_upright(struct lane *lane, struct frame *picture, struct error *error)
+static int run_picture(struct lane *lane, struct frame *picture, struct error *error)
 {
     int r;
 
@@ -194,7 +194,7 @@ static int run_upright(struct lane *lane, struct frame *picture, struct error *e
 // that side.
 static int run_frame(struct lane *lane, struct frame *frame, struct error *error)
 {
-    _cleanup_(cleanup_frame) struct frame *flipped = NULL;
+    _cleanup_(cleanup_frame) struct frame *picture = NULL;
     bool watched = channels_begin(lane->environment.channels);
     bool measured = motion_watch_region(lane->environment.motion_watch, 0);
     int r;
@@ -202,16 +202,16 @@ static int run_frame(struct lane *lane, struct frame *frame, struct error *error
     if (!watched && !measured) {
         return 0;
     }
-    if (!lane->flip) {
+    if (!lane_makes_pictures(lane)) {
         r = measured ? frame_begin_cpu_access(frame, error) : 0;
-        return r ? r : run_upright(lane, frame, error);
+        return r ? r : run_picture(lane, frame, error);
     }
-    r = lane_flip_frame(lane, frame, error, &flipped);
-    if (!r && flipped && measured && frame_to_cpu(flipped, error)) {
+    r = lane_make_picture(lane, frame, error, &picture);
+    if (!r && picture && measured && frame_to_cpu(picture, error)) {
         r = -ENOTRECOVERABLE;
     }
-    if (!r && flipped) {
-        r = run_upright(lane, flipped, error);
+    if (!r && picture) {
+        r = run_picture(lane, picture, error);
     }
     return !r && frame_to_cpu(frame, error) ? -ENOTRECOVERABLE : r;
 }
@@ -371,6 +371,7 @@ void lane_free(struct lane *lane)
     pthread_mutex_destroy(&lane->lock);
     source_close(lane->source);
     flip_free(lane->flip);
+    demosaic_free(lane->demosaic);
     close(lane->wake_fd);
     free(lane);
 }

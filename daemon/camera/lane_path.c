@@ -10,12 +10,12 @@ void lane_describe_path(struct lane *lane, char *ret_path, size_t size)
     const struct channel *first = lane->environment.channels->settings->channels[0];
     uint64_t frames = source->counters.frames;
     uint64_t copies = copies_total(lane->environment.copies) - lane->source_copies;
-    char flip[48];
+    char steps[64];
 
-    lane_describe_flip(lane, flip, sizeof flip);
+    lane_describe_picture(lane, steps, sizeof steps);
     snprintf(ret_path, size, "%s: %s -> %s%s -> %s%s -> %s, %.3g copies a frame",
              lane->environment.camera->name, source->mode.description,
-             source->mode.surfaces ? "nvmm" : lane->means.allocator->kind, flip,
+             source->mode.surfaces ? "nvmm" : lane->means.allocator->kind, steps,
              channel_backend(first), channel_memory(first), channel_encoder_name(first),
              frames ? (double)copies / (double)frames : 0.0);
     report_set_path(lane->environment.report, &lane->layout, ret_path);

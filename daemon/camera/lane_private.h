@@ -4,6 +4,7 @@
 #include "daemon/camera/lane.h"
 #include "daemon/camera/schedule.h"
 #include "daemon/common/log_limit.h"
+#include "kernels/demosaic/demosaic.h"
 #include "kernels/flip/flip.h"
 
 #include <pthread.h>
@@ -29,6 +30,7 @@ struct lane {
     bool worker_started;
     atomic_bool working;
     void (*work)(struct lane *lane); // what the worker does
+    struct demosaic *demosaic;       // owned; NULL: frames are pictures
     struct flip *flip;               // owned; NULL: frames are the right way up
     struct frame_layout layout;      // what the views are made for, with its rate
     bool input_surfaces;             // and whether its frames are surfaces
@@ -49,19 +51,22 @@ void lane_close_source(struct lane *lane, bool lost);
 // This process can do no more; the front is told why by a message of the type `last_word` with
 // `reason`.
 void lane_end(struct lane *lane, enum link_type last_word, const char *reason);
-// Makes the flip, views and encoders fit frames of `mode`. Without an encoder (-ENOSYS) the process
-// ends; else what flip_new() and view_new() say.
+// Makes what is in front of the views, these and their encoders fit frames of `mode`. Without an
+// encoder (-ENOSYS) the process ends; else what demosaic_new(), flip_new() and view_new() say.
 int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, struct error *error);
 
-// Makes the flip that frames of `mode` want, if any, and so the layout of what the views get. What
-// flip_new() says.
-int lane_prepare_flip(struct lane *lane, const struct source_mode *mode, struct error *error);
-// By the flip that there is. *ret_flipped is a new reference to a flipped copy, left alone where
-// all of them are in use: the frame counts as dropped. -ENOTRECOVERABLE: the GPU failed.
-int lane_flip_frame(struct lane *lane, struct frame *frame, struct error *error,
-                    struct frame **ret_flipped);
-// The step in the memory path, " -> flip vertical"; empty where there is none.
-void lane_describe_flip(const struct lane *lane, char *ret_text, size_t size);
+// Makes the demosaic and the flip that frames of `mode` want, if any, and so the layout of what the
+// views get. What demosaic_new() and flip_new() say.
+int lane_prepare_picture(struct lane *lane, const struct source_mode *mode, struct error *error);
+// Whether there is either of them: the views get a picture that is not the camera's frame.
+bool lane_makes_pictures(const struct lane *lane);
+// By the demosaic and the flip that there are. *ret_picture is a new reference to what they make of
+// `frame`, left alone where all such frames are in use: the frame counts as dropped.
+// -ENOTRECOVERABLE: the GPU failed.
+int lane_make_picture(struct lane *lane, struct frame *frame, struct error *error,
+                      struct frame **ret_picture);
+// The steps in the memory path, " -> demosaic -> flip vertical"; empty where there are none.
+void lane_describe_picture(const struct lane *lane, char *ret_text, size_t size);
 
 // The memory path: what every frame goes through, as one line.
 void lane_describe_path(struct lane *lane, char *ret_path, size_t size);

@@ -1,5 +1,7 @@
 #include "daemon/ctl/camera_probe.h"
 
+#include "capture/pixel_format.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +9,16 @@
 void camera_mode_text(const struct v4l2_candidate *mode, char text[CAMERA_MODE_BYTES])
 {
     const struct v4l2_fract *interval = &mode->interval;
+    const struct pixel_format *format = pixel_format_by_fourcc(mode->fourcc);
     double fps = interval->numerator ? (double)interval->denominator / interval->numerator : 0;
 
     snprintf(text, CAMERA_MODE_BYTES, "%c%c%c%c %ux%u", mode->fourcc & 127, mode->fourcc >> 8 & 127,
              mode->fourcc >> 16 & 127, mode->fourcc >> 24 & 127, mode->width, mode->height);
     if (fps > 0) {
         snprintf(text + strlen(text), CAMERA_MODE_BYTES - strlen(text), "@%g", fps);
+    }
+    if (format && format->mosaic.bits > 0) {
+        snprintf(text + strlen(text), CAMERA_MODE_BYTES - strlen(text), ", raw samples");
     }
 }
 

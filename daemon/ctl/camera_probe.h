@@ -10,5 +10,5 @@
 // those of v4l2_device_open(), and -ENOTSUP if it does not have wish->format.
 int camera_probe(const char *path, const struct config_camera *wish, struct error *error,
                  struct v4l2_candidate *ret_mode);
-// "YUYV 1280x720@30"
+// "YUYV 1280x720@30", "RG10 1640x1232@30, raw samples".
 void camera_mode_text(const struct v4l2_candidate *mode, char text[CAMERA_MODE_BYTES]);

@@ -109,9 +109,14 @@ static void describe_sizes(struct fake_camera *camera)
 {
     struct v4l2_pix_format *pix = &camera->pix;
     uint32_t full = pix->width * pix->height;
+    struct fake_mosaic mosaic;
 
     pix->bytesperline = pix->width + fake_option_number(camera, "stride", 0);
     pix->sizeimage = pix->bytesperline * pix->height * 3 / 2;
+    if (fake_mosaic(pix->pixelformat, &mosaic)) {
+        pix->bytesperline += fake_mosaic_bytes(&mosaic, pix->width) - pix->width;
+        pix->sizeimage = pix->bytesperline * pix->height;
+    }
     switch (pix->pixelformat) {
     case V4L2_PIX_FMT_YUYV:
     case V4L2_PIX_FMT_UYVY:

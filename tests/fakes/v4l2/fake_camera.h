@@ -21,8 +21,9 @@
 //
 // Frame n (its sequence number), at sample (x, y) of each plane's own grid: Y 16 + (3 x + 5 y + 7
 // n) mod 220, Cb 16 + (2 x + y + 3 n) mod 225, Cr 16 + (x + 4 y + 5 n) mod 225; in RGB formats
-// these three are R, G and B at every pixel, the x of XR24 is 0. Flipped ones are of x or y from
-// the other end.
+// these three are R, G and B at every pixel, the x of XR24 is 0. A mosaic has at each pixel the one
+// of them that its order says, times 257 and cut to its bits from the upper end. Flipped ones are
+// of x or y from the other end.
 #pragma once
 
 #include <linux/videodev2.h>
@@ -68,6 +69,21 @@ int fake_set_format(struct fake_camera *camera, struct v4l2_pix_format *pix);
 int fake_enumerate_size(const struct fake_camera *camera, struct v4l2_frmsizeenum *query);
 int fake_enumerate_interval(const struct fake_camera *camera, struct v4l2_frmivalenum *query);
 int fake_set_rate(struct fake_camera *camera, struct v4l2_fract *interval);
+
+// A sensor's raw samples, one colour a pixel.
+struct fake_mosaic {
+    unsigned bits;
+    bool packed;
+    char order[5]; // of the first two rows' first two pixels, "RGGB"
+};
+
+// False: `fourcc` is no mosaic.
+bool fake_mosaic(uint32_t fourcc, struct fake_mosaic *ret_mosaic);
+// Of a row.
+uint32_t fake_mosaic_bytes(const struct fake_mosaic *mosaic, uint32_t width);
+// Writes `width` samples, which come as 16 bits each.
+void fake_mosaic_write(const struct fake_mosaic *mosaic, const uint16_t *wide, uint32_t width,
+                       uint8_t *row);
 
 // Fills a buffer of pix.sizeimage bytes with frame `number`; returns the bytes used.
 uint32_t fake_draw(const struct fake_camera *camera, uint32_t number, uint8_t *data);

@@ -1,6 +1,7 @@
 // What the camera sees.
 #include "tests/fakes/v4l2/fake_camera.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint8_t luma(uint32_t x, uint32_t y, uint32_t n)
@@ -69,6 +70,26 @@ static void draw_rgb(const struct v4l2_pix_format *pix, uint32_t n, uint8_t *dat
     draw_plane(data + 2 - red, pix->bytesperline, pix->width, pix->height, step, n, cr);
 }
 
+// The colours of a pixel take turns as the order says.
+static void draw_mosaic(const struct v4l2_pix_format *pix, const struct fake_mosaic *mosaic,
+                        uint32_t n, uint8_t *data)
+{
+    uint16_t *row = calloc(pix->width, sizeof *row);
+
+    for (uint32_t y = 0; row && y < pix->height; y++) {
+        for (uint32_t x = 0; x < pix->width; x++) {
+            char colour = mosaic->order[y % 2 * 2 + x % 2];
+            unsigned value = colour == 'R'   ? luma(x, y, n)
+                             : colour == 'G' ? cb(x, y, n)
+                                             : cr(x, y, n);
+
+            row[x] = (uint16_t)(257 * value);
+        }
+        fake_mosaic_write(mosaic, row, pix->width, data + (size_t)y * pix->bytesperline);
+    }
+    free(row);
+}
+
 static uint32_t draw_jpeg(const struct fake_camera *camera, uint8_t *data)
 {
     uint32_t size = (uint32_t)camera->jpeg_size;
@@ -90,9 +111,15 @@ static uint32_t draw_jpeg(const struct fake_camera *camera, uint8_t *data)
 
 uint32_t fake_draw(const struct fake_camera *camera, uint32_t number, uint8_t *data)
 {
+    struct fake_mosaic mosaic;
+
     if (camera->pix.pixelformat != V4L2_PIX_FMT_MJPEG &&
         camera->jpeg_size == camera->pix.sizeimage) {
         memcpy(data, camera->jpeg, camera->jpeg_size);
+        return camera->pix.sizeimage;
+    }
+    if (fake_mosaic(camera->pix.pixelformat, &mosaic)) {
+        draw_mosaic(&camera->pix, &mosaic, number, data);
         return camera->pix.sizeimage;
     }
     switch (camera->pix.pixelformat) {

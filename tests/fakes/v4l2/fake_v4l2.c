@@ -21,6 +21,7 @@
 // clang-format off
 #include "tests/fakes/v4l2/fake_camera.c" // NOLINT(bugprone-suspicious-include)
 #include "tests/fakes/v4l2/fake_controls.c" // NOLINT(bugprone-suspicious-include)
+#include "tests/fakes/v4l2/fake_mosaic.c" // NOLINT(bugprone-suspicious-include)
 #include "tests/fakes/v4l2/fake_picture.c" // NOLINT(bugprone-suspicious-include)
 // clang-format on
 

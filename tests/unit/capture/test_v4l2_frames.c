@@ -127,7 +127,7 @@ TEST(test_a_driver_that_refuses_userptr_gets_mmap)
 TEST(test_a_format_nobody_knows_goes_through_libv4l2_and_is_counted)
 {
     struct config_camera wish = camera_wish();
-    struct source *source = start_source("format=GRBG size=64x48 fps=200", &wish);
+    struct source *source = start_source("format=M420 size=64x48 fps=200", &wish);
     struct frame *frame = next_frame(source);
 
     assert_string_equal(source->mode.description, "V4L2 MMAP libv4l2 -> YU12 64x48@200");

@@ -17,7 +17,9 @@
 #define SIDES "allowed: the name of another view of the camera, or a kind of view, but no split"
 #define FORMATS                                                                                    \
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "    \
-    "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\" or any other that libv4l2 converts"
+    "\"GREY\", \"MJPG\", \"RGB3\", \"BGR3\", \"XR24\", a sensor's raw samples "                    \
+    "(\"RGGB\", \"RG10\", \"pRAA\", \"RG12\", \"pRCC\", \"RG16\" and their other orders) or any "  \
+    "other that libv4l2 converts"
 #define ADDRESSES CONFIG_LOOPBACK ", or with users, or auth = \"none\", any address of this machine"
 #define NAMES "1 to 32 of the characters A-Z a-z 0-9 _ -"
 

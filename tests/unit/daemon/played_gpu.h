@@ -1,15 +1,16 @@
 // A GPU, its memory and the views on it, played for one test program: the functions of
 // kernels/gpu/gpu.h, kernels/gpu/gpu_memory.h, kernels/graph/view.h and kernels/graph/graph.h;
-// those that can fail do when the test says so. There is no flip: its cameras stand upright.
+// those that can fail do when the test says so.
 #pragma once
 
 #include "kernels/events/meter.h"
-#include "kernels/flip/flip.h"
 #include "kernels/gpu/gpu_memory.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/view.h"
 #include "kernels/selftest/gpu_selftest.h"
 #include "tests/unit/daemon/no_surfaces.h"
+
+#include "tests/unit/daemon/played_upright.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -314,35 +315,6 @@ void view_forget(struct view *view)
 }
 
 // Views share nothing here.
-int flip_new(const struct flip_setup *setup, struct error *error, struct flip **ret_flip)
-{
-    (void)setup, (void)ret_flip;
-    return error_set(error, -ENOTSUP, "no flip is played");
-}
-
-void flip_free(struct flip *flip)
-{
-    (void)flip;
-}
-
-bool flip_fits(const struct flip *flip, const struct flip_setup *setup)
-{
-    (void)flip, (void)setup;
-    return false;
-}
-
-const struct frame_layout *flip_layout(const struct flip *flip)
-{
-    (void)flip;
-    return NULL;
-}
-
-int flip_run(struct flip *flip, struct frame *input, struct error *error, struct frame **ret_output)
-{
-    (void)flip, (void)input, (void)ret_output;
-    return error_set(error, -ENOTSUP, "no flip is played");
-}
-
 int graph_new(struct graph **ret_graph)
 {
     *ret_graph = (struct graph *)&machine;
