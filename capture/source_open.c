@@ -35,7 +35,7 @@ static int open_auto(const struct config_camera *camera,
     struct source *source = NULL;
     int r;
 
-    // A sensor is a V4L2 device as well, of which no picture comes that people know.
+    // Its sensor is a V4L2 device as well, of raw samples that nobody has developed.
     if (source_argus_has_camera("")) {
         return open_by(&source_argus_ops, &wish, environment, error, ret_source);
     }

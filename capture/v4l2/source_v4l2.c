@@ -8,7 +8,6 @@
 #include "capture/v4l2/v4l2_controls.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +53,7 @@ static int open_device(struct source_v4l2 *self, const char *path, const struct 
         return r;
     }
     r = v4l2_mode_negotiate(&self->device, wish, &self->refused, error, &self->driver);
-    if (r != -ENOTSUP || wish->io == CONFIG_V4L2_IO_USERPTR) {
+    if (r != -ENOTSUP || wish->io == CONFIG_V4L2_IO_USERPTR || self->refused.raw) {
         return r;
     }
     v4l2_device_close(&self->device);
@@ -264,9 +263,9 @@ static bool flip_in_camera(const struct source_v4l2 *self)
            v4l2_controls_flip(&self->device, self->wish.flip);
 }
 
-static int open_at(const char *path, const struct config_camera *wish,
-                   const struct source_environment *environment, struct error *error,
-                   struct source **ret_source)
+int source_v4l2_open_at(const char *path, const struct config_camera *wish,
+                        const struct source_environment *environment, bool plain,
+                        struct error *error, struct source **ret_source)
 {
     _cleanup_(cleanup_half_open) struct source_v4l2 *self = calloc(1, sizeof *self);
     int r;
@@ -276,6 +275,7 @@ static int open_at(const char *path, const struct config_camera *wish,
     }
     self->source.ops = &source_v4l2_ops;
     self->wish = *wish;
+    self->refused.raw = plain;
     self->allocator = environment->allocator;
     self->copies = environment->copies;
     self->device.fd = -1;
@@ -298,64 +298,6 @@ static int open_at(const char *path, const struct config_camera *wish,
     return 0;
 }
 
-// What stands in the way of the first camera, for the sentence when none works: a node that is no
-// camera counts for less than a camera that is busy.
-struct obstacle {
-    int code;
-    struct error reason;
-};
-
-static int try_path(const char *path, const struct config_camera *wish,
-                    const struct source_environment *environment, struct obstacle *obstacle,
-                    struct source **ret_source)
-{
-    struct error reason = {0};
-    int r = open_at(path, wish, environment, &reason, ret_source);
-
-    if (r < 0 && r != -ENOENT && r != -ENODEV &&
-        (obstacle->code == 0 || (obstacle->code == -EINVAL && r != -EINVAL))) {
-        *obstacle = (struct obstacle){r, reason};
-    }
-    return r;
-}
-
-static int try_by_path(const struct config_camera *wish,
-                       const struct source_environment *environment, struct obstacle *obstacle,
-                       struct source **ret_source)
-{
-    glob_t links;
-    int r = -ENODEV;
-
-    if (glob("/dev/v4l/by-path/*", 0, NULL, &links) != 0) {
-        return -ENODEV;
-    }
-    for (size_t i = 0; r < 0 && i < links.gl_pathc; i++) {
-        r = try_path(links.gl_pathv[i], wish, environment, obstacle, ret_source);
-    }
-    globfree(&links);
-    return r;
-}
-
-static int open_first(const struct config_camera *wish,
-                      const struct source_environment *environment, struct error *error,
-                      struct source **ret_source)
-{
-    struct obstacle obstacle = {0};
-    int r = try_by_path(wish, environment, &obstacle, ret_source);
-
-    for (int i = 0; r < 0 && i < 64; i++) {
-        char path[32];
-
-        snprintf(path, sizeof path, "/dev/video%d", i);
-        r = try_path(path, wish, environment, &obstacle, ret_source);
-    }
-    if (r < 0 && obstacle.code == 0) {
-        return error_set(error, -ENODEV,
-                         "no capture device in /dev/v4l/by-path or /dev/video0..63");
-    }
-    return r < 0 ? error_set(error, -ENODEV, "no camera can be used: %s", obstacle.reason.text) : 0;
-}
-
 static int v4l2_source_open(const struct config_camera *camera,
                             const struct source_environment *environment, struct error *error,
                             struct source **ret_source)
@@ -364,9 +306,9 @@ static int v4l2_source_open(const struct config_camera *camera,
     int r;
 
     if (camera->device[0] == '\0') {
-        return open_first(camera, environment, error, ret_source);
+        return source_v4l2_open_first(camera, environment, error, ret_source);
     }
-    r = open_at(camera->device, camera, environment, error, ret_source);
+    r = source_v4l2_open_at(camera->device, camera, environment, false, error, ret_source);
     if (r == -ENOENT) {
         v4l2_device_list(devices, sizeof devices);
         return error_set(error, r, "%s does not exist; capture devices: %s", camera->device,

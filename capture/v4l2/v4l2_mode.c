@@ -153,6 +153,11 @@ static int read_development(const struct v4l2_device *device, const struct confi
 
 static bool is_refused(const struct v4l2_refused *refused, uint32_t fourcc)
 {
+    const struct pixel_format *format = pixel_format_by_fourcc(fourcc);
+
+    if (refused->raw && format && format->mosaic.bits > 0) {
+        return true;
+    }
     for (size_t i = 0; i < refused->count; i++) {
         if (refused->list[i] == fourcc) {
             return true;

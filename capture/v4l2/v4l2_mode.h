@@ -20,6 +20,7 @@ struct v4l2_mode {
 struct v4l2_refused {
     uint32_t list[V4L2_CANDIDATES_MAX];
     size_t count;
+    bool raw; // a sensor's raw samples
 };
 
 // Sets the best mode the device accepts, of a format that is not in `refused`. -ENOTSUP: no format

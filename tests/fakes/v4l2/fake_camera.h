@@ -16,7 +16,7 @@
 //   reopened clock=none           no monotonic time   silent=1             never a frame
 //   busy=format|stream   EBUSY there         kind=output|mplane|gone|denied   no usable device
 //   nospc=YUYV,NV12      formats the USB bus has no bandwidth for
-//   hflip=1 vflip=1      has these controls
+//   hflip=1 vflip=1      has these controls  raw-device=/dev/video1  a node of raw samples alone
 //   lie=index|size|stride|zero|bytes         a driver that cannot be trusted
 //
 // Frame n (its sequence number), at sample (x, y) of each plane's own grid: Y 16 + (3 x + 5 y + 7

@@ -92,10 +92,14 @@ static int open_camera(const char *spec)
 int open(const char *path, int flags, ...)
 {
     const char *spec = getenv("EDGED_FAKE_V4L2");
-    char device[512];
+    char device[512], raw_spec[1024];
     va_list arguments;
     mode_t mode;
 
+    if (spec && strcmp(path, fake_option(spec, "raw-device", device)) == 0) {
+        snprintf(raw_spec, sizeof raw_spec, "format=BG10 %s", spec); // the first one counts
+        return open_camera(raw_spec);
+    }
     if (spec &&
         strcmp(path, fake_option(spec, "device", device)[0] ? device : "/dev/video0") == 0) {
         return open_camera(spec);

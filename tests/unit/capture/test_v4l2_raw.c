@@ -99,6 +99,39 @@ TEST(test_a_format_that_is_a_picture_is_preferred)
     }
 }
 
+// As nodes in front of a sensor's processor come before the one behind it.
+TEST(test_a_device_that_delivers_pictures_is_preferred)
+{
+    static const struct {
+        const char *camera, *description;
+    } cases[] = {
+        {"raw-device=/dev/video0 device=/dev/video3 format=YUYV size=64x48 fps=30",
+         "V4L2 USERPTR YUYV 64x48@30"},
+        {"raw-device=/dev/video0 device=/dev/video3 format=M420 size=64x48 fps=30",
+         "V4L2 USERPTR BG10 64x48@30"},
+        {"raw-device=/dev/video5 device=/dev/nothing size=64x48 fps=30",
+         "V4L2 USERPTR BG10 64x48@30"},
+        {"raw-device=/dev/video5 device=/dev/video3 format=YUYV busy=format", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        struct config_camera wish = raw_wish();
+        struct source *source = NULL;
+        struct error error = {0};
+
+        wish.device = (char *)"";
+        if (!cases[i].description) {
+            assert_int_equal(open_source(cases[i].camera, &wish, &error, &source), -ENODEV);
+            assert_string_equal(error.text, "no camera can be used: /dev/video3 is busy: another "
+                                            "program streams from it");
+            continue;
+        }
+        assert_int_equal(open_source(cases[i].camera, &wish, &error, &source), 0);
+        assert_string_equal(source->mode.description, cases[i].description);
+        source_close(source);
+    }
+}
+
 TEST(test_black_that_no_sample_is_above_is_refused)
 {
     struct config_camera wish = raw_wish();
