@@ -188,17 +188,17 @@ static int read_picture(struct file_job *job, const char *path, const char *name
                 ? pnm_read(path, name, allocator, error, &frame)
                 : media_read_picture(path, name, allocator, error, &frame);
 
-    if (r == 0) {
-        r = gpu_session_flip_new(&job->session, job->request->flip, &frame->layout, error, &flip);
+    if (r < 0) {
+        return r;
     }
-    if (r == 0) {
-        r = gpu_session_flip_run(&job->session, flip, error, &frame);
-    }
+    r = gpu_session_flip_new(&job->session, job->request->flip, &frame->layout, error, &flip);
+    r = r < 0 ? r : gpu_session_flip_run(&job->session, flip, error, &frame);
     flip_free(flip);
-    if (r == 0) {
-        *ret_frame = TAKE(frame);
+    if (r < 0) {
+        return r;
     }
-    return r;
+    *ret_frame = TAKE(frame);
+    return 0;
 }
 
 // Runs the view on the picture before `input`, so that it has something to compare with.
