@@ -1,6 +1,7 @@
 #include "capture/gstreamer/gstreamer_intake.h"
 
 #include "capture/gstreamer/gstreamer_caps.h"
+#include "capture/gstreamer/gstreamer_flush.h"
 #include "capture/gstreamer/gstreamer_frame.h"
 #include "capture/gstreamer/gstreamer_intake_private.h"
 #include "capture/gstreamer/gstreamer_names.h"
@@ -77,10 +78,16 @@ static void wait_until_replayed(struct intake *intake, int64_t deadline_ns)
 // room, as no sample waits any more; where it is stuck all the same, the state frees it.
 static void stop(struct intake *intake, GstState state)
 {
+    bool replaying;
+
     pthread_mutex_lock(&intake->lock);
     intake->stopping = true;
+    replaying = intake->replaying > 0;
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
+    if (replaying) {
+        gstreamer_flush_queues(intake->pipeline);
+    }
     wait_until_replayed(intake, clock_now_ns() + REPLAY_TIMEOUT_NS);
     if (intake->pipeline) {
         gst_element_set_state(intake->pipeline, state);

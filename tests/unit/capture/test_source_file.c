@@ -149,6 +149,24 @@ TEST(test_no_seek_outlives_its_clip)
     }
 }
 
+// Its demuxer waits for room in a queue that nobody empties.
+TEST(test_a_seek_that_is_stuck_holds_up_no_close)
+{
+    struct harness harness;
+    int64_t begin_ns;
+
+    record_clip(1, "x264enc ! flvmux", in_directory("short"));
+    harness_init(&harness);
+    harness.camera.path = in_directory("short");
+    harness_start(&harness, ops);
+    for (int i = 0; i < 6; i++) {
+        frame_unref(harness_next(&harness));
+    }
+    begin_ns = clock_now_ns();
+    source_close(harness.source);
+    assert_lasted(begin_ns, 0, 500 * NS_PER_MS);
+}
+
 TEST(test_a_clip_plays_at_its_own_rate_and_size)
 {
     struct harness harness;
