@@ -78,14 +78,11 @@ static void wait_until_replayed(struct intake *intake, int64_t deadline_ns)
 // room, as no sample waits any more; where it is stuck all the same, the state frees it.
 static void stop(struct intake *intake, GstState state)
 {
-    bool replaying;
-
     pthread_mutex_lock(&intake->lock);
     intake->stopping = true;
-    replaying = intake->replaying > 0;
     pthread_cond_broadcast(&intake->changed);
     pthread_mutex_unlock(&intake->lock);
-    if (replaying) {
+    if (intake->pipeline && intake->in_order) {
         gstreamer_flush_queues(intake->pipeline);
     }
     wait_until_replayed(intake, clock_now_ns() + REPLAY_TIMEOUT_NS);

@@ -8,7 +8,7 @@
 #define SURFACES_MAX 32
 
 // A surface that was adopted. It may end at any time that no frame is on it: its memory then tells.
-struct entry {
+struct surface_entry {
     struct frame frame; // first
     struct gstreamer_surfaces *of;
     // Guarded by the lock, as is frame.surface.
@@ -22,7 +22,7 @@ struct gstreamer_surfaces {
     pthread_mutex_t lock; // guards all below
     unsigned references;  // of the pipeline, frames that are out, and entries that are used
     bool ended;
-    struct entry entries[SURFACES_MAX];
+    struct surface_entry entries[SURFACES_MAX];
 };
 
 struct gstreamer_surfaces *gstreamer_surfaces_new(const struct frame_allocator *allocator)
@@ -37,7 +37,7 @@ struct gstreamer_surfaces *gstreamer_surfaces_new(const struct frame_allocator *
     return surfaces;
 }
 
-static void release(struct gstreamer_surfaces *surfaces, struct entry *entry)
+static void release(struct gstreamer_surfaces *surfaces, struct surface_entry *entry)
 {
     if (entry->frame.surface) {
         surfaces->allocator.surfaces->release(surfaces->allocator.context,
@@ -75,7 +75,7 @@ void gstreamer_surfaces_end(struct gstreamer_surfaces *surfaces)
 // Any thread. The surface is let go of before its buffer is, with which it may end.
 static void give_back(struct frame *frame)
 {
-    struct entry *entry = (struct entry *)frame;
+    struct surface_entry *entry = (struct surface_entry *)frame;
     struct gstreamer_surfaces *surfaces = entry->of;
     GstBuffer *buffer;
 
@@ -91,7 +91,7 @@ static void give_back(struct frame *frame)
 // Any thread, while the surface is still there.
 static void on_memory_end(gpointer context, GstMiniObject *memory)
 {
-    struct entry *entry = context;
+    struct surface_entry *entry = context;
     struct gstreamer_surfaces *surfaces = entry->of;
 
     (void)memory;
@@ -115,10 +115,11 @@ static struct nvbuf_surface *handle_in(GstBuffer *buffer)
 }
 
 // That of the surface; `handle` NULL: one that is free. NULL: there is none.
-static struct entry *find(struct gstreamer_surfaces *surfaces, const struct nvbuf_surface *handle)
+static struct surface_entry *find(struct gstreamer_surfaces *surfaces,
+                                  const struct nvbuf_surface *handle)
 {
     for (unsigned i = 0; i < SURFACES_MAX; i++) {
-        struct entry *entry = &surfaces->entries[i];
+        struct surface_entry *entry = &surfaces->entries[i];
         const struct frame_surface *surface = entry->frame.surface;
 
         if (handle ? surface && surface->handle == handle &&
@@ -132,15 +133,15 @@ static struct entry *find(struct gstreamer_surfaces *surfaces, const struct nvbu
 
 static int adopt(struct gstreamer_surfaces *surfaces, GstBuffer *buffer,
                  struct nvbuf_surface *handle, const struct frame_layout *layout,
-                 struct error *error, struct entry **ret_entry)
+                 struct error *error, struct surface_entry **ret_entry)
 {
-    struct entry *entry = find(surfaces, NULL);
+    struct surface_entry *entry = find(surfaces, NULL);
     int r;
 
     if (!entry) {
         return error_set(error, -ENOBUFS, "more than %d surfaces are delivered", SURFACES_MAX);
     }
-    *entry = (struct entry){.of = surfaces, .descriptor = handle->buffers->descriptor};
+    *entry = (struct surface_entry){.of = surfaces, .descriptor = handle->buffers->descriptor};
     entry->frame = (struct frame){.allocator = &surfaces->allocator,
                                   .give_back = give_back,
                                   .layout = *layout,
@@ -159,10 +160,11 @@ static int adopt(struct gstreamer_surfaces *surfaces, GstBuffer *buffer,
 
 // With the lock.
 static int take(struct gstreamer_surfaces *surfaces, GstBuffer *buffer,
-                const struct frame_layout *layout, struct error *error, struct entry **ret_entry)
+                const struct frame_layout *layout, struct error *error,
+                struct surface_entry **ret_entry)
 {
     struct nvbuf_surface *handle = handle_in(buffer);
-    struct entry *entry = handle ? find(surfaces, handle) : NULL;
+    struct surface_entry *entry = handle ? find(surfaces, handle) : NULL;
     int r = handle ? 0 : error_set(error, -EPROTO, "what is delivered is no surface");
 
     if (r == 0 && !entry) {
@@ -183,7 +185,7 @@ int gstreamer_surfaces_take(struct gstreamer_surfaces *surfaces, GstBuffer *buff
                             const struct frame_layout *layout, struct error *error,
                             struct frame **ret_frame)
 {
-    struct entry *entry;
+    struct surface_entry *entry;
 
     pthread_mutex_lock(&surfaces->lock);
     int r = take(surfaces, buffer, layout, error, &entry);

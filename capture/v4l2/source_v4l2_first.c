@@ -6,7 +6,7 @@
 #include <glob.h>
 #include <stdio.h>
 
-struct search {
+struct device_search {
     const struct config_camera *wish;
     const struct source_environment *environment;
     bool plain;
@@ -19,7 +19,7 @@ struct obstacle {
     struct error reason;
 };
 
-static int try_path(const struct search *search, const char *path, struct obstacle *obstacle,
+static int try_path(const struct device_search *search, const char *path, struct obstacle *obstacle,
                     struct source **ret_source)
 {
     struct error reason = {0};
@@ -33,7 +33,7 @@ static int try_path(const struct search *search, const char *path, struct obstac
     return r;
 }
 
-static int try_by_path(const struct search *search, struct obstacle *obstacle,
+static int try_by_path(const struct device_search *search, struct obstacle *obstacle,
                        struct source **ret_source)
 {
     glob_t links;
@@ -49,7 +49,7 @@ static int try_by_path(const struct search *search, struct obstacle *obstacle,
     return r;
 }
 
-static int try_all(const struct search *search, struct obstacle *obstacle,
+static int try_all(const struct device_search *search, struct obstacle *obstacle,
                    struct source **ret_source)
 {
     int r = try_by_path(search, obstacle, ret_source);
@@ -67,7 +67,7 @@ int source_v4l2_open_first(const struct config_camera *wish,
                            const struct source_environment *environment, struct error *error,
                            struct source **ret_source)
 {
-    struct search search = {wish, environment, .plain = true};
+    struct device_search search = {wish, environment, .plain = true};
     struct obstacle obstacle = {0};
     int r = try_all(&search, &obstacle, ret_source);
 
