@@ -190,8 +190,7 @@ static int run_picture(struct lane *lane, struct frame *picture, struct error *e
     return r;
 }
 
-// The motion watch begins with a picture on the CPU's side, and the camera gets its frame back on
-// that side.
+// The motion watch begins on the CPU's side, and the camera gets its frame back there.
 static int run_frame(struct lane *lane, struct frame *frame, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *picture = NULL;

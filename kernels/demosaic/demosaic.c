@@ -279,20 +279,19 @@ static void run_on_cpu(struct demosaic *demosaic, const struct frame *input, str
 static int run_on_gpu(struct demosaic *demosaic, struct frame *input, struct frame *output,
                       struct error *error)
 {
-    uint64_t from = 0, to = 0;
+    uint64_t address;
     int r = gpu_enter(demosaic->gpu.gpu, error);
 
     if (r == 0) {
-        r = frame_to_gpu(input, error, &from);
+        r = frame_to_gpu(input, error, &address);
     }
     if (r == 0) {
-        r = frame_to_gpu(output, error, &to);
+        r = frame_to_gpu(output, error, &address);
     }
     if (r < 0) {
         return r;
     }
-    const struct gpu_picture pictures[] = {gpu_picture_at(&input->layout, from),
-                                           gpu_picture_at(&output->layout, to)};
+    const struct gpu_picture pictures[] = {gpu_picture_of(input), gpu_picture_of(output)};
     return demosaic_gpu_launch(&demosaic->gpu, &demosaic->input, &demosaic->levels, pictures,
                                error);
 }

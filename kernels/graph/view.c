@@ -352,6 +352,13 @@ int view_run(struct view *view, struct frame *input, struct error *error, struct
     return r;
 }
 
+bool view_reads_on_gpu(const struct config_view *settings, const struct frame_layout *input)
+{
+    const struct plan plan = plan_make(settings, input->format, VIEW_OUTPUT_STREAM);
+
+    return plan.count > 0 && gpu_runner_supports(&plan, input);
+}
+
 bool view_is_on_gpu(const struct view *view)
 {
     return view->gpu;

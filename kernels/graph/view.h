@@ -40,6 +40,10 @@ int view_end(struct view *view, struct error *error, struct frame **ret_output);
 // Instead of view_end(), where the GPU is lost. Fine where nothing was begun.
 void view_drop_picture(struct view *view);
 
+// Before there is a view: whether a GPU, where there is one, is all that reads pictures of `input`
+// for a stream of what `settings` show. Of a split it is not said.
+bool view_reads_on_gpu(const struct config_view *settings, const struct frame_layout *input);
+
 // Whether view_run() returns its input. Such frames must stay on the CPU's side.
 bool view_passes_through(const struct view *view);
 

@@ -11,6 +11,7 @@ import pytest
 
 import daemon
 import pattern
+import rtsp
 from test_flip import grab
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
@@ -141,6 +142,25 @@ def test_black_beyond_white_is_named(edged, sensor):
     server = edged([camera(["camera"], raw_black=255)], **environment)
     found = server.wait_camera("front", lambda c: c["state"] == "no signal")
     assert "raw_black is 255, but samples of BA81 are 0 to 255" in found["error"]
+
+
+def test_what_only_the_gpu_reads_may_be_read_by_others_after_a_reload(board, sensor, tmp_path):
+    """Views on the GPU alone read the GPU's own memory, motion events shared memory."""
+    environment, picture_of = sensor("pRCC")
+    server = board("orin-nano", [camera(["edges", "overlay"])], **environment)
+    server.wait_camera("front", lambda c: "CUDA" in c["path"])
+    expected = {view: expected_luma(tmp_path, picture_of(), view) for view in ("edges", "overlay")}
+    soft = {"name": "soft", "view": "custom", "stages": ["blur5"], "governor": "off"}  # has no kernel
+    watched = {"regions": [{"name": "all", "threshold": 25}]}
+    for settings, more in (({}, []), (watched, []), ({}, [soft]), ({}, [])):
+        front = camera(["edges", "overlay"], **settings)
+        server.reload([{**front, "views": [*front["views"], *more]}])
+        for view in more:
+            rtsp.wait_served(server.url(f"/front/{view['name']}"))
+            assert list(grab(server.url(f"/front/{view['name']}"), (WIDTH, HEIGHT), 4))
+        for view in expected:
+            assert_shows(server, view, expected[view])
+        assert "CUDA" in server.camera("front")["path"]
 
 
 def test_a_camera_without_views_in_colour_gets_them_by_a_reload(edged, sensor, tmp_path):

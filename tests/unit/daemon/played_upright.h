@@ -7,6 +7,13 @@
 
 #include <errno.h>
 
+void flip_layout_init(struct frame_layout *layout, enum config_flip flip,
+                      const struct frame_layout *input)
+{
+    (void)flip;
+    *layout = *input;
+}
+
 int flip_new(const struct flip_setup *setup, struct error *error, struct flip **ret_flip)
 {
     (void)setup, (void)ret_flip;

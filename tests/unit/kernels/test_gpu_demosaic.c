@@ -113,6 +113,49 @@ TEST(test_both_frames_are_handed_over_in_managed_memory)
     demosaic_bed_finish(&bed);
 }
 
+TEST(test_a_view_reads_what_the_gpu_has_just_begun_in_its_own_memory)
+{
+    const struct config_view edges = {.view = CONFIG_VIEW_EDGES, .gain = 1};
+    struct demosaic_bed bed;
+    struct frame_layout layout;
+    struct frame *outputs[2];
+
+    demosaic_bed_init(&bed, "board=orin-nano", CONFIG_MEMORY_REGISTERED);
+    frame_layout_init(&layout, pixel_format_by_name("pGAA"), 98, 52, 16);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct frame_allocator *host = frame_allocator_host();
+        const struct frame_allocator *shared = i ? host : gpu_memory_allocator(bed.memory);
+        struct gpu *gpu = i ? NULL : bed.gpu;
+        struct frame *input = take_frame(&layout, shared), *made;
+        const struct demosaic_setup setup = {.input = &layout,
+                                             .frames = 1,
+                                             .allocator =
+                                                 i ? host : gpu_memory_device_allocator(bed.memory),
+                                             .gpu = gpu};
+        struct demosaic *demosaic;
+        struct view *view;
+
+        assert_int_equal(demosaic_new(&setup, NULL, &demosaic), 0);
+        const struct view_setup behind = {.settings = &edges,
+                                          .input = demosaic_layout(demosaic),
+                                          .frames = 1,
+                                          .allocator = shared,
+                                          .gpu = gpu};
+        assert_int_equal(view_new(&behind, NULL, &view), 0);
+        assert_int_equal(demosaic_run(demosaic, input, NULL, &made), 0);
+        assert_int_equal(view_run(view, made, NULL, &outputs[i]), 0);
+        assert_int_equal(frame_to_cpu(input, NULL), 0);
+        view_free(view);
+        demosaic_free(demosaic);
+        frame_unref(made);
+        frame_unref(input);
+    }
+    assert_true(gpu_view_equal(outputs[0], outputs[1]));
+    frame_unref(outputs[0]);
+    frame_unref(outputs[1]);
+    demosaic_bed_finish(&bed);
+}
+
 TEST(test_a_launch_that_fails_leaves_no_picture_and_no_leak)
 {
     struct demosaic_bed bed;
