@@ -70,6 +70,38 @@ TEST(test_a_kind_of_memory_passed_over_is_told_with_the_one_used, setup, teardow
     compute_free(compute);
 }
 
+TEST(test_nvmm_that_is_not_there_leaves_registered_memory, setup, teardown)
+{
+    struct compute *compute = start(CONFIG_BACKEND_AUTO, CONFIG_MEMORY_NVMM);
+    struct compute_means means;
+
+    assert_computes_on_gpu(compute, "registered");
+    assert_true(compute_ask(compute, clock_now_ns(), &means));
+    assert_null(means.surfaces);
+    assert_log(FACTS "edged: warning: front: nvmm memory: no such library, using registered "
+                     "memory\n");
+    compute_free(compute);
+}
+
+TEST(test_auto_asks_for_nvmm_on_a_board_with_an_encoder_alone, setup, teardown)
+{
+    for (int has_encoder = 0; has_encoder < 2; has_encoder++) {
+        struct compute_settings settings = {.camera = "front",
+                                            .memory = CONFIG_MEMORY_AUTO,
+                                            .has_encoder = has_encoder,
+                                            .changed = count_decision};
+        struct compute *compute;
+
+        surfaces_asked = 0;
+        sem_init(&decisions, 0, 0);
+        assert_int_equal(compute_new(&settings, &compute), 0);
+        compute_start(compute);
+        settle(compute);
+        assert_int_equal(surfaces_asked, has_encoder);
+        compute_free(compute);
+    }
+}
+
 TEST(test_a_gpu_without_memory_to_share_is_no_use, setup, teardown)
 {
     driver.kind = CONFIG_MEMORY_HOST;
