@@ -185,15 +185,16 @@ __device__ __forceinline__ uint32_t make_fast(const direction_cuda &p, uint32_t 
     }
     target to(p, x, y, together);
 
-    if (WHOLE) {
+    if constexpr (WHOLE) {
         make_rows<DIRECTION_CUDA_ROWS_TALL, true>(p, to, rows, above, middle);
         return end;
-    }
+    } else {
 #pragma unroll 1
-    for (; rows.y + 2 <= end + rows.AHEAD;) {
-        make_rows<2, false>(p, to, rows, above, middle);
+        for (; rows.y + 2 <= end + rows.AHEAD;) {
+            make_rows<2, false>(p, to, rows, above, middle);
+        }
+        return rows.y - rows.AHEAD;
     }
-    return rows.y - rows.AHEAD;
 }
 
 template <class format, class target>

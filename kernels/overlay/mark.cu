@@ -212,12 +212,10 @@ template <target TARGET, form FORM> __device__ __forceinline__ void mark(const m
         rows[1] &= (1u << (p.width - x)) - 1;
     }
     rows[1] = y + 1 < p.height ? rows[1] : 0;
-    if (TARGET == RGB3) {
+    if constexpr (TARGET == RGB3) {
         mark_rgb3(p, x, y, rows[0]);
         mark_rgb3(p, x, y + 1, rows[1]);
-        return;
-    }
-    if (TARGET == YUV) {
+    } else if constexpr (TARGET == YUV) {
         bool vector =
             x + PIXELS <= p.width &&
             aligned(p.output[0] | p.output_stride[0] | p.output[1] | p.output_stride[1], 8);
@@ -230,14 +228,14 @@ template <target TARGET, form FORM> __device__ __forceinline__ void mark(const m
         } else {
             mark_yuv<false>(p, x, y, min(p.height - y, (uint32_t)ROWS), rows);
         }
-        return;
-    }
-    for (uint32_t i = 0; (rows[0] | rows[1]) != 0; i += 2) {
-        if ((rows[0] | rows[1]) & 3) {
-            mark_pair(p, x + i, y, rows[0], rows[1]);
+    } else {
+        for (uint32_t i = 0; (rows[0] | rows[1]) != 0; i += 2) {
+            if ((rows[0] | rows[1]) & 3) {
+                mark_pair(p, x + i, y, rows[0], rows[1]);
+            }
+            rows[0] >>= 2;
+            rows[1] >>= 2;
         }
-        rows[0] >>= 2;
-        rows[1] >>= 2;
     }
 }
 
