@@ -100,7 +100,7 @@ TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: deb check-deb check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
+.PHONY: deb check-deb check-arm64 check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
 .PHONY: uninstall all everything setup run check check-unit check-golden check-random check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -139,6 +139,10 @@ check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random 
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
 	@$(PYTEST) -n $$((2 * $(CORES))) $(E2E) tests/e2e
 
+check-arm64: ## everything crossed to arm64 without a warning, unit and golden tests of it under qemu-user; as root
+	@scripts/setup --with deb beds arm64
+	@scripts/check-arm64
+
 # What is packaged has another prefix, for which everything in build/ would be built anew.
 check-vm: ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
@@ -176,11 +180,12 @@ deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to 
 	@scripts/setup --with deb $(if $(ARCH),beds)
 	@EDGED_BUILD=$(BUILD) NVCC='$(NVCC)' scripts/deb $(ARCH)
 
-check-deb: deb ## these packages built twice, then installed, upgraded and purged under a real systemd; as root
-	@scripts/setup --with beds
-	@EDGED_BUILD=$(BUILD)/again NVCC='$(NVCC)' scripts/deb
-	@scripts/bed-root build/beds
-	@$(PYTEST) -n 2 tests/deb
+# Of another architecture they have a virtual machine, in which the tests with a camera are run as well.
+check-deb: deb ## these packages built twice, then installed, upgraded and purged under a real systemd; ARCH=arm64 emulates one; as root
+	@scripts/setup --with beds $(ARCH)
+	@EDGED_BUILD=$(BUILD)/again NVCC='$(NVCC)' scripts/deb $(ARCH)
+	@scripts/bed-root build/beds$(addprefix -,$(ARCH)) $(ARCH)
+	@EDGED_ARCHITECTURE=$(ARCH) $(PYTEST) -n 2 $(if $(ARCH),--dist loadfile tests/vm) tests/deb
 
 bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
 	@EDGED_BUILD=$(BUILD) scripts/bundle

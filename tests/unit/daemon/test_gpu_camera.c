@@ -36,6 +36,7 @@ struct life {
     uint64_t calls; // that the driver got, when the process ended by itself
     struct link *link;
     pid_t pid;
+    int status; // of waitpid()
     unsigned units;
     bool lost, fatal;
     struct link_telemetry telemetry;
@@ -239,17 +240,17 @@ static enum outcome live(struct life *life, int result)
     }
     watch(life);
     link_free(life->link);
-    int status = reap(life);
+    life->status = reap(life);
     read_log(life);
-    return judge(life, status);
+    return judge(life, life->status);
 }
 
 static void note_problem(struct torture *torture, const struct life *life)
 {
     pthread_mutex_lock(&torture->lock);
     if (!torture->problem[0]) {
-        snprintf(torture->problem, sizeof torture->problem, "call %llu: %s\n%s",
-                 (unsigned long long)life->nth, life->problem, life->log);
+        snprintf(torture->problem, sizeof torture->problem, "call %llu: %s, wait status 0x%x\n%s",
+                 (unsigned long long)life->nth, life->problem, life->status, life->log);
     }
     pthread_mutex_unlock(&torture->lock);
 }
