@@ -16,7 +16,11 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build"))
-BEDS = ROOT / "build" / "beds"
+OWN_ARCHITECTURE = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+# Another one is of packages that were crossed to it, in a virtual machine of its own.
+ARCHITECTURE = os.environ.get("EDGED_ARCHITECTURE") or OWN_ARCHITECTURE
+CROSSED = ARCHITECTURE != OWN_ARCHITECTURE
+BEDS = ROOT / "build" / (f"beds-{ARCHITECTURE}" if CROSSED else "beds")
 CONF = "/etc/edged/edged.conf"
 PATIENCE_S = 60  # for any event, however busy the machine is
 
@@ -79,11 +83,13 @@ def decode_gray(url, frames, timeout_s=PATIENCE_S):
 class Bed:
     """One running system. Subclasses say how to run a shell command in it."""
 
-    def run(self, command, timeout_s=PATIENCE_S):
+    patience_s = PATIENCE_S
+
+    def run(self, command, timeout_s=None):
         """Runs a shell command as root; (exit status, stdout and stderr together)."""
         raise NotImplementedError
 
-    def check(self, command, timeout_s=PATIENCE_S):
+    def check(self, command, timeout_s=None):
         status, output = self.run(command, timeout_s)
         assert status == 0, f"{command}: exit status {status}\n{output}\n{self.journal()}"
         return output
@@ -103,7 +109,7 @@ class Bed:
     def camera(self, name):
         return next(camera for camera in self.status()["cameras"] if camera["name"] == name)
 
-    def restart(self, conf, timeout_s=PATIENCE_S):
+    def restart(self, conf, timeout_s=None):
         """Puts a configuration in place and starts edged with it."""
         self.run("systemctl stop edged; systemctl reset-failed edged")
         self.write(CONF, conf)

@@ -52,7 +52,7 @@ def test_an_upgrade_keeps_the_socket_that_listens(system):
     system.configure()
     system.check("mkdir -p /etc/systemd/system/edged.socket.d")
     system.write("/etc/systemd/system/edged.socket.d/address.conf",
-                 f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{system.port}")
+                 f"[Socket]\nListenStream=\nListenStream=127.0.0.1:{system.rtsp_port}")
     system.check("systemctl daemon-reload && systemctl enable --now edged.socket edged")
     system.install("new")
     assert system.check("systemctl is-active edged.socket edged").split() == ["active"] * 2

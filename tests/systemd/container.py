@@ -55,10 +55,11 @@ class Container(beds.Bed):
         """What runs a command in there."""
         return ["nsenter", "--target", str(self.leader), "--all", "--", *command]
 
-    def run(self, command, timeout_s=beds.PATIENCE_S):
+    def run(self, command, timeout_s=None):
         done = subprocess.run(self.inside("bash", "-c", command),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=timeout_s,
+                              stderr=subprocess.STDOUT, text=True,
+                              timeout=timeout_s or self.patience_s,
                               env=ENVIRONMENT)
         return done.returncode, done.stdout
 

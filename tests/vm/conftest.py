@@ -3,14 +3,21 @@ import sys
 
 import pytest
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1])]
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "deb"), str(TESTS / "systemd"), str(TESTS / "vm")]
 
+import beds  # noqa: E402
 from machine import Machine  # noqa: E402
+from packages import PackagedMachine  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def machine():
-    bed = Machine()
+    if beds.CROSSED:
+        bed = PackagedMachine()
+        bed.install()
+    else:
+        bed = Machine()
     bed.check("modprobe vivid n_devs=1 node_types=0x1 num_inputs=1 input_types=0 && udevadm settle")
     yield bed
     bed.close()

@@ -1,7 +1,8 @@
 """A virtual machine with a real kernel, and so with a camera: the kernel's vivid driver.
 
 It runs under emulation everywhere (tcg), so that it behaves the same with and without /dev/kvm; all
-time limits are wide. The root disk is a snapshot; what `make install` made comes on a second disk.
+time limits are wide. The root disk is a snapshot; what `make install` made, or packages of another
+architecture than this machine's, come on a second disk.
 The test talks to a root shell on a virtio port, a viewer to RTSP through a forwarded TCP port.
 """
 import base64
@@ -12,7 +13,13 @@ import tempfile
 
 import beds
 
-BOOT_S = 900  # some 15 s on a machine that has nothing else to do
+BOOT_S = 900  # some 15 s on a machine that has nothing else to do, an arm64 one a minute
+# Of each architecture: qemu and its machine, and where its kernel has the serial line.
+MACHINES = {
+    "amd64": (["qemu-system-x86_64", "-M", "q35", "-cpu", "max"], "ttyS0"),
+    # As an Orin's processor; `max` signs pointers, which takes its time to emulate.
+    "arm64": (["qemu-system-aarch64", "-M", "virt", "-cpu", "cortex-a76"], "ttyAMA0"),
+}
 
 
 def make_disk(files, image):
@@ -23,12 +30,16 @@ def make_disk(files, image):
 
 
 class Machine(beds.Bed):
-    def __init__(self):
+    patience_s = 900
+    rtsp_port = 8554  # edged's own
+
+    def __init__(self, stage=beds.stage):
+        """`stage` fills a folder that is copied into the system."""
         self.shell = None
         self.count = 0
         self.directory = tempfile.TemporaryDirectory(prefix="edged-bed-")
         directory = pathlib.Path(self.directory.name)
-        beds.stage(directory / "stage")
+        stage(directory / "stage")
         make_disk(directory / "stage", directory / "stage.img")
         self.port = beds.free_port()
         self.console = directory / "console.log"
@@ -38,11 +49,12 @@ class Machine(beds.Bed):
         self.wait_booted(BOOT_S)
 
     def _command(self, directory):
+        qemu, console = MACHINES[beds.ARCHITECTURE]
         return [
-            "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+            *qemu, "-accel", "tcg,thread=multi",
             "-smp", "2", "-m", "1024", "-display", "none", "-no-reboot", "-snapshot",
             "-kernel", beds.BEDS / "vmlinuz", "-initrd", beds.BEDS / "initrd.img",
-            "-append", "console=ttyS0 root=/dev/vda rw quiet",
+            "-append", f"console={console} root=/dev/vda rw quiet",
             "-drive", f"file={beds.BEDS / 'root.ext4'},if=virtio,format=raw",
             "-drive", f"file={directory / 'stage.img'},if=virtio,format=raw",
             "-nic", f"user,model=virtio,hostfwd=tcp:127.0.0.1:{self.port}-:8555",
@@ -57,11 +69,11 @@ class Machine(beds.Bed):
         self.shell.connect(str(path))
         self.replies = self.shell.makefile("rb")
 
-    def run(self, command, timeout_s=beds.PATIENCE_S):
+    def run(self, command, timeout_s=None):
         """One line in, one line out: `END count status base64-output`."""
         self.count += 1
         wrapped = base64.b64encode(command.encode()).decode()
-        self.shell.settimeout(max(timeout_s, BOOT_S if self.count == 1 else 0))
+        self.shell.settimeout(max(timeout_s or self.patience_s, BOOT_S if self.count == 1 else 0))
         self.shell.sendall(
             f"bash -c \"$(echo {wrapped} | base64 -d)\" </dev/null >/run/bed-output 2>&1; "
             f"echo END {self.count} $? $(base64 -w0 /run/bed-output)\n".encode())
