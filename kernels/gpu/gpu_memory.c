@@ -307,13 +307,12 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
     memory->kind = kind;
     memory->allocator = allocators[kind];
     memory->allocator.context = memory;
-    memory->device_allocator = (struct frame_allocator){.kind = "device",
-                                                        .context = memory,
-                                                        .allocate = device_allocate,
-                                                        .release = managed_release,
-                                                        .to_gpu = device_to_gpu,
-                                                        .to_cpu = device_to_cpu,
-                                                        .wait = memory_wait};
+    memory->device_allocator = memory->allocator;
+    memory->device_allocator.kind = "device";
+    memory->device_allocator.allocate = device_allocate;
+    memory->device_allocator.release = managed_release;
+    memory->device_allocator.to_gpu = device_to_gpu;
+    memory->device_allocator.to_cpu = device_to_cpu;
     int r = memory->allocator.allocate(memory, size, &block);
     if (r < 0 || !block) {
         gpu_memory_take_failure(memory, error);
