@@ -82,7 +82,7 @@ ALL_SMS = $(eval ALL_SMS := $(filter $(shell $(NVCC) --help | grep -o 'sm_[0-9]*
 OWN_SMS = $(eval OWN_SMS := $(shell scripts/gpu-architectures $(DEVICE_TREE)))$(OWN_SMS)
 SMS ?= $(if $(filter bundle bundle-tests,$(MAKECMDGOALS))$(filter-out $(ALL_SMS),$(OWN_SMS)),all,$(OWN_SMS))
 BUILT_SMS = $(or $(filter-out all,$(SMS)),$(ALL_SMS))
-NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 \
+NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 $(if $(CI),-Werror all-warnings) \
              $(foreach sm,$(BUILT_SMS),-gencode arch=$(sm:sm_%=compute_%),code=$(sm)) \
              -gencode arch=$(lastword $(BUILT_SMS:sm_%=compute_%)),code=$(lastword $(BUILT_SMS:sm_%=compute_%))
 FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*/*.cu))
