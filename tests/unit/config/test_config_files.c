@@ -292,7 +292,7 @@ TEST(test_what_is_never_closed_is_told_where_it_opens, enter_folder, leave_folde
         {"# \"\nmemory = \"auto\" \"; /*\nrtsp = { };\n",
          "main.conf:2: error: string is never closed\n"
          "main.conf:2: error: memory: got \"auto; /*\\x0artsp = { };\\x0a\", allowed: \"auto\", "
-         "\"registered\", \"pinned\", \"managed\", \"host\"\n"},
+         "\"nvmm\", \"registered\", \"pinned\", \"managed\", \"host\"\n"},
         {"memory = \"host\";\n@include \"part.conf\nbackend = \"gpus\";\n",
          "main.conf:2: error: @include: got no closing quote, allowed: @include \"FILE\" in one "
          "line\n"

@@ -154,7 +154,7 @@ TEST(test_unknown_words_get_the_list_and_the_nearest)
          "backend: got \"gpu\", allowed: \"auto\", \"cuda\", \"cpu\"; did you "
          "mean \"cuda\"?"},
         {"memory = \"fast\";",
-         "memory: got \"fast\", allowed: \"auto\", \"registered\", \"pinned\", "
+         "memory: got \"fast\", allowed: \"auto\", \"nvmm\", \"registered\", \"pinned\", "
          "\"managed\", \"host\""},
         {"cameras = ( { source = \"v4l\"; } );",
          "cameras[0].source: got \"v4l\", allowed: \"auto\", \"v4l2\", \"gstreamer\", \"file\", "
