@@ -11,8 +11,19 @@
 // Rows lie so many bytes further apart than they need, so that a stride is no row's width.
 #define STRIDE_ALIGN 32
 
-// Reads or writes all planes. False: the file has not so many bytes.
-static bool move_planes(struct frame *frame, FILE *from, FILE *to)
+static bool read_row(uint8_t *row, size_t bytes, FILE *file)
+{
+    return fread(row, 1, bytes, file) == bytes;
+}
+
+static bool write_row(uint8_t *row, size_t bytes, FILE *file)
+{
+    return fwrite(row, 1, bytes, file) == bytes;
+}
+
+// Reads or writes all planes, row by row. False: the file has not so many bytes.
+static bool move_planes(struct frame *frame, FILE *file,
+                        bool (*move_row)(uint8_t *row, size_t bytes, FILE *file))
 {
     for (unsigned i = 0; i < frame->layout.format->plane_count; i++) {
         size_t bytes = frame->layout.planes[i].width_bytes;
@@ -20,7 +31,7 @@ static bool move_planes(struct frame *frame, FILE *from, FILE *to)
         for (uint32_t y = 0; y < frame->layout.planes[i].rows; y++) {
             uint8_t *row = frame_plane(frame, i) + y * frame->layout.planes[i].stride;
 
-            if ((from ? fread(row, 1, bytes, from) : fwrite(row, 1, bytes, to)) != bytes) {
+            if (!move_row(row, bytes, file)) {
                 return false;
             }
         }
@@ -63,12 +74,12 @@ int main(int argc, char **argv)
                                      .frames = 1,
                                      .allocator = frame_allocator_host(),
                                      .pool = pool};
-    if (!move_planes(input, stdin, NULL) || flip_new(&setup, &error, &flip) < 0 ||
+    if (!move_planes(input, stdin, read_row) || flip_new(&setup, &error, &flip) < 0 ||
         flip_run(flip, input, &error, &output) < 0) {
         fprintf(stderr, "flip_raw: %s\n", error.text);
         return 1;
     }
-    bool written = move_planes(output, NULL, stdout);
+    bool written = move_planes(output, stdout, write_row);
     frame_unref(input);
     frame_unref(output);
     flip_free(flip);

@@ -28,8 +28,9 @@ static inline uint32_t random_seed(void)
 static inline void unit_crash(int number)
 {
     void *callers[64];
+    int count = backtrace(callers, 64);
 
-    backtrace_symbols_fd(callers, backtrace(callers, 64), STDERR_FILENO);
+    backtrace_symbols_fd(callers, count, STDERR_FILENO);
     signal(number, SIG_DFL);
 }
 
