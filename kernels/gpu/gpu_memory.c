@@ -151,7 +151,7 @@ static int device_allocate(void *context, size_t size, void **ret_memory)
 {
     struct gpu_memory *memory = context;
     struct error error = {0};
-    uint64_t address;
+    uint64_t address = 0;
     int r = enter(memory, &error);
 
     if (r == 0) {
