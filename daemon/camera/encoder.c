@@ -18,7 +18,7 @@
 
 #define STANDING_NS NS_PER_S // a queue that is never empty for so long only adds delay
 #define TRIAL_UNITS 2
-#define TRIAL_TIMEOUT_S 3
+#define TRIAL_TIMEOUT_S 8 // while other encoders begin as well, on a busy machine
 
 struct encoder_job {
     struct frame *frame; // owned reference

@@ -42,7 +42,7 @@ typedef void encoder_output(void *context, const struct encoder_unit *unit);
 
 // Makes the first encoder of the wanted element (auto: those of the codec, in the order of
 // encoder_elements.c) that turns `trial` (an NV12 frame of the settings' size) into two key frames
-// within 3 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists
+// within 8 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists
 // each with its reason. With 0 `error` says which ways of taking surfaces do not work, if there are
 // such. `watches` outlive the encoder, and say what auto passes over as well. NULL: nobody watches
 // it.

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// An encoder hangs when so many looks in a row find no progress: 4 s, more than a trial may take.
+// An encoder hangs when so many looks in a row find no progress: 4 s.
 #define ENCODER_WATCH_LOOKS 4
 // An encoder that was given so many frames since its last access unit makes no progress. One that
 // drops a frame now and then is not meant.

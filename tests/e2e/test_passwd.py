@@ -198,6 +198,8 @@ def test_a_terminal_shows_what_is_typed_again_after_an_interruption(file):
     process = subprocess.Popen(
         [EDGECTL, "passwd", "--file", file, "vera"], stdin=screen, stderr=subprocess.PIPE,
         env=environment(), start_new_session=True,
+        # A shell without job control has what it starts in the background ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
     def shows_what_is_typed():

@@ -24,7 +24,8 @@ struct hidden {
     sigset_t mask;
 };
 
-// From here on the signals are delivered only while read_byte() waits.
+// From here on the signals are delivered only while read_byte() waits. One that was ignored stays
+// so.
 static void hide(struct hidden *hidden)
 {
     const struct sigaction action = {.sa_handler = catch};
@@ -38,7 +39,10 @@ static void hide(struct hidden *hidden)
     }
     sigprocmask(SIG_BLOCK, &blocked, &hidden->mask);
     for (size_t i = 0; i < ARRAY_LENGTH(signals); i++) {
-        sigaction(signals[i], &action, &hidden->handlers[i]);
+        sigaction(signals[i], NULL, &hidden->handlers[i]);
+        if (hidden->handlers[i].sa_handler != SIG_IGN) {
+            sigaction(signals[i], &action, NULL);
+        }
     }
     tcgetattr(STDIN_FILENO, &hidden->shown);
     quiet = hidden->shown;
