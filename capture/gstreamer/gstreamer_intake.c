@@ -232,9 +232,9 @@ void intake_stop(struct intake *intake)
 // gst_element_seek() would hold the pipeline's state lock meanwhile, which the pipeline needs to
 // begin to play; and when a short clip has been read before that, and its pictures fill the queue,
 // the demuxer takes a seek only once the pipeline plays.
-static bool seek_segment(struct intake *intake, GstSeekFlags flags)
+static bool seek_segment(GstElement *sink, GstSeekFlags flags)
 {
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(intake->sink, "sink");
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(sink, "sink");
 
     return gst_pad_push_event(pad, gst_event_new_seek(1.0, GST_FORMAT_TIME,
                                                       flags | GST_SEEK_FLAG_SEGMENT,
@@ -243,15 +243,14 @@ static bool seek_segment(struct intake *intake, GstSeekFlags flags)
 
 bool intake_begin_segment(struct intake *intake)
 {
-    return seek_segment(intake, GST_SEEK_FLAG_FLUSH);
+    return seek_segment(intake->sink, GST_SEEK_FLAG_FLUSH);
 }
 
 static void repeat_segment(GstElement *sink, gpointer data)
 {
     struct intake *intake = data;
 
-    (void)sink;
-    seek_segment(intake, GST_SEEK_FLAG_NONE);
+    seek_segment(sink, GST_SEEK_FLAG_NONE);
     pthread_mutex_lock(&intake->lock);
     intake->replaying--;
     pthread_cond_broadcast(&intake->changed);
