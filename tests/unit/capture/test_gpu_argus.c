@@ -265,5 +265,6 @@ int main(void)
     gst_init(NULL, NULL);
     int failed = run_unit_tests(NULL, fake_gpu_end);
     g_unlink(registry);
+    gst_deinit();
     return failed;
 }
