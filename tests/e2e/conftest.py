@@ -1,1 +1,1 @@
-from fixtures import board, edged, provoke, pytest_configure, watch  # noqa: F401
+from fixtures import board, edged, elements, provoke, pytest_configure, watch  # noqa: F401

@@ -19,9 +19,8 @@ EDGED = BUILD / "edged"
 EDGECTL = BUILD / "edgectl"
 # Programs on tests/fakes/cuda, which LD_LIBRARY_PATH has to name.
 FAKE_CUDA = BUILD / "tests/fakes/cuda"
-# A Jetson's memory for pictures, which LD_LIBRARY_PATH has to name as well, and its elements.
+# A Jetson's memory for pictures, which LD_LIBRARY_PATH has to name as well.
 FAKE_NVMM = BUILD / "tests/fakes/nvmm"
-FAKE_JETSON = BUILD / "tests/fakes/jetson"
 FAKE_V4L2 = BUILD / "tests/fakes/v4l2/fake_v4l2.so"
 FAKE_BOARD = BUILD / "tests/fakes/board/fake_board.so"
 # What any event is waited for, however busy the machine is. A promise in time is for tests/soak.

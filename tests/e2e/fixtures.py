@@ -1,5 +1,6 @@
 """Fixtures: a running edged that must also end well, and clients that are hung up afterwards."""
 
+import subprocess
 import time
 
 import pytest
@@ -54,6 +55,28 @@ def watch(tmp_path):
     yield start
     for viewer in viewers:
         viewer.stop()
+
+
+@pytest.fixture(scope="session")
+def elements(tmp_path_factory):
+    """The environment in which GStreamer has the elements of a folder of tests/fakes as well:
+    elements("jetson"). It looks through all plugins once, not in every test, and where no stand-in
+    for a driver is loaded: a sanitizer that one of those brings along does not survive every plugin."""
+    environments = {}
+
+    def of(folder):
+        if folder not in environments:
+            registry = tmp_path_factory.mktemp(folder) / "registry"
+            environments[folder] = {"GST_PLUGIN_PATH": daemon.BUILD / "tests/fakes" / folder,
+                                    "GST_REGISTRY": registry}
+            subprocess.run(
+                ["gst-inspect-1.0", "--exists", "fakesink"], check=True, capture_output=True,
+                timeout=daemon.PATIENCE_S, env=daemon.environment(**environments[folder]),
+            )
+            assert registry.exists()
+        return environments[folder]
+
+    return of
 
 
 @pytest.fixture

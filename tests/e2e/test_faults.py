@@ -86,18 +86,13 @@ def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
     assert server.camera()["process"]["restarts"] == 1
 
 
-def with_encoder(fault, tmp_path):
-    """The environment in which v4l2h264enc has a fault of tests/fakes/encoder."""
-    return {"FAKE_ENCODER": fault, "GST_PLUGIN_PATH": daemon.BUILD / "tests/fakes/encoder",
-            "GST_REGISTRY": tmp_path / "registry"}
-
-
-def test_a_slow_encoder_gives_up_rate_then_size_and_takes_them_back(edged, watch, tmp_path):
+def test_a_slow_encoder_gives_up_rate_then_size_and_takes_them_back(
+        edged, elements, watch, tmp_path):
     """Nanoseconds a pixel: at 30 frames/s the whole picture has 145, a quarter of that rate 580."""
     slowness = tmp_path / "slowness"
     views = [{"name": "edges", "view": "edges", "governor": "rate-size"}]
     camera = daemon.camera(width=SIZE[0], height=SIZE[1], views=views)
-    server = edged([camera], **with_encoder(f"slow:{slowness}", tmp_path))
+    server = edged([camera], FAKE_ENCODER=f"slow:{slowness}", **elements("encoder"))
     viewer = watch(server.url("/front/edges"), program="ffmpeg", size=SIZE)
     viewer.wait_numbers(pattern.FPS)
     assert server.mount()["governor"] == ""
@@ -113,9 +108,9 @@ def test_a_slow_encoder_gives_up_rate_then_size_and_takes_them_back(edged, watch
                      server.stderr())
 
 
-def test_an_encoder_that_fails_is_replaced_and_the_viewer_stays(edged, watch, tmp_path):
+def test_an_encoder_that_fails_is_replaced_and_the_viewer_stays(edged, elements, watch):
     """The next one of the same kind fails as well, and is replaced by another one."""
-    server = edged([CAMERA], **with_encoder("fail:30", tmp_path))
+    server = edged([CAMERA], FAKE_ENCODER="fail:30", **elements("encoder"))
     viewer = watch(server.url("/front/edges"))
     server.wait_camera("front", lambda c: c["reconnects"] >= 2)
     viewer.wait_after(time.monotonic_ns(), pattern.FPS)
@@ -126,9 +121,9 @@ def test_an_encoder_that_fails_is_replaced_and_the_viewer_stays(edged, watch, tm
 
 
 @pytest.mark.parametrize("fault", ("hang:0", "swallow:60", "hang:60"))
-def test_an_encoder_that_hangs_gives_way_to_the_next_one(edged, watch, tmp_path, fault):
+def test_an_encoder_that_hangs_gives_way_to_the_next_one(edged, elements, watch, fault):
     """In the trial, and later; x264enc is the next, and the viewer stays."""
-    server = edged([CAMERA], **with_encoder(fault, tmp_path))
+    server = edged([CAMERA], FAKE_ENCODER=fault, **elements("encoder"))
     viewer = watch(server.url("/front/edges"))
     server.wait_camera("front", lambda c: c["encoders_passed_over"])
     server.wait_camera("front", lambda c: c["state"] == "live")

@@ -18,19 +18,18 @@ OVERLAY = {"name": "marked", "view": "overlay", "codec": "h265"}
 
 
 @pytest.fixture
-def jetson(board, tmp_path):
-    """Starts a daemon on an AGX Orin: library are the options of tests/fakes/nvmm, elements those of
+def jetson(board, elements, tmp_path):
+    """Starts a daemon on an AGX Orin: library are the options of tests/fakes/nvmm, options those of
     tests/fakes/jetson."""
 
-    def start(views=(EDGES,), library="", elements="", source="pattern", keys=(), **extra):
+    def start(views=(EDGES,), library="", options="", source="pattern", keys=(), **extra):
         camera = daemon.camera(source=source, views=[dict(view) for view in views], width=SIZE[0],
                                height=SIZE[1], **dict(keys))
         return board(
             "agx-orin", [camera], libraries=(daemon.FAKE_CUDA, daemon.FAKE_NVMM),
-            GST_PLUGIN_PATH=daemon.FAKE_JETSON, GST_REGISTRY=tmp_path / "registry",
             EDGED_FAKE_NVMM=f"report={tmp_path / 'library.txt'},{library}",
-            FAKE_JETSON=f"report={tmp_path / 'elements.txt'},{elements}",
-            **daemon.on_board("agx-orin"), **extra,
+            FAKE_JETSON=f"report={tmp_path / 'elements.txt'},{options}",
+            **elements("jetson"), **daemon.on_board("agx-orin"), **extra,
         )
 
     return start
@@ -75,7 +74,7 @@ def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
     assert library["NvBufSurfaceSyncForCpu"] < elements["imported"]
 
 
-@pytest.mark.parametrize("library, elements, told, path, copies", [
+@pytest.mark.parametrize("library, options, told, path, copies", [
     ("fail=NvBufSurfaceMapEglImage:1+", "",
      "nvmm memory: NvBufSurfaceMapEglImage failed, using registered memory",
      "-> registered -> CUDA sm_87 -> nvv4l2h264enc, ",
@@ -101,8 +100,8 @@ def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
      "-> CUDA sm_87 -> nvmm -> x264enc, ", {}),
 ])
 def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
-        jetson, watch, library, elements, told, path, copies):
-    server = jetson(library=library, elements=elements)
+        jetson, watch, library, options, told, path, copies):
+    server = jetson(library=library, options=options)
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     wait_live(server)
     viewer.wait_frames(20)
@@ -160,13 +159,13 @@ def assert_shows(viewer, expected):
         assert found >= 32, found
 
 
-@pytest.mark.parametrize("release, elements, copies", [
+@pytest.mark.parametrize("release, options, copies", [
     ("jetpack=5", "", {}), ("jetpack=6", "", {}), ("jetpack=6", "blocks", {"vic-convert"}),
 ])
 def test_from_sensor_to_encoder_nobody_copies_a_picture(
-        jetson, watch, bars, tmp_path, release, elements, copies):
+        jetson, watch, bars, tmp_path, release, options, copies):
     views = ({"name": "plain", "view": "camera"}, EDGES)
-    server = jetson(views=views, source="argus", library=release, elements=elements)
+    server = jetson(views=views, source="argus", library=release, options=options)
     plain, edges = (watch(server.url(f"/front/{view}"), keep_every=1) for view in ("plain", "edges"))
     camera = wait_live(server)
     assert "Argus NV12 320x240@30 -> nvmm -> " in camera["path"]
@@ -205,8 +204,8 @@ def test_a_cameras_surfaces_that_cannot_be_adopted_are_copied(jetson, watch, bar
     viewer = watch(server.url("/front/edges"), keep_every=1)
     path = "Argus NV12 320x240@30 -> registered -> CUDA sm_87 -> "
     camera = server.wait_camera(
-        "front", lambda c: path in c["path"] and c["copies"]["nvmm-copy"]["total"] > 20)
+        "front", lambda c: path in c["path"] and all(
+            c["copies"][kind]["total"] > 20 for kind in ("nvmm-copy", "vic-convert")))
     assert "NvBufSurfaceMapEglImage failed" in server.stderr()
-    assert camera["copies"]["vic-convert"]["total"] >= 20
     assert camera["process"]["restarts"] == 0
     assert_shows(viewer, pattern.limited_range(pattern.sobel_magnitude(bars)))

@@ -90,8 +90,8 @@ def assert_shows_all(server, tmp_path, rgb):
 def test_every_view_shows_raw_samples(edged, sensor, tmp_path):
     environment, picture_of = sensor("pGAA")
     server = edged([camera()], **environment)
-    assert_shows_all(server, tmp_path, picture_of())
     found = server.wait_camera("front", lambda c: c["state"] == "live")
+    assert_shows_all(server, tmp_path, picture_of())
     assert "V4L2 USERPTR pGAA 320x240@30 -> host -> demosaic -> CPU" in found["path"]
     assert found["path"].endswith("0 copies a frame")
 

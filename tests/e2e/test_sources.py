@@ -106,13 +106,11 @@ def grab(url, width, height):
     return [luma[row * width:(row + 1) * width] for row in range(height)]
 
 
-def test_a_jetsons_own_camera_stack_is_a_source(edged, tmp_path):
+def test_a_jetsons_own_camera_stack_is_a_source(edged, elements):
     """Played by tests/fakes/argus: a test pattern, white in its top left corner."""
-    stack = {"GST_PLUGIN_PATH": daemon.BUILD / "tests/fakes/argus",
-             "GST_REGISTRY": tmp_path / "registry"}
     camera = daemon.camera(source="argus", flip="rotate-180", views=("camera",), width=WIDTH,
                            height=HEIGHT)
-    server = edged([camera], **stack)
+    server = edged([camera], **elements("argus"))
     front = server.wait_camera("front", lambda c: c["state"] == "live")
     assert f"Argus NV12 {WIDTH}x{HEIGHT}@30" in front["path"]
     rows = grab(server.url("/front/camera"), WIDTH, HEIGHT)

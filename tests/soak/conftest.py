@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
-from fixtures import board, edged, provoke, pytest_configure, watch  # noqa: E402, F401
+from fixtures import board, edged, elements, provoke, pytest_configure, watch  # noqa: E402, F401
 
 
 @pytest.fixture
