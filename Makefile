@@ -143,11 +143,9 @@ check-arm64: ## everything crossed to arm64 without a warning, unit and golden t
 	@scripts/setup --with deb beds arm64
 	@scripts/check-arm64
 
-# What is packaged has another prefix, for which everything in build/ would be built anew.
-check-vm: ## real systemd in a container, a real kernel with a camera in a machine
+check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
 	@scripts/bed-root build/beds
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/packaged prefix=/usr NVCC= all
 	@$(PYTEST) -n 2 --dist loadfile tests/systemd tests/vm
 
 # Needs the machine for itself. SOAK="-k NAME" gives one test all of the time.

@@ -350,8 +350,8 @@ def test_uninstall_leaves_the_configuration_alone(tmp_path):
     beds.stage(tmp_path)
     for path in ["bin/edgectl", "libexec/edged-camera", "share/man/man8/edged.8",
                  "share/doc/edged/LICENSE", "share/bash-completion/completions/edged"]:
-        assert (tmp_path / "usr" / path).exists()
-    subprocess.run([beds.ROOT / "tests/lint/links", tmp_path / "usr/share/doc/edged"], check=True)
+        assert (tmp_path / "usr/local" / path).exists()
+    subprocess.run([beds.ROOT / "tests/lint/links", tmp_path / "usr/local/share/doc/edged"], check=True)
     beds.make("uninstall", tmp_path)
     assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == [tmp_path / beds.CONF[1:]]
 
