@@ -129,15 +129,14 @@ check-unit: $(UNIT_TESTS) $(FAKES) $(if $(SANITIZE),,$(GPU_PROGRAMS)) ## every m
 
 # The tutorials' program is built without sanitizers only.
 check-golden: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(if $(SANITIZE),,$(TUTORIALS)) ## results on real pictures, bit for bit against OpenCV
-	@$(PYTEST) -n $(CORES) tests/golden $(if $(SANITIZE),--ignore=tests/golden/test_tutorials.py)
+	@$(PYTEST) -n $(CORES) $(REPEATS) tests/golden $(if $(SANITIZE),--ignore=tests/golden/test_tutorials.py)
 
 check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random pictures and settings for SECONDS=600, from a seed that is drawn or SEED=
 	@EDGED_BUILD=$(abspath $(BUILD)) PYTHON=$(PYTHON) scripts/check-random $(SECONDS) "$(SEED)" $(RANDOM_TESTS)
 
-# They wait for events more than they compute. What a clock measures is soak's; a sanitizer needs no
-# second run of the same code with other numbers (E2E).
+# They wait for events more than they compute. What a clock measures is soak's.
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
-	@$(PYTEST) -n $$((2 * $(CORES))) $(E2E) tests/e2e
+	@$(PYTEST) -n $$((2 * $(CORES))) $(REPEATS) tests/e2e
 
 check-arm64: ## everything crossed to arm64 without a warning, unit and golden tests of it under qemu-user; as root
 	@scripts/setup --with deb beds arm64
@@ -196,7 +195,8 @@ check-bundle: $(PROGRAMS) $(FAKE_CUDA_PROGRAMS) $(DAEMON_TESTS) $(FAKES) ## a bu
 	@EDGED_BUILD=$(BUILD) scripts/bundle --with-tests --programs $(BUILD)/tests/fakes/cuda --output $(BUILD)/bundle-check.tar.gz
 	@$(PYTEST) tests/bundle
 
-ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC= E2E='-m "not repeats"'
+# A second run of the same code with other numbers has nothing new for a sanitizer: tests/repeats.py.
+ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC= REPEATS='-m "not repeats"'
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0

@@ -1,13 +1,7 @@
 """edgectl on a terminal."""
 
-import pathlib
-import sys
-
 from daemon import EDGECTL, environment
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-
-from terminal import Terminal  # noqa: E402
+from terminal import Terminal
 
 
 def on_terminal(*arguments, **extra):

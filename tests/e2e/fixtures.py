@@ -10,16 +10,6 @@ import daemon
 import rtsp
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "repeats: the same code as another test, see once()")
-
-
-def once(*names):
-    """Parameters of a test that differ in numbers alone: the first one runs the code of all, and is
-    enough for a sanitizer (make asan)."""
-    return [*names[:1], *(pytest.param(name, marks=pytest.mark.repeats) for name in names[1:])]
-
-
 @pytest.fixture
 def edged(tmp_path):
     """Starts daemons: edged([camera, …], ENVIRONMENT=…). Each is stopped by SIGTERM at the end and

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import daemon
-from fixtures import once
+from repeats import once
 from system_bus import SystemBus
 from test_http import free_port, make_certificate, make_expired_certificate
 

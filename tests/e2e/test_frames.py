@@ -5,7 +5,7 @@ import pytest
 
 import daemon
 import pattern
-from fixtures import once
+from repeats import once
 
 SIZE = (640, 360)
 CAMERA = {"width": SIZE[0], "height": SIZE[1]}

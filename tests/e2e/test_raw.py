@@ -1,22 +1,17 @@
 """Cameras that deliver a sensor's raw samples, played by the preloaded tests/fakes/v4l2: what every
 view shows of them, by the CPU and by the GPU."""
 
-import pathlib
 import subprocess
-import sys
 
 import cv2
 import numpy as np
 import pytest
 
 import daemon
+import mosaics
 import pattern
 import rtsp
 from test_flip import grab
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-
-import mosaics  # noqa: E402
 
 WIDTH, HEIGHT = 320, 240
 VIEWS = {

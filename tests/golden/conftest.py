@@ -1,9 +1,15 @@
+import pathlib
 import select
 import subprocess
+import sys
 
 import pytest
 
 import programs
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+
+from repeats import pytest_configure  # noqa: E402, F401
 
 TIMEOUT_S = 120
 

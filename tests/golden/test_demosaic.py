@@ -1,21 +1,16 @@
 """Raw samples of every depth, order and packing become OpenCV's bilinear demosaic of them, and gray
 of it, borders and sizes that hurt included."""
 
-import pathlib
 import subprocess
-import sys
 
 import cv2
 import numpy as np
 import pytest
 
+import mosaics
 import oracle
 import programs
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
-
-import mosaics  # noqa: E402
-from mosaics import PLAIN  # noqa: E402
+from mosaics import PLAIN
 
 SIZES = [(1, 1), (2, 2), (2, 9), (9, 2), (3, 3), (4, 3), (5, 7), (16, 16), (17, 33), (64, 48),
          (101, 64), (130, 67), (641, 3)]

@@ -12,9 +12,11 @@ import time
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "e2e"), str(TESTS)]
 
-from fixtures import board, edged, elements, provoke, pytest_configure, watch  # noqa: E402, F401
+from fixtures import board, edged, elements, provoke, watch  # noqa: E402, F401
+from repeats import pytest_configure  # noqa: E402, F401
 
 
 @pytest.fixture
