@@ -87,15 +87,15 @@ NVCC_FLAGS = -std=c++17 -O3 -I. --no-compress -Xptxas -v --threads 0 $(if $(CI),
              -gencode arch=$(lastword $(BUILT_SMS:sm_%=compute_%)),code=$(lastword $(BUILT_SMS:sm_%=compute_%))
 FATBINS := $(patsubst %.cu,$(BUILD)/%.fatbin,$(wildcard kernels/*/*.cu))
 # What the GPU's tests link: edged's computing parts, nothing of GStreamer.
-GPU_OBJECTS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(wildcard kernels/*/*.c) capture/nvmm/nvbufsurface.c capture/frame.c capture/frame_colour.c capture/frame_pool.c \
+GPU_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard kernels/*/*.c) capture/nvmm/nvbufsurface.c capture/frame.c capture/frame_colour.c capture/frame_pool.c \
                  capture/pixel_format.c config/base.c config/multicast_range.c config/redact.c config/schema/stages.c $(addprefix config/schema/schema,.c _kernels.c _network.c _region.c _view.c))
-GPU_PROGRAMS := $(BUILD)/gpu/tests/gpu/check_gpu $(BUILD)/gpu/tests/gpu/bench_gpu
-GPU_HELPERS := $(patsubst %.c,$(BUILD)/gpu/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
+GPU_PROGRAMS := $(BUILD)/tests/gpu/check_gpu $(BUILD)/tests/gpu/bench_gpu
+GPU_HELPERS := $(patsubst %.c,$(BUILD)/%.o,$(addprefix tests/gpu/,npp.c pictures.c) $(filter-out %_gpu.c,$(wildcard tests/gpu/check*.c tests/gpu/bench*.c)))
 
 # `edgectl process` for the many pictures of tests/golden, and flips and demosaics of raw ones.
 GOLDEN_PROGRAMS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/golden/*.c))
 # edged's rows in the tutorials' table.
-TUTORIALS := $(BUILD)/gpu/tests/bench/tutorials/edged_edges
+TUTORIALS := $(BUILD)/tests/bench/tutorials/edged_edges
 
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
@@ -168,10 +168,10 @@ bench-tutorials: $(TUTORIALS) ## the tutorials' table; Numba from PyPI into buil
 	@EDGED_BUILD=$(abspath $(BUILD)) NUMBA_WHEELS='$(NUMBA_WHEELS)' $(PYTHON) -B tests/bench/tutorials/bench_tutorials.py $(BENCH)
 
 check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit against the CPU (gcc, make, nvcc)
-	$(BUILD)/gpu/tests/gpu/check_gpu
+	$(BUILD)/tests/gpu/check_gpu
 
 bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--json for machines
-	@$(BUILD)/gpu/tests/gpu/bench_gpu $(BENCH)
+	@$(BUILD)/tests/gpu/bench_gpu $(BENCH)
 
 deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to it, as root
 	@scripts/setup --with deb $(if $(ARCH),beds)
@@ -256,17 +256,14 @@ $(BUILD)/%.fatbin: %.cu $(BUILD)/nvcc-flags
 	@mkdir -p $(@D)
 	$(if $(NVCC),$(call say,NVCC),@echo '  no nvcc: $(@F) stays empty, edged will compute on the CPU' && )$(if $(NVCC),$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $@.d -MT $@ -fatbin -o $@ $< >$@.log 2>&1 || { cat $@.log; exit 1; },: >$@)
 
-GPU_IMAGES := $(BUILD)/kernels/gpu/gpu_images.o $(BUILD)/gpu/kernels/gpu/gpu_images.o
-$(GPU_IMAGES): $(FATBINS)
-$(GPU_IMAGES): private CFLAGS += $(addprefix -Xassembler -I,$(sort $(dir $(FATBINS))))
+$(BUILD)/kernels/gpu/gpu_images.o: $(FATBINS)
+$(BUILD)/kernels/gpu/gpu_images.o: private CFLAGS += $(addprefix -Xassembler -I,$(sort $(dir $(FATBINS))))
 
-$(BUILD)/gpu/kernels/%.o: OPTIMIZE = -O3
 # Its level is the same on every machine: no product and sum in one rounding, which arm64 would have.
-$(BUILD)/kernels/levels/otsu.o $(BUILD)/gpu/kernels/levels/otsu.o: private CFLAGS += -ffp-contract=off
+$(BUILD)/kernels/levels/otsu.o: private CFLAGS += -ffp-contract=off
 
-$(BUILD)/gpu/%.o: %.c $(BUILD)/flags
-	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+# They are built where none of the libraries is installed as well.
+$(GPU_OBJECTS) $(GPU_HELPERS) $(GPU_PROGRAMS:=.o) $(TUTORIALS:=.o): private PACKAGE_CFLAGS =
 
 $(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(GPU_HELPERS)
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm

@@ -27,7 +27,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build"))
-EDGED = BUILD / "gpu/tests/bench/tutorials/edged_edges"
+EDGED = BUILD / "tests/bench/tutorials/edged_edges"
 PICTURE = ROOT / "tests/data/astronaut.png"
 RUNS = 101
 STATUS_NOT_HERE = 3
