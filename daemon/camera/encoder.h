@@ -44,8 +44,7 @@ typedef void encoder_output(void *context, const struct encoder_unit *unit);
 // encoder_elements.c) that turns `trial` (an NV12 frame of the settings' size) into two key frames
 // within 8 s; `output` gets these first, marked as trial. -ENOSYS when none does: `error` lists
 // each with its reason. With 0 `error` says which ways of taking surfaces do not work, if there are
-// such. `watches` outlive the encoder, and say what auto passes over as well. NULL: nobody watches
-// it.
+// such. `watches` outlive the encoder, and say what auto tries last. NULL: nobody watches it.
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                 struct encoder_watches *watches, encoder_output *output, void *context,
                 struct error *error, struct encoder **ret_encoder);

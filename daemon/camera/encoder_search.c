@@ -1,4 +1,5 @@
 // Finds the first encoder that works: element by element, of each the ways into it, best first.
+// What hung before comes last: it may have been the machine that was slow.
 #include "daemon/camera/encoder_private.h"
 
 #include <errno.h>
@@ -46,6 +47,34 @@ static int search_ways(struct search *search, const struct encoder_element *elem
     return -ENOSYS;
 }
 
+static int try_element(struct search *search, const struct encoder_element *element,
+                       struct encoder **ret_encoder)
+{
+    const char *objection = encoder_element_objection(element, search->settings);
+
+    if (objection) {
+        add_reason(&search->reasons, element->name, "", objection);
+        return -ENOSYS;
+    }
+    return search_ways(search, element, ret_encoder);
+}
+
+// The elements that hung before, or the others.
+static int search_elements(struct search *search, bool hung, struct encoder **ret_encoder)
+{
+    unsigned passed_over = search->watches ? search->watches->passed_over : 0;
+    const struct encoder_element *element;
+
+    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
+        if (encoder_element_is_meant(element, search->settings) &&
+            (passed_over >> element->id & 1) == hung &&
+            try_element(search, element, ret_encoder) == 0) {
+            return 0;
+        }
+    }
+    return -ENOSYS;
+}
+
 int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                 struct encoder_watches *watches, encoder_output *output, void *context,
                 struct error *error, struct encoder **ret_encoder)
@@ -56,23 +85,13 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                             .output = output,
                             .context = context,
                             .reasons = {"no encoder works"}};
-    const struct encoder_element *element;
 
-    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
-        if (config_encoder_codec(element->id) != settings->codec ||
-            (settings->element != CONFIG_ENCODER_AUTO && settings->element != element->id)) {
-            continue;
-        }
-        const char *objection =
-            encoder_element_objection(element, settings, watches ? watches->passed_over : 0);
-        if (objection) {
-            add_reason(&search.reasons, element->name, "", objection);
-        } else if (search_ways(&search, element, ret_encoder) == 0) {
-            if (search.passed_over.text[0]) {
-                *error = search.passed_over;
-            }
-            return 0;
-        }
+    if (search_elements(&search, false, ret_encoder) < 0 &&
+        search_elements(&search, true, ret_encoder) < 0) {
+        return error_set(error, -ENOSYS, "%s", search.reasons.text);
     }
-    return error_set(error, -ENOSYS, "%s", search.reasons.text);
+    if (search.passed_over.text[0]) {
+        *error = search.passed_over;
+    }
+    return 0;
 }

@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-// An encoder hangs when so many looks in a row find no progress: 4 s.
+// An encoder hangs when so many looks in a row find no progress: 4 s. Its lane may hang with
+// it, for which the front ends the process after 5 s.
 #define ENCODER_WATCH_LOOKS 4
 // An encoder that was given so many frames since its last access unit makes no progress. One that
 // drops a frame now and then is not meant.
@@ -27,9 +28,8 @@ struct encoder_watch {
 };
 
 struct encoder_watches {
-    atomic_uint
-        passed_over;      // what "auto" leaves out, for it hung: a bit for each enum config_encoder
-    pthread_mutex_t lock; // guards the list
+    atomic_uint passed_over; // what "auto" tries last, for it hung: a bit for each config_encoder
+    pthread_mutex_t lock;    // guards the list
     struct encoder_watch *first;
 };
 

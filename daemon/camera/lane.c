@@ -258,12 +258,13 @@ static void grab(struct lane *lane)
         return;
     }
     schedule_frame(&lane->schedule, clock_now_ns());
-    if (report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns)) {
-        lane_describe_path(lane, path, sizeof path);
-        tell_end(lane, NULL);
-    }
+    bool second_over =
+        report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns);
     if (!lane->live) {
         set_live(lane, frame);
+    } else if (second_over) {
+        lane_describe_path(lane, path, sizeof path);
+        tell_end(lane, NULL);
     }
 }
 

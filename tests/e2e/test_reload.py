@@ -120,7 +120,7 @@ def test_a_view_that_starts_anew_comes_or_goes_disturbs_no_other(edged, watch):
         changed.wait_after(time.monotonic_ns() + 10**9)
         server.assert_accounted(viewer)
     assert rtsp.describe(server.url("/front/new"))[0] == 404
-    assert server.mount("/front/other")["encoder"] == "openh264enc"
+    server.wait_mount("/front/other", lambda m: m["encoder"] == "openh264enc")
     assert server.mount("/front/same")["encoder"] == "x264enc"
     assert pids(server) == before
 

@@ -35,7 +35,8 @@ def test_sdp_offers_h264_video_with_its_parameter_sets(edged):
 
 def test_sdp_offers_h265_video_with_its_parameter_sets(edged):
     """RFC 7798, section 7.1: whole NAL units, of types 32, 33 and 34."""
-    server = edged([daemon.camera(views=[{"name": "edges", "view": "edges", "codec": "h265"}])])
+    views = [{"name": "edges", "view": "edges", "codec": "h265"}]
+    server = edged([daemon.camera(views=views, width=320, height=240)])
     code, sdp, _ = rtsp.wait_served(server.url("/front/edges"))
     assert code == 200
     assert re.search(r"^a=rtpmap:96 H265/90000", sdp, re.M), sdp
@@ -44,11 +45,12 @@ def test_sdp_offers_h265_video_with_its_parameter_sets(edged):
 
 
 def test_h265_is_signalled_as_limited_range_main_without_b_frames(edged):
-    server = edged([daemon.camera(views=[{"name": "edges", "view": "edges", "codec": "h265"}])])
+    views = [{"name": "edges", "view": "edges", "codec": "h265"}]
+    server = edged([daemon.camera(views=views, width=320, height=240)])
     stream = probe(server.url("/front/edges"))
     assert (stream["codec_name"], stream["profile"]) == ("hevc", "Main")
     assert stream["color_range"] == "tv"
-    assert (stream["width"], stream["height"]) == (1280, 720)
+    assert (stream["width"], stream["height"]) == (320, 240)
     assert stream["has_b_frames"] == 0
     assert server.mount("/front/edges")["encoder"] == "x265enc"
 

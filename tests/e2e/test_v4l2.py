@@ -95,6 +95,11 @@ def test_camera_without_usb_bandwidth_for_yuyv_streams_mjpg(edged, watch, jpeg):
     assert "not enough USB bandwidth for YUYV" in server.stderr()
 
 
+def test_a_camera_that_begins_late_is_told_of_as_others_are(edged):
+    server = edged([CAMERA], **fake("format=YUYV late=1"))
+    server.wait_stderr("front: V4L2 USERPTR YUYV .* -> host -> CPU -> ")
+
+
 def test_busy_camera_is_named(edged):
     server = edged([CAMERA], **fake("format=YUYV busy=stream"))
     assert_no_signal_says(server, "/dev/video0 is busy: another program streams from it")

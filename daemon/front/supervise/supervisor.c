@@ -197,9 +197,6 @@ static void plan_restart(struct supervisor *supervisor, const char *how)
                         : fatal                  ? FATAL_DELAY_MS
                                 : backoff_advance_ms(&supervisor->backoff, healthy_ns(supervisor));
 
-    if (fatal) {
-        supervisor->passed_over = 0; // one of them may be the only encoder
-    }
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
     if (!supervisor->reconfigured && log_limit_begin(&supervisor->log_limit, clock_now_ns())) {
         log_write(fatal ? LOG_ERR : LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name,

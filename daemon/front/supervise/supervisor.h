@@ -9,7 +9,7 @@
 // to 60 s; so is one that could not use the GPU for a reason that may pass.
 //
 // An encoder in which a process hangs is passed over by the next ones for 10 minutes, or until
-// other settings come or no encoder is left.
+// other settings come, if another one works.
 //
 // Motion under way when a process loses its signal or ends is ended here (regions.h). Main loop
 // only.

@@ -1,4 +1,4 @@
-// Encoders that hung: the next processes do not use them, for a while.
+// Encoders that hung: the next processes try them last, for a while.
 #include "daemon/front/supervise/supervisor_private.h"
 
 #define PASSED_OVER_NS (600 * NS_PER_S)
@@ -10,7 +10,7 @@ void supervisor_encoder_hung(struct supervisor *supervisor, enum config_encoder 
     supervisor->passed_over |= 1u << encoder;
     supervisor->passed_over_ns = clock_now_ns();
     error_set(&supervisor->error, 0,
-              "the encoder %s hung; views whose encoder is \"auto\" pass it over for 10 minutes",
+              "the encoder %s hung; views whose encoder is \"auto\" try it last for 10 minutes",
               config_encoder_name(encoder));
 }
 

@@ -14,6 +14,7 @@
 //   short-every=N        every nth too short gap-every=N          a number lost before every nth
 //   burst=1              frames a tick       unplug-after=N       gone after N frames, till
 //   reopened clock=none           no monotonic time   silent=1             never a frame
+//   late=N               the first frame comes N seconds late
 //   busy=format|stream   EBUSY there         kind=output|mplane|gone|denied   no usable device
 //   nospc=YUYV,NV12      formats the USB bus has no bandwidth for
 //   hflip=1 vflip=1      has these controls  raw-device=/dev/video1  a node of raw samples alone

@@ -340,6 +340,7 @@ static int stream(struct fake_camera *camera, bool on)
     if (!on) {
         camera->queued_count = camera->done_count = 0;
     }
+    timer.it_value.tv_sec += fake_option_number(camera, "late", 0);
     if (!on || fake_option_number(camera, "silent", 0)) {
         timer = (struct itimerspec){0};
     }

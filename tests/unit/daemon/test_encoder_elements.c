@@ -144,6 +144,27 @@ TEST(test_auto_takes_the_first_that_encodes, setup, teardown)
     encoder_free(encoder);
 }
 
+TEST(test_auto_tries_last_what_hung_before, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    struct encoder_watches watches = {.passed_over = 1U << CONFIG_ENCODER_X264};
+    struct encoder *encoder = NULL;
+
+    encoder_watches_init(&watches);
+    fixture->settings.element = CONFIG_ENCODER_AUTO;
+    for (unsigned without = 0; without < 2; without++) {
+        fixture->settings.without = without << CONFIG_ENCODER_OPENH264;
+        bool another = !without && gst_registry_check_feature_version(gst_registry_get(),
+                                                                      "openh264enc", 1, 0, 0);
+        assert_int_equal(encoder_new(&fixture->settings, fixture->frame, &watches, receive,
+                                     &fixture->received, &fixture->error, &encoder),
+                         0);
+        assert_string_equal(encoder_name(encoder), another ? "openh264enc" : "x264enc");
+        encoder_free(encoder);
+    }
+    encoder_watches_finish(&watches);
+}
+
 TEST(test_auto_leaves_out_what_the_board_has_not_and_a_name_does_not, setup, teardown)
 {
     struct fixture *fixture = *state;

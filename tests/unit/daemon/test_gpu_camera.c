@@ -268,8 +268,8 @@ static void make_file(char path[64])
     close(mkstemp(path));
 }
 
-// Surfaces are made and ended by the same calls over and over: from SURFACE_CALLS on one of three is
-// enough. The seed says which of those that are not all tried.
+// Surfaces are made and ended by the same calls over and over: from SURFACE_CALLS on one of three
+// is enough. The seed says which of those that are not all tried.
 static bool is_tried(const struct torture *torture, uint64_t nth)
 {
     bool again = strcmp(torture->memory, "nvmm") == 0 && nth >= SURFACE_CALLS;

@@ -1,0 +1,12 @@
+"""Tests that run the same code as others, with other numbers: a sanitizer leaves them out (make asan)."""
+
+import pytest
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "repeats: the same code as another test, see once()")
+
+
+def once(*names):
+    """Parameters of a test that differ in numbers alone: the first one runs the code of all."""
+    return [*names[:1], *(pytest.param(name, marks=pytest.mark.repeats) for name in names[1:])]
