@@ -7,15 +7,9 @@
 //
 // Where a clip pauses, its last picture is handed out again and again: it is still what there is to
 // see, for viewers who come meanwhile, too.
-#include "capture/gstreamer/gstreamer_caps.h"
-#include "capture/gstreamer/gstreamer_decoders.h"
-#include "capture/gstreamer/gstreamer_intake.h"
-#include "capture/source.h"
+#include "capture/clip/clip_intake.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#include <sys/stat.h>
 
 // Both below what brings the slate.
 #define PAUSE_NS (300 * NS_PER_MS)
@@ -52,70 +46,6 @@ static void file_source_close(struct source *source)
     free(self);
 }
 
-// What the file system says about the clip, before GStreamer says it less clearly.
-static int check_path(const char *path, struct error *error)
-{
-    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-
-    if (fd < 0) {
-        return error_set(error, -errno, "%s", strerror(errno));
-    }
-    if (fstat(fd, &status) < 0) {
-        return error_set(error, -errno, "%s", strerror(errno));
-    }
-    if (!S_ISREG(status.st_mode)) {
-        return error_set(error, -ENODATA, "is not a file");
-    }
-    return status.st_size > 0 ? 0 : error_set(error, -ENODATA, "is empty");
-}
-
-// Links the first stream that the converter takes, anew whenever the clip is played after a stop.
-// The converter only converts what no view takes.
-static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
-{
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(converter, "sink");
-
-    (void)decoder;
-    if (!gst_pad_is_linked(pad)) {
-        gst_pad_link(stream, pad);
-    }
-}
-
-// The sink would take a gap for its first picture, and the format would never be known.
-static GstPadProbeReturn drop_gap(GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-    (void)pad;
-    (void)data;
-    return GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(info)) == GST_EVENT_GAP ? GST_PAD_PROBE_DROP
-                                                                           : GST_PAD_PROBE_OK;
-}
-
-static int make_intake(struct source_file *self, const struct source_environment *environment,
-                       struct error *error)
-{
-    g_autoptr(GstCaps) caps = gstreamer_caps_new(NULL, 0, 0, 0);
-    g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL;
-    g_autoptr(GstPad) decoded = NULL;
-    GstBin *bin;
-    int r = intake_new("filesrc name=clip ! decodebin name=decoder videoconvert name=converter",
-                       caps, true, environment, error, &self->intake);
-
-    if (r < 0) {
-        return r;
-    }
-    bin = GST_BIN(intake_pipeline(self->intake));
-    clip = gst_bin_get_by_name(bin, "clip");
-    decoder = gst_bin_get_by_name(bin, "decoder");
-    converter = gst_bin_get_by_name(bin, "converter");
-    g_object_set(clip, "location", self->path, NULL);
-    gstreamer_decoders_choose(decoder);
-    g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
-    decoded = gst_element_get_static_pad(converter, "sink");
-    gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);
-    return 0;
-}
-
 static void replay_segment(struct source_file *self)
 {
     self->rounds_ahead++;
@@ -126,12 +56,8 @@ static void replay_segment(struct source_file *self)
 static int open_clip(struct source_file *self, const struct source_environment *environment,
                      struct error *error)
 {
-    int r = check_path(self->path, error);
+    int r = clip_intake_new(self->path, NULL, environment, error, &self->intake);
 
-    if (r < 0) {
-        return r;
-    }
-    r = make_intake(self, environment, error);
     if (r < 0) {
         return r;
     }
