@@ -296,18 +296,6 @@ static int make_copy_frames(struct intake *intake, const struct frame_layout *la
                : 0;
 }
 
-static int copy_frame(struct intake *intake, GstSample *sample, const struct frame_layout *layout,
-                      struct frame **ret_frame)
-{
-    int r = make_copy_frames(intake, layout);
-
-    if (r < 0) {
-        return r;
-    }
-    return gstreamer_frame_copy(sample, intake->copy_frames, intake->environment->copies,
-                                ret_frame);
-}
-
 static int make_frame(struct intake *intake, GstSample *sample, struct source *source,
                       struct error *error, struct frame **ret_frame)
 {
@@ -332,8 +320,10 @@ static int make_frame(struct intake *intake, GstSample *sample, struct source *s
         *ret_frame = frame;
         return 0;
     }
-    r = copy_frame(intake, sample, &source->mode.layout, ret_frame);
-    return r == -ENOMEM ? error_set(error, r, "no frame memory") : r;
+    r = make_copy_frames(intake, &source->mode.layout);
+    return r < 0 ? error_set(error, r, "no frame memory")
+                 : gstreamer_frame_copy(sample, intake->copy_frames, intake->environment->copies,
+                                        ret_frame);
 }
 
 static int64_t capture_time(const struct intake *intake, GstSample *sample, int64_t grabbed_ns)
@@ -376,6 +366,17 @@ int intake_take(struct intake *intake, struct source *source, struct error *erro
     source->counters.frames++;
     *ret_frame = frame;
     return 0;
+}
+
+GstSample *intake_take_sample(struct intake *intake)
+{
+    GstSample *sample;
+
+    pthread_mutex_lock(&intake->lock);
+    sample = TAKE(intake->sample);
+    pthread_cond_broadcast(&intake->changed);
+    pthread_mutex_unlock(&intake->lock);
+    return sample;
 }
 
 int intake_repeat(struct intake *intake, const struct frame *shown, struct frame **ret_frame)

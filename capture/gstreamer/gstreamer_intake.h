@@ -26,7 +26,8 @@ enum intake_event {
 };
 
 // Parses `fragment` and appends the sink, which takes `caps` (not kept). The environment must
-// outlive the intake. -EINVAL with the parser's text, -ENOMEM.
+// outlive the intake; without an allocator in it, frames are not lent. -EINVAL with the parser's
+// text, -ENOMEM.
 int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
                const struct source_environment *environment, struct error *error,
                struct intake **ret_intake);
@@ -77,6 +78,8 @@ int intake_failure(struct intake *intake, struct error *error);
 // -EAGAIN: it had to be dropped; -EPIPE: it has not the layout of source->mode any more.
 int intake_take(struct intake *intake, struct source *source, struct error *error,
                 struct frame **ret_frame);
+// The same sample as it is, instead: whatever its layout, damaged or not. The caller owns it.
+GstSample *intake_take_sample(struct intake *intake);
 // Copies `shown`, which intake_take() has given, into a frame captured and grabbed now, and counts
 // the copy. -ENOMEM; -ENOBUFS: all are in use.
 int intake_repeat(struct intake *intake, const struct frame *shown, struct frame **ret_frame);

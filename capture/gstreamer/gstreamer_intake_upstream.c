@@ -124,13 +124,15 @@ static struct frame_pool *pool_for(struct intake *intake, const struct frame_lay
 static GstPadProbeReturn on_query(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
     GstQuery *query = GST_PAD_PROBE_INFO_QUERY(info);
+    const struct intake *intake = data;
     struct source_mode mode = {0};
     struct frame_pool *frames;
     GstBufferPool *pool;
     GstCaps *caps = NULL;
 
     (void)pad;
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION || ((struct intake *)data)->surfaces) {
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION || intake->surfaces ||
+        !intake->environment->allocator) {
         return GST_PAD_PROBE_OK;
     }
     gst_query_parse_allocation(query, &caps, NULL);

@@ -1,9 +1,9 @@
 #include "daemon/ctl/events/events_clip.h"
 
+#include "capture/clip/clip_reader.h"
 #include "daemon/camera/motion_watch.h"
 #include "daemon/common/json_members.h"
 #include "daemon/common/json_text.h"
-#include "daemon/ctl/process/clip_reader.h"
 #include "daemon/front/events/motion.h"
 #include "kernels/graph/graph.h"
 

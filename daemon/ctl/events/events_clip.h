@@ -6,6 +6,6 @@
 #include <stdio.h>
 
 // Writes one JSON object a line to `output`: for each event, and with `frames` also for each frame
-// and region. -ENODATA: no video in it; -EIO with GStreamer's words; -ENOMEM.
+// and region. What clip_reader_new() and clip_reader_next() say; -ENOMEM.
 int events_read_clip(const struct config_camera *camera, const char *path, bool frames,
                      FILE *output, struct error *error);

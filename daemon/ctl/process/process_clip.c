@@ -1,6 +1,6 @@
 #include "daemon/ctl/process/process_clip.h"
 
-#include "daemon/ctl/process/clip_reader.h"
+#include "capture/clip/clip_reader.h"
 #include "daemon/ctl/process/clip_writer.h"
 #include "daemon/ctl/progress.h"
 
@@ -19,7 +19,7 @@ struct reading {
 static int reading_begin(struct reading *reading, enum view_output output, struct error *error)
 {
     const struct process_clip *clip = reading->clip;
-    int64_t duration_ns;
+    const struct clip_facts *facts;
     // Exact pictures with the camera's colours are RGB; streams are YUV, as the daemon's.
     bool rgb = output == VIEW_OUTPUT_EXACT && config_view_reads_colour(clip->settings);
     int r = clip_reader_new(clip->input, clip->input_name, rgb,
@@ -29,7 +29,8 @@ static int reading_begin(struct reading *reading, enum view_output output, struc
         clip->session->failed |= r == -ENOMEM && clip->session->gpu;
         return r;
     }
-    reading->layout = *clip_reader_layout(reading->reader);
+    facts = clip_reader_facts(reading->reader);
+    reading->layout = facts->layout;
     r = gpu_session_flip_new(clip->session, clip->flip, &reading->layout, error, &reading->flip);
     if (r < 0) {
         return r;
@@ -40,10 +41,9 @@ static int reading_begin(struct reading *reading, enum view_output output, struc
                                      .output = output,
                                      .frames = CLIP_READER_FRAMES};
     r = gpu_session_view_new(clip->session, &setup, error, &reading->view);
-    duration_ns = clip_reader_duration_ns(reading->reader);
-    if (r == 0 && duration_ns >= 0) {
+    if (r == 0 && facts->duration_ns >= 0) {
         progress_start(&reading->progress, clip->settings->name,
-                       (size_t)(duration_ns / NS_PER_MS) + 1);
+                       (size_t)(facts->duration_ns / NS_PER_MS) + 1);
     }
     return r;
 }
@@ -129,7 +129,8 @@ int process_clip_to_clip(const struct process_clip *clip, const char *muxer, con
 
     if (r == 0) {
         const struct clip_writer_settings settings = {.layout = view_output_layout(reading.view),
-                                                      .like = clip_reader_info(reading.reader),
+                                                      .like =
+                                                          &clip_reader_facts(reading.reader)->info,
                                                       .bitrate_kbps = clip->settings->bitrate_kbps,
                                                       .muxer = muxer,
                                                       .path = path,
