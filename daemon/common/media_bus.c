@@ -1,9 +1,6 @@
 #include "daemon/common/media_bus.h"
 
-#include "capture/gstreamer/gstreamer_decoders.h"
-
 #include <errno.h>
-#include <string.h>
 
 int media_pipeline_new(const char *launch, struct error *error, GstElement **ret_pipeline)
 {
@@ -35,23 +32,11 @@ void media_set_location(GstElement *pipeline, const char *name, const char *path
     g_object_set(element, "location", path, NULL);
 }
 
-void media_choose_decoders(GstElement *pipeline, const char *name)
-{
-    g_autoptr(GstElement) decodebin = gst_bin_get_by_name(GST_BIN(pipeline), name);
-
-    gstreamer_decoders_choose(decodebin);
-}
-
 int media_failure(GstMessage *message, const char *name, struct error *error)
 {
     g_autoptr(GError) failure = NULL;
-    g_autofree char *debug = NULL;
 
-    gst_message_parse_error(message, &failure, &debug);
-    // A demuxer says no more than "Internal data stream error" when nobody takes its streams.
-    if (debug && strstr(debug, "not-linked")) {
-        return error_set(error, -ENODATA, "%s: no video in it", name);
-    }
+    gst_message_parse_error(message, &failure, NULL);
     return error_set(error, -EIO, "%s: %s", name, failure->message);
 }
 

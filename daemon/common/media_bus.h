@@ -1,5 +1,5 @@
-// What reading and writing pictures and clips have in common: a pipeline that ends with its scope,
-// and its errors as an errno.
+// What writing pictures and clips has in common: a pipeline that ends with its scope, and its
+// errors as an errno.
 #pragma once
 
 #include "config/base.h"
@@ -13,10 +13,7 @@ int media_pipeline_new(const char *launch, struct error *error, GstElement **ret
 void cleanup_pipeline(GstElement **pipeline);
 // Sets the `location` of the element called `name`.
 void media_set_location(GstElement *pipeline, const char *name, const char *path);
-// gstreamer_decoders_choose() for the decodebin called `name`.
-void media_choose_decoders(GstElement *pipeline, const char *name);
-// Writes the text of an error message to `error`, behind `name`, the file at fault. Returns -EIO,
-// or -ENODATA for a file without video.
+// Writes the text of an error message to `error`, behind `name`, the file at fault. Returns -EIO.
 int media_failure(GstMessage *message, const char *name, struct error *error);
 // Waits for the end of the stream: 0, or the first error as media_failure() says it.
 int media_wait(GstElement *pipeline, const char *name, struct error *error);

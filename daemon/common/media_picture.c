@@ -1,11 +1,10 @@
 #include "daemon/common/media_picture.h"
 
+#include "capture/clip/clip_reader.h"
 #include "daemon/common/media_bus.h"
-#include "daemon/common/pnm.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
 #include <string.h>
@@ -36,64 +35,19 @@ static int check_jpeg_end(const char *path, const char *name, struct error *erro
     return 0;
 }
 
-static int copy_sample(GstSample *sample, const char *name, const struct frame_allocator *allocator,
-                       struct error *error, struct frame **ret_frame)
-{
-    GstVideoInfo info;
-    GstVideoFrame picture;
-    struct frame *frame;
-    int r;
-
-    if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) ||
-        !gst_video_frame_map(&picture, &info, gst_sample_get_buffer(sample), GST_MAP_READ)) {
-        return error_set(error, -ENODATA, "%s: no picture in it", name);
-    }
-    r = picture_frame_new("RGB3", (uint32_t)info.width, (uint32_t)info.height, allocator, error,
-                          &frame);
-    for (int y = 0; y < info.height && r == 0; y++) {
-        memcpy(frame_plane(frame, 0) + (size_t)y * frame->layout.planes[0].stride,
-               (uint8_t *)GST_VIDEO_FRAME_PLANE_DATA(&picture, 0) +
-                   (size_t)y * (size_t)GST_VIDEO_FRAME_PLANE_STRIDE(&picture, 0),
-               frame->layout.planes[0].width_bytes);
-    }
-    gst_video_frame_unmap(&picture);
-    if (r == 0) {
-        *ret_frame = frame;
-    }
-    return r;
-}
-
 int media_read_picture(const char *path, const char *name, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame)
 {
-    _cleanup_(cleanup_pipeline) GstElement *pipeline = NULL;
-    g_autoptr(GstElement) sink = NULL;
-    g_autoptr(GstSample) sample = NULL;
+    struct clip_reader *reader;
     int r = check_jpeg_end(path, name, error);
 
+    r = r < 0 ? r : clip_reader_new(path, name, true, allocator, error, &reader);
     if (r < 0) {
         return r;
     }
-    r = media_pipeline_new("filesrc name=file ! decodebin name=decoder ! videoconvert "
-                           "! video/x-raw,format=RGB ! appsink name=sink sync=false",
-                           error, &pipeline);
-    if (r < 0) {
-        return r;
-    }
-    media_set_location(pipeline, "file", path);
-    media_choose_decoders(pipeline, "decoder");
-    sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
-    gst_element_set_state(pipeline, GST_STATE_PAUSED);
-    if (gst_element_get_state(pipeline, NULL, NULL, GST_CLOCK_TIME_NONE) ==
-        GST_STATE_CHANGE_FAILURE) {
-        r = media_wait(pipeline, name, error);
-        return r < 0 ? -ENODATA : error_set(error, -ENODATA, "%s: no picture in it", name);
-    }
-    sample = gst_app_sink_pull_preroll(GST_APP_SINK(sink));
-    if (!sample) {
-        return error_set(error, -ENODATA, "%s: no picture in it", name);
-    }
-    return copy_sample(sample, name, allocator, error, ret_frame);
+    r = clip_reader_next(reader, error, ret_frame);
+    clip_reader_free(reader);
+    return r < 0 ? r : 0;
 }
 
 static GstBuffer *wrap_frame(const struct frame *frame)

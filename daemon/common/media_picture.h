@@ -5,7 +5,7 @@
 #include "capture/frame_pool.h"
 
 // Decodes a picture to RGB3 in memory of `allocator`, exactly for PNG. -ENODATA: no picture in it,
-// or it ends early. Errors call the file `name`.
+// or it ends early; else as clip_reader_new(). Errors call the file `name`.
 int media_read_picture(const char *path, const char *name, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame);
 // Writes a GREY or RGB3 frame with `encoder`, "pngenc" or "jpegenc". Errors call the file `name`.
