@@ -7,6 +7,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import wave
 
 import cv2
 import numpy as np
@@ -29,6 +30,9 @@ def files(tmp_path):
     assert cv2.imwrite(str(tmp_path / "good.pgm"), oracle.gray(image))
     assert cv2.imwrite(str(tmp_path / "good.ppm"), image)
     assert cv2.imwrite(str(tmp_path / "good.jpg"), image)
+    with wave.open(str(tmp_path / "sound.wav"), "wb") as sound:
+        sound.setparams((1, 2, 8000, 0, "NONE", ""))
+        sound.writeframes(bytes(16000))
     clip = (oracle.DATA / "street.mp4").read_bytes()
     bad = {
         "empty.pgm": b"",
@@ -65,6 +69,8 @@ WRONG = [
     ("header.ppm", "out.ppm", "broken header"),
     ("text.png", "out.pgm", "text.png: "),
     ("text.mp4", "out.mp4", "text.mp4: "),
+    ("sound.wav", "out.mp4", "sound.wav: no video in it"),
+    ("sound.wav", "out.pgm", "sound.wav: no video in it"),
     ("folder.pgm", "out.pgm", "no regular file"),
     ("good.pgm", "folder.pgm", "no regular file"),
     ("good.pgm", "nowhere/out.pgm", "cannot write there: No such file or directory"),
@@ -170,6 +176,20 @@ def test_a_clip_of_any_kind_becomes_another(process, tmp_path, name, encode, siz
     pictures = [clip.read()[1] for _ in range(21)]
     assert pictures[20] is None
     assert pictures[19].shape == (size[1] & ~1, size[0] & ~1, 3)
+
+
+def test_a_clip_that_changes_its_size_is_named(process, tmp_path):
+    parts = []
+    for size in ("160:120", "320:240"):
+        made = subprocess.run(["ffmpeg", "-v", "error", "-i", oracle.DATA / "street.mp4",
+                               "-frames:v", "10", "-vf", f"scale={size}", "-c:v", "libx264", "-f",
+                               "h264", "-"], check=True, capture_output=True)
+        parts.append(made.stdout)
+    (tmp_path / "clip.h264").write_bytes(b"".join(parts))
+    result = process(tmp_path / "clip.h264", tmp_path / "out.mp4")
+    assert result.returncode == 1
+    assert "clip.h264: changes from 160x120 to 320x240 after 1.0 s, allowed" in result.stderr
+    assert os.listdir(tmp_path) == ["clip.h264"]
 
 
 def luma(clip, number):
