@@ -100,7 +100,7 @@ TUTORIALS := $(BUILD)/tests/bench/tutorials/edged_edges
 # What drives a bundle on a machine with a GPU.
 DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcuda.so.1
 
-.PHONY: deb check-deb check-arm64 check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
+.PHONY: deb check-deb check-arm64 check-toolkits check-gpu bench-gpu bench-tutorials bundle bundle-tests check-bundle fuzz fuzz-coverage fuzzers
 .PHONY: uninstall all everything setup run check check-unit check-golden check-random check-e2e check-vm soak bench asan tsan lint install clean help FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -141,6 +141,10 @@ check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with 
 check-arm64: ## everything crossed to arm64 without a warning, unit and golden tests of it under qemu-user; as root
 	@scripts/setup --with deb beds arm64
 	@scripts/check-arm64
+
+# Into build/, whatever BUILD says: the compilers are the same for every build. TOOLKITS="12.6.85" is one.
+check-toolkits: ## the kernels by the device compilers of CUDA 11.7 to 13.0, out of PyPI: no warning, and a table of registers and spills
+	@$(PYTHON) -B tests/gpu/toolkits build/toolkits "$(TOOLKITS)" $(FATBINS:$(BUILD)/%.fatbin=%.cu)
 
 check-vm: $(PROGRAMS) ## real systemd in a container, a real kernel with a camera in a machine
 	@scripts/setup --with beds
