@@ -8,7 +8,6 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import time
 
@@ -35,12 +34,6 @@ def make(target, directory):
     # All of it is built before: two beds may install at the same time.
     subprocess.run(["make", "-s", target, f"BUILD={os.path.relpath(BUILD, ROOT)}",
                     f"DESTDIR={directory}"], cwd=ROOT, check=True, timeout=600)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_until(what, condition, timeout_s=PATIENCE_S):

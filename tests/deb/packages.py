@@ -13,6 +13,7 @@ import tempfile
 import beds
 from container import Container
 from machine import Machine
+from ports import free_port
 
 ARCHITECTURE = beds.ARCHITECTURE
 BUILT = beds.BUILD / "deb" / ARCHITECTURE
@@ -86,7 +87,7 @@ class Packages:
 class PackagedContainer(Packages, Container):
     def __init__(self):
         super().__init__(stage=stage)
-        self.port = self.rtsp_port = beds.free_port()
+        self.port = self.rtsp_port = free_port()
 
 
 class PackagedMachine(Packages, Machine):

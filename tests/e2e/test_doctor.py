@@ -8,9 +8,10 @@ import subprocess
 import pytest
 
 import daemon
+from ports import free_port
 from repeats import once
 from system_bus import SystemBus
-from test_http import free_port, make_certificate, make_expired_certificate
+from test_http import make_certificate, make_expired_certificate
 
 BOARDS = {"xavier": "Xavier, sm_72", "orin-nano": "Orin, sm_87", "thor": "NVIDIA Thor, sm_110",
           "h200": "NVIDIA H200, sm_90"}

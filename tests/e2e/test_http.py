@@ -15,14 +15,9 @@ import pytest
 
 import daemon
 import pattern
+from ports import free_port
 
 SMALL = {"width": 320, "height": 240}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def openssl(directory, *arguments):

@@ -9,8 +9,8 @@ import daemon
 import rtp
 import rtsp
 import rtsp_client
+from ports import free_port
 from rtsp_client import Connection
-from test_http import free_port
 
 FPS = 30
 CLOCK_HZ = 90000

@@ -11,8 +11,8 @@ import daemon
 import rtp
 import rtsp
 import rtsp_client
+from ports import free_port
 from rtsp_client import Connection
-from test_http import free_port
 
 SMALL = {"width": 320, "height": 240}
 SESSIONS_MAX = 8  # a connection

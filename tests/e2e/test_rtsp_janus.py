@@ -13,7 +13,7 @@ import pytest
 import daemon
 import rtp
 import rtsp
-from test_http import free_port
+from ports import free_port
 from test_rtsp_players import PICTURES, SIZE, read_numbers
 
 PASSWORD = "correct horse"

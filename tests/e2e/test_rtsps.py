@@ -13,7 +13,8 @@ import pytest
 import daemon
 import pattern
 import rtsp
-from test_http import free_port, make_certificate
+from ports import free_port
+from test_http import make_certificate
 
 SMALL = {"width": 320, "height": 240}
 

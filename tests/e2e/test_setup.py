@@ -10,7 +10,7 @@ import pytest
 import daemon
 from daemon import EDGECTL, PATIENCE_S, ROOT, environment, run_edged
 from edgectl import on_terminal
-from test_http import free_port
+from ports import free_port
 
 PASSWORD = "correct horse"
 

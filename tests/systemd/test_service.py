@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 import beds
+from ports import free_port
 
 # MESSAGE_IDs as edged(8) documents them.
 MESSAGE_STARTED = "81b3b01a78e945829982cf1a9d5d5e60"
@@ -18,7 +19,7 @@ class Service:
 
     def __init__(self, container):
         self.bed = container
-        self.port = beds.free_port()
+        self.port = free_port()
         self.invocation = None
 
     def start(self):
@@ -170,7 +171,7 @@ def http_status(port):
 
 
 def test_the_control_api_over_tcp_waits_as_well(service, held_start):
-    port = beds.free_port()
+    port = free_port()
     service.bed.write(beds.CONF, service.conf() + f"http = {{ port = {port}; }};")
     service.bed.check("systemctl reload edged")
     before = service.main_pid()
@@ -184,7 +185,7 @@ def test_the_control_api_over_tcp_waits_as_well(service, held_start):
 
 # What systemd keeps of the old address must not stand in the way, nor let anybody wait there.
 def test_a_reload_moves_the_control_api_and_leaves_nobody_waiting(service):
-    first, second = beds.free_port(), beds.free_port()
+    first, second = free_port(), free_port()
     open_to_all = service.conf().replace("port", 'auth = "none"; port', 1)
     for line in (f"port = {first};", f"port = {second};",
                  f'port = {second}; address = "0.0.0.0";'):
@@ -197,7 +198,7 @@ def test_a_reload_moves_the_control_api_and_leaves_nobody_waiting(service):
 
 def test_a_restart_takes_another_address_and_leaves_the_old_one(service):
     old = service.port
-    service.port = beds.free_port()
+    service.port = free_port()
     service.bed.write(beds.CONF, service.conf().replace(
         "port", 'auth = "none"; address = "0.0.0.0"; port'))
     service.bed.check("systemctl restart edged")
@@ -243,7 +244,7 @@ def test_a_connection_to_edged_socket_starts_edged(service, held_address):
 
 
 def test_edged_socket_with_another_port_is_named_and_left_alone(service, held_address):
-    other = beds.free_port()
+    other = free_port()
     held_address(f"127.0.0.1:{other}")
     service.bed.check("systemctl start edged")
     assert (f"edged.socket listens on 127.0.0.1:{other}, which the configuration does not name"
@@ -273,7 +274,7 @@ def test_setup_says_how_to_start_a_service_that_does_not_run(service):
 
 
 def test_setup_keeps_edged_socket_in_step(service, held_address):
-    held_address(f"127.0.0.1:{beds.free_port()}")
+    held_address(f"127.0.0.1:{free_port()}")
     service.bed.check("edgectl setup --view gray --force </dev/null")
     with connect(service.port) as viewer:
         assert is_answered(viewer, service.url("gray"))
@@ -316,7 +317,7 @@ def read_only_root(service):
     changing = ("/var/lib", "/var/cache", "/tmp")
     service.bed.check("systemctl stop edged")
     service.bed.write(beds.CONF, service.conf().replace(
-        "rtsp = {", f"rtsp = {{ tls_port = {beds.free_port()};"))
+        "rtsp = {", f"rtsp = {{ tls_port = {free_port()};"))
     for folder in changing:
         service.bed.check(f"mount -t tmpfs tmpfs {folder}")
     service.bed.check("journalctl --relinquish-var && mount -o remount,bind,ro /")

@@ -4,6 +4,7 @@ import subprocess
 import pytest
 
 import beds
+from ports import free_port
 
 USERS = "/etc/edged/rtsp.users"
 
@@ -13,7 +14,7 @@ class Service:
 
     def __init__(self, container):
         self.bed = container
-        self.port, self.http_port = beds.free_port(), beds.free_port()
+        self.port, self.http_port = free_port(), free_port()
 
     def conf(self, users):
         return f"""

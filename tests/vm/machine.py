@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 
 import beds
+from ports import free_port
 
 BOOT_S = 900  # some 15 s on a machine that has nothing else to do, an arm64 one a minute
 # Of each architecture: qemu and its machine, and where its kernel has the serial line.
@@ -41,7 +42,7 @@ class Machine(beds.Bed):
         directory = pathlib.Path(self.directory.name)
         stage(directory / "stage")
         make_disk(directory / "stage", directory / "stage.img")
-        self.port = beds.free_port()
+        self.port = free_port()
         self.console = directory / "console.log"
         self.process = subprocess.Popen(self._command(directory), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL)
