@@ -201,8 +201,9 @@ check-bundle: $(PROGRAMS) $(FAKE_CUDA_PROGRAMS) $(DAEMON_TESTS) $(FAKES) ## a bu
 
 # A second run of the same code with other numbers has nothing new for a sanitizer: tests/repeats.py.
 ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC= REPEATS='-m "not repeats"'
-# Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions.
-asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0
+# Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions. It takes
+# most of the time, and ten frames are enough for that.
+asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0:malloc_context_size=10
 asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: export EDGED_RANDOM_CASES = 20
