@@ -83,11 +83,12 @@ def pipeline_of(height, caps):
     )
 
 
-def watch_rgb(url):
-    """One decoded picture, and what ffmpeg says of range, matrix, primaries and transfer."""
+def watch_rgb(url, count=1):
+    """The last of so many decoded pictures, and what ffmpeg says of range, matrix, primaries and
+    transfer."""
     how = ["-analyzeduration", "100000", "-rtsp_transport", "tcp"] if "://" in str(url) else []
     result = subprocess.run(
-        ["ffmpeg", "-nostdin", "-hide_banner", *how, "-i", url, "-vframes", "1"]
+        ["ffmpeg", "-nostdin", "-hide_banner", *how, "-i", url, "-vframes", str(count)]
         + ["-sws_flags", "accurate_rnd+full_chroma_inp", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         + ["-"],
         capture_output=True, timeout=60, check=True,
@@ -99,18 +100,20 @@ def watch_rgb(url):
     assert found, text
     names = (found[2] or "unknown").split("/")
     width, height = int(found[3]), int(found[4])
-    picture = np.frombuffer(result.stdout, np.uint8).reshape(height, width, 3)
+    picture = np.frombuffer(result.stdout, np.uint8).reshape(-1, height, width, 3)[-1]
     return picture, (found[1], *(names if len(names) == 3 else 3 * names))
 
 
 def watch_signal(what):
-    """The same, once it is not the slate, which a viewer gets where a busy machine's first picture
-    is late."""
+    """The same of a picture that is not the slate, which a viewer gets until a busy machine has made
+    its first picture."""
     end = time.monotonic() + daemon.PATIENCE_S
+    count = 1
     while True:
-        picture, signalled = watch_rgb(what)
+        picture, signalled = watch_rgb(what, count)
         if not shows_no_signal(picture[:, :, 1]) or time.monotonic() > end:
             return picture, signalled
+        count = min(2 * count, 16)
 
 
 def assert_is_chart(what, said):

@@ -106,6 +106,11 @@ def grab(url, width, height):
     return [luma[row * width:(row + 1) * width] for row in range(height)]
 
 
+def is_upside_down(rows):
+    return (min(rows[-8][-32:-8]) > 200 and max(rows[8][-32:-8]) < 200
+            and max(rows[-8][8:32]) < 100)
+
+
 def test_a_jetsons_own_camera_stack_is_a_source(edged, elements):
     """Played by tests/fakes/argus: a test pattern, white in its top left corner."""
     camera = daemon.camera(source="argus", flip="rotate-180", views=("camera",), width=WIDTH,
@@ -113,7 +118,6 @@ def test_a_jetsons_own_camera_stack_is_a_source(edged, elements):
     server = edged([camera], **elements("argus"))
     front = server.wait_camera("front", lambda c: c["state"] == "live")
     assert f"Argus NV12 {WIDTH}x{HEIGHT}@30" in front["path"]
-    rows = grab(server.url("/front/camera"), WIDTH, HEIGHT)
-    assert min(rows[-8][-32:-8]) > 200 and max(rows[8][-32:-8]) < 200 and max(rows[-8][8:32]) < 100
+    daemon.wait_for(lambda: is_upside_down(grab(server.url("/front/camera"), WIDTH, HEIGHT)))
     front = server.camera()
     assert front["copies"]["vic-convert"]["total"] >= front["frames"] - 1
