@@ -152,6 +152,18 @@ struct frame *frame_pool_take(struct frame_pool *pool)
     return NULL;
 }
 
+struct frame *frame_pool_take_for(struct frame_pool *pool, const struct frame *origin)
+{
+    struct frame *frame = frame_pool_take(pool);
+
+    if (frame) {
+        frame->pts_ns = origin->pts_ns;
+        frame->grabbed_ns = origin->grabbed_ns;
+        frame->sequence = origin->sequence;
+    }
+    return frame;
+}
+
 const struct frame_layout *frame_pool_layout(const struct frame_pool *pool)
 {
     return &pool->layout;

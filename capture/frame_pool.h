@@ -19,5 +19,7 @@ void frame_pool_unref(struct frame_pool *pool);
 
 // A free frame with one reference, or NULL when all are out. Its content is what it last held.
 struct frame *frame_pool_take(struct frame_pool *pool);
+// The same for what is made of `origin`: with its times and its number.
+struct frame *frame_pool_take_for(struct frame_pool *pool, const struct frame *origin);
 const struct frame_layout *frame_pool_layout(const struct frame_pool *pool);
 const char *frame_pool_memory_kind(const struct frame_pool *pool);

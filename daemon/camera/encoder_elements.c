@@ -190,19 +190,3 @@ const struct encoder_element *encoder_element_at(size_t index)
 {
     return index < G_N_ELEMENTS(elements) ? &elements[index] : NULL;
 }
-
-bool encoder_element_is_meant(const struct encoder_element *element,
-                              const struct encoder_settings *settings)
-{
-    return config_encoder_codec(element->id) == settings->codec &&
-           (settings->element == CONFIG_ENCODER_AUTO || settings->element == element->id);
-}
-
-const char *encoder_element_objection(const struct encoder_element *element,
-                                      const struct encoder_settings *settings)
-{
-    bool chosen = settings->element != CONFIG_ENCODER_AUTO;
-
-    return !chosen && settings->without >> element->id & 1 ? "this board has no such hardware"
-                                                           : NULL;
-}

@@ -28,9 +28,3 @@ struct encoder_element {
 
 // Entry `index`, NULL past the end.
 const struct encoder_element *encoder_element_at(size_t index);
-// Whether it is the one of the settings, or makes their codec where they leave the choice to auto.
-bool encoder_element_is_meant(const struct encoder_element *element,
-                              const struct encoder_settings *settings);
-// Why one that is meant is not even tried; static. NULL: it is.
-const char *encoder_element_objection(const struct encoder_element *element,
-                                      const struct encoder_settings *settings);

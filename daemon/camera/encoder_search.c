@@ -47,28 +47,23 @@ static int search_ways(struct search *search, const struct encoder_element *elem
     return -ENOSYS;
 }
 
-static int try_element(struct search *search, const struct encoder_element *element,
-                       struct encoder **ret_encoder)
-{
-    const char *objection = encoder_element_objection(element, search->settings);
-
-    if (objection) {
-        add_reason(&search->reasons, element->name, "", objection);
-        return -ENOSYS;
-    }
-    return search_ways(search, element, ret_encoder);
-}
-
 // The elements that hung before, or the others.
 static int search_elements(struct search *search, bool hung, struct encoder **ret_encoder)
 {
+    const struct encoder_settings *settings = search->settings;
     unsigned passed_over = search->watches ? search->watches->passed_over : 0;
+    bool any = settings->element == CONFIG_ENCODER_AUTO;
     const struct encoder_element *element;
 
     for (size_t i = 0; (element = encoder_element_at(i)); i++) {
-        if (encoder_element_is_meant(element, search->settings) &&
-            (passed_over >> element->id & 1) == hung &&
-            try_element(search, element, ret_encoder) == 0) {
+        if (config_encoder_codec(element->id) != settings->codec ||
+            (!any && settings->element != element->id) ||
+            (passed_over >> element->id & 1) != hung) {
+            continue;
+        }
+        if (any && settings->without >> element->id & 1) {
+            add_reason(&search->reasons, element->name, "", "this board has no such hardware");
+        } else if (search_ways(search, element, ret_encoder) == 0) {
             return 0;
         }
     }

@@ -279,35 +279,23 @@ static void run_on_cpu(struct demosaic *demosaic, const struct frame *input, str
 static int run_on_gpu(struct demosaic *demosaic, struct frame *input, struct frame *output,
                       struct error *error)
 {
-    uint64_t address;
-    int r = gpu_enter(demosaic->gpu.gpu, error);
+    struct gpu_pictures pictures;
+    int r = gpu_pictures_lend(demosaic->gpu.gpu, input, output, error, &pictures);
 
-    if (r == 0) {
-        r = frame_to_gpu(input, error, &address);
-    }
-    if (r == 0) {
-        r = frame_to_gpu(output, error, &address);
-    }
-    if (r < 0) {
-        return r;
-    }
-    const struct gpu_picture pictures[] = {gpu_picture_of(input), gpu_picture_of(output)};
-    return demosaic_gpu_launch(&demosaic->gpu, &demosaic->input, &demosaic->levels, pictures,
-                               error);
+    return r < 0 ? r
+                 : demosaic_gpu_launch(&demosaic->gpu, &demosaic->input, &demosaic->levels,
+                                       &pictures, error);
 }
 
 int demosaic_run(struct demosaic *demosaic, struct frame *input, struct error *error,
                  struct frame **ret_output)
 {
-    _cleanup_(cleanup_frame) struct frame *output = frame_pool_take(demosaic->frames);
+    _cleanup_(cleanup_frame) struct frame *output = frame_pool_take_for(demosaic->frames, input);
     int r = 0;
 
     if (!output) {
         return error_set(error, -ENOBUFS, "all frames without a mosaic are in use");
     }
-    output->pts_ns = input->pts_ns;
-    output->grabbed_ns = input->grabbed_ns;
-    output->sequence = input->sequence;
     if (demosaic->gpu.gpu) {
         r = run_on_gpu(demosaic, input, output, error);
     } else {

@@ -22,30 +22,25 @@ void demosaic_gpu_finish(struct demosaic_gpu *demosaic)
     *demosaic = (struct demosaic_gpu){0};
 }
 
-static uint32_t divide_up(uint32_t value, uint32_t by)
-{
-    return (value + by - 1) / by;
-}
-
 int demosaic_gpu_launch(const struct demosaic_gpu *demosaic, const struct frame_layout *input,
-                        const struct demosaic_levels *levels, const struct gpu_picture pictures[2],
+                        const struct demosaic_levels *levels, const struct gpu_pictures *pictures,
                         struct error *error)
 {
     struct demosaic_cuda parameters = {
-        .input = pictures[0].planes[0].address,
-        .output = pictures[1].planes[0].address,
-        .input_stride = pictures[0].planes[0].stride,
-        .output_stride = pictures[1].planes[0].stride,
+        .input = pictures->input.planes[0].address,
+        .output = pictures->output.planes[0].address,
+        .input_stride = pictures->input.planes[0].stride,
+        .output_stride = pictures->output.planes[0].stride,
         .width = input->width,
         .height = input->height,
         .row_bytes = input->planes[0].width_bytes,
-        .across = divide_up(input->width, DEMOSAIC_CUDA_PIXELS),
+        .across = gpu_divide_up(input->width, DEMOSAIC_CUDA_PIXELS),
         .red_x = input->format->mosaic.red_x,
         .red_y = input->format->mosaic.red_y,
         .levels = *levels,
     };
-    uint32_t threads = parameters.across * divide_up(input->height, DEMOSAIC_CUDA_ROWS);
-    struct gpu_grid grid = {divide_up(threads, DEMOSAIC_CUDA_THREADS), 1, 1};
+    uint32_t threads = parameters.across * gpu_divide_up(input->height, DEMOSAIC_CUDA_ROWS);
+    struct gpu_grid grid = {gpu_divide_up(threads, DEMOSAIC_CUDA_THREADS), 1, 1};
     int r;
 
     gpu_chain_begin(demosaic->chain);

@@ -18,8 +18,8 @@ int demosaic_gpu_init(struct demosaic_gpu *demosaic, struct gpu *gpu,
 // Takes zeroed ones. Nothing it launched runs any more, or the GPU is lost.
 void demosaic_gpu_finish(struct demosaic_gpu *demosaic);
 
-// Queues one picture in the GPU's stream and returns: pictures[0], of the layout `input`, to
-// pictures[1]. Fastest with addresses and strides that are multiples of 16. What CUDA says.
+// Queues one picture, of the layout `input`, in the GPU's stream and returns. Fastest with
+// addresses and strides that are multiples of 16. What CUDA says.
 int demosaic_gpu_launch(const struct demosaic_gpu *demosaic, const struct frame_layout *input,
-                        const struct demosaic_levels *levels, const struct gpu_picture pictures[2],
+                        const struct demosaic_levels *levels, const struct gpu_pictures *pictures,
                         struct error *error);

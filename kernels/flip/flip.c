@@ -284,34 +284,21 @@ static void turn_rows(void *context, unsigned worker, uint32_t first, uint32_t e
 static int run_on_gpu(struct flip *flip, struct frame *input, struct frame *output,
                       struct error *error)
 {
-    uint64_t address;
-    int r = gpu_enter(flip->gpu.gpu, error);
+    struct gpu_pictures pictures;
+    int r = gpu_pictures_lend(flip->gpu.gpu, input, output, error, &pictures);
 
-    if (r == 0) {
-        r = frame_to_gpu(input, error, &address);
-    }
-    if (r == 0) {
-        r = frame_to_gpu(output, error, &address);
-    }
-    if (r < 0) {
-        return r;
-    }
-    const struct gpu_picture pictures[] = {gpu_picture_of(input), gpu_picture_of(output)};
-    return flip_gpu_launch(&flip->gpu, flip->flip, &pictures[0], &pictures[1], error);
+    return r < 0 ? r : flip_gpu_launch(&flip->gpu, flip->flip, &pictures, error);
 }
 
 int flip_run(struct flip *flip, struct frame *input, struct error *error, struct frame **ret_output)
 {
-    _cleanup_(cleanup_frame) struct frame *output = frame_pool_take(flip->frames);
+    _cleanup_(cleanup_frame) struct frame *output = frame_pool_take_for(flip->frames, input);
     struct flip_job job = {flip, input, output};
     int r = 0;
 
     if (!output) {
         return error_set(error, -ENOBUFS, "all flipped frames are in use");
     }
-    output->pts_ns = input->pts_ns;
-    output->grabbed_ns = input->grabbed_ns;
-    output->sequence = input->sequence;
     if (flip->gpu.gpu) {
         r = run_on_gpu(flip, input, output, error);
     } else {

@@ -28,26 +28,21 @@ void flip_gpu_finish(struct flip_gpu *flip)
     *flip = (struct flip_gpu){0};
 }
 
-static uint32_t divide_up(uint32_t value, uint32_t by)
-{
-    return (value + by - 1) / by;
-}
-
 int flip_gpu_launch(const struct flip_gpu *flip, enum config_flip kind,
-                    const struct gpu_picture *input, const struct gpu_picture *output,
-                    struct error *error)
+                    const struct gpu_pictures *pictures, struct error *error)
 {
     const struct flip_axes axes = flip_axes_of(kind);
     uint32_t columns = FLIP_CUDA_COLUMNS(axes.swapped), rows = FLIP_CUDA_WARP / columns;
     struct flip_cuda parameters = {
-        .picture = convert_gpu_parameters(input, output),
+        .picture = convert_gpu_parameters(&pictures->input, &pictures->output),
         .swapped = axes.swapped,
         .mirrored_x = axes.mirrored_x,
         .mirrored_y = axes.mirrored_y,
-        .across = divide_up(input->width, columns * FLIP_CUDA_SIDE),
+        .across = gpu_divide_up(pictures->input.width, columns * FLIP_CUDA_SIDE),
     };
-    uint32_t warps = parameters.across * divide_up(input->height, rows * FLIP_CUDA_SIDE);
-    struct gpu_grid grid = {divide_up(warps, FLIP_CUDA_THREADS / FLIP_CUDA_WARP), 1, 1};
+    uint32_t warps =
+        parameters.across * gpu_divide_up(pictures->input.height, rows * FLIP_CUDA_SIDE);
+    struct gpu_grid grid = {gpu_divide_up(warps, FLIP_CUDA_THREADS / FLIP_CUDA_WARP), 1, 1};
     int r;
 
     gpu_chain_begin(flip->chain);

@@ -20,5 +20,4 @@ void flip_gpu_finish(struct flip_gpu *flip);
 // Queues one picture in the GPU's stream and returns. Fastest with addresses and strides that are
 // multiples of 16. What CUDA says.
 int flip_gpu_launch(const struct flip_gpu *flip, enum config_flip kind,
-                    const struct gpu_picture *input, const struct gpu_picture *output,
-                    struct error *error);
+                    const struct gpu_pictures *pictures, struct error *error);

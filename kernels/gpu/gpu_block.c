@@ -2,7 +2,7 @@
 
 #include "config/base.h"
 
-static uint32_t divide_up(uint32_t count, uint32_t by)
+uint32_t gpu_divide_up(uint32_t count, uint32_t by)
 {
     return (uint32_t)(((uint64_t)count + by - 1) / by);
 }
@@ -10,11 +10,11 @@ static uint32_t divide_up(uint32_t count, uint32_t by)
 struct gpu_grid gpu_grid_over(uint32_t width, uint32_t height, struct gpu_tile tile,
                               struct config_block block)
 {
-    uint32_t columns = divide_up(divide_up(width, tile.width), (uint32_t)block.x);
-    uint32_t rows = divide_up(divide_up(height, tile.height), (uint32_t)block.y);
-    uint32_t folds = divide_up(rows, GPU_GRID_MAX);
+    uint32_t columns = gpu_divide_up(gpu_divide_up(width, tile.width), (uint32_t)block.x);
+    uint32_t rows = gpu_divide_up(gpu_divide_up(height, tile.height), (uint32_t)block.y);
+    uint32_t folds = gpu_divide_up(rows, GPU_GRID_MAX);
 
-    return (struct gpu_grid){columns, divide_up(rows, folds), folds};
+    return (struct gpu_grid){columns, gpu_divide_up(rows, folds), folds};
 }
 
 static unsigned busy_percent(struct config_block block, unsigned threads_max,

@@ -21,6 +21,8 @@ struct gpu_grid {
     unsigned x, y, z;
 };
 
+// How many of `by` cover `count`.
+uint32_t gpu_divide_up(uint32_t count, uint32_t by);
 // Blocks that cover `width` x `height` pixels (each at least 1). Where more than GPU_GRID_MAX rows
 // of blocks are needed they are folded into z: blocks (., y, z) are row z * grid.y + y, and the
 // last fold may go past the picture. With tiles of two rows and more there is room for every

@@ -244,20 +244,11 @@ static int launch_parts(struct view *view, const struct gpu_pictures *pictures, 
 static int launch(struct view *view, struct frame *input, struct frame *output, struct error *error)
 {
     struct gpu_pictures pictures;
-    uint64_t address;
-    int r = gpu_enter(view->gpu, error);
+    int r = gpu_pictures_lend(view->gpu, input, output, error, &pictures);
 
-    if (r == 0) {
-        r = frame_to_gpu(input, error, &address);
-    }
-    if (r == 0) {
-        r = frame_to_gpu(output, error, &address);
-    }
     if (r < 0) {
         return r;
     }
-    pictures.camera = pictures.input = gpu_picture_of(input);
-    pictures.output = gpu_picture_of(output);
     r = launch_parts(view, &pictures, error);
     if (r == 0) {
         r = frame_queue_to_cpu(output, error);
@@ -302,13 +293,10 @@ int view_begin(struct view *view, struct frame *input, struct error *error)
         view->begun = frame_ref(input);
         return 0;
     }
-    output = frame_pool_take(view->frames.pool);
+    output = frame_pool_take_for(view->frames.pool, input);
     if (!output) {
         return error_set(error, -ENOBUFS, "all output frames are in use");
     }
-    output->pts_ns = input->pts_ns;
-    output->grabbed_ns = input->grabbed_ns;
-    output->sequence = input->sequence;
     r = make_picture(view, input, output, error);
     if (r == 0) {
         view->begun = TAKE(output);

@@ -141,3 +141,18 @@ struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t ad
     }
     return picture;
 }
+
+int gpu_pictures_lend(struct gpu *gpu, struct frame *camera, struct frame *output,
+                      struct error *error, struct gpu_pictures *ret_pictures)
+{
+    uint64_t address;
+    int r = gpu_enter(gpu, error);
+
+    r = r < 0 ? r : frame_to_gpu(camera, error, &address);
+    r = r < 0 ? r : frame_to_gpu(output, error, &address);
+    if (r == 0) {
+        ret_pictures->camera = ret_pictures->input = gpu_picture_of(camera);
+        ret_pictures->output = gpu_picture_of(output);
+    }
+    return r;
+}

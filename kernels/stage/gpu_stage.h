@@ -105,3 +105,7 @@ void gpu_plane_finish(struct gpu_plane *plane, struct gpu *gpu);
 struct gpu_picture gpu_picture_at(const struct frame_layout *layout, uint64_t address);
 // The same for a frame that frame_to_gpu() has handed over, be it a surface or plain memory.
 struct gpu_picture gpu_picture_of(const struct frame *frame);
+// Hands both frames to the GPU, whose context is the thread's then: the camera's picture, which is
+// the input as well, and the output. What frame_to_gpu() and gpu_enter() say.
+int gpu_pictures_lend(struct gpu *gpu, struct frame *camera, struct frame *output,
+                      struct error *error, struct gpu_pictures *ret_pictures);

@@ -41,7 +41,8 @@ class Connection:
         if receive_buffer_bytes:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self.socket.settimeout(PATIENCE_S)
-        self.socket.bind((source, 0))
+        if source:
+            self.socket.bind((source, 0))
         self.socket.connect((host, int(port)))
         if url.startswith("rtsps:"):
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

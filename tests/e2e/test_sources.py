@@ -7,6 +7,7 @@ import pytest
 
 import daemon
 import pattern
+from test_flip import grab
 
 STREET = pathlib.Path(__file__).resolve().parents[1] / "data/street.mp4"
 WIDTH, HEIGHT = 640, 360
@@ -97,18 +98,10 @@ def test_gstreamer_pipeline_delivers_what_opencv_expects(edged, watch, pattern_c
         assert pattern.psnr_db(picture, expected) >= 32
 
 
-def grab(url, width, height):
-    """One picture of a stream, decoded by FFmpeg: its luma."""
-    command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", "tcp", "-i", url]
-    command += ["-frames:v", "1", "-pix_fmt", "gray", "-f", "rawvideo", "-"]
-    luma = subprocess.run(command, capture_output=True, check=True, timeout=daemon.PATIENCE_S).stdout
-    assert len(luma) == width * height
-    return [luma[row * width:(row + 1) * width] for row in range(height)]
-
-
-def is_upside_down(rows):
-    return (min(rows[-8][-32:-8]) > 200 and max(rows[8][-32:-8]) < 200
-            and max(rows[-8][8:32]) < 100)
+def is_upside_down(url):
+    (luma, _, _), = grab(url, (WIDTH, HEIGHT), 1)
+    return (luma[-8, -32:-8].min() > 200 and luma[8, -32:-8].max() < 200
+            and luma[-8, 8:32].max() < 100)
 
 
 def test_a_jetsons_own_camera_stack_is_a_source(edged, elements):
@@ -118,6 +111,6 @@ def test_a_jetsons_own_camera_stack_is_a_source(edged, elements):
     server = edged([camera], **elements("argus"))
     front = server.wait_camera("front", lambda c: c["state"] == "live")
     assert f"Argus NV12 {WIDTH}x{HEIGHT}@30" in front["path"]
-    daemon.wait_for(lambda: is_upside_down(grab(server.url("/front/camera"), WIDTH, HEIGHT)))
+    daemon.wait_for(lambda: is_upside_down(server.url("/front/camera")))
     front = server.camera()
     assert front["copies"]["vic-convert"]["total"] >= front["frames"] - 1

@@ -74,7 +74,7 @@ static void print_remarks(JsonObject *camera)
         printf("%s: %s\n", name, get_string(camera, "error"));
     }
     for (GList *item = passed_over; item; item = item->next) {
-        printf("%s: %s hung and is passed over\n", name, json_node_get_string(item->data));
+        printf("%s: %s hung and is tried last\n", name, json_node_get_string(item->data));
     }
     if (get_string(camera, "gpu")[0]) {
         printf("%s: GPU: %s", name, get_string(camera, "gpu"));

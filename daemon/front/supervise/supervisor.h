@@ -8,8 +8,8 @@
 // process begins at once and on the CPU. That process is told to try the GPU after 1 s, 2 s, … up
 // to 60 s; so is one that could not use the GPU for a reason that may pass.
 //
-// An encoder in which a process hangs is passed over by the next ones for 10 minutes, or until
-// other settings come, if another one works.
+// An encoder in which a process hangs is tried last by the next ones for 10 minutes, or until other
+// settings come.
 //
 // Motion under way when a process loses its signal or ends is ended here (regions.h). Main loop
 // only.

@@ -77,10 +77,10 @@ void supervisor_abandon(struct supervisor *supervisor);
 // To be called when the process has ended; `how` is a clause about its end.
 void supervisor_process_gone(struct supervisor *supervisor, const char *how, bool by_signal);
 
-// The process says that it hangs in `encoder` and ends: the next ones pass that over for 10
+// The process says that it hangs in `encoder` and ends: the next ones try that last for 10
 // minutes.
 void supervisor_encoder_hung(struct supervisor *supervisor, enum config_encoder encoder);
-// The encoders that a process is not to use now, a bit for each.
+// The encoders that a process is to try last now, a bit for each.
 uint32_t supervisor_encoders_passed_over(const struct supervisor *supervisor);
 
 // A process is about to start. Returns the configuration for it.

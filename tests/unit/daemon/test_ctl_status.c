@@ -151,7 +151,7 @@ TEST(test_tables_show_cameras_errors_and_mounts, setup, teardown)
         "front   live       CUDA sm_87  29.5  1000    3        "
         "front: V4L2 MMAP YUYV 1280x720@30 -> registered -> CUDA sm_87 -> x264enc, 1 copy a frame\n"
         "back    no signal              0.0   0       0\n"
-        "front: v4l2h264enc hung and is passed over\n"
+        "front: v4l2h264enc hung and is tried last\n"
         "front: GPU: Orin, 3 faults since the start\n"
         "front: stages computed (shared): gray 900 (2700), canny 450 (0)\n"
         "back: /dev/video9: No such device\n"
