@@ -181,12 +181,13 @@ deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to 
 	@scripts/setup --with deb $(if $(ARCH),beds)
 	@EDGED_BUILD=$(BUILD) NVCC='$(NVCC)' scripts/deb $(ARCH)
 
-# Of another architecture they have a virtual machine, in which the tests with a camera are run as well.
+# Of another architecture they have a virtual machine, in which the tests with a camera are run as well,
+# one machine after the other: emulation takes all that there is.
 check-deb: deb ## these packages built twice, then installed, upgraded and purged under a real systemd; ARCH=arm64 emulates one; as root
 	@scripts/setup --with beds $(ARCH)
 	@EDGED_BUILD=$(BUILD)/again NVCC='$(NVCC)' scripts/deb $(ARCH)
 	@scripts/bed-root build/beds$(addprefix -,$(ARCH)) $(ARCH)
-	@EDGED_ARCHITECTURE=$(ARCH) $(PYTEST) -n 2 $(if $(ARCH),--dist loadfile tests/vm) tests/deb
+	@EDGED_ARCHITECTURE=$(ARCH) $(PYTEST) $(if $(ARCH),tests/vm,-n 2) tests/deb
 
 bundle: $(PROGRAMS) ## a tarball that runs on machines with nothing installed
 	@EDGED_BUILD=$(BUILD) scripts/bundle
@@ -200,7 +201,8 @@ check-bundle: $(PROGRAMS) $(FAKE_CUDA_PROGRAMS) $(DAEMON_TESTS) $(FAKES) ## a bu
 	@$(PYTEST) tests/bundle
 
 # A second run of the same code with other numbers has nothing new for a sanitizer: tests/repeats.py.
-ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined NVCC= REPEATS='-m "not repeats"'
+# What is compiled for one run is not worth optimizing much.
+ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined OPTIMIZE=-O1 NVCC= REPEATS='-m "not repeats"'
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions. It takes
 # most of the time, and ten frames are enough for that.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0:malloc_context_size=10
@@ -215,7 +217,7 @@ STARTS_THREADS := pthread_create|g_thread_new|gst_element_set_state|MHD_start_da
 # GLib and GStreamer are not instrumented: what happens inside them is left out.
 tsan: export TSAN_OPTIONS = ignore_noninstrumented_modules=1:suppressions=$(CURDIR)/tests/tsan.supp
 tsan: $(UNIT_TESTS) ## check-unit under ThreadSanitizer, of the programs that have threads
-	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread NVCC= check-unit \
+	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 NVCC= check-unit \
 		UNIT_TESTS="$$(nm -A -u $(UNIT_TESTS) | sed -nE 's,^$(BUILD)/([^:]*):.* ($(STARTS_THREADS))(@.*)?$$,build/tsan/\1,p' | sort -u | xargs)"
 
 # FUZZ="config link" are those targets alone. What they find is written to build/fuzz/found.

@@ -209,3 +209,21 @@ def test_a_cameras_surfaces_that_cannot_be_adopted_are_copied(jetson, watch, bar
     assert "NvBufSurfaceMapEglImage failed" in server.stderr()
     assert camera["process"]["restarts"] == 0
     assert_shows(viewer, pattern.limited_range(pattern.sobel_magnitude(bars)))
+
+
+def test_a_cameras_jpeg_is_decoded_into_surfaces(jetson, watch, bars):
+    """By nvjpegdec, as users write it: nvvidconv brings its pictures into edged's frames."""
+    pipeline = (f"videotestsrc is-live=true ! video/x-raw,width={SIZE[0]},height={SIZE[1]},framerate=30/1 ! "
+                "jpegenc quality=100 ! nvjpegdec ! video/x-raw(memory:NVMM) ! nvvidconv")
+    server = jetson(source="gstreamer", keys={"pipeline": pipeline})
+    viewer = watch(server.url("/front/edges"), keep_every=1)
+    assert "GStreamer NV12 320x240@30 -> registered -> " in wait_live(server)["path"]
+    assert_shows(viewer, pattern.limited_range(pattern.sobel_magnitude(bars)))
+
+
+def test_a_clip_is_read_though_the_first_decoder_leaves_it_in_surfaces(elements, tmp_path):
+    for name, extra in (("here", {}), ("jetson", elements("jetson"))):
+        subprocess.run([daemon.EDGECTL, "process", "--frame", "7", daemon.ROOT / "tests/data/street.mp4",
+                        tmp_path / f"{name}.ppm"],
+                       check=True, timeout=60, env=daemon.environment(**extra))
+    assert (tmp_path / "here.ppm").read_bytes() == (tmp_path / "jetson.ppm").read_bytes()

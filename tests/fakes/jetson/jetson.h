@@ -9,6 +9,9 @@
 //   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements. output-io-mode is
 //   nvv4l2h265enc     auto (each surface is transformed into another) or dmabuf-import (it is read
 //                     as it is, by its descriptor, and kept until some more have come)
+//   nvjpegdec         JPEG into surfaces or into system memory
+//   nvv4l2decoder     H.264 into surfaces alone. Like NVIDIA's, these two are of a higher rank than
+//                     any other decoder: decodebin takes them unless it is told not to
 //
 // $FAKE_JETSON has options between commas:
 //
@@ -57,6 +60,9 @@ gboolean jetson_unit_size(GstBaseTransform *transform, GstCaps *caps, gsize *siz
 // Gives a class of transforms pads with either.
 void jetson_add_templates(gpointer type_class, unsigned sink, unsigned src);
 
+enum jetson_decoder { JETSON_JPEG, JETSON_H264 };
+
 GType jetson_argus_type(void);
+GType jetson_decoder_type(enum jetson_decoder decoder);
 GType jetson_vidconv_type(void);
 GType jetson_encoder_type(gboolean h265);

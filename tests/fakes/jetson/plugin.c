@@ -41,7 +41,12 @@ static gboolean plugin_init(GstPlugin *plugin)
            gst_element_register(plugin, "nvvidconv", GST_RANK_NONE, jetson_vidconv_type()) &&
            gst_element_register(plugin, "nvv4l2h264enc", GST_RANK_NONE,
                                 jetson_encoder_type(FALSE)) &&
-           gst_element_register(plugin, "nvv4l2h265enc", GST_RANK_NONE, jetson_encoder_type(TRUE));
+           gst_element_register(plugin, "nvv4l2h265enc", GST_RANK_NONE,
+                                jetson_encoder_type(TRUE)) &&
+           gst_element_register(plugin, "nvjpegdec", GST_RANK_PRIMARY + 10,
+                                jetson_decoder_type(JETSON_JPEG)) &&
+           gst_element_register(plugin, "nvv4l2decoder", GST_RANK_PRIMARY + 11,
+                                jetson_decoder_type(JETSON_H264));
 }
 
 #define PACKAGE "edged"
