@@ -11,6 +11,7 @@ import pytest
 
 import daemon
 import pattern
+from repeats import once
 from slate import shows_no_signal
 
 # H.273's Kr and Kb, by ffmpeg's names of the matrices.
@@ -154,7 +155,7 @@ CLIPS = {
 }
 
 
-@pytest.mark.parametrize("name", CLIPS)
+@pytest.mark.parametrize("name", once(*CLIPS))
 def test_a_clip_keeps_its_colours(edged, tmp_path, name):
     height, matrix, full, options, said = CLIPS[name]
     source = clip_of(tmp_path / "clip.mp4", height, matrix, *options, full=full)
@@ -170,7 +171,7 @@ PIPELINES = {
 }
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", once(*PIPELINES))
 def test_a_pipeline_keeps_its_colours(edged, tmp_path, name):
     caps, height, said = PIPELINES[name]
     picture, fragment = pipeline_of(height, caps)
@@ -195,7 +196,7 @@ CAMERAS = {
 }
 
 
-@pytest.mark.parametrize("name", CAMERAS)
+@pytest.mark.parametrize("name", once(*CAMERAS))
 def test_a_camera_keeps_its_colours(edged, tmp_path, name):
     spec, height, matrix, full, said = CAMERAS[name]
     width, path = height * 16 // 9, tmp_path / "picture"
@@ -249,7 +250,7 @@ def without_x264(tmp_path_factory):
 
 
 @pytest.mark.parametrize("target", ["mp4", "mkv"])
-@pytest.mark.parametrize("name", ["sd by the other standard, full range", "hd that says nothing"])
+@pytest.mark.parametrize("name", once("sd by the other standard, full range", "hd that says nothing"))
 def test_edgectl_writes_clips_with_the_colours_they_had(tmp_path, without_x264, target, name):
     height, matrix, full, options, said = CLIPS[name]
     source = clip_of(tmp_path / "in.mkv", height, matrix, *options, full=full)["path"]

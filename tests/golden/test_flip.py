@@ -9,6 +9,7 @@ import pytest
 
 import oracle
 import programs
+from repeats import crossed
 
 TURNS = {
     "horizontal": np.fliplr,
@@ -82,9 +83,8 @@ def flipped(planes, fourcc, width, height, flip, *threads):
                           stdout=subprocess.PIPE, check=True, timeout=60).stdout
 
 
-@pytest.mark.parametrize("flip", TURNS)
-@pytest.mark.parametrize("fourcc", ["YUYV", "UYVY", "NV12", "NV21", "YU12", "422P", "444P", "GREY",
-                                    "RGB3", "BGR3", "XR24"])
+@pytest.mark.parametrize("fourcc, flip", crossed(
+    ["YUYV", "UYVY", "NV12", "NV21", "YU12", "422P", "444P", "GREY", "RGB3", "BGR3", "XR24"], TURNS))
 def test_every_format_and_flip_is_numpys(fourcc, flip):
     rng = np.random.default_rng(7)
     for width, height in SIZES:
