@@ -23,6 +23,7 @@ static bool is_sensor(const char *path)
 bool source_argus_has_camera(const char *root)
 {
     g_autofree char *pattern = g_strconcat(root, "/sys/class/video4linux/*/name", NULL);
+    g_autofree char *socket = g_strconcat(root, "/tmp/argus_socket", NULL);
     g_autoptr(GstElementFactory) factory = NULL;
     glob_t found = {0};
     bool any = false;
@@ -33,7 +34,7 @@ bool source_argus_has_camera(const char *root)
         }
     }
     globfree(&found);
-    if (any) {
+    if (any && g_file_test(socket, G_FILE_TEST_EXISTS)) {
         gst_init(NULL, NULL);
         factory = gst_element_factory_find("nvarguscamerasrc");
     }

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-// Whether this is a Jetson with such a camera: GStreamer has nvarguscamerasrc, and the kernel a
-// sensor (below `root`, "" for this machine's files, class/video4linux/*/name in /sys begins with
-// "vi-output").
+// Whether this is a Jetson with such a camera: GStreamer has nvarguscamerasrc, the kernel a sensor
+// (below `root`, "" for this machine's files, class/video4linux/*/name in /sys begins with
+// "vi-output"), and NVIDIA's nvargus-daemon listens on /tmp/argus_socket.
 bool source_argus_has_camera(const char *root);

@@ -59,6 +59,23 @@ static GstBuffer *wrap_frame(const struct encoder_pipeline *pipeline, struct fra
     return buffer;
 }
 
+// The next picture is to be a key frame. GStreamer's encoders hear of it by an event. NVIDIA's do
+// not listen to it: on a Jetson they have a signal, with a card's driver a property.
+static void force_key_frame(struct encoder_pipeline *pipeline)
+{
+    guint signal = g_signal_lookup("force-IDR", G_OBJECT_TYPE(pipeline->encoder));
+
+    if (signal > 0) {
+        g_signal_emit(pipeline->encoder, signal, 0);
+    } else if (g_object_class_find_property(G_OBJECT_GET_CLASS(pipeline->encoder), "force-idr")) {
+        g_object_set(pipeline->encoder, "force-idr", TRUE, NULL);
+    } else {
+        gst_pad_push_event(pipeline->feed, gst_video_event_new_downstream_force_key_unit(
+                                               GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE,
+                                               GST_CLOCK_TIME_NONE, TRUE, 0));
+    }
+}
+
 GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
                                     int64_t pts_ns, bool key_frame)
 {
@@ -70,10 +87,7 @@ GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct fr
     }
     GST_BUFFER_PTS(buffer) = (GstClockTime)pts_ns;
     if (key_frame) {
-        GstEvent *event = gst_video_event_new_downstream_force_key_unit(
-            GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE, TRUE, 0);
-
-        gst_pad_push_event(pipeline->feed, event);
+        force_key_frame(pipeline);
     }
     return gst_pad_push(pipeline->feed, buffer);
 }

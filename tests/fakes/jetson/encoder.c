@@ -24,14 +24,14 @@ struct encoder {
     GstBin parent;
     struct reader *reader;
     GstElement *inside;
-    gboolean h265;
+    GString *told; // of other properties, with their values
 };
 
 struct encoder_class {
     GstBinClass parent;
 };
 
-static GObjectClass *reader_parent_class;
+static GObjectClass *reader_parent_class, *encoder_parent_class;
 
 static GstCaps *transform_caps(GstBaseTransform *transform, GstPadDirection direction,
                                GstCaps *caps, GstCaps *filter)
@@ -80,22 +80,40 @@ static GstFlowReturn read_surface(GstBaseTransform *transform, GstBuffer *in, Gs
     return done ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
+// NVIDIA's elements do not listen to the event by which GStreamer's are told to make a key frame.
+static gboolean on_event(GstBaseTransform *transform, GstEvent *event)
+{
+    if (gst_video_event_is_force_key_unit(event)) {
+        gst_event_unref(event);
+        return TRUE;
+    }
+    return GST_BASE_TRANSFORM_CLASS(reader_parent_class)->sink_event(transform, event);
+}
+
 static gboolean stop(GstBaseTransform *transform)
 {
     forget_kept((struct reader *)transform, 0);
     return TRUE;
 }
 
-static void reader_finalize(GObject *object)
+static void append_to_report(const char *text)
 {
-    const struct reader *reader = (struct reader *)object;
     g_autofree char *path = jetson_report();
     FILE *file = path ? fopen(path, "ae") : NULL;
 
     if (file) {
-        fprintf(file, "imported=%u transformed=%u\n", reader->imported, reader->transformed);
+        fprintf(file, "%s\n", text);
         fclose(file);
     }
+}
+
+static void reader_finalize(GObject *object)
+{
+    const struct reader *reader = (struct reader *)object;
+    g_autofree char *text =
+        g_strdup_printf("imported=%u transformed=%u", reader->imported, reader->transformed);
+
+    append_to_report(text);
     reader_parent_class->finalize(object);
 }
 
@@ -113,6 +131,7 @@ static void reader_class_init(gpointer type_class, gpointer data)
     transform->get_unit_size = jetson_unit_size;
     transform->set_caps = set_caps;
     transform->transform = read_surface;
+    transform->sink_event = on_event;
     transform->stop = stop;
 }
 
@@ -145,14 +164,50 @@ static GType io_mode_type(void)
     return type;
 }
 
-enum { IO_MODE = 1, BITRATE, INTERVAL };
+static GType preset_type(void)
+{
+    static const GEnumValue presets[] = {{0, "Disable HW-Preset", "DisablePreset"},
+                                         {1, "UltraFastPreset", "UltraFastPreset"},
+                                         {4, "SlowPreset", "SlowPreset"},
+                                         {0, NULL, NULL}};
+    static gsize type;
+
+    if (g_once_init_enter(&type)) {
+        g_once_init_leave(&type, g_enum_register_static("EdgedFakePreset", presets));
+    }
+    return type;
+}
+
+enum { IO_MODE = 1, BITRATE, INTERVAL, PRESET, FIRST_OTHER };
+
+// Of JetPack 5, whose profiles are an enum, of which 0 is the lowest; what is set is told alone.
+static const struct {
+    const char *name;
+    gboolean is_switch, h264_alone;
+} others[] = {
+    {.name = "idrinterval"},
+    {.name = "profile"},
+    {.name = "num-B-Frames"},
+    {.name = "insert-sps-pps", .is_switch = TRUE},
+    {.name = "insert-vui", .is_switch = TRUE},
+    {.name = "maxperf-enable", .is_switch = TRUE},
+    {.name = "poc-type", .h264_alone = TRUE}, // the last ones
+};
+
+static void tell(struct encoder *encoder, const GValue *value, const GParamSpec *property)
+{
+    g_autofree char *text = gst_value_serialize(value);
+
+    g_string_append_printf(encoder->told, " %s=%s", property->name, text);
+}
 
 static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *property)
 {
     struct encoder *encoder = (struct encoder *)object;
 
-    (void)property;
-    if (id == IO_MODE) {
+    if (id >= PRESET) {
+        tell(encoder, value, property);
+    } else if (id == IO_MODE) {
         encoder->reader->mode = (enum io_mode)g_value_get_enum(value);
     } else if (id == BITRATE) {
         g_object_set(encoder->inside, "bitrate", g_value_get_uint(value) / 1000, NULL);
@@ -161,12 +216,60 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
     }
 }
 
+// The action signal by which they are told instead.
+static void force_idr(GstElement *element)
+{
+    g_autoptr(GstPad) pad =
+        gst_element_get_static_pad(GST_ELEMENT(((struct encoder *)element)->reader), "src");
+
+    gst_pad_push_event(
+        pad, gst_video_event_new_downstream_force_key_unit(GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE,
+                                                           GST_CLOCK_TIME_NONE, TRUE, 0));
+}
+
+static void encoder_finalize(GObject *object)
+{
+    struct encoder *encoder = (struct encoder *)object;
+
+    g_string_prepend(encoder->told, G_OBJECT_TYPE_NAME(object));
+    append_to_report(encoder->told->str);
+    g_string_free(encoder->told, TRUE);
+    encoder_parent_class->finalize(object);
+}
+
+static void install_others(GObjectClass *object, gboolean h265)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(others) && (!h265 || !others[i].h264_alone); i++) {
+        const char *name = others[i].name;
+
+        g_object_class_install_property(
+            object, FIRST_OTHER + i,
+            others[i].is_switch
+                ? g_param_spec_boolean(name, name, "", FALSE, G_PARAM_WRITABLE)
+                : g_param_spec_uint(name, name, "", 0, G_MAXUINT, 0, G_PARAM_WRITABLE));
+    }
+    g_object_class_install_property(
+        object, PRESET,
+        g_param_spec_enum("preset-level", "Preset", "", preset_type(), 1, G_PARAM_WRITABLE));
+}
+
+static gboolean is_h265(gpointer type_class)
+{
+    return g_str_has_suffix(G_OBJECT_CLASS_NAME(type_class), "265");
+}
+
 static void encoder_class_init(gpointer type_class, gpointer data)
 {
     GObjectClass *object = type_class;
 
     (void)data;
+    encoder_parent_class = g_type_class_peek_parent(type_class);
+    object->finalize = encoder_finalize;
     object->set_property = set_property;
+    g_signal_new_class_handler("force-IDR", G_OBJECT_CLASS_TYPE(type_class),
+                               G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION, G_CALLBACK(force_idr), NULL,
+                               NULL, NULL, G_TYPE_NONE, 0);
+    install_others(object, is_h265(type_class));
     g_object_class_install_property(object, IO_MODE,
                                     g_param_spec_enum("output-io-mode", "Output IO mode", "",
                                                       io_mode_type(), IO_AUTO, G_PARAM_WRITABLE));
@@ -183,9 +286,10 @@ static void encoder_class_init(gpointer type_class, gpointer data)
 static void encoder_init(GTypeInstance *instance, gpointer type_class)
 {
     struct encoder *encoder = (struct encoder *)instance;
-    gboolean h265 = g_str_has_suffix(G_OBJECT_CLASS_NAME(type_class), "265");
+    gboolean h265 = is_h265(type_class);
     GstElement *tail;
 
+    encoder->told = g_string_new(NULL);
     encoder->reader = g_object_new(reader_type(), NULL);
     tail = gst_parse_bin_from_description(
         h265 ? "videoconvert ! video/x-raw,format=I420 ! "

@@ -8,7 +8,9 @@
 //                     are block-linear
 //   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements. output-io-mode is
 //   nvv4l2h265enc     auto (each surface is transformed into another) or dmabuf-import (it is read
-//                     as it is, by its descriptor, and kept until some more have come)
+//                     as it is, by its descriptor, and kept until some more have come). Key frames
+//                     are forced by the signal force-IDR alone; bitrate, iframeinterval and
+//                     output-io-mode have an effect, other properties are but told
 //   nvjpegdec         JPEG into surfaces or into system memory
 //   nvv4l2decoder     H.264 into surfaces alone. Like NVIDIA's, these two are of a higher rank than
 //                     any other decoder: decodebin takes them unless it is told not to
@@ -19,7 +21,8 @@
 //   refuse-import     one that fails with it
 //   refuse            one that fails with every surface
 //   blocks            a camera whose surfaces are block-linear
-//   report=FILE       for each encoder a line, appended as it ends: imported=N transformed=N
+//   report=FILE       for each encoder two lines, appended as it ends: imported=N transformed=N,
+//                     and its type with the other properties that were set
 //
 // What breaks a rule is told on stderr in lines that begin with "fake_jetson: ".
 #pragma once

@@ -143,6 +143,8 @@ TEST(test_auto_asks_the_kernel_whether_there_is_a_sensor)
     g_autofree char *root = g_dir_make_tmp("edged-argus-XXXXXX", NULL);
     g_autofree char *folder = g_build_filename(root, "sys/class/video4linux/video0", NULL);
     g_autofree char *name = g_build_filename(folder, "name", NULL);
+    g_autofree char *temporary = g_build_filename(root, "tmp", NULL);
+    g_autofree char *socket = g_build_filename(temporary, "argus_socket", NULL);
     g_autofree char *command = g_strdup_printf("rm -rf '%s'", root);
 
     assert_false(source_argus_has_camera(root));
@@ -150,6 +152,9 @@ TEST(test_auto_asks_the_kernel_whether_there_is_a_sensor)
     assert_true(g_file_set_contents(name, "HD Webcam C525\n", -1, NULL));
     assert_false(source_argus_has_camera(root));
     assert_true(g_file_set_contents(name, "vi-output, imx219 10-0010\n", -1, NULL));
+    assert_false(source_argus_has_camera(root));
+    assert_int_equal(g_mkdir_with_parents(temporary, 0755), 0);
+    assert_true(g_file_set_contents(socket, "", -1, NULL));
     assert_true(source_argus_has_camera(root));
     assert_true(g_spawn_command_line_sync(command, NULL, NULL, NULL, NULL));
 }

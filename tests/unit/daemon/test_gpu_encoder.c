@@ -177,6 +177,30 @@ TEST(test_h265_takes_them_as_well, set_up, tear_down)
     assert_int_equal(counts[0], 2 + PUSHED);
 }
 
+// By the names and values that NVIDIA's elements know: others are passed over.
+TEST(test_both_codecs_get_settings_that_their_elements_have, set_up, tear_down)
+{
+    static const char *const lines[] = {
+        [CONFIG_CODEC_H264] = "EdgedFakeNvenc264 idrinterval=60 insert-sps-pps=true "
+                              "insert-vui=true maxperf-enable=true preset-level=UltraFastPreset "
+                              "num-B-Frames=0 poc-type=2 profile=0\n",
+        [CONFIG_CODEC_H265] = "EdgedFakeNvenc265 idrinterval=60 insert-sps-pps=true "
+                              "insert-vui=true maxperf-enable=true preset-level=UltraFastPreset "
+                              "num-B-Frames=0 profile=0\n",
+    };
+    struct bed *bed = *state;
+
+    for (int codec = CONFIG_CODEC_H264; codec <= CONFIG_CODEC_H265; codec++) {
+        g_autofree char *text = NULL;
+
+        bed->fixture->settings.codec = codec;
+        bed->fixture->settings.keyframe_frames = 60;
+        encoder_free(make(bed->fixture));
+        assert_true(g_file_get_contents(bed->report, &text, NULL, NULL));
+        assert_non_null(strstr(text, lines[codec]));
+    }
+}
+
 TEST(test_an_encoder_that_fails_with_descriptors_transforms_and_that_is_counted, set_up, tear_down)
 {
     play(*state, "refuse-import");
