@@ -231,8 +231,8 @@ static const struct schema_key view_keys[] = {
          "What is given up, in this order, while the encoder is slower than the camera, so that "
          "frames do not wait: of the rate, every second frame, then three of four; of the "
          "size, half of each side, which not every viewer and recorder bears in the midst of a "
-         "stream. It comes back when there is room. off: the oldest frames are dropped when ten "
-         "wait."},
+         "stream. A Jetson's encoder keeps the size: whatever the order, it is the rate. It comes "
+         "back when there is room. off: the oldest frames are dropped when ten wait."},
     {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .aside = true, .unit = "kbit/s",
      .minimum = 64, .maximum = 100000, .default_text = "4000",
      .help = "The bit rate the encoder aims at."},

@@ -251,6 +251,15 @@ static int try_encode(struct encoder *encoder, struct frame *trial, struct error
     return done ? 0 : encoder_pipeline_error(&encoder->pipeline, error, "encodes nothing");
 }
 
+// Of what can be given up: nothing scales what a Jetson's encoder gets.
+static enum config_governor order_of(const struct encoder_pipeline *pipeline,
+                                     const struct encoder_settings *settings)
+{
+    bool as_wished = pipeline->size || settings->governor == CONFIG_GOVERNOR_OFF;
+
+    return as_wished ? settings->governor : CONFIG_GOVERNOR_RATE;
+}
+
 int encoder_open(const struct encoder_element *element, const struct encoder_way *way,
                  const struct encoder_settings *settings, struct frame *trial,
                  struct encoder_watches *watches, encoder_output *output, void *context,
@@ -270,7 +279,6 @@ int encoder_open(const struct encoder_element *element, const struct encoder_way
     encoder->last_pts_ns = -1;
     encoder->bitrate_kbps = settings->bitrate_kbps;
     encoder->size_divisor = 1;
-    governor_init(&encoder->governor, settings->governor);
     pthread_mutex_init(&encoder->lock, NULL);
     pthread_mutex_init(&encoder->output_lock, NULL);
     condition_init(&encoder->changed);
@@ -284,6 +292,7 @@ int encoder_open(const struct encoder_element *element, const struct encoder_way
     int r = encoder_pipeline_init(&encoder->pipeline, element, way, settings, take_sample, encoder,
                                   error);
     encoder_watch_leave(&encoder->watch);
+    governor_init(&encoder->governor, order_of(&encoder->pipeline, settings));
     if (!r) {
         encoder->thread_started = !pthread_create(&encoder->thread, NULL, encoder_thread, encoder);
     }
@@ -364,7 +373,7 @@ void encoder_count_copies(struct encoder *encoder, struct copies *copies)
     const struct encoder_way *way = encoder->pipeline.way;
 
     pthread_mutex_lock(&encoder->lock);
-    bool scales = encoder->pipeline.size && governor_level(&encoder->governor)->size_divisor > 1;
+    bool scales = governor_level(&encoder->governor)->size_divisor > 1;
     pthread_mutex_unlock(&encoder->lock);
     for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
         unsigned count = way->copies[kind];

@@ -201,6 +201,26 @@ TEST(test_both_codecs_get_settings_that_their_elements_have, set_up, tear_down)
     }
 }
 
+TEST(test_its_size_cannot_be_given_up_so_the_rate_is, set_up, tear_down)
+{
+    struct bed *bed = *state;
+    struct link_access_unit life = {0};
+    int64_t end_ns = clock_now_ns() + 60 * NS_PER_S;
+    struct encoder *encoder;
+
+    bed->fixture->settings.governor = CONFIG_GOVERNOR_SIZE;
+    encoder = make(bed->fixture);
+    set_hold(&bed->fixture->received, true);
+    while (encoder_governed(encoder)[0] == '\0' && clock_now_ns() < end_ns) {
+        life.captured_ns = clock_now_ns();
+        assert_true(encoder_push(encoder, bed->fixture->frame, &life, false) >= 0);
+        poll(NULL, 0, 10);
+    }
+    assert_string_equal(encoder_governed(encoder), "rate 1/2");
+    set_hold(&bed->fixture->received, false);
+    encoder_free(encoder);
+}
+
 TEST(test_an_encoder_that_fails_with_descriptors_transforms_and_that_is_counted, set_up, tear_down)
 {
     play(*state, "refuse-import");
