@@ -57,7 +57,7 @@ static int set_control(GstElement *element, const struct config_control *control
 {
     const GParamSpec *property =
         g_object_class_find_property(G_OBJECT_GET_CLASS(element), control->name);
-    char value[16];
+    char value[32];
 
     if (!property || !(property->flags & G_PARAM_WRITABLE)) {
         return error_set(error, -EINVAL,
@@ -65,7 +65,9 @@ static int set_control(GstElement *element, const struct config_control *control
                          "`gst-inspect-1.0 nvarguscamerasrc` lists them",
                          control->name);
     }
-    snprintf(value, sizeof value, "%d", control->value);
+    // Ranges are texts: "lowest highest".
+    snprintf(value, sizeof value, property->value_type == G_TYPE_STRING ? "%d %d" : "%d",
+             control->value, control->value);
     gst_util_set_object_arg(G_OBJECT(element), control->name, value);
     return 0;
 }

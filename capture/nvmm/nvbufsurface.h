@@ -85,8 +85,7 @@ struct nvbuf_request {
     X(sync_for_device, NvBufSurfaceSyncForDevice,                                                  \
       (struct nvbuf_surface * surface, int index, int plane))                                      \
     X(map_egl_image, NvBufSurfaceMapEglImage, (struct nvbuf_surface * surface, int index))         \
-    X(unmap_egl_image, NvBufSurfaceUnMapEglImage, (struct nvbuf_surface * surface, int index))     \
-    X(from_descriptor, NvBufSurfaceFromFd, (int descriptor, void **surface))
+    X(unmap_egl_image, NvBufSurfaceUnMapEglImage, (struct nvbuf_surface * surface, int index))
 
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator and its list of parameters
 #define NVBUFSURFACE_MEMBER(name, symbol, parameters) int(*name) parameters;

@@ -167,7 +167,9 @@ static const struct schema_key camera_keys[] = {
          "V4L2 controls by the names that v4l2-ctl -l prints, set at every start, for example "
          "{ exposure_time_absolute = 100; }. A camera without one of them is not used. With "
          "source = \"argus\" properties of nvarguscamerasrc that are whole numbers, for example "
-         "{ sensor-mode = 2; wbmode = 5; }."},
+         "{ sensor-mode = 2; wbmode = 5; }, or ranges, both ends of which become the value: "
+         "{ exposuretimerange = 20000000; gainrange = 4; } is 20 ms at a gain of 4, whatever the "
+         "light."},
     {"views", SCHEMA_LIST, CAMERA_FIELD(views), .cost = CONFIG_COST_VIEW, .minimum = 0,
      .maximum = 16, .count_offset = offsetof(struct config_camera, view_count),
      .group = &schema_view, .default_note = "one view \"edges\"",

@@ -33,7 +33,8 @@ static struct frame *make_by(struct check *check, bool colour, struct frame *inp
 static void check_one(struct check *check, const char *format, bool colour, const uint32_t size[2],
                       size_t turn)
 {
-    static const struct frame_development developments[] = {{0, 1, 1, 1}, {9, 1.75, 1.25, 3.5}};
+    static const struct frame_development developments[] = {
+        {0, 1, 1, 1}, {9, 1.75, 1.25, 3.5}, {200, 1e9, 1e-6, 16}};
     const struct frame_allocator *mapped = check_allocator(check, turn);
     struct picture pictures[2] = {0};
 
@@ -47,7 +48,7 @@ static void check_one(struct check *check, const char *format, bool colour, cons
         picture_draw(pictures[0].frame, (uint32_t)turn);
         picture_copy(pictures[1].frame, pictures[0].frame);
         for (unsigned i = 0; i < 2; i++) {
-            pictures[i].frame->layout.development = developments[turn % 2];
+            pictures[i].frame->layout.development = developments[turn / 2 % 3];
         }
         expected = make_by(check, colour, pictures[0].frame, frame_allocator_host(), NULL);
         output = make_by(check, colour, pictures[1].frame, mapped, check->gpu);

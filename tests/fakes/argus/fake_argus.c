@@ -1,10 +1,11 @@
 // A GStreamer plugin with the elements of a Jetson's camera stack: nvarguscamerasrc, whose pictures
 // are a test pattern that is said to lie in NVMM, and nvvidconv, which takes nothing else, turns it
 // and hands out pictures in plain memory. There is one sensor, number 0, at up to 60 frames a
-// second.
+// second; it does not start with an exposuretimerange that is not "lowest highest", in ns.
 #include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
+#include <stdio.h>
 
 #define FEATURE "memory:NVMM"
 
@@ -22,6 +23,7 @@ struct stack {
     GstBin parent;
     GstElement *inside; // nvvidconv: the videoflip; not owned
     int sensor, mode, method;
+    gboolean bad_exposure;
 };
 
 struct stack_class {
@@ -111,7 +113,16 @@ static void add_pad(GstElement *bin, GstElement *inside, const char *name)
     gst_object_unref(target);
 }
 
-enum { SENSOR = 1, MODE, METHOD };
+enum { SENSOR = 1, MODE, METHOD, EXPOSURE };
+
+static gboolean is_range(const char *text)
+{
+    unsigned lowest, highest;
+    char rest;
+
+    return sscanf(text, "%u %u%c", &lowest, &highest, &rest) == 2 && 0 < lowest &&
+           lowest <= highest;
+}
 
 // videoflip's method for each flip-method of nvvidconv.
 static const int methods[] = {0, 3, 2, 1, 4, 7, 5, 6};
@@ -125,6 +136,8 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
         stack->sensor = g_value_get_int(value);
     } else if (id == MODE) {
         stack->mode = g_value_get_int(value);
+    } else if (id == EXPOSURE) {
+        stack->bad_exposure = !is_range(g_value_get_string(value));
     } else {
         g_object_set(stack->inside, "method", methods[g_value_get_int(value)], NULL);
     }
@@ -138,6 +151,10 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange cha
         GST_ELEMENT_ERROR(
             element, RESOURCE, NOT_FOUND,
             ("Invalid camera device specified %d specified, 1 available", stack->sensor), (NULL));
+        return GST_STATE_CHANGE_FAILURE;
+    }
+    if (change == GST_STATE_CHANGE_READY_TO_PAUSED && stack->bad_exposure) {
+        GST_ELEMENT_ERROR(element, RESOURCE, SETTINGS, ("Invalid Exposure Time Range"), (NULL));
         return GST_STATE_CHANGE_FAILURE;
     }
     return stack_parent_class->change_state(element, change);
@@ -157,6 +174,9 @@ static void stack_class_init(gpointer type_class, gpointer data)
         g_object_class_install_property(object, MODE,
                                         g_param_spec_int("sensor-mode", "Mode", "Of the sensor", -1,
                                                          255, -1, G_PARAM_WRITABLE));
+        g_object_class_install_property(
+            object, EXPOSURE,
+            g_param_spec_string("exposuretimerange", "Exposure", "", "", G_PARAM_WRITABLE));
         GST_ELEMENT_CLASS(type_class)->change_state = change_state;
     } else {
         g_object_class_install_property(

@@ -38,6 +38,8 @@ static void read_options(void)
         fake.other_layout |= strcmp(word, "layout=other") == 0;
         fake.one_plane |= strcmp(word, "planes=1") == 0;
         fake.blocks |= strcmp(word, "blocks") == 0;
+        fake.no_sync[0] |= strcmp(word, "no-sync=device") == 0;
+        fake.no_sync[1] |= strcmp(word, "no-sync=cpu") == 0;
         if (strncmp(word, "fail=", 5) == 0) {
             read_fail(word + 5);
         } else if (strncmp(word, "report=", 7) == 0) {
@@ -88,6 +90,7 @@ void fake_nvmm_reset(void)
 {
     pthread_mutex_lock(&fake.lock);
     fake.was_read = fake.jetpack5 = fake.other_layout = fake.one_plane = fake.blocks = false;
+    fake.no_sync[0] = fake.no_sync[1] = false;
     fake.fail_nth = fake.total = 0;
     memset(fake.calls, 0, sizeof fake.calls);
     pthread_mutex_unlock(&fake.lock);

@@ -17,7 +17,7 @@ enum call { NVBUFSURFACE_FUNCTIONS(CALL) CALL_COUNT };
 
 struct fake {
     pthread_mutex_t lock; // guards all, and the surfaces; held from call_begin() to call_end()
-    bool was_read, jetpack5, other_layout, one_plane, blocks;
+    bool was_read, jetpack5, other_layout, one_plane, blocks, no_sync[2];
     char report[256];
     enum call failing; // CALL_COUNT: any
     uint64_t fail_nth; // 0: none

@@ -214,7 +214,9 @@ static bool sync_planes(const struct nvbuf_surface *public, int index, int plane
         if (!cpu) {
             return false;
         }
-        memcpy(to_cpu ? cpu : device, to_cpu ? device : cpu, planes->size[i]);
+        if (!fake.no_sync[to_cpu]) {
+            memcpy(to_cpu ? cpu : device, to_cpu ? device : cpu, planes->size[i]);
+        }
     }
     return surface;
 }
@@ -280,20 +282,6 @@ int NvBufSurfaceUnMapEglImage(struct nvbuf_surface *public, int index)
     surface->image = (struct fake_image){0};
     surface->buffer.mapped.egl_image = NULL;
     return call_end(good);
-}
-
-int NvBufSurfaceFromFd(int descriptor, void **ret_surface)
-{
-    bool good = call_begin(CALL_NvBufSurfaceFromFd);
-    struct surface *surface = surfaces;
-
-    while (surface && surface->buffer.descriptor != (uint64_t)descriptor) {
-        surface = surface->next;
-    }
-    if (good && surface) {
-        *ret_surface = &surface->public;
-    }
-    return call_end(good && surface);
 }
 
 unsigned fake_nvmm_leaks(void)

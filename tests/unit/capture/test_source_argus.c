@@ -138,6 +138,25 @@ TEST(test_controls_are_properties_of_the_stacks_source)
                     "controls.brightness: nvarguscamerasrc has no such property");
 }
 
+TEST(test_a_control_that_is_a_range_gets_both_ends)
+{
+    static struct config_control exposure = {(char *)"exposuretimerange", 20000000};
+    struct harness harness;
+
+    harness_init(&harness);
+    harness.camera.controls = &exposure;
+    harness.camera.control_count = 1;
+    harness_start(&harness, &source_argus_ops);
+    frame_unref(harness_next(&harness));
+    source_close(harness.source);
+    harness_init(&harness);
+    exposure.value = 0;
+    harness.camera.controls = &exposure;
+    harness.camera.control_count = 1;
+    assert_int_equal(harness_open(&harness, &source_argus_ops), -EPIPE);
+    assert_contains(harness.error.text, "Invalid Exposure Time Range");
+}
+
 TEST(test_auto_asks_the_kernel_whether_there_is_a_sensor)
 {
     g_autofree char *root = g_dir_make_tmp("edged-argus-XXXXXX", NULL);

@@ -215,6 +215,8 @@ TEST(test_each_failure_of_the_start_has_a_name)
         {"", "fail=NvBufSurfaceMapEglImage:1", -EIO, "NvBufSurfaceMapEglImage failed"},
         {"", "fail=NvBufSurfaceSyncForCpu:1", -EIO, "NvBufSurfaceSyncForCpu failed"},
         {"", "fail=NvBufSurfaceSyncForDevice:1", -EIO, "NvBufSurfaceSyncForDevice failed"},
+        {"", "no-sync=cpu", -EIO, "CPU and GPU see different bytes"},
+        {"", "no-sync=device", -EIO, "CPU and GPU see different bytes"},
         {"fail=cuGraphicsEGLRegisterImage:1:1", "", -EINVAL,
          "registering a surface: invalid argument (CUDA_ERROR_INVALID_VALUE, 1)"},
         {"fail=cuGraphicsResourceGetMappedEglFrame:1:999", "", -EIO,
