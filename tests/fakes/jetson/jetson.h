@@ -2,10 +2,9 @@
 // flows as "memory:NVMM" is the address of a surface, of which elements read the device's bytes.
 //
 //   nvarguscamerasrc  a test pattern in six surfaces, over and over; there is one sensor, number 0
-//   nvvidconv         from surfaces into others, or into system memory, or from there, where the
-//   CPU
-//                     copies; it does not flip. With bl-output, which is so unless told, surfaces
-//                     are block-linear
+//   nvvidconv         from surfaces into others, which it may turn, into system memory, or from
+//                     there, where the CPU copies. With bl-output, which is so unless told,
+//                     surfaces are block-linear
 //   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements. output-io-mode is
 //   nvv4l2h265enc     auto (each surface is transformed into another) or dmabuf-import (it is read
 //                     as it is, by its descriptor, and kept until some more have come). Key frames
@@ -45,11 +44,11 @@ GstPad *jetson_add_pad(GstElement *bin, GstElement *inside, const char *name);
 // The surface in a buffer, if it holds one NV12 picture of this size. NULL, as is then told: it
 // does not.
 struct nvbuf_surface *jetson_surface_of(GstBuffer *buffer, uint32_t width, uint32_t height);
-// Copies the picture between a surface's device bytes and a mapped frame of system memory, or from
-// one surface to another.
+// Copies the picture between a surface's device bytes and a mapped frame of system memory.
 gboolean jetson_read(const struct nvbuf_surface *surface, GstVideoFrame *to);
 gboolean jetson_write(const struct nvbuf_surface *surface, GstVideoFrame *from);
-gboolean jetson_copy(const struct nvbuf_surface *from, const struct nvbuf_surface *to);
+// From one surface to another, turned as nvvidconv's flip-method says.
+gboolean jetson_turn(const struct nvbuf_surface *from, const struct nvbuf_surface *to, int method);
 // A new surface, which lives as long as the memory. NULL: there is none.
 GstMemory *jetson_memory_new(uint32_t width, uint32_t height, gboolean blocks);
 // By the CPU, as NvBufSurfaceCopy() does.

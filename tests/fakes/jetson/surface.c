@@ -96,18 +96,48 @@ gboolean jetson_write(const struct nvbuf_surface *surface, GstVideoFrame *from)
     return move_picture(surface, from, TRUE);
 }
 
-// Surfaces of one size are laid out alike.
-gboolean jetson_copy(const struct nvbuf_surface *from, const struct nvbuf_surface *to)
+// Where a place of the turned picture, of w by h, comes from, by nvvidconv's flip-method.
+static void turn_back(int method, uint32_t w, uint32_t h, uint32_t *x, uint32_t *y)
+{
+    const uint32_t places[][2] = {{*x, *y},         {h - 1 - *y, *x}, {w - 1 - *x, h - 1 - *y},
+                                  {*y, w - 1 - *x}, {w - 1 - *x, *y}, {h - 1 - *y, w - 1 - *x},
+                                  {*x, h - 1 - *y}, {*y, *x}};
+    uint32_t from_x = places[method][0], from_y = places[method][1];
+
+    *x = from_x;
+    *y = from_y;
+}
+
+static void turn_plane(const struct nvbuf_planes *from, const uint8_t *from_bytes,
+                       const struct nvbuf_buffer *to, uint8_t *to_bytes, unsigned i, int method)
+{
+    uint32_t width = (to->width + i) / (1 + i), height = (to->height + i) / (1 + i);
+    size_t sample = 1 + i;
+
+    to_bytes += to->planes.offset[i];
+    from_bytes += from->offset[i];
+    for (uint32_t row = 0; row < height; row++) {
+        for (uint32_t column = 0; column < width; column++) {
+            uint32_t x = column, y = row;
+
+            turn_back(method, width, height, &x, &y);
+            memcpy(to_bytes + (size_t)row * to->planes.pitch[i] + column * sample,
+                   from_bytes + (size_t)y * from->pitch[i] + x * sample, sample);
+        }
+    }
+}
+
+gboolean jetson_turn(const struct nvbuf_surface *from, const struct nvbuf_surface *to, int method)
 {
     uint8_t *bytes[2] = {map_device(from), map_device(to)};
     gboolean done = bytes[0] && bytes[1];
 
-    if (done) {
-        memcpy(bytes[1], bytes[0], from->buffers->size);
+    for (unsigned i = 0; i < 2 && done; i++) {
+        turn_plane(&from->buffers->planes, bytes[0], to->buffers, bytes[1], i, method);
     }
     for (int i = 0; i < 2; i++) {
         if (bytes[i]) {
-            munmap(bytes[i], from->buffers->size);
+            munmap(bytes[i], (i ? to : from)->buffers->size);
         }
     }
     return done;

@@ -1,12 +1,13 @@
-// nvvidconv, between surfaces and system memory, at the same size.
+// nvvidconv, between surfaces and system memory, at the same size, turned or not.
 #include "tests/fakes/jetson/jetson.h"
 
 #include <stdio.h>
 
 struct vidconv {
     GstBaseTransform parent;
-    GstVideoInfo info;
+    GstVideoInfo from, to;
     gboolean blocks, from_surfaces, to_surfaces;
+    int method; // nvvidconv's flip-method
 };
 
 struct vidconv_class {
@@ -15,11 +16,37 @@ struct vidconv_class {
 
 static GstBaseTransformClass *parent_class;
 
+// Quarter turns, and mirrors at a diagonal.
+static gboolean swaps_sides(const struct vidconv *vidconv)
+{
+    return vidconv->method % 2 != 0;
+}
+
+static void swap_sides(GstStructure *structure)
+{
+    const GValue *width = gst_structure_get_value(structure, "width");
+    const GValue *height = gst_structure_get_value(structure, "height");
+    GValue kept = G_VALUE_INIT;
+
+    if (width && height) {
+        g_value_init(&kept, G_VALUE_TYPE(width));
+        g_value_copy(width, &kept);
+        gst_structure_set_value(structure, "width", height);
+        gst_structure_take_value(structure, "height", &kept);
+    }
+}
+
 static GstCaps *transform_caps(GstBaseTransform *transform, GstPadDirection direction,
                                GstCaps *caps, GstCaps *filter)
 {
-    (void)transform, (void)direction;
-    return jetson_other_caps(caps, filter, JETSON_SYSTEM | JETSON_SURFACES);
+    g_autoptr(GstCaps) turned = gst_caps_copy(caps);
+
+    (void)direction;
+    for (guint i = 0; swaps_sides((struct vidconv *)transform) && i < gst_caps_get_size(turned);
+         i++) {
+        swap_sides(gst_caps_get_structure(turned, i));
+    }
+    return jetson_other_caps(turned, filter, JETSON_SYSTEM | JETSON_SURFACES);
 }
 
 static gboolean set_caps(GstBaseTransform *transform, GstCaps *in, GstCaps *out)
@@ -28,7 +55,8 @@ static gboolean set_caps(GstBaseTransform *transform, GstCaps *in, GstCaps *out)
 
     vidconv->from_surfaces = jetson_are_surfaces(in);
     vidconv->to_surfaces = jetson_are_surfaces(out);
-    return gst_video_info_from_caps(&vidconv->info, in);
+    return gst_video_info_from_caps(&vidconv->from, in) &&
+           gst_video_info_from_caps(&vidconv->to, out);
 }
 
 static GstFlowReturn prepare_output(GstBaseTransform *transform, GstBuffer *in, GstBuffer **out)
@@ -39,7 +67,7 @@ static GstFlowReturn prepare_output(GstBaseTransform *transform, GstBuffer *in, 
     if (!vidconv->to_surfaces) {
         return parent_class->prepare_output_buffer(transform, in, out);
     }
-    memory = jetson_memory_new((uint32_t)vidconv->info.width, (uint32_t)vidconv->info.height,
+    memory = jetson_memory_new((uint32_t)vidconv->to.width, (uint32_t)vidconv->to.height,
                                vidconv->blocks);
     if (!memory) {
         return GST_FLOW_ERROR;
@@ -50,14 +78,16 @@ static GstFlowReturn prepare_output(GstBaseTransform *transform, GstBuffer *in, 
     return GST_FLOW_OK;
 }
 
-// Between system memory and the surface that is on one side.
+// Between system memory and the surface that is on one side. It is not turned there.
 static gboolean convert(struct vidconv *vidconv, struct nvbuf_surface *surface, GstBuffer *other)
 {
     gboolean to_surface = vidconv->to_surfaces, done = FALSE;
     GstVideoFrame frame;
 
-    if (gst_video_frame_map(&frame, &vidconv->info, other,
-                            to_surface ? GST_MAP_READ : GST_MAP_WRITE)) {
+    if (vidconv->method != 0) {
+        fprintf(stderr, "fake_jetson: nvvidconv turns surfaces alone\n");
+    } else if (gst_video_frame_map(&frame, &vidconv->from, other,
+                                   to_surface ? GST_MAP_READ : GST_MAP_WRITE)) {
         done = to_surface ? jetson_write_by_cpu(surface, &frame) : jetson_read(surface, &frame);
         gst_video_frame_unmap(&frame);
     }
@@ -67,14 +97,18 @@ static gboolean convert(struct vidconv *vidconv, struct nvbuf_surface *surface, 
 static GstFlowReturn transform_buffer(GstBaseTransform *transform, GstBuffer *in, GstBuffer *out)
 {
     struct vidconv *vidconv = (struct vidconv *)transform;
-    uint32_t width = (uint32_t)vidconv->info.width, height = (uint32_t)vidconv->info.height;
     struct nvbuf_surface *from =
-        vidconv->from_surfaces ? jetson_surface_of(in, width, height) : NULL;
-    struct nvbuf_surface *to = vidconv->to_surfaces ? jetson_surface_of(out, width, height) : NULL;
+        vidconv->from_surfaces
+            ? jetson_surface_of(in, (uint32_t)vidconv->from.width, (uint32_t)vidconv->from.height)
+            : NULL;
+    struct nvbuf_surface *to =
+        vidconv->to_surfaces
+            ? jetson_surface_of(out, (uint32_t)vidconv->to.width, (uint32_t)vidconv->to.height)
+            : NULL;
     gboolean done = FALSE;
 
     if (from && to) {
-        done = jetson_copy(from, to);
+        done = jetson_turn(from, to, vidconv->method);
     } else if (from || to) {
         done = convert(vidconv, from ? from : to, from ? out : in);
     }
@@ -88,8 +122,9 @@ static void set_property(GObject *object, guint id, const GValue *value, GParamS
     (void)property;
     if (id == BLOCKS) {
         ((struct vidconv *)object)->blocks = g_value_get_boolean(value);
-    } else if (g_value_get_int(value) != 0) {
-        fprintf(stderr, "fake_jetson: nvvidconv flips nothing here\n");
+    } else {
+        ((struct vidconv *)object)->method = g_value_get_int(value);
+        gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
     }
 }
 

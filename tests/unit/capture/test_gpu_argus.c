@@ -43,8 +43,42 @@ static void bed_finish(struct bed *bed)
     assert_int_equal(fake_gpu_leaks(), 0);
 }
 
+// Where a place of a picture of `width` by `height` is in the one that was turned into it.
+static void turn_back(enum config_flip flip, uint32_t width, uint32_t height, uint32_t *x,
+                      uint32_t *y)
+{
+    const uint32_t places[][2] = {
+        [CONFIG_FLIP_NONE] = {*x, *y},
+        [CONFIG_FLIP_ROTATE_90] = {*y, width - 1 - *x},
+        [CONFIG_FLIP_ROTATE_180] = {width - 1 - *x, height - 1 - *y},
+        [CONFIG_FLIP_ROTATE_270] = {height - 1 - *y, *x},
+        [CONFIG_FLIP_HORIZONTAL] = {width - 1 - *x, *y},
+        [CONFIG_FLIP_VERTICAL] = {*x, height - 1 - *y},
+    };
+
+    *x = places[flip][0];
+    *y = places[flip][1];
+}
+
+static void compare_luma(const struct frame *frame, const uint8_t *pattern, enum config_flip flip)
+{
+    const struct frame_layout *layout = &frame->layout;
+
+    for (uint32_t row = 0; row < layout->height; row++) {
+        for (uint32_t column = 0; column < layout->width; column++) {
+            uint32_t x = column, y = row;
+
+            turn_back(flip, layout->width, layout->height, &x, &y);
+            if (y < HEIGHT / 2) { // GStreamer's strides are multiples of 4
+                assert_int_equal(frame_plane(frame, 0)[row * layout->planes[0].stride + column],
+                                 pattern[(size_t)y * 324 + x]);
+            }
+        }
+    }
+}
+
 // The camera's pattern, which stands still but for a corner of noise, by GStreamer alone.
-static void compare_with_pattern(const struct frame *frame)
+static void compare_with_pattern(const struct frame *frame, enum config_flip flip)
 {
     g_autoptr(GstElement) pipeline = gst_parse_launch(
         "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=NV12,width=322,height=242 ! "
@@ -58,10 +92,7 @@ static void compare_with_pattern(const struct frame *frame)
     g_signal_emit_by_name(sink, "pull-sample", &sample);
     assert_non_null(sample);
     assert_true(gst_buffer_map(gst_sample_get_buffer(sample), &map, GST_MAP_READ));
-    for (uint32_t y = 0; y < HEIGHT / 2; y++) { // GStreamer's strides are multiples of 4
-        assert_memory_equal(frame_plane(frame, 0) + y * frame->layout.planes[0].stride,
-                            map.data + (size_t)y * 324, WIDTH);
-    }
+    compare_luma(frame, map.data, flip);
     gst_buffer_unmap(gst_sample_get_buffer(sample), &map);
     gst_element_set_state(pipeline, GST_STATE_NULL);
 }
@@ -69,7 +100,7 @@ static void compare_with_pattern(const struct frame *frame)
 static void assert_shows_the_pattern(const struct frame *frame)
 {
     assert_int_equal(frame_begin_cpu_access(frame, NULL), 0);
-    compare_with_pattern(frame);
+    compare_with_pattern(frame, CONFIG_FLIP_NONE);
 }
 
 static void take_frames(struct bed *bed)
@@ -130,6 +161,31 @@ TEST(test_a_frame_outlives_its_camera)
     frame_unref(frames[0]);
     frame_unref(frames[2]);
     bed_finish(&bed);
+}
+
+TEST(test_pictures_are_turned_within_nvmm_and_that_is_counted)
+{
+    for (enum config_flip flip = CONFIG_FLIP_NONE + 1; flip <= CONFIG_FLIP_VERTICAL; flip++) {
+        struct bed bed;
+        struct frame *frame;
+
+        bed_init(&bed, "", "", "");
+        bed.harness.camera.flip = flip;
+        if (config_flip_is_quarter(flip)) {
+            bed.harness.camera.width = HEIGHT;
+            bed.harness.camera.height = WIDTH;
+        }
+        harness_start(&bed.harness, &source_argus_ops);
+        assert_true(bed.harness.source->mode.surfaces && bed.harness.source->mode.flipped);
+        frame = harness_next(&bed.harness);
+        assert_int_equal(frame->layout.width, bed.harness.camera.width);
+        assert_int_equal(frame_begin_cpu_access(frame, NULL), 0);
+        compare_with_pattern(frame, flip);
+        frame_unref(frame);
+        assert_int_equal(count(&bed, COPY_VIC_CONVERT), 1);
+        assert_int_equal(copies_total(&bed.harness.copies), 1);
+        bed_finish(&bed);
+    }
 }
 
 TEST(test_surfaces_in_blocks_are_converted_within_nvmm_and_that_is_counted)
@@ -198,7 +254,7 @@ static int take_one(struct bed *bed)
     if (r < 0) {
         source_close(TAKE(harness->source));
     } else {
-        compare_with_pattern(frame);
+        compare_with_pattern(frame, CONFIG_FLIP_NONE);
     }
     frame_unref(frame);
     return r;
