@@ -35,7 +35,7 @@ static int open_auto(const struct config_camera *camera,
     struct source *source = NULL;
     int r;
 
-    // Its sensor is a V4L2 device as well, of raw samples, which has to do where Argus is not there.
+    // Its sensor is a V4L2 device as well, of raw samples, which are for where Argus is not.
     if (source_argus_has_camera("")) {
         return open_by(&source_argus_ops, &wish, environment, error, ret_source);
     }

@@ -107,7 +107,8 @@ static int set_up(GstElement *pipeline, const struct config_camera *camera, stru
     return r;
 }
 
-// A way for the camera's pictures to edged, best first.
+// A way for the camera's pictures to edged, best first. nvvidconv has 4 surfaces unless told, and
+// waits while none is free: too few where an encoder keeps some of them until its next picture.
 struct way {
     const char *fragment;
     bool surfaces; // they stay in NVMM
@@ -117,7 +118,7 @@ struct way {
 static const struct way ways[] = {
     {.fragment = "nvarguscamerasrc name=camera ! capsfilter name=sensor", .surfaces = true},
     {.fragment = "nvarguscamerasrc name=camera ! capsfilter name=sensor ! "
-                 "nvvidconv name=converter bl-output=false",
+                 "nvvidconv name=converter bl-output=false output-buffers=16",
      .surfaces = true,
      .converts = true},
     {.fragment = "nvarguscamerasrc name=camera ! capsfilter name=sensor ! "

@@ -378,7 +378,7 @@ void encoder_count_copies(struct encoder *encoder, struct copies *copies)
     for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
         unsigned count = way->copies[kind];
 
-        if (kind == COPY_ENCODER_CONVERT && scales) {
+        if (kind == COPY_ENCODER_CONVERT && (scales || encoder->pipeline.packs)) {
             count = 1;
         }
         while (count-- > 0) {

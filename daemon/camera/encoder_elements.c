@@ -117,8 +117,9 @@ static void configure_x265(GstElement *encoder, const struct encoder_settings *s
 // A Jetson's encoder, in the ways that gst-nvvideo4linux2 of JetPack 5 has. It takes the surface
 // itself where its queue of input imports descriptors. Otherwise it has the VIC transform each
 // surface into one of its own. From system memory nvvidconv copies by the CPU into a surface, which
-// the VIC transforms into another, and the encoder again. An element without the property or the
-// value is passed over by its parser, a release in which a way does not work by its trial.
+// the VIC transforms into another, and the encoder again; it reads rows where the caps have them,
+// whatever a buffer says of its strides. An element without the property or the value is passed
+// over by its parser, a release in which a way does not work by its trial.
 #define NVV4L2_WAYS(name)                                                                          \
     {                                                                                              \
         {.fragment = name " name=encoder output-io-mode=dmabuf-import",                            \
@@ -131,7 +132,7 @@ static void configure_x265(GstElement *encoder, const struct encoder_settings *s
         {                                                                                          \
             .fragment =                                                                            \
                 "nvvidconv ! video/x-raw(memory:NVMM),format=NV12 ! " name " name=encoder",        \
-            .how = "", .copies = {                                                                 \
+            .packed = true, .how = "", .copies = {                                                 \
                 [COPY_NVMM_COPY] = 1,                                                              \
                 [COPY_VIC_TRANSFORM] = 2                                                           \
             }                                                                                      \

@@ -12,6 +12,7 @@
 struct encoder_way {
     const char *fragment; // the encoder is called "encoder"; NULL: there is no such way
     bool surfaces;        // it takes surfaces of NVMM; otherwise NV12 in system memory
+    bool packed;          // it knows no strides but those that GStreamer has for a width
     const char *how;      // behind the element's name, " by descriptor"; "": in the only way
     uint8_t copies[COPY_KIND_COUNT]; // what each frame costs
 };

@@ -40,8 +40,49 @@ static void append_planes(GstBuffer *buffer, struct frame *frame)
                                    layout->width, layout->height, 2, offsets, strides);
 }
 
+static bool lies_in(const GstVideoInfo *info, const struct frame *frame)
+{
+    bool same = !frame->surface;
+
+    for (unsigned i = 0; i < 2; i++) {
+        same = same && frame->layout.planes[i].offset == GST_VIDEO_INFO_PLANE_OFFSET(info, i) &&
+               (gint)frame->layout.planes[i].stride == GST_VIDEO_INFO_PLANE_STRIDE(info, i);
+    }
+    return same;
+}
+
+// For elements that know the caps alone: copies planes, whose buffer it takes over, to where those
+// have them. NULL: they cannot be read.
+static GstBuffer *pack_planes(struct encoder_pipeline *pipeline, const struct frame *frame,
+                              GstBuffer *planes)
+{
+    GstVideoInfo info;
+    GstVideoFrame from, to;
+    bool copied = false;
+
+    gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, frame->layout.width,
+                              frame->layout.height);
+    pipeline->packs = !lies_in(&info, frame);
+    if (!pipeline->packs) {
+        return planes;
+    }
+    GstBuffer *packed = gst_buffer_new_allocate(NULL, GST_VIDEO_INFO_SIZE(&info), NULL);
+    if (gst_video_frame_map(&from, &info, planes, GST_MAP_READ)) {
+        if (gst_video_frame_map(&to, &info, packed, GST_MAP_WRITE)) {
+            copied = gst_video_frame_copy(&to, &from);
+            gst_video_frame_unmap(&to);
+        }
+        gst_video_frame_unmap(&from);
+    }
+    gst_buffer_unref(planes);
+    if (!copied) {
+        gst_clear_buffer(&packed);
+    }
+    return packed;
+}
+
 // NULL: the CPU cannot get at a surface, as the encoder is then made to say.
-static GstBuffer *wrap_frame(const struct encoder_pipeline *pipeline, struct frame *frame)
+static GstBuffer *wrap_frame(struct encoder_pipeline *pipeline, struct frame *frame)
 {
     GstBuffer *buffer = gst_buffer_new();
     struct error error = {0};
@@ -52,6 +93,7 @@ static GstBuffer *wrap_frame(const struct encoder_pipeline *pipeline, struct fra
             buffer, wrap(frame, 0, frame->surface->handle, frame->surface->handle_size));
     } else if (frame_begin_cpu_access(frame, &error) == 0) {
         append_planes(buffer, frame);
+        buffer = pipeline->way->packed ? pack_planes(pipeline, frame, buffer) : buffer;
     } else {
         GST_ELEMENT_ERROR(pipeline->encoder, RESOURCE, READ, ("%s", error.text), (NULL));
         gst_clear_buffer(&buffer);

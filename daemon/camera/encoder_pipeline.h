@@ -5,6 +5,7 @@
 #include "daemon/camera/encoder_elements.h"
 
 #include <gst/app/gstappsink.h>
+#include <stdatomic.h>
 
 struct encoder_pipeline {
     const struct encoder_element *element;
@@ -13,6 +14,7 @@ struct encoder_pipeline {
     GstElement *encoder;           // the element in it, a reference
     GstElement *size;              // a capsfilter behind a scaler, a reference; NULL: none
     GstPad *feed;                  // owned; linked to the fragment's sink pad
+    atomic_bool packs;             // the last frame was copied, as the way asks
 };
 
 // Builds and starts it; `new_sample` is the appsink's callback. -ENOSYS with GStreamer's reason.

@@ -23,8 +23,8 @@ def jetson(board, elements, tmp_path):
     tests/fakes/jetson."""
 
     def start(views=(EDGES,), library="", options="", source="pattern", keys=(), **extra):
-        camera = daemon.camera(source=source, views=[dict(view) for view in views], width=SIZE[0],
-                               height=SIZE[1], **dict(keys))
+        keys = {"width": SIZE[0], "height": SIZE[1], **dict(keys)}
+        camera = daemon.camera(source=source, views=[dict(view) for view in views], **keys)
         return board(
             "agx-orin", [camera], libraries=(daemon.FAKE_CUDA, daemon.FAKE_NVMM),
             EDGED_FAKE_NVMM=f"report={tmp_path / 'library.txt'},{library}",
@@ -115,6 +115,18 @@ def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
     pictures = min(totals.values(), default=0)
     assert totals == {kind: count * pictures for kind, count in copies.items()}
     assert camera["process"]["restarts"] == 0
+
+
+def test_a_width_whose_rows_nvvidconv_takes_to_be_shorter(jetson, watch):
+    width, height = 360, 240
+    server = jetson(library="fail=NvBufSurfaceMapEglImage:1+",
+                    keys={"width": width, "height": height})
+    viewer = watch(server.url("/front/edges"), size=(width, height), keep_every=5)
+    camera = wait_live(server)
+    assert "-> registered -> CUDA sm_87 -> nvv4l2h264enc, " in camera["path"]
+    viewer.wait_frames(20)
+    server.wait_camera("front", lambda c: c["copies"]["encoder-convert"]["total"] > 20)
+    assert_pictures_match(viewer, "edges", (width, height))
 
 
 def test_without_the_library_memory_is_registered_and_auto_says_so(board, watch):

@@ -3,8 +3,9 @@
 //
 //   nvarguscamerasrc  a test pattern in six surfaces, over and over; there is one sensor, number 0
 //   nvvidconv         from surfaces into others, which it may turn, into system memory, or from
-//                     there, where the CPU copies. With bl-output, which is so unless told,
-//                     surfaces are block-linear
+//                     there, where the CPU copies, from rows where the caps have them. It has as
+//                     many surfaces as output-buffers says, and waits while none is free. With
+//                     bl-output, which is so unless told, surfaces are block-linear
 //   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements. output-io-mode is
 //   nvv4l2h265enc     auto (each surface is transformed into another) or dmabuf-import (it is read
 //                     as it is, by its descriptor, and kept until some more have come). Key frames

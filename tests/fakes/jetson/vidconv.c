@@ -3,9 +3,21 @@
 
 #include <stdio.h>
 
+// The element's surfaces, all of which are there from the start.
+struct surface_pool {
+    GstBufferPool parent;
+    uint32_t width, height;
+    gboolean blocks;
+};
+
+struct surface_pool_class {
+    GstBufferPoolClass parent;
+};
+
 struct vidconv {
     GstBaseTransform parent;
     GstVideoInfo from, to;
+    guint surfaces;
     gboolean blocks, from_surfaces, to_surfaces;
     int method; // nvvidconv's flip-method
 };
@@ -59,38 +71,89 @@ static gboolean set_caps(GstBaseTransform *transform, GstCaps *in, GstCaps *out)
            gst_video_info_from_caps(&vidconv->to, out);
 }
 
-static GstFlowReturn prepare_output(GstBaseTransform *transform, GstBuffer *in, GstBuffer **out)
+static GstFlowReturn allocate(GstBufferPool *pool, GstBuffer **ret_buffer,
+                              GstBufferPoolAcquireParams *parameters)
 {
-    const struct vidconv *vidconv = (struct vidconv *)transform;
-    GstMemory *memory;
+    const struct surface_pool *self = (struct surface_pool *)pool;
+    GstMemory *memory = jetson_memory_new(self->width, self->height, self->blocks);
 
-    if (!vidconv->to_surfaces) {
-        return parent_class->prepare_output_buffer(transform, in, out);
-    }
-    memory = jetson_memory_new((uint32_t)vidconv->to.width, (uint32_t)vidconv->to.height,
-                               vidconv->blocks);
+    (void)parameters;
     if (!memory) {
         return GST_FLOW_ERROR;
     }
-    *out = gst_buffer_new();
-    gst_buffer_append_memory(*out, memory);
-    gst_buffer_copy_into(*out, in, GST_BUFFER_COPY_TIMESTAMPS | GST_BUFFER_COPY_FLAGS, 0, -1);
+    *ret_buffer = gst_buffer_new();
+    gst_buffer_append_memory(*ret_buffer, memory);
     return GST_FLOW_OK;
 }
 
-// Between system memory and the surface that is on one side. It is not turned there.
+static void pool_class_init(gpointer type_class, gpointer data)
+{
+    (void)data;
+    GST_BUFFER_POOL_CLASS(type_class)->alloc_buffer = allocate;
+}
+
+static GType pool_type(void)
+{
+    static gsize type;
+
+    if (g_once_init_enter(&type)) {
+        g_once_init_leave(
+            &type, g_type_register_static_simple(GST_TYPE_BUFFER_POOL, "EdgedFakeSurfacePool",
+                                                 sizeof(struct surface_pool_class), pool_class_init,
+                                                 sizeof(struct surface_pool), NULL, 0));
+    }
+    return type;
+}
+
+// Whoever keeps all of its surfaces stops the element.
+static gboolean decide_allocation(GstBaseTransform *transform, GstQuery *query)
+{
+    const struct vidconv *vidconv = (struct vidconv *)transform;
+    guint size = sizeof(struct nvbuf_surface), count = vidconv->surfaces;
+    g_autoptr(GstBufferPool) pool = NULL;
+    GstCaps *caps;
+    GstStructure *config;
+
+    if (!vidconv->to_surfaces) {
+        return parent_class->decide_allocation(transform, query);
+    }
+    pool = gst_object_ref_sink(g_object_new(pool_type(), NULL));
+    ((struct surface_pool *)pool)->width = (uint32_t)vidconv->to.width;
+    ((struct surface_pool *)pool)->height = (uint32_t)vidconv->to.height;
+    ((struct surface_pool *)pool)->blocks = vidconv->blocks;
+    gst_query_parse_allocation(query, &caps, NULL);
+    config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, size, count, count);
+    if (gst_query_get_n_allocation_pools(query) > 0) {
+        gst_query_set_nth_allocation_pool(query, 0, pool, size, count, count);
+    } else {
+        gst_query_add_allocation_pool(query, pool, size, count, count);
+    }
+    return gst_buffer_pool_set_config(pool, config);
+}
+
+// Between system memory and the surface that is on one side. Where rows lie is taken from the caps,
+// not from the buffer. Nothing is turned there.
 static gboolean convert(struct vidconv *vidconv, struct nvbuf_surface *surface, GstBuffer *other)
 {
     gboolean to_surface = vidconv->to_surfaces, done = FALSE;
-    GstVideoFrame frame;
+    GstVideoFrame frame = {.info = vidconv->from};
+    GstMapInfo map;
 
     if (vidconv->method != 0) {
         fprintf(stderr, "fake_jetson: nvvidconv turns surfaces alone\n");
-    } else if (gst_video_frame_map(&frame, &vidconv->from, other,
-                                   to_surface ? GST_MAP_READ : GST_MAP_WRITE)) {
-        done = to_surface ? jetson_write_by_cpu(surface, &frame) : jetson_read(surface, &frame);
-        gst_video_frame_unmap(&frame);
+        return FALSE;
     }
+    if (!gst_buffer_map(other, &map, to_surface ? GST_MAP_READ : GST_MAP_WRITE)) {
+        return FALSE;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        frame.data[i] = map.data + GST_VIDEO_INFO_PLANE_OFFSET(&vidconv->from, i);
+    }
+    if (map.size >= GST_VIDEO_INFO_SIZE(&vidconv->from)) {
+        done = to_surface ? jetson_write_by_cpu(surface, &frame) : jetson_read(surface, &frame);
+    }
+    gst_buffer_unmap(other, &map);
     return done;
 }
 
@@ -115,13 +178,15 @@ static GstFlowReturn transform_buffer(GstBaseTransform *transform, GstBuffer *in
     return done ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
-enum { BLOCKS = 1, FLIP };
+enum { BLOCKS = 1, FLIP, SURFACES };
 
 static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *property)
 {
     (void)property;
     if (id == BLOCKS) {
         ((struct vidconv *)object)->blocks = g_value_get_boolean(value);
+    } else if (id == SURFACES) {
+        ((struct vidconv *)object)->surfaces = g_value_get_uint(value);
     } else {
         ((struct vidconv *)object)->method = g_value_get_int(value);
         gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(object));
@@ -145,10 +210,14 @@ static void class_init(gpointer type_class, gpointer data)
                                                          G_PARAM_WRITABLE | G_PARAM_CONSTRUCT));
     g_object_class_install_property(
         object, FLIP, g_param_spec_int("flip-method", "Flip", "", 0, 7, 0, G_PARAM_WRITABLE));
+    g_object_class_install_property(object, SURFACES,
+                                    g_param_spec_uint("output-buffers", "Surfaces", "", 1,
+                                                      G_MAXUINT, 4,
+                                                      G_PARAM_WRITABLE | G_PARAM_CONSTRUCT));
     transform->transform_caps = transform_caps;
     transform->get_unit_size = jetson_unit_size;
     transform->set_caps = set_caps;
-    transform->prepare_output_buffer = prepare_output;
+    transform->decide_allocation = decide_allocation;
     transform->transform = transform_buffer;
 }
 
