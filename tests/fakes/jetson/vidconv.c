@@ -27,6 +27,7 @@ struct vidconv_class {
 };
 
 static GstBaseTransformClass *parent_class;
+static GstBufferPoolClass *pool_parent_class;
 
 // Quarter turns, and mirrors at a diagonal.
 static gboolean swaps_sides(const struct vidconv *vidconv)
@@ -86,10 +87,23 @@ static GstFlowReturn allocate(GstBufferPool *pool, GstBuffer **ret_buffer,
     return GST_FLOW_OK;
 }
 
+// GStreamer's forgets the surfaces it has got when there is not another one.
+static gboolean start_pool(GstBufferPool *pool)
+{
+    gboolean done = pool_parent_class->start(pool);
+
+    if (!done) {
+        pool_parent_class->stop(pool);
+    }
+    return done;
+}
+
 static void pool_class_init(gpointer type_class, gpointer data)
 {
     (void)data;
+    pool_parent_class = g_type_class_peek_parent(type_class);
     GST_BUFFER_POOL_CLASS(type_class)->alloc_buffer = allocate;
+    GST_BUFFER_POOL_CLASS(type_class)->start = start_pool;
 }
 
 static GType pool_type(void)
