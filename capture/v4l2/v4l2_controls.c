@@ -125,12 +125,14 @@ int v4l2_controls_apply(const struct v4l2_device *device, const struct config_co
     return 0;
 }
 
-// A camera that lacks the control does not mirror.
+// A camera that lacks the control does not mirror, nor does one that only says that it does.
 static bool set_mirror(const struct v4l2_device *device, uint32_t id, bool on)
 {
-    struct v4l2_control set = {.id = id, .value = on};
+    struct v4l2_control set = {.id = id, .value = on}, get = {.id = id};
+    bool taken = v4l2_device_ioctl(device, VIDIOC_S_CTRL, &set) == 0 &&
+                 v4l2_device_ioctl(device, VIDIOC_G_CTRL, &get) == 0 && get.value == on;
 
-    return v4l2_device_ioctl(device, VIDIOC_S_CTRL, &set) == 0 || !on;
+    return taken || !on;
 }
 
 bool v4l2_controls_flip(const struct v4l2_device *device, enum config_flip flip)

@@ -12,7 +12,7 @@
 #define STOP_MS 1000
 #define SILENCE_MS 5000
 #define LAST_TURNS 16
-#define FIRST_SIGN_MS 20000 // GStreamer scans its plugins at the first start
+#define FIRST_SIGN_MS 60000 // GStreamer looks through its plugins at the first start
 
 static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
 {

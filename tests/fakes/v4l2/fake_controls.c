@@ -38,12 +38,12 @@ static struct {
 };
 #define CONTROLS (sizeof controls / sizeof controls[0])
 
-// Only some cameras mirror their pictures.
-static bool has_control(const struct fake_camera *camera, uint32_t id)
+// Only some cameras mirror their pictures; those whose option is 2 take the control and do not.
+static int has_control(const struct fake_camera *camera, uint32_t id)
 {
     return id == V4L2_CID_HFLIP   ? fake_option_number(camera, "hflip", 0)
            : id == V4L2_CID_VFLIP ? fake_option_number(camera, "vflip", 0)
-                                  : true;
+                                  : 1;
 }
 
 bool fake_control_is_on(uint32_t id)
@@ -89,7 +89,7 @@ int fake_control(const struct fake_camera *camera, struct v4l2_control *argument
         if (set && argument->id == V4L2_CID_WHITE_BALANCE_TEMPERATURE && controls[2].value) {
             return fake_refuse(EACCES);
         }
-        if (set) {
+        if (set && has_control(camera, argument->id) != 2) {
             controls[i].value = argument->value;
         }
         argument->value = controls[i].value;

@@ -305,6 +305,8 @@ TEST(test_a_camera_that_can_flip_does_so_itself_and_is_left_upright)
         {"hflip=1 vflip=1", CONFIG_FLIP_NONE, false, 0, 0},
         {"hflip=1", CONFIG_FLIP_HORIZONTAL, true, 63, 0},
         {"hflip=1", CONFIG_FLIP_ROTATE_180, false, 0, 0},
+        {"hflip=2 vflip=1", CONFIG_FLIP_HORIZONTAL, false, 0, 0},
+        {"hflip=2 vflip=1", CONFIG_FLIP_ROTATE_180, false, 0, 0},
         {"", CONFIG_FLIP_VERTICAL, false, 0, 0},
     };
 
