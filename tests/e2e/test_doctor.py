@@ -427,11 +427,24 @@ def test_service_is_as_systemd_says(doctor, systemd, states, verdict, text):
     assert found.of("service")[0] == verdict and text in found.of("service")[1]
 
 
-def test_a_jetsons_memory_for_its_encoder_is_tested(doctor):
+def test_a_jetsons_memory_for_its_encoder_is_tested(doctor, elements):
     libraries = f"{daemon.FAKE_CUDA}:{daemon.FAKE_NVMM}"
-    variables = {**daemon.on_board("agx-orin"), "LD_LIBRARY_PATH": libraries, "DISPLAY": ":10.0"}
+    variables = {**daemon.on_board("agx-orin"), "LD_LIBRARY_PATH": libraries, "DISPLAY": ":10.0",
+                 **elements("jetson")}
     found = doctor(fake="board=agx-orin", variables=variables)
     assert found.of("memory nvmm") == ("ok", "CPU and GPU see the same bytes")
+    for encoder in ("nvv4l2h264enc", "nvv4l2h265enc"):
+        assert found.of(f"{encoder} from nvmm") == (
+            "ok", "two key frames of 64x48 by descriptor")
+    found = doctor(fake="board=agx-orin", variables={**variables, "FAKE_JETSON": "refuse-import"})
+    assert found.of("nvv4l2h264enc from nvmm") == (
+        "warning", "nvv4l2h264enc by descriptor: Failed to process frame.; "
+        "two key frames of 64x48 by transform")
+    found = doctor(fake="board=agx-orin", variables={**variables, "FAKE_JETSON": "refuse"})
+    assert found.of("nvv4l2h264enc from nvmm") == (
+        "warning", "nvv4l2h264enc by descriptor: Failed to process frame.; "
+        "nvv4l2h264enc by transform: Failed to process frame.; nvv4l2h264enc: Failed to process "
+        "frame.; pictures are copied for it")
     variables["EDGED_FAKE_NVMM"] = "fail=NvBufSurfaceSyncForCpu:2"
     found = doctor(fake="board=agx-orin", variables=variables)
     assert found.of("memory nvmm") == (

@@ -18,6 +18,7 @@ enum doctor_verdict {
 };
 
 struct doctor_report;
+struct frame_allocator;
 struct gpu_session;
 
 struct doctor {
@@ -57,6 +58,8 @@ void doctor_check_board(struct doctor *doctor);         // what is chosen, and b
 void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self-tests, memory
 // Part of it, with memory in the session: every view, by the GPU and by the CPU.
 void doctor_check_views(struct doctor *doctor, struct gpu_session *session);
+// Part of it: a Jetson's encoders with frames of its own memory, and in which way they take them.
+void doctor_check_surface_encoders(struct doctor *doctor, const struct frame_allocator *surfaces);
 void doctor_check_memory(struct doctor *doctor);   // free, and that may be locked
 void doctor_check_encoders(struct doctor *doctor); // a trial encode each
 void doctor_check_cameras(struct doctor *doctor);  // those of the configuration, and devices

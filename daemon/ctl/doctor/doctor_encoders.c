@@ -16,7 +16,8 @@ static void forget_unit(void *context, const struct encoder_unit *unit)
     (void)unit;
 }
 
-static struct frame *draw_trial(const struct config_camera *camera)
+static struct frame *draw_trial(const struct config_camera *camera,
+                                const struct frame_allocator *allocator)
 {
     struct frame_layout layout;
     struct frame_pool *pool = NULL;
@@ -24,12 +25,17 @@ static struct frame *draw_trial(const struct config_camera *camera)
 
     frame_layout_init(&layout, pixel_format_by_name("NV12"), (uint32_t)camera->width,
                       (uint32_t)camera->height, FRAME_STRIDE_ALIGN);
-    if (frame_pool_new(&layout, 1, frame_allocator_host(), &pool) < 0) {
+    if ((allocator->surfaces &&
+         allocator->surfaces->lay_out(allocator->context, &layout, NULL) < 0) ||
+        frame_pool_new(&layout, 1, allocator, &pool) < 0) {
         return NULL;
     }
     frame = frame_pool_take(pool);
     frame_pool_unref(pool); // the frame holds it
-    slate_draw(frame, camera->name, -1);
+    if (frame_begin_cpu_access(frame, NULL) == 0) {
+        slate_draw(frame, camera->name, -1);
+        frame_end_cpu_access(frame, NULL);
+    }
     return frame;
 }
 
@@ -67,9 +73,8 @@ static const char *find_reason(const char *text, const char *name)
     return found ? found + strlen(name) + strlen(": ") : text;
 }
 
-// Returns whether it encodes.
-static bool try_encoder(struct doctor *doctor, const struct encoder_element *element,
-                        struct frame *trial)
+static int encode(const struct doctor *doctor, const struct encoder_element *element,
+                  struct frame *trial, struct error *error, struct encoder **ret_encoder)
 {
     const struct config_camera *camera = &doctor->config->cameras[0];
     const struct encoder_settings settings = {.width = trial->layout.width,
@@ -80,24 +85,69 @@ static bool try_encoder(struct doctor *doctor, const struct encoder_element *ele
                                               .bitrate_kbps = camera->views[0].bitrate_kbps,
                                               .keyframe_frames = (unsigned)camera->fps,
                                               .codec = config_encoder_codec(element->id),
-                                              .element = element->id};
+                                              .element = element->id,
+                                              .surfaces = trial->surface != NULL};
+
+    return encoder_new(&settings, trial, NULL, forget_unit, NULL, error, ret_encoder);
+}
+
+// Returns whether it encodes.
+static bool try_encoder(struct doctor *doctor, const struct encoder_element *element,
+                        struct frame *trial)
+{
     bool named = is_named(doctor->config, element->id);
     struct encoder *encoder = NULL;
     struct error error = {0};
     int64_t start_ns = clock_now_ns();
     char subject[32];
-    int r = encoder_new(&settings, trial, NULL, forget_unit, NULL, &error, &encoder);
+    int r = encode(doctor, element, trial, &error, &encoder);
 
     snprintf(subject, sizeof subject, "encoder %s", element->name);
     if (r == 0) {
-        doctor_say(doctor, DOCTOR_OK, subject, "two key frames of %ux%u in %.0f ms", settings.width,
-                   settings.height, (double)(clock_now_ns() - start_ns) / NS_PER_MS);
+        doctor_say(doctor, DOCTOR_OK, subject, "two key frames of %ux%u in %.0f ms",
+                   trial->layout.width, trial->layout.height,
+                   (double)(clock_now_ns() - start_ns) / NS_PER_MS);
     } else {
         doctor_say(doctor, named ? DOCTOR_FAILED : DOCTOR_INFO, subject, "%s%s",
                    find_reason(error.text, element->name), named ? "; set encoder = \"auto\"" : "");
     }
     encoder_free(encoder);
     return r == 0;
+}
+
+static void try_surface(struct doctor *doctor, const struct encoder_element *element,
+                        struct frame *trial)
+{
+    struct encoder *encoder = NULL;
+    struct error error = {0};
+    char subject[48];
+    int r = encode(doctor, element, trial, &error, &encoder);
+
+    snprintf(subject, sizeof subject, "%s from nvmm", element->name);
+    if (r < 0) {
+        const char *ways = strstr(error.text, element->name);
+
+        doctor_say(doctor, DOCTOR_WARNING, subject, "%s; pictures are copied for it",
+                   ways ? ways : error.text);
+    } else {
+        doctor_say(doctor, error.text[0] ? DOCTOR_WARNING : DOCTOR_OK, subject,
+                   "%s%stwo key frames of %ux%u%s", error.text, error.text[0] ? "; " : "",
+                   trial->layout.width, trial->layout.height, encoder_how(encoder));
+    }
+    encoder_free(encoder);
+}
+
+void doctor_check_surface_encoders(struct doctor *doctor, const struct frame_allocator *surfaces)
+{
+    _cleanup_(cleanup_frame) struct frame *trial =
+        draw_trial(&doctor->config->cameras[0], surfaces);
+    const struct encoder_element *element;
+
+    for (size_t i = 0; trial && (element = encoder_element_at(i)); i++) {
+        if (element->ways[0].surfaces) {
+            try_surface(doctor, element, trial);
+        }
+    }
 }
 
 // Says so where the board has none. An encoder that a view names is tried all the same.
@@ -116,7 +166,8 @@ static bool has_hardware(struct doctor *doctor, const struct encoder_element *el
 
 void doctor_check_encoders(struct doctor *doctor)
 {
-    _cleanup_(cleanup_frame) struct frame *trial = draw_trial(&doctor->config->cameras[0]);
+    _cleanup_(cleanup_frame) struct frame *trial =
+        draw_trial(&doctor->config->cameras[0], frame_allocator_host());
     const struct encoder_element *element;
     bool works[] = {[CONFIG_CODEC_H264] = false, [CONFIG_CODEC_H265] = false};
 

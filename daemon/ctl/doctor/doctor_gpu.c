@@ -117,6 +117,7 @@ static void check_surfaces(struct doctor *doctor, struct gpu *gpu)
     nvbufsurface_hide_displays();
     if (gpu_surfaces_new(gpu, &why, &surfaces) == 0) {
         doctor_say(doctor, DOCTOR_OK, "memory nvmm", "CPU and GPU see the same bytes");
+        doctor_check_surface_encoders(doctor, gpu_surfaces_allocator(surfaces));
     } else {
         doctor_say(doctor, DOCTOR_WARNING, "memory nvmm",
                    "%s; pictures for the encoder are copied, from the next kind of memory",
