@@ -18,10 +18,10 @@ from test_v4l2 import assert_shows_fake_camera
 
 SIZE = (320, 240)
 SMALL = {"width": SIZE[0], "height": SIZE[1]}
-BOARDS = {"xavier": 72, "orin-nano": 87, "agx-orin": 87, "thor": 110, "h200": 90}
-# What tells each board beside its GPU.
-TREES = {"xavier": "agx-xavier", "orin-nano": "orin-nano", "agx-orin": "agx-orin",
-         "thor": "agx-thor", "h200": "x86-gpu"}
+# Of the trees in tests/data/boards, those that have a GPU: whose, and its architecture.
+BOARDS = {"agx-xavier": ("xavier", 72), "xavier-nx": ("xavier", 72), "orin-nano": ("orin-nano", 87),
+          "orin-nx": ("orin-nano", 87), "agx-orin": ("agx-orin", 87), "agx-thor": ("thor", 110),
+          "x86-gpu": ("h200", 90)}
 
 
 def wait_on_gpu(server, name="front"):
@@ -30,16 +30,26 @@ def wait_on_gpu(server, name="front"):
     )
 
 
-@pytest.mark.parametrize("name", once(*BOARDS))
-def test_every_board_streams_opencv_edges_without_a_copy(board, watch, name):
-    server = board(name, [daemon.camera(**SMALL)], **daemon.on_board(TREES[name]))
+@pytest.mark.parametrize("tree", once(*BOARDS))
+def test_every_board_streams_opencv_edges_without_a_copy(board, watch, tree):
+    gpu, sm = BOARDS[tree]
+    server = board(gpu, [daemon.camera(**SMALL)], **daemon.on_board(tree))
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     camera = wait_on_gpu(server)
     assert_pictures_match(viewer, "edges", SIZE)
-    assert camera["backend"] == f"CUDA sm_{BOARDS[name]}"
-    assert f"-> registered -> CUDA sm_{BOARDS[name]} ->" in camera["path"]
+    assert camera["backend"] == f"CUDA sm_{sm}"
+    assert f"-> registered -> CUDA sm_{sm} ->" in camera["path"]
     assert server.camera()["copies_per_frame"] == 0
     assert server.camera()["process"]["restarts"] == 0
+
+
+@pytest.mark.parametrize("tree", once("arm64", "x86"))
+def test_boards_without_a_gpu_stream_by_the_cpu(edged, watch, tree):
+    server = edged([daemon.camera(**SMALL)], **daemon.on_board(tree))
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    camera = server.wait_camera("front", lambda c: c["state"] == "live")
+    assert_pictures_match(viewer, "edges", SIZE)
+    assert camera["backend"].startswith("CPU") and camera["copies_per_frame"] == 0
 
 
 @pytest.mark.parametrize("memory", ["pinned", "managed"])
