@@ -56,9 +56,10 @@ struct source {
     const struct source_ops *ops;
     struct source_mode mode;
     struct source_counters counters;
-    // Why frames are no surfaces although something adopts them, or source_next() failed with one:
-    // the source should then be opened again without it.
+    // Why frames are no surfaces, or not the camera's own, although something adopts those.
     struct error surfaces_missed;
+    // source_next() failed with one: the source should be opened again without what adopts them.
+    bool surface_failed;
 };
 
 // Fills in mode->description from the rest: "LABEL NV12 1280x720@30".

@@ -190,9 +190,6 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
             self->source.surfaces_missed = *error;
         }
     }
-    if (r == 0 && self->source.mode.surfaces) {
-        self->source.surfaces_missed.text[0] = '\0';
-    }
     return r;
 }
 
@@ -216,9 +213,7 @@ static int argus_source_next(struct source *source, int timeout_ms, struct error
     const struct source_gstreamer *self = (struct source_gstreamer *)source;
     int r = source_gstreamer_next(source, timeout_ms, error, ret_frame);
 
-    if (intake_surface_failed(self->intake)) {
-        source->surfaces_missed = *error;
-    }
+    source->surface_failed = intake_surface_failed(self->intake);
     if (r == 0 && self->converts) {
         copies_count(self->environment->copies, COPY_VIC_CONVERT);
     }

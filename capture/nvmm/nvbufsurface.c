@@ -124,8 +124,11 @@ static const char *object_to(const struct nvbuf_surface *surface, uint32_t width
     if (buffer->width != width || buffer->height != height) {
         return "its width and height";
     }
-    if (buffer->layout != NVBUF_LAYOUT_PITCH || !is_nv12(buffer->colour)) {
+    if (!is_nv12(buffer->colour)) {
         return "its format";
+    }
+    if (buffer->layout != NVBUF_LAYOUT_PITCH) {
+        return "in blocks";
     }
     return object_to_planes(buffer);
 }

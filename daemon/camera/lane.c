@@ -248,7 +248,7 @@ static void grab(struct lane *lane)
         describe_silence(lane->source, &error);
     }
     if (r) {
-        if (lane->source->mode.surfaces && lane->source->surfaces_missed.text[0]) {
+        if (lane->source->surface_failed) {
             lane->source_environment.surfaces = NULL;
         }
         handle_failure(lane, r, false, &error);

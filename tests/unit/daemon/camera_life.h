@@ -218,6 +218,11 @@ static inline enum outcome judge(struct life *life, int status)
     if (!life->problem[0] && !ended) {
         snprintf(life->problem, sizeof life->problem, "it ended with status 0x%x", status);
     }
+    // What surfaces cost, if not all of it goes without a copy, has a reason that is told.
+    if (!life->problem[0] && uses_surfaces(life) && !strstr(life->log, ", 0 copies a frame") &&
+        !strstr(life->log, "nvmm memory: ") && !strstr(life->log, "surfaces cannot be used")) {
+        snprintf(life->problem, sizeof life->problem, "copies without a reason");
+    }
     if (!life->problem[0] && life->fatal) {
         snprintf(life->problem, sizeof life->problem, "it gave up");
     }
