@@ -203,6 +203,20 @@ static inline void read_log(struct life *life)
     life->calls = calls;
 }
 
+// Whether surfaces go all the way without a copy, or it is told why not: as the camera or an
+// encoder is opened, or when a frame failed and the camera was opened without.
+static inline bool tells_copies(const char *log)
+{
+    static const char *const texts[] = {
+        ", 0 copies a frame", "nvmm memory: ", "surfaces cannot be used", "no signal: camera: "};
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        any |= strstr(log, texts[i]) != NULL;
+    }
+    return any;
+}
+
 static inline enum outcome judge(struct life *life, int status)
 {
     static const char *const words[] = {"fake_cuda: ", "fake_nvmm: ", "fake_jetson: ", "Sanitizer",
@@ -218,9 +232,7 @@ static inline enum outcome judge(struct life *life, int status)
     if (!life->problem[0] && !ended) {
         snprintf(life->problem, sizeof life->problem, "it ended with status 0x%x", status);
     }
-    // What surfaces cost, if not all of it goes without a copy, has a reason that is told.
-    if (!life->problem[0] && uses_surfaces(life) && !strstr(life->log, ", 0 copies a frame") &&
-        !strstr(life->log, "nvmm memory: ") && !strstr(life->log, "surfaces cannot be used")) {
+    if (!life->problem[0] && uses_surfaces(life) && !tells_copies(life->log)) {
         snprintf(life->problem, sizeof life->problem, "copies without a reason");
     }
     if (!life->problem[0] && life->fatal) {
