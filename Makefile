@@ -59,7 +59,7 @@ BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/bench_*.c))
 VIEWER_LOAD := $(BUILD)/tests/bench/viewer_load
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 # Stand-ins the tests put in place of a driver or of the camera process.
-FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/board/*.c tests/fakes/encoder/*.c tests/fakes/argus/*.c)) \
+FAKES := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/fakes/v4l2/fake_v4l2.c tests/fakes/board/*.c tests/fakes/encoder/*.c)) \
          $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fakes/camera/fake_camera.c)) \
          $(BUILD)/tests/fakes/cuda/libcuda.so.1 $(BUILD)/tests/fakes/cuda/old/libcuda.so.1 \
          $(BUILD)/tests/fakes/nvmm/libnvbufsurface.so.1.0.0 $(BUILD)/tests/fakes/jetson/fake_jetson.so
@@ -343,7 +343,7 @@ $(BUILD)/tests/fakes/%.so: $(BUILD)/tests/fakes/%.o
 $(BUILD)/tests/fakes/board/fake_board.so $(BUILD)/tests/fakes/board/fake_board.o: SANITIZERS =
 
 # GStreamer's scanner of plugins loads it first and is no sanitized program.
-PLUGINS := $(filter $(BUILD)/tests/fakes/encoder/% $(BUILD)/tests/fakes/argus/% $(BUILD)/tests/fakes/jetson/%,$(FAKES))
+PLUGINS := $(filter $(BUILD)/tests/fakes/encoder/% $(BUILD)/tests/fakes/jetson/%,$(FAKES))
 $(PLUGINS) $(PLUGINS:.so=.o) $(JETSON_OBJECTS): SANITIZERS =
 $(filter-out %/fake_jetson.so,$(PLUGINS)): %.so: %.o
 $(BUILD)/tests/fakes/jetson/fake_jetson.so: $(JETSON_OBJECTS)

@@ -105,10 +105,10 @@ def is_upside_down(url):
 
 
 def test_a_jetsons_own_camera_stack_is_a_source(edged, elements):
-    """Played by tests/fakes/argus: a test pattern, white in its top left corner."""
+    """Played by tests/fakes/jetson: a test pattern, white in its top left corner."""
     camera = daemon.camera(source="argus", flip="rotate-180", views=("camera",), width=WIDTH,
                            height=HEIGHT)
-    server = edged([camera], **elements("argus"))
+    server = edged([camera], LD_LIBRARY_PATH=daemon.FAKE_NVMM, **elements("jetson"))
     front = server.wait_camera("front", lambda c: c["state"] == "live")
     assert f"Argus NV12 {WIDTH}x{HEIGHT}@30" in front["path"]
     daemon.wait_for(lambda: is_upside_down(server.url("/front/camera")))

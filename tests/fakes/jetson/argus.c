@@ -1,6 +1,8 @@
 // nvarguscamerasrc: a test pattern that the sensor writes into its surfaces.
 #include "tests/fakes/jetson/jetson.h"
 
+#include <stdio.h>
+
 #define SURFACES 6
 
 struct sensor {
@@ -16,6 +18,7 @@ struct sensor_class {
 struct argus {
     GstBin parent;
     int sensor, mode;
+    gboolean bad_exposure;
 };
 
 struct argus_class {
@@ -122,20 +125,37 @@ static GType sensor_type(void)
     return type;
 }
 
-enum { SENSOR = 1, MODE };
+enum { SENSOR = 1, MODE, EXPOSURE };
+
+static gboolean is_range(const char *text)
+{
+    unsigned lowest, highest;
+    char rest;
+
+    return sscanf(text, "%u %u%c", &lowest, &highest, &rest) == 2 && 0 < lowest &&
+           lowest <= highest;
+}
 
 static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *property)
 {
     struct argus *argus = (struct argus *)object;
 
     (void)property;
-    *(id == SENSOR ? &argus->sensor : &argus->mode) = g_value_get_int(value);
+    if (id == EXPOSURE) {
+        argus->bad_exposure = !is_range(g_value_get_string(value));
+    } else {
+        *(id == SENSOR ? &argus->sensor : &argus->mode) = g_value_get_int(value);
+    }
 }
 
 static GstStateChangeReturn change_state(GstElement *element, GstStateChange change)
 {
-    if (change == GST_STATE_CHANGE_READY_TO_PAUSED && ((struct argus *)element)->sensor > 0) {
-        GST_ELEMENT_ERROR(element, RESOURCE, NOT_FOUND, ("Invalid camera device specified"),
+    const struct argus *argus = (struct argus *)element;
+
+    if (change == GST_STATE_CHANGE_READY_TO_PAUSED && (argus->sensor > 0 || argus->bad_exposure)) {
+        GST_ELEMENT_ERROR(element, RESOURCE, NOT_FOUND,
+                          ("%s", argus->sensor > 0 ? "Invalid camera device specified"
+                                                   : "Invalid Exposure Time Range"),
                           (NULL));
         return GST_STATE_CHANGE_FAILURE;
     }
@@ -154,6 +174,9 @@ static void argus_class_init(gpointer type_class, gpointer data)
         object, SENSOR, g_param_spec_int("sensor-id", "Sensor", "", 0, 255, 0, G_PARAM_WRITABLE));
     g_object_class_install_property(
         object, MODE, g_param_spec_int("sensor-mode", "Mode", "", -1, 255, -1, G_PARAM_WRITABLE));
+    g_object_class_install_property(
+        object, EXPOSURE,
+        g_param_spec_string("exposuretimerange", "Exposure, in ns", "", "", G_PARAM_WRITABLE));
     gst_element_class_set_static_metadata(type_class, "Argus", "Source/Video", "For edged's tests",
                                           "edged");
 }

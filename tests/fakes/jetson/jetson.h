@@ -1,10 +1,11 @@
 // A GStreamer plugin with the elements of a Jetson, over the surfaces of tests/fakes/nvmm: what
 // flows as "memory:NVMM" is the address of a surface, of which elements read the device's bytes.
 //
-//   nvarguscamerasrc  a test pattern in six surfaces, over and over; there is one sensor, number 0
-//   nvvidconv         from surfaces into others, which it may turn, into system memory, or from
-//                     there, where the CPU copies, from rows where the caps have them. It has as
-//                     many surfaces as output-buffers says, and waits while none is free. With
+//   nvarguscamerasrc  a test pattern in six surfaces, over and over. There is one sensor, number 0;
+//                     it does not start with an exposuretimerange that is not "lowest highest"
+//   nvvidconv         from surfaces into others or into system memory, turned or not, or from
+//                     there; by the CPU, from and to rows where the caps have them. It has as many
+//                     surfaces as output-buffers says, and waits while none is free. With
 //                     bl-output, which is so unless told, surfaces are block-linear
 //   nvv4l2h264enc,    x264enc and x265enc behind the input of NVIDIA's elements. output-io-mode is
 //   nvv4l2h265enc     auto (each surface is transformed into another) or dmabuf-import (it is read

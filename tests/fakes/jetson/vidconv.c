@@ -147,28 +147,41 @@ static gboolean decide_allocation(GstBaseTransform *transform, GstQuery *query)
 }
 
 // Between system memory and the surface that is on one side. Where rows lie is taken from the caps,
-// not from the buffer. Nothing is turned there.
+// not from the buffer.
 static gboolean convert(struct vidconv *vidconv, struct nvbuf_surface *surface, GstBuffer *other)
 {
     gboolean to_surface = vidconv->to_surfaces, done = FALSE;
-    GstVideoFrame frame = {.info = vidconv->from};
+    GstVideoFrame frame = {.info = to_surface ? vidconv->from : vidconv->to};
     GstMapInfo map;
 
-    if (vidconv->method != 0) {
-        fprintf(stderr, "fake_jetson: nvvidconv turns surfaces alone\n");
-        return FALSE;
-    }
     if (!gst_buffer_map(other, &map, to_surface ? GST_MAP_READ : GST_MAP_WRITE)) {
         return FALSE;
     }
     for (unsigned i = 0; i < 2; i++) {
-        frame.data[i] = map.data + GST_VIDEO_INFO_PLANE_OFFSET(&vidconv->from, i);
+        frame.data[i] = map.data + GST_VIDEO_INFO_PLANE_OFFSET(&frame.info, i);
     }
-    if (map.size >= GST_VIDEO_INFO_SIZE(&vidconv->from)) {
+    if (map.size >= GST_VIDEO_INFO_SIZE(&frame.info)) {
         done = to_surface ? jetson_write_by_cpu(surface, &frame) : jetson_read(surface, &frame);
     }
     gst_buffer_unmap(other, &map);
     return done;
+}
+
+// Into system memory by way of another surface.
+static gboolean convert_turned(struct vidconv *vidconv, const struct nvbuf_surface *from,
+                               GstBuffer *out)
+{
+    uint32_t width = (uint32_t)vidconv->to.width, height = (uint32_t)vidconv->to.height;
+    GstMemory *memory = jetson_memory_new(width, height, FALSE);
+    g_autoptr(GstBuffer) buffer = gst_buffer_new();
+    struct nvbuf_surface *turned;
+
+    if (!memory) {
+        return FALSE;
+    }
+    gst_buffer_append_memory(buffer, memory);
+    turned = jetson_surface_of(buffer, width, height);
+    return turned && jetson_turn(from, turned, vidconv->method) && convert(vidconv, turned, out);
 }
 
 static GstFlowReturn transform_buffer(GstBaseTransform *transform, GstBuffer *in, GstBuffer *out)
@@ -186,8 +199,10 @@ static GstFlowReturn transform_buffer(GstBaseTransform *transform, GstBuffer *in
 
     if (from && to) {
         done = jetson_turn(from, to, vidconv->method);
-    } else if (from || to) {
-        done = convert(vidconv, from ? from : to, from ? out : in);
+    } else if (from) {
+        done = convert_turned(vidconv, from, out);
+    } else if (to) {
+        done = convert(vidconv, to, in);
     }
     return done ? GST_FLOW_OK : GST_FLOW_ERROR;
 }

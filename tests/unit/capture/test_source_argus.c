@@ -1,15 +1,16 @@
-// A camera of a Jetson's own stack, played by tests/fakes/argus: pictures, which way up they are,
-// what they cost, and what is refused.
+// A camera of a Jetson's own stack, played by tests/fakes/jetson, where nothing adopts its
+// surfaces: pictures, which way up they are, what they cost, and what is refused.
 #include "tests/unit/capture/source_harness.h"
 
 #include "capture/gstreamer/source_argus.h"
+#include "tests/unit/fake_nvmm.h"
 
 #include <glib/gstdio.h>
 #include <gst/gst.h>
 
 static int setup(void **state)
 {
-    g_autofree char *folder = g_build_filename(g_getenv("EDGED_BUILD"), "tests/fakes/argus", NULL);
+    g_autofree char *folder = g_build_filename(g_getenv("EDGED_BUILD"), "tests/fakes/jetson", NULL);
     g_autofree char *registry = g_strdup_printf("/tmp/edged-argus-%d.registry", getpid());
 
     (void)state;
@@ -17,6 +18,7 @@ static int setup(void **state)
     g_setenv("GST_REGISTRY", registry, TRUE);
     gst_init(NULL, NULL);
     g_unlink(registry);
+    fake_nvmm_play("");
     return 0;
 }
 
