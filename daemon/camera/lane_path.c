@@ -27,9 +27,8 @@ void lane_tell_surfaces(const struct lane *lane)
 
     if (source->surfaces_missed.text[0]) {
         log_write(LOG_NOTICE, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
-                  "the camera's surfaces cannot be used%s: %s, using %s%s",
-                  source->mode.surfaces ? " as they are" : "", source->surfaces_missed.text,
-                  source->mode.surfaces ? "others that the VIC makes" : lane->means.allocator->kind,
-                  source->mode.surfaces ? "" : " memory");
+                  "the camera's surfaces cannot be used: %s, using %s memory",
+                  source->surfaces_missed.text,
+                  source->mode.surfaces ? "other nvmm" : lane->means.allocator->kind);
     }
 }

@@ -96,7 +96,7 @@ class PackagedMachine(Packages, Machine):
 
     def install(self, folder=""):
         super().install(folder)
-        # The first start looks at every plugin of GStreamer, for which an emulator takes longer than the
+        # The first start looks at every plugin of GStreamer, for which an emulator may take longer than the
         # minute that a camera process may say nothing: done before, in the cache of the service.
         self.run("systemd-run --wait --collect --property=User=edged --property=CacheDirectory=edged "
                  "--setenv=XDG_CACHE_HOME=/var/cache/edged edgectl doctor")

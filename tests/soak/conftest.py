@@ -1,7 +1,7 @@
 """`make soak SECONDS=600`: promises that a clock measures, which only a machine with nothing else
 to do can keep. Each test has an equal share of the time; `SOAK="-k NAME"` gives one all of it.
 
-Daemons, viewers and what they see come from tests/e2e. A test is either a stream that is watched for
+Daemons, viewers and what they see come from tests/e2e, what is measured otherwise from tests/bench. A test is either a stream that is watched for
 `seconds`, or something done again and again `for _ in turns()`.
 """
 
@@ -13,7 +13,7 @@ import time
 import pytest
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "e2e"), str(TESTS)]
+sys.path[:0] = [str(TESTS / "e2e"), str(TESTS / "bench"), str(TESTS)]
 
 from fixtures import board, edged, elements, provoke, watch  # noqa: E402, F401
 from repeats import pytest_configure  # noqa: E402, F401
