@@ -1,12 +1,13 @@
 #include "kernels/gpu/gpu_memory.h"
 
+#include "kernels/gpu/gpu_probe.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #define WAIT_NS NS_PER_S
-#define PROBE_WORDS 4096
 
 struct gpu_memory {
     struct gpu *gpu; // not owned; NULL: host
@@ -237,23 +238,12 @@ static int memory_wait(void *context, struct error *error)
 
 static int run_probe(struct gpu_memory *memory, uint32_t *block, struct error *error)
 {
-    const struct cuda_driver *driver = gpu_driver(memory->gpu);
-    size_t size = 2 * PROBE_WORDS * sizeof *block;
-    uint32_t count = PROBE_WORDS;
-    uint64_t input, output;
-    void *parameters[] = {&input, &output, &count};
-    struct CUfunc_st *kernel;
-    int r = gpu_kernel(memory->gpu, "gpu_probe", error, &kernel);
+    size_t half = GPU_PROBE_WORDS * sizeof *block, size = 2 * half;
+    uint64_t input;
+    int r = memory_to_gpu(memory, block, size, error, &input);
 
     if (r == 0) {
-        r = memory_to_gpu(memory, block, size, error, &input);
-    }
-    if (r == 0) {
-        output = input + PROBE_WORDS * sizeof *block;
-        r = check(memory,
-                  driver->launch(kernel, PROBE_WORDS / 256, 1, 1, 256, 1, 1, 0,
-                                 gpu_stream(memory->gpu), parameters, NULL),
-                  "launching the probe", error);
+        r = gpu_probe_launch(memory->gpu, input, input + half, error);
     }
     if (r == 0) {
         r = memory_to_cpu(memory, block, size, error);
@@ -267,15 +257,15 @@ static int probe(struct gpu_memory *memory, uint32_t *block, struct error *error
     for (uint32_t round = 1; round <= 2; round++) {
         int r;
 
-        for (uint32_t i = 0; i < PROBE_WORDS; i++) {
+        for (uint32_t i = 0; i < GPU_PROBE_WORDS; i++) {
             block[i] = i * 2654435761U * round;
         }
         r = run_probe(memory, block, error);
         if (r < 0) {
             return r;
         }
-        for (uint32_t i = 0; i < PROBE_WORDS; i++) {
-            if (block[PROBE_WORDS + i] != ~(i * 2654435761U * round)) {
+        for (uint32_t i = 0; i < GPU_PROBE_WORDS; i++) {
+            if (block[GPU_PROBE_WORDS + i] != ~(i * 2654435761U * round)) {
                 return error_set(error, -EIO, "CPU and GPU see different bytes");
             }
         }
@@ -295,7 +285,7 @@ static int use_kind(struct gpu_memory *memory, enum config_memory kind, struct e
                                    memory_to_gpu, memory_to_cpu, memory_wait},
     };
     const struct gpu_info *info = gpu_info(memory->gpu);
-    size_t size = 2 * PROBE_WORDS * sizeof(uint32_t);
+    size_t size = 2 * GPU_PROBE_WORDS * sizeof(uint32_t);
     void *block = NULL;
 
     if ((size_t)kind >= ARRAY_LENGTH(allocators) || !allocators[kind].allocate) {

@@ -1,31 +1,14 @@
 // What the CPU writes into one plane of a surface a kernel inverts into the other, which the CPU
 // reads; then the other way round.
+#include "kernels/gpu/gpu_probe.h"
 #include "kernels/gpu/gpu_surfaces_private.h"
 
 #include <errno.h>
 
 #define PLANES 2 // of NV12
-#define PROBE_WORDS 4096
-// Each plane holds PROBE_WORDS with its rows' padding, as no pitch is below its width.
+// Each plane holds GPU_PROBE_WORDS with its rows' padding, as no pitch is below its width.
 #define PROBE_WIDTH 256
 #define PROBE_HEIGHT 128
-
-static int invert(struct gpu *gpu, uint64_t input, uint64_t output, struct error *error)
-{
-    const struct cuda_driver *driver = gpu_driver(gpu);
-    uint32_t count = PROBE_WORDS;
-    void *parameters[] = {&input, &output, &count};
-    struct CUfunc_st *kernel;
-    int r = gpu_kernel(gpu, "gpu_probe", error, &kernel);
-
-    if (r == 0) {
-        r = cuda_driver_check(driver,
-                              driver->launch(kernel, PROBE_WORDS / 256, 1, 1, 256, 1, 1, 0,
-                                             gpu_stream(gpu), parameters, NULL),
-                              "launching the probe", error);
-    }
-    return r < 0 ? r : gpu_wait(gpu, clock_now_ns() + NS_PER_S, error);
-}
 
 // The CPU writes plane `from`, the GPU inverts it into the other, which the CPU reads.
 static int probe(struct gpu *gpu, const struct frame *frame, unsigned from, struct error *error)
@@ -36,20 +19,23 @@ static int probe(struct gpu *gpu, const struct frame *frame, unsigned from, stru
     const struct frame_surface *surface = frame->surface;
     int r = frame_begin_cpu_access(frame, error);
 
-    for (uint32_t i = 0; i < PROBE_WORDS && r == 0; i++) {
+    for (uint32_t i = 0; i < GPU_PROBE_WORDS && r == 0; i++) {
         written[i] = i * factor;
     }
     if (r == 0) {
         r = frame_end_cpu_access(frame, error);
     }
     if (r == 0) {
-        r = invert(gpu, surface->gpu_bases[from] + frame->layout.planes[from].offset,
-                   surface->gpu_bases[!from] + frame->layout.planes[!from].offset, error);
+        r = gpu_probe_launch(gpu, surface->gpu_bases[from] + frame->layout.planes[from].offset,
+                             surface->gpu_bases[!from] + frame->layout.planes[!from].offset, error);
+    }
+    if (r == 0) {
+        r = gpu_wait(gpu, clock_now_ns() + NS_PER_S, error);
     }
     if (r == 0) {
         r = frame_begin_cpu_access(frame, error);
     }
-    for (uint32_t i = 0; i < PROBE_WORDS && r == 0; i++) {
+    for (uint32_t i = 0; i < GPU_PROBE_WORDS && r == 0; i++) {
         if (read[i] != ~(i * factor)) {
             r = error_set(error, -EIO, "CPU and GPU see different bytes");
         }
