@@ -1,4 +1,4 @@
-// What the self-tests of memory have a GPU do: read what the CPU wrote, and write what it will read.
+// What the self-tests of memory let a GPU do: read what the CPU wrote, write what it will read.
 #pragma once
 
 #include "kernels/gpu/gpu.h"
