@@ -160,7 +160,7 @@ soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(CLOCK_TESTS) ## lost frames, 
 	@$(if $(SOAK),,EDGED_BUILD=$(abspath $(BUILD)) EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))
 	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -rP tests/soak $(SOAK)
 
-check-fresh: ## make run and make check in fresh roots of Debian 12 and 13, make run and the unit tests on 11; as root
+check-fresh: ## make run and make check in fresh roots of Debian 12 and 13, Ubuntu 22.04 and 24.04; older ones' unit tests; as root
 	@scripts/setup --with beds
 	@scripts/check-fresh $(RELEASES)
 

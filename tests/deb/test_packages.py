@@ -1,7 +1,26 @@
 """The Debian packages in a system: installed, upgraded, removed and purged by dpkg."""
 
+import re
+import subprocess
+
 import beds
+import pytest
 from packages import BUILT, BUILT_AGAIN, NAMES, NEW_COMMENT, NEW_VERSION
+
+# What Ubuntu 20.04 has, JetPack 5's: libraries by names that 22.04 and 24.04 (JetPack 6 and 7) have too.
+UBUNTU_20_04 = {
+    "libc6": "2.31-0ubuntu9",
+    "libconfig9": "1.5-0.4build1",
+    "libglib2.0-0": "2.64.6-1~ubuntu20.04.9",
+    "libgnutls30": "3.6.13-2ubuntu1.12",
+    "libgstreamer-plugins-base1.0-0": "1.16.3-0ubuntu1.4",
+    "libgstreamer1.0-0": "1.16.3-0ubuntu1.2",
+    "libjson-glib-1.0-0": "1.4.4-2ubuntu2",
+    "libmicrohttpd12": "0.9.66-1",
+    "libsystemd0": "245.4-4ubuntu3",
+    "libturbojpeg": "2.0.3-0ubuntu1",
+    "libv4l-0": "1.18.0-2build1",
+}
 
 
 def test_two_builds_in_two_folders_have_the_same_bytes():
@@ -10,6 +29,30 @@ def test_two_builds_in_two_folders_have_the_same_bytes():
     assert packages == sorted(path.name for path in BUILT_AGAIN.glob("*.deb"))
     for package in packages:
         assert (BUILT / package).read_bytes() == (BUILT_AGAIN / package).read_bytes(), package
+
+
+@pytest.mark.skipif(not beds.CROSSED, reason="built natively they are for this release")
+def test_packages_for_jetsons_install_on_ubuntu_20_04_and_newer(tmp_path):
+    for name in NAMES:
+        package, = BUILT.glob(f"{name}_*.deb")
+        wanted = subprocess.run(["dpkg-deb", "--field", package, "Depends"], check=True,
+                                capture_output=True, text=True).stdout
+        libraries = [entry for entry in wanted.split(", ") if entry.startswith("lib")]
+        assert len(libraries) >= 10
+        for entry in libraries:
+            alternatives = re.findall(r"([^ |]+)(?: \(>= ([^)]+)\))?", entry)
+            assert any(other in UBUNTU_20_04 and not subprocess.run(
+                ["dpkg", "--compare-versions", UBUNTU_20_04[other], "ge", least or "0"], check=False).returncode
+                for other, least in alternatives), f"{name} wants {entry}"
+        subprocess.run(["dpkg-deb", "--extract", package, tmp_path], check=True)
+    programs = [path for path in tmp_path.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"]
+    assert len(programs) == 3
+    for program in programs:
+        versions = subprocess.run(["readelf", "--version-info", program], check=True, capture_output=True,
+                                  text=True).stdout
+        assert "libc.so.6" in versions
+        # Its 1.4 has none: the loader would complain at each start.
+        assert "libjson-glib" not in versions
 
 
 def test_an_installed_package_films_once_it_is_started(system):
