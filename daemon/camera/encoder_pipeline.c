@@ -1,6 +1,7 @@
 #include "daemon/camera/encoder_pipeline.h"
 
 #include "daemon/common/h264_sps.h"
+#include "daemon/common/h265_parameters.h"
 
 #include <errno.h>
 #include <gst/video/video.h>
@@ -164,12 +165,12 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
 
     pipeline->element = element;
     pipeline->way = way;
-    const char *codec = settings->codec == CONFIG_CODEC_H264 ? "h264" : "h265";
+    bool h264 = settings->codec == CONFIG_CODEC_H264;
 
     snprintf(description, sizeof description,
-             "%s ! %sparse config-interval=-1 ! video/x-%s,stream-format=byte-stream,alignment=au "
+             "%s ! %s,stream-format=byte-stream,alignment=au "
              "! appsink name=sink sync=false async=false enable-last-sample=false",
-             way->fragment, codec, codec);
+             way->fragment, h264 ? "h264parse config-interval=-1 ! video/x-h264" : "video/x-h265");
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, &failure);
     if (failure) {
         error_set(error, -ENOSYS, "%s", failure->message);
@@ -187,8 +188,10 @@ int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encode
     GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
     gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
     GstPad *exit = gst_element_get_static_pad(sink, "sink");
-    if (settings->codec == CONFIG_CODEC_H264) {
+    if (h264) {
         h264_sps_set(exit, &(struct h264_sps){settings->range, settings->colour, true});
+    } else {
+        h265_parameters_set(exit);
     }
     gst_object_unref(exit);
     gst_object_unref(sink);
