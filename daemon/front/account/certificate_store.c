@@ -119,6 +119,8 @@ static int add_names(gnutls_x509_crt_t crt)
     return failure;
 }
 
+// It has no key usage: without keyCertSign in it an OpenSSL like Ubuntu 20.04's, 1.1.1f, does not
+// take the certificate for its own issuer, and with it others refuse what is no authority.
 static int describe_server(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key)
 {
     unsigned char serial[SERIAL_BYTES], id[20];
@@ -135,8 +137,6 @@ static int describe_server(gnutls_x509_crt_t crt, gnutls_x509_privkey_t key)
                   : gnutls_x509_crt_set_expiration_time(crt, now_s + (int64_t)YEARS * YEAR_S);
     failure = failure < 0 ? failure : gnutls_x509_crt_set_key(crt, key);
     failure = failure < 0 ? failure : gnutls_x509_crt_set_basic_constraints(crt, 0, -1);
-    failure =
-        failure < 0 ? failure : gnutls_x509_crt_set_key_usage(crt, GNUTLS_KEY_DIGITAL_SIGNATURE);
     failure = failure < 0 ? failure
                           : gnutls_x509_crt_set_key_purpose_oid(crt, GNUTLS_KP_TLS_WWW_SERVER, 0);
     failure = failure < 0 ? failure : gnutls_x509_crt_get_key_id(crt, 0, id, &id_size);
