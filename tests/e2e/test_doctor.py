@@ -77,6 +77,9 @@ def test_port_of_another_program_fails_and_that_of_edged_does_not(doctor, edged)
     found = doctor(rtsp={"port": server.port}, control={"socket": server.socket})
     assert found.of("RTSP port") == ("ok", f"127.0.0.1, port {server.port} is the running edged's")
     assert found.of("control socket")[0] == "ok" and found.of("control socket")[1].endswith(" answers")
+    camera = daemon.camera(source="gstreamer", pipeline="videotestsrc")
+    found = doctor([camera], control={"socket": server.socket})
+    assert found.of("picture of front")[0] == "info" and "edged is running" in found.of("picture of front")[1]
     # Without its socket nobody knows that it is edged's.
     assert doctor(rtsp={"port": server.port}).of("RTSP port")[0] == "failed"
 
@@ -144,6 +147,9 @@ def test_cameras_are_listed_with_what_they_would_deliver(doctor):
     found = doctor([daemon.camera(device="/dev/video7", **V4L2)], variables=fake)
     assert found.of("/dev/video7") == ("ok", "opens, would deliver YUYV 640x480@30")
     assert found.of("camera front") == ("ok", "/dev/video7, YUYV 640x480@30")
+    verdict, text = found.of("picture of front")
+    assert verdict == "ok"
+    assert re.fullmatch(r"V4L2 USERPTR YUYV 640x480@30, the first after [0-9]+ ms, copied by: nobody", text)
     found = doctor([daemon.camera(**V4L2)], variables=fake)
     assert found.of("camera front") == ("ok", "takes the first device that works")
 
@@ -179,7 +185,16 @@ def test_clips_and_pipelines_are_looked_at(doctor, tmp_path):
         daemon.camera("d", source="gstreamer", pipeline="nosuchsrc ! videoconvert"),
     ])
     assert [found.of(f"camera {name}")[0] for name in "abcd"] == ["ok", "failed", "ok", "failed"]
+    assert {name for name in found.checks if name.startswith("picture of ")} == {"picture of c"}
+    assert found.of("picture of c")[0] == "ok"
     assert "No such file" in found.of("camera b")[1] and "nosuchsrc" in found.of("camera d")[1]
+
+
+def test_a_pipeline_that_delivers_no_picture_fails(doctor):
+    broken = "videotestsrc ! identity error-after=1"
+    found = doctor([daemon.camera(source="gstreamer", pipeline=broken)])
+    assert found.of("camera front")[0] == "ok" and found.of("picture of front")[0] == "failed"
+    assert found.of("picture of front")[1].endswith(": see to the camera and to what else uses it")
 
 
 def test_encoder_that_a_view_names_has_to_work(doctor):

@@ -1,6 +1,8 @@
 """`edgectl doctor` on boards and their GPUs, played by the tests: what is chosen for each, and what is
 wrong with a GPU."""
 
+import re
+
 import pytest
 
 import daemon
@@ -38,6 +40,15 @@ def test_gpu_that_works_passes_every_self_test(doctor, board):
     assert found.of("views") == ("ok", "9 kinds: the GPU's pictures are the CPU's")
 
 
+HEAT = {
+    "agx-orin": ("ok", "cpu-thermal 48.5 C, gpu-thermal 44.2 C, soc0-thermal 46.2 C, tj-thermal 48.5 C, "
+                 "power mode MAXN, GPU at 306 of 1300 MHz, GPU 12.4% busy, nothing slows it down"),
+    "xavier-nx": ("warning", "AO-therm 71.5 C, CPU-therm 86.5 C, GPU-therm 83.0 C, power mode "
+                  "MODE_15W_6CORE, GPU at 510 of 1109 MHz, GPU 100.0% busy, slowed down by "
+                  "thermal-cpufreq-0: cool it better, or take a lower power mode"),
+}
+
+
 @pytest.mark.parametrize("tree, gpu, name", [
     ("xavier-nx", "xavier", "Jetson Xavier NX: NVIDIA Jetson Xavier NX Developer Kit, L4T R35.4.1"),
     ("agx-xavier", "xavier", "Jetson AGX Xavier: Jetson-AGX, L4T R35.4.1"),
@@ -59,6 +70,7 @@ def test_boards_are_known_and_go_on_with_the_built_in_choices(doctor, tree, gpu,
         "ok", "nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc (built-in)")
     assert found.of("order for H.265") == ("ok", "nvv4l2h265enc, v4l2h265enc, x265enc (built-in)")
     assert found.of("blocks") == ("ok", "all chosen for the GPU and the picture (built-in)")
+    assert found.of("heat") == HEAT.get(tree, ("info", "this machine tells of none"))
     assert ("camera on CSI" in found.checks) == (" L4T " in name)
     assert "GPU of the board" not in found.checks
 
@@ -188,3 +200,21 @@ def test_a_jetsons_memory_for_its_encoder_is_tested(doctor, elements):
     assert found.of("memory nvmm") == (
         "warning", "NvBufSurfaceSyncForCpu failed; pictures for the encoder are copied, from the "
         "next kind of memory")
+
+
+def test_a_jetsons_camera_gives_a_picture_in_its_own_memory(doctor, elements):
+    libraries = f"{daemon.FAKE_CUDA}:{daemon.FAKE_NVMM}"
+    variables = {**daemon.on_board("agx-orin"), "LD_LIBRARY_PATH": libraries, "DISPLAY": ":10.0",
+                 **elements("jetson")}
+    camera = daemon.camera(source="argus", width=320, height=240)
+    verdict, text = doctor([camera], fake="board=agx-orin", variables=variables).of("picture of front")
+    assert verdict == "ok"
+    assert re.fullmatch(r"Argus NV12 320x240@30 in nvmm, the first after [0-9]+ ms, copied by: nobody", text)
+    for nth in 3, 4:  # as the camera is opened, as the picture comes
+        failing = {**variables, "EDGED_FAKE_NVMM": f"fail=NvBufSurfaceMapEglImage:{nth}+"}
+        verdict, text = doctor([camera], fake="board=agx-orin", variables=failing).of("picture of front")
+        assert verdict == "warning" and "NvBufSurfaceMapEglImage failed" in text
+        assert "copied by: vic-convert, nvmm-copy; not in the camera's own memory: " in text
+    found = doctor([camera], backend="cpu", variables=variables)
+    assert found.of("picture of front")[0] == "ok"
+    assert found.of("picture of front")[1].endswith("copied by: vic-convert, nvmm-copy")

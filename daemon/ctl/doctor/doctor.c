@@ -31,6 +31,7 @@ static bool examine(const char *config_path, enum doctor_style style)
     for (size_t i = 0; i < ARRAY_LENGTH(checks); i++) {
         checks[i](&doctor);
     }
+    doctor_leave_gpu(&doctor);
     config_free(doctor.config);
     return doctor_report_end(doctor.report);
 }

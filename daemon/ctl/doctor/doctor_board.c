@@ -1,5 +1,6 @@
 // Which board this is, and each choice that may depend on it with where it comes from: built in,
 // the board's profile, or the configuration.
+#include "board/heat.h"
 #include "daemon/camera/encoder_elements.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 
@@ -98,6 +99,37 @@ static void say_blocks(struct doctor *doctor)
                text->str, text->len ? "others" : "all");
 }
 
+// How warm the board is, and what is known of its power and its GPU.
+static void say_heat(struct doctor *doctor)
+{
+    g_autoptr(GString) text = g_string_new("");
+    struct heat heat;
+
+    heat_read("", &heat);
+    for (uint32_t i = 0; i < heat.zone_count; i++) {
+        g_string_append_printf(text, "%s %.1f C, ", heat.zones[i].name,
+                               heat.zones[i].millidegrees / 1e3);
+    }
+    if (heat.power_mode[0]) {
+        g_string_append_printf(text, "power mode %s, ", heat.power_mode);
+    }
+    if (heat.gpu_hz > 0) {
+        g_string_append_printf(text, "GPU at %.0f of %.0f MHz, ", (double)heat.gpu_hz / 1e6,
+                               (double)heat.gpu_hz_max / 1e6);
+    }
+    if (heat.gpu_permille >= 0) {
+        g_string_append_printf(text, "GPU %.1f%% busy, ", heat.gpu_permille / 1e1);
+    }
+    if (heat.throttled > 0) {
+        doctor_say(doctor, DOCTOR_WARNING, "heat",
+                   "%sslowed down by %s: cool it better, or take a lower power mode", text->str,
+                   heat.throttled_by);
+    } else {
+        doctor_say(doctor, text->len ? DOCTOR_OK : DOCTOR_INFO, "heat", "%s%s", text->str,
+                   text->len ? "nothing slows it down" : "this machine tells of none");
+    }
+}
+
 void doctor_check_board(struct doctor *doctor)
 {
     board_read("", &doctor->board);
@@ -109,4 +141,5 @@ void doctor_check_board(struct doctor *doctor)
     if (doctor->board.profile->camera) {
         doctor_say(doctor, DOCTOR_OK, "camera on CSI", "%s (board)", doctor->board.profile->camera);
     }
+    say_heat(doctor);
 }

@@ -51,7 +51,9 @@ static struct devices check_devices(struct doctor *doctor)
     return devices;
 }
 
-static void check_any_device(struct doctor *doctor, const struct config_camera *camera,
+// The checks of a camera return whether it is there, so that a picture can be taken.
+
+static bool check_any_device(struct doctor *doctor, const struct config_camera *camera,
                              const char *subject, struct devices devices)
 {
     if (devices.usable > 0) {
@@ -66,9 +68,10 @@ static void check_any_device(struct doctor *doctor, const struct config_camera *
         doctor_say(doctor, DOCTOR_FAILED, subject,
                    "no camera found: plug one in, or set source = \"auto\"");
     }
+    return devices.usable > 0;
 }
 
-static void check_v4l2(struct doctor *doctor, const struct config_camera *camera,
+static bool check_v4l2(struct doctor *doctor, const struct config_camera *camera,
                        const char *subject, struct devices devices)
 {
     struct v4l2_candidate mode;
@@ -76,14 +79,16 @@ static void check_v4l2(struct doctor *doctor, const struct config_camera *camera
     char text[CAMERA_MODE_BYTES];
 
     if (!camera->device[0] || camera->source == CONFIG_SOURCE_AUTO) {
-        check_any_device(doctor, camera, subject, devices);
-    } else if (camera_probe(camera->device, camera, &error, &mode) < 0) {
+        return check_any_device(doctor, camera, subject, devices);
+    }
+    if (camera_probe(camera->device, camera, &error, &mode) < 0) {
         doctor_say(doctor, DOCTOR_FAILED, subject,
                    "%s; `v4l2-ctl --list-devices` shows what there is for device", error.text);
-    } else {
-        camera_mode_text(&mode, text);
-        doctor_say(doctor, DOCTOR_OK, subject, "%s, %s", camera->device, text);
+        return false;
     }
+    camera_mode_text(&mode, text);
+    doctor_say(doctor, DOCTOR_OK, subject, "%s, %s", camera->device, text);
+    return true;
 }
 
 static void check_file(struct doctor *doctor, const struct config_camera *camera,
@@ -97,50 +102,44 @@ static void check_file(struct doctor *doctor, const struct config_camera *camera
     }
 }
 
-static void check_pipeline(struct doctor *doctor, const char *pipeline, const char *subject)
+static bool check_pipeline(struct doctor *doctor, const char *pipeline, const char *subject)
 {
     struct error error = {0};
 
     if (pipeline_check(pipeline, &error) < 0) {
         doctor_say(doctor, DOCTOR_FAILED, subject,
                    "pipeline: %s; install what is missing, or correct it", error.text);
-    } else {
-        doctor_say(doctor, DOCTOR_OK, subject, "GStreamer has the elements of its pipeline");
+        return false;
     }
+    doctor_say(doctor, DOCTOR_OK, subject, "GStreamer has the elements of its pipeline");
+    return true;
 }
 
-static void check_camera(struct doctor *doctor, const struct config_camera *camera,
+static bool check_camera(struct doctor *doctor, const struct config_camera *camera,
                          struct devices devices)
 {
-    char subject[64];
+    g_autofree char *subject = g_strdup_printf("camera %s", camera->name);
 
-    snprintf(subject, sizeof subject, "camera %s", camera->name);
     switch (camera->source) {
     case CONFIG_SOURCE_AUTO:
-        if (source_argus_has_camera("")) {
-            check_pipeline(doctor, ARGUS, subject);
-            break;
-        }
-        // fall through
+        return source_argus_has_camera("") ? check_pipeline(doctor, ARGUS, subject)
+                                           : check_v4l2(doctor, camera, subject, devices);
     case CONFIG_SOURCE_V4L2:
-        check_v4l2(doctor, camera, subject, devices);
-        break;
+        return check_v4l2(doctor, camera, subject, devices);
     case CONFIG_SOURCE_GSTREAMER:
-        check_pipeline(doctor, camera->pipeline, subject);
-        break;
+        return check_pipeline(doctor, camera->pipeline, subject);
+    case CONFIG_SOURCE_ARGUS:
+        return check_pipeline(doctor, ARGUS, subject);
+    case CONFIG_SOURCE_RTSP:
+        return check_pipeline(doctor, "rtspsrc ! rtph264depay ! decodebin ! fakesink", subject);
     case CONFIG_SOURCE_FILE:
         check_file(doctor, camera, subject);
-        break;
-    case CONFIG_SOURCE_ARGUS:
-        check_pipeline(doctor, ARGUS, subject);
-        break;
-    case CONFIG_SOURCE_RTSP:
-        check_pipeline(doctor, "rtspsrc ! rtph264depay ! decodebin ! fakesink", subject);
         break;
     case CONFIG_SOURCE_PATTERN:
         doctor_say(doctor, DOCTOR_OK, subject, "the moving pattern");
         break;
     }
+    return false; // no camera
 }
 
 void doctor_check_cameras(struct doctor *doctor)
@@ -148,6 +147,8 @@ void doctor_check_cameras(struct doctor *doctor)
     struct devices devices = check_devices(doctor);
 
     for (size_t i = 0; i < doctor->config->camera_count; i++) {
-        check_camera(doctor, &doctor->config->cameras[i], devices);
+        if (check_camera(doctor, &doctor->config->cameras[i], devices)) {
+            doctor_take_picture(doctor, &doctor->config->cameras[i]);
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 #include "board/board.h"
 #include "config/config.h"
+#include "daemon/ctl/gpu_session.h"
 
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
@@ -19,14 +20,16 @@ enum doctor_verdict {
 
 struct doctor_report;
 struct frame_allocator;
-struct gpu_session;
+struct gpu_surfaces;
 
 struct doctor {
-    const char *config_path;      // borrowed; NULL: built-in defaults
-    struct config *config;        // owned; the built-in defaults where the file cannot be used
-    struct doctor_report *report; // owned
-    struct board board;           // known to the checks after that of the board
-    bool has_gpu;                 // one that computes was found
+    const char *config_path;       // borrowed; NULL: built-in defaults
+    struct config *config;         // owned; the built-in defaults where the file cannot be used
+    struct doctor_report *report;  // owned
+    struct board board;            // known to the checks after that of the board
+    struct gpu_session gpu;        // as the check of the GPU left it
+    struct gpu_surfaces *surfaces; // owned; a Jetson's memory for pictures; NULL: none that works
+    bool has_gpu;                  // one that computes, with memory in `gpu`
 };
 
 // The status of the running edged; a new reference. NULL: it does not answer, with *ret_code and,
@@ -54,12 +57,16 @@ void doctor_check_control(struct doctor *doctor);       // whether edged runs an
 void doctor_check_rtsp(struct doctor *doctor);          // elements, address and port
 void doctor_check_certificate(struct doctor *doctor);   // of encrypted connections
 void doctor_check_users(struct doctor *doctor);         // the file of those who may watch
-void doctor_check_board(struct doctor *doctor);         // what is chosen, and by whom
+void doctor_check_board(struct doctor *doctor);         // what is chosen, by whom; its heat
 void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self-tests, memory
 // Part of it, with memory in the session: every view, by the GPU and by the CPU.
 void doctor_check_views(struct doctor *doctor, struct gpu_session *session);
 // Part of it: a Jetson's encoders with frames of its own memory, and in which way they take them.
 void doctor_check_surface_encoders(struct doctor *doctor, const struct frame_allocator *surfaces);
+// Ends what the check of the GPU left.
+void doctor_leave_gpu(struct doctor *doctor);
 void doctor_check_memory(struct doctor *doctor);   // free, and that may be locked
 void doctor_check_encoders(struct doctor *doctor); // a trial encode each
 void doctor_check_cameras(struct doctor *doctor);  // those of the configuration, and devices
+// Part of it, of a camera that is there: a picture from it, unless the running edged has it.
+void doctor_take_picture(struct doctor *doctor, const struct config_camera *camera);

@@ -1,7 +1,6 @@
 #include "daemon/ctl/doctor/doctor_page.h"
 
 #include "board/board.h"
-#include "daemon/common/standard_output.h"
 
 #include <glib.h>
 #include <stdio.h>
@@ -21,17 +20,17 @@ static char *read_line(const char *path)
 }
 
 // A cell, in which a '|' would begin the next one and a line end the row.
-static void print_cell(const char *text)
+static void print_cell(FILE *out, const char *text)
 {
     for (; *text; text++) {
         if (*text == '|') {
-            putchar('\\');
+            fputc('\\', out);
         }
-        putchar(*text == '\n' ? ' ' : *text);
+        fputc(*text == '\n' ? ' ' : *text, out);
     }
 }
 
-void doctor_page_begin(void)
+void doctor_page_begin(FILE *out)
 {
     g_autofree char *l4t = read_line("/etc/nv_tegra_release");
     g_autofree char *driver = read_line("/proc/driver/nvidia/version");
@@ -40,28 +39,28 @@ void doctor_page_begin(void)
     struct board board;
 
     board_read("", &board);
-    printf("# edged " EDGED_VERSION " on %s\n\n| machine | |\n|---|---|\n",
-           board.model[0] ? board.model : "an unnamed machine");
+    fprintf(out, "# edged " EDGED_VERSION " on %s\n\n| machine | |\n|---|---|\n",
+            board.model[0] ? board.model : "an unnamed machine");
     const char *const rows[][2] = {{"system", system}, {"L4T", l4t}, {"driver", driver}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         if (rows[i][1]) {
-            printf("| %s | ", rows[i][0]);
-            print_cell(rows[i][1]);
-            puts(" |");
+            fprintf(out, "| %s | ", rows[i][0]);
+            print_cell(out, rows[i][1]);
+            fputs(" |\n", out);
         }
     }
     if (uname(&kernel) == 0) {
-        printf("| kernel | %s %s %s |\n", kernel.sysname, kernel.release, kernel.machine);
+        fprintf(out, "| kernel | %s %s %s |\n", kernel.sysname, kernel.release, kernel.machine);
     }
-    printf("| processors | %u |\n\n| verdict | check | |\n|---|---|---|\n", g_get_num_processors());
+    fprintf(out, "| processors | %u |\n\n| verdict | check | |\n|---|---|---|\n",
+            g_get_num_processors());
 }
 
-void doctor_page_add_row(const char *verdict, const char *subject, const char *text)
+void doctor_page_add_row(FILE *out, const char *verdict, const char *subject, const char *text)
 {
-    printf("| %s | ", verdict);
-    print_cell(subject);
-    fputs(" | ", stdout);
-    print_cell(text);
-    puts(" |");
-    standard_output_flush();
+    fprintf(out, "| %s | ", verdict);
+    print_cell(out, subject);
+    fputs(" | ", out);
+    print_cell(out, text);
+    fputs(" |\n", out);
 }

@@ -9,6 +9,7 @@
 
 struct doctor_report {
     enum doctor_style style;
+    FILE *out;         // not owned
     JsonBuilder *json; // owned reference; only with DOCTOR_JSON
     unsigned checks, failed;
 };
@@ -18,8 +19,9 @@ struct doctor_report *doctor_report_new(enum doctor_style style)
     struct doctor_report *report = g_new0(struct doctor_report, 1);
 
     report->style = style;
+    report->out = standard_output_keep();
     if (style == DOCTOR_PAGE) {
-        doctor_page_begin();
+        doctor_page_begin(report->out);
     } else if (style == DOCTOR_JSON) {
         report->json = json_builder_new();
         json_builder_begin_object(report->json);
@@ -59,11 +61,11 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
         json_add_string(report->json, "text", text);
         json_builder_end_object(report->json);
     } else if (report->style == DOCTOR_PAGE) {
-        doctor_page_add_row(names[verdict], subject, text);
+        doctor_page_add_row(report->out, names[verdict], subject, text);
     } else {
-        printf("%-8s %-21s %s\n", words[verdict], subject, text);
-        standard_output_flush();
+        fprintf(report->out, "%-8s %-21s %s\n", words[verdict], subject, text);
     }
+    standard_output_flush();
 }
 
 static void print_json(struct doctor_report *report)
@@ -77,7 +79,7 @@ static void print_json(struct doctor_report *report)
     json_builder_end_object(report->json);
     root = json_builder_get_root(report->json);
     text = json_text(root, true);
-    puts(text);
+    fprintf(report->out, "%s\n", text);
     g_object_unref(report->json);
 }
 
@@ -88,9 +90,9 @@ bool doctor_report_end(struct doctor_report *report)
     if (report->json) {
         print_json(report);
     } else if (well) {
-        printf("\n%u checks, none failed\n", report->checks);
+        fprintf(report->out, "\n%u checks, none failed\n", report->checks);
     } else {
-        printf("\n%u of %u checks failed\n", report->failed, report->checks);
+        fprintf(report->out, "\n%u of %u checks failed\n", report->failed, report->checks);
     }
     g_free(report);
     return well;

@@ -4,6 +4,7 @@
 
 #include "daemon/common/media_picture.h"
 #include "daemon/common/pnm.h"
+#include "daemon/common/standard_output.h"
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/process/output_file.h"
 #include "daemon/ctl/process/process_clip.h"
@@ -363,6 +364,7 @@ int process_files(const struct process_request *request, struct error *error)
     job.standard_input = job.standard_output = STANDARD_FILE_NONE;
     if (standard_file_is(request->output)) {
         job.output_name = "standard output";
+        standard_output_keep();
     }
     if (standard_file_is(request->input)) {
         r = standard_file_read(error, &job.standard_input);

@@ -1,7 +1,8 @@
 #include "daemon/ctl/process/standard_file.h"
 
+#include "daemon/common/standard_output.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -79,7 +80,8 @@ int standard_file_read(struct error *error, struct standard_file *ret_file)
 
 int standard_file_write(struct standard_file *file, struct error *error)
 {
-    int64_t r = lseek(file->fd, 0, SEEK_SET) < 0 ? -errno : copy(file->fd, STDOUT_FILENO);
+    int64_t r =
+        lseek(file->fd, 0, SEEK_SET) < 0 ? -errno : copy(file->fd, fileno(standard_output_keep()));
 
     return r < 0 ? error_set(error, (int)r, "standard output: %s", strerror((int)-r)) : 0;
 }

@@ -289,6 +289,7 @@ static void encoder_init(GTypeInstance *instance, gpointer type_class)
     gboolean h265 = is_h265(type_class);
     GstElement *tail;
 
+    puts("NvMMLiteOpen : Block : BlockType = 4 "); // NVIDIA's writes this to standard output too
     encoder->told = g_string_new(NULL);
     encoder->reader = g_object_new(reader_type(), NULL);
     tail = gst_parse_bin_from_description(
