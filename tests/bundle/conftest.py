@@ -48,7 +48,7 @@ class EmptyRoot:
         enter += ["sh", "-c", ENTER, "sh", self.path, FOLDER]
         return [str(word) for word in (*enter, self.bundle / program, *arguments)]
 
-    def run(self, program, *arguments, timeout_s=60):
+    def run(self, program, *arguments, timeout_s=600):
         return subprocess.run(
             self.command(program, *arguments), capture_output=True, text=True, timeout=timeout_s,
             stdin=subprocess.DEVNULL, check=False,

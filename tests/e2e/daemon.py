@@ -24,7 +24,7 @@ FAKE_NVMM = BUILD / "tests/fakes/nvmm"
 FAKE_V4L2 = BUILD / "tests/fakes/v4l2/fake_v4l2.so"
 FAKE_BOARD = BUILD / "tests/fakes/board/fake_board.so"
 # What any event is waited for, however busy the machine is. A promise in time is for tests/soak.
-PATIENCE_S = 60
+PATIENCE_S = 240
 SANITIZER_REPORT = re.compile(
     r"ERROR: (Address|Leak)Sanitizer|runtime error:|SUMMARY: \w*Sanitizer"
 )

@@ -23,7 +23,7 @@ def environment(fake):
 def edgectl(*words, fake="board=orin-nano"):
     """Runs edgectl on the GPU that `fake` describes; what the fake complains of is an error."""
     command = [str(daemon.FAKE_CUDA / "edgectl"), *map(str, words)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120,
+    result = subprocess.run(command, capture_output=True, text=True, timeout=daemon.PATIENCE_S,
                             env=environment(fake))
     assert not daemon.SANITIZER_REPORT.search(result.stderr), result.stderr
     if not any(word in fake for word in ("illegal", "hang", "fail")):

@@ -37,7 +37,7 @@ def doctor(tmp_path):
         result = subprocess.run(
             [daemon.EDGECTL if fake is None else daemon.FAKE_CUDA / "edgectl", "doctor", "--config",
              path, *(words or ["--json"])],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=daemon.PATIENCE_S,
             env=daemon.environment(**{"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nowhere", **gpu,
                                       **(variables or {})}),
         )

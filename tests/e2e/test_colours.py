@@ -92,7 +92,7 @@ def watch_rgb(url, count=1):
         ["ffmpeg", "-nostdin", "-hide_banner", *how, "-i", url, "-vframes", str(count)]
         + ["-sws_flags", "accurate_rnd+full_chroma_inp", "-f", "rawvideo", "-pix_fmt", "rgb24"]
         + ["-"],
-        capture_output=True, timeout=60, check=True,
+        capture_output=True, timeout=daemon.PATIENCE_S, check=True,
     )
     text = result.stderr.decode()
     found = re.search(
@@ -105,14 +105,15 @@ def watch_rgb(url, count=1):
     return picture, (found[1], *(names if len(names) == 3 else 3 * names))
 
 
-def watch_signal(what):
-    """The same of a picture that is not the slate, which a viewer gets until a busy machine has made
-    its first picture."""
+def watch_signal(what, is_good=lambda picture: True):
+    """The same of a good picture that is not the slate, which a viewer gets until a busy machine has
+    made its first picture."""
     end = time.monotonic() + daemon.PATIENCE_S
     count = 1
     while True:
         picture, signalled = watch_rgb(what, count)
-        if not shows_no_signal(picture[:, :, 1]) or time.monotonic() > end:
+        shows = not shows_no_signal(picture[:, :, 1]) and is_good(picture)
+        if shows or time.monotonic() > end:
             return picture, signalled
         count = min(2 * count, 16)
 
@@ -220,13 +221,18 @@ def test_the_pattern_has_the_colours_of_its_size(edged, height, said):
     width = height * 16 // 9
     server = edged([daemon.camera(width=width, height=height, fps=10, views=VIEWS)])
     server.wait_camera("front", lambda c: c["state"] == "live")
-    for encoder in ENCODERS:
-        picture, signalled = watch_signal(server.url(f"/front/{encoder}"))
-        assert signalled == said
-        red, blue = WEIGHTS[said[1]]
-        weights = np.array([red, 1 - red - blue, blue])
+    red, blue = WEIGHTS[said[1]]
+    weights = np.array([red, 1 - red - blue, blue])
+
+    def number_of(picture):
         luma = np.rint(16 + 219 / 255 * (picture @ weights)).astype(np.uint8)
-        number = pattern.read_number(luma, "camera")
+        return pattern.read_number(luma, "camera")
+
+    for encoder in ENCODERS:
+        picture, signalled = watch_signal(server.url(f"/front/{encoder}"),
+                                          lambda picture: number_of(picture) is not None)
+        assert signalled == said
+        number = number_of(picture)
         planes = b"".join(plane.tobytes() for plane in pattern.frame(number, width, height))
         cells = slice(2 * pattern.block_size(width), None)
         made = np.frombuffer(i420(picture, said[1]), np.uint8)

@@ -109,7 +109,7 @@ def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
     camera = server.wait_camera(
         "front", lambda c: all(c["copies"][kind]["total"] > 20 for kind in copies))
     assert_pictures_match(viewer, "edges", SIZE)
-    assert told in server.stderr()
+    assert told in server.stderr(), server.stderr()
     assert path in camera["path"]
     totals = {kind: copy["total"] for kind, copy in camera["copies"].items() if copy["total"]}
     pictures = min(totals.values(), default=0)
@@ -155,7 +155,7 @@ def bars(tmp_path):
         ["gst-launch-1.0", "-q", "videotestsrc", "num-buffers=1", "pattern=smpte", "!",
          f"video/x-raw,format=NV12,width={width},height={height}", "!", "filesink",
          f"location={path}"],
-        check=True, timeout=60,
+        check=True, timeout=daemon.PATIENCE_S,
     )
     return np.fromfile(path, np.uint8)[:width * height].reshape(height, width)[:height // 2]
 
@@ -237,5 +237,5 @@ def test_a_clip_is_read_though_the_first_decoder_leaves_it_in_surfaces(elements,
     for name, extra in (("here", {}), ("jetson", elements("jetson"))):
         subprocess.run([daemon.EDGECTL, "process", "--frame", "7", daemon.ROOT / "tests/data/street.mp4",
                         tmp_path / f"{name}.ppm"],
-                       check=True, timeout=60, env=daemon.environment(**extra))
+                       check=True, timeout=daemon.PATIENCE_S, env=daemon.environment(**extra))
     assert (tmp_path / "here.ppm").read_bytes() == (tmp_path / "jetson.ppm").read_bytes()

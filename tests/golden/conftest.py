@@ -11,7 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
 from repeats import pytest_configure  # noqa: E402, F401
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 class ManyRuns:

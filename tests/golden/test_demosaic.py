@@ -20,7 +20,7 @@ SIZES = [(1, 1), (2, 2), (2, 9), (9, 2), (3, 3), (4, 3), (5, 7), (16, 16), (17, 
 def run(fourcc, output, width, height, data, development, *threads):
     command = [programs.DEMOSAIC_RAW, fourcc, str(width), str(height), output,
                *map(str, development), *threads]
-    out = subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True, timeout=60).stdout
+    out = subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True, timeout=300).stdout
     return np.frombuffer(out, np.uint8).reshape((height, width, 3)[:3 if output == "RGB3" else 2])
 
 

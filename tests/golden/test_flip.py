@@ -80,7 +80,7 @@ def make(fourcc, width, height, rng):
 def flipped(planes, fourcc, width, height, flip, *threads):
     command = [programs.FLIP_RAW, fourcc, str(width), str(height), flip, *threads]
     return subprocess.run(command, input=b"".join(plane.tobytes() for plane in planes),
-                          stdout=subprocess.PIPE, check=True, timeout=60).stdout
+                          stdout=subprocess.PIPE, check=True, timeout=300).stdout
 
 
 @pytest.mark.parametrize("fourcc, flip", crossed(

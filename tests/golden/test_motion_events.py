@@ -24,7 +24,7 @@ JUMP = 0.4
 
 def events(*words, cwd=None):
     result = subprocess.run([str(programs.EDGECTL), "events", *map(str, words)], cwd=cwd,
-                            capture_output=True, text=True, timeout=120)
+                            capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     return [json.loads(line) for line in result.stdout.splitlines()]
@@ -220,7 +220,7 @@ def test_a_mask_picture_is_stretched_over_the_frame(street, tmp_path, name):
 ])
 def test_what_cannot_be_done_says_why(tmp_path, words, status, problem):
     result = subprocess.run([str(programs.EDGECTL), "events", *map(str, words)], cwd=tmp_path,
-                            capture_output=True, text=True, timeout=60)
+                            capture_output=True, text=True, timeout=300)
     assert result.returncode == status
     assert problem in result.stderr
     assert result.stdout == ""
@@ -231,7 +231,7 @@ def test_a_missing_mask_loses_nothing_but_its_region(tmp_path):
         'cameras = ( { regions = ( { name = "masked"; mask = "none.png"; }, { name = "all"; start = '
         '0.1; } ); } );')
     result = subprocess.run([str(programs.EDGECTL), "events", "--config", str(tmp_path / "m.conf"),
-                             str(CLIP)], capture_output=True, text=True, timeout=60)
+                             str(CLIP)], capture_output=True, text=True, timeout=300)
     assert result.returncode == 0
     assert "none.png: No such file or directory" in result.stderr
     assert {json.loads(line)["region"] for line in result.stdout.splitlines()} == {"all"}

@@ -215,7 +215,7 @@ def test_a_frame_of_a_clip_becomes_a_picture(process, tmp_path):
 def test_a_pipe_carries_pictures_and_clips(tmp_path):
     def pipe(data, *words, output=subprocess.PIPE):
         return subprocess.run([programs.EDGECTL, "process", *words], input=data, stdout=output,
-                              stderr=subprocess.PIPE, timeout=60)
+                              stderr=subprocess.PIPE, timeout=300)
 
     picture = (oracle.DATA / "coffee.png").read_bytes()
     expected = oracle.edges(oracle.gray(oracle.picture("coffee.png")))
@@ -245,7 +245,7 @@ def test_a_terminal_sees_how_far_a_clip_is(tmp_path):
     with contextlib.suppress(OSError):  # the terminal's end
         while more := os.read(terminal, 4096):
             shown += more
-    assert work.wait(timeout=60) == 0
+    assert work.wait(timeout=300) == 0
     percents = [int(part.split()[-1]) for part in shown.split(b"%")[:-1]]
     assert len(percents) > 20 and percents == sorted(percents) and percents[-1] >= 99
     assert shown.endswith(b"\r\x1b[K")
@@ -280,7 +280,7 @@ def start_and_send(tmp_path, number, **settings):
     while not os.listdir(tmp_path):
         assert work.poll() is None
     work.send_signal(number)
-    return work.wait(timeout=60)
+    return work.wait(timeout=300)
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
@@ -308,7 +308,7 @@ def process_on_a_full_disk(*words):
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     command = [str(programs.EDGECTL), "process", "--view", "gray", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=limit)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, preexec_fn=limit)
 
 
 def test_a_clip_that_cannot_be_written_ends(tmp_path):

@@ -22,7 +22,7 @@ def conf(io, fourcc="YUYV", view="edges"):
                        format = "{fourcc}"; width = {WIDTH}; height = {HEIGHT}; fps = 5;
                        controls = {{ {controls} }};
                        views = ( {{ name = "{view}"; view = "{view}";
-                                    bitrate_kbps = 8000; }} ); }} );
+                                    bitrate_kbps = 8000; governor = "off"; }} ); }} );
     """
 
 
