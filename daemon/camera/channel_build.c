@@ -52,7 +52,9 @@ static bool encoder_fits(const struct encoder *encoder, const struct encoder_set
         return false;
     }
     have = *encoder_get_settings(encoder);
-    have.bitrate_kbps = wanted->bitrate_kbps;
+    if (encoder_can_retune(encoder)) {
+        have.bitrate_kbps = wanted->bitrate_kbps;
+    }
     have.keyframe_frames = wanted->keyframe_frames;
     return memcmp(&have, wanted, sizeof have) == 0;
 }

@@ -342,6 +342,14 @@ void encoder_mute(struct encoder *encoder)
     }
 }
 
+bool encoder_can_retune(const struct encoder *encoder)
+{
+    guint major, minor, micro, nano;
+
+    gst_version(&major, &minor, &micro, &nano);
+    return minor >= 18 || encoder->pipeline.element->id != CONFIG_ENCODER_X265;
+}
+
 void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames)
 {
     pthread_mutex_lock(&encoder->lock);

@@ -61,7 +61,11 @@ int encoder_push(struct encoder *encoder, struct frame *frame, const struct link
 // encoder that another thread is going to free, which may take as long as encoding a frame.
 void encoder_mute(struct encoder *encoder); // takes NULL
 
-// Any thread. Another bit rate and another distance of key frames, from the next frame on.
+// Any thread. Whether its element can be given another bit rate: in GStreamer before 1.18 x265enc
+// waits for itself then, and has to be made anew.
+bool encoder_can_retune(const struct encoder *encoder);
+// Any thread. Another bit rate, of an encoder that can, and another distance of key frames, from
+// the next frame on.
 void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames);
 
 const char *encoder_name(const struct encoder *encoder); // "x264enc"

@@ -2,6 +2,8 @@
 // test program, in one file.
 #pragma once
 
+#define GST_USE_UNSTABLE_API // of tracers, in GStreamer 1.16
+
 #include <gst/app/gstappsink.h>
 #include <gst/gst.h>
 

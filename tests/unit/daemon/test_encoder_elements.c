@@ -115,9 +115,12 @@ TEST(test_x265enc_makes_h265, setup, teardown)
     for (unsigned n = 0; n < 7; n++) {
         assert_int_equal(has_h265_types(&fixture->received, n, key_types), n < 2 || n == 5);
     }
+    bool can_retune = encoder_can_retune(encoder);
     encoder_free(encoder);
     forget_units(&fixture->received);
-    check_retuning(fixture);
+    if (can_retune) {
+        check_retuning(fixture);
+    }
 }
 
 TEST(test_an_encoder_that_is_not_there_says_so, setup, teardown)
