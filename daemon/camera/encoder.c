@@ -344,10 +344,8 @@ void encoder_mute(struct encoder *encoder)
 
 bool encoder_can_retune(const struct encoder *encoder)
 {
-    guint major, minor, micro, nano;
-
-    gst_version(&major, &minor, &micro, &nano);
-    return minor >= 18 || encoder->pipeline.element->id != CONFIG_ENCODER_X265;
+    return encoder->pipeline.element->id != CONFIG_ENCODER_X265 ||
+           gst_registry_check_feature_version(gst_registry_get(), "x265enc", 1, 18, 0);
 }
 
 void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames)
