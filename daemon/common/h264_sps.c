@@ -1,6 +1,7 @@
 #include "daemon/common/h264_sps.h"
 
 #include "daemon/common/nal_bits.h"
+#include "daemon/common/unit_probe.h"
 
 #include <string.h>
 
@@ -271,10 +272,9 @@ static GByteArray *rewrite_unit(const uint8_t *bytes, size_t size, const struct 
 
 static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info), *rewritten;
+    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
     GByteArray *unit;
     GstMapInfo map;
-    gsize size;
 
     (void)pad;
     if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT) ||
@@ -283,11 +283,7 @@ static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer 
     }
     unit = rewrite_unit(map.data, map.size, data);
     gst_buffer_unmap(buffer, &map);
-    size = unit->len;
-    rewritten = gst_buffer_new_wrapped(g_byte_array_free(unit, FALSE), size);
-    gst_buffer_copy_into(rewritten, buffer, GST_BUFFER_COPY_METADATA, 0, (gsize)-1);
-    GST_PAD_PROBE_INFO_DATA(info) = rewritten;
-    gst_buffer_unref(buffer);
+    unit_probe_replace(info, unit);
     return GST_PAD_PROBE_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "daemon/common/annex_b.h"
 #include "daemon/common/nal_bits.h"
+#include "daemon/common/unit_probe.h"
 
 #include <stdbool.h>
 
@@ -187,11 +188,10 @@ static GByteArray *put_together(const uint8_t *bytes, size_t size, GByteArray *k
 
 static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
-    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info), *rewritten;
+    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER(info);
     GByteArray *unit;
     GstMapInfo map;
     bool empty;
-    gsize size;
 
     (void)pad;
     if (!gst_buffer_map(buffer, &map, GST_MAP_READ)) {
@@ -202,11 +202,7 @@ static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer 
     if (!unit) {
         return empty ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
     }
-    size = unit->len;
-    rewritten = gst_buffer_new_wrapped(g_byte_array_free(unit, FALSE), size);
-    gst_buffer_copy_into(rewritten, buffer, GST_BUFFER_COPY_METADATA, 0, (gsize)-1);
-    GST_PAD_PROBE_INFO_DATA(info) = rewritten;
-    gst_buffer_unref(buffer);
+    unit_probe_replace(info, unit);
     return GST_PAD_PROBE_OK;
 }
 
