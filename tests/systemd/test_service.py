@@ -58,7 +58,8 @@ def service(container):
 def test_start_reaches_ready_and_says_what_it_does(service):
     assert service.bed.property("ActiveState") == "active"
     assert service.bed.property("SubState") == "running"
-    assert "fps" in beds.wait_until("a status text", lambda: service.bed.property("StatusText"))
+    beds.wait_until("the frame rate in the status text",
+                    lambda: "fps" in service.bed.property("StatusText"))
     assert service.bed.check("ps -o user= -p $(systemctl show -P MainPID edged)").strip() == "edged"
 
 
