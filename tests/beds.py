@@ -91,7 +91,8 @@ class Bed:
         self.check(f"cat >{path} <<'END_OF_FILE'\n{text}\nEND_OF_FILE")
 
     def journal(self, lines=60):
-        return self.run(f"journalctl -u edged -n {lines} --no-pager -o short-monotonic")[1]
+        """The last lines of edged's, what it has written until now among them."""
+        return self.run(f"journalctl --sync; journalctl -u edged -n {lines} --no-pager -o short-monotonic")[1]
 
     def property(self, name):
         return self.check(f"systemctl show -P {name} edged").strip()

@@ -97,6 +97,10 @@ void intake_free(struct intake *intake)
     }
     gstreamer_surfaces_end(intake->surfaces);
     stop(intake, GST_STATE_NULL);
+    if (intake->sink) {
+        // It has kept the last sample, and a thread of GStreamer's may hold the pipeline yet.
+        gst_bin_remove(GST_BIN(intake->pipeline), intake->sink);
+    }
     g_clear_pointer(&intake->sample, gst_sample_unref);
     gst_caps_replace(&intake->preroll_caps, NULL);
     gst_caps_replace(&intake->caps, NULL);
@@ -244,11 +248,12 @@ bool intake_begin_segment(struct intake *intake)
     return seek_segment(intake->sink, GST_SEEK_FLAG_FLUSH);
 }
 
-static void repeat_segment(GstElement *sink, gpointer data)
+static void repeat_segment(GstElement *pipeline, gpointer data)
 {
     struct intake *intake = data;
 
-    seek_segment(sink, GST_SEEK_FLAG_NONE);
+    (void)pipeline;
+    seek_segment(intake->sink, GST_SEEK_FLAG_NONE);
     pthread_mutex_lock(&intake->lock);
     intake->replaying--;
     pthread_cond_broadcast(&intake->changed);
@@ -260,5 +265,5 @@ void intake_repeat_segment(struct intake *intake)
     pthread_mutex_lock(&intake->lock);
     intake->replaying++;
     pthread_mutex_unlock(&intake->lock);
-    gst_element_call_async(intake->sink, repeat_segment, intake, NULL);
+    gst_element_call_async(intake->pipeline, repeat_segment, intake, NULL);
 }

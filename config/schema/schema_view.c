@@ -235,7 +235,8 @@ static const struct schema_key view_keys[] = {
          "back when there is room. off: the oldest frames are dropped when ten wait."},
     {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .aside = true, .unit = "kbit/s",
      .minimum = 64, .maximum = 100000, .default_text = "4000",
-     .help = "The bit rate the encoder aims at."},
+     .help = "The bit rate the encoder aims at. Where GStreamer is older than 1.18, x265enc starts "
+             "anew for another one."},
     {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .aside = true, .unit = "seconds",
      .minimum = 0.1, .maximum = 10, .default_text = "1.0",
      .help = "The distance of key frames; a new viewer also gets one at once."},

@@ -42,7 +42,7 @@ def doctor(tmp_path):
                                       **(variables or {})}),
         )
         assert not daemon.SANITIZER_REPORT.search(result.stderr), result.stderr
-        assert "fake_cuda: leaked" not in result.stderr
+        assert "fake_cuda: leaked" not in result.stderr, result.stderr
         return result if words else Findings(result)
 
     return run

@@ -69,7 +69,8 @@ def test_boards_are_known_and_go_on_with_the_built_in_choices(doctor, tree, gpu,
     assert found.of("order for H.264") == (
         "ok", "nvv4l2h264enc, v4l2h264enc, x264enc, openh264enc (built-in)")
     assert found.of("order for H.265") == ("ok", "nvv4l2h265enc, v4l2h265enc, x265enc (built-in)")
-    assert found.of("blocks") == ("ok", "all chosen for the GPU and the picture (built-in)")
+    assert found.of("blocks") == ("ok", "all [32, 8] (built-in)" if jetson else
+                                  "all of 128 threads, in the shape that fits the picture (built-in)")
     assert found.of("heat") == HEAT.get(tree, ("info", "this machine tells of none"))
     assert ("camera on CSI" in found.checks) == (" L4T " in name)
     assert "GPU of the board" not in found.checks
@@ -92,13 +93,13 @@ def test_orin_nano_has_no_encoder_in_hardware_unless_a_view_names_it(doctor):
 def test_each_choice_says_whether_it_is_the_boards_or_the_configurations(doctor):
     tree = daemon.on_board("agx-thor")
     found = doctor(fake="board=thor", variables=tree)
-    assert found.of("blocks")[1].startswith("gradient.rows = 8 (board, reasoned), others chosen ")
+    assert found.of("blocks")[1].startswith("gradient.rows = 8 (board, reasoned), others [32, 8] ")
     kernels = {"gradient": {"block": [64, 4], "rows": 24}, "gray": {"block": [128, 1]}}
     found = doctor(fake="board=thor", variables=tree, memory="pinned", kernels=kernels)
     assert found.of("first memory") == ("ok", "pinned (edged.conf)")
     assert found.of("blocks")[1].startswith(
         "gradient.block = [64, 4] (edged.conf), gradient.rows = 24 (edged.conf), "
-        "gray.block = [128, 1] (edged.conf), others chosen ")
+        "gray.block = [128, 1] (edged.conf), others [32, 8] (built-in)")
 
 
 def test_jetson_whose_device_tree_is_hidden_is_told_by_its_gpu(doctor):

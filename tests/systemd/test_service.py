@@ -42,7 +42,7 @@ class Service:
     def messages(self, message_id):
         """Journal entries with that MESSAGE_ID of edged as the fixture started it."""
         lines = self.bed.check(
-            f"journalctl -o json MESSAGE_ID={message_id} "
+            f"journalctl --sync; journalctl -o json MESSAGE_ID={message_id} "
             f"_SYSTEMD_INVOCATION_ID={self.invocation}").splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 

@@ -95,8 +95,10 @@ static void say_blocks(struct doctor *doctor)
         board.rows = user.rows > 0 ? 0 : board.rows;
         add_block(text, i, board, "board, reasoned");
     }
-    doctor_say(doctor, DOCTOR_OK, "blocks", "%s%s chosen for the GPU and the picture (built-in)",
-               text->str, text->len ? "others" : "all");
+    // As gpu_kernel_init() says.
+    doctor_say(doctor, DOCTOR_OK, "blocks", "%s%s %s (built-in)", text->str,
+               text->len ? "others" : "all",
+               profile->sm > 0 ? "[32, 8]" : "of 128 threads, in the shape that fits the picture");
 }
 
 // How warm the board is, and what is known of its power and its GPU.
