@@ -21,7 +21,7 @@ ARCHITECTURE = os.environ.get("EDGED_ARCHITECTURE") or OWN_ARCHITECTURE
 CROSSED = ARCHITECTURE != OWN_ARCHITECTURE
 BEDS = ROOT / "build" / (f"beds-{ARCHITECTURE}" if CROSSED else "beds")
 CONF = "/etc/edged/edged.conf"
-PATIENCE_S = 60  # for any event, however busy the machine is
+PATIENCE_S = 240  # for any event, however busy the machine is
 
 
 def stage(directory):
@@ -59,18 +59,31 @@ def picture_size(url, timeout_s=PATIENCE_S):
     return width, height
 
 
+def wait_served(url, timeout_s=PATIENCE_S):
+    """Its (width, height). edged is ready after 3 s at the latest, whatever its cameras do."""
+    return wait_until(f"a picture of {url}", lambda: picture_size(url, timeout_s), timeout_s)
+
+
 def decode_gray(url, frames, timeout_s=PATIENCE_S):
     """The luma of the first `frames` pictures a TCP viewer of `url` decodes, limited range kept."""
-    width, height = picture_size(url, timeout_s) or (0, 0)
-    assert width, f"{url} is not served"
+    width, height = wait_served(url, timeout_s)
     client = subprocess.run(
         ["ffmpeg", "-v", "error", "-rtsp_transport", "tcp", "-i", url, "-frames:v", str(frames),
-         "-vf", "extractplanes=y", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
+         "-vf", "extractplanes=y", "-vsync", "passthrough", "-f", "rawvideo", "-pix_fmt", "gray", "-"],
         stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
     assert client.returncode == 0, client.stderr.decode()
     pictures = np.frombuffer(client.stdout, np.uint8).reshape(-1, height, width)
     assert len(pictures) == frames, client.stderr.decode()
     return pictures
+
+
+def wait_moving(url, count, timeout_s=PATIENCE_S):
+    """So many pictures in a row of a scene that moves, no two alike: as slates are."""
+    def decoded():
+        pictures = list(decode_gray(url, count, timeout_s))
+        return len({picture.tobytes() for picture in pictures}) == count and pictures
+
+    return wait_until(f"{count} different pictures of {url}", decoded, timeout_s)
 
 
 class Bed:

@@ -71,11 +71,9 @@ class Packages:
 
     def streams(self):
         url = f"rtsp://127.0.0.1:{self.port}/edges"
-        beds.wait_until("its stream", lambda: beds.picture_size(url, self.patience_s), self.patience_s)
-        pictures = beds.decode_gray(url, 5, self.patience_s)
-        # Edges of a moving scene: mostly dark, somewhere bright, and no two pictures alike.
+        pictures = beds.wait_moving(url, 5, self.patience_s)
+        # Edges: mostly dark, somewhere bright.
         assert pictures[0].max() > 150 and pictures[0].mean() < 100
-        assert len({picture.tobytes() for picture in pictures}) == 5
 
     def exists(self, path):
         return self.run(f"test -e {path}")[0] == 0

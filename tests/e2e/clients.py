@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import pattern
-from daemon import PATIENCE_S
+from daemon import PATIENCE_S, wait_for
 
 UNREADABLE_KEPT = 100
 
@@ -210,7 +210,12 @@ class Viewer:
         """Waits for `count` pictures of a camera process that began after `moment_ns`: it counts
         from 0. Returns when the first came."""
         before = max(n for n, t in self.wait_numbers(1) if n is not None and t <= moment_ns)
-        new = lambda seen: [t for n, t in seen if n is not None and t > moment_ns and n < before]  # noqa: E731
+
+        def new(seen):
+            since = [(n, t) for n, t in seen if n is not None and t > moment_ns]
+            first = next((i for i, (n, _) in enumerate(since) if n < before), len(since))
+            return [t for _, t in since[first:]]
+
         return new(self.wait_until(lambda seen: len(new(seen)) >= count))[0]
 
     def numbers(self):
@@ -242,11 +247,25 @@ class Viewer:
 
     def pictures(self):
         """Kept luma planes by frame number."""
-        kept = {int(p.stem): p for p in self.keep_dir.glob("*.npy") if p.stem.isdecimal()}
-        return {number: np.load(path) for number, path in sorted(kept.items())}
+        kept = {n for n in self.numbers() if n is not None and n % self.keep_every == 0}
+        return {number: np.load(self.keep_dir / f"{number}.npy") for number in sorted(kept)}
 
     def unreadable_pictures(self):
-        return [np.load(path) for path in sorted(self.keep_dir.glob("unreadable-*.npy"))]
+        """In the order in which they came."""
+        count = min(self.numbers().count(None), UNREADABLE_KEPT)
+        return [np.load(self.keep_dir / f"unreadable-{i}.npy") for i in range(count)]
+
+    def camera_pictures(self, count):
+        """What was kept and is no slate, when it is so many pictures; hangs up then."""
+        from slate import shows_no_signal  # with OpenCV, which a client does without
+
+        def shown():
+            kept = [*self.pictures().values(), *self.unreadable_pictures()]
+            return [picture for picture in kept if not shows_no_signal(picture)]
+
+        wait_for(lambda: len(shown()) >= count)
+        assert self.stop()
+        return shown()
 
     def stop(self):
         """Hangs up. True when the client had been watching up to now."""

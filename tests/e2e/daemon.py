@@ -128,13 +128,22 @@ class Notifications:
         while datagram := self.socket.recv(8192):
             self.told += datagram.decode() + "\n"
 
+    def _send(self, datagram):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            sender.connect(str(self.path))
+            sender.send(datagram)
+
+    def flush(self):
+        """Waits until all that was sent before has been read."""
+        before = self.told.count("FLUSH")
+        self._send(b"FLUSH")
+        wait_for(lambda: self.told.count("FLUSH") > before)
+
     def close(self):
         """An empty datagram ends the reader."""
         if not self.reader.is_alive():
             return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
-            end.connect(str(self.path))
-            end.send(b"")
+        self._send(b"")
         self.reader.join()
         self.socket.close()
 

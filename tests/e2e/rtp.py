@@ -121,8 +121,14 @@ def is_key(unit):
     return IDR in types(unit)
 
 
+OVERTAKEN_MAX = 8  # datagrams, when their sender changes CPUs
+
+
 class Receiver:
-    """Reads a playing Session; every packet is checked against the one before."""
+    """Reads a playing Session; every packet is checked against the one before.
+
+    Datagrams that were overtaken are put in their places.
+    """
 
     def __init__(self, session, sequence=None):
         self.session = session
@@ -131,6 +137,7 @@ class Receiver:
         self.packets = self.octets = 0
         self.reports = []  # (compound packet, packets and octets before it)
         self.unread = []
+        self.early = {}  # packets by sequence number, which one before them has yet to come for
 
     def read_unit(self):
         """The next access unit."""
@@ -152,12 +159,21 @@ class Receiver:
         return packet
 
     def read_any(self):
-        """The next packet of RTP; None where it is of RTCP, which is kept."""
+        """The next packet of RTP; None where it is of RTCP or not its turn, which is kept."""
+        for sequence in self.early:
+            if is_next(sequence, self.sequence):
+                return self._take(self.early.pop(sequence))
         is_rtcp, data = self.session.read()
-        if not is_rtcp:
-            return self._take(parse_packet(data))
-        self.reports.append((parse_rtcp(data), self.packets, self.octets))
-        return None
+        if is_rtcp:
+            self.reports.append((parse_rtcp(data), self.packets, self.octets))
+            return None
+        packet = parse_packet(data)
+        if (self.session.receivers and self.sequence is not None
+                and not is_next(packet.sequence, self.sequence)):
+            self.early[packet.sequence] = packet
+            assert len(self.early) <= OVERTAKEN_MAX, f"none follows {self.sequence}: {[*self.early]}"
+            return None
+        return self._take(packet)
 
     def read_report(self):
         """The next compound packet of RTCP, with the packets and octets that came before."""

@@ -108,8 +108,8 @@ def test_the_cpu_goes_on_when_the_gpu_fails_and_viewers_stay(fake, told, watch):
     lost = server.camera()["process"]["pid"]
     viewer = watch(server.url("/front/edges"), **WATCHED)
     viewer.wait_frames(10)
-    os.kill(lost, signal.SIGUSR1)
     failed_s = time.monotonic()
+    os.kill(lost, signal.SIGUSR1)
     pid = told.wait("configure cpu 0x0 0x0 0x0")
     assert pid != lost
     assert told.wait("try-gpu auto") == pid

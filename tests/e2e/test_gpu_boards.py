@@ -266,10 +266,7 @@ def test_frames_of_a_v4l2_camera_reach_gpu_and_encoder_without_a_copy(board, wat
     path = f"V4L2 USERPTR YUYV 320x240@30 -> {memory} -> CUDA sm_87 ->"
     assert path in wait_on_gpu(server)["path"]
     viewers = [watch(server.url(f"/front/{view}"), keep_every=1) for view in ("gray", "edges")]
-    for viewer in viewers:
-        viewer.wait_frames(20)
-        assert viewer.stop()
-    seen = [[*v.pictures().values(), *v.unreadable_pictures()][-3:] for v in viewers]
+    seen = [viewer.camera_pictures(20)[-3:] for viewer in viewers]
     assert_shows_fake_camera(seen[0])
     assert_shows_fake_camera(
         seen[1], lambda luma: pattern.limited_range(pattern.sobel_magnitude(luma)))

@@ -5,6 +5,7 @@ import hashlib
 import json
 import pathlib
 import re
+import select
 import socket
 import ssl
 import subprocess
@@ -230,9 +231,9 @@ def test_a_port_that_is_taken_refuses_the_reload(serve, watch):
     viewer = watch(server.url("/front/edges"))
     viewer.wait_numbers(1)
     with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
+        taken = free_port()
+        other.bind(("127.0.0.1", taken))
         other.listen()
-        taken = other.getsockname()[1]
         server.reload(http={"port": taken})
         configuration = server.status()["configuration"]
         assert not configuration["successful"]
@@ -253,7 +254,7 @@ def test_events_go_on_after_a_new_certificate(serve, tmp_path):
     follower = subprocess.Popen(
         ["curl", "-q", "-sSkN", "--noproxy", "*", f"https://127.0.0.1:{server.api}/v1/events"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    daemon.wait_for(lambda: server.api in connected_ports(follower.pid))
+    assert select.select([follower.stdout], [], [], daemon.PATIENCE_S)[0]  # it is answered
     make_certificate(tmp_path, "own")
     server.hang_up()
     output, problems = follower.communicate(timeout=daemon.PATIENCE_S)

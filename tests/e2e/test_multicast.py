@@ -18,6 +18,7 @@ from repeats import once
 from rtsp_client import Connection
 
 SIZE = (320, 240)
+BITRATE_KBPS = 500  # seconds of it wait for a client that a busy machine keeps from its socket
 TTL = 3
 
 
@@ -37,7 +38,8 @@ def serve(edged):
         port = 2 * draw.randrange(10000, 16000)
         multicast = {"addresses": f"{first}/31", "port": port, "ttl": TTL, **settings}
         server = edged(
-            [daemon.camera(views=views, width=SIZE[0], height=SIZE[1])],
+            [daemon.camera(views=[{"name": view, "view": view, "bitrate_kbps": BITRATE_KBPS}
+                                  for view in views], width=SIZE[0], height=SIZE[1])],
             settings={"rtsp": {"multicast": multicast, **dict(rtsp_settings)}},
         )
         server.groups, server.multicast_port = [str(first), str(first + 1)], port
@@ -111,15 +113,15 @@ def test_two_players_share_packets_that_are_sent_once(serve, watch):
     counted = rtsp_client.join_group(server.groups[0], server.multicast_port)
     counted.settimeout(daemon.PATIENCE_S)
     packets = read_packets(counted)
-    before = next(packets)
+    first_packet = next(packets)
     second = watch(url, program="gstreamer", transport="multicast", size=SIZE)
     second.wait_numbers(pattern.FPS)
     server.wait_mount("/front/edges", lambda mount: mount["viewers"] == 2)
-    for _ in range(100):
-        packet = next(packets)
-        assert rtp.is_next(packet.sequence, before.sequence), "each comes, and comes once"
-        assert packet.ssrc == before.ssrc
-        before = packet
+    later = [next(packets) for _ in range(104)]
+    assert {packet.ssrc for packet in later} == {first_packet.ssrc}
+    apart = sorted((packet.sequence - later[50].sequence + 2**15) % 2**16 for packet in later)
+    # Each comes, and comes once; of the last ones some may be overtaken.
+    assert apart[:100] == list(range(apart[0], apart[0] + 100))
     assert first.stop()
     second.wait_numbers(len(second.new_frames()) + pattern.FPS)
     server.assert_accounted(second)

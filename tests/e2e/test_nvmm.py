@@ -41,6 +41,10 @@ def wait_live(server):
     )
 
 
+def wait_path(server, text):
+    server.wait_camera("front", lambda camera: text in camera["path"])
+
+
 def numbers(path):
     """What a stand-in wrote as it ended, all its lines together."""
     found = {}
@@ -53,10 +57,10 @@ def numbers(path):
 def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
         jetson, watch, tmp_path, release):
     server = jetson(views=(EDGES, OVERLAY), library=release, DISPLAY=":10.0")
+    wait_live(server)
     edges = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     marked = watch(server.url("/front/marked"), program="ffmpeg", size=SIZE)
-    camera = wait_live(server)
-    assert "-> registered -> CUDA sm_87 -> nvmm -> nvv4l2h264enc" in camera["path"]
+    wait_path(server, "-> registered -> CUDA sm_87 -> nvmm -> nvv4l2h264enc")
     marked.wait_frames(20)
     edges.wait_frames(150)
     assert_pictures_match(edges, "edges", SIZE)
@@ -68,7 +72,7 @@ def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
     server.stop()
     elements, library = numbers(tmp_path / "elements.txt"), numbers(tmp_path / "library.txt")
     assert elements["imported"] > 150
-    # Two pictures on trial of each view, for slates before it is known that there is a GPU.
+    # Two pictures on trial of each view, for slates.
     assert elements["transformed"] <= 4
     # Those of the start and of slates alone.
     assert library["NvBufSurfaceSyncForCpu"] < elements["imported"]
@@ -102,14 +106,14 @@ def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
 def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
         jetson, watch, library, options, told, path, copies):
     server = jetson(library=library, options=options)
-    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     wait_live(server)
-    viewer.wait_frames(20)
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    viewer.wait_numbers(20)
     # A picture that nobody watched costs nothing.
     camera = server.wait_camera(
         "front", lambda c: all(c["copies"][kind]["total"] > 20 for kind in copies))
     assert_pictures_match(viewer, "edges", SIZE)
-    assert told in server.stderr(), server.stderr()
+    server.wait_stderr(re.escape(told))
     assert path in camera["path"]
     totals = {kind: copy["total"] for kind, copy in camera["copies"].items() if copy["total"]}
     pictures = min(totals.values(), default=0)
@@ -121,9 +125,9 @@ def test_a_width_whose_rows_nvvidconv_takes_to_be_shorter(jetson, watch):
     width, height = 360, 240
     server = jetson(library="fail=NvBufSurfaceMapEglImage:1+",
                     keys={"width": width, "height": height})
+    wait_live(server)
     viewer = watch(server.url("/front/edges"), size=(width, height), keep_every=5)
-    camera = wait_live(server)
-    assert "-> registered -> CUDA sm_87 -> nvv4l2h264enc, " in camera["path"]
+    wait_path(server, "-> registered -> CUDA sm_87 -> nvv4l2h264enc, ")
     viewer.wait_frames(20)
     server.wait_camera("front", lambda c: c["copies"]["encoder-convert"]["total"] > 20)
     assert_pictures_match(viewer, "edges", (width, height))
@@ -135,8 +139,7 @@ def test_without_the_library_memory_is_registered_and_auto_says_so(board, watch)
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     wait_live(server)
     assert_pictures_match(viewer, "edges", SIZE)
-    assert re.search("nvmm memory: libnvbufsurface.so.1.0.0: cannot open .*, "
-                     "using registered memory", server.stderr())
+    server.wait_stderr("nvmm memory: libnvbufsurface.so.1.0.0: cannot open .*, using registered memory")
 
 
 def test_a_jetson_without_an_encoder_is_not_asked_for_nvmm(board):
@@ -161,11 +164,7 @@ def bars(tmp_path):
 
 
 def assert_shows(viewer, expected):
-    viewer.wait_frames(20)
-    assert viewer.stop()
-    pictures = [*viewer.pictures().values(), *viewer.unreadable_pictures()][-3:]
-    assert len(pictures) == 3
-    for picture in pictures:
+    for picture in viewer.camera_pictures(20)[-3:]:
         # The row at the end has neighbours that are not expected's.
         found = pattern.psnr_db(picture[:len(expected) - 1], expected[:-1])
         assert found >= 32, found
@@ -178,11 +177,11 @@ def test_from_sensor_to_encoder_nobody_copies_a_picture(
         jetson, watch, bars, tmp_path, release, options, copies):
     views = ({"name": "plain", "view": "camera"}, EDGES)
     server = jetson(views=views, source="argus", library=release, options=options)
+    assert "Argus NV12 320x240@30 -> nvmm -> " in wait_live(server)["path"]
     plain, edges = (watch(server.url(f"/front/{view}"), keep_every=1) for view in ("plain", "edges"))
-    camera = wait_live(server)
-    assert "Argus NV12 320x240@30 -> nvmm -> " in camera["path"]
-    assert "-> nvmm -> nvv4l2h264enc, " in camera["path"]
-    edges.wait_frames(150)
+    wait_path(server, "-> nvmm -> nvv4l2h264enc, ")
+    for view in views:
+        server.wait_mount(f"/front/{view['name']}", lambda mount: mount["encoded"] > 120)
     assert_shows(plain, bars)
     assert_shows(edges, pattern.limited_range(pattern.sobel_magnitude(bars)))
     camera = server.camera()

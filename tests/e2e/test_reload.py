@@ -116,12 +116,12 @@ def test_a_view_that_starts_anew_comes_or_goes_disturbs_no_other(edged, watch):
                   [{"name": "next", "view": "canny"}, same, {**other, "encoder": "openh264enc"}]):
         server.reload([daemon.camera("front", views=views, **SMALL)])
         for view in views:
-            assert rtsp.describe(server.url(f"/front/{view['name']}"))[0] == 200
+            assert rtsp.wait_served(server.url(f"/front/{view['name']}"))[0] == 200
         changed.wait_after(time.monotonic_ns() + 10**9)
         server.assert_accounted(viewer)
     assert rtsp.describe(server.url("/front/new"))[0] == 404
     server.wait_mount("/front/other", lambda m: m["encoder"] == "openh264enc")
-    assert server.mount("/front/same")["encoder"] == "x264enc"
+    server.wait_mount("/front/same", lambda m: m["encoder"] == "x264enc")
     assert pids(server) == before
 
 
@@ -138,7 +138,7 @@ def test_another_codec_hangs_up_on_the_viewers_of_its_view_alone(edged, watch):
     watch(server.url("/edges"), program="ffmpeg", size=tuple(SMALL.values())).wait_numbers(1)
     daemon.wait_for(lambda: not ended.watching)
     server.assert_accounted(viewer)
-    assert server.mount("/front/other")["encoder"] == "x265enc"
+    server.wait_mount("/front/other", lambda m: m["encoder"] == "x265enc")
     assert pids(server) == before
 
 

@@ -102,7 +102,8 @@ def test_sigterm_while_viewers_talk_is_a_clean_end(edged, _):
 
 
 def test_who_has_set_up_a_view_that_goes_is_hung_up_on(edged):
-    server = edged([daemon.camera(views=["edges", "gray"], **SMALL)])
+    limits = {"limits": {"play_within_s": daemon.PATIENCE_S}}
+    server = edged([daemon.camera(views=["edges", "gray"], **SMALL)], settings={"rtsp": limits})
     kept, _ = rtsp.set_up(server.url("/front/edges"))
     gone, _ = rtsp.set_up(server.url("/front/gray"))
     server.reload([daemon.camera(views=["edges"], **SMALL)])

@@ -52,7 +52,7 @@ def test_h265_is_signalled_as_limited_range_main_without_b_frames(edged):
     assert stream["color_range"] == "tv"
     assert (stream["width"], stream["height"]) == (320, 240)
     assert stream["has_b_frames"] == 0
-    assert server.mount("/front/edges")["encoder"] == "x265enc"
+    server.wait_mount("/front/edges", lambda m: m["encoder"] == "x265enc")
 
 
 def test_edges_are_signalled_as_limited_range_baseline_without_b_frames(edged):
@@ -133,7 +133,7 @@ def test_view_is_computed_only_while_watched(edged, watch):
     viewer.stop()
     server.wait_mount("/front/edges", lambda m: m["viewers"] == 0)
     before = server.camera()["frames"]
-    server.wait_camera("front", lambda c: c["frames"] > before + pattern.FPS)
+    server.wait_camera("front", lambda c: c["frames"] > before + 2 * pattern.FPS)
     encoded, before = server.mount("/front/edges")["encoded"], server.camera()["frames"]
     server.wait_camera("front", lambda c: c["frames"] > before + pattern.FPS)
     assert server.mount("/front/edges")["encoded"] == encoded
@@ -142,12 +142,12 @@ def test_view_is_computed_only_while_watched(edged, watch):
 def test_viewer_who_returns_sees_live_frames_at_once(edged, watch):
     server = edged([daemon.camera()])
     first = watch(server.url("/front/edges"))
-    last, _ = first.wait_numbers(pattern.FPS)[-1]
+    last = max(n for n, _ in first.wait_numbers(pattern.FPS) if n is not None)
     first.stop()
 
     server.wait_mount("/front/edges", lambda m: m["viewers"] == 0)
     viewer = watch(server.url("/front/edges"))
-    assert viewer.wait_numbers(pattern.FPS)[0][0] > last
+    assert min(n for n, _ in viewer.wait_numbers(pattern.FPS) if n is not None) > last
     server.assert_accounted(viewer)
 
 

@@ -29,7 +29,7 @@ class Container(beds.Bed):
              f"--bind-ro={staged}:/bed/stage", *options],
             stdin=subprocess.DEVNULL, stdout=self.console, stderr=subprocess.STDOUT)
         self.leader = beds.wait_until("systemd in the container", self._find_leader)
-        self.wait_booted(60)
+        self.wait_booted(beds.PATIENCE_S)
 
     def _find_leader(self):
         """The process that is number 1 in there."""

@@ -11,7 +11,8 @@ from machine import Machine  # noqa: E402
 from packages import PackagedMachine  # noqa: E402
 
 
-@pytest.fixture(scope="session")
+# Gone before tests/deb starts its own: an emulated one that has to share a core is too slow.
+@pytest.fixture(scope="module")
 def machine():
     if beds.CROSSED:
         bed = PackagedMachine()

@@ -51,6 +51,13 @@ def oracle_edges(gray):
     return (16 + (219 * magnitude + 127) // 255).astype(np.uint8)
 
 
+def wait_shown(url, expected):
+    """Waits for that picture, before which slates may come on this machine."""
+    assert expected.std() > 20, "the picture to compare with shows something"
+    beds.wait_until("the camera's picture",
+                    lambda: cv2.PSNR(beds.decode_gray(url, 4, LONG_S)[-1], expected) >= 32, LONG_S)
+
+
 @pytest.fixture(scope="module")
 def luma(machine):
     machine.run("systemctl stop edged")
@@ -64,12 +71,7 @@ def luma(machine):
 ])
 def test_camera_streams_its_edges_with_counted_copies(machine, luma, io, path, copies):
     machine.restart(conf(io), LONG_S)
-    # edged is ready after 3 s at the latest, and this machine may take longer for a picture.
-    beds.wait_until("a picture", lambda: beds.picture_size(machine.url("front/edges"), LONG_S), LONG_S)
-    pictures = beds.decode_gray(machine.url("front/edges"), 4, LONG_S)
-    expected = oracle_edges(luma)
-    assert expected.std() > 20, "the picture to compare with shows edges"
-    assert cv2.PSNR(pictures[-1], expected) >= 32
+    wait_shown(machine.url("front/edges"), oracle_edges(luma))
     camera = live_camera(machine, 10)
     assert camera["state"] == "live"
     assert camera["path"].startswith(path)
@@ -87,15 +89,11 @@ def test_raw_samples_stream_without_a_copy(machine, fourcc, view):
     samples = raw_frame(machine, fourcc, np.uint8 if bits == 8 else "<u2").astype(np.uint32)
     rgb = mosaics.demosaiced(samples, bits, order)
     machine.restart(conf("userptr", fourcc, view), LONG_S)
-    url = machine.url(f"front/{view}")
-    beds.wait_until("a picture", lambda: beds.picture_size(url, LONG_S), LONG_S)
-    pictures = beds.decode_gray(url, 4, LONG_S)
     if view == "edges":
         expected = oracle_edges(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY))
     else:
         expected = cv2.cvtColor(rgb, cv2.COLOR_RGB2YUV_I420)[:HEIGHT]
-    assert expected.std() > 20, "the picture to compare with shows something"
-    assert cv2.PSNR(pictures[-1], expected) >= 32
+    wait_shown(machine.url(f"front/{view}"), expected)
     camera = live_camera(machine, 10)
     assert f"V4L2 USERPTR {fourcc} 640x360@5 -> host -> demosaic -> CPU" in camera["path"]
     assert camera["copies_per_frame"] == 0
@@ -106,7 +104,7 @@ def test_camera_that_disconnects_comes_back_in_the_same_processes(machine):
     before = live_camera(machine, 5)
     # vivid's error injection: every call fails with ENODEV as if unplugged, then it is plugged in.
     machine.check("v4l2-ctl -d /dev/video0 -c disconnect=1", LONG_S)
-    beds.wait_until("the way back", lambda: machine.camera("front")["reconnects"] == 1, LONG_S)
+    beds.wait_until("the way back", lambda: machine.camera("front")["reconnects"] >= 1, LONG_S)
     after = live_camera(machine, machine.camera("front")["frames"] + 5)
     assert after["state"] == "live"
     assert after["process"]["pid"] == before["process"]["pid"]

@@ -269,7 +269,8 @@ TEST(test_errors_of_the_pipeline_end_the_source_with_its_text)
     int r;
 
     copies_after(&harness, "videotestsrc ! identity error-after=5", 2);
-    while ((r = source_next(harness.source, 2000, &harness.error, &frame)) == 0) {
+    while ((r = source_next(harness.source, (int)(PATIENCE_NS / NS_PER_MS), &harness.error,
+                            &frame)) == 0) {
         frame_unref(frame);
     }
     assert_int_equal(r, -EPIPE);

@@ -67,17 +67,21 @@ TEST(test_at_most_one_key_frame_in_250_ms_is_asked_for, set_up_playing, tear_dow
 {
     struct fixture *fixture = *state;
 
+    int64_t now_ns = 0, before_ns; // not later than the demand
+
     iterate_until(fixture, 1);
-    for (unsigned asked = 2; asked <= 3; asked++) {
+    for (unsigned asked = 2; asked <= 4; asked++) {
         int64_t begin_ns = clock_now_ns();
 
+        before_ns = now_ns;
         assert_int_equal(fixture->key_frame_demands, asked - 1);
         while (fixture->key_frame_demands < asked) {
-            assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+            now_ns = clock_now_ns();
+            assert_true(now_ns - begin_ns < PATIENCE_NS);
             stream_want_key_frame(fixture->stream);
             g_main_context_iteration(NULL, FALSE);
         }
-        assert_true(clock_now_ns() - begin_ns >= 200 * NS_PER_MS);
+        assert_true(before_ns == 0 || clock_now_ns() - before_ns >= 200 * NS_PER_MS);
     }
 }
 
@@ -265,7 +269,8 @@ TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
     assert_float_equal(mount.latency[LATENCY_CAPTURE].sum_s, 0.010, 1e-9);
     assert_float_equal(mount.latency[LATENCY_COMPUTE].sum_s, 0.020, 1e-9);
     assert_float_equal(mount.latency[LATENCY_ENCODE].sum_s, 0.030, 1e-9);
-    assert_float_equal(mount.latency[LATENCY_LINK].sum_s, 0.140, 0.05);
+    assert_in_range(mount.latency[LATENCY_LINK].sum_s * 1000, 139,
+                    at_most_ns(190 * NS_PER_MS) / NS_PER_MS);
     assert_int_equal(mount.latency[LATENCY_CAPTURE_TO_RTP].count, 1);
     assert_in_range(mount.latency[LATENCY_CAPTURE_TO_RTP].sum_s * 1000, 20,
                     at_most_ns(500 * NS_PER_MS) / NS_PER_MS);
