@@ -13,6 +13,8 @@ import time
 
 import numpy as np
 
+from slate import shows_no_signal
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("EDGED_BUILD", ROOT / "build"))
 OWN_ARCHITECTURE = subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
@@ -78,10 +80,11 @@ def decode_gray(url, frames, timeout_s=PATIENCE_S):
 
 
 def wait_moving(url, count, timeout_s=PATIENCE_S):
-    """So many pictures in a row of a scene that moves, no two alike: as slates are."""
+    """So many different pictures of a scene that moves; slates may come between them."""
     def decoded():
-        pictures = list(decode_gray(url, count, timeout_s))
-        return len({picture.tobytes() for picture in pictures}) == count and pictures
+        shown = [p for p in decode_gray(url, 2 * count, timeout_s) if not shows_no_signal(p)]
+        different = {picture.tobytes(): picture for picture in shown}
+        return len(different) >= count and list(different.values())
 
     return wait_until(f"{count} different pictures of {url}", decoded, timeout_s)
 

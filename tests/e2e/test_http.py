@@ -291,10 +291,3 @@ def test_users_of_the_streams_are_those_of_the_api(serve, tmp_path):
     assert http_status(server, *vera, path="/metrics") == "401"
     assert http_status(server, *otto, path="/metrics") == "200"
     assert ":pass" not in server.stderr()
-
-
-def connected_ports(pid):
-    """Ports that the sockets of a process's network are connected to."""
-    lines = pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]
-    fields = [line.split() for line in lines]
-    return {int(f[2].split(":")[1], 16) for f in fields if f[3] == "01"}

@@ -4,7 +4,6 @@ their view goes."""
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 
