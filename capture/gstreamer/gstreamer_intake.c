@@ -9,13 +9,14 @@
 #include <errno.h>
 
 #define REPLAY_TIMEOUT_NS NS_PER_S
+#define SINK "edged_sink"
 
 static int parse(struct intake *intake, const char *fragment, const GstCaps *caps,
                  struct error *error)
 {
     g_autofree gchar *caps_text = gst_caps_to_string(caps);
     g_autofree gchar *text =
-        g_strdup_printf("%s ! appsink name=edged_sink enable-last-sample=false max-buffers=1 "
+        g_strdup_printf("%s ! appsink name=" SINK " enable-last-sample=false max-buffers=1 "
                         "drop=%s sync=%s caps=\"%s\"",
                         fragment, intake->in_order ? "false" : "true",
                         intake->in_order ? "false" : "true", caps_text);
@@ -28,7 +29,7 @@ static int parse(struct intake *intake, const char *fragment, const GstCaps *cap
     }
     gst_object_ref_sink(intake->pipeline);
     if (GST_IS_PIPELINE(intake->pipeline)) {
-        intake->sink = gst_bin_get_by_name(GST_BIN(intake->pipeline), "edged_sink");
+        intake->sink = gst_bin_get_by_name(GST_BIN(intake->pipeline), SINK);
     }
     return intake->sink ? 0 : error_set(error, -EINVAL, "it has no open end to take frames from");
 }
@@ -251,9 +252,10 @@ bool intake_begin_segment(struct intake *intake)
 static void repeat_segment(GstElement *pipeline, gpointer data)
 {
     struct intake *intake = data;
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), SINK);
 
-    (void)pipeline;
-    seek_segment(intake->sink, GST_SEEK_FLAG_NONE);
+    seek_segment(sink, GST_SEEK_FLAG_NONE);
+    gst_object_unref(sink);
     pthread_mutex_lock(&intake->lock);
     intake->replaying--;
     pthread_cond_broadcast(&intake->changed);
