@@ -23,6 +23,7 @@ struct fake {
     uint64_t fail_nth; // 0: none
     bool fail_onward;
     uint64_t calls[CALL_COUNT], total;
+    uint64_t told[CALL_COUNT], told_total; // of them, in the report
 };
 
 extern struct fake fake;
@@ -31,3 +32,5 @@ extern struct fake fake;
 bool call_begin(enum call call);
 // Unlocks. What the function returns.
 int call_end(bool done);
+// With the lock: appends to the report what it does not tell yet.
+void calls_report(void);

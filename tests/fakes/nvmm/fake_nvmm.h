@@ -18,7 +18,8 @@
 //   planes=1         the GPU sees one plane alone
 //   blocks           surfaces are block-linear to the GPU
 //   no-sync=cpu      SyncForCpu() says 0 and does nothing; =device: SyncForDevice()
-//   report=FILE      appended at exit: a line with the calls of each function, and of all
+//   report=FILE      appended as surfaces go and at exit: a line with the calls of each function,
+//                    and of all, since the one before
 //
 // What is wrong is told on stderr in lines that begin with "fake_nvmm: ", and what is left at exit.
 #pragma once
