@@ -1,12 +1,12 @@
 #include "daemon/common/h264_sps.h"
 
+#include "daemon/common/annex_b.h"
 #include "daemon/common/nal_bits.h"
 #include "daemon/common/unit_probe.h"
 
 #include <string.h>
 
 #define NAL_SPS 7
-#define START_CODE_BYTES 3 // 00 00 01
 #define VIDEO_FORMAT_UNSPECIFIED 5
 #define ASPECT_RATIO_EXTENDED 255
 #define SCALE_DELTA_MAX 128
@@ -236,37 +236,21 @@ GByteArray *h264_sps_rewrite(const uint8_t *sps, size_t size, const struct h264_
     return reader.over ? NULL : nal_escape(rewritten);
 }
 
-// Where the next start code begins, from `at` on; `size` without one.
-static size_t next_start(const uint8_t *bytes, size_t size, size_t at)
-{
-    for (; at + START_CODE_BYTES <= size; at++) {
-        if (bytes[at] == 0 && bytes[at + 1] == 0 && bytes[at + 2] == 1) {
-            return at;
-        }
-    }
-    return size;
-}
-
 static GByteArray *rewrite_unit(const uint8_t *bytes, size_t size, const struct h264_sps *says)
 {
     GByteArray *unit = g_byte_array_sized_new((guint)size + 32);
-    size_t at = next_start(bytes, size, 0);
+    size_t next = 0, kept = 0, offset, length; // `kept`: from where on nothing is in `unit` yet
 
-    g_byte_array_append(unit, bytes, (guint)at);
-    while (at < size) {
-        size_t end = next_start(bytes, size, at + START_CODE_BYTES);
-        g_autoptr(GByteArray) sps =
-            h264_sps_rewrite(bytes + at + START_CODE_BYTES, end - at - START_CODE_BYTES, says);
+    while ((next = annex_b_next(bytes, size, next, &offset, &length)) > 0) {
+        g_autoptr(GByteArray) sps = h264_sps_rewrite(bytes + offset, length, says);
 
-        g_byte_array_append(unit, bytes + at, sps ? START_CODE_BYTES : (guint)(end - at));
         if (sps) {
+            g_byte_array_append(unit, bytes + kept, (guint)(offset - kept));
             g_byte_array_append(unit, sps->data, sps->len);
-            if (end < size) { // the byte that makes the next start code four long
-                g_byte_array_append(unit, (const guint8 *)"", 1);
-            }
+            kept = offset + length;
         }
-        at = end;
     }
+    g_byte_array_append(unit, bytes + kept, (guint)(size - kept));
     return unit;
 }
 

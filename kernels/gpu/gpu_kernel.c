@@ -15,19 +15,19 @@ static bool same(struct config_block a, struct config_block b)
 
 static struct config_block own_block(bool integrated, struct gpu_tile tile, uint32_t width)
 {
-    struct config_block best = {128, 1, (int)tile.height};
+    struct config_block best = {GPU_BLOCK_THREADS, 1, (int)tile.height};
     uint32_t threads = (width + tile.width - 1) / tile.width, idle_least = UINT32_MAX;
 
     if (integrated) {
-        return (struct config_block){32, 8, best.rows};
+        return (struct config_block){GPU_BLOCK_SHARED_X, GPU_BLOCK_SHARED_Y, best.rows};
     }
-    for (uint32_t x = 128; x >= 32; x /= 2) {
+    for (uint32_t x = GPU_BLOCK_THREADS; x >= 32; x /= 2) {
         uint32_t idle = (x - threads % x) % x;
 
         if (idle < idle_least) {
             idle_least = idle;
             best.x = (int)x;
-            best.y = 128 / (int)x;
+            best.y = GPU_BLOCK_THREADS / (int)x;
         }
     }
     return best;

@@ -23,10 +23,10 @@ struct gpu_kernel {
     struct gpu_kernel *next;   // of the GPU's
 };
 
-// Finds `function` and gives it the default block of this GPU for pictures of `width` pixels: 32 by
-// 8 where GPU and CPU share their memory (higher blocks read fewer rows twice, which counts where
-// the GPU does not cache them), else 128 threads, in the shape that leaves the fewest of them
-// outside the picture. -ENOENT.
+// Finds `function` and gives it the default block of this GPU for pictures of `width` pixels: that
+// of gpu_block.h where GPU and CPU share their memory (higher blocks read fewer rows twice, which
+// counts where the GPU does not cache them), else the shape of GPU_BLOCK_THREADS that leaves the
+// fewest of them outside the picture. -ENOENT.
 int gpu_kernel_init(struct gpu_kernel *kernel, struct gpu *gpu, enum config_kernel group,
                     const char *function, struct gpu_tile tile, uint32_t width,
                     struct error *error);

@@ -3,6 +3,7 @@
 #include "board/heat.h"
 #include "daemon/camera/encoder_elements.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
+#include "kernels/gpu/gpu_block.h"
 
 #include <glib.h>
 
@@ -95,10 +96,14 @@ static void say_blocks(struct doctor *doctor)
         board.rows = user.rows > 0 ? 0 : board.rows;
         add_block(text, i, board, "board, reasoned");
     }
-    // As gpu_kernel_init() says.
-    doctor_say(doctor, DOCTOR_OK, "blocks", "%s%s %s (built-in)", text->str,
-               text->len ? "others" : "all",
-               profile->sm > 0 ? "[32, 8]" : "of 128 threads, in the shape that fits the picture");
+    g_string_append(text, text->len ? "others " : "all ");
+    if (profile->sm > 0) { // in the chip, with its memory
+        g_string_append_printf(text, "[%d, %d]", GPU_BLOCK_SHARED_X, GPU_BLOCK_SHARED_Y);
+    } else {
+        g_string_append_printf(text, "of %d threads, in the shape that fits the picture",
+                               GPU_BLOCK_THREADS);
+    }
+    doctor_say(doctor, DOCTOR_OK, "blocks", "%s (built-in)", text->str);
 }
 
 // How warm the board is, and what is known of its power and its GPU.

@@ -1,7 +1,7 @@
 #include "tests/unit/unit.h"
 
 #include "capture/copies.h"
-#include "capture/frame_pool.h"
+#include "tests/unit/capture/counting_allocator.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,38 +9,6 @@
 
 #define HAMMER_THREADS 4
 #define HAMMER_ROUNDS 20000
-
-// An allocator that counts what is out and fails when told to.
-struct counting {
-    int out, allocations, fail_at;
-};
-
-static int counting_allocate(void *context, size_t size, void **ret_memory)
-{
-    struct counting *counting = context;
-
-    if (counting->allocations++ == counting->fail_at) {
-        return -ENOSPC;
-    }
-    counting->out++;
-    return frame_allocator_host()->allocate(NULL, size, ret_memory);
-}
-
-static void counting_release(void *context, void *memory, size_t size)
-{
-    struct counting *counting = context;
-
-    counting->out--;
-    frame_allocator_host()->release(NULL, memory, size);
-}
-
-static struct frame_allocator counting_allocator(struct counting *counting)
-{
-    return (struct frame_allocator){.kind = "counting",
-                                    .context = counting,
-                                    .allocate = counting_allocate,
-                                    .release = counting_release};
-}
 
 static struct frame_layout small_layout(void)
 {

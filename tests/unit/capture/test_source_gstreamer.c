@@ -1,4 +1,5 @@
 #include "capture/gstreamer/source_gstreamer.h"
+#include "tests/unit/capture/counting_allocator.h"
 #include "tests/unit/capture/source_harness.h"
 
 #include <gst/gst.h>
@@ -85,39 +86,24 @@ TEST(test_frames_in_use_are_not_lent_again)
     free(before);
 }
 
-static int allocate_counted(void *context, size_t size, void **ret_memory)
-{
-    ++*(int *)context;
-    return frame_allocator_host()->allocate(NULL, size, ret_memory);
-}
-
-static void release_counted(void *context, void *memory, size_t size)
-{
-    --*(int *)context;
-    frame_allocator_host()->release(NULL, memory, size);
-}
-
 // A thread of GStreamer's may do so for a while after a live pipeline has begun to play.
 TEST(test_no_memory_stays_with_a_pipeline_that_somebody_holds)
 {
-    int allocated = 0;
-    struct frame_allocator counting = {.kind = "counted",
-                                       .allocate = allocate_counted,
-                                       .release = release_counted,
-                                       .context = &allocated};
+    struct counting counting = {.fail_at = -1};
+    struct frame_allocator allocator = counting_allocator(&counting);
     struct harness harness;
     GstElement *pipeline;
 
     harness_init(&harness);
-    harness.environment.allocator = &counting;
+    harness.environment.allocator = &allocator;
     harness.camera.pipeline = (char *)"videotestsrc is-live=true";
     harness_start(&harness, ops);
     frame_unref(harness_next(&harness));
-    assert_true(allocated > 0);
+    assert_true(counting.out > 0);
     pipeline = intake_pipeline(((struct source_gstreamer *)harness.source)->intake);
     gst_object_ref(pipeline);
     source_close(harness.source);
-    assert_int_equal(allocated, 0);
+    assert_int_equal(counting.out, 0);
     gst_object_unref(pipeline);
 }
 
