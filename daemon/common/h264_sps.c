@@ -262,7 +262,7 @@ static GstPadProbeReturn on_buffer(GstPad *pad, GstPadProbeInfo *info, gpointer 
 
     (void)pad;
     if (GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_DELTA_UNIT) ||
-        !gst_buffer_map(buffer, &map, GST_MAP_READ)) {
+        gst_buffer_get_size(buffer) == 0 || !gst_buffer_map(buffer, &map, GST_MAP_READ)) {
         return GST_PAD_PROBE_OK;
     }
     unit = rewrite_unit(map.data, map.size, data);
