@@ -23,7 +23,9 @@ CC ?= cc
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 CORES = $(shell nproc)
-PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider
+# A test that hangs is ended, and where it hangs is shown, as scripts/run-unit does for programs.
+HUNG_S = 1200
+PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider --timeout $(HUNG_S)
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
             gnutls json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
 # The oldest systems edged supports (JetPack 5): newer API of these libraries does not compile.
@@ -156,6 +158,7 @@ SECONDS ?= 600
 # Those of tests/unit/stopwatch.h, which hold to promised times here alone.
 CLOCK_TESTS := $(filter $(addprefix %/test_,camera camera_gpu camera_gpu_tried control event_stream gpu gpu_memory gpu_view \
                  rtsp_server source_file source_gstreamer stream stream_slates supervisor supervisor_gpu),$(UNIT_TESTS))
+soak: HUNG_S = 0
 soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(CLOCK_TESTS) ## lost frames, gaps and promised times for SECONDS=600, by the clock
 	@$(if $(SOAK),,EDGED_BUILD=$(abspath $(BUILD)) EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))
 	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -rP tests/soak $(SOAK)
@@ -183,6 +186,7 @@ deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to 
 
 # Of another architecture they have a virtual machine, in which the tests with a camera are run as well,
 # one machine after the other: emulation takes all that there is.
+check-deb: HUNG_S = 3600
 check-deb: deb ## these packages built twice, then installed, upgraded and purged under a real systemd; ARCH=arm64 emulates one; as root
 	@scripts/setup --with beds $(ARCH)
 	@EDGED_BUILD=$(BUILD)/again NVCC='$(NVCC)' scripts/deb $(ARCH)
