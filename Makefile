@@ -225,18 +225,19 @@ tsan: $(UNIT_TESTS) ## check-unit under ThreadSanitizer, of the programs that ha
 		UNIT_TESTS="$$(nm -A -u $(UNIT_TESTS) | sed -nE 's,^$(BUILD)/([^:]*):.* ($(STARTS_THREADS))(@.*)?$$,build/tsan/\1,p' | sort -u | xargs)"
 
 # FUZZ="config link" are those targets alone. What they find is written to build/fuzz/found.
+FUZZ_LIMIT = $(if $(INPUTS),-runs=$(INPUTS) -seed=1,-max_total_time=$(SECONDS))
 FUZZ_FLAGS := --no-print-directory CC=clang NVCC=
-fuzz: ## hostile bytes for each parser for SECONDS=600, by libFuzzer under ASan and UBSan (clang)
+fuzz: ## hostile bytes for each parser for SECONDS=600, or the same INPUTS=3000 each time, by libFuzzer under ASan and UBSan (clang)
 	@scripts/fuzz --check
 	@$(MAKE) $(FUZZ_FLAGS) BUILD=build/fuzz SANITIZE=fuzzer-no-link,address,undefined fuzzers
-	@scripts/fuzz build/fuzz $(SECONDS) $(FUZZ)
+	@scripts/fuzz build/fuzz "$(FUZZ_LIMIT)" $(FUZZ)
 
 fuzz-coverage: export CFLAGS = -fprofile-instr-generate -fcoverage-mapping
 fuzz-coverage: export LDFLAGS = -fprofile-instr-generate
 fuzz-coverage: ## the same without the sanitizers, and a table of the lines it reached (llvm)
 	@scripts/fuzz --check
 	@$(MAKE) $(FUZZ_FLAGS) BUILD=build/fuzz-coverage SANITIZE=fuzzer-no-link fuzzers
-	@scripts/fuzz --coverage build/fuzz-coverage $(SECONDS) $(FUZZ)
+	@scripts/fuzz --coverage build/fuzz-coverage "$(FUZZ_LIMIT)" $(FUZZ)
 
 fuzzers: $(FUZZERS)
 

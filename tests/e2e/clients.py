@@ -27,15 +27,15 @@ class Reporter:
         self.view = view
         self.keep_every = keep_every
         self.keep_dir = keep_dir
-        self.unreadable = 0
+        self.reported = self.unreadable = 0
 
     def report(self, luma, arrival_ns):
         number = pattern.read_number(luma, self.view)
-        if self.keep_every and number is not None and number % self.keep_every == 0:
-            np.save(self.keep_dir / f"{number}.npy", luma)
-        if self.keep_every and number is None and self.unreadable < UNREADABLE_KEPT:
-            np.save(self.keep_dir / f"unreadable-{self.unreadable}.npy", luma)
-            self.unreadable += 1
+        self.unreadable += number is None
+        if self.keep_every and (self.unreadable <= UNREADABLE_KEPT if number is None
+                                else number % self.keep_every == 0):
+            np.save(self.keep_dir / f"{self.reported}.npy", luma)
+        self.reported += 1
         print("frame", "-" if number is None else number, arrival_ns, flush=True)
 
 
@@ -245,23 +245,26 @@ class Viewer:
     def watching(self):
         return not self.ended and self.process.poll() is None
 
+    def kept(self):
+        """(number or None, luma plane) of the pictures that were kept, in the order in which they came."""
+        paths = [(number, self.keep_dir / f"{i}.npy") for i, number in enumerate(self.numbers())]
+        return [(number, np.load(path)) for number, path in paths if path.exists()]
+
     def pictures(self):
         """Kept luma planes by frame number."""
-        kept = {n for n in self.numbers() if n is not None and n % self.keep_every == 0}
-        return {number: np.load(self.keep_dir / f"{number}.npy") for number in sorted(kept)}
+        by_number = {number: picture for number, picture in self.kept() if number is not None}
+        return {number: by_number[number] for number in sorted(by_number)}
 
     def unreadable_pictures(self):
         """In the order in which they came."""
-        count = min(self.numbers().count(None), UNREADABLE_KEPT)
-        return [np.load(self.keep_dir / f"unreadable-{i}.npy") for i in range(count)]
+        return [picture for number, picture in self.kept() if number is None]
 
     def camera_pictures(self, count):
         """What was kept and is no slate, when it is so many pictures; hangs up then."""
         from slate import shows_no_signal  # with OpenCV, which a client does without
 
         def shown():
-            kept = [*self.pictures().values(), *self.unreadable_pictures()]
-            return [picture for picture in kept if not shows_no_signal(picture)]
+            return [picture for _, picture in self.kept() if not shows_no_signal(picture)]
 
         wait_for(lambda: len(shown()) >= count)
         assert self.stop()

@@ -55,7 +55,8 @@ class Listener:
         return [json.loads(x[len("data: "):]) for x in self.lines if x.startswith("data: ")]
 
     def stop(self):
-        self.process.kill()
+        """A program that it runs would keep its output open: it has to end that itself."""
+        self.process.terminate()
         self.process.wait()
         self.reader.join()
         self.process.stdout.close()
@@ -306,7 +307,8 @@ def test_one_program_runs_a_region_and_none_beyond_its_time(moving, listen):
     patient = watch_with(moving, listen, *stubborn)
     brief = watch_with(moving, listen, *stubborn, timeout=1)
     toggle(moving)
-    patient.wait("^runs$")  # the other may be ended before it says so
+    patient.wait("^runs$")
+    brief.wait("motion began")  # its program may be ended before it says anything
     toggle(moving)
     patient.wait("motion ended")
     brief.wait("^edgectl: front/door: sh is ended after 1 s, its time limit$")

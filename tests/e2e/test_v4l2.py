@@ -144,6 +144,6 @@ def test_unplugged_camera_shows_the_slate_and_comes_back(edged, watch):
     viewer.wait_until(lambda frames: sum(t > back_ns for _, t in frames) >= 10)
     assert viewer.stop()
     assert camera["process"]["restarts"] == 0
-    shown = [*viewer.pictures().values(), *viewer.unreadable_pictures()]
+    shown = [picture for _, picture in viewer.kept()]
     slates = [picture for picture in shown if slate.shows_no_signal(picture)]
     assert len(slates) < len(shown)

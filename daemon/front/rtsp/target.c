@@ -46,8 +46,8 @@ int rtsp_target_read(const char *url, struct rtsp_target *ret_target)
         return -EINVAL;
     }
     size_t length = cut_slashes(path, strcspn(path, "?"));
-    if (length >= control_length &&
-        strncmp(path + length - control_length, control, control_length) == 0) {
+    while (length >= control_length &&
+           strncmp(path + length - control_length, control, control_length) == 0) {
         length = cut_slashes(path, length - control_length);
     }
     if (length >= sizeof target.path || (size_t)(path - url) + length >= sizeof target.base) {

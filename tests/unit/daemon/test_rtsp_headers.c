@@ -32,6 +32,7 @@ TEST(test_a_presentation_and_its_media_are_the_same_path)
         "/stream=0",
         "/stream=0/",
         "/stream=0?a=b",
+        "/stream=0//stream=0?a=b",
         "?a=b/stream=0", // from players that append to a URL with a query
     };
 
