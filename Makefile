@@ -39,7 +39,8 @@ OPTIMIZE ?= -O2
 SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 CPPFLAGS += -I. -D_GNU_SOURCE $(FLOORS) -DEDGED_VERSION='"$(VERSION)"' \
             -DEDGED_LIBEXECDIR='"$(libexecdir)"' -DEDGED_SYSCONFDIR='"$(sysconfdir)"'
-CFLAGS += -std=gnu17 $(OPTIMIZE) -g -fPIC -pthread $(WARNINGS) $(SANITIZERS)
+# Sanitizers name lines, and nothing reads the rest, which takes a third of their compile time.
+CFLAGS += -std=gnu17 $(OPTIMIZE) $(if $(SANITIZE),-g1,-g) -fPIC -pthread $(WARNINGS) $(SANITIZERS)
 # A program needs no library that none of its code calls: the front has nothing of GStreamer.
 LDFLAGS += -pthread $(if $(SANITIZE),$(SANITIZERS),-Wl,--as-needed)
 # Asked for once, and only by the first recipe that compiles: `make setup` works without pkg-config.
