@@ -228,7 +228,7 @@ tsan: $(UNIT_TESTS) ## check-unit under ThreadSanitizer, of the programs that ha
 # FUZZ="config link" are those targets alone. What they find is written to build/fuzz/found.
 FUZZ_LIMIT = $(if $(INPUTS),-runs=$(INPUTS) -seed=1,-max_total_time=$(SECONDS))
 FUZZ_FLAGS := --no-print-directory CC=clang NVCC=
-fuzz: ## hostile bytes for each parser for SECONDS=600, or the same INPUTS=3000 each time, by libFuzzer under ASan and UBSan (clang)
+fuzz: ## hostile bytes for each parser for SECONDS=600, or the same INPUTS=5000 each time, by libFuzzer under ASan and UBSan (clang)
 	@scripts/fuzz --check
 	@$(MAKE) $(FUZZ_FLAGS) BUILD=build/fuzz SANITIZE=fuzzer-no-link,address,undefined fuzzers
 	@scripts/fuzz build/fuzz "$(FUZZ_LIMIT)" $(FUZZ)
