@@ -48,7 +48,7 @@ static bool hangs(struct encoder_watch *watch)
     watch->units_seen = units;
     watch->looks =
         is_silent && (is_held || watch->owed >= ENCODER_WATCH_OWED) ? watch->looks + 1 : 0;
-    return watch->looks >= ENCODER_WATCH_LOOKS;
+    return watch->looks >= (units == 0 ? ENCODER_WATCH_FIRST_LOOKS : ENCODER_WATCH_LOOKS);
 }
 
 enum config_encoder encoder_watches_look(struct encoder_watches *watches)
