@@ -1,6 +1,6 @@
 // What the URL of a request names. "rtsp://host:8554/front/edges/stream=0?what" is the media of the
 // presentation "/front/edges", and means the same as the presentation, which has no other media.
-// Some clients append the name of the media to a URL that has it already.
+// Where a client has appended the name of the media twice, it counts once.
 #pragma once
 
 // The control attribute of the one media that a presentation has.
