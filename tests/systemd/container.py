@@ -14,6 +14,17 @@ import beds
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 
 
+def own_cgroups():
+    """The folders of this process's cgroups that a systemd in a container would take for its own."""
+    lines = pathlib.Path("/proc/self/cgroup").read_text().splitlines()
+    paths = {name: path for _, name, path in (line.split(":", 2) for line in lines)}
+    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+        mount, filesystem = (half.split() for half in line.split(" - ", 1))
+        name = "" if filesystem[0] == "cgroup2" else "name=systemd"
+        if name in paths and (not name or name in filesystem[2].split(",")):
+            yield pathlib.Path(mount[4] + paths[name])
+
+
 class Container(beds.Bed):
     def __init__(self, *options, stage=beds.stage):
         """`options` are systemd-nspawn's; `stage` fills a folder that is copied into the system."""
@@ -23,8 +34,14 @@ class Container(beds.Bed):
         staged = directory / "stage"
         stage(staged)
         self.console = open(directory / "console.log", "w+")
+        # Two containers in the same cgroups would stop and remove each other's services.
+        self.cgroups = [cgroup / directory.name for cgroup in own_cgroups()]
+        for cgroup in self.cgroups:
+            cgroup.mkdir()
         self.process = subprocess.Popen(
-            ["systemd-nspawn", "--quiet", "--directory", beds.BEDS / "root", "--boot",
+            ["sh", "-ec", 'until [ "$1" = systemd-nspawn ]; do echo $$ >"$1"; shift; done; exec "$@"', "sh",
+             *[cgroup / "cgroup.procs" for cgroup in self.cgroups],
+             "systemd-nspawn", "--quiet", "--directory", beds.BEDS / "root", "--boot",
              "--register=no", "--keep-unit", "--volatile=overlay", "--console=pipe",
              f"--bind-ro={staged}:/bed/stage", *options],
             stdin=subprocess.DEVNULL, stdout=self.console, stderr=subprocess.STDOUT)
@@ -71,5 +88,8 @@ class Container(beds.Bed):
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        for cgroup in self.cgroups:
+            for folder, _, _ in os.walk(cgroup, topdown=False):
+                os.rmdir(folder)
         self.console.close()
         self.directory.cleanup()
