@@ -5,6 +5,7 @@ edged's loopback port. What it writes goes to an overlay in memory and is gone w
 """
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 
@@ -86,7 +87,7 @@ class Container(beds.Bed):
             try:
                 self.process.wait(30)
             except subprocess.TimeoutExpired:
-                self.process.kill()
+                os.kill(self.leader, signal.SIGKILL)  # systemd-nspawn's own end would leave it
                 self.process.wait()
         for cgroup in self.cgroups:
             for folder, _, _ in os.walk(cgroup, topdown=False):
