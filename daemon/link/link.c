@@ -246,7 +246,7 @@ static int receive_header(struct link *link)
         return 0;
     }
     if (link->header.type < LINK_CONFIGURE || link->header.type > LINK_ENCODER_HUNG ||
-        link->header.size > LINK_PAYLOAD_MAX || link->header.view >= LINK_VIEWS_MAX) {
+        link->header.size > LINK_PAYLOAD_MAX) {
         return -EPROTO;
     }
     link->payload = malloc((size_t)link->header.size + 1);

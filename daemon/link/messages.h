@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define LINK_VIEWS_MAX 16
+#define LINK_VIEWS_MAX 16 // of a camera at a time; their numbers go on, see link_configuration
 #define LINK_REGIONS_MAX 8
 #define LINK_STAGES_MAX 24
 #define LINK_PAYLOAD_MAX (16u << 20)

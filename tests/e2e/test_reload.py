@@ -125,6 +125,25 @@ def test_a_view_that_starts_anew_comes_or_goes_disturbs_no_other(edged, watch):
     assert pids(server) == before
 
 
+def test_as_many_views_as_allowed_come_and_go_in_one_process(edged, watch):
+    others = [{"name": f"view{i}", "view": "gray"} for i in range(15)]
+    last = {"name": "last", "view": "edges"}
+    server = edged([daemon.camera("front", views=[*others, last], **SMALL)])
+    viewer = watch(server.url("/front/last"))
+    viewer.wait_numbers(1)
+    before = pids(server)
+    for turn in ("first", "second"):
+        for view in others:
+            view["name"] = f"{turn}-{view['name']}"
+        server.reload([daemon.camera("front", views=[*others, last], **SMALL)])
+        for view in others:
+            assert rtsp.wait_served(server.url(f"/front/{view['name']}"))[0] == 200
+    newest = watch(server.url(f"/front/{others[-1]['name']}"), view="gray")
+    newest.wait_numbers(1)
+    server.assert_accounted(viewer)
+    assert pids(server) == before
+
+
 def test_another_codec_hangs_up_on_the_viewers_of_its_view_alone(edged, watch):
     same, other = {"name": "same", "view": "edges"}, {"name": "other", "view": "edges"}
     server = edged([daemon.camera("front", views=[other, same], **SMALL)])
