@@ -12,7 +12,6 @@
 
 #define FIRST_FRAME_NS (400 * NS_PER_MS)
 #define SLATE_INTERVAL_NS (500 * NS_PER_MS)
-#define KEY_FRAME_INTERVAL_NS (250 * NS_PER_MS)
 
 struct stream {
     int references;
@@ -21,10 +20,7 @@ struct stream {
     struct parameter_sets sets;
     unsigned description_version; // counts their changes
     struct ring ring;
-    stream_demand_handler *demand;
-    void *demand_context;
-    guint demand_call; // GLib source id; 0: none
-    bool demand_key_frame;
+    struct demand demand;
 
     struct slate_pair slate;
     guint slate_timer;          // GLib source id; 0: none; runs while there are readers
@@ -33,7 +29,6 @@ struct stream {
     bool interrupted;           // the slates play
     bool broken;                // a key frame has to come next
     int64_t first_slate_ns;     // when readers that got nothing are to have a slate
-    int64_t key_frame_asked_ns;
     struct stream_statistics statistics;
 };
 
@@ -49,6 +44,7 @@ int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t
     stream->payloader = payloader;
     snprintf(stream->path, sizeof stream->path, "%s", path);
     ring_init(&stream->ring, 0);
+    stream->demand.stream = stream;
     stream_set_bitrate(stream, bitrate_kbps);
     *ret_stream = stream;
     return 0;
@@ -65,7 +61,7 @@ void stream_unref(struct stream *stream)
     if (!stream || --stream->references > 0) {
         return;
     }
-    g_clear_handle_id(&stream->demand_call, g_source_remove);
+    demand_finish(&stream->demand);
     g_clear_handle_id(&stream->slate_timer, g_source_remove);
     ring_finish(&stream->ring);
     slate_pair_finish(&stream->slate);
@@ -250,6 +246,7 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
     freshness_note(&stream->freshness, clock_now_ns());
     if (unit->key_frame) {
         stream->interrupted = stream->broken = false;
+        demand_drop_key_frame(&stream->demand);
     }
     r = stream->broken ? 0 : ring_add(&stream->ring, unit);
     stream->broken |= r < 0;
@@ -259,33 +256,9 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
     return r;
 }
 
-static gboolean on_demand_call(gpointer data)
-{
-    struct stream *stream = data;
-    bool key_frame = stream->demand_key_frame;
-
-    stream->demand_call = 0;
-    stream->demand_key_frame = false;
-    if (stream->demand) {
-        stream->demand(stream->demand_context, stream, key_frame);
-    }
-    return G_SOURCE_REMOVE;
-}
-
-// Reports it later, from the main loop, because the handler may replace or stop the caller of this
-// function.
-static void report_demand(struct stream *stream, bool key_frame)
-{
-    stream->demand_key_frame |= key_frame;
-    if (!stream->demand_call) {
-        stream->demand_call = g_idle_add_full(G_PRIORITY_HIGH, on_demand_call, stream, NULL);
-    }
-}
-
 void stream_set_demand(struct stream *stream, stream_demand_handler *handler, void *context)
 {
-    stream->demand = handler;
-    stream->demand_context = context;
+    demand_set_handler(&stream->demand, handler, context);
     if (!handler) {
         g_clear_handle_id(&stream->slate_timer, g_source_remove);
     }
@@ -293,11 +266,8 @@ void stream_set_demand(struct stream *stream, stream_demand_handler *handler, vo
 
 void stream_want_key_frame(struct stream *stream)
 {
-    int64_t now_ns = clock_now_ns();
-
-    if (now_ns - stream->key_frame_asked_ns >= KEY_FRAME_INTERVAL_NS && stream_is_watched(stream)) {
-        stream->key_frame_asked_ns = now_ns;
-        report_demand(stream, true);
+    if (stream_is_watched(stream)) {
+        demand_key_frame(&stream->demand);
     }
 }
 
@@ -309,14 +279,17 @@ void stream_watch(struct stream *stream, struct cursor *cursor, void (*wake)(voi
     }
     cursor_begin(cursor, &stream->ring, wake, context);
     stream_ref(stream);
-    report_demand(stream, false);
+    demand_report(&stream->demand);
     arm_slate_timer(stream, next_look_ns(stream, clock_now_ns()));
 }
 
 void stream_leave(struct stream *stream, struct cursor *cursor)
 {
     cursor_end(cursor);
-    report_demand(stream, false);
+    demand_report(&stream->demand);
+    if (!stream_is_watched(stream)) {
+        demand_drop_key_frame(&stream->demand);
+    }
     stream_unref(stream);
 }
 
@@ -330,17 +303,11 @@ void stream_resume(struct stream *stream, struct cursor *cursor)
     int64_t now_ns = clock_now_ns();
 
     if (!has_beginners(stream)) {
-        stream->first_slate_ns = now_ns + FIRST_FRAME_NS;
+        stream->first_slate_ns = now_ns + demand_wait_ns(&stream->demand, now_ns) + FIRST_FRAME_NS;
     }
     cursor_resume(cursor);
     arm_slate_timer(stream, next_look_ns(stream, now_ns));
-    stream_begin_anew(stream);
-}
-
-void stream_begin_anew(struct stream *stream)
-{
-    stream->key_frame_asked_ns = clock_now_ns();
-    report_demand(stream, true);
+    stream_want_key_frame(stream);
 }
 
 void stream_note_sent(struct stream *stream, const struct unit *unit)

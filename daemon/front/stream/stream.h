@@ -6,6 +6,7 @@
 #pragma once
 
 #include "daemon/front/status/snapshot.h"
+#include "daemon/front/stream/demand.h"
 #include "daemon/front/stream/payloader.h"
 #include "daemon/front/stream/ring.h"
 #include "daemon/link/messages.h"
@@ -13,11 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct stream;
-
-// Called when a reader came or went, and when a key frame is wanted now.
-typedef void stream_demand_handler(void *context, struct stream *stream, bool key_frame);
 
 // `path` is "/camera/view"; `payloader` that of its codec; `bitrate_kbps` as for
 // stream_set_bitrate(). 0 or -ENOMEM.
@@ -56,11 +52,12 @@ void stream_watch(struct stream *stream, struct cursor *cursor, void (*wake)(voi
 void stream_leave(struct stream *stream, struct cursor *cursor);
 bool stream_is_watched(const struct stream *stream);
 // The reader goes on with the next key frame, which is asked for. If the camera sends none within
-// 400 ms, the reader gets a slate. If slates play already, it gets the next of them, within 500 ms.
+// 400 ms of that, the reader gets a slate. If slates play already, it gets the next of them, within
+// 500 ms.
 void stream_resume(struct stream *stream, struct cursor *cursor);
-// Asks for a key frame as the next picture, for a new receiver, which cannot begin with any other.
-void stream_begin_anew(struct stream *stream);
-// A reader has lost a picture: it needs a key frame. At most one in 250 ms is asked for.
+// A reader has lost a picture, or a receiver has joined its group: it needs a key frame. At most
+// one in 250 ms is asked for, whatever clients do: what is wanted earlier is asked for then, unless
+// a key frame has come in between.
 void stream_want_key_frame(struct stream *stream);
 // A reader begins to send `unit`: the time since its capture goes into the histograms.
 void stream_note_sent(struct stream *stream, const struct unit *unit);

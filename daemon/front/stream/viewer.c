@@ -185,7 +185,7 @@ void viewer_play(struct viewer *viewer)
 
 void viewer_welcome(struct viewer *viewer)
 {
-    stream_begin_anew(viewer->stream);
+    stream_want_key_frame(viewer->stream);
 }
 
 void viewer_pause(struct viewer *viewer)

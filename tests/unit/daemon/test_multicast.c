@@ -54,7 +54,7 @@ TEST(test_a_newcomer_is_given_a_key_frame_and_takes_nothing_away, set_up, tear_d
     g_autofree char *reply = client_ask(&bed->clients[1], bed->rtsp, "PLAY", NULL, second);
     assert_int_equal(sscanf(strstr(reply, ";seq="), ";seq=%u;", &told), 1);
     assert_int_equal(told, (sequence + 1) & 0xffff);
-    while (bed->key_frame_demands == 0) {
+    while (bed->key_frame_demands == 0) { // one was asked for just before, for the first client
         client_turn(&bed->clients[0]);
     }
     assert_int_equal(client_status(&bed->clients[1], bed->rtsp, "PLAY", second), 200);

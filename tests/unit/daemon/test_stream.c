@@ -85,6 +85,63 @@ TEST(test_at_most_one_key_frame_in_250_ms_is_asked_for, set_up_playing, tear_dow
     }
 }
 
+static void want_too_early(struct fixture *fixture)
+{
+    unsigned asked;
+
+    do {
+        asked = fixture->key_frame_demands;
+        stream_want_key_frame(fixture->stream);
+        while (g_main_context_iteration(NULL, FALSE)) {
+        }
+    } while (fixture->key_frame_demands != asked);
+}
+
+// Reads non-key frames for a while; whether a key frame was asked for meanwhile.
+static bool asks_within(struct fixture *fixture, int64_t ns)
+{
+    unsigned asked = fixture->key_frame_demands;
+    int64_t end_ns = clock_now_ns() + ns;
+
+    while (fixture->key_frame_demands == asked && clock_now_ns() < end_ns) {
+        send_frame(fixture, false, clock_now_ns(), 11);
+        while (next_frame(fixture).mark >= 0) {
+        }
+        while (g_main_context_iteration(NULL, FALSE)) {
+        }
+    }
+    return fixture->key_frame_demands != asked;
+}
+
+TEST(test_a_key_frame_wanted_too_early_is_asked_for_later_unless_one_comes, set_up_playing,
+     tear_down)
+{
+    struct fixture *fixture = *state;
+
+    send_frame(fixture, true, clock_now_ns(), 10);
+    want_too_early(fixture);
+    assert_true(asks_within(fixture, PATIENCE_NS));
+    want_too_early(fixture);
+    send_frame(fixture, true, clock_now_ns(), 12);
+    assert_false(asks_within(fixture, 400 * NS_PER_MS));
+}
+
+// Of whatever kind: a client that pauses and plays on all the time, for one.
+TEST(test_readers_that_resume_are_given_no_more_key_frames_than_others, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    int64_t begin_ns = clock_now_ns();
+
+    for (unsigned i = 0; i < 1000; i++) {
+        cursor_hold(&fixture->reader.cursor);
+        stream_resume(fixture->stream, &fixture->reader.cursor);
+        while (g_main_context_iteration(NULL, FALSE)) {
+        }
+    }
+    assert_in_range(fixture->key_frame_demands, 1,
+                    2 + (clock_now_ns() - begin_ns) / (250 * NS_PER_MS));
+}
+
 TEST(test_nobody_asks_for_key_frames_of_what_nobody_reads, set_up, tear_down)
 {
     struct fixture *fixture = *state;
