@@ -83,8 +83,12 @@ static void write_some(struct connection *connection)
     if (r == 0 && connection->leave_by_ns) {
         wire_end(connection->wire);
     }
+    // One session alone may fill the room there is, so each in turn is the first.
+    guint first = r == 0 ? connection->turn++ : 0;
     for (guint i = 0; r == 0 && i < connection->sessions->len && !connection->ended; i++) {
-        session_writable(g_ptr_array_index(connection->sessions, i));
+        guint index = (first + i) % connection->sessions->len;
+
+        session_writable(g_ptr_array_index(connection->sessions, index));
     }
 }
 

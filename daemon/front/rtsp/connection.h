@@ -33,6 +33,7 @@ struct connection {
     // that one may send that leaves.
     size_t skipped;
     GPtrArray *sessions;           // owned struct session
+    guint turn;                    // modulo their number: which of them may write first
     struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
     void (*drop_wait)(struct description_wait *wait);
     struct handshake handshake; // its turns
