@@ -127,6 +127,19 @@ def test_setup_over_udp_names_both_ends_ports(url):
     assert session.profile in ("RTP/AVP", "RTP/AVP/UDP") and session.ssrc
 
 
+def test_packets_over_udp_come_from_where_the_client_asked(edged):
+    """12.39: else a firewall drops them, where a machine has several addresses."""
+    server = edged([daemon.camera(**SMALL)], settings={"rtsp": {"address": "0.0.0.0", "auth": "none"}})
+    url = f"rtsp://127.0.0.2:{server.port}/front/edges"
+    rtsp.wait_served(url)
+    with Connection(url) as connection:
+        session = rtsp_client.set_up(connection, url, "udp")
+        session.play()
+        for receiver in session.receivers:
+            rtsp_client.wait_readable([receiver])
+            assert receiver.recvfrom(65536)[1][0] == "127.0.0.2"
+
+
 def test_setup_takes_the_first_transport_that_it_has(url):
     offers = "RTP/AVP;multicast,RTP/SAVP;unicast;client_port=4000-4001,RTP/AVP/TCP;interleaved=2-3"
     with Connection(url) as connection:

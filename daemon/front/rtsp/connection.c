@@ -185,8 +185,7 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
                    struct connection **ret_connection)
 {
     struct connection *connection = g_new0(struct connection, 1);
-    struct sockaddr_storage local = {0};
-    socklen_t size = sizeof local;
+    socklen_t size = sizeof connection->local;
 
     connection->service = service;
     connection->wire = wire;
@@ -199,9 +198,9 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
     connection->handshake = (struct handshake){.turn = shake_hands, .context = connection};
     connection->watch = (struct poller_watch){
         .fd = wire_fd(wire), .ready = on_ready, .context = connection, .events = EPOLLIN};
-    getsockname(wire_fd(wire), (struct sockaddr *)&local, &size);
+    getsockname(wire_fd(wire), (struct sockaddr *)&connection->local, &size);
     set_name(connection->peer_name, peer);
-    set_name(connection->local_name, &local);
+    set_name(connection->local_name, &connection->local);
     set_options(wire_fd(wire));
     wire_on_blocked(wire, on_blocked, connection);
     int r = poller_add(service->poller, &connection->watch);

@@ -24,8 +24,8 @@ struct connection {
     struct wire *wire;            // owned
     connection_take *take;
     struct poller_watch watch;
-    struct sockaddr_storage peer;
-    char peer_name[INET6_ADDRSTRLEN]; // numeric
+    struct sockaddr_storage local, peer; // its ends
+    char peer_name[INET6_ADDRSTRLEN];    // numeric
     char local_name[INET6_ADDRSTRLEN];
     struct account_login login;
     GByteArray *unread; // owned; what came of a request that is not complete

@@ -18,12 +18,15 @@ struct call {
     struct session *session;        // the one that the request names; NULL: none
 };
 
-static void answer(const struct call *call, enum rtsp_status status)
+static void send_reply(const struct call *call, GString *reply)
 {
-    GString *reply = rtsp_reply_new(status, call->request->sequence);
-
     rtsp_reply_end(reply, NULL, NULL);
     connection_reply(call->connection, reply);
+}
+
+static void answer(const struct call *call, enum rtsp_status status)
+{
+    send_reply(call, rtsp_reply_new(status, call->request->sequence));
 }
 
 // Begins to say OK to a request of a session.
@@ -36,12 +39,6 @@ static GString *begin_ok(const struct call *call)
                                RTSP_SESSION_TIMEOUT_S);
     }
     return reply;
-}
-
-static void end_ok(const struct call *call, GString *reply)
-{
-    rtsp_reply_end(reply, NULL, NULL);
-    connection_reply(call->connection, reply);
 }
 
 static void append_methods(GString *reply, const char *header)
@@ -58,7 +55,7 @@ static void handle_options(struct call *call)
     GString *reply = begin_ok(call);
 
     append_methods(reply, "Public");
-    end_ok(call, reply);
+    send_reply(call, reply);
 }
 
 static void handle_describe(struct call *call)
@@ -81,7 +78,7 @@ static bool choose_channels(const struct connection *connection, struct rtsp_tra
     int channel = offer->channel < 0 ? 0 : offer->channel;
     int rtcp_channel = offer->channel < 0 ? 1 : offer->rtcp_channel;
 
-    for (int next = 0; next < 256; next += 2) {
+    for (int next = 0; next <= 256; next += 2) {
         bool taken = false;
 
         for (guint i = 0; i < connection->sessions->len; i++) {
@@ -113,6 +110,7 @@ static int add_session(struct call *call, struct stream *stream,
     const struct session_settings settings = {.service = connection->service,
                                               .stream = stream,
                                               .wire = connection->wire,
+                                              .local = &connection->local,
                                               .peer = &connection->peer,
                                               .peer_name = connection->peer_name,
                                               .offer = *offer,
@@ -195,7 +193,7 @@ static void handle_setup(struct call *call)
     g_autofree char *transport = session_transport(call->session);
     GString *reply = begin_ok(call);
     g_string_append_printf(reply, "Transport: %s\r\n", transport);
-    end_ok(call, reply);
+    send_reply(call, reply);
 }
 
 // Whether the URL is that of the session's stream; answers if it is not.
@@ -226,7 +224,7 @@ static void handle_play(struct call *call)
     g_string_append_printf(
         reply, "Range: npt=now-\r\nRTP-Info: url=%s/" RTSP_MEDIA_CONTROL ";seq=%u;rtptime=%u\r\n",
         call->target.base, sequence, timestamp);
-    end_ok(call, reply); // the reply goes out before the first packet
+    send_reply(call, reply); // the reply goes out before the first packet
     if (!call->connection->ended) {
         session_play(call->session);
     }
@@ -236,7 +234,7 @@ static void handle_pause(struct call *call)
 {
     if (is_about_session(call)) {
         session_pause(call->session);
-        end_ok(call, begin_ok(call));
+        send_reply(call, begin_ok(call));
     }
 }
 
@@ -249,7 +247,7 @@ static void handle_teardown(struct call *call)
     // The session's BYE is sent before the reply.
     g_ptr_array_remove(call->connection->sessions, call->session);
     call->session = NULL;
-    end_ok(call, reply);
+    send_reply(call, reply);
 }
 
 // There are no parameters; a request without any keeps the session alive.
@@ -258,7 +256,7 @@ static void handle_parameter(struct call *call)
     if (call->request->body_size > 0) {
         answer(call, RTSP_PARAMETER_NOT_UNDERSTOOD);
     } else {
-        end_ok(call, begin_ok(call));
+        send_reply(call, begin_ok(call));
     }
 }
 
@@ -306,8 +304,7 @@ static void refuse_method(const struct call *call)
     GString *reply = rtsp_reply_new(known ? RTSP_METHOD_NOT_ALLOWED : RTSP_NOT_IMPLEMENTED,
                                     call->request->sequence);
     append_methods(reply, known ? "Allow" : "Public");
-    rtsp_reply_end(reply, NULL, NULL);
-    connection_reply(call->connection, reply);
+    send_reply(call, reply);
 }
 
 static void refuse_option(const struct call *call, const char *option)
@@ -315,8 +312,7 @@ static void refuse_option(const struct call *call, const char *option)
     GString *reply = rtsp_reply_new(RTSP_OPTION_NOT_SUPPORTED, call->request->sequence);
 
     g_string_append_printf(reply, "Unsupported: %s\r\n", option);
-    rtsp_reply_end(reply, NULL, NULL);
-    connection_reply(call->connection, reply);
+    send_reply(call, reply);
 }
 
 static void answer_denied(const struct call *call, const struct account_answer *asked)
@@ -332,8 +328,7 @@ static void answer_denied(const struct call *call, const struct account_answer *
     if (status == RTSP_UNAVAILABLE) {
         g_string_append_printf(reply, "Retry-After: %d\r\n", asked->retry_after_s);
     }
-    rtsp_reply_end(reply, NULL, NULL);
-    connection_reply(call->connection, reply);
+    send_reply(call, reply);
 }
 
 // Whether the user may send the request; answers if not. Anybody may ask what the server can do.

@@ -175,8 +175,8 @@ static int open_group(struct multicast_group *group)
               : udp_sockets_new_group(multicast->poller, &membership, place->port, place->ttl,
                                       &group->sockets);
     r = r < 0 ? r
-              : transport_udp_new(group->sockets, &address, place->port, place->port + 1, on_rtcp,
-                                  group, &transport);
+              : transport_udp_new(group->sockets, NULL, &address, place->port, place->port + 1,
+                                  on_rtcp, group, &transport);
     return r < 0 ? r : viewer_new(group->stream, transport, NULL, NULL, &group->viewer);
 }
 

@@ -48,8 +48,10 @@ static int make_transport(struct session *session)
         struct udp_sockets *sockets =
             rtsp_service_udp(settings->service, settings->peer->ss_family);
 
-        return sockets ? transport_udp_new(sockets, settings->peer, offer->port, offer->rtcp_port,
-                                           take_datagram, session, &session->transport)
+        // Firewalls and clients expect the packets from where the RTSP server is (RFC 2326, 12.39).
+        return sockets ? transport_udp_new(sockets, settings->local, settings->peer, offer->port,
+                                           offer->rtcp_port, take_datagram, session,
+                                           &session->transport)
                        : -ENOTSUP;
     }
     session->transport = transport_interleaved_new(settings->wire, (uint8_t)offer->channel,

@@ -14,10 +14,10 @@ struct session_settings {
     struct rtsp_service *service; // borrowed, as the two below
     struct stream *stream;
     struct wire *wire;
-    const struct sockaddr_storage *peer;
-    const char *peer_name;             // for the log: "192.168.1.7"
-    struct rtsp_transport_offer offer; // channels chosen
-    void (*broken)(void *context);     // nothing can be sent to the viewer any more
+    const struct sockaddr_storage *local, *peer; // the ends of its connection
+    const char *peer_name;                       // for the log: "192.168.1.7"
+    struct rtsp_transport_offer offer;           // channels chosen
+    void (*broken)(void *context);               // nothing can be sent to the viewer any more
     void *context;
 };
 

@@ -11,12 +11,16 @@
 #define BATCH 64
 #define PARTS 3
 #define SEGMENTS_MAX 44
+// Room for the control message that names the address to send from (ip(7), ipv6(7)).
+#define SOURCE_SPACE CMSG_SPACE(sizeof(struct in6_pktinfo))
 
 struct udp {
     struct transport transport;
     struct udp_sockets *sockets; // borrowed
     struct udp_peer peer;
-    bool segments; // the kernel cuts datagrams to it apart
+    char source[SOURCE_SPACE]; // control message
+    size_t source_size;        // 0: none
+    bool segments;             // the kernel cuts datagrams to it apart
 };
 
 // Packets that are being made ready for one system call.
@@ -26,7 +30,7 @@ struct batch {
     struct mmsghdr messages[BATCH];
     unsigned packets[BATCH]; // of each message
     union {
-        char bytes[CMSG_SPACE(sizeof(uint16_t))];
+        char bytes[SOURCE_SPACE + CMSG_SPACE(sizeof(uint16_t))];
         struct cmsghdr alignment;
     } controls[BATCH];
     unsigned packet_count, message_count;
@@ -57,16 +61,49 @@ static unsigned run_length(const struct unit *unit, unsigned from, unsigned most
     return length;
 }
 
-static void ask_for_segments(struct batch *batch, struct msghdr *message, size_t size)
+// Writes a control message. Returns its size.
+static size_t write_control(char *bytes, int level, int type, const void *data, size_t size)
 {
-    message->msg_control = batch->controls[batch->message_count].bytes;
-    message->msg_controllen = sizeof batch->controls[0].bytes;
-    struct cmsghdr *control = CMSG_FIRSTHDR(message);
-    uint16_t segment = (uint16_t)size;
-    control->cmsg_level = SOL_UDP;
-    control->cmsg_type = UDP_SEGMENT;
-    control->cmsg_len = CMSG_LEN(sizeof segment);
-    memcpy(CMSG_DATA(control), &segment, sizeof segment);
+    const struct cmsghdr header = {
+        .cmsg_len = CMSG_LEN(size), .cmsg_level = level, .cmsg_type = type};
+
+    memcpy(bytes, &header, sizeof header);
+    memcpy(bytes + CMSG_LEN(0), data, size);
+    return CMSG_SPACE(size);
+}
+
+static void set_source(struct udp *udp, const struct sockaddr_storage *address)
+{
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)address;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)address;
+
+    if (address->ss_family == AF_INET6) {
+        const struct in6_pktinfo info = {.ipi6_addr = six->sin6_addr,
+                                         .ipi6_ifindex = six->sin6_scope_id};
+
+        udp->source_size =
+            write_control(udp->source, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof info);
+    } else {
+        const struct in_pktinfo info = {.ipi_spec_dst = four->sin_addr};
+
+        udp->source_size = write_control(udp->source, IPPROTO_IP, IP_PKTINFO, &info, sizeof info);
+    }
+}
+
+// Of a datagram that is to be cut into packets of `size` bytes; 0: it is one.
+static void add_controls(struct batch *batch, const struct udp *udp, struct msghdr *message,
+                         size_t size)
+{
+    char *bytes = batch->controls[batch->message_count].bytes;
+    const uint16_t segment = (uint16_t)size;
+
+    memcpy(bytes, udp->source, udp->source_size);
+    message->msg_control = bytes;
+    message->msg_controllen = udp->source_size;
+    if (segment > 0) {
+        message->msg_controllen +=
+            write_control(bytes + udp->source_size, SOL_UDP, UDP_SEGMENT, &segment, sizeof segment);
+    }
 }
 
 // Adds a datagram of `count` packets.
@@ -91,9 +128,7 @@ static void add_message(struct batch *batch, struct udp *udp, const struct rtp_h
         *parts++ = (struct iovec){unit_packet_head(unit, packet), packet->head_size};
         *parts++ = (struct iovec){unit->bytes + packet->offset, packet->size};
     }
-    if (count > 1) {
-        ask_for_segments(batch, message, packet_size(&unit->packets[from]));
-    }
+    add_controls(batch, udp, message, count > 1 ? packet_size(&unit->packets[from]) : 0);
     batch->packets[batch->message_count++] = count;
     batch->packet_count += count;
 }
@@ -146,6 +181,11 @@ static int send_packets(struct transport *transport, const struct rtp_header *fi
             udp->segments = false;
             continue;
         }
+        // The address has gone from this machine, where the connection has not noticed yet.
+        if (udp->source_size > 0 && sent == -EINVAL) {
+            udp->source_size = 0;
+            continue;
+        }
         // A packet that cannot be sent (because a route is gone, say) is lost, as packets on their
         // way are; the session ends when nothing more is heard of its viewer.
         unsigned passed = sent < 0 ? 1 : (unsigned)sent;
@@ -157,10 +197,16 @@ static int send_packets(struct transport *transport, const struct rtp_header *fi
 
 static void send_rtcp(struct transport *transport, const uint8_t *bytes, size_t size)
 {
-    const struct udp *udp = (struct udp *)transport;
+    struct udp *udp = (struct udp *)transport;
+    struct iovec part = {(void *)bytes, size};
+    const struct msghdr message = {.msg_name = &udp->peer.rtcp,
+                                   .msg_namelen = udp_address_size(&udp->peer.rtcp),
+                                   .msg_iov = &part,
+                                   .msg_iovlen = 1,
+                                   .msg_control = udp->source,
+                                   .msg_controllen = udp->source_size};
 
-    sendto(udp_sockets_rtcp(udp->sockets), bytes, size, MSG_NOSIGNAL,
-           (const struct sockaddr *)&udp->peer.rtcp, udp_address_size(&udp->peer.rtcp));
+    sendmsg(udp_sockets_rtcp(udp->sockets), &message, MSG_NOSIGNAL);
 }
 
 static void free_udp(struct transport *transport)
@@ -185,9 +231,10 @@ static void on_room(struct udp_peer *peer)
     udp->transport.writable(udp->transport.context);
 }
 
-int transport_udp_new(struct udp_sockets *sockets, const struct sockaddr_storage *address,
-                      uint16_t port, uint16_t rtcp_port, udp_report_handler *take_rtcp,
-                      void *context, struct transport **ret_transport)
+int transport_udp_new(struct udp_sockets *sockets, const struct sockaddr_storage *source,
+                      const struct sockaddr_storage *address, uint16_t port, uint16_t rtcp_port,
+                      udp_report_handler *take_rtcp, void *context,
+                      struct transport **ret_transport)
 {
     struct udp *udp = g_new0(struct udp, 1);
 
@@ -200,6 +247,9 @@ int transport_udp_new(struct udp_sockets *sockets, const struct sockaddr_storage
     udp->peer.take_rtcp = take_rtcp;
     udp->peer.context = context;
     udp->peer.writable = on_room;
+    if (source) {
+        set_source(udp, source);
+    }
     int r = udp_sockets_add(sockets, &udp->peer);
     if (r < 0) {
         g_free(udp);

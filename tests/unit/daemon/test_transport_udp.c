@@ -1,14 +1,9 @@
 // Packets by UDP on the loopback device. The kernel's answers to sendmmsg(2) are the test's to
 // choose.
-#include "tests/unit/stopwatch.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/daemon/transport_udp_bed.h"
 
-#include "daemon/front/stream/transport_udp.h"
-
-#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #define PACKETS 100u
@@ -29,98 +24,14 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
     return (int)syscall(SYS_sendmmsg, fd, messages, MIN(count, message_limit), flags);
 }
 
-struct client {
-    int rtp, rtcp;
-    uint16_t rtp_port, rtcp_port;
-    struct transport *transport;
-    unsigned reports, writables;
-    uint8_t report[100];
-    size_t report_size;
-};
+static const char *sender = SOURCE; // where packets are to come from
 
-struct fixture {
-    struct poller *poller;
-    struct udp_sockets *sockets;
-    struct sockaddr_storage address; // of the clients
-    struct client clients[2];
-};
-
-static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *bytes, size_t size)
+static int tear_down_answers(void **state)
 {
-    struct client *client = context;
-
-    (void)from;
-    assert_in_range(size, 0, sizeof client->report);
-    memcpy(client->report, bytes, size);
-    client->report_size = size;
-    client->reports++;
-}
-
-static void on_writable(void *context)
-{
-    ((struct client *)context)->writables++;
-}
-
-// A socket on any port of `address`, a numeric IPv4 address.
-static int bind_to(const char *address, uint16_t *ret_port)
-{
-    struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons(*ret_port)};
-    socklen_t size = sizeof own;
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-    inet_pton(AF_INET, address, &own.sin_addr);
-    assert_int_equal(bind(fd, (struct sockaddr *)&own, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&own, &size), 0);
-    *ret_port = ntohs(own.sin_port);
-    return fd;
-}
-
-static void begin(struct fixture *fixture, struct client *client)
-{
-    assert_int_equal(transport_udp_new(fixture->sockets, &fixture->address, client->rtp_port,
-                                       client->rtcp_port, on_rtcp, client, &client->transport),
-                     0);
-    client->transport->writable = on_writable;
-    client->transport->context = client;
-}
-
-static int set_up(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof *fixture);
-    struct sockaddr_in *address = (struct sockaddr_in *)&fixture->address;
-
-    address->sin_family = AF_INET;
-    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    assert_int_equal(poller_new(&fixture->poller), 0);
-    assert_int_equal(udp_sockets_new(fixture->poller, AF_INET, &fixture->sockets), 0);
-    for (size_t i = 0; i < ARRAY_LENGTH(fixture->clients); i++) {
-        struct client *client = &fixture->clients[i];
-
-        client->rtp = bind_to("127.0.0.1", &client->rtp_port);
-        client->rtcp = bind_to("127.0.0.1", &client->rtcp_port);
-        begin(fixture, client);
-    }
     answer = NULL;
+    sender = SOURCE;
     message_limit = UINT_MAX;
-    *state = fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-
-    for (size_t i = 0; i < ARRAY_LENGTH(fixture->clients); i++) {
-        if (fixture->clients[i].transport) {
-            fixture->clients[i].transport->ops->free(fixture->clients[i].transport);
-        }
-        close(fixture->clients[i].rtp);
-        close(fixture->clients[i].rtcp);
-    }
-    udp_sockets_free(fixture->sockets);
-    poller_free(fixture->poller);
-    free(fixture);
-    return 0;
+    return tear_down(state);
 }
 
 // Sizes of the packets' bodies: runs of one size, some with a shorter or longer one behind.
@@ -170,11 +81,15 @@ static void assert_receives(const struct client *client, const struct unit *unit
                               0xdd};
     const struct unit_packet *packet = &unit->packets[i];
     struct pollfd wait = {.fd = client->rtp, .events = POLLIN};
+    struct sockaddr_in from;
+    socklen_t from_size = sizeof from;
     uint8_t bytes[2048];
 
     assert_int_equal(poll(&wait, 1, (int)(PATIENCE_NS / NS_PER_MS)), 1);
-    assert_int_equal(recv(client->rtp, bytes, sizeof bytes, 0),
-                     12 + packet->head_size + packet->size);
+    assert_int_equal(
+        recvfrom(client->rtp, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &from_size),
+        12 + packet->head_size + packet->size);
+    assert_string_equal(inet_ntoa(from.sin_addr), sender);
     assert_memory_equal(bytes, header, 12);
     if (packet->head_size) {
         assert_memory_equal(bytes + 12, unit_packet_head(unit, packet), packet->head_size);
@@ -206,26 +121,54 @@ static void assert_all_arrive(struct fixture *fixture)
     unit_unref(unit);
 }
 
-TEST(test_packets_arrive_whole, set_up, tear_down)
+TEST(test_packets_arrive_whole, set_up, tear_down_answers)
 {
     calls = 0;
     assert_all_arrive(*state);
     assert_in_range(calls, 2, 4); // 64 packets a call
 }
 
+TEST(test_packets_of_a_socket_for_both_families_arrive_whole, set_up_dual, tear_down_answers)
+{
+    assert_all_arrive(*state);
+}
+
+static bool has_control(const struct mmsghdr *messages, int level)
+{
+    struct msghdr message = messages[0].msg_hdr;
+    struct cmsghdr *control = CMSG_FIRSTHDR(&message);
+
+    while (control && control->cmsg_level != level) {
+        control = CMSG_NXTHDR(&message, control);
+    }
+    return control;
+}
+
 static int refuse_segments(const struct mmsghdr *messages)
 {
-    return messages[0].msg_hdr.msg_controllen > 0 ? -EIO : 0;
+    return has_control(messages, SOL_UDP) ? -EIO : 0;
 }
 
 // As a device that encrypts.
-TEST(test_packets_arrive_whole_where_the_kernel_cannot_cut_them, set_up, tear_down)
+TEST(test_packets_arrive_whole_where_the_kernel_cannot_cut_them, set_up, tear_down_answers)
 {
     answer = refuse_segments;
     assert_all_arrive(*state);
 }
 
-TEST(test_packets_arrive_whole_where_few_are_taken_a_call, set_up, tear_down)
+static int refuse_source(const struct mmsghdr *messages)
+{
+    return has_control(messages, IPPROTO_IP) ? -EINVAL : 0;
+}
+
+TEST(test_packets_arrive_whole_where_the_address_has_gone, set_up, tear_down_answers)
+{
+    answer = refuse_source;
+    sender = "127.0.0.1";
+    assert_all_arrive(*state);
+}
+
+TEST(test_packets_arrive_whole_where_few_are_taken_a_call, set_up, tear_down_answers)
 {
     message_limit = 1;
     assert_all_arrive(*state);
@@ -255,7 +198,7 @@ static void wait_writable(const struct client *client)
     }
 }
 
-TEST(test_one_that_would_block_goes_on_when_there_is_room, set_up, tear_down)
+TEST(test_one_that_would_block_goes_on_when_there_is_room, set_up, tear_down_answers)
 {
     struct fixture *fixture = *state;
     struct client *client = &fixture->clients[0], *other = &fixture->clients[1];
@@ -278,7 +221,7 @@ TEST(test_one_that_would_block_goes_on_when_there_is_room, set_up, tear_down)
     unit_unref(unit);
 }
 
-TEST(test_one_that_goes_while_it_waits_is_not_called, set_up, tear_down)
+TEST(test_one_that_goes_while_it_waits_is_not_called, set_up, tear_down_answers)
 {
     struct fixture *fixture = *state;
     struct client *client = &fixture->clients[0], *other = &fixture->clients[1];
@@ -303,7 +246,7 @@ static int lose(const struct mmsghdr *messages)
 }
 
 // Nothing waits for a route that is gone.
-TEST(test_what_has_no_route_is_lost, set_up, tear_down)
+TEST(test_what_has_no_route_is_lost, set_up, tear_down_answers)
 {
     struct unit *unit = make_unit();
 
@@ -312,85 +255,16 @@ TEST(test_what_has_no_route_is_lost, set_up, tear_down)
     unit_unref(unit);
 }
 
-static void send_report(const struct fixture *fixture, int fd, const char *text)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-    to.sin_port = htons((uint16_t)(udp_sockets_port(fixture->sockets) + 1));
-    assert_int_equal(sendto(fd, text, strlen(text), 0, (struct sockaddr *)&to, sizeof to),
-                     strlen(text));
-}
-
-// What was sent before the second client's report number `count` has been read then.
-static void wait_reports(const struct fixture *fixture, unsigned count)
-{
-    int64_t begin_ns = clock_now_ns();
-
-    for (; fixture->clients[1].reports < count; g_main_context_iteration(NULL, TRUE)) {
-        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
-    }
-}
-
-TEST(test_reports_count_from_their_own_address_alone, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    struct client *client = &fixture->clients[0], *other = &fixture->clients[1];
-    uint16_t port = 0;
-    int stranger = bind_to("127.0.0.1", &port);
-    int same_port = bind_to("127.0.0.2", &client->rtcp_port);
-
-    send_report(fixture, stranger, "stranger");
-    send_report(fixture, same_port, "same port");
-    send_report(fixture, client->rtp, "RTP port");
-    send_report(fixture, other->rtcp, "other");
-    wait_reports(fixture, 1);
-    assert_int_equal(client->reports, 0);
-    assert_int_equal(other->report_size, 5);
-    assert_memory_equal(other->report, "other", 5);
-
-    send_report(fixture, client->rtcp, "mine");
-    send_report(fixture, client->rtcp, ""); // a datagram of nothing
-    send_report(fixture, other->rtcp, "again");
-    wait_reports(fixture, 2);
-    assert_int_equal(client->reports, 2);
-    assert_memory_equal(client->report, "mine", 4);
-    assert_int_equal(client->report_size, 0);
-
-    client->transport->ops->free(client->transport);
-    client->transport = NULL;
-    send_report(fixture, client->rtcp, "too late");
-    send_report(fixture, other->rtcp, "once more");
-    wait_reports(fixture, 3);
-    assert_int_equal(client->reports, 2);
-    close(stranger);
-    close(same_port);
-}
-
-TEST(test_reports_go_to_the_rtcp_port, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    struct client *client = &fixture->clients[0];
-    struct sockaddr_in from;
-    socklen_t size = sizeof from;
-    uint8_t bytes[100];
-
-    client->transport->ops->send_rtcp(client->transport, (const uint8_t *)"report", 6);
-    assert_int_equal(
-        recvfrom(client->rtcp, bytes, sizeof bytes, 0, (struct sockaddr *)&from, &size), 6);
-    assert_memory_equal(bytes, "report", 6);
-    assert_int_equal(ntohs(from.sin_port), udp_sockets_port(fixture->sockets) + 1);
-    assert_int_equal(udp_sockets_port(fixture->sockets) % 2, 0); // RFC 3550, section 11
-}
-
 // Two viewers of one address and port could not tell whose packets are whose.
-TEST(test_ports_belong_to_one_viewer, set_up, tear_down)
+TEST(test_ports_belong_to_one_viewer, set_up, tear_down_answers)
 {
     struct fixture *fixture = *state;
     struct client *client = &fixture->clients[0];
     struct transport *second;
 
-    assert_int_equal(transport_udp_new(fixture->sockets, &fixture->address, client->rtp_port,
-                                       client->rtcp_port, on_rtcp, client, &second),
+    assert_int_equal(transport_udp_new(fixture->sockets, &fixture->source, &fixture->address,
+                                       client->rtp_port, client->rtcp_port, on_rtcp, client,
+                                       &second),
                      -EADDRINUSE);
     client->transport->ops->free(client->transport);
     begin(fixture, client);

@@ -94,8 +94,8 @@ TEST(test_packets_longer_than_the_mtu_arrive_all_the_same)
     struct unit *unit = make_unit();
     assert_int_equal(poller_new(&poller), 0);
     assert_int_equal(udp_sockets_new(poller, AF_INET, &sockets), 0);
-    assert_int_equal(transport_udp_new(sockets, &address, port, (uint16_t)(port ^ 1), ignore_rtcp,
-                                       NULL, &transport),
+    assert_int_equal(transport_udp_new(sockets, NULL, &address, port, (uint16_t)(port ^ 1),
+                                       ignore_rtcp, NULL, &transport),
                      0);
     assert_int_equal(transport->ops->send(transport, &header, unit, 0), PACKETS);
     for (unsigned i = 0; i < PACKETS; i++) {
