@@ -162,7 +162,7 @@ static const struct schema_key rtsp_keys[] = {
      .help = "The port the RTSP server listens on; 0 takes any free one."},
     {"plain", SCHEMA_BOOLEAN, .offset = offsetof(struct config, rtsp.plain), .default_text = "true",
      .help = "Whether that port is served. With false RTSP is there inside TLS alone, at tls_port, "
-             "so that nothing is sent in the clear."},
+             "so that nothing is sent in the clear. A reload that changes it is refused."},
     {"tls_port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.tls_port),
      .unit = "TCP port", .minimum = 0, .maximum = 65535, .default_text = "0",
      .cost = CONFIG_COST_FRAME,

@@ -50,6 +50,27 @@ static void keep_addresses(struct config *old, struct config *config, const char
     config->control = between.control;
 }
 
+// What can change only when edged is started again: no port may be left by a change of `plain`, and
+// groups that were to stay on this machine would leave it from the address that is in use.
+static int check_start(const struct config *in_use, const struct config *config, bool has_users,
+                       struct error *error)
+{
+    const struct config_multicast *multicast = &config->rtsp.multicast;
+
+    if (in_use->rtsp.plain != config->rtsp.plain) {
+        return error_set(error, -EINVAL, "rtsp.plain can change only when edged is started again");
+    }
+    if (*multicast->addresses && !*multicast->interface && !has_users &&
+        config->rtsp.auth == CONFIG_AUTH_UNSET && !config_is_loopback(in_use->rtsp.address)) {
+        return error_set(error, -EINVAL,
+                         "rtsp.multicast without users is for this machine alone, and rtsp.address "
+                         "stays \"%s\" until edged is started again; allowed until then: "
+                         "interface = \"lo\", addresses = \"\"",
+                         in_use->rtsp.address);
+    }
+    return 0;
+}
+
 static int load(const char *path, const struct config *in_use, FILE *problems,
                 struct front_network *network, struct config **config, struct users **users)
 {
@@ -69,10 +90,8 @@ static int load(const char *path, const struct config *in_use, FILE *problems,
                                // cameras"
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
-    if (r == 0 && in_use->rtsp.plain != (*config)->rtsp.plain) { // no port may be left by it
-        r = error_set(&error, -EINVAL, "rtsp.plain can change only when edged is started again");
-    }
     r = r < 0 ? r : account_read_users(*config, &error, users);
+    r = r < 0 ? r : check_start(in_use, *config, *users, &error);
     r = r < 0 ? r : front_network_listen(network, *config, &error);
     if (r < 0) {
         fprintf(problems, "%s: error: %s\n", path, error.text);

@@ -168,6 +168,18 @@ def test_a_reload_without_addresses_ends_multicast_alone(serve):
         assert refused.status == 461
 
 
+def test_groups_for_this_machine_alone_do_not_begin_at_an_address_of_the_network(serve):
+    """The address stays until edged is started again."""
+    server = serve(rtsp_settings={"address": "0.0.0.0", "auth": "none"})
+    multicast = server.settings["rtsp"]["multicast"]
+    server.reload(rtsp={"port": server.port, "multicast": multicast})
+    problem, = server.status()["configuration"]["problems"]
+    assert 'rtsp.address stays "0.0.0.0" until edged is started again' in problem
+    assert "error" in problem
+    server.reload(rtsp={"port": server.port, "multicast": {**multicast, "interface": "lo"}})
+    assert all("warning" in problem for problem in server.status()["configuration"]["problems"])
+
+
 def test_users_have_to_log_in_for_a_group(serve, tmp_path):
     path = tmp_path / "rtsp.users"
     subprocess.run(
