@@ -23,7 +23,7 @@ _Static_assert(2 * sizeof(struct nonce) + 1 == NONCE_TEXT_SIZE, "two digits a by
 
 int nonces_init(struct nonces *nonces)
 {
-    *nonces = (struct nonces){0};
+    *nonces = (struct nonces){.forgotten_ns = INT64_MIN};
     return getrandom(nonces->key, sizeof nonces->key, 0) == sizeof nonces->key ? 0 : -errno;
 }
 
@@ -129,6 +129,9 @@ static struct nonce_kept *keep(struct nonces *nonces, const struct nonce *nonce,
             place = kept;
         }
     }
+    if (place->counts.highest > 0) {
+        nonces->forgotten_ns = MAX(nonces->forgotten_ns, place->made_ns);
+    }
     *place = (struct nonce_kept){.made_ns = made_ns};
     memcpy(place->id, nonce->id, sizeof place->id);
     return place;
@@ -177,7 +180,7 @@ bool nonce_take(struct nonces *nonces, const char *text, const uint8_t address[N
         return false;
     }
     kept = count > 0 ? find(nonces, &nonce) : NULL;
-    if (!kept && count == 1) {
+    if (!kept && count == 1 && made_ns > nonces->forgotten_ns) {
         kept = keep(nonces, &nonce, made_ns);
     }
     if (count > 0 && (!kept || !take_count(&kept->counts, count))) {

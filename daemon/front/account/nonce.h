@@ -37,6 +37,7 @@ struct nonces {
         int64_t made_ns;
         struct nonce_counts counts; // highest 0: a free place
     } kept[NONCE_KEPT];
+    int64_t forgotten_ns; // when the youngest was made that was pushed out of the table
 };
 
 // A server's nonces, with a key that nobody knows. -errno of getrandom().
@@ -50,8 +51,9 @@ void nonce_make(struct nonces *nonces, const uint8_t address[NONCE_ADDRESS_SIZE]
 // Whether a nonce out of a right answer may be used: it is ours, for that address, at most
 // NONCE_LIFE_S old or in use on the connection (`use`, may be NULL), and was not used with that
 // count before. `count` is the nonce count, 0 where the answer has none: that can be sent again as
-// long as the nonce lives. Notes the count, and the nonce in `use`. A nonce whose count does not
-// begin with 1 and that is not in the table is refused: it may have been used, and pushed out.
+// long as the nonce lives. Notes the count, and the nonce in `use`. A nonce that is not in the
+// table is refused where it may have been used and pushed out: its count does not begin with 1, or
+// it is older than one that was.
 bool nonce_take(struct nonces *nonces, const char *text, const uint8_t address[NONCE_ADDRESS_SIZE],
                 uint32_t count, int64_t now_ns, struct nonce_use *use);
 // Whether it is the one in use.

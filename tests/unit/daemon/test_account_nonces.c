@@ -103,8 +103,9 @@ TEST(test_counts_of_a_nonce_that_was_forgotten_are_not_taken)
         bed.now_ns += NS_PER_MS;
     }
     client.nonce = first;
-    client.count = 2;
-    assert_int_equal(verdict(&bed, &client), ACCOUNT_CHALLENGE);
+    for (client.count = 1; client.count <= 2; client.count++) { // 1 was taken, 2 may have been
+        assert_int_equal(verdict(&bed, &client), ACCOUNT_CHALLENGE);
+    }
     bed_finish(&bed);
 }
 
