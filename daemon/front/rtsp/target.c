@@ -42,7 +42,7 @@ int rtsp_target_read(const char *url, struct rtsp_target *ret_target)
         return 0;
     }
     const char *path = find_path(url);
-    if (!path) {
+    if (!path || strchr(url, '#')) { // no request has a fragment
         return -EINVAL;
     }
     size_t length = cut_slashes(path, strcspn(path, "?"));

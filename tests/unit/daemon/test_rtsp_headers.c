@@ -66,9 +66,18 @@ TEST(test_only_the_end_of_a_path_names_the_media)
 
 TEST(test_what_is_no_url_of_rtsp_is_refused)
 {
-    static const char *const urls[] = {
-        "",           "/front/edges", "rtsp:/h/a", "rtsp://",     "rtsp:///a",
-        "http://h/a", "rtspx://h/a",  "**",        "rtspu://h/a", "rtsp://?a"};
+    static const char *const urls[] = {"",
+                                       "/front/edges",
+                                       "rtsp:/h/a",
+                                       "rtsp://",
+                                       "rtsp:///a",
+                                       "http://h/a",
+                                       "rtspx://h/a",
+                                       "**",
+                                       "rtspu://h/a",
+                                       "rtsp://?a",
+                                       "rtsp://h#/a",
+                                       "rtsp://h/a#b"};
 
     for (size_t i = 0; i < ARRAY_LENGTH(urls); i++) {
         struct rtsp_target target;
