@@ -217,7 +217,9 @@ static void send_telemetry(struct camera *camera)
     struct graph_count counts[STAGE_KIND_COUNT];
     struct link_telemetry telemetry;
 
-    if (clock_now_ns() - lane_alive_ns(camera->lane) > LANE_HANGS_NS) {
+    // An encoder that begins takes its time, and several may have to, one after the other.
+    int64_t lane_ns = lane_alive_ns(camera->lane), encoder_ns = camera->encoders.began_ns;
+    if (clock_now_ns() - (encoder_ns > lane_ns ? encoder_ns : lane_ns) > LANE_HANGS_NS) {
         return; // the lane hangs: the front sees it by the silence
     }
     // Before the frames, so that they are never fewer than those that stages were computed for.
@@ -390,11 +392,7 @@ void camera_free(struct camera *camera)
     free(camera->first_message.payload);
     encoder_watches_finish(&camera->encoders);
     report_finish(&camera->report);
-    if (camera->wake_fd >= 0) {
-        close(camera->wake_fd);
-    }
-    if (camera->timer_fd >= 0) {
-        close(camera->timer_fd);
-    }
+    cleanup_close(&camera->wake_fd);
+    cleanup_close(&camera->timer_fd);
     free(camera);
 }

@@ -159,15 +159,13 @@ static void *encoder_thread(void *context)
     struct encoder *encoder = context;
     struct encoder_job job;
 
-    while (take_job(encoder, &job)) {
-        if (encode(encoder, &job) != GST_FLOW_OK) {
-            pthread_mutex_lock(&encoder->lock);
-            encoder->failed = true;
-            pthread_cond_broadcast(&encoder->changed);
-            pthread_mutex_unlock(&encoder->lock);
-            break;
-        }
+    while (take_job(encoder, &job) && encode(encoder, &job) == GST_FLOW_OK) {
     }
+    pthread_mutex_lock(&encoder->lock);
+    encoder->failed = true;  // or is stopping, and nobody asks
+    encoder->watch.owed = 0; // what has ended does not hang
+    pthread_cond_broadcast(&encoder->changed);
+    pthread_mutex_unlock(&encoder->lock);
     return NULL;
 }
 
@@ -246,9 +244,12 @@ static int try_encode(struct encoder *encoder, struct frame *trial, struct error
     while (!r && !encoder->failed && encoder->units < TRIAL_UNITS) {
         r = pthread_cond_timedwait(&encoder->changed, &encoder->lock, &deadline);
     }
-    bool done = encoder->units >= TRIAL_UNITS;
+    bool done = encoder->units >= TRIAL_UNITS, silent = !encoder->units && !encoder->failed;
     pthread_mutex_unlock(&encoder->lock);
-    return done ? 0 : encoder_pipeline_error(&encoder->pipeline, error, "encodes nothing");
+    if (!done) {
+        encoder_pipeline_error(&encoder->pipeline, error, "encodes nothing");
+    }
+    return done ? 0 : silent ? -ETIMEDOUT : -ENOSYS;
 }
 
 // Of what can be given up: nothing scales what a Jetson's encoder gets.

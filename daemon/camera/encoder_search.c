@@ -1,5 +1,5 @@
 // Finds the first encoder that works: element by element, of each the ways into it, best first.
-// What hung before comes last: it may have been the machine that was slow.
+// What hung before, or was silent on trial, comes last: it may have been the machine that was slow.
 #include "daemon/camera/encoder_private.h"
 
 #include <errno.h>
@@ -20,6 +20,7 @@ struct search {
     struct encoder_watches *watches;
     encoder_output *output;
     void *context;
+    unsigned last;            // elements to be tried last, a bit for each
     struct error reasons;     // why those before do not work
     struct error passed_over; // those of them that take surfaces as they are
 };
@@ -28,6 +29,8 @@ struct search {
 static int search_ways(struct search *search, const struct encoder_element *element,
                        struct encoder **ret_encoder)
 {
+    bool silent = false;
+
     for (size_t i = 0; i < ENCODER_WAYS_MAX && element->ways[i].fragment; i++) {
         const struct encoder_way *way = &element->ways[i];
         struct error reason = {0};
@@ -35,30 +38,34 @@ static int search_ways(struct search *search, const struct encoder_element *elem
         if (way->surfaces && !search->settings->surfaces) {
             continue;
         }
-        if (encoder_open(element, way, search->settings, search->trial, search->watches,
-                         search->output, search->context, &reason, ret_encoder) == 0) {
+        int r = encoder_open(element, way, search->settings, search->trial, search->watches,
+                             search->output, search->context, &reason, ret_encoder);
+        if (r == 0) {
             return 0;
         }
+        silent |= r == -ETIMEDOUT;
         add_reason(&search->reasons, element->name, way->how, reason.text);
         if (way->surfaces) {
             add_reason(&search->passed_over, element->name, way->how, reason.text);
         }
     }
+    if (silent && search->watches) { // the next view need not wait for it as well
+        search->watches->passed_over |= 1U << element->id;
+    }
     return -ENOSYS;
 }
 
-// The elements that hung before, or the others.
-static int search_elements(struct search *search, bool hung, struct encoder **ret_encoder)
+// The elements that are tried last, or the others.
+static int search_elements(struct search *search, bool last, struct encoder **ret_encoder)
 {
     const struct encoder_settings *settings = search->settings;
-    unsigned passed_over = search->watches ? search->watches->passed_over : 0;
     bool any = settings->element == CONFIG_ENCODER_AUTO;
     const struct encoder_element *element;
 
     for (size_t i = 0; (element = encoder_element_at(i)); i++) {
         if (config_encoder_codec(element->id) != settings->codec ||
             (!any && settings->element != element->id) ||
-            (passed_over >> element->id & 1) != hung) {
+            (search->last >> element->id & 1) != last) {
             continue;
         }
         if (any && settings->without >> element->id & 1) {
@@ -79,6 +86,7 @@ int encoder_new(const struct encoder_settings *settings, struct frame *trial,
                             .watches = watches,
                             .output = output,
                             .context = context,
+                            .last = watches ? watches->passed_over : 0,
                             .reasons = {"no encoder works"}};
 
     if (search_elements(&search, false, ret_encoder) < 0 &&

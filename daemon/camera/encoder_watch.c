@@ -1,5 +1,7 @@
 #include "daemon/camera/encoder_watch.h"
 
+#include "config/base.h"
+
 #include <stdbool.h>
 
 void encoder_watches_init(struct encoder_watches *watches)
@@ -17,6 +19,7 @@ void encoder_watches_add(struct encoder_watches *watches, struct encoder_watch *
     if (!watches) {
         return;
     }
+    watches->began_ns = clock_now_ns();
     pthread_mutex_lock(&watches->lock);
     watch->next = watches->first;
     watches->first = watch;

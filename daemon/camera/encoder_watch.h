@@ -30,14 +30,17 @@ struct encoder_watch {
 };
 
 struct encoder_watches {
-    atomic_uint passed_over; // what "auto" tries last, for it hung: a bit for each config_encoder
-    pthread_mutex_t lock;    // guards the list
+    // A bit for each config_encoder that "auto" tries last: it hung, or encoded nothing on trial.
+    atomic_uint passed_over;
+    // When an encoder began last. Each has a limited time for it, whoever waits for it meanwhile.
+    _Atomic int64_t began_ns;
+    pthread_mutex_t lock; // guards the list
     struct encoder_watch *first;
 };
 
 void encoder_watches_init(struct encoder_watches *watches);
 void encoder_watches_finish(struct encoder_watches *watches);
-// Any thread. Both do nothing where nobody watches (NULL).
+// Any thread. Around an encoder's life. Both do nothing where nobody watches (NULL).
 void encoder_watches_add(struct encoder_watches *watches, struct encoder_watch *watch);
 void encoder_watches_remove(struct encoder_watches *watches, struct encoder_watch *watch);
 // Once a second, one thread. An element that hangs, CONFIG_ENCODER_AUTO if none does. It counts

@@ -136,6 +136,17 @@ def test_an_encoder_that_hangs_gives_way_to_the_next_one(edged, elements, watch,
     assert server.stderr().count("v4l2h264enc hung") == 1
 
 
+def test_an_encoder_that_gives_nothing_back_costs_no_process(edged, elements, watch):
+    """Each trial takes 8 s, and a process that says nothing for 12 s is ended."""
+    views = [{"name": name, "view": "edges"} for name in ("edges", "again", "more")]
+    server = edged([daemon.camera(views=views, width=SIZE[0], height=SIZE[1])], FAKE_ENCODER="swallow:0",
+                   **elements("encoder"))
+    viewer = watch(server.url("/front/more"))
+    viewer.wait_numbers(pattern.FPS)
+    server.wait_mount("/front/more", lambda m: m["encoder"] == "x264enc")
+    assert server.camera()["process"]["restarts"] == 0
+
+
 def test_a_camera_process_that_cannot_be_killed_is_left_behind(edged, watch):
     """One that hangs in a driver: viewers get the next one's pictures, systemd its watchdog."""
     server = edged([CAMERA], WATCHDOG_USEC=200_000)
