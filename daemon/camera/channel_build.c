@@ -44,16 +44,19 @@ static struct encoder_settings describe_encoder(const struct channel *channel,
 }
 
 // Whether the existing encoder can be changed to the wanted settings while it runs.
-static bool encoder_fits(const struct encoder *encoder, const struct encoder_settings *wanted)
+static bool encoder_fits(const struct channel_parts *parts, const struct encoder_settings *wanted)
 {
     struct encoder_settings have;
 
-    if (!encoder) {
+    if (!parts->encoder) {
         return false;
     }
-    have = *encoder_get_settings(encoder);
-    if (encoder_can_retune(encoder)) {
+    have = *encoder_get_settings(parts->encoder);
+    if (encoder_can_retune(parts->encoder)) {
         have.bitrate_kbps = wanted->bitrate_kbps;
+    }
+    if (parts->lacks_surfaces) {
+        have.surfaces = wanted->surfaces;
     }
     have.keyframe_frames = wanted->keyframe_frames;
     return memcmp(&have, wanted, sizeof have) == 0;
@@ -79,7 +82,7 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
     struct channel_parts *now = &channel->now;
     struct encoder_settings wanted = describe_encoder(channel, now->settings, now->view, setup);
 
-    if (encoder_fits(now->encoder, &wanted)) {
+    if (encoder_fits(now, &wanted)) {
         encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
         return 0;
     }
@@ -269,7 +272,7 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
         const struct view *view = next->view ? next->view : channel->now.view;
 
         channel->next_encoder = describe_encoder(channel, settings, view, setup);
-        channel->encoder_wanted = !encoder_fits(channel->now.encoder, &channel->next_encoder);
+        channel->encoder_wanted = !encoder_fits(&channel->now, &channel->next_encoder);
     }
     return r;
 }
@@ -313,6 +316,7 @@ void channel_commit(struct channel *channel)
         retire_encoder(channel, now);
         now->encoder = next->encoder;
         now->slate_pool = next->slate_pool;
+        now->lacks_surfaces = next->lacks_surfaces;
         begin_encoder(channel);
     }
     *next = (struct channel_parts){0};

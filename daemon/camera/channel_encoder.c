@@ -86,7 +86,8 @@ int channel_make_encoder(struct channel *channel, const struct encoder_settings 
     struct error why = {0}, ways = {0};
     int r = make_trial(channel, &settings, parts, &why, &trial);
 
-    if (r && settings.surfaces) {
+    parts->lacks_surfaces = r && settings.surfaces;
+    if (parts->lacks_surfaces) {
         settings.surfaces = 0;
         r = make_trial(channel, &settings, parts, error, &trial);
     } else if (r) {

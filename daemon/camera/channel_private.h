@@ -22,6 +22,7 @@ struct channel_parts {
     struct mask_stamp masks[3]; // of the pictures that limit the view and the sides of a split
     struct encoder *encoder;
     struct frame_pool *slate_pool; // the encoder's size and range
+    bool lacks_surfaces;           // the encoder reads by the CPU: there were none for the slates
 };
 
 struct channel {

@@ -121,6 +121,18 @@ def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
     assert camera["process"]["restarts"] == 0
 
 
+def test_without_surfaces_for_slates_the_encoder_is_made_once(jetson, watch):
+    """Those of the view are there, and the encoder reads them by the CPU."""
+    server = jetson(library="fail=NvBufSurfaceAllocate:26+")
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    viewer.wait_frames(60)
+    assert_pictures_match(viewer, "edges", SIZE)
+    server.stop()
+    told = "pictures in nvmm memory: NvBufSurfaceAllocate: no surface of 320x240"
+    assert server.log.read_text().count(told) == 1
+    assert " -> nvmm -> " in server.log.read_text()
+
+
 def test_a_width_whose_rows_nvvidconv_takes_to_be_shorter(jetson, watch):
     width, height = 360, 240
     server = jetson(library="fail=NvBufSurfaceMapEglImage:1+",
