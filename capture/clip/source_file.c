@@ -204,12 +204,16 @@ static int decode(struct source_file *self, int64_t until_ns, struct error *erro
 }
 
 // Whoever takes the pictures was away for longer than a period: the older ones are left out, unless
-// it is the decoder that is slow.
-static void skip_missed(struct source_file *self)
+// it is the decoder that is slow. No longer than until `deadline_ns`: what is shown late is better
+// than nothing.
+static void skip_missed(struct source_file *self, int64_t deadline_ns)
 {
-    while (clock_now_ns() - self->next->pts_ns > self->period_ns) {
+    int64_t now_ns;
+
+    while ((now_ns = clock_now_ns()) - self->next->pts_ns > self->period_ns &&
+           now_ns < deadline_ns) {
         if (!self->after) {
-            decode(self, clock_now_ns() + self->period_ns, NULL); // tells its error another time
+            decode(self, now_ns + self->period_ns, NULL); // tells its error another time
         }
         if (!self->after) {
             return;
@@ -250,10 +254,10 @@ static bool repeat(struct source_file *self, struct frame **ret_frame)
     return true;
 }
 
-// The earlier one, unless `event_ns` has been already.
-static int64_t earliest(int64_t until_ns, int64_t event_ns)
+// The earlier one, unless `event_ns` had been already at `now_ns`.
+static int64_t earliest(int64_t until_ns, int64_t event_ns, int64_t now_ns)
 {
-    return event_ns > clock_now_ns() && event_ns < until_ns ? event_ns : until_ns;
+    return event_ns > now_ns && event_ns < until_ns ? event_ns : until_ns;
 }
 
 static int file_source_next(struct source *source, int timeout_ms, struct error *error,
@@ -264,21 +268,22 @@ static int file_source_next(struct source *source, int timeout_ms, struct error 
     int r = 0;
 
     do {
-        int64_t until_ns = earliest(deadline_ns, repeat_ns(self));
+        int64_t now_ns = clock_now_ns();
+        int64_t until_ns = earliest(deadline_ns, repeat_ns(self), now_ns);
 
         if (!self->next) {
             self->next = TAKE(self->after);
         }
-        if (self->next && self->next->pts_ns <= clock_now_ns()) {
-            skip_missed(self);
+        if (self->next && self->next->pts_ns <= now_ns) {
+            skip_missed(self, deadline_ns);
             hand_out(self, TAKE(self->next), ret_frame);
             return 0;
         }
         if (repeat(self, ret_frame)) {
             return 0;
         }
-        until_ns = earliest(until_ns, self->next ? self->next->pts_ns : 0);
-        until_ns = earliest(until_ns, stuck_ns(self));
+        until_ns = earliest(until_ns, self->next ? self->next->pts_ns : 0, now_ns);
+        until_ns = earliest(until_ns, stuck_ns(self), now_ns);
         if (!self->after) {
             r = decode(self, until_ns, error);
         } else {

@@ -188,5 +188,8 @@ int source_v4l2_next(struct source *source, int timeout_ms, struct error *error,
         if (events & (POLLERR | POLLHUP | POLLNVAL)) {
             return v4l2_device_failed(&self->device, -EIO, "go on streaming", error);
         }
+        if (clock_now_ns() >= deadline_ns) { // while broken frames kept coming
+            return -EAGAIN;
+        }
     }
 }

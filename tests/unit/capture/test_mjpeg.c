@@ -187,4 +187,18 @@ TEST(test_a_camera_of_broken_jpegs_alone_delivers_nothing)
     tjFree(jpeg.data);
 }
 
+// The next one is there before the last is known to be broken.
+TEST(test_broken_jpegs_that_are_slow_to_decode_keep_nobody_waiting)
+{
+    struct jpeg jpeg = make_jpeg(2560, 1920, TJSAMP_444);
+    struct source *source = start_camera(&jpeg, 2560, 1920, "damage=truncated");
+    struct frame *frame = NULL;
+    struct error error = {0};
+
+    assert_int_equal(source_v4l2_ops.next(source, 100, &error, &frame), -EAGAIN);
+    assert_in_range(source->counters.corrupted, 1, 1000);
+    source_v4l2_ops.close(source);
+    tjFree(jpeg.data);
+}
+
 RUN_TESTS(NULL, NULL)
