@@ -47,12 +47,11 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     }
 }
 
-static int on_motion(void *context, const struct link_event *event)
+static void on_motion(void *context, const struct link_event *event)
 {
     (void)context;
     check_region(&event->region);
     fuzz_claim(event->at_ns >= event->started_ns && event->number > 0);
-    return 0;
 }
 
 static void on_slate(void *context)

@@ -2,7 +2,6 @@
 
 #include "config/base.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,15 +117,15 @@ static void end(const struct regions *regions, struct region *region, enum motio
          at_ns < region->started_ns ? region->started_ns : at_ns);
 }
 
-int regions_take_event(struct regions *regions, const struct link_event *event)
+void regions_take_event(struct regions *regions, const struct link_event *event)
 {
     struct region *region = find_region(regions, event->region.name);
 
     if (!region) {
-        return -ENOSPC;
+        return;
     }
     if (event->number < region->number + !region->moving) {
-        return 0; // the end of an event that the front has ended already
+        return; // the end of an event that the front has ended already
     }
     if (region->moving && event->number > region->number) {
         end(regions, region, MOTION_LOST, event->started_ns);
@@ -140,7 +139,6 @@ int regions_take_event(struct regions *regions, const struct link_event *event)
         set_now(region, &event->region);
         end(regions, region, MOTION_STILL, event->at_ns);
     }
-    return 0;
 }
 
 static void take_region(struct regions *regions, const struct link_region *now)

@@ -14,9 +14,8 @@ struct camera_link;
 // Called on the main loop.
 struct camera_link_events {
     void (*telemetry)(void *context, const struct link_telemetry *telemetry);
-    // Motion began or ended. Returns 0, or -ENOSPC for a region too many.
-    int (*motion)(void *context, const struct link_event *event);
-    void (*slate)(void *context); // one more was taken by a stream
+    void (*motion)(void *context, const struct link_event *event); // began or ended
+    void (*slate)(void *context);                                  // one more was taken by a stream
     void (*fatal)(void *context, const char *sentence);
     // A thread of the process hangs in that encoder; `ended` follows.
     void (*encoder_hung)(void *context, enum config_encoder encoder);

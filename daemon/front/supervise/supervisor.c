@@ -97,11 +97,11 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     supervisor->changed(supervisor->changed_context);
 }
 
-static int on_motion(void *context, const struct link_event *event)
+static void on_motion(void *context, const struct link_event *event)
 {
     struct supervisor *supervisor = context;
 
-    return regions_take_event(&supervisor->regions, event);
+    regions_take_event(&supervisor->regions, event);
 }
 
 static void on_slate(void *context)

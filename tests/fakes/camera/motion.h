@@ -110,11 +110,6 @@ static inline void send_bad_motion(const char *mode, struct link *link)
     }
     if (g_str_has_prefix(what, "telemetry")) {
         send_bad_telemetry(what, link);
-    } else if (strcmp(what, "regions") == 0) {
-        for (unsigned i = 0; i <= LINK_REGIONS_MAX; i++) {
-            snprintf(event.region.name, sizeof event.region.name, "region%u", i);
-            link_send_bytes(link, LINK_EVENT, 0, &event, size);
-        }
     } else {
         link_send_bytes(link, LINK_EVENT, 0, &event, size);
     }

@@ -41,8 +41,8 @@ static int teardown(void **state)
 }
 
 // Event `number` in `name`, from second 10 on; an end 4 s after it.
-static int say(struct fixture *fixture, enum link_event_kind kind, const char *name,
-               uint64_t number)
+static void say(struct fixture *fixture, enum link_event_kind kind, const char *name,
+                uint64_t number)
 {
     bool started = kind == LINK_EVENT_MOTION_STARTED;
     struct link_event event = {.kind = kind,
@@ -59,17 +59,17 @@ static int say(struct fixture *fixture, enum link_event_kind kind, const char *n
                                           .height = 4}};
 
     snprintf(event.region.name, sizeof event.region.name, "%s", name);
-    return regions_take_event(&fixture->regions, &event);
+    regions_take_event(&fixture->regions, &event);
 }
 
 static void say_started(struct fixture *fixture, const char *name, uint64_t number)
 {
-    assert_int_equal(say(fixture, LINK_EVENT_MOTION_STARTED, name, number), 0);
+    say(fixture, LINK_EVENT_MOTION_STARTED, name, number);
 }
 
 static void say_ended(struct fixture *fixture, const char *name, uint64_t number)
 {
-    assert_int_equal(say(fixture, LINK_EVENT_MOTION_ENDED, name, number), 0);
+    say(fixture, LINK_EVENT_MOTION_ENDED, name, number);
 }
 
 static void say_telemetry(struct fixture *fixture, enum link_camera_state camera, const char *name,
@@ -145,7 +145,7 @@ TEST(test_the_clock_of_day_of_a_frame_is_as_far_back_as_the_frame, setup, teardo
     struct timespec now;
 
     event.started_ns = event.at_ns = clock_now_ns() - 5 * SECOND;
-    assert_int_equal(regions_take_event(&fixture->regions, &event), 0);
+    regions_take_event(&fixture->regions, &event);
     clock_gettime(CLOCK_REALTIME, &now);
     assert_in_range(now.tv_sec * SECOND + now.tv_nsec - fixture->told[0].wall_ns, 5 * SECOND,
                     6 * SECOND);
@@ -260,7 +260,8 @@ TEST(test_a_camera_has_8_regions_and_new_ones_take_the_places_of_old, setup, tea
         snprintf(name, sizeof name, "region%u", i);
         say_started(fixture, name, 1);
     }
-    assert_int_equal(say(fixture, LINK_EVENT_MOTION_STARTED, "ninth", 1), -ENOSPC);
+    say_started(fixture, "ninth", 1);
+    assert_int_equal(fixture->count, 8); // it was left out
     describe(fixture, 8);
     // A process that goes on under another configuration names none of them any more.
     say_telemetry(fixture, LINK_CAMERA_LIVE, "ninth", false, 0);

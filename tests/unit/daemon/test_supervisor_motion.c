@@ -153,15 +153,6 @@ TEST(test_telemetry_of_a_region_that_is_wrong_replaces_the_process, set_up, tear
     assert_int_equal(describe(fixture).region_count, 0);
 }
 
-TEST(test_a_ninth_region_replaces_the_process, set_up, tear_down)
-{
-    struct fixture *fixture = *state;
-    char said[4096];
-
-    provoke(fixture, "bad-motion-regions", said, sizeof said);
-    assert_non_null(strstr(said, "front: the camera process has more than 8 regions"));
-}
-
 int main(void)
 {
     return run_unit_tests(NULL, NULL);
