@@ -7,6 +7,8 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
 {
     struct plan_step step = {.kind = kind};
     struct stage_options *options = &step.options;
+    // Among stages of one's own neither the view's operator nor its thresholds have an effect.
+    bool custom = settings->view == CONFIG_VIEW_CUSTOM;
 
     switch (kind) {
     case STAGE_BLUR:
@@ -14,7 +16,7 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
         break;
     case STAGE_GRADIENT:
     case STAGE_DIRECTION:
-        options->operator= settings->operator;
+        options->operator= custom ? CONFIG_OPERATOR_SOBEL : settings->operator;
         options->norm = settings->norm;
         options->gain = settings->gain;
         break;
@@ -33,8 +35,8 @@ struct plan_step plan_step(enum stage_kind kind, const struct config_view *setti
         config_colour_parse(settings->colour, options->colour);
         break;
     case STAGE_CANNY:
-        options->thresholds = settings->thresholds;
-        if (settings->thresholds == CONFIG_THRESHOLDS_FIXED) {
+        options->thresholds = custom ? CONFIG_THRESHOLDS_FIXED : settings->thresholds;
+        if (options->thresholds == CONFIG_THRESHOLDS_FIXED) {
             options->low = settings->low;
             options->high = settings->high;
         }

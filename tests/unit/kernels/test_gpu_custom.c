@@ -19,6 +19,7 @@ static struct config_view draw_view(void)
     static const int thresholds[] = {1, 25, 80, 200, CONFIG_THRESHOLD_OTSU};
     struct config_view view = {.view = CONFIG_VIEW_CUSTOM,
                                .norm = draw_number(2) ? CONFIG_NORM_L1 : CONFIG_NORM_L2,
+                               .thresholds = CONFIG_THRESHOLDS_MEDIAN, // which has no effect
                                .gain = draw_number(2) ? 1.0 : 0.37,
                                .threshold = thresholds[draw_number(ARRAY_LENGTH(thresholds))],
                                .times = 1 + (int)draw_number(8),
