@@ -106,6 +106,11 @@ void moved_run(struct moved *moved, const struct frame *frame, uint32_t first, u
         counts->shared[STAGE_DIFFERENCE]++;
         return;
     }
+    // A view that shares it has left this picture out, and compares all of the next one with it.
+    if (moved_is_shared(moved)) {
+        first = 0;
+        end = frame->layout.height;
+    }
     for (unsigned i = 0; i < moved->count; i++) {
         struct stage *stage = &moved->stages[i];
 

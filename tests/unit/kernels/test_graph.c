@@ -314,4 +314,35 @@ TEST(test_views_and_events_have_motion_in_common)
     pool_free(TAKE(pool));
 }
 
+// For want of memory for one, while events compare that frame all the same.
+TEST(test_a_motion_view_that_left_a_picture_out_shows_all_that_has_moved_since)
+{
+    struct bed bed;
+
+    assert_int_equal(pool_new(3, NULL, &pool), 0);
+    bed_init(&bed, "NV12", 131, 47);
+    struct measured beside = new_measured(bed.graph, bed.input);
+    view_set_active(bed.views[6], true);
+    view_set_active(bed.references[6], true);
+    for (uint32_t number = 0; number < FRAMES; number++) {
+        struct region_reading readings[3];
+        struct frame *picture, *same;
+
+        draw(bed.input, number);
+        graph_begin(bed.graph);
+        meter_begin(beside.meter, bed.input);
+        assert_int_equal(view_run(bed.references[6], bed.input, NULL, &same), 0);
+        if (number != 2) {
+            assert_int_equal(view_run(bed.views[6], bed.input, NULL, &picture), 0);
+            assert_same_picture(picture, same);
+            frame_unref(picture);
+        }
+        frame_unref(same);
+        meter_run(beside.meter, bed.input, readings);
+    }
+    meter_free(beside.meter);
+    bed_finish(&bed);
+    pool_free(TAKE(pool));
+}
+
 RUN_TESTS(NULL, NULL)
