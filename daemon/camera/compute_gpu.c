@@ -32,7 +32,9 @@ int compute_gpu_find(enum config_memory wanted, struct error *error, struct erro
         r = error_prefix(error, -ENOTSUP, "%s: CPU and GPU share no memory",
                          gpu_info(found->gpu)->name);
     }
-    if (!r && wanted == CONFIG_MEMORY_NVMM) {
+    // A view that makes surfaces reads pictures in any stream, which managed memory does not bear.
+    if (!r && wanted == CONFIG_MEMORY_NVMM &&
+        gpu_memory_kind(found->memory) != CONFIG_MEMORY_MANAGED) {
         find_surfaces(found, passed_over);
     }
     return r;
