@@ -115,6 +115,9 @@ static struct sockaddr_storage find_address(int fd)
 int passed_sockets_take(const struct sockaddr *address, socklen_t size)
 {
     collect();
+    if (socket_address_port(address) == 0) {
+        return -ENOENT; // any port would do, also another server's
+    }
     for (size_t i = 0; i < rest.count; i++) {
         int fd = rest.list[i].fd;
 

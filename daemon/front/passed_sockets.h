@@ -10,7 +10,8 @@
 #include <sys/socket.h>
 
 // Takes the stream socket that listens on exactly `address` (family, address and port): its
-// descriptor, non-blocking and CLOEXEC, the caller's to close. -ENOENT: systemd passed none such.
+// descriptor, non-blocking and CLOEXEC, the caller's to close. -ENOENT: systemd passed none such,
+// or the port is 0, which names none.
 int passed_sockets_take(const struct sockaddr *address, socklen_t size);
 // Stores a listening socket with systemd for the next edged, which finds it among those that are
 // passed. Without systemd it does nothing.

@@ -86,6 +86,21 @@ TEST(test_a_passed_socket_outlasts_who_takes_it)
     close(systemd);
 }
 
+// Port 0 fits every address, also that which another server is going to ask for.
+TEST(test_any_port_is_none_that_was_passed)
+{
+    int systemd = open_for_systemd(0), port = listener_port(systemd);
+
+    pass((int[]){fcntl(systemd, F_DUPFD_CLOEXEC, 64)}, 1);
+    int any = open_listener("127.0.0.1", 0), passed = open_listener("127.0.0.1", port);
+
+    assert_int_not_equal(listener_port(any), port);
+    assert_int_equal(listener_port(passed), port);
+    close(any);
+    close(passed);
+    close(systemd);
+}
+
 TEST(test_one_of_edged_socket_outlasts_its_end_here_and_one_that_was_left_does_not)
 {
     int systemd[] = {open_for_systemd(0), open_for_systemd(0)};
