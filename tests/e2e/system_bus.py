@@ -1,4 +1,4 @@
-"""A system bus of its own, on which something answers as systemd does for edged.service."""
+"""A system bus of its own, on which something answers as systemd does for edged's two units."""
 
 import subprocess
 import threading
@@ -8,7 +8,8 @@ from gi.repository import Gio, GLib
 from daemon import PATIENCE_S
 
 NAME = "org.freedesktop.systemd1"
-UNIT = "/org/freedesktop/systemd1/unit/edged_2eservice"
+UNITS = {name: f"/org/freedesktop/systemd1/unit/{name.replace('.', '_2e')}"
+         for name in ("edged.service", "edged.socket")}
 INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
 <node>
   <interface name="org.freedesktop.systemd1.Manager">
@@ -22,14 +23,19 @@ INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
   <interface name="org.freedesktop.systemd1.Service">
     <property name="Result" type="s" access="read"/>
   </interface>
+  <interface name="org.freedesktop.systemd1.Socket">
+    <property name="Listen" type="a(ss)" access="read"/>
+  </interface>
 </node>""").interfaces
 
 
 class SystemBus:
-    """`states`: the properties of edged.service, changed at any time. `address`: of the bus."""
+    """`states`: the properties of edged.service, `socket` those of edged.socket, changed at any time.
+    `address`: of the bus."""
 
     def __init__(self):
         self.states = {}
+        self.socket = {"ActiveState": "inactive", "Listen": []}
         self.process = subprocess.Popen(
             ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address"],
             stdout=subprocess.PIPE, text=True,
@@ -50,8 +56,9 @@ class SystemBus:
             | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION, None, None,
         )
         for interface in INTERFACES:
-            path = "/org/freedesktop/systemd1" if "Manager" in interface.name else UNIT
-            connection.register_object(path, interface, self._call, self._get, None)
+            paths = ["/org/freedesktop/systemd1"] if "Manager" in interface.name else UNITS.values()
+            for path in paths:
+                connection.register_object(path, interface, self._call, self._get, None)
         connection.call_sync(
             "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
             GLib.Variant("(su)", (NAME, 0)), None, Gio.DBusCallFlags.NONE, -1, None,
@@ -62,11 +69,11 @@ class SystemBus:
         self.context.pop_thread_default()
 
     def _call(self, _connection, _sender, _path, _interface, _method, parameters, invocation):
-        assert parameters.unpack() == ("edged.service",)
-        invocation.return_value(GLib.Variant("(o)", (UNIT,)))
+        invocation.return_value(GLib.Variant("(o)", (UNITS[parameters.unpack()[0]],)))
 
-    def _get(self, _connection, _sender, _path, _interface, name):
-        return GLib.Variant("s", self.states[name])
+    def _get(self, _connection, _sender, path, _interface, name):
+        states = self.socket if path == UNITS["edged.socket"] else self.states
+        return GLib.Variant("a(ss)" if name == "Listen" else "s", states[name])
 
     def close(self):
         self.loop.quit()

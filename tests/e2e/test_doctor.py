@@ -242,3 +242,20 @@ def test_service_is_as_systemd_says(doctor, systemd, states, verdict, text):
     systemd.states = dict(zip(names, states))
     found = doctor(variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
     assert found.of("service")[0] == verdict and text in found.of("service")[1]
+
+
+@pytest.mark.parametrize("state, listen, verdict, text", [
+    ("active", "127.0.0.1:{}", "ok", "is held by edged.socket for edged"),
+    ("active", "[::]:{}", "failed", "edged.socket listens on [::]:{}: run `edgectl setup`"),
+    ("active", "127.0.0.1:1", "failed", "end the program that has it"),
+    ("inactive", "127.0.0.1:{}", "failed", "end the program that has it"),
+])
+def test_port_of_the_socket_unit_is_edgeds(doctor, systemd, state, listen, verdict, text):
+    systemd.states = {"LoadState": "loaded", "ActiveState": "inactive", "UnitFileState": "disabled",
+                      "Result": "success"}
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        systemd.socket = {"ActiveState": state, "Listen": [("Stream", listen.format(port))]}
+        found = doctor(rtsp={"port": port}, variables={"DBUS_SYSTEM_BUS_ADDRESS": systemd.address})
+        assert found.of("RTSP port")[0] == verdict
+        assert text.format(port) in found.of("RTSP port")[1]

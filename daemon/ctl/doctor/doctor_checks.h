@@ -36,6 +36,10 @@ struct doctor {
 // in `error` (NULL: not asked for), the sentence of client_get().
 JsonObject *doctor_ask_status(const struct doctor *doctor, struct error *error, int *ret_code);
 
+// Where edged.socket listens with that port, "127.0.0.1:8554" or "[::]:8554", to be freed; NULL:
+// nowhere.
+char *doctor_find_socket_unit(int port);
+
 // One line about `subject` ("encoder x264enc"), of printf's format.
 void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *subject,
                 const char *format, ...) __attribute__((format(printf, 4, 5)));

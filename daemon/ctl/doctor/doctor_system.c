@@ -117,6 +117,30 @@ static bool is_edged_listening(const struct doctor *doctor, int port)
     return colon && atoi(colon + 1) == port;
 }
 
+// The port is another program's, or that of edged.socket, which edged is handed only if the address
+// is its own.
+static void say_taken(struct doctor *doctor, const struct listener_place *place,
+                      const struct error *error)
+{
+    const char *host = strcmp(place->address, "localhost") == 0 ? "127.0.0.1" : place->address;
+    g_autofree char *own =
+        g_strdup_printf(strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, place->port);
+    _cleanup_(cleanup_free) char *unit = doctor_find_socket_unit(place->port);
+
+    if (unit && strcmp(unit, own) == 0) {
+        doctor_say(doctor, DOCTOR_OK, "RTSP port", "%s is held by edged.socket for edged", own);
+    } else if (unit) {
+        doctor_say(doctor, DOCTOR_FAILED, "RTSP port",
+                   "%s; edged.socket listens on %s: run `edgectl setup`, or `systemctl disable "
+                   "--now edged.socket`",
+                   error->text, unit);
+    } else {
+        doctor_say(doctor, DOCTOR_FAILED, "RTSP port",
+                   "%s; end the program that has it (`ss -tlnp` names it) or set %s", error->text,
+                   place->port_key);
+    }
+}
+
 void doctor_check_rtsp(struct doctor *doctor)
 {
     const char *address = doctor->config->rtsp.address;
@@ -134,9 +158,7 @@ void doctor_check_rtsp(struct doctor *doctor)
         doctor_say(doctor, DOCTOR_OK, "RTSP port", "%s, port %d is the running edged's", address,
                    port);
     } else if (r == -EADDRINUSE) {
-        doctor_say(doctor, DOCTOR_FAILED, "RTSP port",
-                   "%s; end the program that has it (`ss -tlnp` names it) or set %s", error.text,
-                   place.port_key);
+        say_taken(doctor, &place, &error);
     } else {
         doctor_say(doctor, DOCTOR_FAILED, "RTSP port", "%s; set rtsp.address and %s", error.text,
                    place.port_key);
