@@ -181,15 +181,16 @@ check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit ag
 bench-gpu: $(GPU_PROGRAMS) ## the kernels' speed beside memcpy and NPP; BENCH=--json for machines
 	@$(BUILD)/tests/gpu/bench_gpu $(BENCH)
 
-deb: ## Debian packages in build/deb, checked by lintian; ARCH=arm64 crosses to it, as root
+deb: ## Debian packages in build/deb; ARCH=arm64 crosses to it, as root
 	@scripts/setup --with deb $(if $(ARCH),beds)
 	@EDGED_BUILD=$(BUILD) NVCC='$(NVCC)' scripts/deb $(ARCH)
 
 # Of another architecture they have a virtual machine, in which the tests with a camera are run as well,
 # one machine after the other: emulation takes all that there is.
 check-deb: HUNG_S = 3600
-check-deb: deb ## these packages built twice, then installed, upgraded and purged under a real systemd; ARCH=arm64 emulates one; as root
+check-deb: deb ## these packages by lintian and built twice, then installed, upgraded and purged under a real systemd; ARCH=arm64 emulates one; as root
 	@scripts/setup --with beds $(ARCH)
+	@lintian --profile debian --fail-on error,warning $(BUILD)/deb/$(or $(ARCH),$$(dpkg --print-architecture))/*.changes
 	@EDGED_BUILD=$(BUILD)/again NVCC='$(NVCC)' scripts/deb $(ARCH)
 	@scripts/bed-root build/beds$(addprefix -,$(ARCH)) $(ARCH)
 	@EDGED_ARCHITECTURE=$(ARCH) $(PYTEST) $(if $(ARCH),tests/vm,-n 2) tests/deb
