@@ -359,7 +359,7 @@ $(PLUGINS):
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ $(LDLIBS)
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
-INSTALL_UNIT = sed 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(1) | install -Dm644 /dev/stdin $(DESTDIR)$(2)
+INSTALL_UNIT = install -Dm644 $(1) $(DESTDIR)$(2) && sed -i 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(DESTDIR)$(2)
 CONF := $(DESTDIR)$(sysconfdir)/edged/edged.conf
 UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
 # In the folders they are in here, so that their links lead to one another there as well.
