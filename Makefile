@@ -25,7 +25,7 @@ PYTHON ?= /usr/bin/python3
 CORES = $(shell nproc)
 # A test that hangs is ended, and where it hangs is shown, as scripts/run-unit does for programs.
 HUNG_S = 1200
-PYTEST = EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B -m pytest -q -p no:cacheprovider --timeout $(HUNG_S)
+PYTEST = EDGED_BUILD='$(abspath $(BUILD))' $(PYTHON) -B -m pytest -q -p no:cacheprovider --timeout $(HUNG_S)
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
             gnutls json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
 # The oldest systems edged supports (JetPack 5): newer API of these libraries does not compile.
@@ -128,14 +128,14 @@ everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGR
 
 # The GPU's programs only to see that they build.
 check-unit: $(UNIT_TESTS) $(FAKES) $(if $(SANITIZE),,$(GPU_PROGRAMS)) ## every module by itself
-	@EDGED_BUILD=$(abspath $(BUILD)) scripts/run-unit $(UNIT_TESTS)
+	@EDGED_BUILD='$(abspath $(BUILD))' scripts/run-unit $(UNIT_TESTS)
 
 # The tutorials' program is built without sanitizers only.
 check-golden: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(if $(SANITIZE),,$(TUTORIALS)) ## results on real pictures, bit for bit against OpenCV
 	@$(PYTEST) -n $(CORES) $(REPEATS) tests/golden $(if $(SANITIZE),--ignore=tests/golden/test_tutorials.py)
 
 check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random pictures and settings for SECONDS=600, from a seed that is drawn or SEED=
-	@EDGED_BUILD=$(abspath $(BUILD)) PYTHON=$(PYTHON) scripts/check-random $(SECONDS) "$(SEED)" $(RANDOM_TESTS)
+	@EDGED_BUILD='$(abspath $(BUILD))' PYTHON=$(PYTHON) scripts/check-random $(SECONDS) "$(SEED)" $(RANDOM_TESTS)
 
 # They wait for events more than they compute. What a clock measures is soak's.
 check-e2e: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) ## the real programs with real clients on loopback
@@ -161,7 +161,7 @@ CLOCK_TESTS := $(filter $(addprefix %/test_,camera camera_gpu camera_gpu_tried c
                  rtsp_server source_file source_gstreamer stream stream_slates supervisor supervisor_gpu),$(UNIT_TESTS))
 soak: HUNG_S = 0
 soak: $(PROGRAMS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(CLOCK_TESTS) ## lost frames, gaps and promised times for SECONDS=600, by the clock
-	@$(if $(SOAK),,EDGED_BUILD=$(abspath $(BUILD)) EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))
+	@$(if $(SOAK),,EDGED_BUILD='$(abspath $(BUILD))' EDGED_SOAK_SECONDS=$(SECONDS) scripts/run-unit $(CLOCK_TESTS))
 	@EDGED_SOAK_SECONDS=$(SECONDS) $(PYTEST) -rP tests/soak $(SOAK)
 
 check-fresh: ## make run and make check in fresh roots of Debian 12 and 13, make run and the unit tests on Debian 11 and Ubuntu 20.04; as root
@@ -170,10 +170,10 @@ check-fresh: ## make run and make check in fresh roots of Debian 12 and 13, make
 
 bench: $(PROGRAMS) $(BENCHES) ## speed, beside memcpy, OpenCV and a stock pipeline
 	@set -e; for bench in $(BENCHES); do $$bench; done
-	@set -e; for bench in $(wildcard tests/bench/bench_*.py); do EDGED_BUILD=$(abspath $(BUILD)) $(PYTHON) -B $$bench; done
+	@set -e; for bench in $(wildcard tests/bench/bench_*.py); do EDGED_BUILD='$(abspath $(BUILD))' $(PYTHON) -B $$bench; done
 
 bench-tutorials: $(TUTORIALS) ## the tutorials' table; Numba from PyPI into build/, or NUMBA_WHEELS=DIR
-	@EDGED_BUILD=$(abspath $(BUILD)) NUMBA_WHEELS='$(NUMBA_WHEELS)' $(PYTHON) -B tests/bench/tutorials/bench_tutorials.py $(BENCH)
+	@EDGED_BUILD='$(abspath $(BUILD))' NUMBA_WHEELS='$(NUMBA_WHEELS)' $(PYTHON) -B tests/bench/tutorials/bench_tutorials.py $(BENCH)
 
 check-gpu: $(GPU_PROGRAMS) ## every kernel on this machine's GPU, bit for bit against the CPU (gcc, make, nvcc)
 	$(BUILD)/tests/gpu/check_gpu
@@ -212,7 +212,7 @@ ASAN := --no-print-directory BUILD=build/asan SANITIZE=address,undefined OPTIMIZ
 # Unwinding through libraries without frame pointers is what lets tests/lsan.supp name functions. It takes
 # most of the time, and ten frames are enough for that.
 asan: export ASAN_OPTIONS = detect_leaks=1:verify_asan_link_order=0:abort_on_error=1:handle_abort=0:fast_unwind_on_malloc=0:malloc_context_size=10
-asan: export LSAN_OPTIONS = suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0
+asan: export LSAN_OPTIONS = suppressions='$(CURDIR)/tests/lsan.supp':print_suppressions=0
 asan: export UBSAN_OPTIONS = print_stacktrace=1
 asan: export EDGED_RANDOM_CASES = 20
 asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
@@ -221,7 +221,7 @@ asan: ## check-unit, check-golden and check-e2e under AddressSanitizer and UBSan
 # What a program that has threads calls: its own, or those of a library or of a driver.
 STARTS_THREADS := pthread_create|g_thread_new|gst_element_set_state|MHD_start_daemon|dlopen
 # GLib and GStreamer are not instrumented: what happens inside them is left out.
-tsan: export TSAN_OPTIONS = ignore_noninstrumented_modules=1:suppressions=$(CURDIR)/tests/tsan.supp
+tsan: export TSAN_OPTIONS = ignore_noninstrumented_modules=1:suppressions='$(CURDIR)/tests/tsan.supp'
 tsan: $(UNIT_TESTS) ## check-unit under ThreadSanitizer, of the programs that have threads
 	@$(MAKE) --no-print-directory BUILD=build/tsan SANITIZE=thread OPTIMIZE=-O1 NVCC= check-unit \
 		UNIT_TESTS="$$(nm -A -u $(UNIT_TESTS) | sed -nE 's,^$(BUILD)/([^:]*):.* ($(STARTS_THREADS))(@.*)?$$,build/tsan/\1,p' | sort -u | xargs)"
