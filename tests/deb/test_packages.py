@@ -108,6 +108,7 @@ def test_removed_packages_leave_the_configuration_and_purged_ones_nothing_of_the
     system.check("systemctl enable --now edged")
     system.check("printf 'correct horse\\n' | edgectl passwd bob")
     system.check("install -d /etc/edged/on-motion && echo true >/etc/edged/on-motion/mine")
+    system.check("systemctl enable edged-on-motion@mine")
     assert system.exists("/var/lib/edged") and system.exists("/var/cache/edged")
 
     system.dpkg("remove")
