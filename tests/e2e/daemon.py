@@ -65,6 +65,11 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+def is_moving(camera):
+    """Whether something moves in its first region, which telemetry has to tell of first."""
+    return bool(camera["regions"]) and camera["regions"][0]["moving"]
+
+
 def on_board(tree):
     """The environment of a program that takes the machine for a board of tests/data/boards."""
     return {"LD_PRELOAD": FAKE_BOARD, "EDGED_FAKE_BOARD": ROOT / "tests/data/boards" / tree}

@@ -86,10 +86,6 @@ def toggle(server):
     os.kill(server.camera()["process"]["pid"], signal.SIGUSR1)
 
 
-def is_moving(camera):
-    return camera["regions"][0]["moving"]
-
-
 def test_curl_hears_motion_begin_and_end(moving, listen):
     listener = curl(moving, listen)
     listener.wait("^id: ")
@@ -116,7 +112,7 @@ def test_curl_hears_motion_begin_and_end(moving, listen):
 
 def test_status_and_metrics_show_the_regions(moving):
     toggle(moving)
-    door, yard = moving.wait_camera("front", is_moving)["regions"]
+    door, yard = moving.wait_camera("front", daemon.is_moving)["regions"]
     assert (door["name"], yard["name"]) == ("door", "yard")
     assert door["events"] == 1
     assert not yard["moving"]
@@ -172,7 +168,7 @@ def test_who_comes_back_with_the_last_id_misses_nothing(moving, listen):
     first.stop()
     last = [line for line in first.lines if line.startswith("id: ")][-1][len("id: "):]
     toggle(moving)
-    moving.wait_camera("front", lambda c: not is_moving(c))
+    moving.wait_camera("front", lambda c: not daemon.is_moving(c))
     toggle(moving)
     moving.wait_camera("front", lambda c: c["regions"][0]["events"] == 2)
     second = curl(moving, listen, "-H", f"Last-Event-ID: {last}")

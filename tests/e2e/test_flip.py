@@ -85,7 +85,7 @@ def test_the_gpu_flips_for_views_encoder_and_events(board):
         assert f"{fourcc} 320x240@30 -> registered -> flip {flip} -> CUDA sm_87" in found["path"]
         for view in ("camera", "edges"):
             assert_flipped(server.url(f"/{flip}/{view}"), view, flip)
-        assert server.camera(flip)["regions"][0]["share"] > 0
+        server.wait_camera(flip, lambda c: c["regions"][0]["share"] > 0)
 
 
 def test_what_only_the_gpu_reads_may_be_read_by_others_after_a_reload(board):

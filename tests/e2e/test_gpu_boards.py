@@ -86,7 +86,7 @@ def test_regions_are_watched_by_the_cpu_between_the_gpus_kernels(board, watch, m
                    settings={"memory": memory})
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     wait_on_gpu(server)
-    region, = server.wait_camera("front", lambda c: c["regions"][0]["moving"])["regions"]
+    region, = server.wait_camera("front", daemon.is_moving)["regions"]
     assert region["share"] > 0.001
     assert_pictures_match(viewer, "edges", SIZE, least=3)
     assert server.camera()["process"]["restarts"] == 0

@@ -214,7 +214,7 @@ def test_regions_are_watched_in_the_cameras_surfaces(jetson, watch, bars):
                for name, polygon in corners.items()]
     server = jetson(source="argus", keys={"regions": regions})
     viewer = watch(server.url("/front/edges"), keep_every=1)
-    camera = server.wait_camera("front", lambda c: c["regions"][0]["moving"])
+    camera = server.wait_camera("front", daemon.is_moving)
     assert camera["regions"][1]["share"] == 0
     assert_shows(viewer, pattern.limited_range(pattern.sobel_magnitude(bars)))
 

@@ -85,7 +85,7 @@ def test_what_a_frame_can_change_costs_no_process_no_event_and_no_frame(edged, w
                watch(server.url("/front/bw"), view="binary")]
     for viewer in viewers:
         viewer.wait_numbers(1)
-    before = server.wait_camera("front", lambda c: c["regions"][0]["moving"])
+    before = server.wait_camera("front", daemon.is_moving)
     for gain in (1.5, 1.0) * 5 + (3.0,):
         edges.update(gain=gain, keyframe_s=gain, bitrate_kbps=int(3000 * gain))
         binary["threshold"] = int(60 * gain)
