@@ -359,8 +359,10 @@ $(PLUGINS):
 	$(call say,LD)$(CC) $(LDFLAGS) -shared -o $@ $^ $(LDLIBS)
 
 MAN_PAGES := $(wildcard config/*.[1-8] daemon/*/*.[1-8])
-INSTALL_UNIT = install -Dm644 $(1) $(DESTDIR)$(2) && sed -i 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(DESTDIR)$(2)
-CONF := $(DESTDIR)$(sysconfdir)/edged/edged.conf
+# For the shell: its path may have a blank in it.
+DEST = $(if $(DESTDIR),'$(DESTDIR)')
+INSTALL_UNIT = install -Dm644 $(1) $(DEST)$(2) && sed -i 's|@bindir@|$(bindir)|g; s|@sysconfdir@|$(sysconfdir)|g' $(DEST)$(2)
+CONF = $(DEST)$(sysconfdir)/edged/edged.conf
 UNITS := $(notdir $(wildcard systemd/*.service systemd/*.socket))
 # In the folders they are in here, so that their links lead to one another there as well.
 DOCUMENTS := LICENSE README.md $(wildcard */README.md) \
@@ -373,13 +375,13 @@ INSTALLED = $(addprefix $(bindir)/,edged edgectl) $(libexecdir)/edged-camera $(a
 RELOAD = $(if $(DESTDIR),,test ! -d /run/systemd/system || { $(1)systemctl daemon-reload; udevadm control --reload; })
 
 install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new one put beside it
-	install -Dm755 -t $(DESTDIR)$(bindir) $(BUILD)/edged $(BUILD)/edgectl
-	install -Dm755 -t $(DESTDIR)$(libexecdir) $(BUILD)/edged-camera
+	install -Dm755 -t $(DEST)$(bindir) $(BUILD)/edged $(BUILD)/edgectl
+	install -Dm755 -t $(DEST)$(libexecdir) $(BUILD)/edged-camera
 	install -Dm644 config/edged.conf $(CONF)$$(test ! -e $(CONF) || echo .new)
-	$(foreach document,$(DOCUMENTS),install -Dm644 $(document) $(DESTDIR)$(docdir)/$(document) &&) true
-	install -Dm644 scripts/completion.bash $(DESTDIR)$(completionsdir)/edgectl
-	ln -sf edgectl $(DESTDIR)$(completionsdir)/edged
-	$(foreach page,$(MAN_PAGES),install -Dm644 -t $(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page))) $(page) &&) true
+	$(foreach document,$(DOCUMENTS),install -Dm644 $(document) $(DEST)$(docdir)/$(document) &&) true
+	install -Dm644 scripts/completion.bash $(DEST)$(completionsdir)/edgectl
+	ln -sf edgectl $(DEST)$(completionsdir)/edged
+	$(foreach page,$(MAN_PAGES),install -Dm644 -t $(DEST)$(mandir)/man$(subst .,,$(suffix $(page))) $(page) &&) true
 	$(foreach unit,$(UNITS),$(call INSTALL_UNIT,systemd/$(unit),$(unitdir)/$(unit)) &&) true
 	$(call INSTALL_UNIT,systemd/sysusers.conf,$(sysusersdir)/edged.conf)
 	$(call INSTALL_UNIT,systemd/70-edged.rules,$(udevrulesdir)/70-edged.rules)
@@ -388,9 +390,9 @@ install: $(PROGRAMS) ## DESTDIR, prefix; an existing edged.conf is kept, the new
 uninstall: ## what install put there, with the same DESTDIR and prefix; edged.conf and its folder stay
 	$(if $(DESTDIR),,test ! -d /run/systemd/system || { systemctl stop 'edged-on-motion@*'; \
 	    systemctl disable --now edged.socket edged; systemctl disable edged-on-motion@.service; })
-	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	-cd $(DESTDIR)$(docdir) && rmdir -p --ignore-fail-on-non-empty $(filter-out ./,$(sort $(dir $(DOCUMENTS))))
-	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(docdir)
+	rm -f $(addprefix $(DEST),$(INSTALLED))
+	-cd $(DEST)$(docdir) && rmdir -p --ignore-fail-on-non-empty $(filter-out ./,$(sort $(dir $(DOCUMENTS))))
+	-rmdir --ignore-fail-on-non-empty $(DEST)$(docdir)
 	$(call RELOAD,)
 
 clean: ## remove build/, test beds included
