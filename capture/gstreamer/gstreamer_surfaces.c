@@ -108,7 +108,10 @@ static struct nvbuf_surface *handle_in(GstBuffer *buffer)
     GstMapInfo map;
 
     if (gst_buffer_map(buffer, &map, GST_MAP_READ)) {
-        handle = map.size == sizeof *handle ? (struct nvbuf_surface *)map.data : NULL;
+        // JetPack 7's struct goes on behind what is known of it here.
+        bool is_one = map.size >= sizeof *handle && map.size < 2 * sizeof *handle;
+
+        handle = is_one ? (struct nvbuf_surface *)map.data : NULL;
         gst_buffer_unmap(buffer, &map);
     }
     return handle && handle->buffers ? handle : NULL;

@@ -59,15 +59,20 @@ void nvbufsurface_finish(struct nvbufsurface *library)
 int nvbufsurface_new(const struct nvbufsurface *library, uint32_t width, uint32_t height,
                      struct error *error, struct nvbuf_surface **ret_surface)
 {
-    struct nvbuf_request request = {.width = width,
-                                    .height = height,
-                                    .colour = NVBUF_COLOUR_NV12,
-                                    .layout = NVBUF_LAYOUT_PITCH,
-                                    .memory = NVBUF_MEMORY_SURFACE_ARRAY,
-                                    .tag = NVBUF_TAG_VIDEO_CONVERT};
+    // JetPack 7's is longer, with its tag further behind.
+    union {
+        struct nvbuf_request request;
+        uint8_t room[256];
+    } padded = {.room = {0}};
     struct nvbuf_surface *surface = NULL;
 
-    if (library->allocate(&surface, 1, &request) != 0 || !surface) {
+    padded.request = (struct nvbuf_request){.width = width,
+                                            .height = height,
+                                            .colour = NVBUF_COLOUR_NV12,
+                                            .layout = NVBUF_LAYOUT_PITCH,
+                                            .memory = NVBUF_MEMORY_SURFACE_ARRAY,
+                                            .tag = NVBUF_TAG_VIDEO_CONVERT};
+    if (library->allocate(&surface, 1, &padded.request) != 0 || !surface) {
         return error_set(error, -ENOMEM, "NvBufSurfaceAllocate: no surface of %ux%u", width,
                          height);
     }
