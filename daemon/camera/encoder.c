@@ -61,6 +61,9 @@ static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
 {
     encoder_watch_take(&encoder->watch);
     unit->trial = encoder->units < TRIAL_UNITS; // written by this thread only
+    if (unit->trial && !unit->life.key_frame) {
+        return; // an encoder that makes no key frame when it is told to fails its trial
+    }
     pthread_mutex_lock(&encoder->output_lock);
     if (!encoder->muted) {
         encoder->output(encoder->context, unit);
@@ -383,12 +386,9 @@ void encoder_count_copies(struct encoder *encoder, struct copies *copies)
     bool scales = governor_level(&encoder->governor)->size_divisor > 1;
     pthread_mutex_unlock(&encoder->lock);
     for (unsigned kind = 0; kind < COPY_KIND_COUNT; kind++) {
-        unsigned count = way->copies[kind];
+        bool converts = kind == COPY_ENCODER_CONVERT && (scales || encoder->pipeline.packs);
 
-        if (kind == COPY_ENCODER_CONVERT && (scales || encoder->pipeline.packs)) {
-            count = 1;
-        }
-        while (count-- > 0) {
+        for (unsigned count = converts ? 1 : way->copies[kind]; count > 0; count--) {
             copies_count(copies, kind);
         }
     }

@@ -103,13 +103,15 @@ static GstBuffer *wrap_frame(struct encoder_pipeline *pipeline, struct frame *fr
 }
 
 // The next picture is to be a key frame. Encoders hear of it by an event, a Jetson's by a signal
-// alone.
+// alone, and where it is built on CUVID (Thor) by a property that resets itself.
 static void force_key_frame(struct encoder_pipeline *pipeline)
 {
     guint signal = g_signal_lookup("force-IDR", G_OBJECT_TYPE(pipeline->encoder));
 
     if (signal > 0) {
         g_signal_emit(pipeline->encoder, signal, 0);
+    } else if (g_object_class_find_property(G_OBJECT_GET_CLASS(pipeline->encoder), "force-idr")) {
+        g_object_set(pipeline->encoder, "force-idr", TRUE, NULL);
     } else {
         gst_pad_push_event(pipeline->feed, gst_video_event_new_downstream_force_key_unit(
                                                GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE,

@@ -121,6 +121,16 @@ def test_what_does_not_work_has_a_name_and_its_copies_are_counted(
     assert camera["process"]["restarts"] == 0
 
 
+@pytest.mark.parametrize("options, encoder", [("cuvid", "nvv4l2h264enc"), ("no-idr", "x264enc")])
+def test_an_encoder_has_to_make_key_frames_when_it_is_told_to(jetson, watch, options, encoder):
+    """Thor's is told in another way."""
+    server = jetson(options=options)
+    viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
+    viewer.wait_frames(60)
+    assert server.mount()["encoder"] == encoder
+    assert server.camera()["process"]["restarts"] == 0
+
+
 def test_without_surfaces_for_slates_the_encoder_is_made_once(jetson, watch):
     """Those of the view are there, and the encoder reads them by the CPU."""
     server = jetson(library="fail=NvBufSurfaceAllocate:26+")

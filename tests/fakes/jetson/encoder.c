@@ -178,7 +178,7 @@ static GType preset_type(void)
     return type;
 }
 
-enum { IO_MODE = 1, BITRATE, INTERVAL, PRESET, FIRST_OTHER };
+enum { IO_MODE = 1, BITRATE, INTERVAL, FORCE_IDR, PRESET, FIRST_OTHER };
 
 // Of JetPack 5, whose profiles are an enum, of which 0 is the lowest; what is set is told alone.
 static const struct {
@@ -201,22 +201,7 @@ static void tell(struct encoder *encoder, const GValue *value, const GParamSpec 
     g_string_append_printf(encoder->told, " %s=%s", property->name, text);
 }
 
-static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *property)
-{
-    struct encoder *encoder = (struct encoder *)object;
-
-    if (id >= PRESET) {
-        tell(encoder, value, property);
-    } else if (id == IO_MODE) {
-        encoder->reader->mode = (enum io_mode)g_value_get_enum(value);
-    } else if (id == BITRATE) {
-        g_object_set(encoder->inside, "bitrate", g_value_get_uint(value) / 1000, NULL);
-    } else {
-        g_object_set(encoder->inside, "key-int-max", (int)g_value_get_uint(value), NULL);
-    }
-}
-
-// The action signal by which they are told instead.
+// By an action signal or, with the option "cuvid", by a property; with "no-idr" by nothing.
 static void force_idr(GstElement *element)
 {
     g_autoptr(GstPad) pad =
@@ -225,6 +210,23 @@ static void force_idr(GstElement *element)
     gst_pad_push_event(
         pad, gst_video_event_new_downstream_force_key_unit(GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE,
                                                            GST_CLOCK_TIME_NONE, TRUE, 0));
+}
+
+static void set_property(GObject *object, guint id, const GValue *value, GParamSpec *property)
+{
+    struct encoder *encoder = (struct encoder *)object;
+
+    if (id >= PRESET) {
+        tell(encoder, value, property);
+    } else if (id == IO_MODE) {
+        encoder->reader->mode = (enum io_mode)g_value_get_enum(value);
+    } else if (id == FORCE_IDR) {
+        force_idr(GST_ELEMENT(object));
+    } else if (id == BITRATE) {
+        g_object_set(encoder->inside, "bitrate", g_value_get_uint(value) / 1000, NULL);
+    } else {
+        g_object_set(encoder->inside, "key-int-max", (int)g_value_get_uint(value), NULL);
+    }
 }
 
 static void encoder_finalize(GObject *object)
@@ -266,9 +268,14 @@ static void encoder_class_init(gpointer type_class, gpointer data)
     encoder_parent_class = g_type_class_peek_parent(type_class);
     object->finalize = encoder_finalize;
     object->set_property = set_property;
-    g_signal_new_class_handler("force-IDR", G_OBJECT_CLASS_TYPE(type_class),
-                               G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION, G_CALLBACK(force_idr), NULL,
-                               NULL, NULL, G_TYPE_NONE, 0);
+    if (jetson_has_option("cuvid")) {
+        g_object_class_install_property(
+            object, FORCE_IDR, g_param_spec_boolean("force-idr", "", "", FALSE, G_PARAM_WRITABLE));
+    } else if (!jetson_has_option("no-idr")) {
+        g_signal_new_class_handler("force-IDR", G_OBJECT_CLASS_TYPE(type_class),
+                                   G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION, G_CALLBACK(force_idr), NULL,
+                                   NULL, NULL, G_TYPE_NONE, 0);
+    }
     install_others(object, is_h265(type_class));
     g_object_class_install_property(object, IO_MODE,
                                     g_param_spec_enum("output-io-mode", "Output IO mode", "",
