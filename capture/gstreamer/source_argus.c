@@ -193,6 +193,26 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
     return r;
 }
 
+// NVIDIA's element connects a process to nvargus-daemon once. When the daemon has been started
+// again, no picture comes in that process any more, and the element just ends.
+#define TRIES 3
+static unsigned tries_in_vain;
+
+static int note_try(const struct config_camera *camera, int r, struct error *error)
+{
+    bool in_vain = r == -ENODATA || r == -EPIPE || r == -ETIMEDOUT;
+    const struct error why = *error;
+
+    tries_in_vain = in_vain ? tries_in_vain + 1 : 0;
+    if (r == -ENODATA) {
+        error_set(error, r,
+                  "%s; nvarguscamerasrc's own lines say why: is nvargus-daemon there, and has the "
+                  "sensor a mode of %dx%d at %d fps?",
+                  why.text, camera->width, camera->height, camera->fps);
+    }
+    return tries_in_vain < TRIES ? r : -ESTALE;
+}
+
 static int argus_source_open(const struct config_camera *camera,
                              const struct source_environment *environment, struct error *error,
                              struct source **ret_source)
@@ -200,6 +220,7 @@ static int argus_source_open(const struct config_camera *camera,
     int r = source_gstreamer_new(&source_argus_ops, "camera", "Argus", camera, environment,
                                  open_intake, error, ret_source);
 
+    r = note_try(camera, r, error);
     if (r < 0) {
         return error_prefix(error, r, "sensor %d", camera->sensor);
     }

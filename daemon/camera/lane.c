@@ -105,6 +105,9 @@ void lane_end(struct lane *lane, enum link_type last_word, const char *reason)
 
 static void handle_failure(struct lane *lane, int code, bool preparing, const struct error *error)
 {
+    if (code == -ESTALE) {
+        lane_end(lane, LINK_RESTART, error->text);
+    }
     if (!lane_blame_gpu(lane, code, preparing, error)) {
         lose_source(lane, error->text);
     }

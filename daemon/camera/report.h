@@ -18,7 +18,7 @@ struct report {
     pthread_mutex_t lock; // guards all below
     struct link_telemetry telemetry;
     struct source_counters closed; // sums over the sources before this one
-    enum link_type end; // LINK_FATAL or LINK_GPU_FAULT: the process is to end; 0: it is not
+    enum link_type end;            // the message with which the process is to end; 0: it is not to
     char end_reason[512];
 
     // Lane thread only: the window over which fps is measured.
@@ -33,7 +33,7 @@ void report_finish(struct report *report);
 // Returns true when the state or the error has changed.
 bool report_set_state(struct report *report, enum link_camera_state state, const char *error);
 // No retry in this process can help. It is to end, and to send the front a message of this type,
-// LINK_FATAL or LINK_GPU_FAULT, with this sentence.
+// LINK_FATAL, LINK_RESTART or LINK_GPU_FAULT, with this sentence.
 void report_set_end(struct report *report, enum link_type type, const char *reason);
 // Copies the sentence into `ret_reason` and returns the message's type; 0 while there is none.
 enum link_type report_get_end(struct report *report, char *ret_reason, size_t size);

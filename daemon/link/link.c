@@ -245,7 +245,7 @@ static int receive_header(struct link *link)
     if (link->header_filled < sizeof link->header) {
         return 0;
     }
-    if (link->header.type < LINK_CONFIGURE || link->header.type > LINK_ENCODER_HUNG ||
+    if (link->header.type < LINK_CONFIGURE || link->header.type > LINK_RESTART ||
         link->header.size > LINK_PAYLOAD_MAX) {
         return -EPROTO;
     }

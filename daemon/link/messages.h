@@ -35,6 +35,8 @@ enum link_type {
     LINK_EVENT,     // payload: link_event; motion in a region began or ended
     LINK_ENCODER_HUNG, // payload: uint32_t, the enum config_encoder in which a thread of the
                        // process hangs; the process ends
+    LINK_RESTART,      // payload: one sentence; the process ends, for a new one can try again what
+                       // this one cannot
 };
 
 struct link_header {

@@ -229,6 +229,19 @@ def test_regions_are_watched_in_the_cameras_surfaces(jetson, watch, bars):
     assert_shows(viewer, pattern.limited_range(pattern.sobel_magnitude(bars)))
 
 
+def test_after_a_new_start_of_the_camera_stack_a_new_process_has_pictures(jetson, watch):
+    """NVIDIA's library has none for a process that knows the daemon before; the GPU is not blamed."""
+    server = jetson(source="argus", options="stale")
+    viewer = watch(server.url("/front/edges"))
+    for restarts in 1, 2:
+        server.wait_camera("front", lambda c: c["process"]["restarts"] >= restarts)
+        server.wait_camera("front", lambda c: c["state"] == "live")
+    assert viewer.watching
+    assert "CUDA" in server.camera()["backend"]
+    server.wait_stderr("it ended before the first picture; .* is nvargus-daemon there, and has the "
+                       "sensor a mode of 320x240 at 30 fps[?], starting it again")
+
+
 @pytest.mark.parametrize("nth", [2, 4])
 def test_a_cameras_surfaces_that_cannot_be_adopted_are_copied(jetson, watch, bars, nth):
     """The first call is the test's. Those behind it are the camera's and the views', in any order:

@@ -79,7 +79,7 @@ static void on_ended(void *context, int reason, const char *sentence)
     camera = NULL;
 }
 
-static const struct camera_link_events events = {on_telemetry, on_motion,       on_slate,
+static const struct camera_link_events events = {on_telemetry, on_motion,       on_slate, on_fatal,
                                                  on_fatal,     on_encoder_hung, on_ended};
 
 static void send_hello(int fd)

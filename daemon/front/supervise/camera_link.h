@@ -17,6 +17,7 @@ struct camera_link_events {
     void (*motion)(void *context, const struct link_event *event); // began or ended
     void (*slate)(void *context);                                  // one more was taken by a stream
     void (*fatal)(void *context, const char *sentence);
+    void (*restart)(void *context, const char *sentence);
     // A thread of the process hangs in that encoder; `ended` follows.
     void (*encoder_hung)(void *context, enum config_encoder encoder);
     // The last call: the other end is gone (-EPIPE), does not speak the protocol (-EPROTO,

@@ -119,6 +119,14 @@ static void on_fatal(void *context, const char *sentence)
     error_set(&supervisor->error, 0, "%s", sentence);
 }
 
+static void on_restart(void *context, const char *sentence)
+{
+    struct supervisor *supervisor = context;
+
+    supervisor->explained = true;
+    error_set(&supervisor->error, 0, "%s", sentence);
+}
+
 static void on_encoder_hung(void *context, enum config_encoder encoder)
 {
     supervisor_encoder_hung(context, encoder);
@@ -168,6 +176,7 @@ static const struct camera_link_events link_events = {
     .motion = on_motion,
     .slate = on_slate,
     .fatal = on_fatal,
+    .restart = on_restart,
     .encoder_hung = on_encoder_hung,
     .ended = on_link_ended,
 };
@@ -235,14 +244,14 @@ void supervisor_process_gone(struct supervisor *supervisor, const char *how, boo
         error_set(&supervisor->error, 0, "%s", sentence);
     }
     supervisor->restarts += !supervisor->reconfigured;
-    if (!supervisor->reconfigured && !supervisor->fatal && !supervisor->encoder_hung &&
+    bool explained = supervisor->fatal || supervisor->explained;
+    if (!supervisor->reconfigured && !explained &&
         gpu_retry_note_death(&supervisor->gpu, by_signal, clock_now_ns())) {
         snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 30 s",
                  how);
         start_without_gpu(supervisor, sentence);
         return;
     }
-    bool explained = supervisor->fatal || supervisor->encoder_hung;
     plan_restart(supervisor, explained ? supervisor->error.text : sentence);
 }
 
@@ -275,7 +284,7 @@ static int try_start(struct supervisor *supervisor)
     supervisor->state = SUPERVISOR_STARTING;
     supervisor->fatal = false;
     supervisor->gpu_lost = false;
-    supervisor->encoder_hung = false;
+    supervisor->explained = false;
     supervisor->child_watch = g_child_watch_add(supervisor->pid, on_child_exit, supervisor);
     set_timer(supervisor, FIRST_SIGN_MS, on_silence);
     const struct camera_link_configuration configuration =

@@ -2,7 +2,8 @@
 //
 // A process that ends or says nothing for 5 s is started again: at once the first time, then after
 // 100 ms, 200 ms, … up to 5 s, until one has run for 5 s. A process that declares its
-// fault incurable (LINK_FATAL) is tried again every 30 s. One that cannot be killed is left behind.
+// fault incurable (LINK_FATAL) is tried again every 30 s; one that ends because a new one can do
+// better (LINK_RESTART), as any other. One that cannot be killed is left behind.
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
 // process begins at once and on the CPU. That process is told to try the GPU after 1 s, 2 s, … up

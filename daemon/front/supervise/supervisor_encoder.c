@@ -5,7 +5,7 @@
 
 void supervisor_encoder_hung(struct supervisor *supervisor, enum config_encoder encoder)
 {
-    supervisor->encoder_hung = true;
+    supervisor->explained = true;
     supervisor->encoder_hangs++;
     supervisor->passed_over |= 1u << encoder;
     supervisor->passed_over_ns = clock_now_ns();

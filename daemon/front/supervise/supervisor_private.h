@@ -47,7 +47,7 @@ struct supervisor {
     struct error gpu_error; // why it failed, until it is tried again
     guint gpu_timer;        // the next try; 0: none
 
-    bool encoder_hung;      // the process that is there said so
+    bool explained;         // the process that is there said why it ends; no GPU is to blame
     uint32_t passed_over;   // a bit for each enum config_encoder that hung
     int64_t passed_over_ns; // when one did last
     uint64_t encoder_hangs;

@@ -1,9 +1,12 @@
-// nvarguscamerasrc: a test pattern that the sensor writes into its surfaces.
+// nvarguscamerasrc: a test pattern that the sensor writes into its surfaces. As NVIDIA's it
+// connects a process to the daemon once; with the option "stale" the daemon is started again after
+// 60 pictures.
 #include "tests/fakes/jetson/jetson.h"
 
 #include <stdio.h>
 
 #define SURFACES 6
+#define STALE_AFTER 60
 
 struct sensor {
     GstBaseTransform parent;
@@ -60,8 +63,13 @@ static GstMemory *take_memory(struct sensor *sensor)
 
 static GstFlowReturn prepare_output(GstBaseTransform *transform, GstBuffer *in, GstBuffer **out)
 {
-    GstMemory *memory = take_memory((struct sensor *)transform);
+    static unsigned pictures; // of the process
+    GstMemory *memory = NULL;
 
+    if (jetson_has_option("stale") && ++pictures > STALE_AFTER) {
+        return GST_FLOW_EOS;
+    }
+    memory = take_memory((struct sensor *)transform);
     if (!memory) {
         return GST_BASE_TRANSFORM_FLOW_DROPPED;
     }
