@@ -59,9 +59,10 @@ static void on_slate(void *context)
     (void)context;
 }
 
-static void on_fatal(void *context, const char *sentence)
+static void on_ending(void *context, bool fatal, const char *sentence)
 {
     (void)context;
+    (void)fatal;
     fuzz_claim(sentence != NULL);
 }
 
@@ -79,8 +80,8 @@ static void on_ended(void *context, int reason, const char *sentence)
     camera = NULL;
 }
 
-static const struct camera_link_events events = {on_telemetry, on_motion,       on_slate, on_fatal,
-                                                 on_fatal,     on_encoder_hung, on_ended};
+static const struct camera_link_events events = {on_telemetry, on_motion,       on_slate,
+                                                 on_ending,    on_encoder_hung, on_ended};
 
 static void send_hello(int fd)
 {

@@ -203,10 +203,9 @@ static int on_message(void *context, struct link_message *message)
     case LINK_EVENT:
         return handle_event(link, message);
     case LINK_FATAL:
-        link->events->fatal(link->context, (const char *)message->payload);
-        return 0;
     case LINK_RESTART:
-        link->events->restart(link->context, (const char *)message->payload);
+        link->events->ending(link->context, message->header.type == LINK_FATAL,
+                             (const char *)message->payload);
         return 0;
     case LINK_ENCODER_HUNG:
         return handle_encoder_hung(link, message);

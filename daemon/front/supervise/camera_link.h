@@ -16,8 +16,8 @@ struct camera_link_events {
     void (*telemetry)(void *context, const struct link_telemetry *telemetry);
     void (*motion)(void *context, const struct link_event *event); // began or ended
     void (*slate)(void *context);                                  // one more was taken by a stream
-    void (*fatal)(void *context, const char *sentence);
-    void (*restart)(void *context, const char *sentence);
+    // The process ends, and says why; no retry can help where that is `fatal`.
+    void (*ending)(void *context, bool fatal, const char *sentence);
     // A thread of the process hangs in that encoder; `ended` follows.
     void (*encoder_hung)(void *context, enum config_encoder encoder);
     // The last call: the other end is gone (-EPIPE), does not speak the protocol (-EPROTO,

@@ -111,18 +111,11 @@ static void on_slate(void *context)
     supervisor->changed(supervisor->changed_context);
 }
 
-static void on_fatal(void *context, const char *sentence)
+static void on_ending(void *context, bool fatal, const char *sentence)
 {
     struct supervisor *supervisor = context;
 
-    supervisor->fatal = true;
-    error_set(&supervisor->error, 0, "%s", sentence);
-}
-
-static void on_restart(void *context, const char *sentence)
-{
-    struct supervisor *supervisor = context;
-
+    supervisor->fatal = fatal;
     supervisor->explained = true;
     error_set(&supervisor->error, 0, "%s", sentence);
 }
@@ -175,8 +168,7 @@ static const struct camera_link_events link_events = {
     .telemetry = on_telemetry,
     .motion = on_motion,
     .slate = on_slate,
-    .fatal = on_fatal,
-    .restart = on_restart,
+    .ending = on_ending,
     .encoder_hung = on_encoder_hung,
     .ended = on_link_ended,
 };
@@ -244,15 +236,14 @@ void supervisor_process_gone(struct supervisor *supervisor, const char *how, boo
         error_set(&supervisor->error, 0, "%s", sentence);
     }
     supervisor->restarts += !supervisor->reconfigured;
-    bool explained = supervisor->fatal || supervisor->explained;
-    if (!supervisor->reconfigured && !explained &&
+    if (!supervisor->reconfigured && !supervisor->explained &&
         gpu_retry_note_death(&supervisor->gpu, by_signal, clock_now_ns())) {
         snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 30 s",
                  how);
         start_without_gpu(supervisor, sentence);
         return;
     }
-    plan_restart(supervisor, explained ? supervisor->error.text : sentence);
+    plan_restart(supervisor, supervisor->explained ? supervisor->error.text : sentence);
 }
 
 static void on_child_exit(GPid pid, gint status, gpointer data)
