@@ -2,6 +2,7 @@
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/json_get.h"
+#include "daemon/ctl/setup/setup_service.h"
 #include "daemon/front/listener.h"
 
 #include <errno.h>
@@ -122,9 +123,7 @@ static bool is_edged_listening(const struct doctor *doctor, int port)
 static void say_taken(struct doctor *doctor, const struct listener_place *place,
                       const struct error *error)
 {
-    const char *host = strcmp(place->address, "localhost") == 0 ? "127.0.0.1" : place->address;
-    g_autofree char *own =
-        g_strdup_printf(strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, place->port);
+    g_autofree char *own = setup_service_socket_text(place->address, place->port);
     _cleanup_(cleanup_free) char *unit = doctor_find_socket_unit(place->port);
 
     if (unit && strcmp(unit, own) == 0) {

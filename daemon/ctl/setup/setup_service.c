@@ -43,14 +43,18 @@ static bool socket_is_used(void)
            systemctl(true, "is-active", "--quiet", "edged.socket");
 }
 
+char *setup_service_socket_text(const char *address, int port)
+{
+    return g_strdup_printf(strchr(address, ':') ? "[%s]:%d" : "%s:%d",
+                           strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port);
+}
+
 static int write_drop_in(const char *address, int port, struct error *error)
 {
     const struct stat like = {.st_mode = 0644};
+    g_autofree char *place = setup_service_socket_text(address, port);
     g_autofree char *text = g_strdup_printf(
-        strchr(address, ':')
-            ? "# Written by `edgectl setup`.\n[Socket]\nListenStream=\nListenStream=[%s]:%d\n"
-            : "# Written by `edgectl setup`.\n[Socket]\nListenStream=\nListenStream=%s:%d\n",
-        strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port);
+        "# Written by `edgectl setup`.\n[Socket]\nListenStream=\nListenStream=%s\n", place);
 
     if (g_mkdir_with_parents(DROP_IN_FOLDER, 0755) < 0) {
         return error_set(error, -errno, "cannot make %s: %s", DROP_IN_FOLDER, strerror(errno));

@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 
+// What edged.socket has to listen on for that address and port, "127.0.0.1:8554" or "[::1]:8554".
+// The caller frees it (g_free).
+char *setup_service_socket_text(const char *address, int port);
 // Gives edged.socket the address and port that edged is to listen on, where it is in use; edged
 // itself is stopped for it. 0, -EIO where systemd refuses, or what the file system says.
 int setup_service_place_socket(const char *address, int port, struct error *error);
