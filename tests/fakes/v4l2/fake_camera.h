@@ -12,8 +12,8 @@
 //   colour=8,1,2         colorspace, ycbcr_enc and xfer_func
 //   damage-every=1       to every nth        error-every=N        every nth frame flagged
 //   short-every=N        every nth too short gap-every=N          a number lost before every nth
-//   burst=1              frames a tick       unplug-after=N       gone after N frames, till
-//   reopened clock=none           no monotonic time   silent=1             never a frame
+//   burst=1              frames a tick       clock=none           no monotonic time
+//   unplug-after=N       gone after N frames, till reopened       silent=1   never a frame
 //   late=N               the first frame comes N seconds late
 //   busy=format|stream   EBUSY there         kind=output|mplane|gone|denied   no usable device
 //   nospc=YUYV,NV12      formats the USB bus has no bandwidth for
@@ -94,3 +94,10 @@ int fake_query_control(const struct fake_camera *camera, struct v4l2_queryctrl *
 int fake_control(const struct fake_camera *camera, struct v4l2_control *argument, bool set);
 bool fake_control_is_on(uint32_t id);
 void fake_reset_controls(void);
+
+// The ioctls REQBUFS, QUERYBUF, QBUF, DQBUF, and STREAMON or STREAMOFF.
+int fake_request_buffers(struct fake_camera *camera, struct v4l2_requestbuffers *request);
+int fake_query_buffer(const struct fake_camera *camera, struct v4l2_buffer *buffer);
+int fake_queue_buffer(struct fake_camera *camera, const struct v4l2_buffer *buffer);
+int fake_dequeue_buffer(struct fake_camera *camera, struct v4l2_buffer *buffer);
+int fake_stream(struct fake_camera *camera, bool on);
