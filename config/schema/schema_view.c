@@ -239,9 +239,8 @@ static const struct schema_key view_keys[] = {
              "anew for another one."},
     {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .aside = true, .unit = "seconds",
      .minimum = 0.1, .maximum = 10, .default_text = "1.0",
-     .help = "The distance of key frames; a new viewer also gets one, at most 250 ms later than "
-             "the one "
-             "before."},
+     .help = "The distance of key frames; a new viewer also gets one, of "
+             "at most four a second."},
     {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .aside = true, .words = role_words,
      .default_text = "viewer",
      .help = "The roles of the users that may watch. An operator may do what a viewer may, and an "
