@@ -156,9 +156,8 @@ def test_a_camera_process_that_cannot_be_killed_is_left_behind(edged, watch):
     with held.unkillable(pid):
         os.kill(pid, signal.SIGKILL)
         server.wait_stderr(f"cannot be killed, leaving process {pid} behind, starting it again")
-        left_ns = time.monotonic_ns()
         server.wait_camera("front", lambda c: c["process"]["pid"] not in (0, pid))
-        viewer.wait_restart(left_ns, pattern.FPS)
+        viewer.wait_after(time.monotonic_ns(), pattern.FPS)
         told = server.notify.told.count("WATCHDOG=1")
         daemon.wait_for(lambda: server.notify.told.count("WATCHDOG=1") > told)
         assert pathlib.Path(f"/proc/{pid}").exists()

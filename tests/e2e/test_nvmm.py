@@ -90,7 +90,8 @@ def test_pictures_go_from_the_gpu_into_the_encoder_and_nobody_copies_them(
     ("fail=NvBufSurfaceAllocate:4+", "",
      'view "edges": nvmm memory: NvBufSurfaceAllocate: no surface of 320x240, '
      "using registered memory",
-     "-> registered -> CUDA sm_87 -> x264enc, ", {}),
+     "-> registered -> CUDA sm_87 -> nvv4l2h264enc, ",
+     {"nvmm-copy": 1, "vic-transform": 2}),
     ("", "refuse-import",
      "pictures in nvmm memory: nvv4l2h264enc by descriptor: Failed to process frame., "
      "using nvv4l2h264enc by transform",

@@ -172,15 +172,16 @@ class Client:
         seen = [(number, at) for number, at in self.frames if number is not None]
         return [later for before, later in zip(seen, seen[1:]) if later[0] > before[0] + 1]
 
-    def restarts_after(self, moment):
-        """Where the numbers began anew after `moment`: arrivals of the first numbered picture."""
-        found, last = [], None
-        for number, at in self.frames[:]:
-            if number is not None:
-                if last is not None and number < last and at > moment:
-                    found.append(at)
-                last = number
-        return found
+    def restart_after(self, moment):
+        """When the first picture after `moment` came at which the numbers began anew, or None."""
+        seen = [(number, at) for number, at in self.frames[:] if number is not None]
+        return next((at for (before, _), (number, at) in zip(seen, seen[1:])
+                     if number < before and at > moment), None)
+
+    def numbered_after(self, moment):
+        """When the first numbered picture after `moment` came, or None."""
+        return next((at for number, at in self.frames[:] if number is not None and at > moment),
+                    None)
 
     def psnrs_db(self):
         """PSNR of the kept pictures against the oracle; of each with its right number only."""

@@ -27,10 +27,12 @@ def conf(io, fourcc="YUYV", view="edges"):
 
 
 def live_camera(machine, frames):
-    """Status of the camera once it has delivered that many frames."""
+    """Status of the camera once it lives and has delivered that many frames. Its process may have
+    been so slow that it was replaced.
+    """
     def ready():
         camera = machine.camera("front")
-        return camera["frames"] >= frames and camera
+        return camera["state"] == "live" and camera["frames"] >= frames and camera
     return beds.wait_until(f"{frames} frames", ready, LONG_S)
 
 
@@ -73,7 +75,6 @@ def test_camera_streams_its_edges_with_counted_copies(machine, luma, io, path, c
     machine.restart(conf(io), LONG_S)
     wait_shown(machine.url("front/edges"), oracle_edges(luma))
     camera = live_camera(machine, 10)
-    assert camera["state"] == "live"
     assert camera["path"].startswith(path)
     assert camera["copies_per_frame"] == copies
     # The first frame may already be copied but not counted as delivered, or the other way round.
@@ -106,7 +107,6 @@ def test_camera_that_disconnects_comes_back_in_the_same_processes(machine):
     machine.check("v4l2-ctl -d /dev/video0 -c disconnect=1", LONG_S)
     beds.wait_until("the way back", lambda: machine.camera("front")["reconnects"] >= 1, LONG_S)
     after = live_camera(machine, machine.camera("front")["frames"] + 5)
-    assert after["state"] == "live"
     assert after["process"]["pid"] == before["process"]["pid"]
     assert machine.property("NRestarts") == "0"
 

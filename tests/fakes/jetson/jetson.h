@@ -29,6 +29,7 @@
 #pragma once
 
 #include "capture/nvmm/nvbufsurface.h"
+#include "tests/fakes/nvmm/fake_nvmm.h"
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>

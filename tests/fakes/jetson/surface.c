@@ -173,7 +173,7 @@ GstMemory *jetson_memory_new(uint32_t width, uint32_t height, gboolean blocks)
                                     .height = height,
                                     .colour = NVBUF_COLOUR_NV12,
                                     .memory = NVBUF_MEMORY_SURFACE_ARRAY,
-                                    .tag = NVBUF_TAG_VIDEO_CONVERT};
+                                    .tag = FAKE_ELEMENT_TAG};
     struct nvbuf_surface *surface = NULL;
 
     if (!library()->allocate || library()->allocate(&surface, 1, &request) != 0) {

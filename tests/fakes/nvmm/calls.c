@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define NAME(name, symbol, parameters) #symbol,
-static const char *const names[CALL_COUNT] = {NVBUFSURFACE_FUNCTIONS(NAME)};
+static const char *const names[CALL_COUNT] = {NVBUFSURFACE_FUNCTIONS(NAME) "by_elements"};
 #undef NAME
 
 struct fake fake = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -12,7 +12,7 @@ NVBUFSURFACE_FUNCTIONS(DECLARE)
 #undef DECLARE
 
 #define CALL(name, symbol, parameters) CALL_##symbol,
-enum call { NVBUFSURFACE_FUNCTIONS(CALL) CALL_COUNT };
+enum call { NVBUFSURFACE_FUNCTIONS(CALL) CALL_by_elements, CALL_COUNT };
 #undef CALL
 
 struct fake {

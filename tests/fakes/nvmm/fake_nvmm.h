@@ -13,7 +13,9 @@
 //   jetpack=5        5: SyncForDevice with plane -1 says 0 and does nothing, heights are aligned to
 //                    16 and a plane to 64 KiB; 6, without the option: 8 and 4 KiB, and there is an
 //                    extension
-//   fail=SYMBOL:N    the Nth call of a function fails; N+: it and all after it. SYMBOL * counts all
+//   fail=SYMBOL:N    the Nth call of a function fails; N+: it and all after it. SYMBOL * counts
+//                    all; by_elements: those by which tests/fakes/jetson allocates for itself, in
+//                    a thread of its own, which are not counted as NvBufSurfaceAllocate
 //   layout=other     the structs lie otherwise than edged knows them
 //   planes=1         the GPU sees one plane alone
 //   blocks           surfaces are block-linear to the GPU
@@ -27,6 +29,8 @@
 #include <stdint.h>
 
 #define FAKE_IMAGE_MAGIC 0x65676c31U
+// The tag of surfaces that tests/fakes/jetson makes for its elements.
+#define FAKE_ELEMENT_TAG 1
 
 // What an EGLImage of a surface points at, for the driver that stands in for CUDA's.
 struct fake_image {

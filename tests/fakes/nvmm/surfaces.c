@@ -81,12 +81,14 @@ static void shift(struct nvbuf_buffer *buffer)
 int NvBufSurfaceAllocate(struct nvbuf_surface **ret_surface, uint32_t count,
                          struct nvbuf_request *request)
 {
-    bool good = call_begin(CALL_NvBufSurfaceAllocate);
+    bool by_element = request->tag == FAKE_ELEMENT_TAG;
+    bool good = call_begin(by_element ? CALL_by_elements : CALL_NvBufSurfaceAllocate);
     struct surface *surface = good && count == 1 ? calloc(1, sizeof *surface) : NULL;
 
     if (!surface || request->colour != NVBUF_COLOUR_NV12 || request->layout != NVBUF_LAYOUT_PITCH ||
-        request->memory != NVBUF_MEMORY_SURFACE_ARRAY || request->tag != NVBUF_TAG_VIDEO_CONVERT ||
-        request->width == 0 || request->height == 0) {
+        request->memory != NVBUF_MEMORY_SURFACE_ARRAY ||
+        (!by_element && request->tag != NVBUF_TAG_VIDEO_CONVERT) || request->width == 0 ||
+        request->height == 0) {
         free(surface);
         return call_end(false);
     }
