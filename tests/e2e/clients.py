@@ -103,7 +103,9 @@ def run_gstreamer(url, transport, reporter):
 def run_ffmpeg(url, transport, width, height, reporter):
     transport = "udp_multicast" if transport == "multicast" else transport
     command = ["ffmpeg", "-nostdin", "-loglevel", "error", "-rtsp_transport", transport]
-    command += ["-i", url, "-vsync", "passthrough", "-f", "rawvideo", "-"]
+    # In RTP's ticks: in those of the frame rate two frames of a slow machine may have one time.
+    command += ["-i", url, "-vsync", "passthrough", "-enc_time_base", "1/90000"]
+    command += ["-f", "rawvideo", "-"]
     size = width * height * 3 // 2
     stopping = threading.Event()
     with subprocess.Popen(command, stdout=subprocess.PIPE) as ffmpeg:
