@@ -17,6 +17,8 @@
 #define TELEMETRY_INTERVAL_S 1
 #define DRIVER_NS (500 * NS_PER_MS)  // how long to wait for a thread in the GPU's driver
 #define LANE_HANGS_NS (7 * NS_PER_S) // longer than any source may take to open
+// Longer than encoder_watches_look() takes to find one that hangs as it begins.
+#define ENCODER_HANGS_NS ((ENCODER_WATCH_FIRST_LOOKS + 4) * NS_PER_S)
 
 struct camera {
     struct link *link;
@@ -218,8 +220,9 @@ static void send_telemetry(struct camera *camera)
     struct link_telemetry telemetry;
 
     // An encoder that begins takes its time, and several may have to, one after the other.
-    int64_t lane_ns = lane_alive_ns(camera->lane), encoder_ns = camera->encoders.began_ns;
-    if (clock_now_ns() - (encoder_ns > lane_ns ? encoder_ns : lane_ns) > LANE_HANGS_NS) {
+    int64_t now_ns = clock_now_ns();
+    if (now_ns - lane_alive_ns(camera->lane) > LANE_HANGS_NS &&
+        now_ns - camera->encoders.began_ns > ENCODER_HANGS_NS) {
         return; // the lane hangs: the front sees it by the silence
     }
     // Before the frames, so that they are never fewer than those that stages were computed for.

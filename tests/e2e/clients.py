@@ -53,6 +53,7 @@ def run_gstreamer(url, transport, reporter):
     pipeline = Gst.parse_launch(
         f"rtspsrc location={url} latency={latency_ms} protocols={protocols}"
         " tls-validation-flags=0"  # of certificates that nobody has signed
+        " timeout=0"  # within which the first datagram would have to come
         " ! rtph264depay ! h264parse"
         " ! avdec_h264 max-threads=1"
         " ! appsink name=sink sync=false emit-signals=true max-buffers=4"

@@ -171,9 +171,12 @@ class Daemon:
         self.extra = extra
 
     def write_config(self, cameras):
+        """With time for clients of a slow machine to play, where the settings say no other."""
         self.cameras = cameras
+        rtsp = {"port": self.port, **self.settings.get("rtsp", {})}
+        rtsp["limits"] = {"play_within_s": PATIENCE_S, **rtsp.get("limits", {})}
         settings = {
-            **self.settings, "rtsp": {"port": self.port, **self.settings.get("rtsp", {})},
+            **self.settings, "rtsp": rtsp,
             "control": {"socket": self.socket},
             "cameras": cameras,
         }
@@ -196,11 +199,11 @@ class Daemon:
     def stderr(self):
         return self.log.read_text(errors="replace")
 
-    def wait_notified(self, expression, timeout_s=PATIENCE_S):
-        """Waits until a line told to systemd matches."""
+    def wait_notified(self, expression, begin=0, timeout_s=PATIENCE_S):
+        """Waits until lines told to systemd match, of those behind `begin` characters."""
 
         def look():
-            told = re.search(expression, self.notify.told, re.M)
+            told = re.search(expression, self.notify.told[begin:], re.M)
             assert told or self.process.poll() is None, f"edged ended: {self.stderr()}"
             return told
 
@@ -276,10 +279,9 @@ class Daemon:
 
     def hang_up(self):
         """SIGHUP; returns when edged has taken what is in its configuration, or has not."""
-        self.notify.told = ""
+        before = len(self.notify.told)
         self.signal(signal.SIGHUP)
-        self.wait_notified(r"^RELOADING=1$")
-        self.wait_notified(r"^READY=1$")
+        self.wait_notified(r"^RELOADING=1$(?s:.*)^READY=1$", before)
 
     def stop(self, within_s=PATIENCE_S):
         """SIGTERM; asserts a clean end in time. Returns the seconds it took."""

@@ -30,6 +30,10 @@ def wait_on_gpu(server, name="front"):
     )
 
 
+def on_cpu(camera):
+    return camera["backend"] == "CPU"
+
+
 @pytest.mark.parametrize("tree", once(*BOARDS))
 def test_every_board_streams_opencv_edges_without_a_copy(board, watch, tree):
     gpu, sm = BOARDS[tree]
@@ -212,8 +216,7 @@ def test_gpu_that_cannot_be_used_leaves_the_cpu_and_a_reason(board, watch, fault
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     viewer.wait_numbers(pattern.FPS)
     server.wait_stderr(f"{reason}.*, using the CPU")
-    camera = server.camera()
-    assert camera["backend"] == "CPU"
+    camera = server.wait_camera("front", on_cpu)
     assert camera["process"]["restarts"] == 0
     assert camera["gpu_faults"] == 0
     assert_pictures_match(viewer, "edges", SIZE)
@@ -226,7 +229,7 @@ def test_driver_that_lacks_a_function_is_called_too_old(edged, watch):
     )
     watch(server.url("/front/edges"), size=SIZE).wait_numbers(pattern.FPS)
     server.wait_stderr(r"has no cuStreamAttachMemAsync: the driver is too old, using the CPU")
-    assert server.camera()["backend"] == "CPU"
+    server.wait_camera("front", on_cpu)
 
 
 def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
@@ -235,7 +238,7 @@ def test_gpu_that_does_not_answer_at_start_is_not_waited_for(board, watch):
     viewer = watch(server.url("/front/edges"), size=SIZE)
     server.wait_stderr(r"the GPU driver did not answer within 10 s, using the CPU")
     viewer.wait_numbers(pattern.FPS)
-    assert server.camera()["backend"] == "CPU"
+    server.wait_camera("front", on_cpu)
     assert viewer.watching
 
 
@@ -248,8 +251,8 @@ def test_gpu_that_computes_wrongly_or_without_end_is_refused(board, watch, fault
     viewer = watch(server.url("/front/edges"), size=SIZE, keep_every=5)
     server.wait_stderr(f"front: {reason}, using the CPU")
     viewer.wait_numbers(pattern.FPS)
-    camera = server.camera()
-    assert camera["backend"] == "CPU" and "self-test" in camera["gpu"]
+    camera = server.wait_camera("front", on_cpu)
+    assert "self-test" in camera["gpu"]
     assert camera["process"]["restarts"] == 0
     assert_pictures_match(viewer, "edges", SIZE)
 

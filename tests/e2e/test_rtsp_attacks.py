@@ -105,7 +105,7 @@ def test_bad_logins_are_throttled_and_cost_no_viewer_a_frame(edged, users):
             answers = [guesser.ask("DESCRIBE", url) for _ in range(5)]
             assert [answer.status for answer in answers] == [401] * 5
             late = []
-            daemon.wait_for(lambda: throttled(guesser, url, late) >= 20)
+            daemon.wait_for(lambda: receiver.read_unit() and throttled(guesser, url, late) >= 20)
         assert all(int(one.headers["retry-after"]) > 0 for one in late)
         with Connection(url, login=VERA) as other:
             assert other.ask("DESCRIBE", url).status == 200

@@ -89,8 +89,10 @@ def talk(connection, stopped):
 def test_sigterm_while_viewers_talk_is_a_clean_end(edged, _):
     server = edged([daemon.camera(**SMALL)])
     stopped = threading.Event()
-    viewers = [rtsp.play_and_stall(server.url("/front/edges")) for _ in range(24)]
-    threads = [thread for viewer in viewers for thread in talk(viewer, stopped)]
+    viewers, threads = [], []
+    for _ in range(24):
+        viewers.append(rtsp.play_and_stall(server.url("/front/edges")))
+        threads += talk(viewers[-1], stopped)
     daemon.wait_for(lambda: server.status()["viewers"] == len(viewers))
     server.stop()
     stopped.set()
@@ -101,8 +103,7 @@ def test_sigterm_while_viewers_talk_is_a_clean_end(edged, _):
 
 
 def test_who_has_set_up_a_view_that_goes_is_hung_up_on(edged):
-    limits = {"limits": {"play_within_s": daemon.PATIENCE_S}}
-    server = edged([daemon.camera(views=["edges", "gray"], **SMALL)], settings={"rtsp": limits})
+    server = edged([daemon.camera(views=["edges", "gray"], **SMALL)])
     kept, _ = rtsp.set_up(server.url("/front/edges"))
     gone, _ = rtsp.set_up(server.url("/front/gray"))
     server.reload([daemon.camera(views=["edges"], **SMALL)])

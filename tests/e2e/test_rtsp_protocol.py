@@ -301,6 +301,7 @@ def test_teardown_says_goodbye(url):
         session.play()
         receiver = rtp.Receiver(session)
         receiver.read_unit()
+        assert session.ask("PAUSE").status == 200  # so that there is room for it
         assert session.ask("TEARDOWN").status == 200
         bye = None
         while not bye:

@@ -179,7 +179,7 @@ def read_to_end(connection):
 
 
 def test_what_is_no_handshake_is_hung_up_on(serve, watch):
-    server = serve()
+    server = serve(limits={"play_within_s": 10})
     viewer = watch(secure(server))
     viewer.wait_numbers(1)
     connections = [socket.create_connection(("127.0.0.1", server.tls_port), daemon.PATIENCE_S)

@@ -50,6 +50,7 @@ def figures(server, moment=0):
 
 def test_four_views_at_once_share_their_stages(edged, readers):
     server = edged([daemon.camera(views=VIEWS, format="YUYV", width=320, height=240)])
+    server.wait_camera("front", lambda c: c["state"] == "live")  # slates come from no stage
     for view in VIEWS:
         rtsp.wait_served(server.url(f"/front/{view['name']}"))
         readers(server.url(f"/front/{view['name']}"))

@@ -247,6 +247,7 @@ static gboolean on_motion(gpointer data)
 {
     struct fake_camera *camera = data;
 
+    camera->lost = false; // what moves is seen
     change_motion(&camera->motion, camera->mode, camera->link);
     return G_SOURCE_CONTINUE;
 }

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 
-#define KEPT 4 // surfaces that the input still has when the next comes
+#define KEPT 4          // surfaces that the input still has when the next comes
+#define REPORT_EVERY 25 // pictures: a process that takes too long for its end is killed
 
 enum io_mode { IO_AUTO = 0, IO_IMPORT = 5 };
 
@@ -54,6 +55,27 @@ static void forget_kept(struct reader *reader, unsigned left)
     }
 }
 
+static void append_to_report(const char *text)
+{
+    g_autofree char *path = jetson_report();
+    FILE *file = path ? fopen(path, "ae") : NULL;
+
+    if (file) {
+        fprintf(file, "%s\n", text);
+        fclose(file);
+    }
+}
+
+// Tells of the pictures since the last time.
+static void report_pictures(struct reader *reader)
+{
+    g_autofree char *text =
+        g_strdup_printf("imported=%u transformed=%u", reader->imported, reader->transformed);
+
+    append_to_report(text);
+    reader->imported = reader->transformed = 0;
+}
+
 static GstFlowReturn read_surface(GstBaseTransform *transform, GstBuffer *in, GstBuffer *out)
 {
     struct reader *reader = (struct reader *)transform;
@@ -69,6 +91,9 @@ static GstFlowReturn read_surface(GstBaseTransform *transform, GstBuffer *in, Gs
     if (gst_video_frame_map(&frame, &reader->info, out, GST_MAP_WRITE)) {
         done = jetson_read(surface, &frame);
         gst_video_frame_unmap(&frame);
+    }
+    if (reader->imported + reader->transformed == REPORT_EVERY) {
+        report_pictures(reader);
     }
     if (import) {
         reader->imported++;
@@ -96,24 +121,9 @@ static gboolean stop(GstBaseTransform *transform)
     return TRUE;
 }
 
-static void append_to_report(const char *text)
-{
-    g_autofree char *path = jetson_report();
-    FILE *file = path ? fopen(path, "ae") : NULL;
-
-    if (file) {
-        fprintf(file, "%s\n", text);
-        fclose(file);
-    }
-}
-
 static void reader_finalize(GObject *object)
 {
-    const struct reader *reader = (struct reader *)object;
-    g_autofree char *text =
-        g_strdup_printf("imported=%u transformed=%u", reader->imported, reader->transformed);
-
-    append_to_report(text);
+    report_pictures((struct reader *)object);
     reader_parent_class->finalize(object);
 }
 

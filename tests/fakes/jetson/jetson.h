@@ -22,8 +22,9 @@
 //   refuse-import     one that fails with it
 //   refuse            one that fails with every surface
 //   blocks            a camera whose surfaces are block-linear
-//   report=FILE       for each encoder two lines, appended as it ends: imported=N transformed=N,
-//                     and its type with the other properties that were set
+//   report=FILE       appended for each encoder: of every 25 pictures and as it ends a line
+//                     imported=N transformed=N, then its type with the other properties that were
+//                     set
 //
 // What breaks a rule is told on stderr in lines that begin with "fake_jetson: ".
 #pragma once
