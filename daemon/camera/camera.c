@@ -17,8 +17,7 @@
 #define TELEMETRY_INTERVAL_S 1
 #define DRIVER_NS (500 * NS_PER_MS)  // how long to wait for a thread in the GPU's driver
 #define LANE_HANGS_NS (7 * NS_PER_S) // longer than any source may take to open
-// Longer than encoder_watches_look() takes to find one that hangs as it begins.
-#define ENCODER_HANGS_NS ((ENCODER_WATCH_FIRST_LOOKS + 4) * NS_PER_S)
+#define ENCODER_HANGS_NS ((ENCODER_WATCH_FIRST_LOOKS + 4) * NS_PER_S) // encoder_watch.h is first
 
 struct camera {
     struct link *link;
