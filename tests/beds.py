@@ -114,7 +114,12 @@ class Bed:
         return self.check(f"systemctl show -P {name} edged").strip()
 
     def status(self):
-        return json.loads(self.check("edgectl status --json"))
+        """Asked for again where edged is so slow that edgectl does not wait for it."""
+        def answer():
+            status, output = self.run("edgectl status --json")
+            return status == 0 and output
+
+        return json.loads(wait_until("an answer to edgectl", answer, self.patience_s))
 
     def camera(self, name):
         return next(camera for camera in self.status()["cameras"] if camera["name"] == name)

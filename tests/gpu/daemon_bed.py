@@ -139,7 +139,7 @@ class Client:
         if self.process.poll() is None and not self.process.stdin.closed:
             self.process.stdin.close()
             try:
-                self.process.wait(10)
+                self.process.wait(daemon.PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self.process.wait()

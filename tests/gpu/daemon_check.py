@@ -221,22 +221,28 @@ def watch_recovery(check, server, clients, trigger, text, deadline_s):
         return None, [], []
     end = moment + (deadline_s + 2 * GPU_WITHIN_S if check.timed else bed.daemon.PATIENCE_S)
 
-    # Asked for, as the numbers need not go back where the CPU showed next to nothing.
-    def is_back():
+    # Asked for, as the numbers need not go back where the process before showed next to nothing.
+    def is_live(label):
         camera = server.camera()
         return (camera["process"]["pid"] != before and camera["state"] == "live"
-                and check.label in camera["path"])
+                and label in camera["path"])
 
-    while not is_back() and time.monotonic() < end:
-        time.sleep(0.02)
-    back = time.monotonic()
-    while time.monotonic() < end and not all(
-        client.restart_after(moment) and client.numbered_after(back) for client in clients
-    ):
+    def wait_live(label):
+        while not is_live(label) and time.monotonic() < end:
+            time.sleep(0.02)
+        return time.monotonic()
+
+    other = moment if check.timed else wait_live("")
+    back = wait_live(check.label)
+
+    def firsts():
+        return [(client.restart_after(moment) if check.timed else client.numbered_after(other),
+                 client.numbered_after(back)) for client in clients]
+
+    while time.monotonic() < end and not all(all(one) for one in firsts()):
         time.sleep(0.02)
     wait_watching(check, 1, clients)
-    return (moment, [client.restart_after(moment) for client in clients],
-            [client.numbered_after(back) for client in clients])
+    return (moment, *map(list, zip(*firsts())))
 
 
 def check_recovery(check, name, noticed, by_cpu, by_gpu):

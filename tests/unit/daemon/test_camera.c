@@ -302,7 +302,7 @@ TEST(test_without_an_encoder_the_process_says_why_and_ends)
 {
     struct front front;
 
-    begin(&front, "cameras = ( { name = \"p\"; source = \"pattern\";"
+    begin(&front, "backend = \"cpu\"; cameras = ( { name = \"p\"; source = \"pattern\";"
                   " views = ( { view = \"edges\"; encoder = \"nvv4l2h264enc\"; } ); } );");
     until(&front, is_fatal);
     assert_string_equal(front.fatal, "view \"edges\": no encoder works; nvv4l2h264enc: no element"
@@ -326,7 +326,7 @@ TEST(test_a_front_that_goes_away_at_once_ends_the_process)
 {
     struct front front;
 
-    begin(&front, pattern);
+    begin(&front, pattern_on_cpu); // no thread opens a GPU, for which the process does not wait
     end(&front, 0);
 }
 

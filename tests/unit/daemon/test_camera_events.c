@@ -91,7 +91,7 @@ TEST(test_motion_is_over_when_the_signal_is_lost)
     assert_string_equal(front.telemetry.regions[0].name, "region0");
     assert_int_equal(front.telemetry.regions[0].moving, 0);
     assert_true(front.telemetry.regions[0].share == 0);
-    assert_int_equal(front.telemetry.regions[0].events, 1);
+    assert_in_range(front.telemetry.regions[0].events, 1, front.event_count);
     until(&front, has_3_events);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(front.events[i].kind, LINK_EVENT_MOTION_STARTED);

@@ -132,6 +132,7 @@ static void set_blocks_to_complain_of(struct front *front)
     watch(front, 0);
     until(front, has_10_units);
     send_settings(front, "kernels = { gradient = { block = [64, 4]; rows = 16; }; }; " CAMERA);
+    until(front, is_configured);
     link_send_bytes(front->link, LINK_KEY_FRAME, 0, NULL, 0);
     until(front, has_20_units);
     send_settings(front, "kernels = { gradient = { block = [1024, 1]; }; }; " CAMERA);
