@@ -139,7 +139,7 @@ def test_view_is_computed_only_while_watched(edged, watch):
         server.wait_camera("front", lambda c: c["frames"] > before + pattern.FPS)
         return server.mount("/front/edges")["encoded"] == encoded
 
-    daemon.wait_for(encodes_no_more, 10)  # what an encoder still had
+    daemon.wait_for(encodes_no_more)  # but what an encoder still had
 
 
 def test_viewer_who_returns_sees_live_frames_at_once(edged, watch):
