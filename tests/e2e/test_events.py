@@ -83,7 +83,8 @@ def curl(server, listen, *options, query=""):
 
 def toggle(server):
     """Wait for what one does before the next: signals that are not seen yet count as one."""
-    os.kill(server.camera()["process"]["pid"], signal.SIGUSR1)
+    camera = server.wait_camera("front", lambda c: c["process"]["pid"])
+    os.kill(camera["process"]["pid"], signal.SIGUSR1)
 
 
 def test_curl_hears_motion_begin_and_end(moving, listen):
