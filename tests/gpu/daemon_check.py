@@ -291,7 +291,7 @@ def check_fault(check, fault, turn):
             f"{watching} watch, {lost:.0f} disconnects, {backend}, {slates} slates seen,"
             f" process {before}, then {after}",
             live and seen and watching == VIEWERS and lost == 0 and before != after
-            and backend.startswith(check.label),
+            and any("using the CPU" in line for line in lines) and backend.startswith(check.label),
         )
 
 
