@@ -26,7 +26,7 @@ struct intake {
     int64_t grabbed_ns;
     uint64_t arrived;  // samples so far
     uint64_t replaced; // of them, before they were taken; since it was counted last
-    bool segment_done, eos, failed, failed_to_negotiate, unauthorized;
+    bool segment_done, eos, failed, failed_to_negotiate, unauthorized, no_way_to_log_in;
     bool stopping;      // no sample waits any more
     unsigned replaying; // threads that ask for the segment to be played again
     struct error failure;

@@ -63,26 +63,32 @@ static void on_eos(GstAppSink *sink, gpointer data)
 
 // Keeps the first error: the ones after it are its consequences. Details begin with a line about
 // GStreamer's own code, which is left out.
+//
+// Only rtspsrc says more in its second: after that it knows no way to log in, what the camera has
+// answered. Before GStreamer 1.22 that may be that it has no such stream.
 static void note_failure(struct intake *intake, GstMessage *message)
 {
     GError *cause = NULL;
     gchar *debug = NULL, *details;
+    bool unauthorized, no_way_to_log_in;
 
     gst_message_parse_error(message, &cause, &debug);
     details = debug ? strchr(debug, '\n') : NULL;
     if (details) {
         g_strdelimit(++details, "\n", ' ');
     }
-    if (!intake->failed) {
-        intake->failed = true;
+    unauthorized = g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_AUTHORIZED);
+    no_way_to_log_in = details && strstr(details, "No supported authentication protocol");
+    if (!intake->failed && !(intake->no_way_to_log_in && unauthorized)) {
         intake->failed_to_negotiate =
             debug && (strstr(debug, "not-negotiated") || strstr(debug, "not-linked"));
-        intake->unauthorized =
-            g_error_matches(cause, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_AUTHORIZED);
+        intake->unauthorized = unauthorized;
         error_set(&intake->failure, -EPIPE, "%s: %s%s%s%s", GST_MESSAGE_SRC_NAME(message),
                   cause->message, details ? " (" : "", details ? details : "", details ? ")" : "");
         gstreamer_names_settle(intake->failure.text);
     }
+    intake->no_way_to_log_in = no_way_to_log_in;
+    intake->failed |= !no_way_to_log_in;
     g_error_free(cause);
     g_free(debug);
 }
