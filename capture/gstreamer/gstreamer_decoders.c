@@ -90,6 +90,28 @@ static void on_stream(GstElement *demuxer, GstPad *stream, gpointer data)
     gst_pad_add_probe(stream, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, on_event, NULL, NULL);
 }
 
+static GstPadProbeReturn on_pull(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    gint64 size;
+
+    (void)data;
+    if (!gst_pad_peer_query_duration(pad, GST_FORMAT_BYTES, &size) ||
+        GST_PAD_PROBE_INFO_OFFSET(info) < (guint64)size) {
+        return GST_PAD_PROBE_PASS;
+    }
+    GST_PAD_PROBE_INFO_FLOW_RETURN(info) = GST_FLOW_ERROR;
+    return GST_PAD_PROBE_HANDLED;
+}
+
+// FFmpeg's demuxers read at the end of a file for ever from FFmpeg 6 on, as gst-libav tells them of
+// the end only since 1.26. An error ends them, too.
+static void end_libav_demuxer(GstElement *demuxer)
+{
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(demuxer, "sink");
+
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_PULL | GST_PAD_PROBE_TYPE_BLOCK, on_pull, NULL, NULL);
+}
+
 // qtdemux takes every range in an MP4 for limited. Decoders know it from the stream.
 static void on_element(GstBin *decodebin, GstElement *element, gpointer data)
 {
@@ -99,6 +121,9 @@ static void on_element(GstBin *decodebin, GstElement *element, gpointer data)
     (void)data;
     if (factory && g_str_equal(GST_OBJECT_NAME(factory), "qtdemux")) {
         g_signal_connect(element, "pad-added", G_CALLBACK(on_stream), NULL);
+    }
+    if (factory && g_str_has_prefix(GST_OBJECT_NAME(factory), "avdemux_")) {
+        end_libav_demuxer(element);
     }
 }
 
