@@ -103,8 +103,8 @@ static GstPadProbeReturn on_pull(GstPad *pad, GstPadProbeInfo *info, gpointer da
     return GST_PAD_PROBE_HANDLED;
 }
 
-// FFmpeg's demuxers read at the end of a file for ever from FFmpeg 6 on, as gst-libav tells them of
-// the end only since 1.26. An error ends them, too.
+// Ubuntu 24.04's gst-libav does not tell FFmpeg's demuxers that the file is over, so that they try
+// for ever to read on, a GIF's before the first picture. An error ends them.
 static void end_libav_demuxer(GstElement *demuxer)
 {
     g_autoptr(GstPad) pad = gst_element_get_static_pad(demuxer, "sink");

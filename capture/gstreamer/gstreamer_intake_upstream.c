@@ -64,8 +64,8 @@ static void on_eos(GstAppSink *sink, gpointer data)
 // Keeps the first error: the ones after it are its consequences. Details begin with a line about
 // GStreamer's own code, which is left out.
 //
-// Only rtspsrc says more in its second: after that it knows no way to log in, what the camera has
-// answered. Before GStreamer 1.22 that may be that it has no such stream.
+// That rtspsrc knows no way to log in is no failure yet: its next error has the camera's answer,
+// which before GStreamer 1.22 may also be that there is no such stream.
 static void note_failure(struct intake *intake, GstMessage *message)
 {
     GError *cause = NULL;
