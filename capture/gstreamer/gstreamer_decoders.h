@@ -1,4 +1,4 @@
-// Which decoders decodebin may take for pictures that the CPU is to read.
+// Which decoders decodebin may take for pictures that the CPU is to read, and what they are told.
 #pragma once
 
 #include <gst/gst.h>
@@ -7,5 +7,5 @@
 // leaves its pictures in device memory, which no converter reads, and libav's for BMP and TIFF want
 // the whole file in one buffer, which filesrc does not make. Such are passed over for others,
 // GdkPixbuf's among them. And decoders tell full range from limited themselves, where an MP4's
-// demuxer would tell them wrong.
+// demuxer would tell them wrong, and libav's demuxers end where their file does.
 void gstreamer_decoders_choose(GstElement *decodebin);
