@@ -1,5 +1,6 @@
 """Fixtures: a running edged that must also end well, and clients that are hung up afterwards."""
 
+import contextlib
 import subprocess
 import time
 
@@ -10,14 +11,14 @@ import daemon
 import rtsp
 
 
-@pytest.fixture
-def edged(tmp_path):
+@contextlib.contextmanager
+def daemons(folder):
     """Starts daemons: edged([camera, …], ENVIRONMENT=…). Each is stopped by SIGTERM at the end and
     has to exit 0, leaving no process and no sanitizer report behind."""
     started = []
 
     def start(cameras, **extra):
-        started.append(daemon.Daemon(tmp_path / f"edged-{len(started)}", cameras, **extra))
+        started.append(daemon.Daemon(folder / f"edged-{len(started)}", cameras, **extra))
         return started[-1].start()
 
     yield start
@@ -29,6 +30,19 @@ def edged(tmp_path):
     finally:
         for one in started:
             one.kill()
+
+
+@pytest.fixture
+def edged(tmp_path):
+    with daemons(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def shared_edged(tmp_path_factory):
+    """The same for the tests of a module together, each of which leaves it as it was."""
+    with daemons(tmp_path_factory.mktemp("shared")) as start:
+        yield start
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 import daemon
 import pattern
-from repeats import once
+from sanitized import once
 from slate import shows_no_signal
 
 # H.273's Kr and Kb, by ffmpeg's names of the matrices.

@@ -7,7 +7,7 @@ import pytest
 
 import daemon
 from findings import doctor  # noqa: F401
-from repeats import once
+from sanitized import once
 
 BOARDS = {"xavier": "Xavier, sm_72", "orin-nano": "Orin, sm_87", "thor": "NVIDIA Thor, sm_110",
           "h200": "NVIDIA H200, sm_90"}

@@ -5,7 +5,7 @@ import pytest
 
 import daemon
 import pattern
-from repeats import once
+from sanitized import once
 
 SIZE = (640, 360)
 CAMERA = {"width": SIZE[0], "height": SIZE[1]}

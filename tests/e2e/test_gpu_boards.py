@@ -11,7 +11,7 @@ import pytest
 
 import daemon
 import pattern
-from repeats import once
+from sanitized import once
 from test_frames import assert_pictures_match
 from test_mask import assert_masked, draw_mask, masked_camera
 from test_v4l2 import assert_shows_fake_camera

@@ -14,7 +14,7 @@ import daemon
 import pattern
 import rtp
 import rtsp_client
-from repeats import once
+from sanitized import once
 from rtsp_client import Connection
 
 SIZE = (320, 240)

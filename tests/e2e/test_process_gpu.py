@@ -9,7 +9,7 @@ import pytest
 import daemon
 import fake_gpu
 from fake_gpu import edgectl
-from repeats import once
+from sanitized import once
 
 
 @pytest.mark.parametrize("view", ["edges", "gray", "camera", "binary", "canny"])

@@ -11,7 +11,7 @@ import pytest
 import daemon
 import pattern
 import rtsp
-from repeats import once
+from sanitized import once
 
 SIZE = {"width": 640, "height": 360}
 PICTURES = 5

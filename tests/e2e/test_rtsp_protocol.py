@@ -15,10 +15,10 @@ SMALL = {"width": 320, "height": 240}
 TRANSPORTS = ["tcp", "udp"]
 
 
-@pytest.fixture
-def url(edged):
+@pytest.fixture(scope="module")
+def url(shared_edged):
     """A view that can be watched."""
-    server = edged([daemon.camera(**SMALL)])
+    server = shared_edged([daemon.camera(**SMALL)])
     place = server.url("/front/edges")
     rtsp.wait_served(place)
     return place

@@ -14,7 +14,7 @@ import pytest
 import daemon
 import fake_gpu
 from fake_gpu import edgectl, environment
-from repeats import once
+from sanitized import once
 
 BOARDS = once("xavier", "orin-nano", "agx-orin", "thor", "h200")
 KINDS = ["registered", "pinned", "managed"]

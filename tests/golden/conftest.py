@@ -9,9 +9,21 @@ import programs
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 
-from repeats import pytest_configure  # noqa: E402, F401
-
 TIMEOUT_S = 300
+
+
+def pytest_addoption(parser):
+    parser.addoption("--one-each", action="store_true",
+                     help="only the first set of parameters of each test (make asan)")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--one-each"):
+        first = {}
+        for item in items:
+            first.setdefault((item.path, item.originalname), item)
+        config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
+        items[:] = first.values()
 
 
 class ManyRuns:

@@ -6,7 +6,6 @@ import pytest
 
 import oracle
 from random_cases import random_cases
-from repeats import once
 from test_views import SIZES, assert_equal, compute
 
 # Pairs in order, equal, swapped, nothing and everything, and beyond what OpenCV limits.
@@ -19,7 +18,7 @@ def options(low, high):
 
 
 @pytest.mark.parametrize("low, high", THRESHOLDS)
-@pytest.mark.parametrize("name", once(*oracle.PICTURES))
+@pytest.mark.parametrize("name", oracle.PICTURES)
 def test_thin_edges_of_a_real_picture_are_opencvs(process, tmp_path, name, low, high):
     gray = oracle.gray(oracle.picture(name))
     expected = oracle.canny(gray, low, high)
@@ -30,7 +29,7 @@ def test_thin_edges_of_a_real_picture_are_opencvs(process, tmp_path, name, low, 
 BY_MEDIAN = ["--view", "canny", "--set", "thresholds=median"]
 
 
-@pytest.mark.parametrize("name", once(*oracle.PICTURES))
+@pytest.mark.parametrize("name", oracle.PICTURES)
 def test_thresholds_by_the_median_are_those_of_auto_canny(process, tmp_path, name):
     bgr = oracle.picture(name)
     expected = oracle.canny_by_median(oracle.gray(bgr))

@@ -6,7 +6,6 @@ import pytest
 
 import oracle
 from random_cases import random_cases
-from repeats import once
 from test_canny import texture
 from test_views import SIZES, assert_equal
 
@@ -78,7 +77,7 @@ def compute(process, tmp_path, stages, previous, image, options):
     ["blur5", "difference", "open", "mark"], ["scharr", "difference"], ["threshold", "blur3"],
     ["difference", "mark"], ["open"] * 12, ["threshold", "open", "canny", "threshold", "mark"],
 ], ids="-".join)
-@pytest.mark.parametrize("threshold", once(80, "otsu"))
+@pytest.mark.parametrize("threshold", [80, "otsu"])
 def test_stages_of_a_real_picture_are_opencvs(process, tmp_path, stages, threshold):
     previous, image = map(oracle.picture, oracle.PAIRS[1])
     options = dict(OPTIONS, threshold=threshold)

@@ -6,7 +6,6 @@ import pytest
 
 import oracle
 from random_cases import random_cases
-from repeats import once
 from test_motion import assert_equal
 
 
@@ -19,7 +18,7 @@ def compute(process, tmp_path, image, **options):
     return cv2.imread(str(tmp_path / "out.ppm"), cv2.IMREAD_UNCHANGED)
 
 
-@pytest.mark.parametrize("name", once(*oracle.PICTURES))
+@pytest.mark.parametrize("name", oracle.PICTURES)
 @pytest.mark.parametrize("options", [{}, {"operator": "scharr", "gain": 0.1}, {"norm": "l1"},
                                      {"operator": "sobel5", "blur": 5, "gain": 0.05},
                                      {"operator": "prewitt", "blur": 3}],

@@ -6,7 +6,6 @@ import pytest
 
 import oracle
 from random_cases import random_cases
-from repeats import once
 from test_canny import texture
 from test_views import SIZES, assert_equal
 
@@ -51,7 +50,7 @@ def compute(process, tmp_path, view, image, mask, options, previous=None, kind="
     return cv2.imread(str(out), cv2.IMREAD_UNCHANGED)
 
 
-@pytest.fixture(scope="module", params=once(*oracle.PICTURES))
+@pytest.fixture(scope="module", params=oracle.PICTURES)
 def picture(request):
     return oracle.picture(request.param)
 

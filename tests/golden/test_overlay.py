@@ -6,7 +6,6 @@ import pytest
 
 import oracle
 from random_cases import random_cases
-from repeats import once
 from test_motion import assert_equal
 
 
@@ -20,7 +19,7 @@ def compute(process, tmp_path, image, threshold, colour, **options):
     return cv2.imread(str(tmp_path / "out.ppm"), cv2.IMREAD_UNCHANGED)
 
 
-@pytest.mark.parametrize("name", once(*oracle.PICTURES))
+@pytest.mark.parametrize("name", oracle.PICTURES)
 @pytest.mark.parametrize("threshold", [1, 80, 255, "otsu"])
 def test_strong_edges_of_a_real_picture_are_in_the_colour(process, tmp_path, name, threshold):
     image, colour = oracle.picture(name), (255, 136, 1)

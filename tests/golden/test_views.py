@@ -6,14 +6,13 @@ import pytest
 
 import oracle
 from random_cases import random_cases
-from repeats import once
 
 GAINS = [1.0, 0.5, 0.25, 1.5, 2.0, 0.3333, 3.7, 0.01, 100.0]
 SIZES = [(1, 1), (2, 1), (1, 2), (3, 3), (1, 257), (641, 1), (63, 5), (64, 4), (65, 3), (127, 2),
          (129, 7), (321, 241), (1919, 3)]
 
 
-@pytest.fixture(scope="module", params=once(*oracle.PICTURES))
+@pytest.fixture(scope="module", params=oracle.PICTURES)
 def picture(request):
     return oracle.picture(request.param)
 

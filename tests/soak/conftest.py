@@ -16,7 +16,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "e2e"), str(TESTS / "bench"), str(TESTS)]
 
 from fixtures import board, edged, elements, provoke, watch  # noqa: E402, F401
-from repeats import pytest_configure  # noqa: E402, F401
+from sanitized import pytest_configure  # noqa: E402, F401
 
 
 @pytest.fixture

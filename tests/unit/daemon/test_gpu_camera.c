@@ -8,8 +8,8 @@
 #define LIVES_AT_ONCE 4
 #define SURFACE_CALLS 60
 // One of so many calls is tried: a sanitizer makes each life ten times as long.
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define EVERY 5
+#if defined __SANITIZE_ADDRESS__
+#define EVERY 25
 #else
 #define EVERY 1
 #endif

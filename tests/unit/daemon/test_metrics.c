@@ -253,7 +253,7 @@ TEST(test_promtool_has_nothing_to_object_to)
 
     g_free(promtool);
     if (!found) {
-        skip();
+        SKIP("promtool is not installed: apt install prometheus has it");
     }
     struct snapshot *snapshot = filled_snapshot();
     g_autofree char *text = status_metrics(snapshot);
