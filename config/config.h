@@ -258,7 +258,7 @@ struct config_block {
 // What clients of the RTSP server may take at once.
 struct config_limits {
     int connections, connections_an_address;
-    int sessions, sessions_a_connection;
+    int sessions, sessions_an_address, sessions_a_connection;
     int requests_a_second; // on a connection
     int play_within_s;     // of the connect
 };

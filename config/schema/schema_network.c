@@ -75,18 +75,26 @@ static const char *const auth_words[] = {
     }
 
 static const struct schema_key limits_keys[] = {
+    LIMIT(connections, 1, 65536, "1024",
+          "Connections at a time. A new one replaces one that neither plays nor has logged in, of "
+          "the "
+          "address with the most of these; if there is none, the new one is refused."),
+    LIMIT(connections_an_address, 1, 65536, "256",
+          "The same of one address: of IPv4 an address, of IPv6 a /64."),
     LIMIT(
-        connections, 1, 65536, "1024",
-        "Connections at a time. One more takes the place of the oldest that plays nothing, and is "
-        "hung up on where all play."),
-    LIMIT(connections_an_address, 1, 65536, "256", "The same of one address."),
-    LIMIT(sessions, 1, 65536, "1024",
-          "Viewers that are set up or play at a time; one more is answered 453."),
-    LIMIT(sessions_a_connection, 1, 256, "8", "The same on one connection."),
+        sessions, 1, 65536, "1024",
+        "Viewers that are set up or play at a time. A new one replaces the one paused longest, of "
+        "the address with the most viewers; if all play, it is answered 453."),
+    LIMIT(
+        sessions_an_address, 1, 65536, "256",
+        "Viewers of one address; one more is answered 453. A recorder, or all behind a router, is "
+        "one address."),
+    LIMIT(sessions_a_connection, 1, 256, "8",
+          "Viewers on one connection; one more is answered 453."),
     LIMIT(requests_a_second, 1, 10000, "100",
           "Requests in a second on a connection; one more is answered 429 and ends it."),
     LIMIT(play_within_s, 1, 3600, "10",
-          "How long a connection that plays nothing, and has not, is kept."),
+          "How long a connection or a viewer that has not played yet is kept."),
 };
 
 static const struct schema_group limits_group = {

@@ -1,9 +1,13 @@
 """Strangers who mean harm: what they do costs no viewer a frame, and edged no memory. What needs a
 clock or a crowd is in tests/soak."""
 
+import collections
+import contextlib
 import socket
+import ssl
 import struct
 import subprocess
+import threading
 
 import pytest
 
@@ -161,6 +165,106 @@ def test_a_destination_is_not_sent_to(url):
         third.setblocking(False)
         with pytest.raises(BlockingIOError):
             third.recv(1)
+
+
+def limited(edged, **limits):
+    server = edged([daemon.camera(**SMALL)], settings={"rtsp": {"limits": limits}})
+    rtsp.wait_served(server.url("/front/edges"))
+    return server.url("/front/edges")
+
+
+def crowd(url, source, connections, sessions):
+    """What an address that takes all it can get is answered to its SETUPs. Its connections, too."""
+    greedy = [Connection(url, source=source) for _ in range(connections)]
+    offer = {"Transport": "RTP/AVP/TCP;unicast"}
+    return greedy, [one.ask("SETUP", f"{url}/stream=0", offer).status for one in greedy
+                    for _ in range(sessions)]
+
+
+def test_an_address_has_its_share_of_the_sessions(edged):
+    url = limited(edged, sessions=16, sessions_an_address=4)
+    greedy, answers = crowd(url, "127.0.0.2", 3, 3)
+    assert answers == [200] * 4 + [453] * 5
+    with Connection(url) as viewer:
+        playing(viewer, url, "tcp")[1].read_units(5)
+        playing(viewer, url, "udp")[1].read_units(5)
+    for one in greedy:
+        one.close()
+
+
+def test_the_session_paused_longest_of_the_greediest_address_makes_room(edged):
+    url = limited(edged, sessions=4, sessions_an_address=3)
+    with Connection(url, source="127.0.0.2") as greedy, Connection(url) as viewer:
+        first, second, _ = (playing(greedy, url, "tcp")[0] for _ in range(3))
+        for session in (first, second):
+            assert session.ask("PAUSE").status == 200
+        patient, receiver = playing(viewer, url, "tcp")
+        with Connection(url, source="127.0.0.3") as late:
+            playing(late, url, "tcp")[1].read_units(5)
+        assert first.ask("GET_PARAMETER").status == 454
+        assert second.ask("GET_PARAMETER").status == 200
+        receiver.read_units(5)
+        assert patient.ask("GET_PARAMETER").status == 200
+
+
+def test_a_session_that_does_not_play_in_time_ends(edged):
+    url = limited(edged, play_within_s=1)
+    with Connection(url) as viewer:
+        session, receiver = playing(viewer, url, "udp")
+        unused = rtsp_client.set_up(viewer, url, "udp")
+        daemon.wait_for(lambda: unused.ask("GET_PARAMETER").status == 454)
+        receiver.read_units(30)
+        assert session.ask("GET_PARAMETER").status == 200
+
+
+def client_hello():
+    """A TLS client's first message, as a stranger would record and repeat it."""
+    context, incoming, outgoing = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), ssl.MemoryBIO(), ssl.MemoryBIO()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing).do_handshake()
+    return outgoing.read()
+
+
+def repeat_hellos(port, addresses, ended):
+    """Keeps as many connections as it can, each of which sends that message and nothing more."""
+    hello, strangers = client_hello(), collections.deque()
+    while not ended.is_set():
+        for address in addresses:
+            stranger = socket.socket()
+            stranger.bind((address, 0))
+            stranger.connect(("127.0.0.1", port))
+            strangers.append(stranger)
+            with contextlib.suppress(ConnectionError):
+                stranger.sendall(hello)
+        while len(strangers) > 200:
+            strangers.popleft().close()
+    for stranger in strangers:
+        stranger.close()
+
+
+def test_repeated_handshakes_of_six_addresses_lock_nobody_out(edged, tmp_path):
+    port = free_port()
+    server = edged(
+        [daemon.camera(**SMALL)], STATE_DIRECTORY=tmp_path,
+        settings={"rtsp": {"tls_port": port, "limits": {"connections": 64, "connections_an_address": 16}}},
+    )  # fmt: skip
+    url, ended = f"rtsps://127.0.0.1:{port}/front/edges", threading.Event()
+    rtsp.wait_served(server.url("/front/edges"))
+    with Connection(url) as patient:
+        _, receiver = playing(patient, url, "tls")
+        addresses = [f"127.0.0.{number}" for number in range(10, 16)]
+        attack = threading.Thread(target=repeat_hellos, args=(port, addresses, ended))
+        attack.start()
+        try:
+            for _ in range(10):
+                with Connection(url) as viewer:
+                    playing(viewer, url, "tls")
+                receiver.read_units(5)
+        finally:
+            ended.set()
+            attack.join()
+        receiver.read_units(30)
 
 
 def test_a_connection_has_eight_sessions(url):

@@ -23,11 +23,12 @@ static void free_session(gpointer session)
     session_free(session);
 }
 
-static void set_name(char ret_name[INET6_ADDRSTRLEN], const struct sockaddr_storage *address)
+static struct peer set_name(char ret_name[INET6_ADDRSTRLEN], const struct sockaddr_storage *address)
 {
     const struct peer peer = peer_of((const struct sockaddr *)address);
 
     peer_name(&peer, ret_name);
+    return peer;
 }
 
 static void set_options(int fd)
@@ -156,7 +157,7 @@ static void shake_hands(void *context)
     struct connection *connection = context;
     int r = wire_handshake(connection->wire);
 
-    connection->shaken = r == 0;
+    connection->handshake_done = r == 0;
     if (r == 0) {
         serve(connection, EPOLLIN); // with its last message a request may have been read
     } else if (r != -EAGAIN) {
@@ -172,7 +173,7 @@ static void on_ready(void *context, uint32_t events)
 
     if (events & (EPOLLERR | EPOLLHUP)) {
         connection_end(connection);
-    } else if (connection->shaken) {
+    } else if (connection->handshake_done) {
         serve(connection, events);
     } else {
         handshakes_add(&connection->service->handshakes, &connection->handshake);
@@ -194,12 +195,14 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
     connection->idle_ns = clock_now_ns();
     connection->unread = g_byte_array_new();
     connection->sessions = g_ptr_array_new_with_free_func(free_session);
-    connection->shaken = !wire_kind(wire)->handshake;
-    connection->handshake = (struct handshake){.turn = shake_hands, .context = connection};
+    connection->handshake_done = !wire_kind(wire)->handshake;
+    const struct peer from = set_name(connection->peer_name, peer);
+    connection->address = rtsp_service_address(service, &from);
+    connection->handshake = (struct handshake){
+        .line = &connection->address->handshakes, .turn = shake_hands, .context = connection};
     connection->watch = (struct poller_watch){
         .fd = wire_fd(wire), .ready = on_ready, .context = connection, .events = EPOLLIN};
     getsockname(wire_fd(wire), (struct sockaddr *)&connection->local, &size);
-    set_name(connection->peer_name, peer);
     set_name(connection->local_name, &connection->local);
     set_options(wire_fd(wire));
     wire_on_blocked(wire, on_blocked, connection);
@@ -225,10 +228,16 @@ void connection_free(struct connection *connection)
     }
     g_ptr_array_unref(connection->sessions);
     handshakes_remove(&connection->service->handshakes, &connection->handshake);
+    rtsp_service_release(connection->service, connection->address);
     poller_remove(connection->service->poller, &connection->watch);
     wire_free(connection->wire);
     g_byte_array_unref(connection->unread);
     g_free(connection);
+}
+
+void connection_drop_session(struct connection *connection, struct session *session)
+{
+    g_ptr_array_remove(connection->sessions, session);
 }
 
 bool connection_is_playing(const struct connection *connection)

@@ -27,6 +27,7 @@ struct connection {
     struct sockaddr_storage local, peer; // its ends
     char peer_name[INET6_ADDRSTRLEN];    // numeric
     char local_name[INET6_ADDRSTRLEN];
+    struct rtsp_address *address; // of the peer
     struct account_login login;
     GByteArray *unread; // owned; what came of a request that is not complete
     // Bytes still to come and to be left out: of an interleaved packet that is too long, or all
@@ -37,7 +38,7 @@ struct connection {
     struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
     void (*drop_wait)(struct description_wait *wait);
     struct handshake handshake; // its turns
-    bool shaken;                // it is done, or there is none
+    bool handshake_done;        // or there is none
     bool ended;                 // it has ended, and is going to be freed
     int64_t leave_by_ns;        // it was refused and has to hang up until then; 0: it stays
     int64_t idle_ns;            // since when it has no session that has played
@@ -55,6 +56,8 @@ void connection_free(struct connection *connection);
 // Reads and writes nothing more; the connection is freed soon.
 void connection_end(struct connection *connection);
 bool connection_is_playing(const struct connection *connection);
+// Ends one of its sessions, which others need the room of.
+void connection_drop_session(struct connection *connection, struct session *session);
 // How many of its sessions play the stream of that path; NULL: any.
 unsigned connection_count_viewers(const struct connection *connection, const char *path);
 // Whether one of its sessions is set up for that stream.

@@ -112,6 +112,7 @@ static int add_session(struct call *call, struct stream *stream,
                                               .wire = connection->wire,
                                               .local = &connection->local,
                                               .peer = &connection->peer,
+                                              .address = connection->address,
                                               .peer_name = connection->peer_name,
                                               .offer = *offer,
                                               .broken = on_broken,
@@ -158,10 +159,55 @@ static int take_offer(struct call *call, struct stream *stream)
     return r;
 }
 
+// The session to end first where all are taken: of those that do not play, of the address that has
+// the most sessions the one that has not played for longest. NULL: all play.
+static struct session *find_idle_session(const struct rtsp_service *service)
+{
+    struct session *found = NULL;
+    guint most = 0;
+    GHashTableIter iterator;
+    gpointer key;
+
+    g_hash_table_iter_init(&iterator, service->addresses);
+    while (g_hash_table_iter_next(&iterator, &key, NULL)) {
+        const struct rtsp_address *address = key;
+
+        for (GList *link = address->sessions.head; link; link = link->next) {
+            bool more = address->sessions.length > most;
+
+            if (!session_is_playing(link->data) && address->sessions.length >= most &&
+                (more || session_idle_ns(link->data) < session_idle_ns(found))) {
+                found = link->data;
+                most = address->sessions.length;
+            }
+        }
+    }
+    return found;
+}
+
+// Whether the connection may have one more session, for which an idle one may be ended.
+static bool make_room(const struct connection *connection)
+{
+    const struct config_limits *limits = &connection->service->limits;
+    struct session *idle;
+
+    if (connection->sessions->len >= (unsigned)limits->sessions_a_connection ||
+        connection->address->sessions.length >= (unsigned)limits->sessions_an_address) {
+        return false;
+    }
+    if (connection->service->session_count < (unsigned)limits->sessions) {
+        return true;
+    }
+    idle = find_idle_session(connection->service);
+    if (idle) {
+        connection_drop_session(session_owner(idle), idle);
+    }
+    return idle;
+}
+
 static enum rtsp_status set_up(struct call *call)
 {
     const struct connection *connection = call->connection;
-    const struct config_limits *limits = &connection->service->limits;
     struct stream *stream = call->mount ? call->mount->stream : NULL;
 
     if (!stream) {
@@ -171,8 +217,7 @@ static enum rtsp_status set_up(struct call *call)
         return session_stream(call->session) == stream ? RTSP_METHOD_NOT_VALID
                                                        : RTSP_AGGREGATE_NOT_ALLOWED;
     }
-    if (connection->sessions->len >= (unsigned)limits->sessions_a_connection ||
-        connection->service->session_count >= (unsigned)limits->sessions) {
+    if (!make_room(connection)) {
         return RTSP_NOT_ENOUGH_BANDWIDTH;
     }
     int r = take_offer(call, stream);

@@ -60,49 +60,70 @@ static void reap(void *context)
     }
 }
 
-static bool is_from(const struct connection *connection, const char *peer_name)
-{
-    return !peer_name || strcmp(connection->peer_name, peer_name) == 0;
-}
-
-// Those from `peer_name`; NULL: all.
-static unsigned count_connections(const struct rtsp_server *server, const char *peer_name)
+// Of `address`; NULL: of all.
+static unsigned count_connections(const struct rtsp_server *server,
+                                  const struct rtsp_address *address)
 {
     unsigned count = 0;
 
     for (guint i = 0; i < server->connections->len; i++) {
         const struct connection *connection = g_ptr_array_index(server->connections, i);
 
-        count += !connection->ended && is_from(connection, peer_name);
+        count += !connection->ended && (!address || connection->address == address);
     }
     return count;
 }
 
-// Ends the oldest connection that plays nothing, of those from `peer_name` (NULL: of all). Whether
-// there was one.
-static bool end_oldest_idle(struct rtsp_server *server, const char *peer_name)
+// Whether it may be ended for others: whoever plays or has logged in stays.
+static bool is_idle(const struct connection *connection)
 {
+    return !connection->ended && !*connection->login.name && !connection_is_playing(connection);
+}
+
+// Of two idle ones the one to end first: of the address that has more of them; one that has not
+// finished its handshake; the older one, which is `a`.
+static bool goes_before(const struct connection *b, const struct connection *a)
+{
+    return b->address->idle != a->address->idle ? b->address->idle > a->address->idle
+                                                : a->handshake_done && !b->handshake_done;
+}
+
+// Ends an idle connection, of those of `address` (NULL: of all). Whether there was one.
+static bool end_idle(struct rtsp_server *server, const struct rtsp_address *address)
+{
+    struct connection *first = NULL;
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        ((struct connection *)g_ptr_array_index(server->connections, i))->address->idle = 0;
+    }
+    for (guint i = 0; i < server->connections->len; i++) {
+        const struct connection *connection = g_ptr_array_index(server->connections, i);
+
+        connection->address->idle += is_idle(connection);
+    }
     for (guint i = 0; i < server->connections->len; i++) {
         struct connection *connection = g_ptr_array_index(server->connections, i);
 
-        if (!connection->ended && is_from(connection, peer_name) &&
-            !connection_is_playing(connection)) {
-            connection_end(connection);
-            return true;
+        if (is_idle(connection) && (!address || connection->address == address) &&
+            (!first || goes_before(connection, first))) {
+            first = connection;
         }
     }
-    return false;
+    if (first) {
+        connection_end(first);
+    }
+    return first;
 }
 
 // Whether one more connection may stay; an idle one may be ended for it.
-static bool make_room(struct rtsp_server *server, const char *peer_name)
+static bool make_room(struct rtsp_server *server, const struct rtsp_address *address)
 {
     const struct config_limits *limits = &server->service.limits;
 
-    return (count_connections(server, peer_name) <= (unsigned)limits->connections_an_address ||
-            end_oldest_idle(server, peer_name)) &&
+    return (count_connections(server, address) <= (unsigned)limits->connections_an_address ||
+            end_idle(server, address)) &&
            (count_connections(server, NULL) <= (unsigned)limits->connections ||
-            end_oldest_idle(server, NULL));
+            end_idle(server, NULL));
 }
 
 static void adopt(struct entrance *entrance, int fd, const struct sockaddr_storage *peer)
@@ -119,17 +140,17 @@ static void adopt(struct entrance *entrance, int fd, const struct sockaddr_stora
         return;
     }
     g_ptr_array_add(server->connections, connection);
-    if (!make_room(server, connection->peer_name)) {
+    if (!make_room(server, connection->address)) {
         connection_end(connection);
     }
 }
 
-// With no descriptor or memory left, the oldest that plays nothing makes room for the next.
+// With no descriptor or memory left, an idle connection makes room for the next.
 static void on_scarcity(struct entrance *entrance)
 {
     struct rtsp_server *server = entrance->server;
 
-    if (!end_oldest_idle(server, NULL)) {
+    if (!end_idle(server, NULL)) {
         poller_set_events(server->service.poller, &entrance->watch, 0); // until the next tick
     }
 }

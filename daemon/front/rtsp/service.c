@@ -28,6 +28,47 @@ bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct
     return multicast_is_offered(service->multicast) && mount->role == CONFIG_ROLE_VIEWER;
 }
 
+static guint hash_network(gconstpointer address)
+{
+    guint words[sizeof(struct peer) / sizeof(guint)];
+
+    memcpy(words, address, sizeof words);
+    return words[0] ^ words[1] * 31 ^ words[2] * 961 ^ words[3];
+}
+
+static gboolean is_same_network(gconstpointer a, gconstpointer b)
+{
+    return memcmp(a, b, sizeof(struct peer)) == 0;
+}
+
+struct rtsp_address *rtsp_service_address(struct rtsp_service *service, const struct peer *peer)
+{
+    const struct peer network = peer_network(peer);
+    struct rtsp_address *address;
+
+    if (!service->addresses) {
+        service->addresses = g_hash_table_new_full(hash_network, is_same_network, g_free, NULL);
+    }
+    address = g_hash_table_lookup(service->addresses, &network);
+    if (!address) {
+        address = g_new0(struct rtsp_address, 1);
+        address->network = network;
+        g_hash_table_add(service->addresses, address);
+    }
+    address->connections++;
+    return address;
+}
+
+void rtsp_service_release(struct rtsp_service *service, struct rtsp_address *address)
+{
+    if (--address->connections == 0) {
+        g_hash_table_remove(service->addresses, address);
+    }
+    if (g_hash_table_size(service->addresses) == 0) {
+        g_clear_pointer(&service->addresses, g_hash_table_unref);
+    }
+}
+
 static gboolean on_reap(gpointer data)
 {
     struct rtsp_service *service = data;

@@ -1,8 +1,10 @@
-// What all connections of the RTSP server share: mounts, UDP sockets and limits. Main loop only.
+// What all connections of the RTSP server share: mounts, UDP sockets, limits, and who has how much
+// of what is limited. Main loop only.
 #pragma once
 
 #include "config/config.h"
 #include "daemon/front/account/account.h"
+#include "daemon/front/account/peer.h"
 #include "daemon/front/poller.h"
 #include "daemon/front/rtsp/handshakes.h"
 #include "daemon/front/rtsp/multicast.h"
@@ -20,9 +22,20 @@ struct rtsp_mount {
     enum config_role role; // the least that may watch
 };
 
+// What clients of one address have: of IPv4 an address, of IPv6 a /64. It lives as long as the
+// first of its connections is there.
+struct rtsp_address {
+    struct peer network;
+    struct handshake_line handshakes;
+    unsigned connections; // that have not been freed
+    unsigned idle;        // scratch of rtsp_server.c
+    GQueue sessions;      // borrowed struct session
+};
+
 struct rtsp_service {
     struct poller *poller;          // owned
     struct account *account;        // borrowed
+    GHashTable *addresses;          // struct rtsp_address, a set; NULL: there is none
     GHashTable *mounts;             // path to struct rtsp_mount, both owned
     struct udp_sockets *udp, *udp6; // owned; NULL: not needed yet
     struct multicast *multicast;    // owned
@@ -41,5 +54,9 @@ struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family);
 // Whether a mount may be watched by multicast: all who may watch at all may watch it, for whoever
 // joins the group is not asked.
 bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct rtsp_mount *mount);
+// The address of a new connection, which counts as one of it until it is released.
+struct rtsp_address *rtsp_service_address(struct rtsp_service *service, const struct peer *peer);
+// A connection of it is freed.
+void rtsp_service_release(struct rtsp_service *service, struct rtsp_address *address);
 // A connection has ended, and is to be freed when nothing uses it any more.
 void rtsp_service_reap(struct rtsp_service *service);

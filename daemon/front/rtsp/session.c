@@ -20,6 +20,7 @@ struct session {
     char viewer_name[80];           // for the log: "192.168.1.7 over UDP"
     bool played;
     int64_t heard_ns;
+    int64_t idle_ns; // when it was set up or paused last
 };
 
 static bool is_interleaved(const struct session *session)
@@ -116,7 +117,9 @@ int session_new(const struct session_settings *settings, struct session **ret_se
     snprintf(session->viewer_name, sizeof session->viewer_name, "%s over %s", settings->peer_name,
              transport_name(session));
     session->settings.service->session_count++;
+    g_queue_push_tail(&settings->address->sessions, session);
     session_refresh(session);
+    session->idle_ns = session->heard_ns;
     *ret_session = session;
     return 0;
 }
@@ -136,6 +139,7 @@ void session_free(struct session *session)
         log_viewer(session, "gone", "went");
     }
     session->settings.service->session_count--;
+    g_queue_remove(&session->settings.address->sessions, session);
     if (session->group) {
         multicast_leave(session->group, &session->member);
     } else {
@@ -152,6 +156,11 @@ const char *session_id(const struct session *session)
 struct stream *session_stream(const struct session *session)
 {
     return session->settings.stream;
+}
+
+void *session_owner(const struct session *session)
+{
+    return session->settings.context;
 }
 
 struct viewer *session_viewer(const struct session *session)
@@ -205,6 +214,9 @@ void session_play(struct session *session)
 
 void session_pause(struct session *session)
 {
+    if (session_is_playing(session)) {
+        session->idle_ns = clock_now_ns();
+    }
     if (session->group) {
         multicast_pause(session->group, &session->member);
     } else {
@@ -220,6 +232,11 @@ bool session_is_playing(const struct session *session)
 bool session_has_played(const struct session *session)
 {
     return session->played;
+}
+
+int64_t session_idle_ns(const struct session *session)
+{
+    return session_is_playing(session) ? INT64_MAX : session->idle_ns;
 }
 
 void session_refresh(struct session *session)
@@ -243,12 +260,16 @@ void session_writable(struct session *session)
 
 int session_tick(struct session *session, int64_t now_ns)
 {
+    int64_t play_within_ns = session->settings.service->limits.play_within_s * NS_PER_S;
     // A viewer over TCP shows that it is alive by reading.
     bool silent = now_ns - session->heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
+    bool unused = !session->played && now_ns - session->idle_ns > play_within_ns;
 
     if (now_ns >= viewer_stalled_ns(session->viewer)) {
         return -EPIPE;
     }
     viewer_tick(session->viewer, now_ns);
-    return silent && (!is_interleaved(session) || !session_is_playing(session)) ? -ETIMEDOUT : 0;
+    return unused || (silent && (!is_interleaved(session) || !session_is_playing(session)))
+               ? -ETIMEDOUT
+               : 0;
 }

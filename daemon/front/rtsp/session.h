@@ -15,6 +15,7 @@ struct session_settings {
     struct stream *stream;
     struct wire *wire;
     const struct sockaddr_storage *local, *peer; // the ends of its connection
+    struct rtsp_address *address;                // of the peer
     const char *peer_name;                       // for the log: "192.168.1.7"
     struct rtsp_transport_offer offer;           // channels chosen
     void (*broken)(void *context);               // nothing can be sent to the viewer any more
@@ -29,6 +30,8 @@ void session_free(struct session *session);
 
 const char *session_id(const struct session *session);
 struct stream *session_stream(const struct session *session);
+// The context of its settings.
+void *session_owner(const struct session *session);
 struct viewer *session_viewer(const struct session *session);
 // Whether its media travels on that channel of its connection.
 bool session_uses_channel(const struct session *session, int channel);
@@ -41,6 +44,8 @@ void session_pause(struct session *session);
 bool session_is_playing(const struct session *session);
 // Whether it has played since it was set up.
 bool session_has_played(const struct session *session);
+// Since when it does not play; INT64_MAX: it plays.
+int64_t session_idle_ns(const struct session *session);
 
 // Notes that its viewer is alive.
 void session_refresh(struct session *session);
@@ -48,6 +53,6 @@ void session_refresh(struct session *session);
 void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t size);
 // To be called when the connection can be written to again.
 void session_writable(struct session *session);
-// To be called about once a second. -ETIMEDOUT: nothing was heard of its viewer for too long;
-// -EPIPE: the viewer does not read any more.
+// To be called about once a second. -ETIMEDOUT: nothing was heard of its viewer for too long, or it
+// was not played in time; -EPIPE: the viewer does not read any more.
 int session_tick(struct session *session, int64_t now_ns);

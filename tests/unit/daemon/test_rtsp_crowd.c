@@ -107,7 +107,7 @@ TEST(test_a_crowd_shakes_hands_one_by_one_while_others_are_served, set_up, tear_
         assert_true(recv(fixture->client, reply, sizeof reply, 0) > 0);
     }
     for (unsigned i = 0; i < NEWCOMERS; i++) {
-        assert_true(newcomers[i].connection->shaken);
+        assert_true(newcomers[i].connection->handshake_done);
     }
     disconnect_newcomers(newcomers);
 }
