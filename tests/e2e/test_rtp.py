@@ -139,6 +139,22 @@ def test_a_key_frame_comes_to_who_asks_for_one(view, transport, message):
     pytest.fail("no key frame")
 
 
+def test_who_asks_for_key_frames_without_end_gets_one_a_second(view):
+    """By the stream's own clock: they are several times as big as others, and everybody's."""
+    session = view("tcp", keyframe_s=KEYFRAME_S)
+    session.play()
+    receiver = rtp.Receiver(session)
+    receiver.read_units(2 * FPS)  # with those that the start has brought
+    keys = []
+    for _ in range(4 * FPS):
+        session.send_rtcp(pli(session))
+        unit = receiver.read_unit()
+        keys += [unit.timestamp] if rtp.is_key(unit) else []
+    assert len(keys) >= 2, keys
+    # What is asked for a second after one came is the next picture or the one after it.
+    assert all(rtp.later_by(b, a) >= 0.9 * CLOCK_HZ for a, b in zip(keys, keys[1:])), keys
+
+
 def test_reports_of_nonsense_change_nothing(view):
     session = view("tcp")
     session.play()

@@ -161,8 +161,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_claim(camera_link_new(fds[0], &configuration, &events, NULL, &camera) == 0);
     stream_set_demand(streams[0], on_demand, NULL);
     stream_watch(streams[0], &cursor, on_wake, &cursor);
-    stream_resume(streams[0], &cursor);
-    stream_want_key_frame(streams[0]);
+    stream_resume(streams[0], &cursor, DEMAND_BEGIN);
+    stream_want_key_frame(streams[0], DEMAND_REPAIR);
     take_messages(fds[1], data, size);
     stream_leave(streams[0], &cursor);
     camera_link_free(camera);

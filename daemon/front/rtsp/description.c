@@ -89,7 +89,7 @@ static void wait_for_picture(struct connection *connection, struct stream *strea
     connection->wait = wait;
     connection->drop_wait = drop;
     stream_watch(stream, &wait->cursor, on_first_picture, wait);
-    stream_resume(stream, &wait->cursor);
+    stream_resume(stream, &wait->cursor, DEMAND_BEGIN);
     cursor_peek(&wait->cursor); // from now on it is woken
 }
 

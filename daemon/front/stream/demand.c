@@ -2,7 +2,8 @@
 
 #include "config/base.h"
 
-#define KEY_FRAME_INTERVAL_NS (250 * NS_PER_MS)
+#define BEGIN_INTERVAL_NS (250 * NS_PER_MS)
+#define REPAIR_INTERVAL_NS NS_PER_S
 
 void demand_set_handler(struct demand *demand, stream_demand_handler *handler, void *context)
 {
@@ -39,29 +40,42 @@ void demand_report(struct demand *demand)
     }
 }
 
+static void ask(struct demand *demand, int64_t now_ns)
+{
+    demand->asked_ns = demand->came_ns = now_ns;
+    demand->key_frame = true;
+    demand_report(demand);
+}
+
 static gboolean on_timer(gpointer data)
 {
     struct demand *demand = data;
 
     demand->timer = 0;
-    demand_key_frame(demand);
+    ask(demand, clock_now_ns());
     return G_SOURCE_REMOVE;
 }
 
-void demand_key_frame(struct demand *demand)
+void demand_key_frame(struct demand *demand, enum demand_reason reason)
 {
-    int64_t now_ns = clock_now_ns(), wait_ns = demand_wait_ns(demand, now_ns);
+    int64_t now_ns = clock_now_ns(), wait_ns = demand_wait_ns(demand, reason, now_ns);
 
-    if (demand->timer) {
+    if (demand->timer && demand->timer_ns <= now_ns + wait_ns) {
         return;
     }
+    demand_drop_key_frame(demand);
     if (wait_ns > 0) {
+        demand->timer_ns = now_ns + wait_ns;
         demand->timer = g_timeout_add((guint)(wait_ns / NS_PER_MS + 1), on_timer, demand);
         return;
     }
-    demand->asked_ns = now_ns;
-    demand->key_frame = true;
-    demand_report(demand);
+    ask(demand, now_ns);
+}
+
+void demand_take_key_frame(struct demand *demand)
+{
+    demand->came_ns = clock_now_ns();
+    demand_drop_key_frame(demand);
 }
 
 void demand_drop_key_frame(struct demand *demand)
@@ -69,9 +83,10 @@ void demand_drop_key_frame(struct demand *demand)
     g_clear_handle_id(&demand->timer, g_source_remove);
 }
 
-int64_t demand_wait_ns(const struct demand *demand, int64_t now_ns)
+int64_t demand_wait_ns(const struct demand *demand, enum demand_reason reason, int64_t now_ns)
 {
-    int64_t wait_ns = demand->asked_ns + KEY_FRAME_INTERVAL_NS - now_ns;
+    int64_t due_ns = reason == DEMAND_BEGIN ? demand->asked_ns + BEGIN_INTERVAL_NS
+                                            : demand->came_ns + REPAIR_INTERVAL_NS;
 
-    return wait_ns > 0 ? wait_ns : 0;
+    return MAX(due_ns - now_ns, 0);
 }

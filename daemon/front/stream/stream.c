@@ -246,12 +246,12 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
     freshness_note(&stream->freshness, clock_now_ns());
     if (unit->key_frame) {
         stream->interrupted = stream->broken = false;
-        demand_drop_key_frame(&stream->demand);
+        demand_take_key_frame(&stream->demand);
     }
     r = stream->broken ? 0 : ring_add(&stream->ring, unit);
     stream->broken |= r < 0;
     if (stream->broken || ring_wants_key_frame(&stream->ring)) {
-        stream_want_key_frame(stream);
+        stream_want_key_frame(stream, DEMAND_REPAIR);
     }
     return r;
 }
@@ -264,10 +264,10 @@ void stream_set_demand(struct stream *stream, stream_demand_handler *handler, vo
     }
 }
 
-void stream_want_key_frame(struct stream *stream)
+void stream_want_key_frame(struct stream *stream, enum demand_reason reason)
 {
     if (stream_is_watched(stream)) {
-        demand_key_frame(&stream->demand);
+        demand_key_frame(&stream->demand, reason);
     }
 }
 
@@ -298,16 +298,17 @@ bool stream_is_watched(const struct stream *stream)
     return stream->ring.cursor_count > 0;
 }
 
-void stream_resume(struct stream *stream, struct cursor *cursor)
+void stream_resume(struct stream *stream, struct cursor *cursor, enum demand_reason reason)
 {
     int64_t now_ns = clock_now_ns();
 
     if (!has_beginners(stream)) {
-        stream->first_slate_ns = now_ns + demand_wait_ns(&stream->demand, now_ns) + FIRST_FRAME_NS;
+        stream->first_slate_ns =
+            now_ns + demand_wait_ns(&stream->demand, reason, now_ns) + FIRST_FRAME_NS;
     }
     cursor_resume(cursor);
     arm_slate_timer(stream, next_look_ns(stream, now_ns));
-    stream_want_key_frame(stream);
+    stream_want_key_frame(stream, reason);
 }
 
 void stream_note_sent(struct stream *stream, const struct unit *unit)

@@ -54,11 +54,10 @@ bool stream_is_watched(const struct stream *stream);
 // The reader goes on with the next key frame, which is asked for. If the camera sends none within
 // 400 ms of that, the reader gets a slate. If slates play already, it gets the next of them, within
 // 500 ms.
-void stream_resume(struct stream *stream, struct cursor *cursor);
-// A reader has lost a picture, or a receiver has joined its group: it needs a key frame. At most
-// one in 250 ms is asked for, whatever clients do: what is wanted earlier is asked for then, unless
-// a key frame has come in between.
-void stream_want_key_frame(struct stream *stream);
+void stream_resume(struct stream *stream, struct cursor *cursor, enum demand_reason reason);
+// A reader has lost a picture, or a receiver has joined its group: it needs a key frame, which is
+// asked for as soon as `reason` allows, unless one has come by then.
+void stream_want_key_frame(struct stream *stream, enum demand_reason reason);
 // A reader begins to send `unit`: the time since its capture goes into the histograms.
 void stream_note_sent(struct stream *stream, const struct unit *unit);
 

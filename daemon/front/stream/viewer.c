@@ -112,8 +112,8 @@ static void send_all(void *context)
         viewer->packet = 0;
         cursor_next(&viewer->cursor);
     }
-    if (viewer->cursor.waiting) {
-        stream_want_key_frame(viewer->stream);
+    if (viewer->cursor.waiting && viewer->packets > 0) {
+        stream_want_key_frame(viewer->stream, DEMAND_REPAIR);
     }
 }
 
@@ -179,13 +179,14 @@ void viewer_play(struct viewer *viewer)
     if (viewer_is_playing(viewer)) {
         return;
     }
-    stream_resume(viewer->stream, &viewer->cursor);
+    stream_resume(viewer->stream, &viewer->cursor,
+                  viewer->packets == 0 ? DEMAND_BEGIN : DEMAND_REPAIR);
     send_all(viewer); // finds nothing to send yet, and has itself woken from now on
 }
 
 void viewer_welcome(struct viewer *viewer)
 {
-    stream_want_key_frame(viewer->stream);
+    stream_want_key_frame(viewer->stream, DEMAND_BEGIN);
 }
 
 void viewer_pause(struct viewer *viewer)
@@ -219,7 +220,7 @@ bool viewer_take_rtcp(struct viewer *viewer, const uint8_t *bytes, size_t size)
         return false;
     }
     if (feedback.key_frame) {
-        stream_want_key_frame(viewer->stream);
+        stream_want_key_frame(viewer->stream, DEMAND_REPAIR);
     }
     return !feedback.bye;
 }

@@ -75,7 +75,7 @@ static inline int set_up_playing(void **state)
     set_up(state);
     struct fixture *fixture = *state;
     watch(&fixture->reader, fixture->stream);
-    stream_resume(fixture->stream, &fixture->reader.cursor);
+    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
     return 0;
 }
 

@@ -188,7 +188,7 @@ static inline void take_units(void *viewer)
 static inline void watch(struct fixture *fixture)
 {
     stream_watch(fixture->stream, &fixture->viewer, take_units, &fixture->viewer);
-    stream_resume(fixture->stream, &fixture->viewer);
+    stream_resume(fixture->stream, &fixture->viewer, DEMAND_BEGIN);
     take_units(&fixture->viewer);
 }
 

@@ -31,7 +31,7 @@ TEST(test_a_second_reader_waits_for_a_key_frame_of_its_own, set_up_playing, tear
     send_frame(fixture, true, clock_now_ns(), 11);
     assert_int_equal(next_frame(fixture).mark, 11);
     watch(&second, fixture->stream);
-    stream_resume(fixture->stream, &second.cursor);
+    stream_resume(fixture->stream, &second.cursor, DEMAND_BEGIN);
     assert_null(cursor_peek(&second.cursor));
     send_frame(fixture, false, clock_now_ns(), 12);
     assert_null(cursor_peek(&second.cursor));
@@ -54,7 +54,7 @@ TEST(test_who_reads_is_reported_as_demand, set_up, tear_down)
     assert_true(stream_is_watched(fixture->stream));
     iterate_until(fixture, 1);
     assert_int_equal(fixture->key_frame_demands, 0);
-    stream_resume(fixture->stream, &fixture->reader.cursor);
+    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
     iterate_until(fixture, 2);
     assert_int_equal(fixture->key_frame_demands, 1);
     leave(&fixture->reader);
@@ -78,10 +78,36 @@ TEST(test_at_most_one_key_frame_in_250_ms_is_asked_for, set_up_playing, tear_dow
         while (fixture->key_frame_demands < asked) {
             now_ns = clock_now_ns();
             assert_true(now_ns - begin_ns < PATIENCE_NS);
-            stream_want_key_frame(fixture->stream);
+            stream_want_key_frame(fixture->stream, DEMAND_BEGIN);
             g_main_context_iteration(NULL, FALSE);
         }
         assert_true(before_ns == 0 || clock_now_ns() - before_ns >= 200 * NS_PER_MS);
+    }
+}
+
+TEST(test_viewers_that_lost_pictures_are_given_a_key_frame_a_second, set_up_playing, tear_down)
+{
+    struct fixture *fixture = *state;
+    int64_t begin_ns = clock_now_ns();
+    unsigned asked;
+
+    send_frame(fixture, true, begin_ns, 10);
+    while (g_main_context_iteration(NULL, FALSE)) {
+    }
+    asked = fixture->key_frame_demands;
+    while (fixture->key_frame_demands == asked) {
+        assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
+        stream_want_key_frame(fixture->stream, DEMAND_REPAIR);
+        g_main_context_iteration(NULL, FALSE);
+    }
+    assert_true(clock_now_ns() - begin_ns >= NS_PER_S);
+    // One for a new viewer does not wait for that.
+    stream_want_key_frame(fixture->stream, DEMAND_REPAIR);
+    begin_ns = clock_now_ns();
+    while (fixture->key_frame_demands == asked + 1) {
+        assert_true(clock_now_ns() - begin_ns < NS_PER_S);
+        stream_want_key_frame(fixture->stream, DEMAND_BEGIN);
+        g_main_context_iteration(NULL, FALSE);
     }
 }
 
@@ -91,7 +117,7 @@ static void want_too_early(struct fixture *fixture)
 
     do {
         asked = fixture->key_frame_demands;
-        stream_want_key_frame(fixture->stream);
+        stream_want_key_frame(fixture->stream, DEMAND_BEGIN);
         while (g_main_context_iteration(NULL, FALSE)) {
         }
     } while (fixture->key_frame_demands != asked);
@@ -134,7 +160,7 @@ TEST(test_readers_that_resume_are_given_no_more_key_frames_than_others, set_up_p
 
     for (unsigned i = 0; i < 1000; i++) {
         cursor_hold(&fixture->reader.cursor);
-        stream_resume(fixture->stream, &fixture->reader.cursor);
+        stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
         while (g_main_context_iteration(NULL, FALSE)) {
         }
     }
@@ -146,7 +172,7 @@ TEST(test_nobody_asks_for_key_frames_of_what_nobody_reads, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
-    stream_want_key_frame(fixture->stream);
+    stream_want_key_frame(fixture->stream, DEMAND_BEGIN);
     while (g_main_context_iteration(NULL, FALSE)) {
     }
     assert_int_equal(fixture->demands, 0);
@@ -245,7 +271,7 @@ TEST(test_nothing_piles_up_while_nobody_plays, set_up, tear_down)
     assert_in_range(ring->next - ring->first, 1, 21);
     assert_int_equal(fixture->reader.wakes, 0);
     assert_int_equal(next_frame(fixture).mark, -1);
-    stream_resume(fixture->stream, &fixture->reader.cursor);
+    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
     assert_int_equal(next_frame(fixture).mark, -1); // nothing of the past
     send_frame(fixture, true, clock_now_ns(), 12);
     assert_int_equal(next_frame(fixture).mark, 12);

@@ -52,7 +52,7 @@ TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
     send_slate(fixture, 'a');
     watch(&fixture->reader, fixture->stream);
     int64_t begin_ns = clock_now_ns();
-    stream_resume(fixture->stream, &fixture->reader.cursor);
+    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
     assert_int_equal(wait_frame(fixture).mark, 'a');
     assert_lasted(begin_ns, 300 * NS_PER_MS, 900 * NS_PER_MS);
 
@@ -100,7 +100,7 @@ TEST(test_a_slate_for_a_new_viewer_leaves_the_others_alone, set_up_playing, tear
     send_frame(fixture, true, clock_now_ns(), 11);
     assert_int_equal(next_frame(fixture).mark, 11);
     watch(&second, fixture->stream);
-    stream_resume(fixture->stream, &second.cursor);
+    stream_resume(fixture->stream, &second.cursor, DEMAND_BEGIN);
     if (bring_own_slate(fixture, &second, 12)) {
         assert_int_equal(next_frame(fixture).mark, -1);
     }
@@ -121,7 +121,7 @@ TEST(test_a_slate_for_a_new_viewer_is_not_for_one_that_fell_behind, set_up_playi
     }
     assert_int_equal(next_frame(fixture).mark, -1);
     watch(&second, fixture->stream);
-    stream_resume(fixture->stream, &second.cursor);
+    stream_resume(fixture->stream, &second.cursor, DEMAND_BEGIN);
     if (bring_own_slate(fixture, &second, -1)) {
         assert_int_equal(next_frame(fixture).mark, -1);
     }
@@ -138,7 +138,7 @@ TEST(test_a_reader_may_leave_when_it_is_woken)
     send_slate(&fixture, 'a');
     fixture.reader.leaves = true;
     watch(&fixture.reader, fixture.stream);
-    stream_resume(fixture.stream, &fixture.reader.cursor);
+    stream_resume(fixture.stream, &fixture.reader.cursor, DEMAND_BEGIN);
     assert_null(cursor_peek(&fixture.reader.cursor));
     stream_unref(fixture.stream);
     while (fixture.reader.wakes == 0) {
