@@ -2,6 +2,8 @@
 
 #include "config/base.h"
 
+#include <stdio.h>
+
 #define MINUTE_NS (60 * NS_PER_S)
 
 static bool is_over(const struct log_limit *limit, int64_t now_ns)
@@ -34,4 +36,34 @@ bool log_limit_end(struct log_limit *limit, int64_t now_ns, unsigned *ret_left_o
     limit->left_out = 0;
     limit->open = false;
     return true;
+}
+
+bool log_limit_line(struct log_limit *limit, int64_t now_ns, char ret_suffix[LOG_LIMIT_SUFFIX_SIZE])
+{
+    if (is_over(limit, now_ns)) {
+        limit->minute_ns = now_ns;
+        limit->said = 0;
+    }
+    if (limit->said >= LOG_LIMIT_LINES_A_MINUTE) {
+        limit->left_out++;
+        return false;
+    }
+    limit->said++;
+    ret_suffix[0] = '\0';
+    if (limit->left_out) {
+        snprintf(ret_suffix, LOG_LIMIT_SUFFIX_SIZE, " (%u such lines were left out)",
+                 limit->left_out);
+        limit->left_out = 0;
+    }
+    return true;
+}
+
+struct log_limit *log_limits_of(struct log_limits *limits, const uint8_t *address, size_t size)
+{
+    uint32_t hash = 2166136261; // FNV-1a
+
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ address[i]) * 16777619;
+    }
+    return &limits->limits[(hash ^ hash >> 16) % ARRAY_LENGTH(limits->limits)];
 }

@@ -202,11 +202,15 @@ static void reload(struct front *front)
     _cleanup_(cleanup_free) char *changes = NULL;
     struct users *users = NULL;
     struct error error = {0};
+    char suffix[LOG_LIMIT_SUFFIX_SIZE] = "";
 
+    front->verdict.is_logged = log_limit_line(&front->verdict.log_limit, clock_now_ns(), suffix);
     if (front_config_reload(front->config, &front->verdict, &front->network, &config, &users,
                             &changes) < 0) {
-        log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
-                  "the configuration has problems, keeping the one that is in use");
+        if (front->verdict.is_logged) {
+            log_write(LOG_ERR, LOG_EVENT_RELOADED, NULL, "refused",
+                      "the configuration has problems, keeping the one that is in use%s", suffix);
+        }
         return;
     }
     front_network_take_users(&front->network, config, users);
@@ -218,9 +222,11 @@ static void reload(struct front *front)
     start_cameras(front); // what cannot be started is logged and tried again
     config_free(front->config);
     front->config = TAKE(config);
-    log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded",
-              "configuration reloaded from %s: %s", front->verdict.path,
-              changes ? changes : "not enough memory to say what has changed");
+    if (front->verdict.is_logged) {
+        log_write(LOG_NOTICE, LOG_EVENT_RELOADED, NULL, "reloaded",
+                  "configuration reloaded from %s: %s%s", front->verdict.path,
+                  changes ? changes : "not enough memory to say what has changed", suffix);
+    }
 }
 
 static char *reload_and_tell(void *context)

@@ -143,7 +143,9 @@ int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
     if (problems) {
         fclose(problems);
     }
-    log_problems(text ? text : strerror(ENOMEM), r < 0 ? LOG_ERR : LOG_WARNING);
+    if (verdict->is_logged) {
+        log_problems(text ? text : strerror(ENOMEM), r < 0 ? LOG_ERR : LOG_WARNING);
+    }
     reload_verdict_set(verdict, r < 0, text);
     return r;
 }

@@ -1,17 +1,21 @@
 // The outcome of the last load of the configuration, for status, the metrics and `edgectl reload`.
 #pragma once
 
+#include "daemon/common/log_limit.h"
+
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 // All 0 before the first load.
 struct reload_verdict {
-    const char *path;      // of the file, borrowed; NULL: built-in defaults
-    bool refused;          // the configuration before is still in use, or part of it
-    int64_t at_ns;         // of the last load, nanoseconds since 1970
-    int64_t applied_at_ns; // of the one that is in use
-    char *problems;        // errors and warnings, a line each; owned, NULL: none
+    const char *path;           // of the file, borrowed; NULL: built-in defaults
+    bool refused;               // the configuration before is still in use, or part of it
+    int64_t at_ns;              // of the last load, nanoseconds since 1970
+    int64_t applied_at_ns;      // of the one that is in use
+    char *problems;             // errors and warnings, a line each; owned, NULL: none
+    struct log_limit log_limit; // of the lines of reloads
+    bool is_logged;             // the log tells of this load
 };
 
 // Records a load that has just been done; takes over `problems`.

@@ -217,6 +217,19 @@ def test_a_session_that_does_not_play_in_time_ends(edged):
         assert session.ask("GET_PARAMETER").status == 200
 
 
+def test_coming_and_going_fills_no_log(server, url):
+    for _ in range(40):
+        with Connection(url, source="127.0.0.2") as stranger:
+            session = rtsp_client.set_up(stranger, url, "tcp")
+            session.play()
+            assert session.ask("TEARDOWN").status == 200
+    with Connection(url) as viewer:
+        playing(viewer, url, "tcp")
+    lines = server.stderr().splitlines()
+    assert sum("viewer 127.0.0.2 " in line for line in lines) == 30
+    assert any("viewer 127.0.0.1 over TCP came" in line for line in lines), "others have their own"
+
+
 def client_hello():
     """A TLS client's first message, as a stranger would record and repeat it."""
     context, incoming, outgoing = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), ssl.MemoryBIO(), ssl.MemoryBIO()

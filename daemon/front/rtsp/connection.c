@@ -318,12 +318,16 @@ static bool may_watch(const struct connection *connection, const struct session 
 
 void connection_recheck(struct connection *connection)
 {
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
+
     for (guint i = 0; i < connection->sessions->len && !connection->ended; i++) {
         const struct session *session = g_ptr_array_index(connection->sessions, i);
 
         if (!may_watch(connection, session)) {
-            log_info("%s: %s may not watch any more, hanging up",
-                     stream_path(session_stream(session)), connection->peer_name);
+            if (rtsp_service_logs(connection->service, connection->address, suffix)) {
+                log_info("%s: %s may not watch any more, hanging up%s",
+                         stream_path(session_stream(session)), connection->peer_name, suffix);
+            }
             connection_end(connection);
         }
     }

@@ -64,9 +64,13 @@ static gboolean on_no_picture(gpointer data)
 {
     struct description_wait *wait = data;
     GString *reply = rtsp_reply_new(RTSP_UNAVAILABLE, wait->sequence);
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
 
     wait->timer = 0;
-    log_info("%s: no picture yet, answering a viewer with 503", stream_path(wait->stream));
+    if (rtsp_service_logs(wait->connection->service, wait->connection->address, suffix)) {
+        log_info("%s: no picture yet, answering a viewer with 503%s", stream_path(wait->stream),
+                 suffix);
+    }
     g_string_append(reply, "Retry-After: 1\r\n");
     rtsp_reply_end(reply, NULL, NULL);
     connection_reply(wait->connection, reply);

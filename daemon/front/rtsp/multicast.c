@@ -14,10 +14,11 @@ struct multicast {
     struct poller *poller; // borrowed
     struct multicast_range range;
     int port, ttl;
-    char interface[IFNAMSIZ]; // "": by `address`
-    struct in_addr address;   // that the server listens on; INADDR_ANY: all, or one of IPv6
-    GPtrArray *groups;        // borrowed: a group lives as long as it has members
-    int told;                 // why no group could be opened, as last logged; 0: not logged
+    char interface[IFNAMSIZ];   // "": by `address`
+    struct in_addr address;     // that the server listens on; INADDR_ANY: all, or one of IPv6
+    GPtrArray *groups;          // borrowed: a group lives as long as it has members
+    int told;                   // why no group could be opened, as last logged; 0: not logged
+    struct log_limit log_limit; // of the lines about groups
 };
 
 struct multicast_group {
@@ -192,17 +193,22 @@ static void free_group(struct multicast_group *group)
 static void log_failure(struct multicast *multicast, const struct multicast_group *group, int r)
 {
     const char *path = stream_path(group->stream);
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
 
     if (r == multicast->told) {
         return;
     }
     multicast->told = r;
+    if (!log_limit_line(&multicast->log_limit, clock_now_ns(), suffix)) {
+        return;
+    }
     if (r == -ENOSPC) {
-        log_warning("%s: all %u addresses of rtsp.multicast are in use, refusing multicast", path,
-                    multicast->range.count);
+        log_warning("%s: all %u addresses of rtsp.multicast are in use, refusing multicast%s", path,
+                    multicast->range.count, suffix);
     } else {
-        log_warning("%s: no multicast to %s%s%s: %s, refusing it", path, group->place.address,
-                    *multicast->interface ? " by " : "", multicast->interface, strerror(-r));
+        log_warning("%s: no multicast to %s%s%s: %s, refusing it%s", path, group->place.address,
+                    *multicast->interface ? " by " : "", multicast->interface, strerror(-r),
+                    suffix);
     }
 }
 
@@ -210,6 +216,7 @@ static int new_group(struct multicast *multicast, struct stream *stream,
                      struct multicast_group **ret_group)
 {
     struct multicast_group *group = g_new0(struct multicast_group, 1);
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
 
     group->multicast = multicast;
     group->stream = stream;
@@ -223,8 +230,10 @@ static int new_group(struct multicast *multicast, struct stream *stream,
     }
     g_ptr_array_add(multicast->groups, group);
     multicast->told = 0;
-    log_info("%s: sending it by multicast to %s:%u", stream_path(stream), group->place.address,
-             group->place.port);
+    if (log_limit_line(&multicast->log_limit, clock_now_ns(), suffix)) {
+        log_info("%s: sending it by multicast to %s:%u%s", stream_path(stream),
+                 group->place.address, group->place.port, suffix);
+    }
     *ret_group = group;
     return 0;
 }
@@ -257,11 +266,15 @@ int multicast_join(struct multicast *multicast, struct stream *stream,
 
 void multicast_leave(struct multicast_group *group, struct multicast_member *member)
 {
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
+
     multicast_pause(group, member);
     g_ptr_array_remove(group->members, member);
     if (group->members->len == 0) {
-        log_info("%s: nobody is left in the group of %s:%u, closing it", stream_path(group->stream),
-                 group->place.address, group->place.port);
+        if (log_limit_line(&group->multicast->log_limit, clock_now_ns(), suffix)) {
+            log_info("%s: nobody is left in the group of %s:%u, closing it%s",
+                     stream_path(group->stream), group->place.address, group->place.port, suffix);
+        }
         g_ptr_array_remove(group->multicast->groups, group);
         group->multicast->told = 0;
         free_group(group);

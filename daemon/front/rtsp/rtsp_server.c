@@ -30,8 +30,9 @@ struct rtsp_server {
     struct rtsp_service service;
     char *address; // owned
     struct entrance plain, tls;
-    GPtrArray *connections; // owned struct connection, the oldest first
-    guint tick;             // GLib source id
+    GPtrArray *connections;     // owned struct connection, the oldest first
+    guint tick;                 // GLib source id
+    struct log_limit log_limit; // of clients that cannot be served
 };
 
 static void free_connection(gpointer connection)
@@ -129,6 +130,7 @@ static bool make_room(struct rtsp_server *server, const struct rtsp_address *add
 static void adopt(struct entrance *entrance, int fd, const struct sockaddr_storage *peer)
 {
     struct rtsp_server *server = entrance->server;
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
     struct connection *connection;
     struct wire *wire;
     int r = entrance->certificate ? wire_new_tls(fd, entrance->certificate, &wire)
@@ -136,7 +138,9 @@ static void adopt(struct entrance *entrance, int fd, const struct sockaddr_stora
 
     r = r < 0 ? r : connection_new(&server->service, wire, peer, incoming_take, &connection);
     if (r < 0) {
-        log_warning("cannot serve a client: %s, hanging up on it", strerror(-r));
+        if (log_limit_line(&server->log_limit, clock_now_ns(), suffix)) {
+            log_warning("cannot serve a client: %s, hanging up on it%s", strerror(-r), suffix);
+        }
         return;
     }
     g_ptr_array_add(server->connections, connection);

@@ -69,6 +69,16 @@ void rtsp_service_release(struct rtsp_service *service, struct rtsp_address *add
     }
 }
 
+bool rtsp_service_logs(struct rtsp_service *service, const struct rtsp_address *address,
+                       char ret_suffix[LOG_LIMIT_SUFFIX_SIZE])
+{
+    const struct peer *network = &address->network;
+
+    return log_limit_line(
+        log_limits_of(&service->log_limits, network->address, sizeof network->address),
+        clock_now_ns(), ret_suffix);
+}
+
 static gboolean on_reap(gpointer data)
 {
     struct rtsp_service *service = data;

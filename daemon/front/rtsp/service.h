@@ -3,6 +3,7 @@
 #pragma once
 
 #include "config/config.h"
+#include "daemon/common/log_limit.h"
 #include "daemon/front/account/account.h"
 #include "daemon/front/account/peer.h"
 #include "daemon/front/poller.h"
@@ -41,6 +42,7 @@ struct rtsp_service {
     struct multicast *multicast;    // owned
     struct handshakes handshakes;   // of encrypted connections
     struct config_limits limits;
+    struct log_limits log_limits; // of lines about viewers, by address
     unsigned session_count;
     guint reaper;                // GLib source id; 0: no connection has ended
     void (*reap)(void *context); // frees the connections that have ended
@@ -58,5 +60,8 @@ bool rtsp_service_has_multicast(const struct rtsp_service *service, const struct
 struct rtsp_address *rtsp_service_address(struct rtsp_service *service, const struct peer *peer);
 // A connection of it is freed.
 void rtsp_service_release(struct rtsp_service *service, struct rtsp_address *address);
+// Whether the log is to have a line about a client of that address; as log_limit_line().
+bool rtsp_service_logs(struct rtsp_service *service, const struct rtsp_address *address,
+                       char ret_suffix[LOG_LIMIT_SUFFIX_SIZE]);
 // A connection has ended, and is to be freed when nothing uses it any more.
 void rtsp_service_reap(struct rtsp_service *service);

@@ -126,8 +126,12 @@ int session_new(const struct session_settings *settings, struct session **ret_se
 
 static void log_viewer(const struct session *session, const char *state, const char *what)
 {
-    log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, state, "%s: viewer %s %s",
-              stream_path(session->settings.stream), session->viewer_name, what);
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
+
+    if (rtsp_service_logs(session->settings.service, session->settings.address, suffix)) {
+        log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, state, "%s: viewer %s %s%s",
+                  stream_path(session->settings.stream), session->viewer_name, what, suffix);
+    }
 }
 
 void session_free(struct session *session)

@@ -237,3 +237,19 @@ TEST(test_a_fault_gets_ten_messages_a_minute_and_one_that_counts_the_rest)
 }
 
 RUN_TESTS(NULL, NULL)
+
+TEST(test_lines_that_stand_alone_are_thirty_a_minute_and_say_how_many_were_left_out)
+{
+    struct log_limit limit = {0};
+    char suffix[LOG_LIMIT_SUFFIX_SIZE];
+    unsigned said = 0;
+
+    for (int i = 0; i < 5000; i++) {
+        said += log_limit_line(&limit, NS_PER_S + i, suffix);
+    }
+    assert_int_equal(said, 30);
+    assert_true(log_limit_line(&limit, 61 * NS_PER_S, suffix));
+    assert_string_equal(suffix, " (4970 such lines were left out)");
+    assert_true(log_limit_line(&limit, 61 * NS_PER_S, suffix));
+    assert_string_equal(suffix, "");
+}
