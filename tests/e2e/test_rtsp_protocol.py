@@ -1,6 +1,8 @@
 """RFC 2326 and RFC 4566, clause by clause, with a client that takes nothing else."""
 
 import base64
+import os
+import pathlib
 import re
 
 import pytest
@@ -34,6 +36,50 @@ def test_options_names_every_method(url, whole_server):
         reply = connection.ask("OPTIONS", "*" if whole_server else url)
     assert reply.status == 200
     assert names(reply.headers["public"]) == set(rtsp_client.METHODS)
+
+
+def test_options_may_ask_for_a_bare_slash(url):
+    with Connection(url) as connection:
+        assert connection.ask("OPTIONS", "/").status == 200
+        assert connection.ask("DESCRIBE", "/").status == 400
+
+
+@pytest.mark.parametrize("lines, status", [
+    (["application/sdp"], 200), (["application/SDP"], 200), (["application/*"], 200), (["*/*"], 200),
+    (["text/html, application/sdp;q=0.5"], 200), (["text/html", "application/sdp"], 200),
+    (["text/html"], 406), (["application/sdpx"], 406)])  # fmt: skip
+def test_a_description_is_given_to_who_accepts_it(url, lines, status):
+    with Connection(url) as connection:
+        connection.sequence += 1
+        head = [f"DESCRIBE {url} RTSP/1.0", f"CSeq: {connection.sequence}",
+                *(f"Accept: {line}" for line in lines), "", ""]
+        connection.socket.sendall("\r\n".join(head).encode())
+        assert connection.read_reply(connection.sequence).status == status
+
+
+@pytest.mark.parametrize("offer", ["rtp/avp/tcp;UNICAST;INTERLEAVED=2-3",
+                                   "RTP/AVP;unicast;Client_Port=40000-40001"])
+def test_names_of_transport_parameters_have_no_case(url, offer):
+    with Connection(url) as connection:
+        reply = connection.ask("SETUP", f"{url}/stream=0", {"Transport": offer})
+        assert reply.status == 200 and offer.rsplit("=")[-1] in reply.headers["transport"]
+
+
+def udp_addresses(pid):
+    """The addresses that a process's UDP sockets are bound to, of IPv4, as the kernel writes them."""
+    sockets = {os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir()}
+    rows = [line.split() for line in pathlib.Path("/proc/net/udp").read_text().splitlines()[1:]]
+    return {row[1].split(":")[0] for row in rows if f"socket:[{row[9]}]" in sockets}
+
+
+@pytest.mark.parametrize("address, bound", [("127.0.0.1", "0100007F"), ("0.0.0.0", "00000000")])
+def test_udp_sockets_are_bound_where_the_server_listens(edged, address, bound):
+    server = edged([daemon.camera(**SMALL)], settings={"rtsp": {"address": address, "auth": "none"}})
+    url = server.url("/front/edges")
+    rtsp.wait_served(url)
+    with Connection(url) as connection:
+        rtsp_client.set_up(connection, url, "udp")
+        assert udp_addresses(server.process.pid) == {bound}
 
 
 def test_sdp_says_all_that_a_player_needs(url):

@@ -58,13 +58,39 @@ static void handle_options(struct call *call)
     send_reply(call, reply);
 }
 
+// Whether one of the media ranges of an Accept line has application/sdp (RFC 9110, section 12.5.1).
+static bool accepts_sdp(const char *line)
+{
+    static const char *const good[] = {"application/sdp", "application/*", "*/*"};
+    g_auto(GStrv) ranges = g_strsplit(line, ",", 0);
+    bool found = false;
+
+    for (char **range = ranges; *range && !found; range++) {
+        (*range)[strcspn(*range, ";")] = '\0'; // its parameters
+        for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
+            found |= g_ascii_strcasecmp(g_strstrip(*range), good[i]) == 0;
+        }
+    }
+    return found;
+}
+
+// A client that says nothing takes it.
+static bool is_acceptable(const struct rtsp_request *request)
+{
+    bool found = rtsp_request_count(request, "Accept") == 0;
+
+    for (size_t i = 0; i < request->line_count && !found; i++) {
+        found = g_ascii_strcasecmp(request->lines[i].name, "Accept") == 0 &&
+                accepts_sdp(request->lines[i].value);
+    }
+    return found;
+}
+
 static void handle_describe(struct call *call)
 {
-    const char *accept = rtsp_request_header(call->request, "Accept");
-
     if (!call->mount) {
         answer(call, RTSP_NOT_FOUND);
-    } else if (accept && !strstr(accept, "application/sdp") && !strstr(accept, "*/*")) {
+    } else if (!is_acceptable(call->request)) {
         answer(call, RTSP_NOT_ACCEPTABLE);
     } else {
         description_send(call->connection, call->mount->stream, &call->target,
@@ -404,7 +430,9 @@ void methods_handle(struct connection *connection, const struct rtsp_request *re
 {
     struct call call = {.connection = connection, .request = request};
     const char *require = rtsp_request_header(request, "Require");
-    int r = rtsp_target_read(request->url, &call.target);
+    // Clients of HTTP's making ask for "/" what the server can do.
+    bool is_root = request->method == RTSP_OPTIONS && strcmp(request->url, "/") == 0;
+    int r = rtsp_target_read(is_root ? "*" : request->url, &call.target);
 
     if (r < 0 || rtsp_request_count(request, "Authorization") > 1) {
         answer(&call, r == -ENAMETOOLONG ? RTSP_NOT_FOUND : RTSP_BAD_REQUEST);

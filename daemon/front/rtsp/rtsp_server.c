@@ -258,6 +258,8 @@ static int open_entrance(struct entrance *entrance, int port, int fd, const char
         return r;
     }
     entrance->port = port;
+    getsockname(fd, (struct sockaddr *)&entrance->server->service.local,
+                &(socklen_t){sizeof entrance->server->service.local});
     snprintf(entrance->url, sizeof entrance->url,
              strchr(address, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, address,
              listener_port(fd));

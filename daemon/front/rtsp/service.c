@@ -14,7 +14,9 @@ struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family)
     struct udp_sockets **sockets = family == AF_INET6 ? &service->udp6 : &service->udp;
 
     if (!*sockets) {
-        int r = udp_sockets_new(service->poller, family, sockets);
+        struct sockaddr_storage any = {.ss_family = (sa_family_t)family};
+        bool is_local = service->local.ss_family == family;
+        int r = udp_sockets_new(service->poller, is_local ? &service->local : &any, sockets);
 
         if (r < 0) {
             log_warning("no UDP ports for viewers: %s, serving them over TCP", strerror(-r));

@@ -38,6 +38,7 @@ struct rtsp_service {
     struct account *account;        // borrowed
     GHashTable *addresses;          // struct rtsp_address, a set; NULL: there is none
     GHashTable *mounts;             // path to struct rtsp_mount, both owned
+    struct sockaddr_storage local;  // where the server listens; AF_UNSPEC: at more than one address
     struct udp_sockets *udp, *udp6; // owned; NULL: not needed yet
     struct multicast *multicast;    // owned
     struct handshakes handshakes;   // of encrypted connections

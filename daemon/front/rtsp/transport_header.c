@@ -48,16 +48,21 @@ static bool read_profile(const char *profile, struct rtsp_transport_offer *offer
            g_ascii_strcasecmp(profile, "RTP/AVP/UDP") == 0;
 }
 
+static bool has_name(const char *parameter, const char *name)
+{
+    return g_ascii_strncasecmp(parameter, name, strlen(name)) == 0;
+}
+
 // Reads one parameter. False: the offer cannot be accepted.
 static bool read_parameter(const char *parameter, struct rtsp_transport_offer *offer)
 {
     int first, second;
 
-    if (g_str_has_prefix(parameter, "interleaved=")) {
+    if (has_name(parameter, "interleaved=")) {
         return read_pair(parameter + strlen("interleaved="), 0, 255, &offer->channel,
                          &offer->rtcp_channel);
     }
-    if (g_str_has_prefix(parameter, "client_port=")) {
+    if (has_name(parameter, "client_port=")) {
         if (!read_pair(parameter + strlen("client_port="), 1, 65535, &first, &second)) {
             return false;
         }
@@ -65,7 +70,7 @@ static bool read_parameter(const char *parameter, struct rtsp_transport_offer *o
         offer->rtcp_port = (uint16_t)second;
         return true;
     }
-    if (g_ascii_strncasecmp(parameter, "mode=", 5) == 0) {
+    if (has_name(parameter, "mode=")) {
         g_autofree char *mode = g_ascii_strdown(parameter, -1);
 
         return strstr(mode, "play") != NULL;

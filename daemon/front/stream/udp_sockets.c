@@ -157,11 +157,11 @@ static int open_socket(int family)
     return fd;
 }
 
-// Opens a socket bound to `port` of all addresses, 0: any. Returns it or -errno.
-static int open_port(int family, uint16_t port)
+// Opens a socket bound to `port` of the address `at`, 0: any. Returns it or -errno.
+static int open_port(const struct sockaddr_storage *at, uint16_t port)
 {
-    struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
-    int fd = open_socket(family);
+    struct sockaddr_storage address = *at;
+    int fd = open_socket(at->ss_family);
 
     *port_of(&address) = htons(port);
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, udp_address_size(&address)) < 0) {
@@ -183,12 +183,12 @@ static uint16_t bound_port(int fd)
 }
 
 // An even port and the one above it.
-static int open_pair(struct udp_sockets *sockets, int family)
+static int open_pair(struct udp_sockets *sockets, const struct sockaddr_storage *at)
 {
     int r = -EADDRINUSE;
 
     for (int i = 0; i < PAIR_ATTEMPTS; i++) {
-        _cleanup_(cleanup_close) int rtp = open_port(family, 0);
+        _cleanup_(cleanup_close) int rtp = open_port(at, 0);
         uint16_t port = rtp < 0 ? 0 : bound_port(rtp);
 
         if (rtp < 0) {
@@ -197,7 +197,7 @@ static int open_pair(struct udp_sockets *sockets, int family)
         if (port % 2 != 0) {
             continue;
         }
-        int rtcp = open_port(family, port + 1);
+        int rtcp = open_port(at, port + 1);
         if (rtcp >= 0) {
             sockets->port = port;
             sockets->rtp.fd = TAKE_FD(rtp);
@@ -250,7 +250,7 @@ static int open_group(struct udp_sockets *sockets, const struct ip_mreqn *group,
 
     sockets->is_group = true;
     sockets->port = port;
-    sockets->rtp.fd = open_port(AF_INET, 0);
+    sockets->rtp.fd = open_port(&(struct sockaddr_storage){.ss_family = AF_INET}, 0);
     sockets->rtcp.fd = open_socket(AF_INET);
     if (sockets->rtp.fd < 0 || sockets->rtcp.fd < 0) {
         return MIN(sockets->rtp.fd, sockets->rtcp.fd);
@@ -287,11 +287,12 @@ static int start(struct udp_sockets *sockets, int r, struct udp_sockets **ret_so
     return 0;
 }
 
-int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets)
+int udp_sockets_new(struct poller *poller, const struct sockaddr_storage *at,
+                    struct udp_sockets **ret_sockets)
 {
     struct udp_sockets *sockets = allocate(poller);
 
-    return start(sockets, open_pair(sockets, family), ret_sockets);
+    return start(sockets, open_pair(sockets, at), ret_sockets);
 }
 
 int udp_sockets_new_group(struct poller *poller, const struct ip_mreqn *group, uint16_t port,

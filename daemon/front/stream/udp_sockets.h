@@ -31,9 +31,11 @@ struct udp_peer {
 
 struct udp_sockets;
 
-// `family`: AF_INET or AF_INET6, which serves IPv4, too. `poller` is borrowed. -EADDRINUSE: no pair
-// of ports is free; or another -errno.
-int udp_sockets_new(struct poller *poller, int family, struct udp_sockets **ret_sockets);
+// Binds them to the address `at`, whatever its port, of AF_INET or AF_INET6; of the latter the
+// unspecified address serves IPv4, too. `poller` is borrowed. -EADDRINUSE: no pair of ports is
+// free; or another -errno.
+int udp_sockets_new(struct poller *poller, const struct sockaddr_storage *at,
+                    struct udp_sockets **ret_sockets);
 // Makes a pair of sockets for one multicast group of IPv4 and its RTP port, which send by the
 // interface of `group`, at most `ttl` routers far. They join the group at its RTCP port: reports
 // that come there go to the one peer, which has the group's address. 0 or -errno.

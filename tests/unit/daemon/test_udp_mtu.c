@@ -93,7 +93,8 @@ TEST(test_packets_longer_than_the_mtu_arrive_all_the_same)
     uint16_t port = ntohs(((struct sockaddr_in *)&address)->sin_port);
     struct unit *unit = make_unit();
     assert_int_equal(poller_new(&poller), 0);
-    assert_int_equal(udp_sockets_new(poller, AF_INET, &sockets), 0);
+    assert_int_equal(
+        udp_sockets_new(poller, &(struct sockaddr_storage){.ss_family = AF_INET}, &sockets), 0);
     assert_int_equal(transport_udp_new(sockets, NULL, &address, port, (uint16_t)(port ^ 1),
                                        ignore_rtcp, NULL, &transport),
                      0);

@@ -16,7 +16,10 @@ static int set_up(void **state)
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
     assert_int_equal(poller_new(&fixture->poller), 0);
-    assert_int_equal(udp_sockets_new(fixture->poller, AF_INET, &fixture->sockets), 0);
+    assert_int_equal(udp_sockets_new(fixture->poller,
+                                     &(struct sockaddr_storage){.ss_family = AF_INET},
+                                     &fixture->sockets),
+                     0);
     *state = fixture;
     return 0;
 }

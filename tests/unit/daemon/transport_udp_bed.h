@@ -92,7 +92,10 @@ static inline int set_up_family(void **state, int family)
     fixture->source = make_address(family, SOURCE);
     fixture->address = make_address(family, "127.0.0.1");
     assert_int_equal(poller_new(&fixture->poller), 0);
-    assert_int_equal(udp_sockets_new(fixture->poller, family, &fixture->sockets), 0);
+    assert_int_equal(udp_sockets_new(fixture->poller,
+                                     &(struct sockaddr_storage){.ss_family = (sa_family_t)family},
+                                     &fixture->sockets),
+                     0);
     for (size_t i = 0; i < ARRAY_LENGTH(fixture->clients); i++) {
         struct client *client = &fixture->clients[i];
 
