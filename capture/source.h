@@ -52,6 +52,10 @@ extern const struct source_ops source_pattern_ops;
 extern const struct source_ops source_rtsp_ops;
 extern const struct source_ops source_argus_ops;
 
+// Writes `caption` (not copied) across the pictures of a source of source_pattern_ops, if they are
+// NV12.
+void source_pattern_set_caption(struct source *source, const char *caption);
+
 // Embedded first in every source.
 struct source {
     const struct source_ops *ops;
@@ -68,7 +72,8 @@ void source_mode_describe(struct source_mode *mode, const char *label);
 
 // Opens what `camera` asks for and negotiates the nearest format, size and rate to the wish, whose
 // width and height are those of the flipped picture.
-// "auto" takes the first V4L2 device that delivers a known format, else the pattern.
+// "auto" takes the first V4L2 device that delivers a known format, else the pattern, on which it
+// writes NO CAMERA.
 // Errors carry a sentence that names the device and what is allowed: -ENOENT or -ENODEV (missing),
 // -EBUSY (another program streams from it), -EACCES, -EINVAL (not a capture device, bad pipeline),
 // -ENOTSUP (no format in common), -ETIMEDOUT (a pipeline that delivers nothing),

@@ -25,7 +25,8 @@ static int open_by(const struct source_ops *ops, const struct config_camera *cam
     return ops->open(&wish, environment, error, ret_source);
 }
 
-// The first camera that works; without one, the pattern in a format and size of its own choice.
+// The first camera that works; without one, the pattern in the wished size, with the words NO
+// CAMERA so that nobody takes it for a camera's picture.
 static int open_auto(const struct config_camera *camera,
                      const struct source_environment *environment, struct error *error,
                      struct source **ret_source)
@@ -49,6 +50,7 @@ static int open_auto(const struct config_camera *camera,
     if (r < 0) {
         return r;
     }
+    source_pattern_set_caption(source, "NO CAMERA");
     source_mode_describe(&source->mode, "pattern (no camera found)");
     *ret_source = source;
     return 0;

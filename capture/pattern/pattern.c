@@ -3,6 +3,7 @@
 // together, holds every frame; the strips of a 720p NV12 pattern fit a second-level cache.
 #include "capture/pattern/pattern.h"
 
+#include "capture/letters.h"
 #include "config/base.h"
 
 #include <errno.h>
@@ -11,6 +12,10 @@
 #define CELL_PX 40
 #define STEP_PX 2 // how far the scene moves a frame
 #define BLOCKS 20
+#define CAPTION_MARGIN 2 // dots of the band above and below the letters
+#define CAPTION_LUMA 210
+#define BAND_LUMA 40
+#define BAND_CHROMA 128
 
 // Which component each byte of a sample group carries, by plane.
 struct packing {
@@ -36,7 +41,8 @@ struct pattern {
     const struct packing *packing;
     uint32_t cells_across; // C
     uint32_t cells_down;
-    uint32_t block_px; // B
+    uint32_t block_px;   // B
+    const char *caption; // not owned; NULL: none
     struct pattern_plane planes[PIXEL_FORMAT_PLANES_MAX];
 };
 
@@ -206,6 +212,34 @@ static void draw_number(const struct pattern *pattern, unsigned index, uint32_t 
     }
 }
 
+void pattern_set_caption(struct pattern *pattern, const char *caption)
+{
+    pattern->caption = strcmp(pattern->layout.format->name, "NV12") == 0 ? caption : NULL;
+}
+
+static void fill_rows(struct frame *frame, unsigned plane, int64_t first, int64_t end,
+                      uint8_t value)
+{
+    int64_t rows = frame->layout.planes[plane].rows;
+
+    for (int64_t row = first > 0 ? first : 0; row < end && row < rows; row++) {
+        memset(frame_plane(frame, plane) + (size_t)row * frame->layout.planes[plane].stride, value,
+               frame->layout.planes[plane].width_bytes);
+    }
+}
+
+static void draw_caption(const char *caption, struct frame *frame)
+{
+    int64_t scale = letters_scale(frame->layout.width);
+    int64_t top = ((int64_t)frame->layout.height - LETTERS_ROWS * scale) / 2;
+    int64_t first = (top - CAPTION_MARGIN * scale) & ~INT64_C(1); // whole rows of chroma
+    int64_t end = (top + (LETTERS_ROWS + CAPTION_MARGIN) * scale + 1) & ~INT64_C(1);
+
+    fill_rows(frame, 0, first, end, BAND_LUMA);
+    fill_rows(frame, 1, first / 2, end / 2, BAND_CHROMA);
+    letters_draw(frame, caption, top, (uint32_t)scale, CAPTION_LUMA);
+}
+
 void pattern_draw(const struct pattern *pattern, uint64_t number, struct frame *frame)
 {
     uint64_t step = number % (pattern->cells_across * (CELL_PX / STEP_PX));
@@ -220,6 +254,11 @@ void pattern_draw(const struct pattern *pattern, uint64_t number, struct frame *
                    frame->layout.planes[i].width_bytes);
             to += frame->layout.planes[i].stride;
         }
+    }
+    if (pattern->caption) {
+        draw_caption(pattern->caption, frame);
+    }
+    for (unsigned i = 0; i < frame->layout.format->plane_count; i++) {
         draw_number(pattern, i, number_bits(number), frame);
     }
 }

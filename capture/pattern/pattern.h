@@ -13,6 +13,9 @@
 //   (n ^ n >> 4 ^ n >> 8 ^ n >> 12 ^ 10) & 15 with n taken mod 65536. Sobel turns a striped block
 //   white and a flat one black. Narrower than 80 pixels, blocks that do not fit are cut off.
 // Luma is limited range by construction (30..220).
+//
+// A caption is no part of that definition: one line in the middle, on a dark band, under the
+// number.
 #pragma once
 
 #include "capture/frame.h"
@@ -22,4 +25,6 @@ struct pattern;
 // Draws into frames of `layout` (YUYV, UYVY, NV12, NV21, YU12 or GREY). -ENOTSUP for others.
 int pattern_new(const struct frame_layout *layout, struct pattern **ret_pattern);
 void pattern_free(struct pattern *pattern); // takes NULL
+// Draws `caption` (not copied) into every picture from now on, if the pictures are NV12.
+void pattern_set_caption(struct pattern *pattern, const char *caption);
 void pattern_draw(const struct pattern *pattern, uint64_t number, struct frame *frame);

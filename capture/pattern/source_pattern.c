@@ -76,6 +76,11 @@ static int pattern_source_open(const struct config_camera *camera,
     return 0;
 }
 
+void source_pattern_set_caption(struct source *source, const char *caption)
+{
+    pattern_set_caption(((struct source_pattern *)source)->pattern, caption);
+}
+
 static int pattern_source_start(struct source *source, struct error *error)
 {
     struct source_pattern *self = (struct source_pattern *)source;

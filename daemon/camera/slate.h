@@ -1,6 +1,4 @@
 // The NO SIGNAL slate: what a viewer sees while there is no camera.
-//
-// Drawn with a built-in 5x7 dot font, so that it works when everything else is broken.
 #pragma once
 
 #include "capture/frame.h"

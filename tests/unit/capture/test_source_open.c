@@ -17,6 +17,56 @@ static int stand_in_open(const struct config_camera *camera,
 
 const struct source_ops source_v4l2_ops = {.name = "v4l2", .open = stand_in_open};
 
+// Drawn by hand: a letter is 5 dots wide, and a dot apart from the next.
+static const char *const no_camera[] = {
+    "#...#..###.........###...###..#...#.#####.####...###.",
+    "#...#.#...#.......#...#.#...#.##.##.#.....#...#.#...#",
+    "##..#.#...#.......#.....#...#.#.#.#.#.....#...#.#...#",
+    "#.#.#.#...#.......#.....#####.#.#.#.####..####..#####",
+    "#..##.#...#.......#.....#...#.#...#.#.....#.#...#...#",
+    "#...#.#...#.......#...#.#...#.#...#.#.....#..#..#...#",
+    "#...#..###.........###..#...#.#...#.#####.#...#.#...#",
+};
+
+static uint8_t luma_at(const struct frame *frame, size_t x, size_t y)
+{
+    return frame_plane(frame, 0)[y * frame->layout.planes[0].stride + x];
+}
+
+// In a picture of 320x240 a dot is 3x3 pixels, and the band around the letters has rows 102 to 135.
+static void assert_says_no_camera(const struct frame *frame)
+{
+    for (size_t row = 0; row < ARRAY_LENGTH(no_camera); row++) {
+        for (size_t column = 0; no_camera[row][column]; column++) {
+            int expected = no_camera[row][column] == '#' ? 210 : 40;
+
+            assert_int_equal(luma_at(frame, 79 + 3 * column + 1, 109 + 3 * row + 1), expected);
+        }
+    }
+}
+
+static void assert_is_the_pattern_beside(const struct frame *frame)
+{
+    struct harness harness;
+
+    harness_init(&harness);
+    harness_start(&harness, &source_pattern_ops);
+    struct frame *plain = harness_next(&harness);
+    for (unsigned plane = 0; plane < 2; plane++) {
+        size_t stride = frame->layout.planes[plane].stride;
+
+        for (uint32_t row = 0; row < frame->layout.planes[plane].rows; row++) {
+            if (row < 102U >> plane || row >= 136U >> plane) {
+                assert_memory_equal(frame_plane(frame, plane) + row * stride,
+                                    frame_plane(plain, plane) + row * stride,
+                                    frame->layout.planes[plane].width_bytes);
+            }
+        }
+    }
+    frame_unref(plain);
+    source_close(harness.source);
+}
+
 static int open_with(struct harness *harness, enum config_source source, int result)
 {
     harness_init(harness);
@@ -36,7 +86,7 @@ TEST(test_auto_takes_the_first_camera_that_works)
     source_close(harness.source);
 }
 
-TEST(test_auto_shows_the_pattern_when_there_is_no_camera)
+TEST(test_auto_shows_the_pattern_and_says_no_camera)
 {
     static const int errors[] = {-ENODEV, -ENOENT, -ENOTSUP};
     struct harness harness;
@@ -50,6 +100,8 @@ TEST(test_auto_shows_the_pattern_when_there_is_no_camera)
         assert_int_equal(source_start(harness.source, &harness.error), 0);
         frame = harness_next(&harness);
         assert_int_equal(frame->sequence, 0);
+        assert_says_no_camera(frame);
+        assert_is_the_pattern_beside(frame);
         frame_unref(frame);
         source_close(harness.source);
     }
