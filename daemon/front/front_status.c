@@ -84,17 +84,20 @@ char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bo
 
 void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server *server)
 {
-    const char *url = rtsp_server_url(server);
+    char url[160];
 
+    host_address_show_url(rtsp_server_url(server), url, sizeof url);
     for (guint i = 0; i < cameras->len; i++) {
         const struct front_camera *camera = g_ptr_array_index(cameras, i);
 
         for (size_t j = 0; j < front_camera_view_count(camera); j++) {
+            bool is_first = i == 0 && j == 0;
             g_autofree char *alias =
-                i == 0 && j == 0 ? g_strconcat(" and ", url, SNAPSHOT_ALIAS_PATH, NULL) : NULL;
+                is_first ? g_strconcat(" and ", url, SNAPSHOT_ALIAS_PATH, NULL) : NULL;
 
-            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, EDGED_VERSION " ready: %s%s%s",
-                      url, front_camera_view_path(camera, j), alias ? alias : "");
+            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, "%s ready: %s%s%s",
+                      is_first ? "edged " EDGED_VERSION " is" : "also", url,
+                      front_camera_view_path(camera, j), alias ? alias : "");
         }
     }
 }

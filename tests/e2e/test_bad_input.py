@@ -107,6 +107,8 @@ def test_server_is_open_to_the_network_only_in_so_many_words(edged):
     assert server.status()["rtsp"] not in (f"rtsp://0.0.0.0:{server.port}", "")
     host = urllib.parse.urlsplit(server.status()["mounts"][0]["url"]).hostname
     assert rtsp.describe(f"rtsp://{host}:{server.port}/front/edges")[0] == 200
+    # What the log says at the start can be typed into a player.
+    assert f": rtsp://{host}:{server.port}/front/edges and " in server.stderr()
     assert "whoever reaches" not in edged([daemon.camera()]).stderr()
 
 
