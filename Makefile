@@ -112,11 +112,13 @@ DAEMON_TESTS := $(BUILD)/tests/gpu/daemon_client $(BUILD)/tests/gpu/faulty/libcu
 
 all: $(PROGRAMS) ## the programs: edged, edged-camera, edgectl
 
-setup: ## install missing packages (Debian 12 and 13, Ubuntu 20.04 to 26.04)
+setup: ## install missing packages to build, run and test (Debian 12 and 13, Ubuntu 20.04 to 26.04)
 	@scripts/setup
 
-# A make of its own after setup, so that it sees what setup installed, whatever -j says.
-run: setup ## build, and stream a camera's edges, or those of a street where there is no camera
+# A make of its own after setup, so that it sees what setup installed, whatever -j says. The packages of
+# the tests are left to make check.
+run: ## build, and stream every view of a camera, or of a street where there is no camera
+	@scripts/setup --group build run
 	@$(MAKE) --no-print-directory all
 	@EDGED_BUILD=$(BUILD) scripts/run
 

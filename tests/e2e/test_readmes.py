@@ -62,3 +62,25 @@ def test_make_has_every_target_that_is_named():
     for page in PAGES:
         named = set(re.findall(r"(?:`|^)(?:sudo )?make ([a-z0-9-]+)(?![\w/=-])", page.read_text(), re.M))
         assert not named - targets, page
+
+
+def test_make_run_has_every_view_of_the_first_page():
+    table = re.findall(r"^\| (`[a-z`, ]+`) \| ", (ROOT / "README.md").read_text(), re.MULTILINE)
+    views = re.search(r"^views=\((.*)\)$", (ROOT / "scripts/run").read_text(), re.MULTILINE)[1]
+    assert sorted(views.split()) == sorted(re.findall(r"`([a-z]+)`", " ".join(table)))
+
+
+def test_make_run_and_the_first_page_name_the_same_players():
+    def players(path):
+        text = (ROOT / path).read_text().replace("$url", "rtsp://127.0.0.1:8554")
+        return re.findall(r"^ *((?:ffplay|vlc|gst-launch-1.0) .*)$", text, re.MULTILINE)
+
+    assert players("scripts/run") == players("README.md")
+
+
+def test_make_run_installs_no_package_of_the_tests():
+    commands = subprocess.run(["make", "-n", "run"], cwd=ROOT, capture_output=True, text=True,
+                              check=True).stdout
+    assert re.findall(r"^scripts/setup.*", commands, re.MULTILINE) == [
+        "scripts/setup --group build run"
+    ]
