@@ -245,6 +245,33 @@ static void print_roff(FILE *file, const char *text)
     fputc('\n', file);
 }
 
+static void man_key(FILE *file, const struct schema_group *group, const struct schema_key *key)
+{
+    _cleanup_(cleanup_free) char *text = facts(group, key);
+
+    fprintf(file, ".TP\n.B %s\n", key->name);
+    print_roff(file, key->help);
+    print_roff(file, text ? text : "");
+}
+
+// The groups of the kernels have the same keys, which are therefore described once: those of the
+// gradient, the only one with rows.
+static void man_kernels(FILE *file, const struct schema_group *kernels)
+{
+    const struct schema_group *gradient = kernels->keys[CONFIG_KERNEL_GRADIENT].group;
+
+    for (size_t i = 0; i < kernels->key_count; i++) {
+        fprintf(file, ".TP\n.B kernels.%s\n", kernels->keys[i].name);
+        print_roff(file, kernels->keys[i].help);
+    }
+    fputs(".PP\nEach of these groups has the key\n.BR block ;\n.B rows\nis a key of\n"
+          ".B kernels.gradient\nonly:\n",
+          file);
+    for (size_t i = 0; i < gradient->key_count; i++) {
+        man_key(file, gradient, &gradient->keys[i]);
+    }
+}
+
 // `around`: what a change costs in the group around this one.
 static void man_group(FILE *file, const struct schema_group *group, enum config_cost around)
 {
@@ -256,17 +283,14 @@ static void man_group(FILE *file, const struct schema_group *group, enum config_
                     config_cost_text(group->cost));
         }
     }
+    if (group == &schema_kernels) {
+        man_kernels(file, group);
+        return;
+    }
     for (size_t i = 0; i < group->key_count; i++) {
-        const struct schema_key *key = &group->keys[i];
-        _cleanup_(cleanup_free) char *text = NULL;
-
-        if (key->type == SCHEMA_GROUP) {
-            continue;
+        if (group->keys[i].type != SCHEMA_GROUP) {
+            man_key(file, group, &group->keys[i]);
         }
-        text = facts(group, key);
-        fprintf(file, ".TP\n.B %s\n", key->name);
-        print_roff(file, key->help);
-        print_roff(file, text ? text : "");
     }
     for (size_t i = 0; i < group->key_count; i++) {
         if (group->keys[i].group) {
@@ -318,12 +342,42 @@ int config_write_man_page(FILE *file)
           ".SH KEYS\n",
           file);
     man_group(file, &schema_root, schema_root.cost);
-    fputs(".SH EXAMPLE\n"
+    fputs(".SH EXAMPLES\n"
+          "A camera on USB, with two views:\n"
+          ".PP\n"
           ".nf\n"
           "cameras = ( {\n"
           "  name = \"front\";  source = \"v4l2\";  device = \"/dev/video0\";\n"
           "  width = 1280;  height = 720;  fps = 30;\n"
           "  views = ( { view = \"edges\"; gain = 1.5; }, { view = \"camera\"; } );\n"
+          "} );\n"
+          ".fi\n"
+          ".PP\n"
+          "A camera in the network. Its login is the line user:password of a file that only its\n"
+          "owner and group can read (chmod 640):\n"
+          ".PP\n"
+          ".nf\n"
+          "cameras = ( {\n"
+          "  name = \"gate\";  source = \"rtsp\";  url = \"rtsp://192.168.1.20/stream1\";\n"
+          "  credentials = \"gate.credentials\";\n"
+          "} );\n"
+          ".fi\n"
+          ".PP\n"
+          "A region: motion at a door is an event. The corners are shares of width and height:\n"
+          ".PP\n"
+          ".nf\n"
+          "cameras = ( {\n"
+          "  regions = ( { name = \"door\";\n"
+          "                polygon = ( [0.4, 0.3], [0.6, 0.3], [0.6, 0.9], [0.4, 0.9] ); } );\n"
+          "} );\n"
+          ".fi\n"
+          ".PP\n"
+          "A view of your own, in H.265: smooth, find edges, thicken them, draw them in red:\n"
+          ".PP\n"
+          ".nf\n"
+          "cameras = ( {\n"
+          "  views = ( { name = \"mine\";  stages = [\"blur5\", \"canny\", \"dilate\", \"mark\"];\n"
+          "              codec = \"h265\"; } );\n"
           "} );\n"
           ".fi\n"
           ".SH SEE ALSO\n"

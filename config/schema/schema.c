@@ -216,11 +216,11 @@ static const struct schema_key root_keys[] = {
     {"rtsp", SCHEMA_GROUP, .group = &schema_rtsp, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &schema_control, .help = "The status socket."},
     {"http", SCHEMA_GROUP, .group = &schema_http, .help = "Status and metrics over TCP."},
-    {"kernels", SCHEMA_GROUP, .group = &schema_kernels,
-     .help = "How the CUDA kernels' work is cut up."},
     {"cameras", SCHEMA_LIST, .offset = offsetof(struct config, cameras), .minimum = 0,
      .maximum = 64, .count_offset = offsetof(struct config, camera_count), .group = &schema_camera,
      .default_note = "one camera \"front\"", .help = "The cameras."},
+    {"kernels", SCHEMA_GROUP, .group = &schema_kernels,
+     .help = "How the CUDA kernels' work is cut up."},
 };
 const struct schema_group schema_root = {
     .title = "",
