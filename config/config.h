@@ -247,8 +247,8 @@ enum config_kernel {
 // Most rows a thread can be told to make.
 #define CONFIG_ROWS_MAX 64
 
-// How a kernel's work is cut up: threads a block, x and y ({0, 0}: what is good for the GPU), and
-// the rows a thread makes (0: what is good for the GPU and its memory), which only some kernels
+// How a kernel's work is cut up: threads a block, x and y ({0, 0}: the default block), and
+// the rows a thread makes (0: the default for the GPU and its memory), which only some kernels
 // have a choice of.
 struct config_block {
     int x, y;

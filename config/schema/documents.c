@@ -218,9 +218,9 @@ int config_write_example(FILE *file)
         "# The configuration of edged: every key with its default. See edged.conf(5).\n"
         "# Made from config/schema/schema.c. `edged --check` finds every mistake in one run;\n"
         "# @include \"FILE\" at the start of a line takes in another file, relative to this one.\n"
-        "# A reload changes kernels, views and regions between two frames, and starts a camera\n"
-        "# anew for its other keys, where no key says otherwise; `edged --check --diff OLD` "
-        "tells.\n"
+        "# Unless a key says otherwise, a reload changes kernels, views and regions between two\n"
+        "# frames, and restarts a camera for its other keys; `edged --check --diff OLD` shows "
+        "which.\n"
         "\n",
         file);
     r = example_group(file, &schema_root, config, 0);
@@ -279,7 +279,7 @@ static void man_group(FILE *file, const struct schema_group *group, enum config_
         fprintf(file, ".SS \"%s\"\n", group->title);
         print_roff(file, group->help);
         if (group->cost != around) {
-            fprintf(file, "What a change costs where a key says nothing else: %s.\n",
+            fprintf(file, "A change costs this unless a key says otherwise: %s.\n",
                     config_cost_text(group->cost));
         }
     }
@@ -301,46 +301,47 @@ static void man_group(FILE *file, const struct schema_group *group, enum config_
 
 int config_write_man_page(FILE *file)
 {
-    fputs(".\\\" Made from config/schema/schema.c.\n"
-          ".TH EDGED.CONF 5 \"\" edged \"edged\"\n"
-          ".SH NAME\n"
-          "edged.conf \\- configuration of the edge camera daemon edged\n"
-          ".SH SYNOPSIS\n"
-          ".I /etc/edged/edged.conf\n"
-          ".SH DESCRIPTION\n"
-          "The file is in the syntax of libconfig: keys and values as in\n"
-          ".BR \"key = value;\" ,\n"
-          "groups in braces, lists in parentheses, strings in double quotes, comments after # or\n"
-          "//. A line that begins with\n"
-          ".B @include\n"
-          "and a file name in double quotes takes in that file, relative to the one it stands in.\n"
-          "Every key has a default; without a file edged streams the first camera it finds, or a\n"
-          "moving pattern.\n"
-          ".PP\n"
-          ".B edged \\-\\-check\n"
-          "writes every error as\n"
-          ".BR \"FILE:LINE: error: key.path: what it got, what is allowed\" ,\n"
-          "without LINE for a file that cannot be read, and warnings in the same form; they leave\n"
-          "the exit status 0. A key without effect, as\n"
-          ".B Only with\n"
-          "below says, is a warning, but an error for stages, and for polygon and mask of a view.\n"
-          "A region\\(aqs mask that cannot be read is a warning too.\n"
-          ".PP\n"
-          "A reload costs what its changes cost:\n"
-          ".I between two frames\n"
-          "no viewer loses a frame;\n"
-          ".I this view starts anew\n"
-          "gives its viewers a new encoder, and they go on at a key frame;\n"
-          ".I this camera starts anew\n"
-          "replaces the camera process, and its viewers see the slate for a moment;\n"
-          ".I when edged is started again\n"
-          "waits for that. Whatever a change does not touch goes on.\n"
-          ".B edged \\-\\-check \\-\\-diff OLD\n"
-          "says it of each key in which the file differs from the file\n"
-          ".IR OLD .\n"
-          "What a change costs where a key says nothing else: this camera starts anew.\n"
-          ".SH KEYS\n",
-          file);
+    fputs(
+        ".\\\" Made from config/schema/schema.c.\n"
+        ".TH EDGED.CONF 5 \"\" edged \"edged\"\n"
+        ".SH NAME\n"
+        "edged.conf \\- configuration of the edge camera daemon edged\n"
+        ".SH SYNOPSIS\n"
+        ".I /etc/edged/edged.conf\n"
+        ".SH DESCRIPTION\n"
+        "The file is in the syntax of libconfig: keys and values as in\n"
+        ".BR \"key = value;\" ,\n"
+        "groups in braces, lists in parentheses, strings in double quotes, comments after # or\n"
+        "//. A line that begins with\n"
+        ".B @include\n"
+        "and a file name in double quotes includes that file, relative to this one.\n"
+        "Every key has a default. Without a file edged streams the first camera it finds, or a\n"
+        "moving pattern that says NO CAMERA.\n"
+        ".PP\n"
+        ".B edged \\-\\-check\n"
+        "writes every error as\n"
+        ".BR \"FILE:LINE: error: key.path: what it got, what is allowed\" ,\n"
+        "without LINE for a file that cannot be read. Warnings have the same form; with warnings\n"
+        "alone the exit status is 0. A key that has no effect (see\n"
+        ".B Only with\n"
+        "below) is a warning; for stages, and for polygon and mask of a view, it is an error.\n"
+        "A region\\(aqs mask that cannot be read is a warning, too.\n"
+        ".PP\n"
+        "Each key says what a change of it costs at a reload:\n"
+        ".I between two frames\n"
+        "means that no viewer loses a frame;\n"
+        ".I this view starts anew\n"
+        "means that its viewers get a new encoder and continue at a key frame;\n"
+        ".I this camera starts anew\n"
+        "means that the camera process is replaced, and its viewers see the slate for a moment;\n"
+        ".I when edged is started again\n"
+        "means that the change has no effect until then. The rest goes on undisturbed.\n"
+        ".B edged \\-\\-check \\-\\-diff OLD\n"
+        "shows the cost of each difference between the file and the file\n"
+        ".IR OLD .\n"
+        "A change costs this unless a key or its group says otherwise: this camera starts anew.\n"
+        ".SH KEYS\n",
+        file);
     man_group(file, &schema_root, schema_root.cost);
     fputs(".SH EXAMPLES\n"
           "A camera on USB, with two views:\n"

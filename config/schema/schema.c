@@ -92,10 +92,9 @@ static const struct schema_key camera_keys[] = {
      .default_note = "\"camera\" and the place in the list, counted from 0",
      .help = "The first part of the stream's path; unique."},
     {"source", SCHEMA_WORD, CAMERA_FIELD(source), .words = source_words, .default_text = "auto",
-     .help =
-         "Where frames come from; argus is a Jetson's own camera stack, for a camera on the CSI "
-         "connector. auto takes that where it has a camera, else the first V4L2 camera that "
-         "delivers, else the moving pattern."},
+     .help = "Where frames come from. argus is a Jetson's own camera stack, for a camera on the "
+             "CSI connector. auto takes argus if it has a camera, else the first V4L2 camera that "
+             "works, else the moving pattern, on which it writes NO CAMERA."},
     {"device", SCHEMA_STRING, CAMERA_FIELD(device), .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_V4L2),
      .help = "A V4L2 device, for example \"/dev/video0\" or a link in /dev/v4l/by-path; \"\" takes "
@@ -119,10 +118,11 @@ static const struct schema_key camera_keys[] = {
              "group may read (chmod 640). A relative name is one beside this file."},
     {"transport", SCHEMA_WORD, CAMERA_FIELD(transport), .words = transport_words,
      .default_text = "auto", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
-     .help = "What its pictures come by; auto is udp, and tcp where none come by udp within 2 s."},
+     .help = "The transport of the pictures. auto tries udp, and takes tcp if no picture comes "
+             "within 2 s."},
     {"sensor", SCHEMA_INTEGER, CAMERA_FIELD(sensor), .minimum = 0, .maximum = 15,
      .default_text = "0", .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
-     .help = "Which of the cameras on the CSI connectors."},
+     .help = "The number of the camera on the CSI connectors."},
     {"flip", SCHEMA_WORD, CAMERA_FIELD(flip), .words = flip_words, .default_text = "none",
      .help = "Which way up the picture is; it is turned clockwise, or mirrored: horizontal swaps "
              "left and right, vertical top and bottom. width, height, regions, polygons and masks "
@@ -152,13 +152,13 @@ static const struct schema_key camera_keys[] = {
              "its own (mmap); auto tries both in this order."},
     {"width", SCHEMA_INTEGER, CAMERA_FIELD(width), .unit = "pixels", .minimum = 16, .maximum = 8192,
      .even = true, .default_text = "1280",
-     .help = "The wished width; the source delivers the nearest it can."},
+     .help = "The width to ask for; the source delivers the nearest it can."},
     {"height", SCHEMA_INTEGER, CAMERA_FIELD(height), .unit = "pixels", .minimum = 16,
      .maximum = 8192, .even = true, .default_text = "720",
-     .help = "The wished height; the source delivers the nearest it can."},
+     .help = "The height to ask for; the source delivers the nearest it can."},
     {"fps", SCHEMA_INTEGER, CAMERA_FIELD(fps), .unit = "frames a second", .minimum = 1,
      .maximum = 240, .default_text = "30",
-     .help = "The wished rate; the source delivers the nearest it can."},
+     .help = "The rate to ask for; the source delivers the nearest it can."},
     {"controls", SCHEMA_CONTROLS, CAMERA_FIELD(controls),
      .count_offset = offsetof(struct config_camera, control_count),
      .used_by = MAY_BE_V4L2 | SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
@@ -208,11 +208,10 @@ static const struct schema_key root_keys[] = {
          "else with registered."},
     {"cpu_threads", SCHEMA_INTEGER, .offset = offsetof(struct config, cpu_threads),
      .unit = "threads", .minimum = 1, .maximum = 16, .default_text = "1",
-     .help = "How many threads of each camera share the rows of the views that the CPU computes. "
-             "The picture is the same with any number. One is the default: a view is a small load "
-             "beside its encoder, which has threads of its own, and each camera has a process of "
-             "its own. More threads make a picture sooner where processors are idle, not more "
-             "pictures."},
+     .help = "How many threads of each camera compute views on the CPU. The picture is the same "
+             "with any number. One is enough for most machines: a view is a small load beside its "
+             "encoder, which has threads of its own. More threads make a picture sooner if "
+             "processors are idle; they do not make more pictures."},
     {"rtsp", SCHEMA_GROUP, .group = &schema_rtsp, .help = "The streams' server."},
     {"control", SCHEMA_GROUP, .group = &schema_control, .help = "The status socket."},
     {"http", SCHEMA_GROUP, .group = &schema_http, .help = "Status and metrics over TCP."},

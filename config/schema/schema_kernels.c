@@ -62,12 +62,11 @@ static const struct schema_key kernel_keys[CONFIG_KERNEL_COUNT] = {KERNELS(KERNE
 
 const struct schema_group schema_kernels = {
     .title = "kernels",
-    .help = "How the CUDA kernels' work is cut up: block is how many threads, x and y, one "
-            "processor of the GPU takes on together. Every choice computes the same picture, at "
-            "its own speed; \"edgectl tune\" measures which is best. A reload changes it between "
-            "two frames, without a new camera process. A block that the device or the kernel "
-            "cannot run is refused with a message, and what was there before stays. A view of your "
-            "own uses the kernels of its stages, a split those of its sides.",
+    .help = "How the work of the CUDA kernels is divided. block is the number of threads, x and y, "
+            "that one processor of the GPU runs together. Every choice gives the same picture at a "
+            "different speed; \"edgectl tune\" finds the fastest. A block that the GPU or the "
+            "kernel cannot run is refused with a message, and the old one stays. A view of your "
+            "own uses the kernels of its stages, a split those of its two sides.",
     .keys = kernel_keys,
     .key_count = ARRAY_LENGTH(kernel_keys),
     .cost = CONFIG_COST_FRAME,

@@ -77,8 +77,7 @@ static const char *const auth_words[] = {
 static const struct schema_key limits_keys[] = {
     LIMIT(connections, 1, 65536, "1024",
           "Connections at a time. A new one replaces one that neither plays nor has logged in, of "
-          "the "
-          "address with the most of these; if there is none, the new one is refused."),
+          "the address with the most of these; if there is none, the new one is refused."),
     LIMIT(connections_an_address, 1, 65536, "256",
           "The same of one address: of IPv4 an address, of IPv6 a /64."),
     LIMIT(
@@ -92,14 +91,15 @@ static const struct schema_key limits_keys[] = {
     LIMIT(sessions_a_connection, 1, 256, "8",
           "Viewers on one connection; one more is answered 453."),
     LIMIT(requests_a_second, 1, 10000, "100",
-          "Requests in a second on a connection; one more is answered 429 and ends it."),
+          "Requests a second on a connection; a further one is answered 429, and the connection is "
+          "closed."),
     LIMIT(play_within_s, 1, 3600, "10",
           "How long a connection or a viewer that has not played yet is kept."),
 };
 
 static const struct schema_group limits_group = {
     .title = "rtsp.limits",
-    .help = "What clients of the RTSP server may take, so that one cannot take it all.",
+    .help = "Limits for clients of the RTSP server, so that one client cannot use up everything.",
     .keys = limits_keys,
     .key_count = ARRAY_LENGTH(limits_keys),
     .cost = CONFIG_COST_FRAME,
@@ -109,37 +109,38 @@ static const struct schema_group limits_group = {
 static const struct schema_key multicast_keys[] = {
     {"addresses", SCHEMA_STRING, MULTICAST_FIELD(addresses), .rule = &multicast_rule,
      .default_text = "",
-     .help =
-         "The groups; \"\" is none, and who asks for one is answered 461. 239.255.0.0/16 is for "
-         "use within a site. A stream takes the first that is free with its first viewer and "
-         "gives it back with its last; when all are taken, the next stream is answered 453."},
+     .help = "The group addresses. \"\" turns multicast off: a request for it is answered 461. "
+             "239.255.0.0/16 is for use within a site. A stream takes the first free address when "
+             "its first viewer comes and returns it when the last one goes; if all are taken, the "
+             "request is answered 453."},
     {"port", SCHEMA_INTEGER, MULTICAST_FIELD(port), .unit = "UDP port", .minimum = 1024,
      .maximum = 65534 - 2 * (CONFIG_MULTICAST_MAX - 1), .even = true, .default_text = "5004",
      .help = "The port of the first group, and the next one for its RTCP; each group after it has "
              "the two ports that follow, as some systems hand a player all that comes to its "
              "port, whatever the group."},
     {"ttl", SCHEMA_INTEGER, MULTICAST_FIELD(ttl), .minimum = 1, .maximum = 255, .default_text = "1",
-     .help = "How far packets go: 1 stays in the network of the interface, each router that passes "
-             "them on takes one away."},
+     .help = "How far packets go: with 1 they stay in the network of the interface; each router on "
+             "the way takes one away."},
     {"interface", SCHEMA_STRING, MULTICAST_FIELD(interface), .rule = &interface_rule,
      .default_text = "",
      .help = "The network interface they leave by, for example \"eth0\"; \"\" is the one that has "
              "rtsp.address, or where that is 0.0.0.0 or of IPv6, the one that the routes of this "
              "machine say (`ip route get 239.255.0.1`)."},
     {"public", SCHEMA_BOOLEAN, MULTICAST_FIELD(public), .default_text = "false",
-     .help =
-         "Has to be true for multicast with users, and says that this is known: a user asks for "
-         "it with a password, but then whoever is in the network can join the group and watch, "
-         "without one. A view that not every user may watch (allow) is never sent by it."},
+     .help = "Must be true if there are users and multicast: it confirms that you know the risk. A "
+             "user needs a password to start multicast, but then anybody in the network can join "
+             "the group and watch without one. A view that not every user may watch (allow) is "
+             "never sent by multicast."},
 };
 
 static const struct schema_group multicast_group = {
     .title = "rtsp.multicast",
-    .help = "Streams that are sent once, however many watch, to a multicast group of IPv4, for "
-            "clients that ask for it (ffmpeg's -rtsp_transport udp_multicast, rtspsrc's "
-            "protocols=udp-mcast). Multicast is not secret: anybody in the network can join a "
-            "group, and a switch without IGMP snooping sends it to every port. A change is for "
-            "groups that begin later; who watches by one that may not be any more is hung up on.",
+    .help =
+        "Streams that are sent once, however many watch, to a multicast group of IPv4, for "
+        "clients that ask for it (ffmpeg's -rtsp_transport udp_multicast, rtspsrc's "
+        "protocols=udp-mcast). Multicast is not secret: anybody in the network can join a "
+        "group, and a switch without IGMP snooping sends it to every port. A change applies to "
+        "groups that begin later; viewers of a group that is no longer allowed are disconnected.",
     .keys = multicast_keys,
     .key_count = ARRAY_LENGTH(multicast_keys),
     .cost = CONFIG_COST_FRAME,
@@ -151,42 +152,42 @@ static const struct schema_key rtsp_keys[] = {
      .help = "The address the RTSP server listens on; 0.0.0.0 and :: are all of the machine."},
     {"auth", SCHEMA_WORD, .offset = offsetof(struct config, rtsp.auth), .words = auth_words,
      .default_text = "", .cost = CONFIG_COST_FRAME,
-     .help =
-         "Who may watch. \"\" are the users, and without users whoever is on this machine: the "
-         "server then listens on a loopback address only. \"none\" asks nobody for a password, "
-         "so that with an address of the network whoever reaches it can watch every view: for a "
-         "network that is trusted. A warning says so at each start. It does not go with users."},
+     .help = "Who may watch. \"\": the users; without users only this machine, and the server "
+             "listens on a loopback address only. \"none\": nobody is asked for a password, so "
+             "anybody who can reach the address can watch every view. Use it on a network that you "
+             "trust; edged warns of it at each start. It cannot be combined with users."},
     {"users", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.users), .default_text = "",
      .cost = CONFIG_COST_FRAME,
      .help =
-         "The file with the users, their roles and what their passwords hash to, for example "
-         "\"/etc/edged/rtsp.users\"; edgectl passwd writes it, and nobody but its owner, whom "
-         "edged runs as, may read it (chmod 600). A relative name is one beside this file. \"\" "
+         "The file of the users with their roles and password hashes, for example "
+         "\"/etc/edged/rtsp.users\". edgectl passwd writes it. Only its owner, the user that edged "
+         "runs as, may read it (chmod 600). A relative name is one beside this file. \"\" "
          "is the systemd credential rtsp.users where the service has one, else there are no "
-         "users. A reload reads the file again: it refuses one with a mistake, hangs up on whom "
-         "it does not find any more, and asks the others nothing."},
+         "users. A reload reads the file again. It refuses a file with a mistake and disconnects "
+         "users that are gone; the others are not asked again."},
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "8554",
      .help = "The port the RTSP server listens on; 0 takes any free one."},
     {"plain", SCHEMA_BOOLEAN, .offset = offsetof(struct config, rtsp.plain), .default_text = "true",
-     .help = "Whether that port is served. With false RTSP is there inside TLS alone, at tls_port, "
-             "so that nothing is sent in the clear. A reload that changes it is refused."},
+     .help = "Whether to serve RTSP without encryption. With false there is only RTSP inside TLS, "
+             "at tls_port. A reload that changes this key is refused."},
     {"tls_port", SCHEMA_INTEGER, .offset = offsetof(struct config, rtsp.tls_port),
      .unit = "TCP port", .minimum = 0, .maximum = 65535, .default_text = "0",
      .cost = CONFIG_COST_FRAME,
-     .help = "The port for RTSP inside TLS, rtsps://ADDRESS:TLS_PORT/CAMERA/VIEW; 0 is none, 8322 "
-             "the usual one. What comes by it is encrypted, passwords and pictures, and therefore "
-             "interleaved (TCP): there is no SRTP, and UDP would go in the clear."},
+     .help = "The port for RTSP inside TLS, rtsps://ADDRESS:TLS_PORT/CAMERA/VIEW; 0 turns it off, "
+             "8322 is the usual port. Passwords and pictures are encrypted, and always interleaved "
+             "over TCP: there is no SRTP, so UDP would not be encrypted."},
     {"certificate", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.certificate),
      .default_text = "", .cost = CONFIG_COST_FRAME,
-     .help = "The server's certificate for tls_port and http.tls, a PEM file; certificates up to "
-             "its issuer's may follow it. \"\" with key = \"\" is a self-signed one, made at the "
-             "first start, kept, and named by its fingerprint in the log and in edgectl status. A "
-             "relative name is one beside this file."},
+     .help =
+         "The server's certificate for tls_port and http.tls, a PEM file; certificates up to "
+         "its issuer's may follow it. If both this and key are \"\", edged makes a self-signed one "
+         "at the first start and keeps it; the log and edgectl status show its fingerprint. A "
+         "relative name is one beside this file."},
     {"key", SCHEMA_STRING, .offset = offsetof(struct config, rtsp.key), .default_text = "",
      .cost = CONFIG_COST_FRAME,
-     .help = "The key of that certificate, a PEM file without a passphrase, which nobody but its "
-             "owner and group may read (chmod 640). Both are read again at each reload."},
+     .help = "The key of that certificate, a PEM file without a passphrase, which only its owner "
+             "and group may read (chmod 640). A reload reads both files again."},
     {"limits", SCHEMA_GROUP, .group = &limits_group, .help = "What clients may take."},
     {"multicast", SCHEMA_GROUP, .group = &multicast_group,
      .help = "Streams sent once for many viewers."},
@@ -220,15 +221,15 @@ static const struct schema_key http_keys[] = {
      .help = "The address it listens on; 0.0.0.0 and :: are all of the machine."},
     {"port", SCHEMA_INTEGER, .offset = offsetof(struct config, http.port), .unit = "TCP port",
      .minimum = 0, .maximum = 65535, .default_text = "0",
-     .help = "The port it listens on; 0 is none."},
+     .help = "The port it listens on; 0 turns it off."},
     {"tls", SCHEMA_BOOLEAN, .offset = offsetof(struct config, http.tls), .default_text = "false",
-     .help = "Whether it is https, with the certificate of the RTSP server. Passwords are taken as "
-             "they are (Basic) there alone; without it, by Digest."},
+     .help = "Whether to use https, with the certificate of the RTSP server. Clients can log in by "
+             "Basic only with https; without it they use Digest."},
 };
 const struct schema_group schema_http = {
     .title = "http",
-    .help = "Status, metrics and events over TCP, for the users of the RTSP server. Whoever may "
-            "watch may read them; a reload wants an operator.",
+    .help = "Status, metrics and events over TCP, for the users of the RTSP server. Every viewer "
+            "can read them; only an operator can reload.",
     .keys = http_keys,
     .key_count = ARRAY_LENGTH(http_keys),
     .cost = CONFIG_COST_FRAME,

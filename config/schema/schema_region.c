@@ -11,9 +11,9 @@ static const struct schema_key region_keys[] = {
     {"polygon", SCHEMA_POINTS, REGION_FIELD(polygon), .minimum = 3, .maximum = 64,
      .count_offset = offsetof(struct config_region, polygon_count),
      .default_note = "the whole picture, or the mask",
-     .help = "The region's corners, x and y as shares of the picture's width and height from its "
-             "top left; the last is joined to the first. What edges enclose twice lies outside. "
-             "Write 0.0 and 1.0, not 0 and 1, beside fractions."},
+     .help = "The region's corners, x and y as shares of the picture's width and height, from the "
+             "top left. The last corner is joined to the first. An area that the outline encloses "
+             "twice is outside. In a list with fractions write 0.0 and 1.0, not 0 and 1."},
     {"mask", SCHEMA_STRING, REGION_FIELD(mask), .default_text = "",
      .help =
          "A picture instead of a polygon, a .pgm or .png of any size, white where the region "
@@ -21,12 +21,12 @@ static const struct schema_key region_keys[] = {
          "cannot be read the region has no events. A reload reads a picture that has changed."},
     {"threshold", SCHEMA_INTEGER, REGION_FIELD(threshold), .unit = "gray levels", .minimum = 1,
      .maximum = 255, .default_text = "25",
-     .help = "A pixel has moved when its gray differs by more from the frame before, after a "
-             "change of the light on the whole picture is taken out."},
+     .help = "A pixel has moved if its gray differs by more than this from the last frame. A "
+             "change of the light on the whole picture is taken out first."},
     {"erode", SCHEMA_INTEGER, REGION_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
      .default_text = "1",
-     .help = "How often what has moved loses the pixels at its rim, so that noise is not motion; 0 "
-             "for what is small, far or slow."},
+     .help = "How many times a moving area loses its outermost pixels, so that noise does not "
+             "count as motion; use 0 for objects that are small, far away or slow."},
     {"start", SCHEMA_NUMBER, REGION_FIELD(start), .aside = true, .unit = "percent",
      .minimum = 0.001, .maximum = 100, .default_text = "1.0",
      .help = "An event begins when this share of the region's pixels, or more, moves."},
@@ -35,10 +35,11 @@ static const struct schema_key region_keys[] = {
      .help = "An event ends when a smaller share moves; at most start."},
     {"duration_s", SCHEMA_NUMBER, REGION_FIELD(duration_s), .aside = true, .unit = "seconds",
      .minimum = 0, .maximum = 60, .default_text = "0.2",
-     .help = "Motion in every frame for so long begins an event; with 0 one frame does."},
+     .help = "How long every frame has to show motion before an event begins; with 0 one frame is "
+             "enough."},
     {"cooldown_s", SCHEMA_NUMBER, REGION_FIELD(cooldown_s), .aside = true, .unit = "seconds",
      .minimum = 0, .maximum = 3600, .default_text = "2.0",
-     .help = "Stillness for so long ends an event, so that one visit is one event."},
+     .help = "How long nothing may move before an event ends, so that one visit is one event."},
 };
 const struct schema_group schema_region = {
     .title = "cameras.regions",

@@ -160,24 +160,25 @@ static const struct schema_key view_keys[] = {
      .maximum = 255, .word = "otsu", .word_value = CONFIG_THRESHOLD_OTSU,
      .default_note = "25 with view = \"motion\" or difference among stages, else 80",
      .used_by = WITH_THRESHOLD | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
-     .help = "Edges at least as strong become white, everything else black; or they are drawn in "
-             "the overlay's colour; gray that differs by "
-             "more from the frame before has moved. otsu finds the threshold that parts each "
-             "frame best, by Otsu's method; it parts noise, too, where nothing moves."},
+     .help = "binary: edges at least this strong become white, everything else black. overlay: "
+             "they are drawn in its colour. motion: a pixel has moved if its gray differs by more "
+             "than this from the last frame. otsu finds the best threshold for each frame by "
+             "Otsu's method; in a motion view where nothing moves it marks noise."},
     {"colour", SCHEMA_STRING, VIEW_FIELD(colour), .rule = &colour_rule, .default_text = "#00ff00",
      .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_OVERLAY),
-     .help = "What edges are drawn in, as the web writes colours: red, green and blue."},
+     .help = "The colour of the drawn edges: red, green and blue as on the web."},
     {"morphology", SCHEMA_WORD, VIEW_FIELD(morphology), .words = morphology_words,
      .default_text = "none", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY),
-     .help = "What becomes of white shapes: erode takes the pixels at their rim, dilate adds one "
-             "more all around; open does both and so drops specks, close does them the other way "
-             "round and so fills holes."},
+     .help = "How white shapes are changed: erode removes their outermost pixels, dilate adds a "
+             "pixel all around; open erodes, then dilates, which removes specks; close dilates, "
+             "then erodes, which fills holes."},
     {"times", SCHEMA_INTEGER, VIEW_FIELD(times), .unit = "times", .minimum = 1, .maximum = 8,
      .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_BINARY) | CUSTOM,
      .help = "How often morphology, or a stage of your own that erodes or dilates, does it."},
     {"erode", SCHEMA_INTEGER, VIEW_FIELD(erode), .unit = "times", .minimum = 0, .maximum = 8,
      .default_text = "1", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_MOTION),
-     .help = "How often what has moved loses the pixels at its rim, so that noise is not motion."},
+     .help = "How many times a moving area loses its outermost pixels, so that noise does not "
+             "count as motion."},
     {"mark", SCHEMA_WORD, VIEW_FIELD(mark), .words = mark_words, .default_text = "tint",
      .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_MOTION),
      .help = "How the camera's picture shows what has moved, or the mask of your own stages: tint "
@@ -185,16 +186,16 @@ static const struct schema_key view_keys[] = {
              "255 and leaves green and blue as they are."},
     {"thresholds", SCHEMA_WORD, VIEW_FIELD(thresholds), .words = thresholds_words,
      .default_text = "fixed", .used_by = SPLIT | SCHEMA_BIT(CONFIG_VIEW_CANNY),
-     .help = "fixed are low and high; median takes, whatever they say, 0.67 and 1.33 times the "
-             "median of each frame's gray, rounded down."},
+     .help = "fixed uses low and high. median ignores them and uses 0.67 and 1.33 times the median "
+             "of each frame's gray, rounded down."},
     {"low", SCHEMA_NUMBER, VIEW_FIELD(low), .unit = "gradient", .minimum = 0, .maximum = 32767,
      .default_text = "50", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
-     .help = "Thin edges with sqrt(gx^2 + gy^2) over this are drawn where they go on from a strong "
-             "one; as cv2.Canny has it."},
+     .help = "Thin edges with sqrt(gx^2 + gy^2) above this are drawn if they are connected to a "
+             "strong one, as in cv2.Canny."},
     {"high", SCHEMA_NUMBER, VIEW_FIELD(high), .unit = "gradient", .minimum = 0, .maximum = 32767,
      .default_text = "150", .used_by = SPLIT | CUSTOM | SCHEMA_BIT(CONFIG_VIEW_CANNY),
-     .help = "Thin edges with sqrt(gx^2 + gy^2) over this are strong; if low is higher, the two "
-             "change places."},
+     .help = "Thin edges with sqrt(gx^2 + gy^2) above this are strong. If low is higher, the two "
+             "are swapped."},
     {"polygon", SCHEMA_POINTS, VIEW_FIELD(polygon), .minimum = 3, .maximum = 64,
      .count_offset = offsetof(struct config_view, polygon_count),
      .default_note = "the whole picture, or the mask", .used_by = MASKED, .strict = true,
@@ -213,13 +214,12 @@ static const struct schema_key view_keys[] = {
              "which then has this view's keys."},
     {"right", SCHEMA_STRING, VIEW_FIELD(right), .cost = CONFIG_COST_VIEW, .rule = &schema_name_rule,
      .default_text = "edges", .used_by = SPLIT,
-     .help = "The picture on the right, in the same way. Both are whole, so the stream is twice as "
-             "wide as the camera's picture, and that may be at most 2048 pixels."},
+     .help = "The picture on the right, as for left. Both are shown whole, so the stream is twice "
+             "as wide as the camera's picture, which can be at most 2048 pixels wide."},
     {"codec", SCHEMA_WORD, VIEW_FIELD(codec), .aside = true, .cost = CONFIG_COST_VIEW,
      .words = codec_words, .default_text = "h264",
-     .help =
-         "The compression of the stream. H.265 needs fewer bits for the same picture, and on the "
-         "CPU several times the work; not every viewer plays it."},
+     .help = "The compression of the stream. H.265 needs fewer bits for the same picture, but "
+             "several times the work on the CPU, and not every player supports it."},
     {"encoder", SCHEMA_WORD, VIEW_FIELD(encoder), .aside = true, .cost = CONFIG_COST_VIEW,
      .words = encoder_words, .default_text = "auto",
      .help = "The GStreamer encoder; auto takes the first one for the codec that the board has "
@@ -227,25 +227,23 @@ static const struct schema_key view_keys[] = {
              "H.265."},
     {"governor", SCHEMA_WORD, VIEW_FIELD(governor), .aside = true, .cost = CONFIG_COST_VIEW,
      .words = governor_words, .default_text = "rate",
-     .help =
-         "What is given up, in this order, while the encoder is slower than the camera, so that "
-         "frames do not wait: of the rate, every second frame, then three of four; of the "
-         "size, half of each side, which not every viewer and recorder bears in the midst of a "
-         "stream. A Jetson's encoder keeps the size: whatever the order, it is the rate. It comes "
-         "back when there is room. off: the oldest frames are dropped when ten wait."},
+     .help = "What edged reduces, and in which order, while the encoder is slower than the camera: "
+             "rate drops every second frame, then three of four; size halves width and height, "
+             "which some players and recorders do not support in the middle of a stream. On a "
+             "Jetson's encoder only the rate is reduced. edged goes back when the encoder keeps "
+             "up. off: when ten frames wait, the oldest are dropped."},
     {"bitrate_kbps", SCHEMA_INTEGER, VIEW_FIELD(bitrate_kbps), .aside = true, .unit = "kbit/s",
      .minimum = 64, .maximum = 100000, .default_text = "4000",
      .help = "The bit rate the encoder aims at. Where GStreamer is older than 1.18, x265enc starts "
              "anew for another one."},
     {"keyframe_s", SCHEMA_NUMBER, VIEW_FIELD(keyframe_s), .aside = true, .unit = "seconds",
      .minimum = 0.1, .maximum = 10, .default_text = "1.0",
-     .help = "The distance of key frames; a new viewer also gets one, of "
-             "at most four a second."},
+     .help = "The time between key frames. A new viewer also gets one, at most four a second."},
     {"allow", SCHEMA_WORDS, VIEW_FIELD(allow), .aside = true, .words = role_words,
      .default_text = "viewer",
-     .help = "The roles of the users that may watch. An operator may do what a viewer may, and an "
-             "admin all, so that the least of them decides; without users it is for nothing. Whom "
-             "a reload takes it from is hung up on."},
+     .help = "The roles that may watch. An operator may do everything a viewer may, and an admin "
+             "everything, so the lowest role in the list decides. Without users it has no effect. "
+             "A reload that takes the role away disconnects those viewers."},
 };
 const struct schema_group schema_view = {
     .title = "cameras.views",
