@@ -135,7 +135,7 @@ static int check_source(struct problems *problems, const config_setting_t *setti
     }
     if (r == 0 && device && *camera->device && camera->source == CONFIG_SOURCE_V4L2) {
         warn_of_absent(problems, device, camera->device,
-                       "one of `v4l2-ctl --list-devices`, or \"\" for the first camera");
+                       "one of `v4l2-ctl --list-devices` (package v4l-utils), or \"\" for the first camera");
     }
     return r < 0 ? r : check_credentials(problems, setting, camera);
 }

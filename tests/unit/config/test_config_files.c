@@ -128,7 +128,7 @@ TEST(test_sources_that_are_not_there_are_warnings, enter_folder, leave_folder)
     check("m.conf", 0,
           "m.conf:1: warning: cameras[0].path: cannot open \"no.mp4\": " ABSENT "a clip\n"
           "m.conf:2: warning: cameras[1].device: cannot open \"/no/video7\": " ABSENT
-          "one of `v4l2-ctl --list-devices`, or \"\" for the first camera\n");
+          "one of `v4l2-ctl --list-devices` (package v4l-utils), or \"\" for the first camera\n");
 }
 
 // A linear congruential generator: the same garbage in every run.
