@@ -134,8 +134,9 @@ static int check_source(struct problems *problems, const config_setting_t *setti
         warn_of_absent(problems, clip, camera->path, "a clip");
     }
     if (r == 0 && device && *camera->device && camera->source == CONFIG_SOURCE_V4L2) {
-        warn_of_absent(problems, device, camera->device,
-                       "one of `v4l2-ctl --list-devices` (package v4l-utils), or \"\" for the first camera");
+        warn_of_absent(
+            problems, device, camera->device,
+            "one of `v4l2-ctl --list-devices` (package v4l-utils), or \"\" for the first camera");
     }
     return r < 0 ? r : check_credentials(problems, setting, camera);
 }
