@@ -23,10 +23,10 @@ enum config_memory {
     CONFIG_MEMORY_MANAGED,
     CONFIG_MEMORY_HOST,
 };
-// Who may watch: unset, the users, or those on a loopback address where there are none; none,
-// whoever reaches the address.
+// Who may watch. Unset: the users, or without users everybody on this machine. None: everybody who
+// can reach the address.
 enum config_auth { CONFIG_AUTH_UNSET, CONFIG_AUTH_NONE };
-// What a user may do; each may do what those before it may.
+// What a user may do; each role may also do everything the ones before it may.
 enum config_role { CONFIG_ROLE_VIEWER, CONFIG_ROLE_OPERATOR, CONFIG_ROLE_ADMIN };
 enum config_source {
     CONFIG_SOURCE_AUTO,

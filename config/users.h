@@ -5,7 +5,7 @@
 //
 // A line a user. NAME is 1 to 32 of A-Z a-z 0-9 . _ @ -, ROLE is viewer, operator or admin, and
 // each HA1 is the hash of "NAME:edged:PASSWORD" (RFC 7616, section 3.4.2) in lower-case hexadecimal
-// digits. Whoever knows an HA1 can log in with it, so nobody but the owner may read the file.
+// digits. Anybody who knows an HA1 can log in with it, so nobody but the owner may read the file.
 #pragma once
 
 #include "config/config.h"

@@ -1,4 +1,4 @@
-// The pipeline that reads a clip, for whoever plays it and for whoever takes it frame by frame.
+// The pipeline that reads a clip: to play it, or to take it frame by frame.
 #pragma once
 
 #include "capture/gstreamer/gstreamer_intake.h"

@@ -203,9 +203,8 @@ static int decode(struct source_file *self, int64_t until_ns, struct error *erro
     return 0;
 }
 
-// Whoever takes the pictures was away for longer than a period: the older ones are left out, unless
-// it is the decoder that is slow. No longer than until `deadline_ns`: what is shown late is better
-// than nothing.
+// If the reader was away for longer than a period, skips the older pictures, unless the decoder is
+// slow. Stops at `deadline_ns`: a late picture is better than none.
 static void skip_missed(struct source_file *self, int64_t deadline_ns)
 {
     int64_t now_ns;

@@ -29,7 +29,7 @@ static void v4l2_source_close(struct source *source)
     struct source_v4l2 *self = (struct source_v4l2 *)source;
 
     drop_buffers(self);
-    if (self->source.mode.flipped) { // whoever uses the camera next did not ask for that
+    if (self->source.mode.flipped) { // the next program that uses the camera did not ask for it
         v4l2_controls_flip(&self->device, CONFIG_FLIP_NONE);
     }
     v4l2_device_close(&self->device);

@@ -16,7 +16,7 @@ struct source_v4l2 {
     struct copies *copies;                   // not owned
     struct v4l2_device device;               // owned
     struct v4l2_mode driver;
-    struct v4l2_refused refused; // by the USB bus, for want of bandwidth, or by whoever opens
+    struct v4l2_refused refused; // by the USB bus for lack of bandwidth, or when opened
     struct v4l2_queue queue;     // owned
     struct frame_pool *pool;     // owned reference
     struct mjpeg *mjpeg;         // owned, NULL unless the driver delivers JPEGs

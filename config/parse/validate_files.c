@@ -163,7 +163,7 @@ static int check_camera(struct problems *problems, const config_setting_t *setti
     return r;
 }
 
-// Whoever checks may be another user than the one edged runs as: only edged has to read it.
+// The user who runs --check may not be the one edged runs as: only edged has to read it.
 static int check_users(struct problems *problems, const config_setting_t *setting, char **path)
 {
     _cleanup_(cleanup_users) struct users *users = NULL;

@@ -1,4 +1,4 @@
-// What canny.cu and the C code that launches it agree on: parameters, kernel names, geometry.
+// Shared by canny.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
 #include "kernels/levels/levels_cuda.h"

@@ -1,4 +1,4 @@
-// What hysteresis.cu and the C code that launches it agree on: parameters, kernel names, geometry.
+// Shared by hysteresis.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
 #include <stdint.h>

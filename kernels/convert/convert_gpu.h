@@ -1,4 +1,4 @@
-// What else than the camera view converts on the GPU needs of it.
+// The parts of the conversion on the GPU that stages beside the camera view use.
 #pragma once
 
 #include "kernels/convert/convert_cuda.h"
@@ -14,5 +14,5 @@ int convert_gpu_add_side(struct gpu_stage *stage, const struct pixel_format *inp
 struct convert_cuda convert_gpu_parameters(const struct gpu_picture *input,
                                            const struct gpu_picture *output);
 
-// Launches the kernel of whoever added it, from the camera's picture to the output.
+// Launches the kernel that was added, from the camera's picture to the output.
 extern const struct gpu_stage_ops convert_gpu_ops;

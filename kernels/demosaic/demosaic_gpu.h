@@ -19,7 +19,7 @@ int demosaic_gpu_init(struct demosaic_gpu *demosaic, struct gpu *gpu,
 void demosaic_gpu_finish(struct demosaic_gpu *demosaic);
 
 // Queues one picture, of the layout `input`, in the GPU's stream and returns. Fastest with
-// addresses and strides that are multiples of 16. What CUDA says.
+// addresses and strides that are multiples of 16. Returns CUDA's error.
 int demosaic_gpu_launch(const struct demosaic_gpu *demosaic, const struct frame_layout *input,
                         const struct demosaic_levels *levels, const struct gpu_pictures *pictures,
                         struct error *error);

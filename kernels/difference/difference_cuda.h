@@ -1,4 +1,4 @@
-// What difference.cu and the C code that launches it agree on: parameters, kernel names, geometry.
+// Shared by difference.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
 #include "kernels/gpu/tile_cuda.h"

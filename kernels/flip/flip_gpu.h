@@ -18,6 +18,6 @@ int flip_gpu_init(struct flip_gpu *flip, struct gpu *gpu, const struct pixel_for
 void flip_gpu_finish(struct flip_gpu *flip);
 
 // Queues one picture in the GPU's stream and returns. Fastest with addresses and strides that are
-// multiples of 16. What CUDA says.
+// multiples of 16. Returns CUDA's error.
 int flip_gpu_launch(const struct flip_gpu *flip, enum config_flip kind,
                     const struct gpu_pictures *pictures, struct error *error);

@@ -48,7 +48,7 @@ const struct cuda_driver *gpu_driver(const struct gpu *gpu);
 // Work in one stream is done in its order, that of different streams overlaps.
 #define GPU_STREAMS_MAX 4
 // From now on work is queued in stream `number` (below GPU_STREAMS_MAX, at first 0), behind what
-// has been queued in number 0. What CUDA says.
+// has been queued in number 0. Returns CUDA's error.
 int gpu_use_stream(struct gpu *gpu, unsigned number, struct error *error);
 // The stream that is used now.
 struct CUstream_st *gpu_stream(const struct gpu *gpu);

@@ -30,7 +30,7 @@ int gpu_chain_add(struct gpu_chain *chain, struct gpu_kernel *kernel, void *para
 // A kernel whose grid and block (threads in x) are its own: nobody configures them.
 int gpu_chain_add_fixed(struct gpu_chain *chain, struct CUfunc_st *function, struct gpu_grid grid,
                         unsigned threads, void *parameters, size_t size, struct error *error);
-// Queues what has not been queued yet. What CUDA says.
+// Queues what has not been queued yet. Returns CUDA's error.
 int gpu_chain_end(struct gpu_chain *chain, struct error *error);
 
 static inline void cleanup_gpu_chain(struct gpu_chain **chain)

@@ -12,14 +12,14 @@ struct gpu_fence {
     struct CUevent_st *event; // owned
 };
 
-// The GPU's context is current, as in gpu_fence_set() and gpu_fence_finish(). What CUDA says. End
-// it with gpu_fence_finish(), unless the GPU is lost.
+// The GPU's context is current, as in gpu_fence_set() and gpu_fence_finish(). Returns CUDA's error.
+// End it with gpu_fence_finish(), unless the GPU is lost.
 int gpu_fence_init(struct gpu_fence *fence, const struct cuda_driver *driver,
                    struct gpu_waiter *waiter, struct error *error);
 // Takes zeroed fences.
 void gpu_fence_finish(struct gpu_fence *fence);
 
-// Puts the fence behind all that is queued in the stream so far. What CUDA says.
+// Puts the fence behind all that is queued in the stream so far. Returns CUDA's error.
 int gpu_fence_set(struct gpu_fence *fence, struct CUstream_st *stream, struct error *error);
 // Waits until all before the fence is done, at most until `deadline_ns` (CLOCK_MONOTONIC).
 // -ETIMEDOUT, or the error that work in the stream ended with. Of a waiter one thread at a time.

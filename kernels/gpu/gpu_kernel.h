@@ -3,7 +3,7 @@
 //
 // The GPU has the blocks of all its kernels, by their groups in the configuration. A block that is
 // new is tried by the next launch; if that is refused, the launch is repeated with the block used
-// before, which stays, and the GPU keeps a complaint for whoever reports it.
+// before, which stays, and the GPU keeps a message about it to report.
 // Used by one thread at a time, in which the GPU's context is current.
 #pragma once
 

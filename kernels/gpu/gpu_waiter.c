@@ -100,7 +100,7 @@ static void *wait_for_events(void *context)
     pthread_setname_np(pthread_self(), "gpu wait");
     waiter->driver.context_set(waiter->context);
     while ((event = next_event(waiter))) {
-        waiter->driver.event_synchronize(event); // whoever sleeps asks how it ended
+        waiter->driver.event_synchronize(event); // the thread that sleeps asks how it ended
         if (write(waiter->bell_fd, &one, sizeof one) < 0) {
             continue; // it rings already
         }

@@ -1,4 +1,4 @@
-// What gradient.cu, operator.cu and the C code that launches it agree on: parameters, kernel names,
+// Shared by gradient.cu, operator.cu and the C code that launches them: parameters, kernel names,
 // geometry.
 #pragma once
 

@@ -1,9 +1,9 @@
 // A node of a camera's graph: a step with its options, and the node that makes what it reads.
 //
-// Nodes of equal steps that read the same are one node, whoever asks for them. Only the node that
-// writes a view's picture is that view's own. On the CPU a node has its stage, and with it what
-// that knows of the frame before; on a GPU the runs have the stages (gpu_runner.h), because a
-// kernel does the steps of several nodes. Used by one thread at a time.
+// Views share a node if its step and its input are equal. Only the node that writes a view's
+// picture belongs to that view. On the CPU a node has its stage, and with it what that knows of the
+// frame before; on a GPU the runs have the stages (gpu_runner.h), because a kernel does the steps
+// of several nodes. Used by one thread at a time.
 #pragma once
 
 #include "capture/frame.h"

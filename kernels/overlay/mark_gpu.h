@@ -1,4 +1,4 @@
-// A mask marked in a picture that the GPU has made. Shared by the stages that end so.
+// A mask marked in a picture that the GPU has made. Used by the mark and motion stages.
 #pragma once
 
 #include "kernels/overlay/mark_cuda.h"

@@ -1,4 +1,4 @@
-// What overlay.cu and the C code that launches it agree on: parameters, kernel names, geometry.
+// Shared by overlay.cu and the C code that launches it: parameters, kernel names, geometry.
 #pragma once
 
 #include "kernels/convert/convert_cuda.h"

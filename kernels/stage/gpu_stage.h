@@ -95,7 +95,7 @@ bool gpu_stage_limited(const struct gpu_stage_setup *setup);
 uint32_t gpu_stage_shade(const struct gpu_stage_setup *setup, uint8_t gray);
 
 // Rows of `width` bytes in device memory, cleared: kernels read rows by vectors, up to the stride.
-// What CUDA says.
+// Returns CUDA's error.
 int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,
                    struct error *error);
 // Takes zeroed ones. No kernel uses it any more, or the GPU is lost.

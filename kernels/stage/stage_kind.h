@@ -1,4 +1,4 @@
-// The kinds of stages and their names, for whoever tells of stages without computing any.
+// The kinds of stages and their names, for code that names stages without computing them.
 #pragma once
 
 enum stage_kind {

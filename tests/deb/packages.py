@@ -54,9 +54,10 @@ class Packages:
     """What can be done with packages in a bed whose `rtsp_port` is edged's, `port` its viewers'."""
 
     def install(self, folder=""):
+        """Returns what dpkg printed."""
         # As apt does where nobody can be asked: a file that the user changed stays.
-        self.check(f"dpkg --force-confdef --force-confold -i "
-                   f"{' '.join(f'{INSIDE}/{folder}/{name}.deb' for name in NAMES)} </dev/null")
+        files = " ".join(f"{INSIDE}/{folder}/{name}.deb" for name in NAMES)
+        return self.check(f"dpkg --force-confdef --force-confold -i {files} </dev/null")
 
     def dpkg(self, verb):
         self.check(f"dpkg --{verb} {' '.join(NAMES)} </dev/null")
@@ -93,11 +94,12 @@ class PackagedMachine(Packages, Machine):
         super().__init__(stage=stage)
 
     def install(self, folder=""):
-        super().install(folder)
+        printed = super().install(folder)
         # The first start looks at every plugin of GStreamer, for which an emulator may take longer than the
         # minute that a camera process may say nothing: done before, in the cache of the service.
         self.run("systemd-run --wait --collect --property=User=edged --property=CacheDirectory=edged "
                  "--setenv=XDG_CACHE_HOME=/var/cache/edged edgectl doctor")
+        return printed
 
     def reset(self):
         """Leaves the system as it was before a test."""

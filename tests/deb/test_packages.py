@@ -55,6 +55,11 @@ def test_packages_for_jetsons_install_on_ubuntu_20_04_and_newer(tmp_path):
         assert "libjson-glib" not in versions
 
 
+def test_an_installation_ends_with_what_to_type_next_and_an_upgrade_does_not(system):
+    assert "    sudo edgectl setup\n" in system.install()
+    assert "edgectl setup" not in system.install("new")
+
+
 def test_an_installed_package_films_once_it_is_started(system):
     system.install()
     assert system.property("LoadState") == "loaded"
