@@ -259,12 +259,16 @@ def test_no_password_is_shown_anywhere(edged, tmp_path):
     server = edged([
         camera("away", f"{away} ! decodebin"),
         camera("element", f'{away} proxy-pw="hunter2 hunter2" ! nosuchelement'),
+        camera("unknown", "rtspsrc user-pw=\thunter2 zauberwort=hunter2 ! decodebin"),
+        camera("headers", 'souphttpsrc location=http://127.0.0.1:1/ cookies="hunter2" extra-headers="x,'
+               'Authorization=(string)\\"Bearer hunter2\\"" ! decodebin'),
+        daemon.camera("url", source="rtsp", url="rtsp://127.0.0.1:1/x?usr=a&psw=hunter2&0=hunter2"),
     ])
     rude.settimeout(60)
     for _ in range(6):
         rude.accept()[0].close()
     rude.close()
-    for name in ("away", "element"):
+    for name in ("away", "element", "unknown", "headers", "url"):
         server.wait_camera(name, lambda c: c["error"])
     texts = [server.stderr(), server.http_get("/v1/status"), server.http_get("/metrics")]
     for words in (["status", "--socket", server.socket],
@@ -276,7 +280,8 @@ def test_no_password_is_shown_anywhere(edged, tmp_path):
     wrong = tmp_path / "wrong.conf"
     for text in (f'cameras = ( {{ source = "{away}"; }} );', f'cameras = "{away}";\n',
                  f'cameras = ( {{ pipeline = "{away}" format = ; }} );',
-                 'cameras = ( { url = "rtsp://me:hunter2@127.0.0.1/1"; } );'):
+                 'cameras = ( { url = "rtsp://me:hunter2@127.0.0.1/1"; } );',
+                 'cameras = ( { url = "http://127.0.0.1/?auth=hunter2&hunter2"; } );'):
         wrong.write_text(text)
         texts.append(daemon.run_edged("--config", wrong, "--check").stderr)
     assert not any("hunter2" in text for text in texts), texts

@@ -124,6 +124,27 @@ static int read_all(int fd, char **ret_text)
     return 0;
 }
 
+// One at a time: each is a message of its own.
+static void redact_lines(char *text)
+{
+    char *out = text;
+
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next) {
+            *next++ = '\0';
+        }
+        redact(line);
+        size_t length = strlen(line);
+        memmove(out, line, length);
+        out += length;
+        if (next) {
+            *out++ = '\n';
+        }
+    }
+    *out = '\0';
+}
+
 static int add_member(const char *folder, const struct member *member, const char *config_path)
 {
     _cleanup_(cleanup_close) int fd = memfd_create(member->name, MFD_CLOEXEC);
@@ -135,7 +156,7 @@ static int add_member(const char *folder, const struct member *member, const cha
         fprintf(stderr, "edgectl: %s is left out: %s\n", member->name, strerror(-r));
         return 0;
     }
-    redact(text);
+    redact_lines(text);
     if (!g_file_set_contents(path, text, -1, &error)) {
         fprintf(stderr, "edgectl: %s\n", error->message);
         return -EIO;
