@@ -213,6 +213,11 @@ int camera_new(int fd, struct error *error, struct camera **ret_camera)
     return 0;
 }
 
+const struct config_camera *camera_settings(const struct camera *camera)
+{
+    return settings_camera(camera->first);
+}
+
 static void send_telemetry(struct camera *camera)
 {
     struct graph_count counts[STAGE_KIND_COUNT];

@@ -3,15 +3,18 @@
 #include "board/board.h"
 #include "capture/nvmm/nvbufsurface.h"
 #include "daemon/camera/camera.h"
+#include "daemon/common/confine.h"
 #include "daemon/common/log.h"
 #include "daemon/common/pipeline_check.h"
 
 #include <errno.h>
 #include <gst/gst.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #define OOM_SCORE_ADJ 500 // as if the process used half of the machine's memory in addition
 
@@ -40,6 +43,50 @@ static void hide_displays(void)
     board_read("", &board);
     if (board_has_encoder(board.profile)) {
         nvbufsurface_hide_displays();
+    }
+}
+
+// CUDA starts this setuid program itself where the GPU's nodes are missing, which it can no more
+// once the process is confined.
+static void make_gpu_nodes(void)
+{
+    char *const arguments[] = {"nvidia-modprobe", "-u", "-c", "0", NULL};
+    char *const environment[] = {NULL};
+    pid_t pid;
+
+    if (access("/dev/nvidia-uvm", F_OK) < 0 &&
+        posix_spawnp(&pid, arguments[0], NULL, NULL, arguments, environment) == 0) {
+        waitpid(pid, NULL, 0);
+    }
+}
+
+// Before GStreamer, whose plugin scanner is a program, and before any other thread.
+static void confine_first(void)
+{
+    make_gpu_nodes();
+    int r = confine_memory();
+    if (r) {
+        log_debug("landlock: %s, going on without it", strerror(-r));
+    }
+}
+
+// When everything is opened that needs more. On a Jetson, NVIDIA's codecs start lsmod to learn
+// which GPU there is, and do without the hardware if they cannot.
+static void confine_rest(const struct camera *camera)
+{
+    const struct config_camera *settings = camera_settings(camera);
+    struct board board;
+
+    board_read("", &board);
+    const struct confinement confinement = {
+        .network =
+            settings->source == CONFIG_SOURCE_RTSP || settings->source == CONFIG_SOURCE_GSTREAMER,
+        .programs = board.profile->sm != 0 || board.l4t[0] != '\0',
+    };
+    int r = confine_calls(&confinement);
+    if (r) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, settings->name, NULL,
+                  "seccomp: %s, going on without the filter of system calls", strerror(-r));
     }
 }
 
@@ -89,6 +136,7 @@ int main(int argc, char **argv)
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     raise_oom_score();
+    confine_first();
     hide_displays();
     gst_init(NULL, NULL);
 
@@ -97,6 +145,7 @@ int main(int argc, char **argv)
         log_error("%s, ending", error.text);
         return 1;
     }
+    confine_rest(camera);
     r = camera_run(camera);
     if (r == -ENOTRECOVERABLE) {
         _exit(1);

@@ -22,9 +22,10 @@ static const char usage[] =
 static bool examine(const char *config_path, enum doctor_style style)
 {
     static void (*const checks[])(struct doctor * doctor) = {
-        doctor_check_configuration, doctor_check_service,  doctor_check_control, doctor_check_rtsp,
-        doctor_check_certificate,   doctor_check_users,    doctor_check_board,   doctor_check_gpu,
-        doctor_check_memory,        doctor_check_encoders, doctor_check_cameras,
+        doctor_check_configuration, doctor_check_service,     doctor_check_control,
+        doctor_check_rtsp,          doctor_check_certificate, doctor_check_users,
+        doctor_check_board,         doctor_check_gpu,         doctor_check_confinement,
+        doctor_check_memory,        doctor_check_encoders,    doctor_check_cameras,
     };
     struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(style)};
 

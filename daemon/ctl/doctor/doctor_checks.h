@@ -69,8 +69,9 @@ void doctor_check_views(struct doctor *doctor, struct gpu_session *session);
 void doctor_check_surface_encoders(struct doctor *doctor, const struct frame_allocator *surfaces);
 // Ends what the check of the GPU left.
 void doctor_leave_gpu(struct doctor *doctor);
-void doctor_check_memory(struct doctor *doctor);   // free, and that may be locked
-void doctor_check_encoders(struct doctor *doctor); // a trial encode each
-void doctor_check_cameras(struct doctor *doctor);  // those of the configuration, and devices
+void doctor_check_confinement(struct doctor *doctor); // what the kernel has for camera processes
+void doctor_check_memory(struct doctor *doctor);      // free, and that may be locked
+void doctor_check_encoders(struct doctor *doctor);    // a trial encode each
+void doctor_check_cameras(struct doctor *doctor);     // those of the configuration, and devices
 // Part of it, of a camera that is there: a picture from it, unless the running edged has it.
 void doctor_take_picture(struct doctor *doctor, const struct config_camera *camera);

@@ -4,11 +4,23 @@
 //   hang:N     no call with a frame returns any more
 //   swallow:N  frames go in and nothing comes out
 //   fail:N     each call with a frame is an error
+//   try:FILE   the first frame tries what a decoder that was taken over would, and writes to the
+//              file what errno it got of each ("execve 1"), 0 being none
 //   slow:FILE  each frame takes as many nanoseconds a pixel as the file says, now; without it, none
+#include <errno.h>
+#include <fcntl.h>
 #include <gst/gst.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #define DESCRIPTION                                                                                \
     "x264enc tune=zerolatency speed-preset=ultrafast key-int-max=30"                               \
@@ -18,7 +30,8 @@ struct fake_encoder {
     GstBin parent;
     unsigned frames, good; // pushed, and let through
     gboolean hangs, fails;
-    const char *slow; // the file; NULL: it is not
+    const char *slow;  // the file; NULL: it is not
+    const char *tries; // the file; NULL: it does not, or no more
 };
 
 struct fake_encoder_class {
@@ -38,10 +51,56 @@ static void take_time(const struct fake_encoder *encoder, GstPad *pad)
     }
 }
 
+static void tell(FILE *file, const char *call, long result)
+{
+    fprintf(file, "%s %d\n", call, result < 0 ? errno : 0);
+}
+
+static long open_memory(pid_t pid)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+// Each call does no harm where it is let through; what it opens stays open.
+static void try_all(const char *path)
+{
+    FILE *file = fopen(path, "we");
+    char byte, *const none[] = {NULL};
+    struct iovec here = {&byte, 1}, there = {&byte, 1};
+    pid_t front = getppid();
+
+    if (!file) {
+        return;
+    }
+    tell(file, "execve", execve("/nonexistent", none, none));
+    tell(file, "execveat", syscall(SYS_execveat, AT_FDCWD, "/nonexistent", none, none, 0));
+    tell(file, "socket-packet", socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
+    tell(file, "socket-inet", socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    tell(file, "socket-inet6", socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    tell(file, "socket-netlink", socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0));
+    tell(file, "socket-unix", socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    tell(file, "ptrace", ptrace(PTRACE_SEIZE, front, NULL, NULL));
+    tell(file, "process_vm_readv", syscall(SYS_process_vm_readv, front, &here, 1, &there, 1, 0));
+    tell(file, "process_vm_writev", syscall(SYS_process_vm_writev, front, &here, 1, &there, 1, 0));
+    tell(file, "pidfd_getfd", syscall(438, -1, 0, 0));
+    tell(file, "io_uring_setup", syscall(425, 0, NULL));
+    tell(file, "memory", open_memory(front));
+    tell(file, "own-memory", open_memory(getpid()));
+    tell(file, "kill", kill(front, 0));
+    fclose(file);
+}
+
 static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
     struct fake_encoder *encoder = data;
 
+    if (encoder->tries) {
+        try_all(encoder->tries);
+        encoder->tries = NULL;
+    }
     take_time(encoder, pad);
     if (encoder->slow || encoder->frames++ < encoder->good) {
         return GST_PAD_PROBE_OK;
@@ -76,6 +135,10 @@ static void fake_encoder_init(GTypeInstance *instance, gpointer type_class)
     encoder->hangs = g_str_has_prefix(fault, "hang:");
     encoder->fails = g_str_has_prefix(fault, "fail:");
     encoder->good = (unsigned)atoi(strchr(fault, ':') + 1);
+    encoder->tries = g_str_has_prefix(fault, "try:") ? strchr(fault, ':') + 1 : NULL;
+    if (encoder->tries) {
+        encoder->good = G_MAXUINT;
+    }
     encoder->slow = g_str_has_prefix(fault, "slow:") ? strchr(fault, ':') + 1 : NULL;
     gst_bin_add(GST_BIN(encoder), inside);
     add_pad(GST_ELEMENT(encoder), inside, "sink");
