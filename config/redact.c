@@ -343,10 +343,19 @@ static void hide_values(char *text, bool pipeline)
         }
         char *begin = find_name(start, end, name, sizeof name);
         bool query = begin > start && (begin[-1] == '?' || begin[-1] == '&');
-        bool hidden = query || is_secret(name) || (pipeline && *name && !is_harmless(name));
+        bool file = strcmp(name, "credentials") == 0 && end < text; // a key of ours
+        bool hidden =
+            query || (is_secret(name) && !file) || (pipeline && *name && !is_harmless(name));
 
         text = hidden ? hide_value(text + 1, query) : text + 1;
     }
+}
+
+// A sentence has such a word before a colon as well ("it wants a password: …").
+static bool is_prose(const char *start, const char *name, size_t length)
+{
+    return name > start + 1 && name[-1] == ' ' && isalnum((unsigned char)name[-2]) &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz") >= length;
 }
 
 // "Authorization: Basic …" and "user-pw: …", up to the end of the line or of a text in quotes. The
@@ -367,7 +376,7 @@ static void hide_headers(char *text)
         bool scheme = strncmp(text, "://", strlen("://")) == 0;
 
         text += 1 + strspn(text + 1, " \t");
-        if (key || scheme || !is_secret(name)) {
+        if (key || scheme || !is_secret(name) || is_prose(start, begin, (size_t)(end - begin))) {
             continue;
         }
         size_t escapes = quoted ? strspn(text, "\\") : 0;

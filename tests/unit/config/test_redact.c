@@ -110,6 +110,7 @@ TEST(test_what_is_no_secret_stays)
         "v4l2src device=/dev/video0 io-mode=4 ! image/jpeg, width = (int)640 ! jpegdec",
         "key_frames: 5, passed_over: 1",
         "time=12 ms, restarts=2",
+        "it wants a user and a password: credentials = \"/etc/x\", a file with the line",
         "edged.conf:9: error: cameras[0].password: unknown key, allowed: a=1",
         "bitrate=4000",
         "/dev/v4l/by-path/platform-3610000.usb-usb-0:2.1:1.0-video-index0",
