@@ -15,9 +15,20 @@
 #define LINK_QUEUE_BYTES (8u << 20) // some seconds of video
 #define CONFIGURE_TIMEOUT_MS 10000
 #define TELEMETRY_INTERVAL_S 1
-#define DRIVER_NS (500 * NS_PER_MS)  // how long to wait for a thread in the GPU's driver
-#define LANE_HANGS_NS (7 * NS_PER_S) // longer than any source may take to open
-#define ENCODER_HANGS_NS ((ENCODER_WATCH_FIRST_LOOKS + 4) * NS_PER_S) // encoder_watch.h is first
+#define DRIVER_NS (500 * NS_PER_MS) // how long to wait for a thread in the GPU's driver
+// So many looks of the control thread, one a second, find the lane where it was: that is told, and
+// then the lane hangs.
+#define LANE_LOOKS_TOLD 2
+#define LANE_LOOKS 5
+#define LANE_OPENING_LOOKS 7 // longer than any source may take to open
+#define LANE_ENCODER_LOOKS ENCODER_WATCH_FIRST_LOOKS
+
+// What the control thread sees of the lane. It counts looks rather than time, so that a process
+// that was stopped for a while is not taken for one that hangs.
+struct lane_watch {
+    int64_t alive_ns, began_ns; // the lane, and an encoder, at the last look
+    unsigned looks;             // since one of both changed
+};
 
 struct camera {
     struct link *link;
@@ -37,6 +48,7 @@ struct camera {
     struct channels channels;
     struct motion_watch *watch;
     struct lane *lane;
+    struct lane_watch lane_watch;
 };
 
 static void wake(void *context)
@@ -218,22 +230,70 @@ const struct config_camera *camera_settings(const struct camera *camera)
     return settings_camera(camera->first);
 }
 
+// The lane waits for an encoder that began since it last came around. Each has a limited time, and
+// several may begin one after the other.
+static bool waits_for_encoder(const struct camera *camera)
+{
+    return camera->encoders.began_ns > lane_alive_ns(camera->lane);
+}
+
+// A lane that was live and does not return says so by the control thread.
+static void tell_waiting(const struct camera *camera, struct link_telemetry *telemetry)
+{
+    unsigned looks = camera->lane_watch.looks;
+
+    if (looks < LANE_LOOKS_TOLD || telemetry->error[0]) {
+        return;
+    }
+    if (telemetry->state == LINK_CAMERA_LIVE) {
+        telemetry->state = LINK_CAMERA_HANGING;
+    }
+    snprintf(telemetry->error, sizeof telemetry->error, "%s for %u s",
+             waits_for_encoder(camera) ? "an encoder has not begun"
+                                       : "a driver or plugin has not returned",
+             looks);
+}
+
+// Once a second. Tells the front when the lane hangs, upon which the front kills this process: none
+// of its threads can end one that hangs in a driver.
+static void look_at_lane(struct camera *camera)
+{
+    struct lane_watch *watch = &camera->lane_watch;
+    int64_t alive_ns = lane_alive_ns(camera->lane), began_ns = camera->encoders.began_ns;
+    struct link_telemetry telemetry;
+    char sentence[128];
+
+    bool moves = alive_ns != watch->alive_ns || began_ns != watch->began_ns;
+    *watch = (struct lane_watch){alive_ns, began_ns, moves ? 0 : watch->looks + 1};
+    report_get(&camera->report, &telemetry);
+    bool encoder = waits_for_encoder(camera), live = telemetry.state == LINK_CAMERA_LIVE;
+    if (watch->looks == LANE_LOOKS_TOLD && live) {
+        log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, settings_camera(camera->first)->name,
+                  "hanging", "hanging: %s for %u s, replacing the process after %u s",
+                  encoder ? "an encoder has not begun" : "a driver or plugin has not returned",
+                  watch->looks, encoder ? LANE_ENCODER_LOOKS : LANE_LOOKS);
+    }
+    if (watch->looks == (encoder ? LANE_ENCODER_LOOKS : live ? LANE_LOOKS : LANE_OPENING_LOOKS)) {
+        snprintf(sentence, sizeof sentence, "%s for %u s",
+                 encoder ? "an encoder has not begun"
+                 : live  ? "a driver or plugin has not returned"
+                         : "the camera has not opened",
+                 watch->looks);
+        last_words_send(camera->link, LINK_HANGING, sentence, strlen(sentence));
+    }
+}
+
 static void send_telemetry(struct camera *camera)
 {
     struct graph_count counts[STAGE_KIND_COUNT];
     struct link_telemetry telemetry;
 
-    // An encoder that begins takes its time, and several may have to, one after the other.
-    int64_t now_ns = clock_now_ns();
-    if (now_ns - lane_alive_ns(camera->lane) > LANE_HANGS_NS &&
-        now_ns - camera->encoders.began_ns > ENCODER_HANGS_NS) {
-        return; // the lane hangs: the front sees it by the silence
-    }
     // Before the frames, so that they are never fewer than those that stages were computed for.
     for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
         counts[kind] = graph_count(camera->graph, kind);
     }
     report_get(&camera->report, &telemetry);
+    tell_waiting(camera, &telemetry);
     for (unsigned kind = 0; kind < STAGE_KIND_COUNT; kind++) {
         telemetry.stages[kind].runs = counts[kind].runs;
         telemetry.stages[kind].shared = counts[kind].shared;
@@ -338,12 +398,15 @@ static int turn(struct camera *camera)
     }
     bool woken = read(camera->wake_fd, &count, sizeof count) > 0;
     bool due = read(camera->timer_fd, &count, sizeof count) > 0;
-    if (due || (woken && atomic_exchange(&camera->news, false))) {
-        send_telemetry(camera);
-        r = end_with_reason(camera);
+    if (due) {
+        r = last_words_if_encoder_hangs(camera->link, &camera->encoders);
     }
     if (!r && due) {
-        r = last_words_if_encoder_hangs(camera->link, &camera->encoders);
+        look_at_lane(camera);
+    }
+    if (!r && (due || (woken && atomic_exchange(&camera->news, false)))) {
+        send_telemetry(camera);
+        r = end_with_reason(camera);
     }
     if (!r && fds[0].revents & POLLOUT) {
         r = link_flush(camera->link);

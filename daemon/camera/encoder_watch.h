@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 
 // An encoder hangs when so many looks in a row find no progress: 4 s, and 10 s before its first
-// access unit, as beginning takes long on a busy machine. Its lane may hang with it, for which the
-// front ends the process only later, 19 s after the encoder began.
+// access unit, as beginning takes long on a busy machine. Its lane may hang with it, for which
+// camera.c waits longer.
 #define ENCODER_WATCH_LOOKS 4
 #define ENCODER_WATCH_FIRST_LOOKS 10
 // An encoder that was given so many frames since its last access unit makes no progress. One that

@@ -35,8 +35,9 @@ enum link_type {
     LINK_EVENT,     // payload: link_event; motion in a region began or ended
     LINK_ENCODER_HUNG, // payload: uint32_t, the enum config_encoder in which a thread of the
                        // process hangs; the process ends
-    LINK_RESTART,      // payload: one sentence; the process ends, for a new one can try again what
-                       // this one cannot
+    LINK_HANGING, // payload: one sentence; the process cannot go on or end, and is to be killed
+    LINK_RESTART, // payload: one sentence; the process ends, for a new one can try again what
+                  // this one cannot
 };
 
 struct link_header {
@@ -71,6 +72,7 @@ enum link_camera_state {
     LINK_CAMERA_STARTING,
     LINK_CAMERA_LIVE,
     LINK_CAMERA_NO_SIGNAL, // a declared fault: `error` says what, the process retries
+    LINK_CAMERA_HANGING,   // it was live, and its lane does not return from a call
     LINK_CAMERA_STATE_COUNT,
 };
 

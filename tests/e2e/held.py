@@ -29,11 +29,14 @@ def unkillable(process):
 
 @contextlib.contextmanager
 def stopped(thread):
-    """A thread stands still, and no other of its process."""
+    """A thread stands still, and no other of its process, which may be killed meanwhile."""
     _ptrace(PTRACE_SEIZE, thread)
     _ptrace(PTRACE_INTERRUPT, thread)
     os.waitpid(thread, WALL)
     try:
         yield
     finally:
-        _ptrace(PTRACE_DETACH, thread)
+        try:
+            _ptrace(PTRACE_DETACH, thread)
+        except ProcessLookupError:
+            os.waitpid(thread, WALL)

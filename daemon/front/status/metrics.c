@@ -58,8 +58,8 @@ static const struct counter stage_counters[] = {
      sizeof(uint64_t)},
 };
 
-static const char *const camera_states[] = {"starting", "live", "no signal", "restarting",
-                                            "failed"};
+static const char *const camera_states[] = {"starting", "live",       "no signal",
+                                            "hanging",  "restarting", "failed"};
 
 static void begin_mount_sample(GString *text, const char *name, const struct snapshot_mount *mount)
 {

@@ -56,7 +56,7 @@ struct snapshot_usage {
 
 struct snapshot_camera {
     char name[40];
-    char state[16]; // "starting", "live", "no signal", "restarting", "failed"
+    char state[16]; // "starting", "live", "no signal", "hanging", …
     char error[512];
     char source[16];    // as in the config
     pid_t pid;          // of the camera process; 0 while there is none

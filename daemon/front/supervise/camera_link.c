@@ -207,6 +207,8 @@ static int on_message(void *context, struct link_message *message)
         link->events->ending(link->context, message->header.type == LINK_FATAL,
                              (const char *)message->payload);
         return 0;
+    case LINK_HANGING:
+        return error_set(&link->error, -ETIME, "hangs: %s", (const char *)message->payload);
     case LINK_ENCODER_HUNG:
         return handle_encoder_hung(link, message);
     case LINK_GPU_FAULT:

@@ -3,5 +3,5 @@
 
 #include "daemon/link/messages.h"
 
-// "starting", "live", "no signal"; `state` is below LINK_CAMERA_STATE_COUNT.
+// "starting", "live", "no signal", "hanging"; `state` is below LINK_CAMERA_STATE_COUNT.
 const char *camera_state_name(uint32_t state);

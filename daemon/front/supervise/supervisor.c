@@ -154,11 +154,13 @@ static void on_link_ended(void *context, int reason, const char *sentence)
         start_without_gpu(supervisor, sentence);
         return;
     }
-    bool by_itself = reason == -EPIPE || reason == -EDEADLK;
+    bool by_itself = reason == -EPIPE || reason == -EDEADLK, hangs = reason == -ETIME;
     if (!by_itself) {
         error_set(&supervisor->error, 0, "the camera process %s", sentence);
-        log_write(LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "failed",
-                  "the camera process %s, killing it", sentence);
+        log_write(hangs ? LOG_WARNING : LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
+                  hangs ? "hanging" : "failed", "the camera process %s, killing it", sentence);
+    }
+    if (!by_itself && !hangs) {
         gpu_retry_begin(&supervisor->gpu, false); // so its end is not blamed on the GPU
     }
     end_process(supervisor, by_itself ? STOP_MS : 0);

@@ -10,6 +10,7 @@
 //   two-hellos    sends another hello once a view is watched
 //   flood         sends nothing but telemetry once a view is watched, as fast as it is read
 //   encoder-hung  says that an encoder hangs once a view is watched, and hangs
+//   lane-hung     says that its lane hangs once a view is watched, and hangs
 //   bad-video     sends access units that are not H.264
 //   bad-times     sends access units that claim to be captured in an hour
 //   no-signal     declares NO SIGNAL in its telemetry
@@ -191,7 +192,12 @@ static void misbehave(struct fake_camera *camera)
 
         link_send_bytes(camera->link, LINK_ENCODER_HUNG, 0, &encoder, sizeof encoder);
     }
-    if (is_mode(camera, "hang") || is_mode(camera, "encoder-hung")) {
+    if (is_mode(camera, "lane-hung")) {
+        link_send_bytes(camera->link, LINK_HANGING, 0, "the fake lane hangs", 19);
+        link_flush(camera->link);
+    }
+    if (is_mode(camera, "hang") || is_mode(camera, "encoder-hung") ||
+        is_mode(camera, "lane-hung")) {
         gst_element_set_state(camera->pipeline, GST_STATE_NULL);
         poll(NULL, 0, -1); // until SIGKILL
     }

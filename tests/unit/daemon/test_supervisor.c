@@ -64,13 +64,14 @@ TEST(test_a_killed_process_is_replaced_at_once_and_told_what_is_watched, set_up,
     } while (after.access_units < before.access_units + 5);
 }
 
-TEST(test_a_process_that_breaks_the_protocol_is_replaced)
+TEST(test_a_process_that_breaks_the_protocol_or_says_that_it_hangs_is_replaced)
 {
     static const struct {
         const char *mood, *error;
     } cases[] = {{"garbage", "sent what is no message"},
                  {"two-hellos", "sent a second hello"},
-                 {"bad-video", "bad access unit"}};
+                 {"bad-video", "bad access unit"},
+                 {"lane-hung", "hangs: the fake lane hangs"}};
 
     for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
         assert_int_equal(set_up(state), 0);
