@@ -266,7 +266,8 @@ static void look_at_lane(struct camera *camera)
     bool moves = alive_ns != watch->alive_ns || began_ns != watch->began_ns;
     *watch = (struct lane_watch){alive_ns, began_ns, moves ? 0 : watch->looks + 1};
     report_get(&camera->report, &telemetry);
-    bool encoder = waits_for_encoder(camera), live = telemetry.state == LINK_CAMERA_LIVE;
+    bool encoder = waits_for_encoder(camera),
+         live = telemetry.state == LINK_CAMERA_LIVE || telemetry.state == LINK_CAMERA_SILENT;
     if (watch->looks == LANE_LOOKS_TOLD && live) {
         log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, settings_camera(camera->first)->name,
                   "hanging", "hanging: %s for %u s, replacing the process after %u s",

@@ -271,11 +271,29 @@ static void grab(struct lane *lane)
     }
 }
 
+// As viewers see the slate. The camera stays open: it may go on before it counts as lost.
+static void tell_silence(struct lane *lane)
+{
+    struct error error = {0};
+
+    lane->live = false;
+    describe_silence(lane->source, &error);
+    if (report_set_state(lane->environment.report, LINK_CAMERA_SILENT, error.text) &&
+        log_limit_begin(&lane->log_limit, clock_now_ns())) {
+        log_write(LOG_WARNING, LOG_EVENT_CAMERA_STATE, lane->environment.camera->name, "no signal",
+                  "no signal: %s, opening it again if none come", error.text);
+    }
+    lane->environment.changed(lane->environment.context);
+}
+
 static void show_slates(struct lane *lane)
 {
     int64_t seconds;
 
     if (schedule_slate(&lane->schedule, clock_now_ns(), &seconds)) {
+        if (lane->source && lane->live) {
+            tell_silence(lane);
+        }
         channels_run_slate(lane->environment.channels, seconds);
     }
 }

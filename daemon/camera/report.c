@@ -20,7 +20,9 @@ bool report_set_state(struct report *report, enum link_camera_state state, const
     struct link_telemetry *telemetry = &report->telemetry;
 
     pthread_mutex_lock(&report->lock);
-    bool news = telemetry->state != state || strcmp(telemetry->error, error) != 0;
+    bool told = telemetry->state == state ||
+                (telemetry->state == LINK_CAMERA_SILENT && state == LINK_CAMERA_NO_SIGNAL);
+    bool news = !told || strcmp(telemetry->error, error) != 0;
     telemetry->state = state;
     snprintf(telemetry->error, sizeof telemetry->error, "%s", error);
     pthread_mutex_unlock(&report->lock);

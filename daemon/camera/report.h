@@ -30,7 +30,8 @@ struct report {
 void report_init(struct report *report, const struct copies *copies);
 void report_finish(struct report *report);
 
-// Returns true when the state or the error has changed.
+// Returns true when the state or the error has changed. Silence that becomes a lost signal for the
+// same reason is no change: it has been told.
 bool report_set_state(struct report *report, enum link_camera_state state, const char *error);
 // No retry in this process can help. It is to end, and to send the front a message of this type,
 // LINK_FATAL, LINK_RESTART or LINK_GPU_FAULT, with this sentence.

@@ -72,6 +72,7 @@ enum link_camera_state {
     LINK_CAMERA_STARTING,
     LINK_CAMERA_LIVE,
     LINK_CAMERA_NO_SIGNAL, // a declared fault: `error` says what, the process retries
+    LINK_CAMERA_SILENT,    // no signal as well, but the camera is open and may go on
     LINK_CAMERA_HANGING,   // it was live, and its lane does not return from a call
     LINK_CAMERA_STATE_COUNT,
 };

@@ -72,6 +72,11 @@ def test_slates_of_h265_hold_its_viewers(edged, watch):
     assert any(map(slate.shows_no_signal, viewer.unreadable_pictures()))
 
 
+def thread_of(pid, name):
+    return next(int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
+                if (task / "comm").read_text() == f"{name}\n")
+
+
 def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
     server = edged([CAMERA])
     viewer = watch(server.url("/front/edges"), keep_every=1000)
@@ -87,15 +92,24 @@ def test_hanging_camera_process_is_replaced_and_viewers_stay(edged, watch):
     assert server.camera()["process"]["restarts"] == 1
 
 
+def test_no_signal_is_said_as_the_slate_comes_before_the_camera_is_opened_again(edged):
+    camera = daemon.camera(source="gstreamer", width=SIZE[0], height=SIZE[1],
+                           pipeline="videotestsrc is-live=true name=source")
+    server = edged([camera])
+    server.wait_camera("front", lambda c: c["state"] == "live")
+    with held.stopped(thread_of(camera_pid(server), "source:src")):
+        server.wait_stderr("front: no signal: .* delivers no frames, opening it again if none come")
+        server.wait_camera("front", lambda c: c["state"] == "no signal")
+    server.wait_camera("front", lambda c: c["state"] == "live")
+
+
 def test_a_lane_that_hangs_is_told_and_its_process_replaced(edged, watch):
     """It stands in a call, as of a driver; the process's other threads go on."""
     server = edged([CAMERA])
     viewer = watch(server.url("/front/edges"), keep_every=1000)
     viewer.wait_numbers(pattern.FPS)
     pid = camera_pid(server)
-    lane = next(int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()
-                if (task / "comm").read_text() == "lane\n")
-    with held.stopped(lane):
+    with held.stopped(thread_of(pid, "lane")):
         hanging = server.wait_camera("front", lambda c: c["state"] == "hanging")
         assert "has not returned for" in hanging["error"]
         server.wait_stderr("the camera process hangs: a driver or plugin has not returned for 5 s")
