@@ -152,7 +152,7 @@ static int add_member(const char *folder, const struct member *member, const cha
     g_autoptr(GError) error = NULL;
     int r = fd < 0 ? -errno : run_into(member, config_path, fd);
 
-    if (r < 0 || (r = read_all(fd, &text)) < 0) {
+    if (r < 0 || (r = read_all(fd, &text)) < 0 || !text) {
         fprintf(stderr, "edgectl: %s is left out: %s\n", member->name, strerror(-r));
         return 0;
     }
