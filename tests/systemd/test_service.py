@@ -342,6 +342,49 @@ def test_on_a_read_only_root_its_own_folders_are_all_it_writes_to(service, read_
     assert "ready: rtsp" in journal
 
 
+# Each succeeds in a shell of root's without the unit.
+PROBES = {
+    "another device": "head -c 1 /dev/kmsg",
+    "memory": "head -c 1 /dev/mem",
+    "a home": "ls /root/probe",
+    "a write to /etc": "touch /etc/edged/probe",
+    "a write to /usr": "touch /usr/probe",
+    "a write to /tmp": "touch /tmp/probe",
+    "a namespace": "unshare --user true",
+    "the host's name": "hostname probe",
+}
+
+
+@pytest.fixture
+def probed(service):
+    """What a shell in the unit's own sandbox says of each probe, after edged has started."""
+    dropin = "/run/systemd/system/edged.service.d/probes.conf"
+    probes = "\n".join(f'{command} >/dev/null 2>&1 && echo "{name}"'
+                       for name, command in PROBES.items())
+    service.bed.check(f"mkdir -p $(dirname {dropin}); touch /root/probe")
+    service.bed.write("/run/probes", f"{probes}\ntouch /var/lib/edged/probe && echo its own\n")
+    service.bed.write(dropin, "[Service]\nExecStartPre=/bin/sh -c 'sh /run/probes >/run/edged/done; true'")
+    service.bed.check("systemctl daemon-reload && systemctl restart edged")
+    yield service.bed.check("cat /run/edged/done").splitlines()
+    service.bed.run(f"rm {dropin}; systemctl daemon-reload; rm -f /var/lib/edged/probe /root/probe")
+
+
+def test_the_unit_denies_other_devices_homes_and_writes(service, probed):
+    assert probed == ["its own"]
+    beds.wait_served(service.url("edges"))
+
+
+def test_the_unit_lets_a_camera_process_confine_itself(service):
+    """Its filter has to allow the calls by which a process gives up more."""
+    beds.wait_served(service.url("edges"))
+    assert "seccomp" not in service.bed.journal()
+    camera = service.bed.camera("front")["process"]["pid"]
+    filters = service.bed.check(f"grep Seccomp_filters: /proc/{camera}/status").split()[1]
+    front = service.bed.check(
+        f"grep Seccomp_filters: /proc/{service.main_pid()}/status").split()[1]
+    assert int(filters) == int(front) + 1
+
+
 def test_exposure_is_one_point_eight_at_most(service):
     last = service.bed.check("systemd-analyze security --no-pager edged").splitlines()[-1]
     assert float(last.split("edged.service: ")[1].split()[0]) <= 1.8, last
