@@ -63,6 +63,10 @@ struct source {
     struct source_counters counters;
     // Why frames are no surfaces, or not the camera's own, although something adopts those.
     struct error surfaces_missed;
+    // What a source knows of its camera better than the mode's rate does; 0: nothing. A camera from
+    // which data comes is not silent until then, on CLOCK_MONOTONIC, though there is no frame; and
+    // the time from one picture to the next, as measured.
+    int64_t patient_until_ns, period_ns;
     // source_next() failed with one: the source should be opened again without what adopts them.
     bool surface_failed;
 };

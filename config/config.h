@@ -206,6 +206,7 @@ struct config_camera {
     char *path;        // file: the clip
     char *url;         // rtsp: of the camera, without user and password
     char *credentials; // rtsp: the file with them (credentials.h); "": none
+    char *fingerprint; // rtsp: SHA-256 of the camera's certificate, hexadecimal; "": any trusted
     enum config_transport transport; // rtsp
     int sensor;                      // argus: its number
     enum config_flip flip;

@@ -45,7 +45,8 @@ GstElement *intake_pipeline(struct intake *intake);
 // Brings the pipeline to where its format is known, in PAUSED, or PLAYING when it is live, and
 // fills layout and rate of `mode`. Waits at most INTAKE_OPEN_TIMEOUT_NS: -ETIMEDOUT, -EPIPE and
 // -EACCES (as intake_failure()), -EINVAL (nothing in a format we know comes out), -ENODATA (it
-// ended).
+// ended). After -ETIMEDOUT it may be played all the same: its first sample then settles layout and
+// rate of the source's mode.
 int intake_open(struct intake *intake, struct source_mode *mode, struct error *error);
 // Before intake_open(): samples hold surfaces, which the environment's `surfaces` adopt. -ENOMEM.
 int intake_expect_surfaces(struct intake *intake, struct error *error);

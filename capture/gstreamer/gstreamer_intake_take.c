@@ -8,12 +8,33 @@
 
 #include <errno.h>
 
-// Checks that pictures still look as negotiated.
-static int check_caps(struct intake *intake, GstCaps *caps, const struct source_mode *mode,
+// The first picture of a source that was opened before it came.
+static int learn_caps(struct intake *intake, GstCaps *caps, struct source_mode *mode,
                       struct error *error)
 {
     struct source_mode now = {0};
 
+    if (gstreamer_caps_read(caps, &now) < 0) {
+        return error_set(error, -EPIPE, "no video comes out in a format edged knows");
+    }
+    mode->layout = now.layout;
+    if (now.fps_numerator) {
+        mode->fps_numerator = now.fps_numerator;
+        mode->fps_denominator = now.fps_denominator;
+    }
+    gst_caps_replace(&intake->caps, caps);
+    return 0;
+}
+
+// Checks that pictures still look as negotiated.
+static int check_caps(struct intake *intake, GstCaps *caps, struct source_mode *mode,
+                      struct error *error)
+{
+    struct source_mode now = {0};
+
+    if (!intake->caps) {
+        return learn_caps(intake, caps, mode, error);
+    }
     if (caps == intake->caps || (intake->surfaces && gst_caps_is_equal(caps, intake->caps))) {
         return 0;
     }

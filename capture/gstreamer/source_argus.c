@@ -217,8 +217,8 @@ static int argus_source_open(const struct config_camera *camera,
                              const struct source_environment *environment, struct error *error,
                              struct source **ret_source)
 {
-    int r = source_gstreamer_new(&source_argus_ops, "camera", "Argus", camera, environment,
-                                 open_intake, error, ret_source);
+    int r = source_gstreamer_new(&source_argus_ops, sizeof(struct source_gstreamer), "camera",
+                                 "Argus", camera, environment, open_intake, error, ret_source);
 
     r = note_try(camera, r, error);
     if (r < 0) {

@@ -46,14 +46,14 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
 }
 
 int source_gstreamer_new(
-    const struct source_ops *ops, const char *what, const char *label,
+    const struct source_ops *ops, size_t size, const char *what, const char *label,
     const struct config_camera *camera, const struct source_environment *environment,
     int (*open)(struct source_gstreamer *self, const struct config_camera *camera,
                 const struct source_environment *environment, struct error *error),
     struct error *error, struct source **ret_source)
 {
     _cleanup_(cleanup_source) struct source *source = NULL;
-    struct source_gstreamer *self = calloc(1, sizeof *self);
+    struct source_gstreamer *self = calloc(1, size);
     int r;
 
     if (!self) {
@@ -80,8 +80,8 @@ static int gstreamer_source_open(const struct config_camera *camera,
                                  const struct source_environment *environment, struct error *error,
                                  struct source **ret_source)
 {
-    int r = source_gstreamer_new(&source_gstreamer_ops, "pipeline", "GStreamer", camera,
-                                 environment, open_intake, error, ret_source);
+    int r = source_gstreamer_new(&source_gstreamer_ops, sizeof(struct source_gstreamer), "pipeline",
+                                 "GStreamer", camera, environment, open_intake, error, ret_source);
 
     return r < 0 ? error_prefix(error, r, "pipeline \"%s\"", camera->pipeline) : 0;
 }

@@ -17,10 +17,10 @@ struct source_gstreamer {
 int source_gstreamer_format(const struct config_camera *camera, struct error *error,
                             const struct pixel_format **ret_format);
 
-// Calls `open_intake` on a new object, then fills in what the mode lacks and describes it as
-// `label`. What `open_intake` says.
+// Calls `open_intake` on a new object of `size` bytes, which begins with a source_gstreamer, then
+// fills in what the mode lacks and describes it as `label`. What `open_intake` says.
 int source_gstreamer_new(
-    const struct source_ops *ops, const char *what, const char *label,
+    const struct source_ops *ops, size_t size, const char *what, const char *label,
     const struct config_camera *camera, const struct source_environment *environment,
     int (*open_intake)(struct source_gstreamer *self, const struct config_camera *camera,
                        const struct source_environment *environment, struct error *error),

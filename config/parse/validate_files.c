@@ -113,6 +113,15 @@ static int check_credentials(struct problems *problems, const config_setting_t *
     if (r < 0 || !file || !*camera->credentials || camera->source != CONFIG_SOURCE_RTSP) {
         return r;
     }
+    if (strncmp(camera->url, "rtsp://", 7) == 0) {
+        FILE *line = problems_begin_warning(problems, file);
+
+        if (line) {
+            fprintf(line, "the camera's user and password may go through the network in plain "
+                          "text with rtsp://; use rtsps:// if the camera can");
+        }
+        problems_end(problems);
+    }
     if (access(camera->credentials, R_OK) < 0) {
         warn_of_absent(problems, file, camera->credentials, "a file with the line user:password");
     } else if (credentials_read(camera->credentials, &error, &credentials) < 0) {

@@ -35,6 +35,27 @@ static const struct schema_rule url_rule = {
     "\"rtsp://HOST/PATH\" or \"rtsps://HOST/PATH\", HOST with :PORT or without; user and password "
     "stand in the file that credentials names",
 };
+// As tools print it: digits, with a colon after each second one or without.
+static bool accepts_fingerprint(const char *string)
+{
+    size_t digits = 0;
+
+    for (const char *at = string; *at; at++) {
+        if (*at == ':' && digits % 2 == 0 && digits > 0 && at[-1] != ':' && at[1]) {
+            continue;
+        }
+        if (!strchr("0123456789abcdefABCDEF", *at)) {
+            return false;
+        }
+        digits++;
+    }
+    return digits == 0 || digits == 64;
+}
+
+static const struct schema_rule fingerprint_rule = {
+    accepts_fingerprint,
+    "64 hexadecimal digits, with a colon after every two or without; \"\"",
+};
 static const struct schema_rule format_rule = {
     accepts_format,
     "\"auto\" or a fourcc as V4L2 names it: \"YUYV\", \"UYVY\", \"NV12\", \"NV21\", \"YU12\", "
@@ -116,10 +137,15 @@ static const struct schema_key camera_keys[] = {
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
      .help = "A file with the line user:password for that camera, which nobody but its owner and "
              "group may read (chmod 640). A relative name is one beside this file."},
+    {"fingerprint", SCHEMA_STRING, CAMERA_FIELD(fingerprint), .rule = &fingerprint_rule,
+     .default_text = "", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
+     .help = "The SHA-256 of the certificate that a camera with an rtsps:// URL must show, whoever "
+             "has signed it; with \"\" an authority that the system trusts must have. Without the "
+             "right one the log and edgectl status name the fingerprint that the camera showed."},
     {"transport", SCHEMA_WORD, CAMERA_FIELD(transport), .words = transport_words,
      .default_text = "auto", .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
-     .help = "The transport of the pictures. auto tries udp, and takes tcp if no picture comes "
-             "within 2 s."},
+     .help = "The transport of the pictures. auto tries udp, and takes tcp if udp cannot be set up "
+             "or no picture comes within 2 s."},
     {"sensor", SCHEMA_INTEGER, CAMERA_FIELD(sensor), .minimum = 0, .maximum = 15,
      .default_text = "0", .used_by = SCHEMA_BIT(CONFIG_SOURCE_ARGUS),
      .help = "The number of the camera on the CSI connectors."},

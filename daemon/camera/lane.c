@@ -244,7 +244,10 @@ static void grab(struct lane *lane)
     char path[256];
     int r = source_next(lane->source, GRAB_TIMEOUT_MS, &error, &frame);
 
-    if (r == -EAGAIN && !schedule_is_silent(&lane->schedule, clock_now_ns())) {
+    int64_t now_ns = clock_now_ns();
+
+    if (r == -EAGAIN &&
+        (now_ns < lane->source->patient_until_ns || !schedule_is_silent(&lane->schedule, now_ns))) {
         return;
     }
     if (r == -EAGAIN) {
@@ -261,6 +264,9 @@ static void grab(struct lane *lane)
         return;
     }
     schedule_frame(&lane->schedule, clock_now_ns());
+    if (lane->source->period_ns) {
+        schedule_period(&lane->schedule, lane->source->period_ns);
+    }
     bool second_over =
         report_source_frame(lane->environment.report, lane->source, lane->schedule.frame_ns);
     if (!lane->live) {

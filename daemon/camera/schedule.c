@@ -17,8 +17,11 @@ void schedule_init(struct schedule *schedule, int64_t now_ns)
 
 void schedule_rate(struct schedule *schedule, unsigned fps_numerator, unsigned fps_denominator)
 {
-    int64_t period_ns = NS_PER_S * fps_denominator / fps_numerator;
+    schedule_period(schedule, NS_PER_S * fps_denominator / fps_numerator);
+}
 
+void schedule_period(struct schedule *schedule, int64_t period_ns)
+{
     schedule->period_ns = period_ns < PERIOD_LONGEST_NS ? period_ns : PERIOD_LONGEST_NS;
 }
 

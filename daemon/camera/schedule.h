@@ -21,6 +21,9 @@ void schedule_init(struct schedule *schedule, int64_t now_ns);
 // The limits of 500 ms and 2 s below become three periods where that is longer, at most 60 s.
 void schedule_rate(struct schedule *schedule, unsigned fps_numerator, unsigned fps_denominator);
 
+// The same, as measured.
+void schedule_period(struct schedule *schedule, int64_t period_ns);
+
 // A source was opened, or gave a frame; its frames flow, so that the next failure is a first one.
 void schedule_frame(struct schedule *schedule, int64_t now_ns);
 void schedule_live(struct schedule *schedule);

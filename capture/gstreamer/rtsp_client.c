@@ -1,0 +1,607 @@
+// rtspsrc tells of requests by a signal, and of answers to extensions alone: elements that it makes
+// for itself. Ours has no other purpose. It finds its client by the thread that makes both.
+#include "capture/gstreamer/rtsp_client.h"
+
+#include "config/credentials.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <gst/rtsp/gstrtspextension.h>
+#include <gst/rtsp/rtsp.h>
+#include <gst/sdp/sdp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+// Shorter than the wait for the first picture, so that there is time for TCP.
+#define UDP_TIMEOUT_US 2000000
+// Without TCP to turn to, UDP may be as slow as rare pictures are.
+#define UDP_ONLY_TIMEOUT_US 12000000
+#define TCP_TIMEOUT_US 5000000
+#define CONNECT_TIMEOUT_S 1
+// Until two pictures have told their period.
+#define FIRST_PATIENCE_NS (12 * NS_PER_S)
+#define PATIENCE_NS (2 * NS_PER_S)
+#define PERIODS 3
+#define PERIOD_LONGEST_NS (20 * NS_PER_S)
+#define REDIRECTS_MAX 4
+// RFC 2326, 12.37, has 60 s where the camera says nothing.
+#define SESSION_TIMEOUT_S 60
+#define KEEP_ALIVE_SHARE 3
+// A request interrupts rtspsrc's reading: it is sent when a picture has come whole, or late.
+#define KEEP_ALIVE_LATE_NS (2 * NS_PER_S)
+#define RTP_TIMESTAMP_OFFSET 4
+
+struct rtsp_client {
+    const struct config_camera *camera; // not owned
+    GstElement *rtspsrc;                // owned reference
+    _Atomic int64_t heard_ns;   // when RTP, or the description of the stream, came; 0: not yet
+    _Atomic int64_t picture_ns; // when the last picture's first packet came; 0: none yet
+    _Atomic int64_t period_ns;
+    atomic_uint session_timeout_s;
+    atomic_bool answered, described, keeps_by_options;
+    int64_t kept_ns;    // lane only
+    uint32_t timestamp; // of the last picture; of the thread that RTP comes by
+    int video;          // the stream that is asked for; -1: none yet
+    unsigned redirects;
+    pthread_mutex_t lock;
+    struct error reason; // guarded by `lock`; no text: GStreamer's words will do
+};
+
+static _Thread_local struct rtsp_client *next_client;
+
+// Of the extension.
+
+typedef struct {
+    GstElement element;
+    struct rtsp_client *client; // not owned
+} EdgedRtspAnswers;
+typedef GstElementClass EdgedRtspAnswersClass;
+
+static void implement_extension(gpointer interface, gpointer data);
+GType edged_rtsp_answers_get_type(void);
+G_DEFINE_TYPE_WITH_CODE(EdgedRtspAnswers, edged_rtsp_answers, GST_TYPE_ELEMENT,
+                        G_IMPLEMENT_INTERFACE(GST_TYPE_RTSP_EXTENSION, implement_extension))
+
+static void edged_rtsp_answers_class_init(EdgedRtspAnswersClass *class)
+{
+    gst_element_class_set_static_metadata(class, "edged's RTSP client",
+                                          "Network/Extension/Protocol", "Mends cameras' answers",
+                                          "edged");
+}
+
+static void edged_rtsp_answers_init(EdgedRtspAnswers *answers)
+{
+    answers->client = next_client;
+}
+
+__attribute__((format(printf, 2, 3))) static void set_reason(struct rtsp_client *client,
+                                                             const char *format, ...)
+{
+    va_list arguments;
+
+    pthread_mutex_lock(&client->lock);
+    va_start(arguments, format);
+    vsnprintf(client->reason.text, sizeof client->reason.text, format, arguments);
+    va_end(arguments);
+    pthread_mutex_unlock(&client->lock);
+}
+
+static const char *find_header(const GstRTSPMessage *message, GstRTSPHeaderField field, int index)
+{
+    char *value = NULL;
+
+    gst_rtsp_message_get_header(message, field, &value, index);
+    return value;
+}
+
+// A camera that does not list GET_PARAMETER gets OPTIONS instead; rtspsrc has an action for the
+// former alone, and only if it is listed.
+static void mend_methods(struct rtsp_client *client, GstRTSPMessage *answer)
+{
+    static const GstRTSPHeaderField fields[] = {GST_RTSP_HDR_PUBLIC, GST_RTSP_HDR_ALLOW};
+    bool listed = false, any = false;
+    const char *value;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(fields); i++) {
+        for (int j = 0; (value = find_header(answer, fields[i], j)); j++) {
+            any = true;
+            listed |= strstr(value, "GET_PARAMETER") != NULL;
+        }
+    }
+    client->keeps_by_options = !listed;
+    if (!listed) {
+        gst_rtsp_message_add_header(answer, GST_RTSP_HDR_PUBLIC,
+                                    any ? "GET_PARAMETER" : "DESCRIBE, SETUP, GET_PARAMETER");
+    }
+}
+
+static void read_session(struct rtsp_client *client, const GstRTSPMessage *answer)
+{
+    const char *session = find_header(answer, GST_RTSP_HDR_SESSION, 0);
+    const char *timeout = session ? strcasestr(session, "timeout=") : NULL;
+    unsigned long seconds = timeout ? strtoul(timeout + strlen("timeout="), NULL, 10) : 0;
+
+    client->session_timeout_s =
+        seconds > 0 && seconds < SESSION_TIMEOUT_S ? (unsigned)seconds : SESSION_TIMEOUT_S;
+}
+
+static bool is_newer_digest(const char *challenge)
+{
+    return g_ascii_strncasecmp(challenge, "Digest", 6) == 0 &&
+           (strcasestr(challenge, "SHA-") || strcasestr(challenge, "SHA2"));
+}
+
+// rtspsrc computes MD5 whatever the challenge asks for, of the first one that it finds.
+static void mend_challenges(struct rtsp_client *client, GstRTSPMessage *answer)
+{
+    bool newer = false, known = false;
+    const char *challenge;
+
+    for (int i = 0; (challenge = find_header(answer, GST_RTSP_HDR_WWW_AUTHENTICATE, i)); i++) {
+        newer |= is_newer_digest(challenge);
+        known |= !is_newer_digest(challenge);
+    }
+    if (newer && !known) {
+        set_reason(client, "the camera takes no login but Digest with SHA-256, which edged cannot "
+                           "do; allow Digest with MD5 in the camera's settings");
+        return;
+    }
+    for (int i = 0; newer && (challenge = find_header(answer, GST_RTSP_HDR_WWW_AUTHENTICATE, i));) {
+        if (is_newer_digest(challenge)) {
+            gst_rtsp_message_remove_header(answer, GST_RTSP_HDR_WWW_AUTHENTICATE, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+// What the URL says of the host, with the port where there is one; never its path or query, which
+// may have secrets.
+static int host_length(const char *url, const char **ret_host)
+{
+    const char *host = strstr(url, "://"), *at;
+    size_t length;
+
+    host = host ? host + 3 : url;
+    length = strcspn(host, "/?#");
+    at = memrchr(host, '@', length);
+    *ret_host = at ? at + 1 : host;
+    return (int)(length - (size_t)(*ret_host - host));
+}
+
+// A redirection that rtspsrc must not follow becomes "not found".
+static void check_redirection(struct rtsp_client *client, const GstRTSPMessage *request,
+                              GstRTSPMessage *answer)
+{
+    const char *location = find_header(answer, GST_RTSP_HDR_LOCATION, 0), *host;
+    const char *asked = request->type_data.request.uri;
+    int length;
+
+    if (!location) {
+        set_reason(client, "the camera redirects, and does not say where to");
+    } else if (strcmp(location, asked) == 0) {
+        set_reason(client, "the camera redirects to itself; ask it for another path");
+    } else if (++client->redirects > REDIRECTS_MAX) {
+        set_reason(client,
+                   "the camera redirects in a circle, %d times and more; ask it for "
+                   "another path",
+                   REDIRECTS_MAX);
+    } else if (g_str_has_prefix(asked, "rtsps://") && !g_str_has_prefix(location, "rtsps://")) {
+        length = host_length(location, &host);
+        set_reason(client,
+                   "the camera redirects from rtsps:// to %.*s, which is not encrypted; "
+                   "edged does not follow",
+                   length, host);
+    } else {
+        return;
+    }
+    answer->type_data.response.code = GST_RTSP_STS_NOT_FOUND;
+}
+
+static GstRTSPResult on_answer(GstRTSPExtension *extension, GstRTSPMessage *request,
+                               GstRTSPMessage *answer)
+{
+    struct rtsp_client *client = ((EdgedRtspAnswers *)(void *)extension)->client;
+    GstRTSPMethod method;
+
+    if (!client || answer->type != GST_RTSP_MESSAGE_RESPONSE ||
+        request->type != GST_RTSP_MESSAGE_REQUEST) {
+        return GST_RTSP_OK;
+    }
+    client->answered = true;
+    method = request->type_data.request.method;
+    switch (answer->type_data.response.code) {
+    case GST_RTSP_STS_OK:
+        if (method == GST_RTSP_OPTIONS) {
+            mend_methods(client, answer);
+        } else if (method == GST_RTSP_DESCRIBE) {
+            set_reason(client, "%s", "");
+        } else if (method == GST_RTSP_SETUP) {
+            read_session(client, answer);
+        } else if (method == GST_RTSP_PLAY) {
+            // From now on a control connection that the camera closes ends the stream, by UDP as
+            // well. Before, a camera may close it after each answer.
+            g_object_set(client->rtspsrc, "udp-reconnect", FALSE, NULL);
+            gst_rtsp_message_remove_header(answer, GST_RTSP_HDR_RTP_INFO, -1);
+            gst_rtsp_message_remove_header(answer, GST_RTSP_HDR_RANGE, -1);
+        }
+        break;
+    case GST_RTSP_STS_UNAUTHORIZED:
+        mend_challenges(client, answer);
+        break;
+    case GST_RTSP_STS_MOVED_PERMANENTLY:
+    case GST_RTSP_STS_MOVE_TEMPORARILY:
+        check_redirection(client, request, answer);
+        break;
+    default:
+        break;
+    }
+    return GST_RTSP_OK;
+}
+
+static void implement_extension(gpointer interface, gpointer data)
+{
+    (void)data;
+    ((GstRTSPExtensionInterface *)interface)->after_send = on_answer;
+}
+
+// Of rtspsrc's signals.
+
+static gboolean on_request(GstElement *rtspsrc, GstRTSPMessage *request, gpointer data)
+{
+    const struct rtsp_client *client = data;
+
+    if (request->type != GST_RTSP_MESSAGE_REQUEST) {
+        return TRUE;
+    }
+    switch (request->type_data.request.method) {
+    case GST_RTSP_DESCRIBE:
+        g_object_set(rtspsrc, "udp-reconnect", TRUE, NULL);
+        break;
+    case GST_RTSP_GET_PARAMETER: // without any it keeps the session
+        gst_rtsp_message_take_body(request, NULL, 0);
+        gst_rtsp_message_remove_header(request, GST_RTSP_HDR_CONTENT_TYPE, -1);
+        gst_rtsp_message_remove_header(request, GST_RTSP_HDR_CONTENT_LENGTH, -1);
+        if (client->keeps_by_options) {
+            request->type_data.request.method = GST_RTSP_OPTIONS;
+        }
+        break;
+    default:
+        break;
+    }
+    return TRUE;
+}
+
+// rtspsrc takes the SDP's address for the family that UDP goes by. Cameras write anything there.
+static void on_sdp(GstElement *rtspsrc, GstSDPMessage *sdp, gpointer data)
+{
+    struct rtsp_client *client = data;
+    g_autofree char *url = NULL;
+    const char *host;
+
+    g_object_get(rtspsrc, "location", &url, NULL);
+    client->video = -1;
+    client->described = true;
+    client->heard_ns = clock_now_ns();
+    if (!url || host_length(url, &host) == 0 || *host != '[') {
+        return;
+    }
+    gst_sdp_message_set_connection(sdp, "IN", "IP6", "::", 0, 0);
+    for (guint i = 0; i < gst_sdp_message_medias_len(sdp); i++) {
+        GstSDPMedia *media = (GstSDPMedia *)(void *)gst_sdp_message_get_media(sdp, i);
+
+        while (gst_sdp_media_connections_len(media) > 0) {
+            gst_sdp_media_remove_connection(media, 0);
+        }
+    }
+}
+
+// Neither sound nor what ONVIF calls metadata is asked for, nor a second video.
+static gboolean on_select_stream(GstElement *rtspsrc, guint number, GstCaps *caps, gpointer data)
+{
+    const char *media = gst_structure_get_string(gst_caps_get_structure(caps, 0), "media");
+    struct rtsp_client *client = data;
+
+    (void)rtspsrc;
+    if (g_strcmp0(media, "video") != 0 || (client->video >= 0 && client->video != (int)number)) {
+        return FALSE;
+    }
+    client->video = (int)number;
+    return TRUE;
+}
+
+// Whether hexadecimal digits, with or without colons, are the same.
+static bool is_same_fingerprint(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, ":");
+        b += strspn(b, ":");
+        if (g_ascii_tolower(*a) != g_ascii_tolower(*b)) {
+            return false;
+        }
+        if (!*a) {
+            return true;
+        }
+    }
+}
+
+static gboolean on_certificate(GstElement *rtspsrc, GTlsConnection *connection,
+                               GTlsCertificate *certificate, GTlsCertificateFlags faults,
+                               gpointer data)
+{
+    struct rtsp_client *client = data;
+    const char *pinned = client->camera->fingerprint;
+    g_autoptr(GByteArray) der = NULL;
+    g_autofree char *seen = NULL;
+
+    (void)rtspsrc;
+    (void)connection;
+    g_object_get(certificate, "certificate", &der, NULL);
+    seen = der ? g_compute_checksum_for_data(G_CHECKSUM_SHA256, der->data, der->len) : g_strdup("");
+    if (*pinned && is_same_fingerprint(pinned, seen)) {
+        return TRUE;
+    }
+    if (*pinned) {
+        set_reason(client,
+                   "the camera shows another certificate than fingerprint allows; write "
+                   "fingerprint = \"%s\" if this is the camera's new one",
+                   seen);
+    } else {
+        set_reason(client,
+                   "the camera's certificate is %s; write fingerprint = \"%s\" if this is "
+                   "the camera's own",
+                   faults & G_TLS_CERTIFICATE_EXPIRED        ? "out of date"
+                   : faults & G_TLS_CERTIFICATE_UNKNOWN_CA   ? "signed by nobody this system trusts"
+                   : faults & G_TLS_CERTIFICATE_BAD_IDENTITY ? "made for another name"
+                                                             : "not valid",
+                   seen);
+    }
+    return FALSE;
+}
+
+// A pinned certificate is to be asked about whoever has signed it: no authority is known.
+typedef GTlsDatabase EdgedNoAuthorities;
+typedef GTlsDatabaseClass EdgedNoAuthoritiesClass;
+GType edged_no_authorities_get_type(void);
+G_DEFINE_TYPE(EdgedNoAuthorities, edged_no_authorities, G_TYPE_TLS_DATABASE)
+
+static GTlsCertificateFlags verify_chain(GTlsDatabase *database, GTlsCertificate *chain,
+                                         const gchar *purpose, GSocketConnectable *identity,
+                                         GTlsInteraction *interaction,
+                                         GTlsDatabaseVerifyFlags flags, GCancellable *cancellable,
+                                         GError **error)
+{
+    (void)database;
+    (void)chain;
+    (void)purpose;
+    (void)identity;
+    (void)interaction;
+    (void)flags;
+    (void)cancellable;
+    (void)error;
+    return G_TLS_CERTIFICATE_UNKNOWN_CA;
+}
+
+static void edged_no_authorities_class_init(EdgedNoAuthoritiesClass *class)
+{
+    class->verify_chain = verify_chain;
+}
+
+static void edged_no_authorities_init(EdgedNoAuthorities *database)
+{
+    (void)database;
+}
+
+// Packets of one picture have one timestamp.
+static void note_packet(struct rtsp_client *client, GstBuffer *packet, int64_t now_ns)
+{
+    int64_t last_ns = client->picture_ns, period_ns = client->period_ns;
+    uint32_t timestamp;
+
+    client->heard_ns = now_ns;
+    if (gst_buffer_extract(packet, RTP_TIMESTAMP_OFFSET, &timestamp, sizeof timestamp) !=
+            sizeof timestamp ||
+        (last_ns && timestamp == client->timestamp)) {
+        return;
+    }
+    client->timestamp = timestamp;
+    client->picture_ns = now_ns;
+    if (last_ns) {
+        int64_t gap_ns = MIN(now_ns - last_ns, PERIOD_LONGEST_NS);
+
+        client->period_ns = period_ns ? (7 * period_ns + gap_ns) / 8 : gap_ns;
+    }
+}
+
+static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+    int64_t now_ns = clock_now_ns();
+
+    (void)pad;
+    if (info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
+        GstBufferList *list = GST_PAD_PROBE_INFO_BUFFER_LIST(info);
+
+        for (guint i = 0; i < gst_buffer_list_length(list); i++) {
+            note_packet(data, gst_buffer_list_get(list, i), now_ns);
+        }
+    } else {
+        note_packet(data, GST_PAD_PROBE_INFO_BUFFER(info), now_ns);
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+// Of the lane.
+
+static void register_extension(void)
+{
+    gst_element_register(NULL, "edged-rtsp-answers", GST_RANK_MARGINAL,
+                         edged_rtsp_answers_get_type());
+}
+
+struct rtsp_client *rtsp_client_new(const struct config_camera *camera)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct rtsp_client *client = calloc(1, sizeof *client);
+
+    if (client) {
+        pthread_once(&once, register_extension);
+        client->camera = camera;
+        client->video = -1;
+        client->session_timeout_s = SESSION_TIMEOUT_S;
+        client->kept_ns = clock_now_ns();
+        pthread_mutex_init(&client->lock, NULL);
+        next_client = client;
+    }
+    return client;
+}
+
+void rtsp_client_free(struct rtsp_client *client)
+{
+    if (!client) {
+        return;
+    }
+    if (next_client == client) {
+        next_client = NULL;
+    }
+    gst_clear_object(&client->rtspsrc);
+    pthread_mutex_destroy(&client->lock);
+    free(client);
+}
+
+static int set_credentials(GstElement *rtspsrc, const char *path, struct error *error)
+{
+    struct credentials credentials;
+    int r = credentials_read(path, error, &credentials);
+
+    if (r == 0) {
+        g_object_set(rtspsrc, "user-id", credentials.user, "user-pw", credentials.password, NULL);
+        credentials_clear(&credentials);
+    }
+    return r;
+}
+
+int rtsp_client_attach(struct rtsp_client *client, GstElement *rtspsrc, GstElement *decoder,
+                       const char *protocols, struct error *error)
+{
+    const struct config_camera *camera = client->camera;
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(decoder, "sink");
+    guint64 udp_timeout_us = strstr(protocols, "tcp") ? UDP_TIMEOUT_US : UDP_ONLY_TIMEOUT_US;
+
+    next_client = NULL;
+    client->rtspsrc = gst_object_ref(rtspsrc);
+    g_object_set(rtspsrc, "location", camera->url, "latency", 0, "timeout", udp_timeout_us,
+                 "tcp-timeout", (guint64)TCP_TIMEOUT_US, NULL);
+    gst_util_set_object_arg(G_OBJECT(rtspsrc), "protocols", protocols);
+    g_signal_connect(rtspsrc, "before-send", G_CALLBACK(on_request), client);
+    g_signal_connect(rtspsrc, "on-sdp", G_CALLBACK(on_sdp), client);
+    g_signal_connect(rtspsrc, "select-stream", G_CALLBACK(on_select_stream), client);
+    if (g_str_has_prefix(camera->url, "rtsps://")) {
+        g_signal_connect(rtspsrc, "accept-certificate", G_CALLBACK(on_certificate), client);
+    }
+    if (*camera->fingerprint) {
+        g_autoptr(GTlsDatabase) database = g_object_new(edged_no_authorities_get_type(), NULL);
+
+        g_object_set(rtspsrc, "tls-database", database, NULL);
+    }
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST, on_packet,
+                      client, NULL);
+    return *camera->credentials ? set_credentials(rtspsrc, camera->credentials, error) : 0;
+}
+
+bool rtsp_client_is_heard(const struct rtsp_client *client)
+{
+    return client->heard_ns != 0;
+}
+
+bool rtsp_client_needs_transport(const struct rtsp_client *client)
+{
+    return client->described && client->picture_ns == 0;
+}
+
+int64_t rtsp_client_period_ns(const struct rtsp_client *client)
+{
+    return client->period_ns;
+}
+
+int64_t rtsp_client_patient_until_ns(const struct rtsp_client *client)
+{
+    int64_t period_ns = client->period_ns;
+    int64_t patience_ns = period_ns ? MAX(PATIENCE_NS, PERIODS * period_ns) : FIRST_PATIENCE_NS;
+
+    return client->heard_ns + patience_ns;
+}
+
+void rtsp_client_keep_alive(struct rtsp_client *client)
+{
+    int64_t now_ns = clock_now_ns();
+    int64_t every_ns = client->session_timeout_s * NS_PER_S / KEEP_ALIVE_SHARE;
+    GstPromise *promise;
+    gboolean sent;
+
+    if (client->picture_ns == 0 || now_ns - client->kept_ns < every_ns) {
+        return;
+    }
+    client->kept_ns = now_ns;
+    promise = gst_promise_new();
+    g_signal_emit_by_name(client->rtspsrc, "get-parameter", "keep-alive", NULL, promise, &sent);
+    gst_promise_unref(promise);
+}
+
+// What happens when HOST:PORT of the URL is connected to, in a sentence; NULL: it works.
+static char *try_connect(const char *url, uint16_t default_port)
+{
+    g_autoptr(GSocketClient) tried = g_socket_client_new();
+    g_autoptr(GSocketConnection) connection = NULL;
+    g_autoptr(GError) problem = NULL;
+    g_autofree char *address = NULL;
+    const char *host;
+    int length = host_length(url, &host);
+
+    address = g_strndup(host, (size_t)length);
+    g_socket_client_set_timeout(tried, CONNECT_TIMEOUT_S);
+    g_socket_client_set_enable_proxy(tried, FALSE);
+    connection = g_socket_client_connect_to_host(tried, address, default_port, NULL, &problem);
+    if (connection) {
+        return NULL;
+    }
+    if (g_error_matches(problem, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED)) {
+        return strrchr(address, ':') > strrchr(address, ']')
+                   ? g_strdup_printf("connection refused by %s", address)
+                   : g_strdup_printf("connection refused by %s:%u", address, default_port);
+    }
+    if (problem->domain == G_RESOLVER_ERROR) {
+        return g_strdup_printf("no such host: %s", address);
+    }
+    if (g_error_matches(problem, G_IO_ERROR, G_IO_ERROR_TIMED_OUT)) {
+        return g_strdup_printf("%s does not answer", address);
+    }
+    return g_strdup_printf("cannot connect to %s: %s", address, problem->message);
+}
+
+int rtsp_client_explain(struct rtsp_client *client, int code, struct error *error)
+{
+    g_autofree char *url = NULL, *sentence = NULL;
+    struct error reason;
+
+    pthread_mutex_lock(&client->lock);
+    reason = client->reason;
+    pthread_mutex_unlock(&client->lock);
+    if (*reason.text) {
+        return error_set(error, code, "%s", reason.text);
+    }
+    if (code == -EACCES) {
+        return *client->camera->credentials
+                   ? error_set(error, code, "the camera refuses the user and password in \"%s\"",
+                               client->camera->credentials)
+                   : error_set(error, code,
+                               "the camera wants a user and a password: credentials = \"FILE\", a "
+                               "file with the line user:password");
+    }
+    if (code != -EPIPE || client->answered || !client->rtspsrc) {
+        return code;
+    }
+    g_object_get(client->rtspsrc, "location", &url, NULL);
+    sentence = try_connect(url, g_str_has_prefix(url, "rtsps://") ? 322 : 554);
+    return sentence ? error_set(error, code, "%s", sentence) : code;
+}

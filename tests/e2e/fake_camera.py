@@ -1,0 +1,333 @@
+"""A camera in the network that differs from the RFCs, or from what others do, by one quirk.
+
+Serves x264's picture of ffmpeg's test source (testsrc2, 320x240, 25 frames a second) on loopback
+and keeps the requests that it gets. Each quirk is what some camera or server was seen to do:
+
+  none          nothing of the below
+  gop           20 s between key frames, and PLAY joins where the stream is
+  slow          a frame every 4 s
+  rtpinfo       RTP-Info says seq=1;rtptime=0, packets begin at 40000
+  range         PLAY answers Range: npt=500-, and its RTP-Info names another stream
+  wrap          sequence numbers and timestamps run over soon
+  jump          timestamps jump by an hour after two seconds
+  ipv6          at [::1], with c=IN IP4 0.0.0.0 in the SDP
+  address       c= and o= of the SDP name another machine
+  no-udp        SETUP by UDP is answered with 500
+  keepalive     Session timeout=10; hangs up when no request came for 12 s
+  options       the same, and GET_PARAMETER is neither listed nor understood (501)
+  refused       GET_PARAMETER is listed, and answered with 451
+  session       a Session with spaces around its timeout
+  ports         no server_port in the answer to SETUP
+  absolute      controls are whole URLs, without a Content-Base
+  slash         a Content-Base that ends in a slash, and a=control:* for the session
+  tracks        sound and ONVIF's metadata are listed before the video, and a second video after it
+  parameters    sprop-parameter-sets in the SDP, and no SPS and PPS in the stream
+  digest        Digest with qop=auth, and Basic beside it
+  digests       Digest with SHA-256, and with MD5 after it
+  sha256        Digest with SHA-256 alone
+  close         hangs up after each 401
+  hangup        hangs up its control connection two seconds after PLAY, while UDP goes on
+  redirect      redirects each DESCRIBE to the same URL
+  circle        redirects each DESCRIBE to one more
+  silent        sends nothing after PLAY
+"""
+
+import base64
+import hashlib
+import re
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+USER, PASSWORD, REALM = "viewer", "two words: and a colon", "camera"
+SIZE, FPS = (320, 240), 25
+CLOCK_HZ = 90000
+PACKET_BYTES = 1400
+PICTURE_TYPES, PARAMETER_TYPES = (1, 5), (7, 8)
+
+
+def encode(seconds):
+    """Access units, a key frame first and no other."""
+    frames = seconds * FPS
+    command = ["ffmpeg", "-v", "error", "-f", "lavfi", "-i"]
+    command += [f"testsrc2=s={SIZE[0]}x{SIZE[1]}:r={FPS}:d={seconds}", "-c:v", "libx264"]
+    command += ["-preset", "ultrafast", "-tune", "zerolatency", "-x264-params"]
+    command += [f"threads=1:slices=1:scenecut=0:keyint={frames}:min-keyint={frames}"]
+    stream = subprocess.run([*command, "-f", "h264", "-"], capture_output=True, check=True).stdout
+    units, unit = [], []
+    for nal in filter(None, re.split(b"\0\0\0?\1", stream)):
+        unit.append(nal)
+        if nal[0] & 31 in PICTURE_TYPES:
+            units.append(unit)
+            unit = []
+    return units
+
+
+def payloads(unit):
+    """RFC 6184: whole units, or fragments of those that are too long. With the marker."""
+    for number, nal in enumerate(unit):
+        last = number == len(unit) - 1
+        if len(nal) <= PACKET_BYTES:
+            yield nal, last
+            continue
+        for start in range(1, len(nal), PACKET_BYTES):
+            end = start + PACKET_BYTES >= len(nal)
+            header = bytes([nal[0] & 0xE0 | 28, (start == 1) << 7 | end << 6 | nal[0] & 31])
+            yield header + nal[start : start + PACKET_BYTES], last and end
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, camera, connection, address):
+        self.camera, self.connection, self.address = camera, connection, address
+        self.quirk = camera.quirk
+        self.udp = self.session = None
+        self.heard = time.monotonic()
+        self.redirects = 0
+
+    def serve(self):
+        data = b""
+        try:
+            while more := self.connection.recv(65536):
+                data += more
+                while data:
+                    if data[:1] == b"$":  # RTCP
+                        length = 4 + (struct.unpack(">H", data[2:4])[0] if len(data) >= 4 else 0)
+                        if len(data) < max(length, 4):
+                            break
+                        data = data[length:]
+                        continue
+                    if b"\r\n\r\n" not in data:
+                        break
+                    request, data = data.split(b"\r\n\r\n", 1)
+                    self.heard = time.monotonic()
+                    self.answer(request.decode())
+        except (OSError, ssl.SSLError):
+            pass
+        finally:
+            self.connection.close()
+
+    def send(self, request, status, headers=(), body=""):
+        sequence = re.search(r"(?i)^CSeq: *(\d+)", request, re.M)[1]
+        lines = [f"RTSP/1.0 {status}", f"CSeq: {sequence}", *headers]
+        self.connection.sendall(("\r\n".join(lines) + "\r\n\r\n" + body).encode())
+
+    def answer(self, request):
+        method, url = request.split(" ")[:2]
+        self.camera.requests.append(method)
+        refused = self.challenge(request, method, url)
+        if refused:
+            self.send(request, "401 Unauthorized", refused)
+            if self.quirk == "close":
+                self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        known = re.search(r"(?i)^Session: *(\w+)", request, re.M)
+        if known:  # perhaps by another connection
+            self.udp = self.camera.sessions.get(known[1])
+        self.session = known[1] if known else f"{id(self):x}"
+        spaces = " " if self.quirk == "session" else ""
+        session = f"Session: {spaces}{self.session}{spaces};{spaces}timeout={self.camera.timeout}"
+        if method == "OPTIONS":
+            methods = "OPTIONS, DESCRIBE, SETUP, PLAY, TEARDOWN"
+            if self.quirk != "options":
+                methods += ", GET_PARAMETER"
+            self.send(request, "200 OK", [f"Public: {methods}"])
+        elif method == "DESCRIBE":
+            self.describe(request, url)
+        elif method == "SETUP":
+            self.set_up(request, session)
+        elif method == "PLAY":
+            headers = [session]
+            if self.quirk == "rtpinfo":
+                headers.append("RTP-Info: url=track1;seq=1;rtptime=0")
+            if self.quirk == "range":
+                headers += ["Range: npt=500.0-", "RTP-Info: url=rtsp://10.0.0.1/x;seq=9;rtptime=7"]
+            self.send(request, "200 OK", headers)
+            threading.Thread(target=self.play, daemon=True).start()
+        elif method == "GET_PARAMETER" and self.quirk == "options":
+            self.send(request, "501 Not Implemented", [session])
+        elif method == "GET_PARAMETER" and self.quirk == "refused":
+            self.send(request, "451 Parameter Not Understood", [session])
+        else:
+            self.send(request, "200 OK", [session])
+
+    def challenge(self, request, method, url):
+        """What a request without the right password gets; [] is for one with it."""
+        digest = f'WWW-Authenticate: Digest realm="{REALM}", nonce="0a1b2c"'
+        md5 = digest + (', qop="auth", algorithm=MD5' if self.quirk == "digest" else "")
+        challenges = {
+            "digest": [md5, f'WWW-Authenticate: Basic realm="{REALM}"'],
+            "close": [md5],
+            "digests": [digest + ", algorithm=SHA-256", md5],
+            "sha256": [digest + ", algorithm=SHA-256"],
+        }.get(self.quirk, [])
+        given = re.search(r"(?i)^Authorization: *Digest (.*)", request, re.M)
+        if not challenges or method == "OPTIONS":
+            return []
+        if not given:
+            return challenges
+        fields = dict(re.findall(r'(\w+)="?([^",]*)"?', given[1]))
+
+        def hashed(text):
+            return hashlib.md5(text.encode()).hexdigest()
+
+        parts = [hashed(f"{USER}:{REALM}:{PASSWORD}"), "0a1b2c", hashed(f"{method}:{url}")]
+        if "qop" in fields:
+            parts[2:2] = [fields["nc"], fields["cnonce"], fields["qop"]]
+        right = hashed(":".join(parts)) == fields.get("response")
+        return [] if right and self.quirk != "sha256" else challenges
+
+    def describe(self, request, url):
+        if self.quirk in ("redirect", "circle"):
+            self.redirects += 1
+            self.camera.redirects += 1
+            target = url + (f"{self.camera.redirects}" if self.quirk == "circle" else "")
+            self.send(request, "302 Moved Temporarily", [f"Location: {target}"])
+            return
+        host = "10.9.8.7" if self.quirk == "address" else "0.0.0.0"
+        control = {"absolute": f"{self.camera.url}/track1"}.get(self.quirk, "track1")
+        form = "packetization-mode=1"
+        if self.quirk == "parameters":
+            form += f";sprop-parameter-sets={self.camera.parameter_sets()}"
+        video = ["m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000", f"a=fmtp:96 {form}"]
+        lines = ["v=0", f"o=- 1 1 IN IP4 {host}", "s=x", f"c=IN IP4 {host}", "t=0 0"]
+        if self.quirk == "slash":
+            lines.append("a=control:*")
+        if self.quirk == "tracks":
+            lines += ["m=audio 0 RTP/AVP 0", "a=control:sound", "m=application 0 RTP/AVP 107"]
+            lines += ["a=rtpmap:107 vnd.onvif.metadata/90000", "a=control:metadata"]
+        lines += [*video, f"a=control:{control}"]
+        if self.quirk == "tracks":
+            lines += [*video, "a=control:track2"]
+        body = "\r\n".join(lines) + "\r\n"
+        headers = ["Content-Type: application/sdp", f"Content-Length: {len(body)}"]
+        if self.quirk == "slash":
+            headers.append(f"Content-Base: {url}/")
+        self.send(request, "200 OK", headers, body)
+
+    def set_up(self, request, session):
+        ports = re.search(r"client_port=(\d+)", request)
+        if ports and self.quirk == "no-udp":
+            self.send(request, "500 Internal Server Error")
+            return
+        self.camera.setups.append(request.split(" ")[1])
+        if not ports:
+            transport = "Transport: RTP/AVP/TCP;unicast;interleaved=0-1"
+            self.send(request, "200 OK", [transport, session])
+            return
+        self.udp = socket.socket(self.connection.family, socket.SOCK_DGRAM)
+        self.udp.bind((self.camera.host, 0))
+        self.camera.sessions[self.session] = self.udp
+        self.udp.connect((self.address[0], int(ports[1])))
+        port = self.udp.getsockname()[1]
+        transport = f"Transport: RTP/AVP;unicast;client_port={ports[1]}-{int(ports[1]) + 1}"
+        if self.quirk != "ports":
+            transport += f";server_port={port}-{port + 1}"
+        self.send(request, "200 OK", [transport, session])
+
+    def hangs_up(self, begun):
+        now = time.monotonic()
+        late = self.camera.timeout < 60 and now - self.heard > self.camera.timeout + 2
+        return late or (self.quirk == "hangup" and now - begun > 2)
+
+    def play(self):
+        sequence = {"rtpinfo": 40000, "wrap": 65500}.get(self.quirk, 0)
+        base = 2**32 - CLOCK_HZ if self.quirk == "wrap" else 0
+        rate = 0.25 if self.quirk == "slow" else FPS
+        begun, number = time.monotonic(), 0
+        first = int((begun - self.camera.begun) * rate) if self.quirk == "gop" else 0
+        if self.quirk == "silent":
+            return
+        try:
+            while True:
+                if self.hangs_up(begun):
+                    self.camera.hangups += 1
+                    self.connection.shutdown(socket.SHUT_RDWR)
+                    if self.quirk != "hangup":
+                        return
+                    self.quirk = "none"
+                jump = 3600 * CLOCK_HZ if self.quirk == "jump" and number > 2 * FPS else 0
+                stamp = int(base + jump + number * CLOCK_HZ / rate) & 0xFFFFFFFF
+                units = self.camera.units
+                for payload, marker in payloads(units[(first + number) % len(units)]):
+                    header = struct.pack(">BBHII", 0x80, marker << 7 | 96, sequence, stamp, 7)
+                    sequence = (sequence + 1) & 0xFFFF
+                    if self.udp:
+                        self.udp.send(header + payload)
+                    else:
+                        length = struct.pack(">cBH", b"$", 0, len(header + payload))
+                        self.connection.sendall(length + header + payload)
+                number += 1
+                time.sleep(max(0, begun + number / rate - time.monotonic()))
+        except (OSError, ssl.SSLError):
+            pass
+        finally:
+            if self.udp:
+                self.udp.close()
+
+
+class FakeCamera:
+    """Plays in threads of its own until stop(). With a certificate's PEM file by rtsps://."""
+
+    def __init__(self, quirk="none", certificate=None):
+        self.quirk = quirk
+        self.requests, self.setups, self.sessions = [], [], {}
+        self.connections = self.hangups = self.redirects = 0
+        self.timeout = 10 if quirk in ("keepalive", "options") else 60
+        self.host = "::1" if quirk == "ipv6" else "127.0.0.1"
+        self.units = encode({"gop": 20}.get(quirk, 1))
+        self.sets = [nal for nal in self.units[0] if nal[0] & 31 in PARAMETER_TYPES]
+        if quirk == "parameters":
+            self.units[0] = [nal for nal in self.units[0] if nal not in self.sets]
+        if quirk == "slow":
+            self.units = self.units[:1]
+        self.begun = time.monotonic() - 1  # the key frame is a second ago
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        self.listener = socket.create_server((self.host, 0), family=family)
+        self.context = None
+        if certificate:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(certificate)
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        self.port = self.listener.getsockname()[1]
+        self.url = f"rtsp{'s' if certificate else ''}://{name}:{self.port}/stream"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def parameter_sets(self):
+        return ",".join(base64.b64encode(nal).decode() for nal in self.sets)
+
+    def accept(self):
+        try:
+            while True:
+                connection, address = self.listener.accept()
+                self.connections += 1
+                threading.Thread(target=self.serve, args=(connection, address), daemon=True).start()
+        except OSError:
+            pass
+
+    def serve(self, connection, address):
+        try:
+            if self.context:
+                connection = self.context.wrap_socket(connection, server_side=True)
+        except (OSError, ssl.SSLError):
+            return
+        Client(self, connection, address).serve()
+
+    def stop(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def main():
+    camera = FakeCamera(sys.argv[1] if len(sys.argv) > 1 else "none")
+    print(camera.url, flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

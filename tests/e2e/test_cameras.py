@@ -1,0 +1,197 @@
+"""Cameras in the network that do what real ones do (fake_camera.py), each in one test."""
+
+import socket
+import subprocess
+
+import pytest
+
+import daemon
+from fake_camera import PASSWORD, SIZE, USER, FakeCamera
+
+LOGINS = ("digest", "digests", "sha256", "close")
+
+
+@pytest.fixture
+def fake_camera():
+    cameras = []
+
+    def start(quirk="none", **settings):
+        cameras.append(FakeCamera(quirk, **settings))
+        return cameras[-1]
+
+    yield start
+    for camera in cameras:
+        camera.stop()
+
+
+@pytest.fixture
+def credentials(tmp_path):
+    path = tmp_path / "camera.credentials"
+    path.write_text(f"{USER}:{PASSWORD}\n")
+    path.chmod(0o640)
+    return path
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """Two self-signed certificates with their keys, and the SHA-256 of each, as openssl prints it."""
+    made = []
+    for name in ("old", "new"):
+        path = tmp_path_factory.mktemp(name) / "camera.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj",
+             "/CN=camera", "-keyout", path, "-out", f"{path}.crt"],
+            check=True, capture_output=True, timeout=daemon.PATIENCE_S,
+        )
+        with path.open("a") as pem, open(f"{path}.crt") as certificate:
+            pem.write(certificate.read())
+        shown = subprocess.run(
+            ["openssl", "x509", "-noout", "-fingerprint", "-sha256", "-in", path],
+            check=True, capture_output=True, text=True, timeout=daemon.PATIENCE_S,
+        )
+        made.append((path, shown.stdout.strip().split("=")[1]))
+    return made
+
+
+def watching(url, **settings):
+    return daemon.camera(source="rtsp", url=url, views=["camera"], **settings)
+
+
+def is_live(camera):
+    return camera["state"] == "live"
+
+
+def says(*parts):
+    """Whether a camera has no signal, for a reason that has all of `parts`."""
+    return lambda camera: camera["state"] == "no signal" and all(
+        part in camera["error"] for part in parts
+    )
+
+
+# By quirk: how often edged connects. By auto, UDP first, unless a transport is named.
+@pytest.mark.parametrize(
+    ("quirk", "transport", "connections"),
+    [
+        ("none", "udp", 1), ("gop", "tcp", 1), ("rtpinfo", "tcp", 1), ("rtpinfo", "udp", 1),
+        ("range", "auto", 1), ("wrap", "tcp", 1), ("jump", "tcp", 1), ("ipv6", "udp", 1),
+        ("ipv6", "tcp", 1), ("address", "udp", 1), ("no-udp", "auto", 2), ("session", "auto", 1),
+        ("ports", "udp", 1), ("absolute", "auto", 1), ("slash", "auto", 1), ("tracks", "udp", 1),
+        ("tracks", "tcp", 1), ("parameters", "tcp", 1), ("digest", "tcp", 1),
+        ("digests", "auto", 1), ("slow", "tcp", 1), ("slow", "udp", 1),
+    ],
+)
+def test_a_camera_with_a_quirk_plays(
+    edged, fake_camera, credentials, quirk, transport, connections
+):
+    camera = fake_camera(quirk)
+    login = {"credentials": credentials} if quirk in LOGINS else {}
+    server = edged([watching(camera.url, transport=transport, **login)])
+    shown = server.wait_camera("front", is_live)
+    assert (shown["width"], shown["height"]) == SIZE
+    assert f"{SIZE[0]}x{SIZE[1]}@" in shown["path"]
+    server.wait_camera("front", lambda c: c["frames"] > (3 if quirk == "slow" else 60))
+    assert camera.connections == connections, server.stderr()
+    assert len(set(camera.setups)) == 1
+    assert "no signal" not in server.stderr()
+
+
+def test_a_camera_that_hangs_up_after_each_refusal_plays(edged, fake_camera, credentials):
+    camera = fake_camera("close")
+    server = edged([watching(camera.url, transport="udp", credentials=credentials)])
+    server.wait_camera("front", lambda c: is_live(c) and c["frames"] > 60)
+    assert "no signal" not in server.stderr()
+
+
+@pytest.mark.parametrize(
+    ("quirk", "request_name"),
+    [("keepalive", "GET_PARAMETER"), ("options", "OPTIONS"), ("refused", "GET_PARAMETER")],
+)
+def test_a_session_is_kept_while_pictures_come_by_tcp(edged, fake_camera, quirk, request_name):
+    camera = fake_camera(quirk)
+    camera.timeout = 6
+    server = edged([watching(camera.url, transport="tcp")])
+    server.wait_camera("front", is_live)
+    before = camera.requests.count(request_name)
+    # After so many the first would have run out.
+    daemon.wait_for(lambda: camera.requests.count(request_name) >= before + 5)
+    assert (camera.hangups, camera.connections) == (0, 1), server.stderr()
+
+
+def test_a_control_connection_that_ends_under_udp_ends_the_stream(edged, fake_camera):
+    camera = fake_camera("hangup")
+    server = edged([watching(camera.url, transport="udp")])
+    server.wait_stderr("no signal: the stream ended")  # although RTP goes on
+    server.wait_camera("front", is_live)
+    daemon.wait_for(lambda: camera.connections > 1)
+
+
+def test_a_camera_that_answers_and_sends_nothing_is_told(edged, fake_camera):
+    server = edged([watching(fake_camera("silent").url, transport="tcp")])
+    server.wait_camera("front", says("before its first picture", "delivers no frames"))
+
+
+@pytest.mark.parametrize(
+    ("quirk", "part"),
+    [
+        ("sha256", "Digest with SHA-256"),
+        ("redirect", "redirects to itself"),
+        ("circle", "redirects in a circle"),
+    ],
+)
+def test_an_answer_that_edged_cannot_follow_is_said(edged, fake_camera, credentials, quirk, part):
+    camera = fake_camera(quirk)
+    server = edged([watching(camera.url, credentials=credentials)])
+    server.wait_camera("front", says(part))
+    assert PASSWORD not in server.stderr()
+
+
+def test_what_became_of_the_connection_is_said(edged):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closed = listener.getsockname()[1]
+    names = {
+        "refused": f"127.0.0.1:{closed}",
+        "unknown": "camera.invalid",  # RFC 2606
+    }
+    server = edged([
+        watching(f"rtsp://{host}/stream?key=hidden", name=name) for name, host in names.items()
+    ])
+    server.wait_camera("refused", says(f"connection refused by 127.0.0.1:{closed}"))
+    server.wait_camera("unknown", says("no such host: camera.invalid"))
+
+
+def test_a_certificate_of_the_cameras_own_is_pinned(edged, fake_camera, certificates):
+    (old, old_print), (new, new_print) = certificates
+    plain = old_print.replace(":", "").lower()
+    camera = fake_camera(certificate=old)
+    server = edged([
+        watching(camera.url, name="pinned", fingerprint=old_print),
+        watching(camera.url, name="lower", fingerprint=plain, transport="tcp"),
+        watching(camera.url, name="none"),
+        watching(camera.url, name="other", fingerprint=new_print),
+    ])
+    server.wait_camera("pinned", is_live)
+    server.wait_camera("lower", is_live)
+    hint = f'write fingerprint = "{plain}"'
+    server.wait_camera("none", says("signed by nobody this system trusts", hint))
+    server.wait_camera("other", says("another certificate than fingerprint allows", hint))
+    assert new != old
+
+
+@pytest.mark.parametrize(
+    ("settings", "parts"),
+    [
+        ({"fingerprint": "12:34"}, ["64 hexadecimal digits"]),
+        ({"fingerprint": "g" * 64}, ["64 hexadecimal digits"]),
+        ({"url": "rtsp://camera/", "credentials": "one"}, ["warning", "rtsps://"]),
+    ],
+)
+def test_check_tells_of_logins_and_fingerprints(tmp_path, settings, parts):
+    (tmp_path / "one").write_text(f"{USER}:{PASSWORD}\n")
+    (tmp_path / "one").chmod(0o600)
+    config = tmp_path / "edged.conf"
+    camera = daemon.camera(source="rtsp", **{"url": "rtsps://camera/", **settings})
+    config.write_text(f"cameras = {daemon.libconfig([camera])};")
+    result = daemon.run_edged("--config", config, "--check")
+    assert result.returncode == ("fingerprint" in settings)
+    for part in parts:
+        assert part in result.stderr + result.stdout
