@@ -273,21 +273,35 @@ static gboolean on_request(GstElement *rtspsrc, GstRTSPMessage *request, gpointe
     return TRUE;
 }
 
-// rtspsrc takes the SDP's address for the family that UDP goes by. Cameras write anything there.
+// Whether the camera is talked to by IPv6. A name may be either: then the SDP is believed.
+static bool is_ipv6(const char *url, GstSDPMessage *sdp)
+{
+    const GstSDPConnection *said = gst_sdp_message_get_connection(sdp);
+    g_autofree char *name = NULL;
+    const char *host;
+    int length = host_length(url, &host);
+
+    if (length > 0 && *host == '[') {
+        return true;
+    }
+    name = g_strndup(host, strcspn(host, ":/?#"));
+    return !g_hostname_is_ip_address(name) && g_strcmp0(said->addrtype, "IP6") == 0;
+}
+
+// rtspsrc takes the SDP's address for the family that UDP goes by, and asks for nothing but
+// multicast where it is a group's. Cameras write anything there.
 static void on_sdp(GstElement *rtspsrc, GstSDPMessage *sdp, gpointer data)
 {
     struct rtsp_client *client = data;
     g_autofree char *url = NULL;
-    const char *host;
+    bool ipv6;
 
-    g_object_get(rtspsrc, "location", &url, NULL);
     client->video = -1;
     client->described = true;
     client->heard_ns = clock_now_ns();
-    if (!url || host_length(url, &host) == 0 || *host != '[') {
-        return;
-    }
-    gst_sdp_message_set_connection(sdp, "IN", "IP6", "::", 0, 0);
+    g_object_get(rtspsrc, "location", &url, NULL);
+    ipv6 = is_ipv6(url, sdp);
+    gst_sdp_message_set_connection(sdp, "IN", ipv6 ? "IP6" : "IP4", ipv6 ? "::" : "0.0.0.0", 0, 0);
     for (guint i = 0; i < gst_sdp_message_medias_len(sdp); i++) {
         GstSDPMedia *media = (GstSDPMedia *)(void *)gst_sdp_message_get_media(sdp, i);
 
@@ -590,7 +604,7 @@ int rtsp_client_explain(struct rtsp_client *client, int code, struct error *erro
     if (*reason.text) {
         return error_set(error, code, "%s", reason.text);
     }
-    if (code == -EACCES) {
+    if (code == -EACCES && client->answered) {
         return *client->camera->credentials
                    ? error_set(error, code, "the camera refuses the user and password in \"%s\"",
                                client->camera->credentials)
@@ -598,10 +612,16 @@ int rtsp_client_explain(struct rtsp_client *client, int code, struct error *erro
                                "the camera wants a user and a password: credentials = \"FILE\", a "
                                "file with the line user:password");
     }
-    if (code != -EPIPE || client->answered || !client->rtspsrc) {
+    if ((code != -EPIPE && code != -ETIMEDOUT) || client->answered || !client->rtspsrc) {
         return code;
     }
     g_object_get(client->rtspsrc, "location", &url, NULL);
+    if (code == -ETIMEDOUT) {
+        const char *host;
+        int length = host_length(url, &host);
+
+        return error_set(error, code, "%.*s does not answer", length, host);
+    }
     sentence = try_connect(url, g_str_has_prefix(url, "rtsps://") ? 322 : 554);
     return sentence ? error_set(error, code, "%s", sentence) : code;
 }

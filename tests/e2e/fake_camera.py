@@ -12,6 +12,8 @@ and keeps the requests that it gets. Each quirk is what some camera or server wa
   jump          timestamps jump by an hour after two seconds
   ipv6          at [::1], with c=IN IP4 0.0.0.0 in the SDP
   address       c= and o= of the SDP name another machine
+  multicast     c= of the SDP is a multicast group
+  six           at 127.0.0.1, with c=IN IP6 :: in the SDP and again in the video's part
   no-udp        SETUP by UDP is answered with 500
   keepalive     Session timeout=10; hangs up when no request came for 12 s
   options       the same, and GET_PARAMETER is neither listed nor understood (501)
@@ -23,6 +25,7 @@ and keeps the requests that it gets. Each quirk is what some camera or server wa
   tracks        sound and ONVIF's metadata are listed before the video, and a second video after it
   parameters    sprop-parameter-sets in the SDP, and no SPS and PPS in the stream
   digest        Digest with qop=auth, and Basic beside it
+  basic         Basic alone
   digests       Digest with SHA-256, and with MD5 after it
   sha256        Digest with SHA-256 alone
   close         hangs up after each 401
@@ -163,12 +166,16 @@ class Client:
         challenges = {
             "digest": [md5, f'WWW-Authenticate: Basic realm="{REALM}"'],
             "close": [md5],
+            "basic": [f'WWW-Authenticate: Basic realm="{REALM}"'],
             "digests": [digest + ", algorithm=SHA-256", md5],
             "sha256": [digest + ", algorithm=SHA-256"],
         }.get(self.quirk, [])
         given = re.search(r"(?i)^Authorization: *Digest (.*)", request, re.M)
         if not challenges or method == "OPTIONS":
             return []
+        if self.quirk == "basic":
+            login = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+            return [] if f"Authorization: Basic {login}" in request else challenges
         if not given:
             return challenges
         fields = dict(re.findall(r'(\w+)="?([^",]*)"?', given[1]))
@@ -189,13 +196,17 @@ class Client:
             target = url + (f"{self.camera.redirects}" if self.quirk == "circle" else "")
             self.send(request, "302 Moved Temporarily", [f"Location: {target}"])
             return
-        host = "10.9.8.7" if self.quirk == "address" else "0.0.0.0"
+        host = {"address": "IP4 10.9.8.7", "multicast": "IP4 239.1.2.3/15", "six": "IP6 ::"}.get(
+            self.quirk, "IP4 0.0.0.0"
+        )
         control = {"absolute": f"{self.camera.url}/track1"}.get(self.quirk, "track1")
         form = "packetization-mode=1"
         if self.quirk == "parameters":
             form += f";sprop-parameter-sets={self.camera.parameter_sets()}"
         video = ["m=video 0 RTP/AVP 96", "a=rtpmap:96 H264/90000", f"a=fmtp:96 {form}"]
-        lines = ["v=0", f"o=- 1 1 IN IP4 {host}", "s=x", f"c=IN IP4 {host}", "t=0 0"]
+        lines = ["v=0", f"o=- 1 1 IN {host}", "s=x", f"c=IN {host}", "t=0 0"]
+        if self.quirk == "six":
+            video.insert(1, f"c=IN {host}")
         if self.quirk == "slash":
             lines.append("a=control:*")
         if self.quirk == "tracks":

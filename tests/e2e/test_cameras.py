@@ -8,7 +8,7 @@ import pytest
 import daemon
 from fake_camera import PASSWORD, SIZE, USER, FakeCamera
 
-LOGINS = ("digest", "digests", "sha256", "close")
+LOGINS = ("basic", "digest", "digests", "sha256", "close")
 
 
 @pytest.fixture
@@ -74,7 +74,8 @@ def says(*parts):
     [
         ("none", "udp", 1), ("gop", "tcp", 1), ("rtpinfo", "tcp", 1), ("rtpinfo", "udp", 1),
         ("range", "auto", 1), ("wrap", "tcp", 1), ("jump", "tcp", 1), ("ipv6", "udp", 1),
-        ("ipv6", "tcp", 1), ("address", "udp", 1), ("no-udp", "auto", 2), ("session", "auto", 1),
+        ("ipv6", "tcp", 1), ("address", "udp", 1), ("multicast", "udp", 1),
+        ("six", "udp", 1), ("basic", "tcp", 1), ("no-udp", "auto", 2), ("session", "auto", 1),
         ("ports", "udp", 1), ("absolute", "auto", 1), ("slash", "auto", 1), ("tracks", "udp", 1),
         ("tracks", "tcp", 1), ("parameters", "tcp", 1), ("digest", "tcp", 1),
         ("digests", "auto", 1), ("slow", "tcp", 1), ("slow", "udp", 1),
