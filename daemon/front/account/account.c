@@ -84,23 +84,42 @@ static void ask(const struct check *check, bool stale)
 }
 
 // The name that was given stays out of the log, because some people type their password there.
+static void log_failure(const struct check *check, enum throttle_news news)
+{
+    struct account *account = check->account;
+    const struct peer network = peer_network(&check->peer);
+    struct log_field field = {"EDGED_ADDRESS", NULL};
+    char address[PEER_TEXT_SIZE], before[64] = "";
+
+    if (news == THROTTLE_MORE_OF_IT || !log_limit_begin(&account->limit, check->now_ns)) {
+        return;
+    }
+    peer_format(&network, address);
+    field.value = address;
+    if (account->limit.left_out) {
+        snprintf(before, sizeof before, "; %u messages of others were left out before",
+                 account->limit.left_out);
+        account->limit.left_out = 0;
+    }
+    if (news == THROTTLE_WAITS) {
+        log_write_fields(LOG_WARNING, LOG_EVENT_LOGIN, NULL, "throttled", &field, 1,
+                         "%d wrong passwords from %s, taking one try a second from there%s",
+                         THROTTLE_TRIES, address, before);
+    } else {
+        log_write_fields(LOG_NOTICE, LOG_EVENT_LOGIN, NULL, "failed", &field, 1,
+                         "wrong user or password from %s, asking again; more from there within a "
+                         "minute are only counted%s",
+                         address, before);
+    }
+}
+
 static void fail(const struct check *check)
 {
     struct account *account = check->account;
 
     account->counters.failed++;
     check->login->failed = true;
-    if (throttle_count_failure(&account->throttle, &check->peer, check->now_ns) &&
-        log_limit_begin(&account->limit, check->now_ns)) {
-        const struct peer network = peer_network(&check->peer);
-        char text[PEER_TEXT_SIZE];
-
-        peer_format(&network, text);
-        log_write_fields(LOG_WARNING, LOG_EVENT_LOGIN, NULL, "throttled",
-                         &(struct log_field){"EDGED_ADDRESS", text}, 1,
-                         "%d wrong passwords from %s, taking one try a second from there",
-                         THROTTLE_TRIES, text);
-    }
+    log_failure(check, throttle_count_failure(&account->throttle, &check->peer, check->now_ns));
     challenge(check, false);
 }
 
@@ -127,6 +146,7 @@ static void admit(const struct check *check, const struct user *user)
     login->role = user->role;
     login->secret = secret_of(user);
     login->failed = false;
+    throttle_trust(&check->account->throttle, &check->peer, check->now_ns);
     if (user->role < check->request->role) {
         forbid(check);
     } else {

@@ -47,27 +47,70 @@ static struct throttle_address *find_or_add(struct throttle *throttle, const str
     return first;
 }
 
+static bool is_trusted(const struct throttle *throttle, const struct peer *network, int64_t now_ns)
+{
+    for (size_t i = 0; i < THROTTLE_TRUSTED; i++) {
+        const struct throttle_trusted *trusted = &throttle->trusted[i];
+
+        if (trusted->login_ns && now_ns - trusted->login_ns <= THROTTLE_TRUSTED_S * NS_PER_S &&
+            memcmp(&trusted->network, network, sizeof *network) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_failed(const struct throttle_address *address, int64_t now_ns)
+{
+    return address && address->failed_ns &&
+           now_ns - address->failed_ns < THROTTLE_REMEMBERED_S * NS_PER_S;
+}
+
 int64_t throttle_wait_ns(const struct throttle *throttle, const struct peer *peer, int64_t now_ns)
 {
     const struct peer network = peer_network(peer);
     const struct throttle_address *address = find(throttle, &network);
-    int64_t all_ns = bucket_wait_ns(throttle->full_ns, THROTTLE_TRIES_ALL, INTERVAL_ALL_NS, now_ns);
     int64_t own_ns =
         address ? bucket_wait_ns(address->full_ns, THROTTLE_TRIES, INTERVAL_NS, now_ns) : 0;
+    int tries = has_failed(address, now_ns) ? THROTTLE_TRIES_ALL / 2 : THROTTLE_TRIES_ALL;
+    int64_t all_ns = bucket_wait_ns(throttle->full_ns, tries, INTERVAL_ALL_NS, now_ns);
 
-    return own_ns > all_ns ? own_ns : all_ns;
+    return own_ns >= all_ns || is_trusted(throttle, &network, now_ns) ? own_ns : all_ns;
 }
 
-bool throttle_count_failure(struct throttle *throttle, const struct peer *peer, int64_t now_ns)
+enum throttle_news throttle_count_failure(struct throttle *throttle, const struct peer *peer,
+                                          int64_t now_ns)
 {
     const struct peer network = peer_network(peer);
     struct throttle_address *address = find_or_add(throttle, &network);
-
     bool was_waiting = address->is_waiting && address->full_ns > now_ns;
+    bool had_failed = has_failed(address, now_ns);
 
-    bucket_take(&throttle->full_ns, INTERVAL_ALL_NS, now_ns);
+    if (!is_trusted(throttle, &network, now_ns)) {
+        bucket_take(&throttle->full_ns, INTERVAL_ALL_NS, now_ns);
+    }
     bucket_take(&address->full_ns, INTERVAL_NS, now_ns);
+    address->failed_ns = now_ns;
     address->is_waiting =
         was_waiting || bucket_wait_ns(address->full_ns, THROTTLE_TRIES, INTERVAL_NS, now_ns) > 0;
-    return address->is_waiting && !was_waiting;
+    return address->is_waiting && !was_waiting ? THROTTLE_WAITS
+           : had_failed                        ? THROTTLE_MORE_OF_IT
+                                               : THROTTLE_FIRST;
+}
+
+void throttle_trust(struct throttle *throttle, const struct peer *peer, int64_t now_ns)
+{
+    const struct peer network = peer_network(peer);
+    struct throttle_trusted *oldest = &throttle->trusted[0];
+
+    for (size_t i = 0; i < THROTTLE_TRUSTED; i++) {
+        struct throttle_trusted *trusted = &throttle->trusted[i];
+
+        if (memcmp(&trusted->network, &network, sizeof network) == 0) {
+            trusted->login_ns = now_ns;
+            return;
+        }
+        oldest = trusted->login_ns < oldest->login_ns ? trusted : oldest;
+    }
+    *oldest = (struct throttle_trusted){network, now_ns};
 }

@@ -110,6 +110,85 @@ TEST(test_many_addresses_get_200_tries_and_20_a_second)
     bed_finish(&bed);
 }
 
+// Each of 60 addresses tries as often as it may; 100 ms pass between one round and the next.
+static void guess_from_sixty(struct account_bed *bed)
+{
+    struct client client = {CLIENT};
+
+    client.nonce = "n";
+    client.password = "wrongone";
+    for (unsigned i = 0; i < 60; i++) {
+        char from[32];
+
+        snprintf(from, sizeof from, "10.1.0.%u", i);
+        client.from = from;
+        verdict(bed, &client);
+    }
+    bed->now_ns += 100 * NS_PER_MS;
+}
+
+static enum account_verdict log_in(struct account_bed *bed, const char *from)
+{
+    struct client client = {CLIENT};
+
+    client.from = from;
+    g_autofree char *nonce = challenged(bed, &client);
+    client.nonce = nonce;
+    return verdict(bed, &client);
+}
+
+TEST(test_an_address_that_logged_in_within_a_day_is_not_kept_out_by_others)
+{
+    struct account_bed bed;
+
+    bed_init(&bed, NULL);
+    assert_int_equal(log_in(&bed, "2001:db8:0:1::1"), ACCOUNT_ALLOWED);
+    for (unsigned round = 0; round < 300; round++) {
+        guess_from_sixty(&bed);
+        assert_int_equal(log_in(&bed, "2001:db8:0:1::2"), ACCOUNT_ALLOWED); // of the same /64
+    }
+    // It has no more tries of its own than others.
+    fail_times(&bed, "2001:db8:0:1::1", 5);
+    assert_int_equal(log_in(&bed, "2001:db8:0:1::2"), ACCOUNT_THROTTLED);
+    bed_finish(&bed);
+}
+
+TEST(test_an_address_without_a_wrong_password_is_not_kept_out_by_sixty_that_guess)
+{
+    struct account_bed bed;
+
+    bed_init(&bed, NULL);
+    for (unsigned round = 0; round < 300; round++) {
+        char from[32];
+
+        guess_from_sixty(&bed);
+        snprintf(from, sizeof from, "10.7.%u.%u", round / 250, round % 250);
+        assert_int_equal(log_in(&bed, from), ACCOUNT_ALLOWED);
+    }
+    bed_finish(&bed);
+}
+
+TEST(test_trust_ends_after_a_day_and_the_oldest_makes_room)
+{
+    static struct throttle throttle;
+    struct peer first = peer_of(address("10.9.9.9"));
+    int64_t now_ns = NS_PER_S, day_ns = 86400 * NS_PER_S;
+
+    throttle_trust(&throttle, &first, now_ns);
+    throttle.full_ns = now_ns + 2 * day_ns; // of all: nobody else may try for two days
+    assert_true(throttle_wait_ns(&throttle, &first, now_ns + day_ns) == 0);
+    assert_true(throttle_wait_ns(&throttle, &first, now_ns + day_ns + 1) > 0);
+    for (unsigned i = 0; i < THROTTLE_TRUSTED; i++) {
+        struct peer peer = peer_of(address("10.2.0.0"));
+
+        assert_true(throttle_wait_ns(&throttle, &first, now_ns + 1) == 0);
+        peer.address[14] = (uint8_t)(i >> 8);
+        peer.address[15] = (uint8_t)i;
+        throttle_trust(&throttle, &peer, now_ns + 1);
+    }
+    assert_true(throttle_wait_ns(&throttle, &first, now_ns + 1) > 0);
+}
+
 // At one moment, which the total would never let happen.
 TEST(test_of_more_addresses_than_there_is_room_for_the_worst_are_remembered)
 {
@@ -117,7 +196,10 @@ TEST(test_of_more_addresses_than_there_is_room_for_the_worst_are_remembered)
     struct peer worst = peer_of(address("10.9.9.9"));
 
     for (unsigned i = 0; i < 5; i++) {
-        assert_int_equal(throttle_count_failure(&throttle, &worst, NS_PER_S), i == 4);
+        assert_int_equal(throttle_count_failure(&throttle, &worst, NS_PER_S),
+                         i == 0   ? THROTTLE_FIRST
+                         : i == 4 ? THROTTLE_WAITS
+                                  : THROTTLE_MORE_OF_IT);
     }
     for (unsigned i = 0; i < 2 * THROTTLE_ADDRESSES; i++) {
         struct peer peer = peer_of(address("10.2.0.0"));
