@@ -310,6 +310,11 @@ struct config {
 // Addresses that only this machine reaches, for messages, and whether `address` is one.
 #define CONFIG_LOOPBACK "127.0.0.0/8, ::1 or localhost"
 bool config_is_loopback(const char *address);
+// Whether the first `length` bytes of `text` are HOST or HOST:PORT, as URLs and HTTP's Host have
+// them: a name, an address of IPv4, or one of IPv6 in brackets; PORT from 1 to 65535, or empty.
+// Copies HOST without the brackets.
+#define CONFIG_HOST_SIZE 256
+bool config_read_host(const char *text, size_t length, char ret_host[CONFIG_HOST_SIZE]);
 
 // Loads a file (libconfig syntax, @include relative to the file). All problems are found in one
 // run, each written to `problems` (may be NULL) as one line `FILE:LINE: error: key.path: what it

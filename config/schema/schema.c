@@ -22,18 +22,19 @@ static bool accepts_url(const char *string)
 {
     size_t scheme = strncmp(string, "rtsp://", 7) == 0 ? 7 : 8;
     const char *host = string + scheme;
+    char name[CONFIG_HOST_SIZE];
 
     if (!*string) {
         return true;
     }
-    return (scheme == 7 || strncmp(string, "rtsps://", 8) == 0) && *host && *host != '/' &&
-           *host != ':' && !strchr(host, '@') && !strpbrk(host, " \t\r\n\"");
+    return (scheme == 7 || strncmp(string, "rtsps://", 8) == 0) && !strchr(host, '@') &&
+           !strpbrk(host, " \t\r\n\"") && config_read_host(host, strcspn(host, "/?#"), name);
 }
 
 static const struct schema_rule url_rule = {
     accepts_url,
-    "\"rtsp://HOST/PATH\" or \"rtsps://HOST/PATH\", HOST with :PORT or without; user and password "
-    "stand in the file that credentials names",
+    "\"rtsp://HOST/PATH\" or \"rtsps://HOST/PATH\", HOST with :PORT (1 to 65535) or without; "
+    "user and password stand in the file that credentials names",
 };
 // As tools print it: digits, with a colon after each second one or without.
 static bool accepts_fingerprint(const char *string)

@@ -29,6 +29,52 @@ bool config_is_loopback(const char *address)
            (inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
 }
 
+static bool is_port(const char *text, size_t length)
+{
+    unsigned port = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9' || port > 65535) {
+            return false;
+        }
+        port = 10 * port + (unsigned)(text[i] - '0');
+    }
+    return length == 0 || (port >= 1 && port <= 65535);
+}
+
+// "fe80::1%eth0" is one, too: the name of an interface may follow.
+static bool is_v6(const char *host)
+{
+    size_t length = strcspn(host, "%");
+    char address[INET6_ADDRSTRLEN] = "";
+    struct in6_addr v6;
+
+    if (length >= sizeof address) {
+        return false;
+    }
+    memcpy(address, host, length);
+    return inet_pton(AF_INET6, address, &v6) == 1;
+}
+
+bool config_read_host(const char *text, size_t length, char ret_host[CONFIG_HOST_SIZE])
+{
+    bool bracket = length > 0 && *text == '[';
+    const char *host = text + bracket;
+    const char *end = memchr(text, bracket ? ']' : ':', length);
+    const char *rest = end ? end + bracket : text + length;
+    size_t host_length = (size_t)((end ? end : text + length) - host);
+    size_t rest_length = (size_t)(text + length - rest);
+
+    if ((bracket && !end) || host_length == 0 || host_length >= CONFIG_HOST_SIZE ||
+        memchr(host, '\0', host_length) ||
+        (rest_length > 0 && (*rest != ':' || !is_port(rest + 1, rest_length - 1)))) {
+        return false;
+    }
+    memcpy(ret_host, host, host_length);
+    ret_host[host_length] = '\0';
+    return bracket ? is_v6(ret_host) : !strpbrk(ret_host, "[]");
+}
+
 static bool accepts_socket(const char *string)
 {
     return strlen(string) < sizeof((struct sockaddr_un *)NULL)->sun_path;

@@ -3,14 +3,28 @@
 #include <glib.h>
 #include <string.h>
 
-static CONTROL_RESULT count_authorization(void *context, enum MHD_ValueKind kind, const char *name,
-                                          const char *value)
+struct header_count {
+    const char *name;
+    unsigned count;
+};
+
+static CONTROL_RESULT count_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
 {
-    unsigned *count = context;
+    struct header_count *count = context;
 
     (void)kind, (void)value;
-    *count += g_ascii_strcasecmp(name, MHD_HTTP_HEADER_AUTHORIZATION) == 0;
+    count->count += g_ascii_strcasecmp(name, count->name) == 0;
     return MHD_YES;
+}
+
+// One that comes twice may be read in two ways by two readers.
+static bool comes_twice(const struct http_request *request, const char *name)
+{
+    struct header_count count = {name, 0};
+
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_header, &count);
+    return count.count > 1;
 }
 
 static const char *header(const struct http_request *request, const char *name)
@@ -18,19 +32,15 @@ static const char *header(const struct http_request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
-// Whether the header Host is "127.0.0.1:9854", "[::1]:9854", "localhost" and so on. A client older
-// than HTTP/1.1 sends none.
+// Whether the header Host is "127.0.0.1:9854", "[::1]:9854", "localhost" and so on, whole. A client
+// older than HTTP/1.1 sends none.
 static bool calls_loopback(const struct http_request *request)
 {
     const char *host = header(request, MHD_HTTP_HEADER_HOST);
-    g_autofree char *name = NULL;
+    char name[CONFIG_HOST_SIZE];
 
-    if (!host) {
-        return true;
-    }
-    name = *host == '[' ? g_strndup(host + 1, strcspn(host + 1, "]"))
-                        : g_strndup(host, strcspn(host, ":"));
-    return config_is_loopback(name);
+    return !host || (config_read_host(host, strlen(host), name) &&
+                     (config_is_loopback(name) || g_ascii_strcasecmp(name, "localhost") == 0));
 }
 
 // Why the request is refused; NULL: it is not.
@@ -88,13 +98,13 @@ CONTROL_RESULT control_access_refuse(const struct control_access *access,
         .role = access->role,
     };
     struct account_answer answer;
-    unsigned count = 0;
 
     *ret_refused = true;
-    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, count_authorization, &count);
-    if (count > 1) {
+    if (comes_twice(request, MHD_HTTP_HEADER_AUTHORIZATION) ||
+        comes_twice(request, MHD_HTTP_HEADER_HOST)) {
         return control_refuse(request->connection, MHD_HTTP_BAD_REQUEST,
-                              "got more than one header Authorization");
+                              "got more than one header Authorization or Host, allowed: one of "
+                              "each");
     }
     account_check(access->account, &asked, clock_now_ns(), request->login, &answer);
     switch (answer.verdict) {

@@ -41,6 +41,44 @@ static void check_each(const struct expectation *expectations, size_t count)
     }
 }
 
+// RFC 3986, section 3.2: HOST, an IPv6 address only in brackets, and a port that TCP has.
+TEST(test_a_url_has_a_host_and_a_port_that_there_can_be)
+{
+    static const char *const good[] = {"cam",       "cam:554",        "cam:65535", "10.0.0.5:1",
+                                       "[::1]:554", "[fe80::1%eth0]", "cam:"},
+                             *const bad[] = {"cam:70000",
+                                             "cam:65536",
+                                             "cam:0",
+                                             "cam:-1",
+                                             "cam:55x",
+                                             "cam:554:554",
+                                             "[::1]:70000",
+                                             "[::1",
+                                             "[cam]",
+                                             "::1",
+                                             "[::1]554",
+                                             "cam]",
+                                             "cam:99999999999999999999"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(good) + ARRAY_LENGTH(bad); i++) {
+        bool is_good = i < ARRAY_LENGTH(good);
+        const char *host = is_good ? good[i] : bad[i - ARRAY_LENGTH(good)];
+        _cleanup_(cleanup_config) struct config *config = NULL;
+        _cleanup_(cleanup_free) char *text = NULL, *found = NULL;
+        size_t size;
+        FILE *problems = open_memstream(&found, &size);
+
+        assert_true(asprintf(&text,
+                             "cameras = ({source = \"rtsp\"; url = \"rtsps://%s/a?b:70000\";});",
+                             host) > 0);
+        int r = config_parse(text, "t.conf", problems, &config);
+        fclose(problems);
+        if ((r == 0) != is_good || (!is_good && !strstr(found, "cameras[0].url: got "))) {
+            fail_msg("%s: %d %s", host, r, found);
+        }
+    }
+}
+
 TEST(test_addresses_that_others_can_reach_are_refused)
 {
     static const struct expectation open[] = {

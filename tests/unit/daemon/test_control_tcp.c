@@ -17,9 +17,44 @@ TEST(test_without_users_another_name_of_this_machine_is_refused, setup_plain, te
 {
     assert_status(*state, "-H \"Host: evil.example\"", "/v1/status", 403);
     assert_status(*state, "-H \"Host: evil.example:80\"", "/v1/status", 403);
+    static const char *const others[] = {"127.0.0.1.evil.example",
+                                         "localhost.evil.example",
+                                         "[::1].evil.example",
+                                         "[::1]evil.example",
+                                         "[::1",
+                                         "::1",
+                                         "[127.0.0.1]",
+                                         "[localhost]",
+                                         "evil@127.0.0.1",
+                                         "127.0.0.1:70000",
+                                         "localhost:0",
+                                         "127.0.0.1:80:80",
+                                         "127.0.0.1:-1",
+                                         "127.0.0.1: 80x",
+                                         "[::1]:65536",
+                                         "0.0.0.0",
+                                         "127.0.0.1/",
+                                         "127.1"};
+
+    for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
+        g_autofree char *argument = g_strdup_printf("-H \"Host: %s\"", others[i]);
+
+        assert_status(*state, argument, "/v1/status", 403);
+    }
+    assert_status(*state, "-H \"Host: LocalHost:65535\"", "/v1/status", 200);
     assert_status(*state, "-H \"Host: localhost:1\"", "/v1/status", 200);
     assert_status(*state, "-H \"Host: [::1]:1\"", "/v1/status", 200);
     assert_status(*state, "--http1.0 -H \"Host:\"", "/v1/status", 200);
+}
+
+TEST(test_a_second_host_is_refused, setup_plain, teardown_tcp)
+{
+    _cleanup_(cleanup_close) int fd = connect_from(*state, "127.0.0.1");
+    g_autofree char *reply = NULL;
+
+    client_send(fd, "GET /v1/status HTTP/1.0\r\nHost: localhost\r\nHost: evil.example\r\n\r\n");
+    reply = receive_reply(fd, NULL);
+    assert_non_null(strstr(reply, " 400 "));
 }
 
 TEST(test_users_read_by_digest_and_operators_reload, setup_users, teardown_tcp)
