@@ -98,6 +98,25 @@ def test_a_password_that_is_not_allowed_changes_nothing(file, password, message)
     assert not file.exists()
 
 
+@pytest.mark.parametrize("password", [
+    "password", "Password1!", "P4ssw0rd", "passwordpassword", "12345678", "1234567890", "87654321",
+    "aaaaaaaa", "abcdefgh", "qwertzuiop", "admin123", "vera.cruz", "VERA.CRUZ1", "vera.cruz2026!",
+    "vera.cruzvera.cruz", "edged123", "edgededged", "camera2026", "1q2w3e4r",
+])  # fmt: skip
+def test_a_password_that_strangers_try_first_is_refused_with_the_rule(file, password):
+    result = passwd("--file", file, "vera.cruz", password=password)
+    assert result.returncode == 1
+    assert "allowed: none of the commonest passwords, and neither" in result.stderr.decode()
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("password", [
+    "correct horse", "veras secret", "my edged camera", "k7!xPq2v", "94731058", "passwords of mine",
+])  # fmt: skip
+def test_a_password_that_only_holds_such_a_word_is_taken(file, password):
+    assert passwd("--file", file, "vera", password=password).returncode == 0
+
+
 def test_what_is_no_command_line_is_explained(file):
     for arguments, message in (
         (["vera", "a password"], "passwd takes one user, and asks for the password"),

@@ -90,7 +90,7 @@ static int read_password(struct setup_answers *answers, struct error *error)
              PASSWORD_CHARACTERS_MIN);
     do {
         r = password_read(prompt, error, &answers->password);
-        r = r < 0 ? r : password_check(&answers->password, error);
+        r = r < 0 ? r : password_check(&answers->password, answers->user, error);
         if (r == -EINVAL && answers->on_terminal) {
             fprintf(stderr, "%s\n", error->text);
         }

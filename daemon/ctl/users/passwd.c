@@ -13,7 +13,9 @@ static const char usage[] =
     "Usage: edgectl passwd [--role ROLE] [--config FILE | --file FILE] USER\n"
     "       edgectl passwd --remove [--config FILE | --file FILE] USER\n"
     "Gives a user a password, asked for on the terminal or read from standard input (one line,\n"
-    "at least 8 characters), and makes the user if there is none of that name.\n"
+    "at least 8 characters, none of the commonest passwords, neither \"edged\" nor the user's "
+    "name),\n"
+    "and makes the user if there is none of that name.\n"
     "\n"
     "  --role ROLE    viewer, operator or admin; a user keeps the one he has, a new one is a "
     "viewer\n"
@@ -91,7 +93,7 @@ static int put(const struct passwd_options *options, const char *path, struct er
     }
     snprintf(prompt, sizeof prompt, "Password of %s", options->user);
     r = password_read(prompt, error, &password);
-    r = r < 0 ? r : password_check(&password, error);
+    r = r < 0 ? r : password_check(&password, options->user, error);
     if (r == 0) {
         user_init(&user, options->user, role, password.text);
     }

@@ -144,15 +144,111 @@ int password_read(const char *prompt, struct error *error, struct password *ret_
     return r;
 }
 
-int password_check(const struct password *password, struct error *error)
+// The commonest ones of the lists that guessers begin with, in lower case and without the digits
+// and signs at their ends, which are cut off before one is compared.
+static const char *const common_words[] = {
+    "password",  "passwort",   "motdepasse",    "contrasena", "senha",       "parola",
+    "secret",    "admin",      "administrator", "root",       "user",        "guest",
+    "login",     "default",    "changeme",      "letmein",    "welcome",     "camera",
+    "webcam",    "ipcam",      "hikvision",     "jetson",     "nvidia",      "raspberry",
+    "ubuntu",    "linux",      "test",          "testtest",   "demo",        "hello",
+    "iloveyou",  "sunshine",   "princess",      "football",   "baseball",    "basketball",
+    "superman",  "batman",     "spiderman",     "pokemon",    "starwars",    "dragon",
+    "monkey",    "shadow",     "master",        "trustno",    "whatever",    "computer",
+    "internet",  "samsung",    "google",        "michael",    "jennifer",    "jordan",
+    "charlie",   "liverpool",  "chocolate",     "butterfly",  "asdf",        "asdfgh",
+    "asdfghjk",  "asdfghjkl",  "qwer",          "qwert",      "qwerty",      "qwertyui",
+    "qwertyuio", "qwertyuiop", "qwertz",        "qwertzui",   "qwertzuiop",  "azerty",
+    "azertyui",  "azertyuiop", "zxcvbn",        "zxcvbnm",    "yxcvbnm",     "qazwsx",
+    "qazwsxedc", "abc",        "abcd",          "a",          "aa",          "q1w2e3r4t",
+    "q1w2e3r",   "q2w3e4r",    "q2w3e4r5t",     "qaz2wsx",    "qaz2wsx3edc", "zaq12wsx",
+    "zaq1xsw",   "qwe123asd",  "a1b2c3d",       "a1s2d3f",    "pass",        "pass1word",
+    "abc123def"};
+
+// Lower case, and letters for the digits and signs that some write in their place.
+static char plain_letter(char letter)
+{
+    static const char from[] = "013457@$!", to[] = "oleastasi";
+    const char *found = letter ? strchr(from, letter) : NULL;
+
+    return found ? to[found - from] : g_ascii_tolower(letter);
+}
+
+// Whether the first `length` bytes of `text` are `word`, once or several times.
+static bool repeats(const char *text, size_t length, const char *word, bool exact)
+{
+    size_t size = strlen(word);
+
+    if (size == 0 || length < size || length % size != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        char expected = g_ascii_tolower(word[i % size]);
+
+        if (g_ascii_tolower(text[i]) != expected &&
+            (exact || plain_letter(text[i]) != plain_letter(expected))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// "11111111", "12345678", "98765432", "abcdefgh": each byte is as far from the one before. A 0
+// comes after a 9, as on a keyboard.
+static bool is_sequence(const char *text)
+{
+    bool up = true, down = true, same = true;
+
+    for (size_t i = 1; text[i]; i++) {
+        unsigned char before = (unsigned char)g_ascii_tolower(text[i - 1]);
+        unsigned char now = (unsigned char)g_ascii_tolower(text[i]);
+
+        up = up && (now == before + 1 || (before == '9' && now == '0'));
+        down = down && (now == before - 1 || (before == '0' && now == '9'));
+        same = same && now == before;
+    }
+    return up || down || same;
+}
+
+static bool is_guessed(const char *text, const char *user)
+{
+    size_t length = strlen(text), begin = 0;
+
+    while (begin < length && !g_ascii_isalpha(text[begin]) && !(text[begin] & 0x80)) {
+        begin++;
+    }
+    size_t end = length;
+    while (end > begin && !g_ascii_isalpha(text[end - 1]) && !(text[end - 1] & 0x80)) {
+        end--;
+    }
+    if (is_sequence(text) || repeats(text, length, user, true) ||
+        repeats(text + begin, end - begin, user, false) ||
+        repeats(text + begin, end - begin, "edged", false)) {
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(common_words); i++) {
+        if (repeats(text + begin, end - begin, common_words[i], false)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int password_check(const struct password *password, const char *user, struct error *error)
 {
     bool utf8 = g_utf8_validate(password->text, -1, NULL);
     size_t characters = utf8 ? (size_t)g_utf8_strlen(password->text, -1) : strlen(password->text);
 
-    return characters >= PASSWORD_CHARACTERS_MIN
-               ? 0
-               : error_set(error, -EINVAL, "the password has %zu characters, allowed: at least %d",
-                           characters, PASSWORD_CHARACTERS_MIN);
+    if (characters < PASSWORD_CHARACTERS_MIN) {
+        return error_set(error, -EINVAL, "the password has %zu characters, allowed: at least %d",
+                         characters, PASSWORD_CHARACTERS_MIN);
+    }
+    return is_guessed(password->text, user)
+               ? error_set(error, -EINVAL,
+                           "the password is one of the first that a stranger tries, allowed: none "
+                           "of the commonest passwords, and neither \"edged\" nor the user's name, "
+                           "alone or with digits; take several words")
+               : 0;
 }
 
 void password_clear(struct password *password)

@@ -16,7 +16,8 @@ struct password {
 // the same twice; -EINTR: a signal came, which was raised again after the terminal had been reset;
 // or an error of reading. Each with its sentence in `error`. The caller wipes it.
 int password_read(const char *prompt, struct error *error, struct password *ret_password);
-// Whether a user of edged may have it: -EINVAL, with a sentence, for one of fewer than
-// PASSWORD_CHARACTERS_MIN characters.
-int password_check(const struct password *password, struct error *error);
+// Whether a user called `user` may have it: -EINVAL, with a sentence that tells the rule, for one
+// of fewer than PASSWORD_CHARACTERS_MIN characters, one of the commonest, "edged" or the user's
+// name, also with digits and signs around it or said twice.
+int password_check(const struct password *password, const char *user, struct error *error);
 void password_clear(struct password *password);
