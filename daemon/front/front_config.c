@@ -71,6 +71,21 @@ static int check_start(const struct config *in_use, const struct config *config,
     return 0;
 }
 
+// A file without a user was cut short, or is being written: nobody means "hang up on everybody".
+static int read_users(const struct config *config, struct error *error, struct users **ret_users)
+{
+    _cleanup_(cleanup_free) char *path = users_path(config);
+    int r = account_read_users(config, error, ret_users);
+
+    if (r == 0 && *ret_users && (*ret_users)->count == 0) {
+        return error_set(error, -EINVAL,
+                         "rtsp.users: \"%s\": got a file without a user, allowed: at least one; "
+                         "the users before stay, until edged is started again",
+                         path ? path : "");
+    }
+    return r;
+}
+
 static int load(const char *path, const struct config *in_use, FILE *problems,
                 struct front_network *network, struct config **config, struct users **users)
 {
@@ -90,7 +105,7 @@ static int load(const char *path, const struct config *in_use, FILE *problems,
                                // cameras"
         r = error_set(&error, -EINVAL, "got a file without a setting, allowed: at least one");
     }
-    r = r < 0 ? r : account_read_users(*config, &error, users);
+    r = r < 0 ? r : read_users(*config, &error, users);
     r = r < 0 ? r : check_start(in_use, *config, *users, &error);
     r = r < 0 ? r : front_network_listen(network, *config, &error);
     if (r < 0) {
@@ -99,9 +114,10 @@ static int load(const char *path, const struct config *in_use, FILE *problems,
     return r;
 }
 
-static char *summarize(const struct config *in_use, const struct config *config)
+static char *summarize(const struct config *in_use, const struct config *config, bool new_users)
 {
-    char *text = NULL;
+    static const char nothing[] = "nothing has changed", users[] = "the users have changed";
+    char *text = NULL, *more = NULL;
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
@@ -109,7 +125,15 @@ static char *summarize(const struct config *in_use, const struct config *config)
         config_diff_summarize(file, in_use, config);
         fclose(file);
     }
-    return text;
+    if (!text || !new_users) {
+        return text;
+    }
+    if (asprintf(&more, "%s%s%s", strcmp(text, nothing) ? text : "",
+                 strcmp(text, nothing) ? "; " : "", users) < 0) {
+        return text;
+    }
+    free(text);
+    return more;
 }
 
 static void log_problems(const char *text, int priority)
@@ -135,7 +159,7 @@ int front_config_reload(struct config *in_use, struct reload_verdict *verdict,
     int r = problems ? load(verdict->path, in_use, problems, network, &config, &users) : -ENOMEM;
 
     if (r == 0) {
-        *ret_changes = summarize(in_use, config);
+        *ret_changes = summarize(in_use, config, !account_has(network->account, users));
         keep_addresses(in_use, config, verdict->path, problems);
         *ret_config = TAKE(config);
         *ret_users = TAKE(users);

@@ -201,6 +201,7 @@ def test_a_reload_hangs_up_on_whom_it_takes_away_and_on_nobody_else(server, file
         anna.request("PAUSE", "/front/safe", f"Session: {session}")  # it is not read
         passwd(file, "--remove", "vera")
         server.hang_up()
+        server.wait_stderr("configuration reloaded from .*: the users have changed")
         assert vera.is_hung_up()
         passwd(file, "otto", "--role", "viewer", password=PASSWORDS["otto"])
         server.hang_up()
@@ -230,12 +231,16 @@ def test_a_reload_refuses_a_broken_file_and_keeps_the_users(server, file):
         viewer.wait_numbers(10)
         for break_it, message in (
             (lambda: file.write_text(good + "otto\n"), rf"{file}:7: got no four fields, allowed: "),
+            (lambda: file.write_text(good[: good.rindex(":") + 20]), rf"{file}:\d+: got another HA1"),
+            (lambda: file.write_text(""), rf"\"{file}\": got a file without a user, allowed: "),
+            (lambda: file.write_text("# vera\n\n"), rf"\"{file}\": got a file without a user"),
             (lambda: file.chmod(0o644), rf"\"{file}\" has mode 0644, allowed: .*chmod 600"),
             (file.unlink, rf"cannot read \"{file}\": No such file or directory"),
         ):
             break_it()
             server.hang_up()
             server.wait_stderr(rf"error: rtsp.users: {message}")
+            assert not server.status()["configuration"]["successful"]
         moment_ns = time.monotonic_ns()
         viewer.wait_after(moment_ns)
     with client(server, "otto") as otto:

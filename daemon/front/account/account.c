@@ -287,6 +287,25 @@ void account_take_users(struct account *account, const struct config *config, st
     account->is_open = config->rtsp.auth == CONFIG_AUTH_NONE;
 }
 
+bool account_has(const struct account *account, const struct users *users)
+{
+    if (!users || !account->users) {
+        return users == account->users;
+    }
+    if (users->count != account->users->count) {
+        return false;
+    }
+    for (size_t i = 0; i < users->count; i++) {
+        const struct user *a = &users->list[i], *b = &account->users->list[i];
+
+        if (strcmp(a->name, b->name) != 0 || a->role != b->role ||
+            memcmp(a->ha1, b->ha1, sizeof a->ha1) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 // A user with a random password that nobody knows.
 static void init_nobody(struct account *account)
 {
@@ -310,6 +329,10 @@ int account_new(const struct config *config, struct error *error, struct account
     if (r < 0) {
         account_free(account);
         return r;
+    }
+    if (users && users->count == 0) {
+        log_warning("rtsp.users: the file has no user, so nobody can log in; `edgectl passwd NAME` "
+                    "makes one");
     }
     account_take_users(account, config, users);
     init_nobody(account);

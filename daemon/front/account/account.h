@@ -80,6 +80,8 @@ void account_free(struct account *account);
 // logged in is asked again at the next request, see account_is_still_allowed().
 int account_read_users(const struct config *config, struct error *error, struct users **ret_users);
 void account_take_users(struct account *account, const struct config *config, struct users *users);
+// Whether `users` (NULL: none) are those that it has already.
+bool account_has(const struct account *account, const struct users *users);
 
 // Decides whether a request may be done. `login` is that of the connection; NULL: there is none.
 // `now_ns` is of CLOCK_MONOTONIC. Never blocks, keeps at most what account_memory_bytes() says.
