@@ -1,6 +1,7 @@
 #include "daemon/front/control/http_server.h"
 
 #include "daemon/common/log.h"
+#include "daemon/front/account/peer.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -8,15 +9,22 @@
 #include <string.h>
 
 #define MEMORY_BYTES ((size_t)16384) // a connection, its request line and headers included
-#define BODY_MAX_BYTES 65536u        // of what is read and dropped
+// Connections that were hung up on stay with libmicrohttpd until it next runs, which accepts at
+// most this many before.
+#define ROOM_TO_CLOSE 16u
+// HTTP has a fifth of the main loop, which serves the viewers, and may take 4 ms at once.
+#define SHARE 5
+#define BURST_NS (4 * NS_PER_MS)
+#define BODY_MAX_BYTES 65536u // of what is read and dropped
 
 struct http_server {
     struct http_handler handler;
     const char *name;                // borrowed
     struct certificate *certificate; // reference; NULL: plain
     struct MHD_Daemon *daemon;
-    bool deaf;              // takes no more connections
-    GPtrArray *connections; // of struct http_connection, owned by libmicrohttpd's own
+    bool deaf;                      // takes no more connections
+    GPtrArray *connections;         // of struct http_connection, owned by libmicrohttpd's own
+    unsigned most, most_an_address; // of connections; 0: as many of an address as in all
     GSource *source;
     guint patience; // GLib source id; 0: nobody is connected
 };
@@ -25,6 +33,9 @@ struct http_server {
 struct http_connection {
     struct http_server *server;
     int fd;                   // borrowed
+    struct peer network;      // all 0 by a unix socket
+    bool accepted;            // a request of it was not refused
+    bool ended;               // hung up on; libmicrohttpd is about to close it
     char *uri;                // of the request under way; owned
     int64_t waiting_since_ns; // since when it waits for a whole request; 0: the request is complete
     bool headers_seen;        // of that request
@@ -36,11 +47,20 @@ struct server_source {
     GSource base;
     struct MHD_Daemon *daemon; // borrowed from the server
     void *tag;                 // of the epoll fd
+    int64_t spent_ns;          // time on the main loop that has not been earned yet
+    int64_t counted_ns;        // when `spent_ns` was that
+    int64_t rests_until_ns;    // 0: it does not rest
 };
 
 static struct http_connection *find_connection(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static void hang_up(struct http_connection *connection)
+{
+    connection->ended = true;
+    shutdown(connection->fd, SHUT_RDWR);
 }
 
 // libmicrohttpd's timeout counts silence only, and a client that sends a byte now and then is never
@@ -51,14 +71,71 @@ static gboolean on_patience(gpointer data)
     int64_t now_ns = clock_now_ns();
 
     for (guint i = 0; i < server->connections->len; i++) {
-        const struct http_connection *connection = g_ptr_array_index(server->connections, i);
+        struct http_connection *connection = g_ptr_array_index(server->connections, i);
 
         if (connection->waiting_since_ns &&
             now_ns - connection->waiting_since_ns > HTTP_REQUEST_WITHIN_S * NS_PER_S) {
-            shutdown(connection->fd, SHUT_RDWR);
+            hang_up(connection);
         }
     }
     return G_SOURCE_CONTINUE;
+}
+
+static unsigned count_of(const struct http_server *server, const struct peer *network)
+{
+    unsigned count = 0;
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        const struct http_connection *connection = g_ptr_array_index(server->connections, i);
+
+        count += !connection->ended &&
+                 (!network || memcmp(&connection->network, network, sizeof *network) == 0);
+    }
+    return count;
+}
+
+// Whether `a` makes room before `b`, NULL if there is none: those of which no request was accepted
+// yet come first, of these the address that has the most connections, then who has waited for
+// longest.
+static bool goes_before(const struct http_server *server, const struct http_connection *a,
+                        const struct http_connection *b)
+{
+    unsigned of_a, of_b;
+
+    if (!b || a->accepted != b->accepted) {
+        return !b || b->accepted;
+    }
+    of_a = count_of(server, &a->network);
+    of_b = count_of(server, &b->network);
+    return of_a != of_b ? of_a > of_b : a->waiting_since_ns < b->waiting_since_ns;
+}
+
+// Hangs up on somebody of `network` (NULL: of any) who waits for nothing, for a newcomer; if there
+// is nobody, on the newcomer.
+static void make_room(const struct http_server *server, const struct peer *network,
+                      struct http_connection *newcomer)
+{
+    struct http_connection *found = NULL;
+
+    for (guint i = 0; i < server->connections->len; i++) {
+        struct http_connection *connection = g_ptr_array_index(server->connections, i);
+        bool idles = connection != newcomer && !connection->ended && connection->waiting_since_ns;
+
+        if (idles && (!network || memcmp(&connection->network, network, sizeof *network) == 0) &&
+            goes_before(server, connection, found)) {
+            found = connection;
+        }
+    }
+    hang_up(found ? found : newcomer);
+}
+
+static const struct sockaddr *peer_address(struct MHD_Connection *with)
+{
+    const union MHD_ConnectionInfo *address =
+        MHD_get_connection_info(with, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *peer = address ? address->client_addr : NULL;
+
+    return peer && peer->sa_family != AF_UNIX ? peer : NULL;
 }
 
 static struct http_connection *open_connection(struct http_server *server,
@@ -66,10 +143,24 @@ static struct http_connection *open_connection(struct http_server *server,
 {
     struct http_connection *connection = g_new0(struct http_connection, 1);
 
+    const struct sockaddr *address = peer_address(with);
+
+    if (address) {
+        struct peer peer = peer_of(address);
+
+        connection->network = peer_network(&peer);
+    }
     connection->server = server;
     connection->fd = MHD_get_connection_info(with, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     connection->waiting_since_ns = clock_now_ns();
     g_ptr_array_add(server->connections, connection);
+    if (server->most_an_address &&
+        count_of(server, &connection->network) > server->most_an_address) {
+        make_room(server, &connection->network, connection);
+    }
+    if (count_of(server, NULL) > server->most) {
+        make_room(server, NULL, connection);
+    }
     if (!server->patience) {
         server->patience = g_timeout_add_seconds(1, on_patience, server);
     }
@@ -124,16 +215,12 @@ static void on_replied(void *context, struct MHD_Connection *with, void **reques
 static struct http_request describe(struct http_connection *connection, struct MHD_Connection *with,
                                     const char *path, const char *method)
 {
-    const union MHD_ConnectionInfo *address =
-        MHD_get_connection_info(with, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const struct sockaddr *peer = address ? address->client_addr : NULL;
-
     return (struct http_request){
         .connection = with,
         .method = method,
         .path = path,
         .uri = connection->uri,
-        .peer = peer && peer->sa_family != AF_UNIX ? peer : NULL,
+        .peer = peer_address(with),
         .login = &connection->login,
     };
 }
@@ -154,6 +241,7 @@ static CONTROL_RESULT handle(void *context, struct MHD_Connection *with, const c
     if (!connection->headers_seen) {
         connection->headers_seen = true;
         result = server->handler.refuse(server->handler.context, &request, &refused);
+        connection->accepted |= !refused;
         return refused ? result : MHD_YES;
     }
     connection->body_bytes += *upload_data_size;
@@ -173,7 +261,7 @@ static gboolean source_prepare(GSource *base, int *ret_timeout_ms)
     struct server_source *source = (struct server_source *)base;
     MHD_UNSIGNED_LONG_LONG timeout_ms;
 
-    if (MHD_get_timeout(source->daemon, &timeout_ms) != MHD_YES) {
+    if (source->rests_until_ns || MHD_get_timeout(source->daemon, &timeout_ms) != MHD_YES) {
         *ret_timeout_ms = -1;
         return FALSE;
     }
@@ -186,7 +274,8 @@ static gboolean source_check(GSource *base)
     struct server_source *source = (struct server_source *)base;
     int timeout_ms;
 
-    return g_source_query_unix_fd(base, source->tag) != 0 || source_prepare(base, &timeout_ms);
+    return !source->rests_until_ns &&
+           (g_source_query_unix_fd(base, source->tag) != 0 || source_prepare(base, &timeout_ms));
 }
 
 static unsigned count_connections(struct MHD_Daemon *daemon)
@@ -194,19 +283,46 @@ static unsigned count_connections(struct MHD_Daemon *daemon)
     return MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
 }
 
+// Counts what a run has cost. One SHARE-th of the time that passes is earned; who has spent
+// BURST_NS more than that rests until half of it is earned, and the sockets are not looked at
+// meanwhile.
+static void pay(struct server_source *source, int64_t begin_ns, int64_t end_ns)
+{
+    int64_t earned_ns = (begin_ns - source->counted_ns) / SHARE;
+
+    source->spent_ns = MAX(source->spent_ns - earned_ns, 0) + end_ns - begin_ns;
+    source->counted_ns = begin_ns;
+    if (source->spent_ns > BURST_NS) {
+        source->rests_until_ns = end_ns + (source->spent_ns - BURST_NS / 2) * SHARE;
+        g_source_modify_unix_fd(&source->base, source->tag, 0);
+        g_source_set_ready_time(&source->base, source->rests_until_ns / NS_PER_US);
+    }
+}
+
 // At its connection limit libmicrohttpd takes the listening socket out of the epoll set, and puts
 // it back only when it next runs: whenever connections ended, it has to run once more.
 static gboolean source_dispatch(GSource *base, GSourceFunc callback, void *context)
 {
     struct server_source *source = (struct server_source *)base;
+    int64_t begin_ns = clock_now_ns();
     unsigned before;
 
     (void)callback, (void)context;
+    if (begin_ns < source->rests_until_ns) { // it was woken
+        g_source_set_ready_time(base, source->rests_until_ns / NS_PER_US);
+        return G_SOURCE_CONTINUE;
+    }
+    if (source->rests_until_ns) {
+        source->rests_until_ns = 0;
+        g_source_modify_unix_fd(base, source->tag, G_IO_IN);
+    }
+    before = count_connections(source->daemon);
     g_source_set_ready_time(base, -1);
-    do {
-        before = count_connections(source->daemon);
-        MHD_run(source->daemon);
-    } while (count_connections(source->daemon) < before);
+    MHD_run(source->daemon);
+    if (count_connections(source->daemon) < before) {
+        g_source_set_ready_time(base, 0);
+    }
+    pay(source, begin_ns, clock_now_ns());
     return G_SOURCE_CONTINUE;
 }
 
@@ -255,12 +371,11 @@ static struct MHD_Daemon *start(struct http_server *server,
     // A server that starts closes the fd when it ends; one that does not start leaves it open.
     return MHD_start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, log_server, server,
-        MHD_OPTION_LISTEN_SOCKET, settings->fd, MHD_OPTION_CONNECTION_LIMIT, settings->connections,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, settings->connections_an_address,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-        settings->silence_s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-        MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server, MHD_OPTION_NOTIFY_COMPLETED,
-        on_replied, server, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        MHD_OPTION_LISTEN_SOCKET, settings->fd, MHD_OPTION_CONNECTION_LIMIT,
+        settings->connections + ROOM_TO_CLOSE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, settings->silence_s, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server,
+        MHD_OPTION_NOTIFY_COMPLETED, on_replied, server, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 }
 
 int http_server_new(const struct http_server_settings *settings, struct error *error,
@@ -271,6 +386,8 @@ int http_server_new(const struct http_server_settings *settings, struct error *e
     server->handler = settings->handler;
     server->name = settings->name;
     server->connections = g_ptr_array_new();
+    server->most = settings->connections;
+    server->most_an_address = settings->connections_an_address;
     server->certificate = settings->certificate ? certificate_ref(settings->certificate) : NULL;
     server->daemon = start(server, settings);
     if (!server->daemon) {
@@ -303,11 +420,12 @@ void http_server_hang_up_strangers(const struct http_server *server, const struc
                                    enum config_role role)
 {
     for (guint i = 0; i < server->connections->len; i++) {
-        const struct http_connection *connection = g_ptr_array_index(server->connections, i);
+        struct http_connection *connection = g_ptr_array_index(server->connections, i);
 
         if (connection->login.allowed &&
-            !account_is_still_allowed(account, &connection->login, role)) {
-            shutdown(connection->fd, SHUT_RDWR);
+            !account_is_still_allowed(account, &connection->login,
+                                      MAX(role, connection->login.role))) {
+            hang_up(connection);
         }
     }
 }

@@ -2,7 +2,11 @@
 //
 // It runs in its external epoll mode: its epoll fd and its next timeout make one GSource, so that
 // every callback runs on the main loop and sees the front between two events. A client has 10 s
-// from its connect, the TLS handshake included, or from its last reply, to a whole request.
+// from its connect, the TLS handshake included, or from its last reply, to a whole request. Where
+// all connections are taken, or all of an address (of IPv6, a /64), a newcomer takes the place of
+// one that has sent no request, and then of one between two requests.
+//
+// The server takes a fifth of the main loop's time at most, however fast clients ask.
 #pragma once
 
 #include "config/base.h"
@@ -52,7 +56,7 @@ void http_server_wake(const struct http_server *server);
 // Accepts no more connections and gives up the socket. Connections that there are go on.
 void http_server_stop_listening(struct http_server *server);
 // Hangs up on clients of which a request was allowed before, and which by `account` may not do any
-// more what `role` may.
+// more what `role` may, or what their own role could.
 void http_server_hang_up_strangers(const struct http_server *server, const struct account *account,
                                    enum config_role role);
 // Runs the server once, so that connections that were resumed go on.
