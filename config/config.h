@@ -28,6 +28,7 @@ enum config_memory {
 enum config_auth { CONFIG_AUTH_UNSET, CONFIG_AUTH_NONE };
 // What a user may do; each role may also do everything the ones before it may.
 enum config_role { CONFIG_ROLE_VIEWER, CONFIG_ROLE_OPERATOR, CONFIG_ROLE_ADMIN };
+#define CONFIG_ROLE_COUNT 3
 enum config_source {
     CONFIG_SOURCE_AUTO,
     CONFIG_SOURCE_V4L2,

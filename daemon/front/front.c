@@ -44,17 +44,20 @@ static struct snapshot *make_snapshot(void *context)
                                  &front->verdict, clock_now_ns() - front->started_ns);
 }
 
-static char *refuse_filter(void *context, const char *camera, const char *region)
+static char *refuse_filter(void *context, enum config_role role, const char *camera,
+                           const char *region)
 {
-    return event_filter_refuse(((struct front *)context)->config, camera, region);
+    return event_filter_refuse(((struct front *)context)->config, role, camera, region);
 }
 
 static void on_motion(void *context, const struct motion_event *event)
 {
     const struct front *front = context;
+    struct motion_event published = *event;
 
     motion_log(event);
-    control_publish(front->network.control, event);
+    published.role = event_filter_role(front->config, event->camera);
+    control_publish(front->network.control, &published);
 }
 
 static gboolean become_ready(gpointer data)

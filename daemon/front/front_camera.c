@@ -9,6 +9,7 @@
 
 struct front_view {
     char name[40], kind[16];
+    enum config_role role; // the least that may watch
     struct stream *stream; // a reference
 };
 
@@ -135,6 +136,7 @@ static int replace_views(struct front_camera *camera, const struct config_camera
         }
         rtsp_server_add(camera->environment.server, stream_path(view->stream), view->stream,
                         config_view_role(&settings->views[i]));
+        view->role = config_view_role(&settings->views[i]);
         snprintf(view->kind, sizeof view->kind, "%s",
                  config_view_kind_name(settings->views[i].view));
         camera->view_count++;
@@ -304,6 +306,7 @@ void front_camera_describe(const struct front_camera *camera, struct snapshot_ca
         snprintf(mount->camera, sizeof mount->camera, "%s", camera->name);
         snprintf(mount->view, sizeof mount->view, "%s", view->name);
         snprintf(mount->kind, sizeof mount->kind, "%s", view->kind);
+        mount->role = view->role;
         describe_viewers(camera->environment.server, mount);
     }
 }

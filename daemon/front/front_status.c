@@ -47,6 +47,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
         snapshot->cameras[i].usage = snapshot_read_usage(snapshot->cameras[i].pid);
         cuda |= strncmp(snapshot->cameras[i].telemetry.backend, "CUDA", strlen("CUDA")) == 0;
     }
+    snapshot->mounts[0].has_alias = mounts > 0;
     snapshot->configuration = *verdict;
     snapshot->uptime_s = (double)uptime_ns / (double)NS_PER_S;
     snapshot->usage = snapshot_read_usage(getpid());

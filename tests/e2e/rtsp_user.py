@@ -1,9 +1,12 @@
 """An RTSP client with a user's name and password, by Python's hashes: RFC 7616, and RFC 2069 where
 qop is None. It sends what it is told, one request after the other, over one connection."""
 
+import contextlib
 import hashlib
 import re
 import socket
+import threading
+import time
 
 from daemon import PATIENCE_S
 
@@ -20,6 +23,33 @@ def guess(server, path, count):
         with Client(server.port, "vera", "a wrong one") as client:
             for _ in range(min(LOGINS_A_CONNECTION, count - begin)):
                 assert client.request("DESCRIBE", path).code in (401, 503)
+
+
+@contextlib.contextmanager
+def guessers(server, path, addresses):
+    """Meanwhile each of the addresses tries wrong passwords of vera without pause."""
+    ended, threads = threading.Event(), []
+
+    def guess_from(address):
+        while not ended.is_set():
+            with contextlib.suppress(OSError), Client(
+                server.port, "vera", "a wrong one", address=address
+            ) as client:
+                for _ in range(LOGINS_A_CONNECTION):
+                    if ended.is_set():
+                        return
+                    assert client.request("DESCRIBE", path).code in (401, 503)
+                    time.sleep(0.05)  # so that the guessers leave the machine a processor
+
+    for address in addresses:
+        threads.append(threading.Thread(target=guess_from, args=(address,)))
+        threads[-1].start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
 
 
 class Reply:
@@ -44,17 +74,19 @@ def challenges(reply):
 
 
 class Client:
-    """`uri` is what is signed instead of the URL of a request; a function of that URL."""
+    """`uri` is what is signed instead of the URL of a request; a function of that URL. `address` is
+    where it comes from."""
 
     def __init__(
-        self, port, user=None, password=None, *, algorithm="SHA-256", qop="auth", uri=lambda u: u
-    ):
+        self, port, user=None, password=None, *, algorithm="SHA-256", qop="auth", uri=lambda u: u,
+        address="127.0.0.1",
+    ):  # fmt: skip
         self.base = f"rtsp://127.0.0.1:{port}"
         self.user, self.password = user, password
         self.algorithm, self.qop, self.uri = algorithm, qop, uri
         self.nonce, self.count, self.sequence = None, 0, 0
         self.unread = b""
-        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S, (address, 0))
 
     def __enter__(self):
         return self

@@ -9,6 +9,7 @@ import select
 import socket
 import ssl
 import subprocess
+import threading
 import time
 import warnings
 
@@ -271,6 +272,97 @@ def write_users(path, **roles):
                      f"{hashlib.sha256(text).hexdigest()}\n")
     path.write_text("".join(lines))
     path.chmod(0o600)
+
+
+def connect_silently(server, addresses, each):
+    return [socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S, (address, 0))
+            for _ in range(each) for address in addresses]
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_silent_strangers_keep_nobody_from_the_api(serve, watch, tls):
+    server = serve(tls=tls)
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    silent, addresses = [], [f"127.0.1.{number}" for number in range(1, 13)]
+    for _ in range(4):
+        silent += connect_silently(server, addresses, 8)
+        assert curl(server, "-k", scheme="https" if tls else "http").returncode == 0
+    for connection in silent:
+        connection.close()
+    server.assert_accounted(viewer)
+
+
+def ask_without_pause(server, ended, counts):
+    request = b"GET /v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.api), daemon.PATIENCE_S) as connection:
+        while not ended.is_set():
+            connection.sendall(request)
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += connection.recv(1 << 16)
+            head, _, body = head.partition(b"\r\n\r\n")
+            length = int(re.search(rb"(?i)content-length: *(\d+)", head)[1])
+            while len(body) < length:
+                body += connection.recv(1 << 16)
+            counts.append(json.loads(body)["uptime_s"])
+
+
+def test_who_asks_without_pause_is_answered_and_takes_a_share(serve, watch):
+    server = serve(tls=False)
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    ended, counts, seconds = threading.Event(), [], 3
+    threads = [threading.Thread(target=ask_without_pause, args=(server, ended, counts))
+               for _ in range(4)]
+    before_s = daemon.process_cpu_s(server.process.pid)
+    for thread in threads:
+        thread.start()
+    viewer.wait_after(time.monotonic_ns() + seconds * 10**9)
+    took_s = daemon.process_cpu_s(server.process.pid) - before_s
+    ended.set()
+    for thread in threads:
+        thread.join()
+    print(f"{len(counts)} replies, {took_s / seconds:.2f} of a core")
+    assert counts[-1] > counts[0]  # what is shown is not old
+    server.assert_accounted(viewer)
+
+
+def curl_as(server, user, path):
+    return curl(server, "-k", "--digest", "-u", f"{user}:pass", path=path).stdout
+
+
+def test_each_role_is_shown_the_cameras_that_it_may_watch(edged, tmp_path):
+    users = tmp_path / "users"
+    write_users(users, vera="viewer", otto="operator")
+    view = {"name": "edges", "view": "edges"}
+    cameras = [
+        daemon.camera("front", views=[view, {**view, "name": "plan", "allow": ["operator"]}], **SMALL),
+        daemon.camera("safe", views=[{**view, "allow": ["operator"]}], **SMALL),
+    ]
+    settings = {"http": {"port": free_port(), "tls": True}, "rtsp": {"users": str(users)}}
+    server = edged(cameras, settings=settings, STATE_DIRECTORY=tmp_path)
+    server.api = settings["http"]["port"]
+    daemon.wait_for(lambda: "/safe/edges" in curl_as(server, "otto", "/v1/status"))
+    whole, part = (json.loads(curl_as(server, user, "/v1/status")) for user in ("otto", "vera"))
+    assert [mount["path"] for mount in whole["mounts"]] == ["/front/edges", "/front/plan", "/safe/edges"]
+    assert [mount["path"] for mount in part["mounts"]] == ["/front/edges"]
+    assert [camera["name"] for camera in part["cameras"]] == ["front"]
+    assert whole.keys() == part.keys()
+    for path in ("/v1/status", "/metrics", "/v1/events?camera=safe", "/v1/events?camera=x", "/safe"):
+        if path != "/v1/events?camera=safe":  # which goes on
+            assert "safe" in curl_as(server, "otto", path).replace("camera=safe", ""), path
+        seen = curl_as(server, "vera", path)
+        assert "plan" not in seen and "safe" not in seen.replace('camera \\"safe\\"', ""), path
+    assert "/safe/edges" in server.http_get("/v1/status")  # the control socket stays whole
+    # A reload takes effect at once, also for pages that are kept for a moment.
+    cameras[0]["views"] = [{**view, "allow": ["operator"]}]
+    curl_as(server, "vera", "/v1/status")
+    server.reload(cameras)
+    assert json.loads(curl_as(server, "vera", "/v1/status"))["cameras"] == []
+    write_users(users, vera="viewer", otto="viewer")
+    server.hang_up()
+    assert json.loads(curl_as(server, "otto", "/v1/status"))["mounts"] == []
 
 
 def http_status(server, *arguments, path):

@@ -147,10 +147,24 @@ def test_a_role_is_for_what_allows_it_and_less(server):
             for view, code in zip(VIEWS, codes):
                 assert viewer.request("DESCRIBE", f"/front/{view['name']}").code == code
             assert viewer.request("DESCRIBE", "/edges").code == 200
-            assert viewer.request("DESCRIBE", "/front/nothing").code == 404
+            assert viewer.request("DESCRIBE", "/edges").code == 200
+            mounts = ["/edges", *sorted(f"/front/{v['name']}" for v, c in zip(VIEWS, codes) if c == 200)]
+            for method in ("DESCRIBE", "SETUP"):
+                reply = viewer.request(method, "/front/nothing")
+                assert reply.code == 404
+                assert reply.body.splitlines()[1:] == mounts
     with client(server, "vera") as vera:
         reply = vera.request("SETUP", "/front/plan/stream=0", "Transport: RTP/AVP/TCP;unicast")
         assert reply.code == 403
+
+
+def test_who_is_not_logged_in_is_told_no_name(server):
+    with client(server) as stranger, client(server, "vera", "a wrong one") as guesser:
+        for reply in (
+            stranger.send("DESCRIBE", "/front/nothing"), guesser.request("DESCRIBE", "/front/nothing")
+        ):
+            assert (reply.code, reply.body) == (401, "")
+            assert not any("front" in value for _, value in (line for line in reply.lines if len(line) > 1))
 
 
 def test_an_answer_with_a_count_is_good_once(server):
@@ -181,6 +195,37 @@ def test_five_wrong_passwords_then_one_try_a_second(server):
     assert "vera" not in server.stderr()
     logins = server.status()["logins"]
     assert logins["failed"] >= 5 and logins["throttled"] >= 1
+
+
+def test_a_wrong_password_is_a_line_in_the_log_and_a_number(server):
+    before = server.status()["logins"]["failed"]
+    for user, password, address in (
+        ("vera", "my wrong secret", "127.0.0.2"), ("my wrong secret", "x", "127.0.0.3"),
+    ):  # fmt: skip
+        with client(server, user, password, address=address) as guesser:
+            for _ in range(2):
+                assert guesser.request("DESCRIBE", "/front/edges").code == 401
+        server.wait_stderr(rf"wrong user or password from {address}, asking again; more from there")
+        assert server.stderr().count(f"wrong user or password from {address}") == 1
+    assert "secret" not in server.stderr() and "vera" not in server.stderr()
+    assert server.status()["logins"]["failed"] == before + 4
+    assert f"edged_failed_logins_total {before + 4}\n" in server.http_get("/metrics")
+
+
+def test_sixty_addresses_that_guess_keep_nobody_out(server):
+    path = "/front/edges"
+    with client(server, "vera", address="127.0.0.2") as vera:
+        assert vera.request("DESCRIBE", path).code == 200
+    with clients.Viewer(url(server, path, "otto")) as viewer:
+        viewer.wait_numbers(20)
+        with rtsp_user.guessers(server, path, [f"127.0.1.{n}" for n in range(1, 61)]):
+            wait_for(lambda: server.status()["logins"]["throttled"] > 100)
+            for number in range(30):  # 127.0.0.2 has logged in before, the others never
+                address = f"127.0.0.{2 if number % 2 else 10 + number}"
+                with client(server, "vera", address=address) as vera:
+                    vera.play(path)
+        assert viewer.watching
+        server.assert_accounted(viewer)
 
 
 def test_bad_logins_cost_a_viewer_nothing(server):

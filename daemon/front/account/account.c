@@ -349,6 +349,11 @@ void account_free(struct account *account)
     }
 }
 
+enum config_role account_role(const struct account *account, const struct account_login *login)
+{
+    return account->users && !account->is_open ? login->role : CONFIG_ROLE_ADMIN;
+}
+
 bool account_has_users(const struct account *account)
 {
     return account->users;

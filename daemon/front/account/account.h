@@ -93,6 +93,10 @@ void account_check(struct account *account, const struct account_request *reques
 bool account_is_still_allowed(const struct account *account, const struct account_login *login,
                               enum config_role role);
 
+// What a connection whose last request was allowed may watch: what its user's role may, and all
+// where nobody is asked for a user.
+enum config_role account_role(const struct account *account, const struct account_login *login);
+
 // Whether requests need a user; and whether nobody is asked for one, from whatever address.
 bool account_has_users(const struct account *account);
 bool account_is_open(const struct account *account);

@@ -11,58 +11,121 @@
 #define RELOAD_PATH "/v1/reload"
 #define LAST_RUNS 8u // enough for an event and the end of a reply
 
+// For so long a text is shown again, so that clients that ask without pause cost little.
+#define FRESH_NS (200 * NS_PER_MS)
+#define MOUNTS_LISTED 32u
+
+enum page_kind { PAGE_STATUS, PAGE_METRICS, PAGE_INDEX, PAGE_UNKNOWN, PAGE_COUNT };
+
 struct control_endpoint {
     const struct control_front *front; // borrowed
     struct account *account;           // borrowed; NULL: nobody is asked
     bool encrypted;
     struct event_stream *events; // owned
     struct http_server *server;  // owned
+    struct page_text {
+        char *text; // owned; NULL: none yet
+        int64_t made_ns;
+    } texts[PAGE_COUNT][CONFIG_ROLE_COUNT];
 };
 
-static char *index_text(const struct snapshot *snapshot)
+static const char index_text[] = "edged " EDGED_VERSION "\n"
+                                 "/v1/status  JSON: cameras, mounts, latency\n" EVENTS_PATH
+                                 "  motion in regions, as it begins and ends (server-sent events)\n"
+                                 "/metrics    the same for Prometheus\n" RELOAD_PATH
+                                 "  POST: loads the configuration again, the verdict is JSON\n";
+
+static char *unknown_text(const struct snapshot *snapshot)
 {
-    (void)snapshot;
-    return g_strdup("edged " EDGED_VERSION "\n"
-                    "/v1/status  JSON: cameras, mounts, latency\n" EVENTS_PATH
-                    "  motion in regions, as it begins and ends (server-sent events)\n"
-                    "/metrics    the same for Prometheus\n" RELOAD_PATH
-                    "  POST: loads the configuration again, the verdict is JSON\n");
+    GString *text = g_string_new("no such page; allowed are /, /v1/status, /v1/events, /metrics "
+                                 "and /v1/reload; streams are served by RTSP: ");
+
+    for (size_t i = 0; i < snapshot->mount_count && i < MOUNTS_LISTED; i++) {
+        g_string_append_printf(text, "%s%s%s", i ? ", " : "", snapshot->rtsp_url,
+                               snapshot->mounts[i].path);
+    }
+    g_string_append(text, snapshot->mount_count == 0              ? "none"
+                          : snapshot->mount_count > MOUNTS_LISTED ? " and more"
+                                                                  : "");
+    return g_string_free(text, FALSE);
 }
 
 static const struct page {
     const char *path, *content_type;
-    bool wants_snapshot;
     char *(*text)(const struct snapshot *snapshot);
-} pages[] = {
-    {"/v1/status", "application/json", true, status_json},
-    {"/metrics", "text/plain; version=0.0.4; charset=utf-8", true, status_metrics},
-    {"/", "text/plain; charset=utf-8", false, index_text},
+} pages[PAGE_COUNT] = {
+    [PAGE_STATUS] = {"/v1/status", "application/json", status_json},
+    [PAGE_METRICS] = {"/metrics", "text/plain; version=0.0.4; charset=utf-8", status_metrics},
+    [PAGE_INDEX] = {"/", "text/plain; charset=utf-8", NULL},
+    [PAGE_UNKNOWN] = {NULL, NULL, unknown_text},
 };
 
-static CONTROL_RESULT reply_page(const struct control_endpoint *endpoint,
-                                 struct MHD_Connection *connection, const struct page *page)
+static void forget_texts(struct control_endpoint *endpoint)
 {
-    _cleanup_(cleanup_snapshot) struct snapshot *snapshot = NULL;
-
-    if (page->wants_snapshot) {
-        snapshot = endpoint->front->snapshot(endpoint->front->context);
-        if (!snapshot) {
-            return control_refuse(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+    for (unsigned page = 0; page < PAGE_COUNT; page++) {
+        for (unsigned role = 0; role < CONFIG_ROLE_COUNT; role++) {
+            g_clear_pointer(&endpoint->texts[page][role].text, g_free);
         }
     }
-    return control_reply(connection, MHD_HTTP_OK, page->content_type, page->text(snapshot));
+}
+
+// What the client of an allowed request may watch.
+static enum config_role role_of(const struct control_endpoint *endpoint,
+                                const struct http_request *request)
+{
+    return endpoint->account ? account_role(endpoint->account, request->login) : CONFIG_ROLE_ADMIN;
+}
+
+// The page as `role` is shown it; borrowed. Without an account it is always made anew. NULL: out of
+// memory.
+static const char *page_text(struct control_endpoint *endpoint, enum page_kind page,
+                             enum config_role role)
+{
+    struct page_text *kept = &endpoint->texts[page][role];
+    int64_t now_ns = clock_now_ns();
+    _cleanup_(cleanup_snapshot) struct snapshot *snapshot = NULL;
+
+    if (page == PAGE_INDEX) {
+        return index_text;
+    }
+    if (endpoint->account && kept->text && now_ns - kept->made_ns < FRESH_NS) {
+        return kept->text;
+    }
+    snapshot = endpoint->front->snapshot(endpoint->front->context);
+    if (!snapshot) {
+        return NULL;
+    }
+    snapshot_show_to(snapshot, role);
+    g_free(kept->text);
+    *kept = (struct page_text){pages[page].text(snapshot), now_ns};
+    return kept->text;
+}
+
+static CONTROL_RESULT reply_page(struct control_endpoint *endpoint,
+                                 const struct http_request *request, enum page_kind page)
+{
+    const char *text = page_text(endpoint, page, role_of(endpoint, request));
+
+    if (!text) {
+        return control_refuse(request->connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+    }
+    return page == PAGE_UNKNOWN ? control_refuse(request->connection, MHD_HTTP_NOT_FOUND, text)
+                                : control_reply(request->connection, MHD_HTTP_OK,
+                                                pages[page].content_type, g_strdup(text));
 }
 
 static CONTROL_RESULT reply_events(const struct control_endpoint *endpoint,
-                                   struct MHD_Connection *connection)
+                                   const struct http_request *request)
 {
+    struct MHD_Connection *connection = request->connection;
+    enum config_role role = role_of(endpoint, request);
     g_autofree char *refusal = endpoint->front->refuse(
-        endpoint->front->context,
+        endpoint->front->context, role,
         MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "camera"),
         MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "region"));
 
     return refusal ? control_refuse(connection, MHD_HTTP_NOT_FOUND, refusal)
-                   : event_stream_answer(endpoint->events, connection);
+                   : event_stream_answer(endpoint->events, connection, role);
 }
 
 static CONTROL_RESULT refuse(void *context, const struct http_request *request, bool *ret_refused)
@@ -90,23 +153,20 @@ static CONTROL_RESULT refuse(void *context, const struct http_request *request, 
 
 static CONTROL_RESULT reply(void *context, const struct http_request *request)
 {
-    const struct control_endpoint *endpoint = context;
+    struct control_endpoint *endpoint = context;
+    enum page_kind page = PAGE_STATUS;
 
     if (strcmp(request->path, RELOAD_PATH) == 0) {
         return control_reply(request->connection, MHD_HTTP_OK, "application/json",
                              endpoint->front->reload(endpoint->front->context));
     }
     if (strcmp(request->path, EVENTS_PATH) == 0) {
-        return reply_events(endpoint, request->connection);
+        return reply_events(endpoint, request);
     }
-    for (size_t i = 0; i < ARRAY_LENGTH(pages); i++) {
-        if (strcmp(request->path, pages[i].path) == 0) {
-            return reply_page(endpoint, request->connection, &pages[i]);
-        }
+    while (page < PAGE_UNKNOWN && strcmp(request->path, pages[page].path) != 0) {
+        page++;
     }
-    return control_refuse(
-        request->connection, MHD_HTTP_NOT_FOUND,
-        "no such page; allowed are /, /v1/status, /v1/events, /metrics and /v1/reload");
+    return reply_page(endpoint, request, page);
 }
 
 static void on_wake(void *context)
@@ -143,8 +203,9 @@ void control_endpoint_tell(const struct control_endpoint *endpoint)
     event_stream_tell(endpoint->events);
 }
 
-void control_endpoint_recheck(const struct control_endpoint *endpoint)
+void control_endpoint_recheck(struct control_endpoint *endpoint)
 {
+    forget_texts(endpoint);
     http_server_hang_up_strangers(endpoint->server, endpoint->account, CONFIG_ROLE_VIEWER);
 }
 
@@ -166,5 +227,6 @@ void control_endpoint_free(struct control_endpoint *endpoint)
         http_server_free(endpoint->server);
     }
     event_stream_free(endpoint->events);
+    forget_texts(endpoint);
     g_free(endpoint);
 }

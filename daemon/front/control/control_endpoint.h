@@ -11,10 +11,13 @@ struct control_endpoint;
 // What the server calls in the front. `snapshot` returns a snapshot of this moment, which the
 // server frees. `reload` loads the configuration again and returns the verdict as JSON, which the
 // server g_free()s. `refuse` is event_filter_refuse().
+//
+// Over TCP each role is shown only the cameras and views that it may watch; whoever can open the
+// control socket is shown all.
 struct control_front {
     struct snapshot *(*snapshot)(void *context);
     char *(*reload)(void *context);
-    char *(*refuse)(void *context, const char *camera, const char *region);
+    char *(*refuse)(void *context, enum config_role role, const char *camera, const char *region);
     void *context;
 };
 
@@ -26,8 +29,9 @@ int control_endpoint_new(const struct control_front *front, const struct event_f
                          struct error *error, struct control_endpoint **ret_endpoint);
 // Sends those who follow /v1/events what is new in the feed.
 void control_endpoint_tell(const struct control_endpoint *endpoint);
-// After account_take_users(): hangs up on clients that may not ask any more.
-void control_endpoint_recheck(const struct control_endpoint *endpoint);
+// At a reload, after account_take_users(): hangs up on clients that may not ask any more, or not as
+// much as before.
+void control_endpoint_recheck(struct control_endpoint *endpoint);
 // Accepts no more connections and gives up its socket.
 void control_endpoint_stop_listening(struct control_endpoint *endpoint);
 // Ends all connections; those who follow events are sent the last of them, if their sockets take

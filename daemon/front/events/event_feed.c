@@ -65,7 +65,8 @@ void event_feed_add(struct event_feed *feed, const struct motion_event *event)
 
 static bool wants(const struct event_reader *reader, const struct motion_event *event)
 {
-    return (!reader->camera || strcmp(reader->camera, event->camera) == 0) &&
+    return event->role <= reader->role &&
+           (!reader->camera || strcmp(reader->camera, event->camera) == 0) &&
            (!reader->region || strcmp(reader->region, event->region) == 0);
 }
 
@@ -109,12 +110,14 @@ static void append_moving(const struct event_feed *feed, const struct event_read
     }
 }
 
-void event_feed_open(const struct event_feed *feed, const char *last_id, const char *camera,
-                     const char *region, struct event_reader *ret_reader, GString *text)
+void event_feed_open(const struct event_feed *feed, enum config_role role, const char *last_id,
+                     const char *camera, const char *region, struct event_reader *ret_reader,
+                     GString *text)
 {
     uint64_t next = last_id ? find_next(feed, last_id) : 0;
 
     *ret_reader = (struct event_reader){
+        .role = role,
         .camera = g_strdup(camera),
         .region = g_strdup(region),
         .next = next      ? next

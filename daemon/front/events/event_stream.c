@@ -152,14 +152,15 @@ static void drop_follower(void *context)
     g_free(follower);
 }
 
-static struct follower *add_follower(struct event_stream *stream, struct MHD_Connection *with)
+static struct follower *add_follower(struct event_stream *stream, struct MHD_Connection *with,
+                                     enum config_role role)
 {
     struct follower *follower = g_new0(struct follower, 1);
 
     follower->stream = stream;
     follower->connection = with;
     follower->text = g_string_new(NULL);
-    event_feed_open(stream->feed,
+    event_feed_open(stream->feed, role,
                     MHD_lookup_connection_value(with, MHD_HEADER_KIND, "Last-Event-ID"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "camera"),
                     MHD_lookup_connection_value(with, MHD_GET_ARGUMENT_KIND, "region"),
@@ -171,7 +172,8 @@ static struct follower *add_follower(struct event_stream *stream, struct MHD_Con
     return follower;
 }
 
-CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection)
+CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection,
+                                   enum config_role role)
 {
     CONTROL_RESULT result;
 
@@ -179,7 +181,7 @@ CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Conne
         return control_refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                               "no more clients may follow the events; try again later");
     }
-    struct follower *added = add_follower(stream, connection);
+    struct follower *added = add_follower(stream, connection, role);
     struct MHD_Response *response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_more, added, drop_follower);
     if (!response) {

@@ -24,7 +24,8 @@ void event_stream_free(struct event_stream *stream);
 // Tells all readers what has come into the feed.
 void event_stream_tell(const struct event_stream *stream);
 // Makes `connection` a reader, or replies 503 when there are EVENT_STREAM_READERS. Reads the
-// request's Last-Event-ID and the query's `camera` and `region`.
-CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection);
+// request's Last-Event-ID and the query's `camera` and `region`. It hears what `role` may watch.
+CONTROL_RESULT event_stream_answer(struct event_stream *stream, struct MHD_Connection *connection,
+                                   enum config_role role);
 // Lets every reader end, so that MHD_run() closes it: MHD_stop_daemon() takes no suspended ones.
 void event_stream_close(struct event_stream *stream);

@@ -2,6 +2,8 @@
 // and to those who follow /v1/events.
 #pragma once
 
+#include "config/config.h"
+
 #include <json-glib/json-glib.h>
 #include <stdint.h>
 
@@ -32,12 +34,13 @@ struct motion_event {
     enum motion_kind kind;
     enum motion_reason reason; // of an end
     char camera[40], region[40];
-    uint64_t number;    // of the event in its region, from 1 on, since edged was started
-    int64_t started_ns; // CLOCK_MONOTONIC: pts of the first moving frame
-    int64_t at_ns;      // CLOCK_MONOTONIC: pts of the frame that decided, or when the front did
-    int64_t wall_ns;    // at_ns by the clock of day, since 1970
-    double share;       // moving pixels of the region's, 0..1, at at_ns
-    double peak;        // the largest share up to then
+    enum config_role role; // the least that may watch a view of the camera; set by the front
+    uint64_t number;       // of the event in its region, from 1 on, since edged was started
+    int64_t started_ns;    // CLOCK_MONOTONIC: pts of the first moving frame
+    int64_t at_ns;         // CLOCK_MONOTONIC: pts of the frame that decided, or when the front did
+    int64_t wall_ns;       // at_ns by the clock of day, since 1970
+    double share;          // moving pixels of the region's, 0..1, at at_ns
+    double peak;           // the largest share up to then
     struct motion_box box;
 };
 

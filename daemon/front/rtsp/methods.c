@@ -29,6 +29,18 @@ static void answer(const struct call *call, enum rtsp_status status)
     send_reply(call, rtsp_reply_new(status, call->request->sequence));
 }
 
+// Answers 404 with the streams that there are for the user, who has logged in.
+static void answer_not_found(const struct call *call)
+{
+    const struct connection *connection = call->connection;
+    enum config_role role = account_role(connection->service->account, &connection->login);
+    g_autofree char *list = rtsp_service_list(connection->service, role);
+    GString *reply = rtsp_reply_new(RTSP_NOT_FOUND, call->request->sequence);
+
+    rtsp_reply_end(reply, "text/plain", list);
+    connection_reply(call->connection, reply);
+}
+
 // Begins to say OK to a request of a session.
 static GString *begin_ok(const struct call *call)
 {
@@ -89,7 +101,7 @@ static bool is_acceptable(const struct rtsp_request *request)
 static void handle_describe(struct call *call)
 {
     if (!call->mount) {
-        answer(call, RTSP_NOT_FOUND);
+        answer_not_found(call);
     } else if (!is_acceptable(call->request)) {
         answer(call, RTSP_NOT_ACCEPTABLE);
     } else {
@@ -257,6 +269,10 @@ static void handle_setup(struct call *call)
 {
     enum rtsp_status status = set_up(call);
 
+    if (status == RTSP_NOT_FOUND) {
+        answer_not_found(call);
+        return;
+    }
     if (status != RTSP_OK) {
         answer(call, status);
         return;

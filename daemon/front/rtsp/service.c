@@ -4,9 +4,37 @@
 
 #include <string.h>
 
+#define PATHS_LISTED 64u
+
 const struct rtsp_mount *rtsp_service_find(const struct rtsp_service *service, const char *path)
 {
     return g_hash_table_lookup(service->mounts, path);
+}
+
+char *rtsp_service_list(const struct rtsp_service *service, enum config_role role)
+{
+    GList *paths = g_list_sort(g_hash_table_get_keys(service->mounts), (GCompareFunc)strcmp);
+    GString *text = g_string_new("there is no such stream; there are:\n");
+    unsigned listed = 0, left_out = 0;
+
+    for (const GList *at = paths; at; at = at->next) {
+        const struct rtsp_mount *mount = g_hash_table_lookup(service->mounts, at->data);
+
+        if (mount->role <= role && listed < PATHS_LISTED) {
+            g_string_append_printf(text, "%s\n", (const char *)at->data);
+            listed++;
+        } else {
+            left_out += mount->role <= role;
+        }
+    }
+    g_list_free(paths);
+    if (listed == 0) {
+        g_string_append(text, "none\n");
+    }
+    if (left_out > 0) {
+        g_string_append_printf(text, "and %u more\n", left_out);
+    }
+    return g_string_free(text, FALSE);
 }
 
 struct udp_sockets *rtsp_service_udp(struct rtsp_service *service, int family)

@@ -46,6 +46,45 @@ struct snapshot_usage snapshot_read_usage(pid_t pid)
     return usage;
 }
 
+static bool has_mount(const struct snapshot *snapshot, const struct snapshot_camera *camera)
+{
+    for (size_t i = 0; i < snapshot->mount_count; i++) {
+        if (strcmp(snapshot->mounts[i].camera, camera->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void snapshot_show_to(struct snapshot *snapshot, enum config_role role)
+{
+    static char left_out[] = "left out: this user may not watch every view\n";
+    size_t mounts = snapshot->mount_count, cameras = snapshot->camera_count;
+
+    snapshot->mount_count = 0;
+    for (size_t i = 0; i < mounts; i++) {
+        if (snapshot->mounts[i].role <= role) {
+            snapshot->mounts[snapshot->mount_count++] = snapshot->mounts[i];
+        }
+    }
+    if (snapshot->mount_count == mounts) {
+        return;
+    }
+    snapshot->camera_count = 0;
+    for (size_t i = 0; i < cameras; i++) {
+        if (has_mount(snapshot, &snapshot->cameras[i])) {
+            snapshot->cameras[snapshot->camera_count++] = snapshot->cameras[i];
+        }
+    }
+    snapshot->viewers = 0;
+    for (size_t i = 0; i < snapshot->mount_count; i++) {
+        snapshot->viewers += snapshot->mounts[i].viewers;
+    }
+    if (snapshot->configuration.problems) {
+        snapshot->configuration.problems = left_out;
+    }
+}
+
 void snapshot_free(struct snapshot *snapshot)
 {
     if (!snapshot) {

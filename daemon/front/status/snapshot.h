@@ -2,6 +2,7 @@
 // needs no lock and no knowledge of streams and supervisors.
 #pragma once
 
+#include "config/config.h"
 #include "daemon/front/events/motion.h"
 #include "daemon/front/reload_verdict.h"
 #include "daemon/front/status/histogram.h"
@@ -27,10 +28,12 @@ const char *latency_step_name(enum latency_step step); // "capture", …, "captu
 #define SNAPSHOT_ALIAS_PATH "/edges"
 
 struct snapshot_mount {
-    char path[80];   // "/front/edges"
-    char camera[40]; // "front"
-    char view[40];   // "edges"
-    char kind[16];   // "edges", as `view = ` in the config
+    char path[80];         // "/front/edges"
+    bool has_alias;        // SNAPSHOT_ALIAS_PATH leads to it, too
+    enum config_role role; // the least that may watch it
+    char camera[40];       // "front"
+    char view[40];         // "edges"
+    char kind[16];         // "edges", as `view = ` in the config
     char encoder[24], governor[24];
     unsigned viewers;
     char multicast[32];    // "239.255.4.1:5004": the group it is sent to; "": none
@@ -91,6 +94,10 @@ struct snapshot {
 
 // Reads what the kernel counts for a process; 0 where there is none.
 struct snapshot_usage snapshot_read_usage(pid_t pid);
+
+// Takes out the mounts that `role` may not watch, the cameras of which it may watch none, and what
+// else tells of them: the problems of the last reload, and viewers.
+void snapshot_show_to(struct snapshot *snapshot, enum config_role role);
 
 // Frees the snapshot with its two arrays, all from malloc() or calloc(). NULL is fine.
 void snapshot_free(struct snapshot *snapshot);

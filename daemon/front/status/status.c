@@ -152,7 +152,7 @@ static void add_mount(JsonBuilder *builder, const struct snapshot *snapshot,
     json_builder_begin_object(builder);
     json_add_string(builder, "path", mount->path);
     json_add_string(builder, "url", url);
-    json_add_string(builder, "alias", mount == snapshot->mounts ? SNAPSHOT_ALIAS_PATH : "");
+    json_add_string(builder, "alias", mount->has_alias ? SNAPSHOT_ALIAS_PATH : "");
     json_add_string(builder, "camera", mount->camera);
     json_add_string(builder, "view", mount->view);
     json_add_string(builder, "kind", mount->kind);

@@ -17,20 +17,24 @@
 struct fixture {
     char *folder, *path;
     struct control *control;
-    unsigned snapshots; // taken by the server
+    unsigned snapshots;    // taken by the server
+    enum config_role role; // of their mount
 };
 
 static inline struct snapshot *take_snapshot(void *context)
 {
     struct fixture *fixture = context;
+    struct snapshot *snapshot = filled_snapshot();
 
     fixture->snapshots++;
-    return filled_snapshot();
+    snapshot->mounts[0].role = fixture->role;
+    return snapshot;
 }
 
-static inline char *refuse_filter(void *context, const char *camera, const char *region)
+static inline char *refuse_filter(void *context, enum config_role role, const char *camera,
+                                  const char *region)
 {
-    (void)context, (void)camera, (void)region;
+    (void)context, (void)role, (void)camera, (void)region;
     return NULL;
 }
 

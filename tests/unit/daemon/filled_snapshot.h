@@ -64,6 +64,7 @@ static inline void fill_edges_mount(struct snapshot_mount *mount)
 {
     *mount = (struct snapshot_mount){
         .path = "/front/edges",
+        .has_alias = true,
         .camera = "front",
         .view = "edges",
         .kind = "edges",

@@ -1,5 +1,6 @@
 // The control API over TCP with curl as the client: who may ask for what, TLS, limits.
 #include "tests/unit/daemon/tcp_control.h"
+#include "tests/unit/stopwatch.h"
 
 TEST(test_without_users_this_machine_may_read_and_change_nothing, setup_plain, teardown_tcp)
 {
@@ -74,6 +75,54 @@ TEST(test_users_read_by_digest_and_operators_reload, setup_users, teardown_tcp)
     assert_status(tcp, "--digest -u \"otto:pass word\" -X POST -H \"Origin: http://evil.example\"",
                   "/v1/reload", 403);
     assert_int_equal(tcp->reloads, 1);
+}
+
+// A page of theirs is kept for a moment, but never shown to another role.
+TEST(test_a_role_is_shown_what_it_may_watch, setup_users, teardown_tcp)
+{
+    static const struct {
+        const char *page, *sign;
+    } pages[] = {{"/v1/status", "\"front\""},
+                 {"/metrics", "camera=\"front\""},
+                 {"/nothing", "/front/edges"}};
+    struct tcp *tcp = *state;
+
+    tcp->base.role = CONFIG_ROLE_OPERATOR;
+    for (size_t i = 0; i < 2 * ARRAY_LENGTH(pages); i++) {
+        const char *page = pages[i % ARRAY_LENGTH(pages)].page;
+        const char *sign = pages[i % ARRAY_LENGTH(pages)].sign;
+        g_autofree char *otto = curl(tcp, "--digest -u \"otto:pass word\"", page);
+        g_autofree char *vera = curl(tcp, "--digest -u \"vera:pass word\"", page);
+
+        assert_non_null(strstr(otto, sign));
+        assert_null(strstr(vera, sign));
+    }
+    g_autofree char *local = ask(&tcp->base, "GET /v1/status HTTP/1.0\r\n\r\n");
+    assert_non_null(strstr(local, "front"));
+}
+
+// The events of before, too, for which one asks with an id of another run.
+TEST(test_a_role_hears_of_cameras_that_it_may_watch, setup_users, teardown_tcp)
+{
+    struct tcp *tcp = *state;
+    struct motion_event event = {.kind = MOTION_STARTED, .region = "door", .number = 1};
+    const char *arguments =
+        "-N --max-time 2 -H \"Last-Event-ID: 0-0\" --digest -u \"%s:pass word\"";
+
+    event.role = CONFIG_ROLE_OPERATOR;
+    snprintf(event.camera, sizeof event.camera, "safe");
+    control_publish(tcp->network.control, &event);
+    event.role = CONFIG_ROLE_VIEWER;
+    snprintf(event.camera, sizeof event.camera, "front");
+    control_publish(tcp->network.control, &event);
+    for (unsigned i = 0; i < 2; i++) {
+        g_auto(GStrv) parts = g_strsplit(arguments, "%s", 2);
+        g_autofree char *whole = g_strjoinv(i ? "otto" : "vera", parts);
+        g_autofree char *output = curl(tcp, whole, "/v1/events");
+
+        assert_non_null(strstr(output, "\"front\""));
+        assert_int_equal(strstr(output, "\"safe\"") != NULL, i);
+    }
 }
 
 TEST(test_a_password_in_the_clear_is_never_looked_at, setup_users, teardown_tcp)
@@ -195,9 +244,30 @@ TEST(test_one_address_cannot_take_all_connections, setup_plain, teardown_tcp)
         fds[i] = connect_from(tcp, "127.0.0.9");
     }
     assert_status(tcp, "", "/v1/status", 200);
-    assert_int_equal(recv(fds[8], &byte, 1, 0), 0); // hung up on
-    assert_int_equal(recv(fds[7], &byte, 1, 0), -1);
+    assert_int_equal(recv(fds[0], &byte, 1, 0), 0); // it made room for the ninth
+    assert_int_equal(recv(fds[8], &byte, 1, 0), -1);
     assert_int_equal(errno, EAGAIN);
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        close(fds[i]);
+    }
+}
+
+// Twelve addresses with eight connections each; nobody waits until they are hung up on after 10 s.
+TEST(test_the_silent_make_room_at_once, setup_users, teardown_tcp)
+{
+    struct tcp *tcp = *state;
+    int64_t begin_ns = clock_now_ns();
+    int fds[96];
+
+    for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+        g_autofree char *from = g_strdup_printf("127.0.0.%zu", 10 + i % 12);
+
+        fds[i] = connect_from(tcp, from);
+        if (i % 24 == 23) {
+            assert_status(tcp, "--digest -u \"vera:pass word\"", "/v1/status", 200);
+        }
+    }
+    assert_lasted(begin_ns, 0, 9 * NS_PER_S);
     for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
         close(fds[i]);
     }
