@@ -104,6 +104,7 @@ static void await_readiness(struct front *front)
 static gboolean on_pulse(gpointer data)
 {
     struct front *front = data;
+    front_network_watch_clock(&front->network, front->config);
     char *status = front_status_line(front->cameras, front->server, front->verdict.refused);
 
     if (g_strcmp0(status, front->status) != 0) {

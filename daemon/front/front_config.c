@@ -110,6 +110,9 @@ static int load(const char *path, const struct config *in_use, FILE *problems,
     r = r < 0 ? r : front_network_listen(network, *config, &error);
     if (r < 0) {
         fprintf(problems, "%s: error: %s\n", path, error.text);
+    } else if (*network->fault.text) {
+        fprintf(problems, "%s: warning: %s; nothing is served inside TLS until a reload can\n",
+                path, network->fault.text);
     }
     return r;
 }

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define CLOCK_STEP_S 3600 // more than a clock is corrected by without being set
+
 static bool is_encrypted(const struct config *config)
 {
     return config->rtsp.tls_port != 0 || (config->http.port != 0 && config->http.tls);
@@ -41,15 +43,32 @@ static void log_certificate(const struct certificate *certificate, const struct 
     }
 }
 
-int front_network_listen(struct front_network *network, const struct config *config,
+// Whether the rest may be served without the certificate. A user's own one that cannot be used is a
+// mistake to mend first, and nothing may be served plainly that was to be encrypted.
+static bool can_do_without(const struct front_network *network, const struct config *config)
+{
+    return !*config->rtsp.certificate && config->rtsp.plain &&
+           (!network->is_open || *network->fault.text);
+}
+
+int front_network_listen(struct front_network *network, const struct config *asked,
                          struct error *error)
 {
     struct certificate *certificate = NULL, *before = network->certificate;
+    struct config served = *asked; // borrows all that it points to
+    const struct config *config = &served;
+    struct error fault = {0};
     int fd = -1, r = 0;
 
-    if (is_encrypted(config)) {
-        r = certificate_load(config->rtsp.certificate, config->rtsp.key, error, &certificate);
+    if (is_encrypted(asked)) {
+        r = certificate_load(asked->rtsp.certificate, asked->rtsp.key, error, &certificate);
         r = r < 0 ? error_prefix(error, r, "rtsp.certificate") : 0;
+    }
+    if (r < 0 && can_do_without(network, asked)) {
+        fault = *error;
+        served.rtsp.tls_port = 0;
+        served.http.port = asked->http.tls ? 0 : asked->http.port;
+        r = 0;
     }
     r = r < 0 ? r : rtsp_server_open_tls(network->server, config->rtsp.tls_port, error, &fd);
     r = r < 0 ? r : control_listen(network->control, config, certificate, error);
@@ -66,8 +85,29 @@ int front_network_listen(struct front_network *network, const struct config *con
         log_certificate(certificate, before);
     }
     network->certificate = certificate;
+    network->fault = fault;
     certificate_unref(before);
     return 0;
+}
+
+static int64_t clock_offset_s(void)
+{
+    return (int64_t)time(NULL) - clock_now_ns() / NS_PER_S;
+}
+
+void front_network_watch_clock(struct front_network *network, const struct config *config)
+{
+    int64_t before_s = network->clock_offset_s;
+    struct error error = {0};
+
+    network->clock_offset_s = clock_offset_s();
+    if (llabs(network->clock_offset_s - before_s) < CLOCK_STEP_S || !network->certificate ||
+        *config->rtsp.certificate) {
+        return;
+    }
+    if (front_network_listen(network, config, &error) < 0) {
+        log_error("the clock was set, and %s, keeping the certificate", error.text);
+    }
 }
 
 int front_network_open(struct front_network *network, const struct config *config,
@@ -80,7 +120,12 @@ int front_network_open(struct front_network *network, const struct config *confi
     network->account = account;
     network->server = server;
     r = r < 0 ? r : control_new(socket, front, account, error, &network->control);
+    network->clock_offset_s = clock_offset_s();
     r = r < 0 ? r : front_network_listen(network, config, error);
+    network->is_open = r == 0;
+    if (*network->fault.text) {
+        log_error("%s, serving nothing inside TLS until a reload can", network->fault.text);
+    }
     if (r == 0 && *rtsp_server_tls_url(server)) {
         log_notice("streams inside TLS: %s/", rtsp_server_tls_url(server));
     }
@@ -104,6 +149,8 @@ void front_network_describe(const struct front_network *network, struct snapshot
     host_address_show_url(url ? url : "", snapshot->http_url, sizeof snapshot->http_url);
     host_address_show_url(rtsp_server_tls_url(network->server), snapshot->rtsps_url,
                           sizeof snapshot->rtsps_url);
+    snprintf(snapshot->certificate_error, sizeof snapshot->certificate_error, "%s",
+             network->fault.text);
     if (network->certificate) {
         snprintf(snapshot->fingerprint, sizeof snapshot->fingerprint, "%s",
                  certificate_fingerprint(network->certificate));

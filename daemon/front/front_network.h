@@ -13,6 +13,9 @@ struct front_network {
     struct rtsp_server *server;      // borrowed
     struct control *control;         // owned
     struct certificate *certificate; // reference; NULL: nothing is encrypted
+    int64_t clock_offset_s;          // of the clock of day to CLOCK_MONOTONIC, a second ago
+    bool is_open;                    // front_network_open() is over
+    struct error fault;              // why TLS is not served although it should be; "": it is
 };
 
 // Listens where `config` says. `account` and `server` are borrowed. The errors of control_new() and
@@ -20,6 +23,9 @@ struct front_network {
 int front_network_open(struct front_network *network, const struct config *config,
                        const struct control_front *front, struct account *account,
                        struct rtsp_server *server, struct error *error);
+// If the generated certificate cannot be made or read at the start, as with a full disk, what needs
+// one is not served, `fault` says why, and each reload tries again.
+//
 // Loads the certificate, logs it if it is another one than before, and listens as `config` says. If
 // that fails at a reload, everything stays as it was: the errors of certificate_load(),
 // control_listen() and rtsp_server_open_tls().
@@ -29,6 +35,9 @@ int front_network_listen(struct front_network *network, const struct config *con
 // more.
 void front_network_take_users(struct front_network *network, const struct config *config,
                               struct users *users);
+// To be called once a second: if somebody has set the clock, chooses the generated certificate
+// again.
+void front_network_watch_clock(struct front_network *network, const struct config *config);
 // Fills in what status and metrics show of it.
 void front_network_describe(const struct front_network *network, struct snapshot *snapshot);
 void front_network_finish(struct front_network *network);

@@ -111,6 +111,29 @@ def test_the_generated_certificate_stays_over_a_restart(serve, tmp_path):
     (tmp_path / "trusted.crt").write_text(pem)
 
 
+def test_without_room_for_a_certificate_the_rest_is_served_and_a_reload_tries_again(edged, watch, tmp_path):
+    state, port = tmp_path / "state", free_port()
+    state.symlink_to("/proc/sys/none")  # where nobody can make a file
+    settings = {"http": {"port": free_port(), "tls": True}, "rtsp": {"tls_port": port}}
+    server = edged([daemon.camera("front", **SMALL)], settings=settings, STATE_DIRECTORY=state)
+    server.api = settings["http"]["port"]
+    viewer = watch(server.url("/front/edges"))
+    viewer.wait_numbers(1)
+    server.wait_stderr(r"error: rtsp.certificate: .*, serving nothing inside TLS until a reload can")
+    assert curl(server, "-k").returncode == 7  # refused, and never served plainly
+    server.hang_up()
+    status = server.status()
+    assert status["certificate"] is None and str(state) in status["certificate_error"], status
+    assert status["configuration"]["successful"]
+    assert "nothing is served inside TLS" in status["configuration"]["problems"][0]
+    state.unlink()
+    state.mkdir()
+    server.hang_up()
+    assert fingerprint(shown(server)) in server.status()["certificate"]["fingerprint"]
+    assert server.status()["certificate_error"] == ""
+    server.assert_accounted(viewer)
+
+
 def test_python_verifies_name_and_certificate(serve, tmp_path):
     server = serve()
     context = ssl.create_default_context(cafile=tmp_path / "tls.pem")

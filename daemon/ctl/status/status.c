@@ -41,6 +41,10 @@ static void print_network(JsonObject *status)
     if (get_string(status, "http")[0]) {
         printf("status and metrics: %s\n", get_string(status, "http"));
     }
+    if (get_string(status, "certificate_error")[0]) {
+        printf("certificate: none, so nothing is served inside TLS until a reload can: %s\n",
+               get_string(status, "certificate_error"));
+    }
     if (certificate) {
         printf("certificate: %s, until %.10s\n", get_string(certificate, "fingerprint"),
                get_string(certificate, "expires"));

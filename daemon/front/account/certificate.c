@@ -12,6 +12,7 @@
 
 #define FILE_MAX_BYTES (1024 * 1024)
 #define DIGEST_BYTES 32u // SHA-256
+#define GENERATED_KEPT 4u
 // Bounds a handshake in memory; a client has no certificate to send.
 #define HANDSHAKE_MAX_BYTES 16384u
 
@@ -234,32 +235,53 @@ static int load_files(const char *path, const char *key_path, struct error *erro
     return 0;
 }
 
-// Nobody may be near to repair a generated certificate that is damaged, so another one takes its
-// place.
+// Loads the generated certificate in `path`. 1: it is good; 0: it has expired, in *ret_certificate;
+// -ENOENT: another one is to be made there, for it is missing or damaged, and nobody may be near to
+// repair it.
+static int load_kept(const char *path, struct error *error, struct certificate **ret_certificate)
+{
+    int r = load_files(path, path, error, ret_certificate);
+
+    if (r == -EINVAL) {
+        log_warning("%s, making another", error ? error->text : path);
+        return -ENOENT;
+    }
+    return r < 0 ? r : certificate_expires_s(*ret_certificate) >= time(NULL);
+}
+
+// A clock may be years ahead for a while, so one that has expired is kept, and is shown again once
+// the clock is right: of up to GENERATED_KEPT files, tls.pem, tls-2.pem and so on, the first that
+// has not expired.
 static int load_generated(struct error *error, struct certificate **ret_certificate)
 {
-    _cleanup_(cleanup_free) char *path = NULL;
-    struct certificate *certificate = NULL;
-    int r = certificate_store_path(error, &path);
+    _cleanup_(cleanup_free) char *first = NULL;
+    int r = certificate_store_path(error, &first);
 
-    if (r < 0) {
-        return r;
+    for (unsigned i = 1; r >= 0; i++) {
+        _cleanup_(cleanup_free) char *path = NULL;
+        int length = asprintf(&path, i > 1 ? "%.*s-%u.pem" : "%.*s.pem",
+                              (int)(strlen(first) - strlen(".pem")), first, i);
+
+        if (length < 0) {
+            path = NULL;
+            return error_set(error, -ENOMEM, "out of memory");
+        }
+        r = load_kept(path, error, ret_certificate);
+        if (r > 0) {
+            return 0;
+        }
+        if (r == 0) {
+            log_warning("the certificate in %s has expired by this machine's clock, %s", path,
+                        i < GENERATED_KEPT ? "keeping it and taking another" : "making another");
+            certificate_unref(*ret_certificate);
+            *ret_certificate = NULL;
+        }
+        if (r == -ENOENT || (r == 0 && i == GENERATED_KEPT)) {
+            r = certificate_store_generate(path, error);
+            return r < 0 ? r : load_files(path, path, error, ret_certificate);
+        }
     }
-    r = load_files(path, path, error, &certificate);
-    if (r == 0 && certificate_expires_s(certificate) >= time(NULL)) {
-        *ret_certificate = certificate;
-        return 0;
-    }
-    if (r == 0) {
-        log_warning("the certificate in %s has expired, making another", path);
-        certificate_unref(certificate);
-    } else if (r == -EINVAL) {
-        log_warning("%s, making another", error ? error->text : path);
-    } else if (r != -ENOENT) {
-        return r;
-    }
-    r = certificate_store_generate(path, error);
-    return r < 0 ? r : load_files(path, path, error, ret_certificate);
+    return r;
 }
 
 int certificate_load(const char *path, const char *key_path, struct error *error,

@@ -1,6 +1,6 @@
 // The certificate that RTSPS and HTTPS show: the user's own PEM files, or a self-signed one that is
 // generated once and kept (certificate_store.h), so that clients that trust it need not be asked
-// again.
+// again. One that has expired by a clock that may be wrong is kept, too.
 //
 // Immutable and shared: a reload makes a second one, and connections keep the one they began with.
 // Main loop only.

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-// The file: tls.pem in $STATE_DIRECTORY, which systemd sets for the service, else in
+// The first of the files: tls.pem in $STATE_DIRECTORY, which systemd sets for the service, else in
 // $XDG_STATE_HOME/edged, else in ~/.local/state/edged; -ENOENT without a home, -ENOMEM. The caller
 // frees *ret_path.
 int certificate_store_path(struct error *error, char **ret_path);

@@ -85,6 +85,7 @@ struct snapshot {
     char rtsps_url[160];       // "rtsps://127.0.0.1:8322"; "": there is no TLS
     char http_url[160];    // "https://127.0.0.1:9854"; "": the control API is not served over TCP
     char fingerprint[112]; // of the certificate, "SHA-256 3F:A0:…"; "": nothing is encrypted
+    char certificate_error[512];   // why nothing is encrypted though it should be
     int64_t certificate_expires_s; // its last moment, since 1970
     char backend[16];              // "cuda" when a camera's views are computed by it, else "cpu"
     size_t camera_count, mount_count;

@@ -202,6 +202,7 @@ char *status_json(const struct snapshot *snapshot)
     json_add_string(builder, "rtsps", snapshot->rtsps_url);
     json_add_string(builder, "http", snapshot->http_url);
     add_certificate(builder, snapshot);
+    json_add_string(builder, "certificate_error", snapshot->certificate_error);
     json_add_integer(builder, "viewers", snapshot->viewers);
     json_builder_set_member_name(builder, "logins");
     json_builder_begin_object(builder);

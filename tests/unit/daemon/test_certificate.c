@@ -202,6 +202,67 @@ TEST(test_the_generated_one_lasts_for_ten_years, setup, teardown)
     certificate_unref(certificate);
 }
 
+// The clock of the program, which stands before libc's.
+static int64_t ahead_s;
+
+time_t time(time_t *ret_time)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (ret_time) {
+        *ret_time = now.tv_sec + ahead_s;
+    }
+    return now.tv_sec + ahead_s;
+}
+
+// By 20 years, then by 40, and back.
+TEST(test_the_generated_one_comes_back_when_a_clock_that_was_ahead_is_right, setup, teardown)
+{
+    struct certificate *shown[6];
+
+    for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {
+        ahead_s = (int64_t[]){0, 20, 0, 40, 20, 0}[i] * 365 * 24 * 3600;
+        shown[i] = load("", "");
+        assert_null(certificate_fault(shown[i], time(NULL)));
+    }
+    ahead_s = 0;
+    assert_false(certificate_is_equal(shown[0], shown[1]));
+    assert_true(certificate_is_equal(shown[0], shown[2]));
+    assert_false(certificate_is_equal(shown[1], shown[3]));
+    assert_true(certificate_is_equal(shown[1], shown[4]));
+    assert_true(certificate_is_equal(shown[0], shown[5]));
+    for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {
+        certificate_unref(shown[i]);
+    }
+}
+
+// As often as one likes, in a few files.
+TEST(test_a_clock_that_goes_on_being_wrong_leaves_four_files, setup, teardown)
+{
+    struct fixture *fixture = *state;
+    g_autofree char *folder = g_path_get_dirname(fixture->generated);
+    struct certificate *first = load("", ""), *last;
+    unsigned count = 0;
+    GDir *files;
+
+    for (unsigned i = 1; i < 10; i++) {
+        ahead_s = (int64_t)i * 20 * 365 * 24 * 3600;
+        certificate_unref(load("", ""));
+    }
+    ahead_s = 0;
+    last = load("", "");
+    assert_true(certificate_is_equal(first, last));
+    files = g_dir_open(folder, 0, NULL);
+    while (g_dir_read_name(files)) {
+        count++;
+    }
+    g_dir_close(files);
+    assert_int_equal(count, 4);
+    certificate_unref(first);
+    certificate_unref(last);
+}
+
 TEST(test_a_generated_one_that_is_damaged_or_expired_is_made_anew, setup, teardown)
 {
     struct fixture *fixture = *state;
