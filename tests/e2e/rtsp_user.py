@@ -39,7 +39,7 @@ def guessers(server, path, addresses):
                     if ended.is_set():
                         return
                     assert client.request("DESCRIBE", path).code in (401, 503)
-                    time.sleep(0.05)  # so that the guessers leave the machine a processor
+                    time.sleep(0.25)  # more often than it may, and the machine has time for others
 
     for address in addresses:
         threads.append(threading.Thread(target=guess_from, args=(address,)))
