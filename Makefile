@@ -28,7 +28,7 @@ HUNG_S = 1200
 PYTEST = EDGED_BUILD='$(abspath $(BUILD))' $(PYTHON) -B -m pytest -q -rs -p no:cacheprovider --timeout $(HUNG_S) \
          $(if $(CI),--durations=15)
 PACKAGES := gstreamer-1.0 gstreamer-app-1.0 gstreamer-video-1.0 gstreamer-allocators-1.0 \
-            gstreamer-rtsp-1.0 gstreamer-sdp-1.0 gio-2.0 gnutls json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg
+            gstreamer-rtsp-1.0 gstreamer-sdp-1.0 gio-2.0 gnutls json-glib-1.0 libconfig libmicrohttpd libv4l2 libsystemd libturbojpeg libpng
 # The oldest systems edged supports (JetPack 5): newer API of these libraries does not compile.
 # tests/lint/api_floor holds the libraries that have no such macros.
 FLOORS := -DGLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_64 -DGLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_64 \

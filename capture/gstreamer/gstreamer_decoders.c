@@ -133,3 +133,35 @@ void gstreamer_decoders_choose(GstElement *decodebin)
     g_signal_connect(decodebin, "element-added", G_CALLBACK(on_element), NULL);
     g_signal_connect(decodebin, "autoplug-select", G_CALLBACK(on_select), NULL);
 }
+
+static void be_exact(GstElement *element)
+{
+    const GstElementFactory *factory = gst_element_get_factory(element);
+
+    if (factory && g_str_equal(GST_OBJECT_NAME(factory), "jpegdec")) {
+        gst_util_set_object_arg(G_OBJECT(element), "idct-method", "islow");
+    }
+}
+
+static void on_deep_element(GstBin *pipeline, GstBin *bin, GstElement *element, gpointer data)
+{
+    (void)pipeline;
+    (void)bin;
+    (void)data;
+    be_exact(element);
+}
+
+static void on_present_element(const GValue *item, gpointer data)
+{
+    (void)data;
+    be_exact(g_value_get_object(item));
+}
+
+void gstreamer_decoders_be_exact(GstBin *pipeline)
+{
+    GstIterator *present = gst_bin_iterate_recurse(pipeline);
+
+    gst_iterator_foreach(present, on_present_element, NULL);
+    gst_iterator_free(present);
+    g_signal_connect(pipeline, "deep-element-added", G_CALLBACK(on_deep_element), NULL);
+}

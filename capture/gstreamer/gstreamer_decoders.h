@@ -9,3 +9,6 @@
 // GdkPixbuf's among them. And decoders tell full range from limited themselves, where an MP4's
 // demuxer would tell them wrong, and libav's demuxers end where their file does.
 void gstreamer_decoders_choose(GstElement *decodebin);
+// Has the JPEG decoders of a pipeline, those that it makes later, too, take the exact transform:
+// the fast one, which is jpegdec's default, is up to 19 gray levels off.
+void gstreamer_decoders_be_exact(GstBin *pipeline);

@@ -1,6 +1,7 @@
 #include "capture/gstreamer/gstreamer_intake.h"
 
 #include "capture/gstreamer/gstreamer_caps.h"
+#include "capture/gstreamer/gstreamer_decoders.h"
 #include "capture/gstreamer/gstreamer_flush.h"
 #include "capture/gstreamer/gstreamer_intake_private.h"
 #include "capture/gstreamer/gstreamer_names.h"
@@ -52,6 +53,7 @@ int intake_new(const char *fragment, const GstCaps *caps, bool in_order,
     if (r < 0) {
         return r;
     }
+    gstreamer_decoders_be_exact(GST_BIN(intake->pipeline));
     intake_connect(intake);
     *ret_intake = TAKE(intake);
     return 0;

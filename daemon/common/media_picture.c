@@ -2,46 +2,22 @@
 
 #include "capture/clip/clip_reader.h"
 #include "daemon/common/media_bus.h"
+#include "daemon/common/picture_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gst/app/gstappsrc.h>
 #include <gst/video/video.h>
-#include <string.h>
-
-#define JPEG_TAIL_BYTES 4096
-
-// A JPEG that ends early still decodes, with a gray rest: it has no end marker FF D9.
-static int check_jpeg_end(const char *path, const char *name, struct error *error)
-{
-    _cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    uint8_t start[2] = {0}, tail[JPEG_TAIL_BYTES];
-    off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
-    ssize_t length;
-
-    if (size < 0) {
-        return error_set(error, -errno, "%s: %s", name, strerror(errno));
-    }
-    if (pread(fd, start, 2, 0) != 2 || start[0] != 0xff || start[1] != 0xd8) {
-        return 0; // another format, whatever the name says
-    }
-    length = pread(fd, tail, sizeof tail, size > JPEG_TAIL_BYTES ? size - JPEG_TAIL_BYTES : 0);
-    if (length < 0) {
-        return error_set(error, -errno, "%s: %s", name, strerror(errno));
-    }
-    if (!memmem(tail, (size_t)length, "\xff\xd9", 2)) {
-        return error_set(error, -ENODATA, "%s: truncated, the JPEG has no end marker", name);
-    }
-    return 0;
-}
 
 int media_read_picture(const char *path, const char *name, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame)
 {
     struct clip_reader *reader;
-    int r = check_jpeg_end(path, name, error);
+    int r;
 
-    r = r < 0 ? r : clip_reader_new(path, name, true, allocator, error, &reader);
+    if (picture_file_is(path)) {
+        return picture_file_read(path, name, allocator, error, ret_frame);
+    }
+    r = clip_reader_new(path, name, true, allocator, error, &reader);
     if (r < 0) {
         return r;
     }

@@ -1,10 +1,11 @@
-// Reads and writes PNG and JPEG by GStreamer, which is started when it is first needed. Errors
-// carry the file name and GStreamer's own words.
+// Reads pictures, PNG and JPEG as picture_file.h does and others by GStreamer, and writes PNG and
+// JPEG by GStreamer, which is started when it is first needed. Errors carry the file name and the
+// library's own words.
 #pragma once
 
 #include "capture/frame_pool.h"
 
-// Decodes a picture to RGB3 in memory of `allocator`, exactly for PNG. -ENODATA: no picture in it,
+// Decodes a picture to RGB3 in memory of `allocator`. -ENODATA: no picture in it,
 // or it ends early; else as clip_reader_new(). Errors call the file `name`.
 int media_read_picture(const char *path, const char *name, const struct frame_allocator *allocator,
                        struct error *error, struct frame **ret_frame);

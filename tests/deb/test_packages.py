@@ -17,6 +17,7 @@ UBUNTU_20_04 = {
     "libgstreamer1.0-0": "1.16.3-0ubuntu1.2",
     "libjson-glib-1.0-0": "1.4.4-2ubuntu2",
     "libmicrohttpd12": "0.9.66-1",
+    "libpng16-16": "1.6.37-2",
     "libsystemd0": "245.4-4ubuntu3",
     "libturbojpeg": "2.0.3-0ubuntu1",
     "libv4l-0": "1.18.0-2build1",
