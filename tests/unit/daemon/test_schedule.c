@@ -30,6 +30,20 @@ TEST(test_a_camera_is_silent_after_2_s_without_a_frame)
     assert_true(schedule_is_silent(&schedule, MS(6000)));
 }
 
+TEST(test_a_camera_with_a_picture_every_4_s_is_not_silent_in_between)
+{
+    struct schedule schedule;
+    int64_t seconds;
+
+    schedule_init(&schedule, MS(1000));
+    schedule_rate(&schedule, 30, 1); // as configured, where the camera tells none
+    schedule_period(&schedule, MS(4000));
+    schedule_frame(&schedule, MS(2000));
+    assert_false(schedule_is_silent(&schedule, MS(13999)));
+    assert_false(schedule_slate(&schedule, MS(13999), &seconds));
+    assert_true(schedule_is_silent(&schedule, MS(14000)));
+}
+
 TEST(test_slates_begin_after_500_ms_and_come_every_200)
 {
     struct schedule schedule;
