@@ -145,6 +145,14 @@ static void redact_lines(char *text)
     *out = '\0';
 }
 
+// What the configuration warns of comes before the status, and is no JSON; doctor.md has it.
+static char *skip_warnings(const struct member *member, char *text)
+{
+    char *status = member->run == ctl_status && *text != '{' ? strstr(text, "\n{") : NULL;
+
+    return status ? status + 1 : text;
+}
+
 static int add_member(const char *folder, const struct member *member, const char *config_path)
 {
     _cleanup_(cleanup_close) int fd = memfd_create(member->name, MFD_CLOEXEC);
@@ -157,7 +165,7 @@ static int add_member(const char *folder, const struct member *member, const cha
         return 0;
     }
     redact_lines(text);
-    if (!g_file_set_contents(path, text, -1, &error)) {
+    if (!g_file_set_contents(path, skip_warnings(member, text), -1, &error)) {
         fprintf(stderr, "edgectl: %s\n", error->message);
         return -EIO;
     }
