@@ -104,7 +104,7 @@ static int push(struct channel *channel, struct frame *picture, struct link_acce
 
 bool channel_begin(struct channel *channel)
 {
-    channel->active = channel->watched;
+    channel->active = channel->watched && channel->now.encoder;
     view_set_active(channel->now.view, channel->active);
     return channel->active;
 }

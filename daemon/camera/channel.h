@@ -74,7 +74,7 @@ bool channel_has_old_encoder(const struct channel *channel);
 void channel_end_old_encoder(struct channel *channel);
 
 // Lane thread. To be called before the first of a camera's channels runs a frame: notes whether
-// somebody watches, for all of that frame, and returns it.
+// somebody watches, and there is an encoder for it, for all of that frame, and returns it.
 bool channel_begin(struct channel *channel);
 // Lane thread. Frames come from another source now, or after a pause: the next one is not compared
 // with the one before.
@@ -103,8 +103,10 @@ bool channel_is_watched(const struct channel *channel);
 uint64_t channel_encoded(const struct channel *channel);
 uint64_t channel_dropped(const struct channel *channel);
 
-const char *channel_encoder_name(const struct channel *channel); // "" while there is none
-const char *channel_governed(const struct channel *channel);     // as encoder_governed()
+#define CHANNEL_WITHOUT_ENCODER "none works"
+// "" while there is none, CHANNEL_WITHOUT_ENCODER where none works.
+const char *channel_encoder_name(const struct channel *channel);
+const char *channel_governed(const struct channel *channel); // as encoder_governed()
 
 // Lane thread: for the memory path. "" while there is none.
 const char *channel_backend(const struct channel *channel);

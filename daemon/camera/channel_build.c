@@ -25,9 +25,11 @@ static struct encoder_settings describe_encoder(const struct channel *channel,
 {
     const struct frame_layout *output = view_output_layout(view);
 
+    // Encoders take even sizes alone: as in edgectl process, the last odd row and column are left
+    // out.
     return (struct encoder_settings){
-        .width = output->width,
-        .height = output->height,
+        .width = output->width & ~1U,
+        .height = output->height & ~1U,
         .range = output->range,
         .colour = output->colour,
         .fps_numerator = setup->fps_numerator,
@@ -70,7 +72,8 @@ static void drop_encoder(struct channel_parts *parts)
 
 static void begin_encoder(struct channel *channel)
 {
-    channel->encoder_name = channel->now.encoder ? encoder_name(channel->now.encoder) : "";
+    channel->encoder_name =
+        channel->now.encoder ? encoder_name(channel->now.encoder) : CHANNEL_WITHOUT_ENCODER;
     channel->governed = "";
     channel->key_frame_wanted = true;
 }

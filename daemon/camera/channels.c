@@ -48,13 +48,23 @@ static void use_gpu(struct channels *channels, struct gpu *gpu)
 int channels_prepare(struct channels *channels, const struct channel_setup *setup,
                      struct error *error)
 {
+    size_t failed = 0;
+
     use_gpu(channels, setup->gpu);
     for (size_t i = 0; i < channels->settings->count; i++) {
-        int r = channel_prepare(channels->settings->channels[i], setup, error);
+        struct error why = {0};
+        int r = channel_prepare(channels->settings->channels[i], setup, &why);
 
-        if (r) {
-            return name_view(channels->settings, i, r, error);
+        if (r == 0) {
+            continue;
         }
+        *error = why;
+        name_view(channels->settings, i, r, error);
+        if (r != -ENOSYS || ++failed == channels->settings->count) {
+            return r;
+        }
+        log_write(LOG_ERR, LOG_EVENT_NONE, channels->camera, NULL, "%s, going on without this view",
+                  error->text);
     }
     tell_complaints(channels);
     return 0;

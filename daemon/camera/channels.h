@@ -18,6 +18,7 @@ void channels_finish(struct channels *channels);
 
 // Lane thread, all. Errors are those of one channel, `error` names its view; what else
 // channel.h says holds here, too.
+// -ENOSYS: no encoder works for any view. One view without an encoder is logged and left out.
 int channels_prepare(struct channels *channels, const struct channel_setup *setup,
                      struct error *error);
 // The next frame is compared with none before it.

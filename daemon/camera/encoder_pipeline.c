@@ -38,7 +38,7 @@ static void append_planes(GstBuffer *buffer, struct frame *frame)
                                       layout->planes[i].stride * layout->planes[i].rows));
     }
     gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12,
-                                   layout->width, layout->height, 2, offsets, strides);
+                                   layout->width & ~1U, layout->height & ~1U, 2, offsets, strides);
 }
 
 static bool lies_in(const GstVideoInfo *info, const struct frame *frame)
@@ -61,8 +61,8 @@ static GstBuffer *pack_planes(struct encoder_pipeline *pipeline, const struct fr
     GstVideoFrame from, to;
     bool copied = false;
 
-    gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, frame->layout.width,
-                              frame->layout.height);
+    gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, frame->layout.width & ~1U,
+                              frame->layout.height & ~1U);
     pipeline->packs = !lies_in(&info, frame);
     if (!pipeline->packs) {
         return planes;
