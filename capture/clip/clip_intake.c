@@ -23,16 +23,111 @@ static int check_path(const char *path, struct error *error)
     return status.st_size > 0 ? 0 : error_set(error, -ENODATA, "is empty");
 }
 
+// How the clip tells that its pictures are to be turned or mirrored, as telephones' clips do, and
+// what videoflip calls it. Its demuxer tells before any stream is decoded.
+static const struct {
+    const char *orientation, *direction;
+} turns[] = {
+    {"rotate-90", "90r"},         {"rotate-180", "180"},       {"rotate-270", "90l"},
+    {"flip-rotate-0", "horiz"},   {"flip-rotate-90", "ur-ll"}, {"flip-rotate-180", "vert"},
+    {"flip-rotate-270", "ul-lr"},
+};
+#define DIRECTION "edged-direction" // data of the decoder: one of turns[]
+
+static GstPadProbeReturn note_orientation(GstPad *pad, GstPadProbeInfo *info, gpointer decoder)
+{
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+    g_autofree char *orientation = NULL;
+    GstTagList *tags;
+
+    (void)pad;
+    if (GST_EVENT_TYPE(event) == GST_EVENT_TAG) {
+        gst_event_parse_tag(event, &tags);
+        if (gst_tag_list_get_string(tags, GST_TAG_IMAGE_ORIENTATION, &orientation)) {
+            for (size_t i = 0; i < ARRAY_LENGTH(turns); i++) {
+                if (g_str_equal(orientation, turns[i].orientation)) {
+                    g_object_set_data(decoder, DIRECTION, (gpointer)turns[i].direction);
+                }
+            }
+        }
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+static void on_demuxed(GstElement *demuxer, GstPad *stream, gpointer decoder)
+{
+    (void)demuxer;
+    gst_pad_add_probe(stream, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, note_orientation, decoder, NULL);
+}
+
+static void on_element(GstBin *decoder, GstElement *element, gpointer data)
+{
+    GstElementFactory *factory = gst_element_get_factory(element);
+
+    (void)data;
+    if (factory && gst_element_factory_list_is_type(factory, GST_ELEMENT_FACTORY_TYPE_DEMUXER)) {
+        g_signal_connect_object(element, "pad-added", G_CALLBACK(on_demuxed), decoder, 0);
+    }
+}
+
+// What the stream goes into first: what turns its pictures, which is made when the clip is played
+// the first time, or the converter.
+static GstElement *find_first(GstElement *decoder, GstElement *converter)
+{
+    const char *direction = g_object_get_data(G_OBJECT(decoder), DIRECTION);
+    GstBin *pipeline = GST_BIN(GST_ELEMENT_PARENT(decoder));
+    GstElement *turn = gst_bin_get_by_name(pipeline, "turn");
+    g_autofree char *launch = NULL;
+
+    if (turn || !direction) {
+        return turn ? turn : gst_object_ref(converter);
+    }
+    launch = g_strdup_printf("videoconvert ! videoflip video-direction=%s", direction);
+    turn = gst_parse_bin_from_description(launch, TRUE, NULL);
+    if (!turn) {
+        return gst_object_ref(converter);
+    }
+    gst_object_set_name(GST_OBJECT(turn), "turn");
+    gst_bin_add(pipeline, turn);
+    gst_element_link(turn, converter);
+    gst_element_sync_state_with_parent(turn);
+    return gst_object_ref(turn);
+}
+
 // Links the first stream that the converter takes, anew whenever the clip is played after a stop.
 // The converter only converts what no view takes.
 static void on_stream(GstElement *decoder, GstPad *stream, gpointer converter)
 {
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(converter, "sink");
+    g_autoptr(GstElement) first = find_first(decoder, converter);
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(first, "sink");
 
-    (void)decoder;
     if (!gst_pad_is_linked(pad)) {
         gst_pad_link(stream, pad);
     }
+}
+
+// Pictures keep the size of the first: where a clip changes its size midway, the others are scaled
+// to it, with black beside them where their shape is another.
+static GstPadProbeReturn keep_size(GstPad *pad, GstPadProbeInfo *info, gpointer shape)
+{
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(info);
+    g_autoptr(GstCaps) fixed = NULL;
+    GstCaps *caps;
+    int width, height;
+
+    (void)pad;
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS) {
+        return GST_PAD_PROBE_OK;
+    }
+    gst_event_parse_caps(event, &caps);
+    if (!gst_structure_get(gst_caps_get_structure(caps, 0), "width", G_TYPE_INT, &width, "height",
+                           G_TYPE_INT, &height, NULL)) {
+        return GST_PAD_PROBE_OK;
+    }
+    fixed = gst_caps_new_simple("video/x-raw", "width", G_TYPE_INT, width, "height", G_TYPE_INT,
+                                height, "pixel-aspect-ratio", GST_TYPE_FRACTION, 1, 1, NULL);
+    g_object_set(shape, "caps", fixed, NULL);
+    return GST_PAD_PROBE_REMOVE;
 }
 
 // The sink would take a gap for its first picture, and the format would never be known.
@@ -49,13 +144,14 @@ int clip_intake_new(const char *path, const struct pixel_format *format,
                     struct intake **ret_intake)
 {
     g_autoptr(GstCaps) caps = gstreamer_caps_new(format, 0, 0, 0);
-    g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL;
-    g_autoptr(GstPad) decoded = NULL;
+    g_autoptr(GstElement) clip = NULL, decoder = NULL, converter = NULL, shape = NULL;
+    g_autoptr(GstPad) decoded = NULL, shaped = NULL;
     GstBin *bin;
     int r = check_path(path, error);
 
     r = r < 0 ? r
-              : intake_new("filesrc name=clip ! decodebin name=decoder videoconvert name=converter",
+              : intake_new("filesrc name=clip ! decodebin name=decoder "
+                           "videoconvert name=converter ! " GSTREAMER_SQUARE_PIXELS,
                            caps, true, environment, error, ret_intake);
     if (r < 0) {
         return r;
@@ -64,8 +160,12 @@ int clip_intake_new(const char *path, const struct pixel_format *format,
     clip = gst_bin_get_by_name(bin, "clip");
     decoder = gst_bin_get_by_name(bin, "decoder");
     converter = gst_bin_get_by_name(bin, "converter");
+    shape = gst_bin_get_by_name(bin, "shape");
+    shaped = gst_element_get_static_pad(shape, "src");
+    gst_pad_add_probe(shaped, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, keep_size, shape, NULL);
     g_object_set(clip, "location", path, NULL);
     gstreamer_decoders_choose(decoder);
+    g_signal_connect(decoder, "element-added", G_CALLBACK(on_element), NULL);
     g_signal_connect_object(decoder, "pad-added", G_CALLBACK(on_stream), converter, 0);
     decoded = gst_element_get_static_pad(converter, "sink");
     gst_pad_add_probe(decoded, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, drop_gap, NULL, NULL);

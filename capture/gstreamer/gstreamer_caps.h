@@ -5,6 +5,11 @@
 
 #include <gst/video/video.h>
 
+// The end of a pipeline that makes pixels square, by scaling the width: what follows counts pixels,
+// and not every player heeds another aspect. Square ones pass through.
+#define GSTREAMER_SQUARE_PIXELS                                                                    \
+    "videoscale ! capsfilter name=shape caps=video/x-raw,pixel-aspect-ratio=(fraction)1/1"
+
 // What an intake accepts, the most wanted first: `format` (NULL: any we know, NV12 rather than
 // others) in the wished size and rate, then in any. `width` 0: no wish. The caller owns the result.
 GstCaps *gstreamer_caps_new(const struct pixel_format *format, int width, int height, int fps);

@@ -41,8 +41,9 @@ static int open_by(struct source_rtsp *self, const struct config_camera *camera,
     if (!self->client) {
         return error_set(error, -ENOMEM, "out of memory");
     }
-    r = intake_new("rtspsrc name=camera ! decodebin name=decoder ! videoconvert", caps, false,
-                   environment, error, &self->gstreamer.intake);
+    r = intake_new("rtspsrc name=camera ! decodebin name=decoder ! videoconvert "
+                   "! " GSTREAMER_SQUARE_PIXELS,
+                   caps, false, environment, error, &self->gstreamer.intake);
     if (r < 0) {
         return r;
     }

@@ -128,8 +128,9 @@ static const struct schema_key camera_keys[] = {
              "is-live=true\"."},
     {"path", SCHEMA_STRING, CAMERA_FIELD(path), .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_FILE), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_FILE),
-     .help = "A clip that GStreamer decodes; it is played at its own rate, again and again. A "
-             "relative name is one beside this file."},
+     .help = "A clip that GStreamer decodes; it is played at its own rate, again and again, turned "
+             "as it asks to be, with square pixels, in the size of its first picture. A relative "
+             "name is one beside this file."},
     {"url", SCHEMA_STRING, CAMERA_FIELD(url), .rule = &url_rule, .default_text = "",
      .used_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP), .needed_by = SCHEMA_BIT(CONFIG_SOURCE_RTSP),
      .help = "The stream of a camera in the network, H.264, H.265 or MJPEG, for example "

@@ -3,9 +3,9 @@ parsed, something fails, is reloaded or attacked; and of tests that run the same
 
 import pytest
 
-HOSTILE = ("bad_input", "describe", "doctor", "events", "faults", "http", "mask", "multicast", "passwd", "raw",
-           "reload", "rtp", "rtsp_attacks", "rtsp_protocol", "rtsp_recorded", "rtsp_source", "rtsps", "setup",
-           "support", "users", "v4l2")
+HOSTILE = ("bad_input", "cameras", "confinement", "describe", "doctor", "events", "faults", "http", "mask",
+           "multicast", "passwd", "raw", "reload", "rtp", "rtsp_attacks", "rtsp_protocol", "rtsp_recorded",
+           "rtsp_source", "rtsps", "setup", "support", "users", "v4l2")
 
 
 def pytest_configure(config):

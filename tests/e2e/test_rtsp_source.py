@@ -5,11 +5,13 @@ import signal
 import subprocess
 import time
 
+import numpy as np
 import pytest
 
 import daemon
 import pattern
 import rtsp_camera
+from test_flip import grab
 
 
 @pytest.fixture
@@ -44,6 +46,18 @@ def is_live(camera):
 def assert_tells_no_password(server):
     for text in (server.stderr(), server.http_get("/v1/status"), server.http_get("/metrics")):
         assert rtsp_camera.PASSWORD not in text
+
+
+def test_a_cameras_pixels_become_square(edged, network_camera, credentials):
+    camera = network_camera()
+    server = edged([watching(camera.url("anamorphic"), credentials=credentials)])
+    live = server.wait_camera("front", is_live)
+    assert (live["width"], live["height"]) == (465, 240), "320 * 16 / 11"
+    # Of which H.264 has the even part: the seven bars are of one width still.
+    luma, _, _ = list(grab(server.url("/front/camera"), (464, 240), 15))[-1]
+    steps = np.flatnonzero(np.abs(np.diff(luma[60].astype(int))) > 12)
+    assert {round(step * 7 / 465) for step in steps} == {1, 2, 3, 4, 5, 6}
+    assert np.abs((steps * 7 / 465) % 1 - 0.5).min() > 0.3, "no step within a bar"
 
 
 @pytest.mark.parametrize(

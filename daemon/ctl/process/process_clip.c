@@ -67,11 +67,8 @@ static int reading_next(struct reading *reading, struct error *error, struct fra
     }
     if (!frame_layout_equal(&frame->layout, &reading->layout)) {
         return error_set(error, -EINVAL,
-                         "%s: changes from %ux%u to %ux%u after %.1f s, allowed are clips of one "
-                         "size and format",
-                         reading->clip->input_name, reading->layout.width, reading->layout.height,
-                         frame->layout.width, frame->layout.height,
-                         (double)frame->pts_ns / (double)NS_PER_S);
+                         "%s: its colours change after %.1f s, allowed are clips of one format",
+                         reading->clip->input_name, (double)frame->pts_ns / (double)NS_PER_S);
     }
     if (reading->progress.steps > 0) {
         progress_reach(&reading->progress, (size_t)(frame->pts_ns / NS_PER_MS));
