@@ -269,9 +269,11 @@ static void hide_values(char *text, bool pipeline)
         }
         char *begin = find_name(start, end, name, sizeof name);
         bool query = begin > start && (begin[-1] == '?' || begin[-1] == '&');
-        bool file = strcmp(name, "credentials") == 0 && end < text;  // a key of ours
-        bool usage = strncmp(text, "=VALUE", strlen("=VALUE")) == 0; // "expected KEY=VALUE"
-        bool hidden = query || (is_secret(name) && !file && !usage) ||
+        bool file = strcmp(name, "credentials") == 0 && end < text; // a key of ours
+        // "expected KEY=VALUE", and what we say of rtsp.auth
+        bool ours = strncmp(text, "=VALUE", strlen("=VALUE")) == 0 ||
+                    strncmp(text, "= \"none\"", strlen("= \"none\"")) == 0;
+        bool hidden = query || (is_secret(name) && !file && !ours) ||
                       (pipeline && *name && !is_harmless(name));
 
         text = hidden ? hide_value(text + 1, query) : text + 1;

@@ -47,7 +47,6 @@ TEST(test_each_changed_key_is_told_with_what_it_costs)
     assert_string_equal(
         text,
         "rtsp.port: 8554 -> 8555, when edged is started again\n"
-        "kernels.gradient.block: [32, 8] -> [64, 4], between two frames\n"
         "cameras[0]: none -> \"new\", this camera starts anew\n"
         "cameras[1].fps: 30 -> 25, this camera starts anew\n"
         "cameras[1].views[0].thresholds: \"fixed\" -> \"median\", between two frames\n"
@@ -61,7 +60,8 @@ TEST(test_each_changed_key_is_told_with_what_it_costs)
         "cameras[1].views[2]: none -> \"more\", this view starts anew\n"
         "cameras[1].views: \"gone\" -> none, this view starts anew\n"
         "cameras[1].regions[0].start: 1.0 -> 2.0, between two frames\n"
-        "cameras: \"old\" -> none, this camera starts anew\n");
+        "cameras: \"old\" -> none, this camera starts anew\n"
+        "kernels.gradient.block: [32, 8] -> [64, 4], between two frames\n");
 }
 
 TEST(test_users_and_roles_change_while_edged_runs)
@@ -82,8 +82,8 @@ TEST(test_the_log_line_names_a_few_paths_for_each_cost)
     _cleanup_(cleanup_free) char *text = write_diff(config_diff_summarize, before, after);
 
     assert_string_equal(
-        text, "between two frames: kernels.gradient.block, cameras[1].views[0].thresholds, "
-              "cameras[1].views[0].low, cameras[1].views[0].polygon and 4 more; "
+        text, "between two frames: cameras[1].views[0].thresholds, cameras[1].views[0].low, "
+              "cameras[1].views[0].polygon, cameras[1].views[0].bitrate_kbps and 4 more; "
               "this view starts anew: cameras[1].views[1].view, cameras[1].views[2], "
               "cameras[1].views; this camera starts anew: cameras[0], cameras[1].fps, cameras; "
               "when edged is started again: rtsp.port");

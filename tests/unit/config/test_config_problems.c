@@ -141,7 +141,7 @@ TEST(test_unknown_keys_get_the_nearest_or_all)
          "cameras[0].views[0].palette: unknown key, allowed: " VIEW_KEYS},
         {"an_unknown_key_longer_than_any_word_worth_comparing = 1;",
          "an_unknown_key_longer_than_any_word_worth_comparing: unknown key, allowed: backend, "
-         "memory, cpu_threads, rtsp, control, http, kernels, cameras"},
+         "memory, cpu_threads, rtsp, control, http, cameras, kernels"},
     };
 
     check_each(unknown, ARRAY_LENGTH(unknown));
