@@ -29,27 +29,27 @@ enum orientation {
 };
 
 // A picture as the file has it.
-struct samples {
+struct decoded {
     uint32_t width, height;
     uint8_t *rgb; // owned (g_free), rows without padding
     enum orientation orientation;
 };
 
-static void cleanup_samples(struct samples *samples)
+static void cleanup_decoded(struct decoded *decoded)
 {
-    g_free(samples->rgb);
+    g_free(decoded->rgb);
 }
 
-static int allocate(struct samples *samples, struct error *error)
+static int allocate(struct decoded *decoded, struct error *error)
 {
-    if (samples->width > PICTURE_SIDE_MAX || samples->height > PICTURE_SIDE_MAX) {
+    if (decoded->width > PICTURE_SIDE_MAX || decoded->height > PICTURE_SIDE_MAX) {
         return error_set(error, -EINVAL, "a picture of %ux%u, allowed are 1x1 to %dx%d",
-                         samples->width, samples->height, PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
+                         decoded->width, decoded->height, PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
     }
-    samples->rgb = g_try_malloc((size_t)samples->width * samples->height * 3);
-    return samples->rgb ? 0
+    decoded->rgb = g_try_malloc((size_t)decoded->width * decoded->height * 3);
+    return decoded->rgb ? 0
                         : error_set(error, -ENOMEM, "no memory for a picture of %ux%u",
-                                    samples->width, samples->height);
+                                    decoded->width, decoded->height);
 }
 
 // Little-endian ("II") or big-endian ("MM"), as the TIFF header says.
@@ -135,7 +135,7 @@ static bool is_damaged(tjhandle handle)
            !strstr(tjGetErrorStr2(handle), "extraneous bytes before marker");
 }
 
-static int decode_jpeg(tjhandle handle, const uint8_t *bytes, size_t size, struct samples *samples,
+static int decode_jpeg(tjhandle handle, const uint8_t *bytes, size_t size, struct decoded *decoded,
                        struct error *error)
 {
     int width, height, subsampling, colorspace;
@@ -146,9 +146,9 @@ static int decode_jpeg(tjhandle handle, const uint8_t *bytes, size_t size, struc
     }
     bool inks = colorspace == TJCS_CMYK || colorspace == TJCS_YCCK;
     g_autofree uint8_t *cmyk = NULL;
-    samples->width = (uint32_t)width;
-    samples->height = (uint32_t)height;
-    int r = allocate(samples, error);
+    decoded->width = (uint32_t)width;
+    decoded->height = (uint32_t)height;
+    int r = allocate(decoded, error);
     if (r == 0 && inks) {
         cmyk = g_try_malloc((size_t)width * (size_t)height * 4);
         r = cmyk ? 0 : error_set(error, -ENOMEM, "no memory for %dx%d in CMYK", width, height);
@@ -156,19 +156,19 @@ static int decode_jpeg(tjhandle handle, const uint8_t *bytes, size_t size, struc
     if (r < 0) {
         return r;
     }
-    if (tjDecompress2(handle, bytes, size, inks ? cmyk : samples->rgb, width, 0, height,
+    if (tjDecompress2(handle, bytes, size, inks ? cmyk : decoded->rgb, width, 0, height,
                       inks ? TJPF_CMYK : TJPF_RGB, TJFLAG_ACCURATEDCT) < 0 &&
         is_damaged(handle)) {
         return fail_jpeg(handle, error);
     }
     if (inks) {
-        convert_cmyk(cmyk, samples->rgb, (size_t)width * (size_t)height);
+        convert_cmyk(cmyk, decoded->rgb, (size_t)width * (size_t)height);
     }
-    samples->orientation = jpeg_orientation(bytes, size);
+    decoded->orientation = jpeg_orientation(bytes, size);
     return 0;
 }
 
-static int read_jpeg(const uint8_t *bytes, size_t size, struct samples *samples,
+static int read_jpeg(const uint8_t *bytes, size_t size, struct decoded *decoded,
                      struct error *error)
 {
     tjhandle handle;
@@ -182,7 +182,7 @@ static int read_jpeg(const uint8_t *bytes, size_t size, struct samples *samples,
     if (!handle) {
         return error_set(error, -ENOMEM, "%s", tjGetErrorStr2(NULL));
     }
-    r = decode_jpeg(handle, bytes, size, samples, error);
+    r = decode_jpeg(handle, bytes, size, decoded, error);
     tjDestroy(handle);
     return r;
 }
@@ -260,29 +260,29 @@ static enum orientation png_orientation(png_structp png, png_infop info)
 
 // Errors jump back to read_png().
 static int decode_png(png_structp png, png_infop info, struct png_input *input,
-                      struct samples *samples)
+                      struct decoded *decoded)
 {
     png_set_user_limits(png, PICTURE_SIDE_MAX, PICTURE_SIDE_MAX);
     png_set_read_fn(png, input, read_png_bytes);
     png_read_info(png, info);
-    samples->width = png_get_image_width(png, info);
-    samples->height = png_get_image_height(png, info);
+    decoded->width = png_get_image_width(png, info);
+    decoded->height = png_get_image_height(png, info);
     make_rgb8(png, info);
-    int r = allocate(samples, input->error);
+    int r = allocate(decoded, input->error);
     if (r < 0) {
         return r;
     }
-    input->rows = g_new(uint8_t *, samples->height);
-    for (uint32_t y = 0; y < samples->height; y++) {
-        input->rows[y] = samples->rgb + (size_t)y * samples->width * 3;
+    input->rows = g_new(uint8_t *, decoded->height);
+    for (uint32_t y = 0; y < decoded->height; y++) {
+        input->rows[y] = decoded->rgb + (size_t)y * decoded->width * 3;
     }
     png_read_image(png, input->rows);
     png_read_end(png, info);
-    samples->orientation = png_orientation(png, info);
+    decoded->orientation = png_orientation(png, info);
     return 0;
 }
 
-static int read_png(const uint8_t *bytes, size_t size, struct samples *samples, struct error *error)
+static int read_png(const uint8_t *bytes, size_t size, struct decoded *decoded, struct error *error)
 {
     struct png_input input = {.bytes = bytes, .size = size, .error = error};
     png_structp png =
@@ -294,16 +294,16 @@ static int read_png(const uint8_t *bytes, size_t size, struct samples *samples, 
         png_destroy_read_struct(&png, NULL, NULL);
         return error_set(error, -ENOMEM, "no memory for libpng");
     }
-    r = setjmp(png_jmpbuf(png)) ? -ENODATA : decode_png(png, info, &input, samples);
+    r = setjmp(png_jmpbuf(png)) ? -ENODATA : decode_png(png, info, &input, decoded);
     png_destroy_read_struct(&png, &info, NULL);
     g_free(input.rows);
     return r;
 }
 
 // Puts each sample where it belongs.
-static void place(const struct samples *samples, const struct frame *frame)
+static void place(const struct decoded *decoded, const struct frame *frame)
 {
-    enum orientation to = samples->orientation;
+    enum orientation to = decoded->orientation;
     bool turned = to >= ORIENTATION_LEFT_TOP;
     bool from_right = to == ORIENTATION_TOP_RIGHT || to == ORIENTATION_BOTTOM_RIGHT ||
                       to == ORIENTATION_RIGHT_TOP || to == ORIENTATION_RIGHT_BOTTOM;
@@ -311,10 +311,10 @@ static void place(const struct samples *samples, const struct frame *frame)
                        to == ORIENTATION_RIGHT_BOTTOM || to == ORIENTATION_LEFT_BOTTOM;
     const struct frame_layout *layout = &frame->layout;
 
-    for (uint32_t y = 0; y < samples->height; y++) {
-        const uint8_t *from = samples->rgb + (size_t)y * samples->width * 3;
+    for (uint32_t y = 0; y < decoded->height; y++) {
+        const uint8_t *from = decoded->rgb + (size_t)y * decoded->width * 3;
 
-        for (uint32_t x = 0; x < samples->width; x++, from += 3) {
+        for (uint32_t x = 0; x < decoded->width; x++, from += 3) {
             uint32_t column = turned ? y : x, row = turned ? x : y;
 
             column = from_right ? layout->width - 1 - column : column;
@@ -345,7 +345,7 @@ bool picture_file_is(const char *path)
 int picture_file_read(const char *path, const char *name, const struct frame_allocator *allocator,
                       struct error *error, struct frame **ret_frame)
 {
-    _cleanup_(cleanup_samples) struct samples samples = {.orientation = ORIENTATION_TOP_LEFT};
+    _cleanup_(cleanup_decoded) struct decoded decoded = {.orientation = ORIENTATION_TOP_LEFT};
     g_autoptr(GError) reason = NULL;
     g_autofree char *bytes = NULL;
     gsize size;
@@ -355,19 +355,19 @@ int picture_file_read(const char *path, const char *name, const struct frame_all
         return error_set(error, -EIO, "%s: %s", name, reason->message);
     }
     r = begins_with(bytes, size, PNG_SIGNATURE)
-            ? read_png((const uint8_t *)bytes, size, &samples, error)
+            ? read_png((const uint8_t *)bytes, size, &decoded, error)
         : begins_with(bytes, size, JPEG_START)
-            ? read_jpeg((const uint8_t *)bytes, size, &samples, error)
+            ? read_jpeg((const uint8_t *)bytes, size, &decoded, error)
             : error_set(error, -ENODATA, "neither a PNG nor a JPEG");
     if (r == 0) {
-        bool turned = samples.orientation >= ORIENTATION_LEFT_TOP;
+        bool turned = decoded.orientation >= ORIENTATION_LEFT_TOP;
 
-        r = picture_frame_new("RGB3", turned ? samples.height : samples.width,
-                              turned ? samples.width : samples.height, allocator, error, ret_frame);
+        r = picture_frame_new("RGB3", turned ? decoded.height : decoded.width,
+                              turned ? decoded.width : decoded.height, allocator, error, ret_frame);
     }
     if (r < 0) {
         return error_prefix(error, r, "%s", name);
     }
-    place(&samples, *ret_frame);
+    place(&decoded, *ret_frame);
     return 0;
 }

@@ -99,7 +99,7 @@ def test_what_a_frame_can_change_costs_no_process_no_event_and_no_frame(edged, w
     assert after["regions"][0]["events"] == before["regions"][0]["events"] == 1
     for viewer in viewers:
         server.assert_accounted(viewer)
-    assert re.search("reloaded from .*: between two frames: kernels.gradient.block, "
+    assert re.search("reloaded from .*: between two frames: "
                      r"cameras\[0\]\.views\[0\]\.gain,", server.stderr())
 
 

@@ -127,9 +127,9 @@ static int read_all(int fd, char **ret_text)
 // One at a time: each is a message of its own.
 static void redact_lines(char *text)
 {
-    char *out = text;
+    char *out = text, *line = text, *next;
 
-    for (char *line = text, *next; line; line = next) {
+    do {
         next = strchr(line, '\n');
         if (next) {
             *next++ = '\0';
@@ -141,7 +141,8 @@ static void redact_lines(char *text)
         if (next) {
             *out++ = '\n';
         }
-    }
+        line = next;
+    } while (line);
     *out = '\0';
 }
 
