@@ -201,14 +201,28 @@ def test_a_terminal_is_asked_twice_and_shows_no_password(file):
     assert users(file) == [line("vera", "admin")]
 
 
-def test_another_password_the_second_time_changes_nothing(file):
+def test_a_terminal_is_asked_again_for_what_is_not_allowed(file):
+    terminal = on_terminal("passwd", "--file", file, "vera")
+    for password, again, told in [(PASSWORD, "correct hors:e", b"the two passwords differ"),
+                                  ("short", "short", b"at least 8"), ("", None, b"no password")]:
+        terminal.wait_shown(b"at least 8 characters, not a common password.\r\nPassword of vera: ")
+        terminal.type(password.encode() + b"\n")
+        if again is not None:
+            terminal.answer((b"The same again: ", again.encode()))
+        terminal.wait_shown(told)
+        assert not file.exists()
+    terminal.answer((b"Password of vera: ", PASSWORD.encode()),
+                    (b"The same again: ", PASSWORD.encode()))
+    assert terminal.wait() == 0, terminal.shown
+    assert users(file) == [line("vera", "viewer")]
+
+
+def test_the_end_of_the_input_changes_no_users(file):
     terminal = on_terminal("passwd", "--file", file, "vera")
     terminal.wait_shown(b"Password of vera: ")
-    terminal.type(PASSWORD.encode() + b"\n")
-    terminal.wait_shown(b"The same again: ")
-    terminal.type(b"correct hors:e\n")
+    terminal.type(b"\x04")
     assert terminal.wait() == 1
-    assert b"the two passwords differ" in terminal.shown
+    assert b"no password was given" in terminal.shown
     assert not file.exists()
 
 
@@ -227,7 +241,8 @@ def test_a_terminal_shows_what_is_typed_again_after_an_interruption(file):
         return bool(termios.tcgetattr(screen)[3] & termios.ECHO)
 
     wait_for(lambda: not shows_what_is_typed())
-    assert process.stderr.read(len("Password of vera: ")) == b"Password of vera: "
+    prompt = b"Allowed: at least 8 characters, not a common password.\nPassword of vera: "
+    assert process.stderr.read(len(prompt)) == prompt
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == -signal.SIGINT
     assert shows_what_is_typed()

@@ -102,7 +102,9 @@ def test_a_configuration_of_defaults_is_replaced_without_asking(config, text):
     done = run_setup(config, "--user", "anna")
     assert done.returncode == 0, done.stderr
     assert 'rtsp.address: "127.0.0.1" -> "0.0.0.0"' in done.stdout
-    assert names(config) == ["edged.conf", "rtsp.users"]
+    assert names(config) == ["edged.conf", "edged.conf.bak", "rtsp.users"]
+    assert (config.parent / "edged.conf.bak").read_text() == text
+    assert f"{config}.bak has what it had before" in done.stdout
 
 
 def test_somebodys_configuration_is_kept_without_force(config):
@@ -130,6 +132,57 @@ def test_somebodys_configuration_is_kept_without_force(config):
     assert "rtsp.users" in diff
     for kept in ("cpu_threads", "fps", "path", "low", "plain"):
         assert kept not in diff
+
+
+def test_a_view_is_put_in_front_of_those_there(config):
+    config.write_text('''cameras = ( { name = "gate"; views = (
+        { name = "motion"; view = "edges"; gain = 2.0; }, { name = "plain"; view = "gray"; },
+        { name = "both"; view = "split"; left = "motion"; right = "plain"; } ); } );''')
+    shutil.copy(config, f"{config}.was")
+    done = run_setup(config, "--view", "motion", "--force")
+    assert done.returncode == 0, done.stderr
+    assert "/gate/motion-2" in done.stdout
+    written = config.read_text()
+    places = [written.index(f'name = "{name}";') for name in ("motion-2", "motion", "plain", "both")]
+    assert places == sorted(places)
+    diff = run_edged("--config", config, "--check", "--diff", f"{config}.was").stdout
+    assert [line for line in diff.splitlines() if "views" in line and "motion-2" not in line and
+            "->" in line] == []
+
+
+@pytest.mark.parametrize("url, kept, login", [
+    ("rtsp://192.0.2.7/stream1", "rtsp://192.0.2.7/stream1", None),
+    ("RTSP://admin:p%40ss:w/rd@192.0.2.7:554/a?b=c", "rtsp://192.0.2.7:554/a?b=c", "admin:p@ss:w/rd"),
+    ("rtsps://admin@192.0.2.7/a", "rtsps://192.0.2.7/a", "admin:"),
+])
+def test_an_ip_camera_is_a_device(config, url, kept, login):
+    done = run_setup(config, "--camera", "yard", "--device", url)
+    assert done.returncode == 0, done.stderr
+    written = config.read_text()
+    assert 'source = "rtsp";' in written and f'url = "{kept}";' in written
+    place = config.parent / "yard.credentials"
+    if login:
+        assert place.read_text() == login
+        assert place.stat().st_mode & 0o7777 == 0o600
+        assert f'credentials = "{place}";' in written
+    else:
+        assert not place.exists()
+    assert run_edged("--config", config, "--check").returncode == 0
+
+
+def test_another_ip_camera_gets_nobodys_password(config):
+    assert run_setup(config, "--device", "rtsp://a:secret@192.0.2.7/").returncode == 0
+    assert run_setup(config, "--device", "rtsp://192.0.2.8/", "--force").returncode == 0
+    assert 'credentials = "";' in config.read_text()
+
+
+@pytest.mark.parametrize("device", ["webcam", "http://192.0.2.7/", "/", "/etc/passwd",
+                                    "rtsp://", "rtsp://:p@192.0.2.7/", "rtsp://192.0.2.7:99999/"])
+def test_what_is_no_camera_is_refused(config, device):
+    refused = run_setup(config, "--device", device)
+    assert refused.returncode == 1
+    assert "allowed" in refused.stderr
+    assert names(config) == []
 
 
 def test_nothing_to_change_needs_no_force(config):
@@ -200,6 +253,46 @@ def test_a_terminal_is_asked_for_the_rest(config, tmp_path):
     assert 'name = "yard";' in config.read_text()
     assert "tls_port = 8322;" in config.read_text()
     assert "\nanna:viewer:" in (config.parent / "rtsp.users").read_text()
+
+
+def test_each_wrong_answer_is_asked_again_with_its_rule(config):
+    """Nothing is lost, and no file is touched before the last answer."""
+    was = "# mine\ncpu_threads = 3;\n"
+    config.write_text(was)
+    terminal = on_terminal("setup", "--config", config)
+    for question, wrong, rule, right in [
+        (b"rtsp://HOST/PATH [auto]: ", b"webcam", b"allowed: auto, a device", None),
+        (b"[auto]: ", b"/dev/edged-is-not-here", b"There is no /dev/edged-is-not-here", None),
+        (b"[auto]: ", b"rtsp://192.0.2.7:99999/", b"1 to 65535", b"rtsp://192.0.2.7/live"),
+        (b"User of that camera", b"ad:min", b"without a colon", b"admin"),
+        (b"at the camera: ", b"", b"no password was given", b"camera-secret"),
+        (b"[front]: ", b"back yard", b"cameras[0].name: got \"back yard\", allowed", None),
+        (b"[front]: ", b"y" * 300, b"too long", b"yard"),
+        (b"[edges]: ", b"egdes", b"allowed", b"canny"),
+        (b"[viewer]: ", b"two words", b"Allowed: 1 to 32", b"anna"),
+        (b"[0.0.0.0]: ", b"nowhere at all", b"rtsp.address: got \"nowhere at all\", allowed",
+         b"127.0.0.1"),
+    ]:
+        terminal.answer((question, wrong))
+        terminal.wait_shown(rule)
+        if right is not None:
+            terminal.answer((question[-4:], right))
+        assert config.read_text() == was and names(config) == ["edged.conf"]
+    rule = b"at least 8 characters, not a common password.\r\nPassword of anna: "
+    for wrong, again, told in [(b"short", b"short", b"8"), (b"password1", b"password1", b"commonest"),
+                               (PASSWORD.encode(), b"another one", b"differ")]:
+        terminal.answer((rule, wrong), (b"again: ", again))
+        terminal.wait_shown(told)
+    terminal.answer((rule, PASSWORD.encode()), (b"again: ", PASSWORD.encode()),
+                    (b"Write that", b"perhaps"), (b"yes or no", b""))
+    assert terminal.wait() == 0, terminal.shown.decode()
+    shown = terminal.shown.decode()
+    assert ": error:" not in shown  # no line of a file that is not written
+    for secret in (PASSWORD, "camera-secret"):
+        assert secret not in shown
+    assert (config.parent / "edged.conf.bak").read_text() == was
+    assert (config.parent / "yard.credentials").read_text() == "admin:camera-secret"
+    assert run_edged("--config", config, "--check").returncode == 0
 
 
 def test_a_terminal_that_says_no_changes_nothing(config):

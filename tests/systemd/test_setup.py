@@ -68,7 +68,7 @@ def machine(device):
 def shown(device, machine):
     """What a newcomer sees who answers nothing but the password's questions."""
     terminal = Terminal(device.inside("edgectl", "setup"), ENVIRONMENT)
-    terminal.answer((b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"anna"),
+    terminal.answer((b"[auto]: ", b""), (b"[front]: ", b""), (b"[edges]: ", b""), (b"[viewer]: ", b"anna"),
                     (b"[0.0.0.0]: ", b""), (b"rtsps [no]: ", b""), (b"Password of anna", PASSWORD.encode()),
                     (b"again: ", PASSWORD.encode()), (b"Write that", b""), (b"Start edged", b""))
     assert terminal.wait() == 0, terminal.shown.decode()

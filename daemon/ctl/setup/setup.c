@@ -2,6 +2,7 @@
 #include "daemon/ctl/setup/setup_answers.h"
 
 #include "config/users.h"
+#include "daemon/common/replace_file.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/setup/setup_config.h"
@@ -16,19 +17,20 @@
 #include <string.h>
 
 static const char usage[] =
-    "Usage: edgectl setup [--camera NAME] [--device PATH] [--view KIND] [--user NAME]\n"
+    "Usage: edgectl setup [--camera NAME] [--device PATH|URL] [--view KIND] [--user NAME]\n"
     "                     [--address ADDRESS] [--tls] [--force] [--config FILE]\n"
     "From nothing to a stream: writes the configuration and a user with a password, has systemd\n"
     "start edged again where it runs, and prints the URL. On a terminal it asks for what is not\n"
     "given; elsewhere that stays as it is, and the password is a line of standard input.\n"
     "\n"
     "  --camera NAME      the name of the first camera\n"
-    "  --device PATH      its device; auto: the first that works, else a moving pattern\n"
-    "  --view KIND        what it shows first: edges, canny, motion, ...\n"
+    "  --device PATH      its device, or the rtsp:// URL of an IP camera; auto: the first USB\n"
+    "                     camera that works, else a moving pattern\n"
+    "  --view KIND        what it shows first: edges, canny, motion, ...; other views stay\n"
     "  --user NAME        who may watch, or gets another password\n"
     "  --address ADDRESS  where to listen; without it on every address once there is a user\n"
     "  --tls              encrypted as well: rtsps://, at port 8322 if the file has no other\n"
-    "  --force            without asking; FILE.bak keeps what was there\n"
+    "  --force            without asking; FILE.bak keeps what was there, as always\n"
     "  --config FILE      in the place of " CONFIG_DEFAULT_PATH ", which the service\n"
     "                     has\n";
 
@@ -40,6 +42,7 @@ static void answers_finish(struct setup_answers *answers)
     free(answers->user);
     free(answers->address);
     password_clear(&answers->password);
+    password_clear(&answers->login);
 }
 
 // Returns whether to go on; if not, *ret_status is the exit status.
@@ -66,36 +69,6 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
     answers->user = g_strdup(user);
     answers->address = g_strdup(address);
     return true;
-}
-
-static int check_answers(struct setup_answers *answers, struct error *error)
-{
-    if (answers->user && !users_name_is_valid(answers->user)) {
-        return error_set(error, -EINVAL, "--user: got \"%s\", allowed: " USERS_NAMES,
-                         answers->user);
-    }
-    if (answers->device && strcmp(answers->device, "auto") == 0) {
-        answers->device[0] = '\0';
-    }
-    return 0;
-}
-
-// On a terminal, asks until the password is allowed.
-static int read_password(struct setup_answers *answers, struct error *error)
-{
-    char prompt[96];
-    int r;
-
-    snprintf(prompt, sizeof prompt, "Password of %s, at least %d characters", answers->user,
-             PASSWORD_CHARACTERS_MIN);
-    do {
-        r = password_read(prompt, error, &answers->password);
-        r = r < 0 ? r : password_check(&answers->password, answers->user, error);
-        if (r == -EINVAL && answers->on_terminal) {
-            fprintf(stderr, "%s\n", error->text);
-        }
-    } while (r == -EINVAL && answers->on_terminal);
-    return r;
 }
 
 // Whoever makes a user wants to watch over the network: without another address, listens on all of
@@ -147,21 +120,56 @@ static int confirm(const struct setup_config *config, const struct setup_answers
                      config->path, config->path);
 }
 
+// Before the password is asked for: what edged would refuse is told without it.
+static int apply(struct setup_config *config, struct setup_answers *answers, struct error *error)
+{
+    choose_address(config, answers);
+    return setup_config_apply(config, answers, error);
+}
+
+// Writes the user and password of an IP camera into the file that the configuration names.
+static int write_login(const struct setup_config *config, const struct setup_answers *answers,
+                       struct error *error)
+{
+    g_autofree char *path = setup_config_login_path(config, config->wanted);
+    struct stat like = {.st_mode = 0600};
+
+    users_edit_choose_owner(&like);
+    return replace_file(path, answers->login.text, strlen(answers->login.text), &like, error);
+}
+
 static int write_all(struct setup_config *config, struct setup_answers *answers,
                      struct error *error)
 {
-    bool changes;
-    int r;
+    bool changes = setup_config_print_changes(config);
+    int r = changes ? confirm(config, answers, error) : 0;
 
-    choose_address(config, answers);
-    r = setup_config_apply(config, answers, error);
-    if (r < 0) {
-        return r;
+    if (r == 0 && answers->login.text[0]) {
+        r = write_login(config, answers, error);
     }
-    changes = setup_config_print_changes(config);
-    r = changes ? confirm(config, answers, error) : 0;
     r = r < 0 || !answers->user ? r : put_user(config, answers, error);
-    return r < 0 || !changes ? r : setup_config_write(config, error);
+    r = r < 0 || !changes ? r : setup_config_write(config, error);
+    if (r == 0 && changes && config->text) {
+        printf("\n%s is written anew. %s.bak has what it had before, with its comments.\n",
+               config->path, config->path);
+    }
+    return r;
+}
+
+// Whatever was there before runs again.
+static int put_back(const struct setup_config *config, bool ran, struct error *error)
+{
+    struct error ignored = {0};
+    struct error why = *error;
+    int r = setup_config_put_back(config);
+
+    setup_service_put_socket_back();
+    if (ran && setup_service_start(false, &ignored) == 0) {
+        return error_set(error, -EIO, "%s; %s is as it was, and edged runs with it again", why.text,
+                         config->path);
+    }
+    return error_set(error, -EIO, "%s; %s is %s", why.text, config->path,
+                     r < 0 ? "not as it was: FILE.bak has what it had" : "as it was");
 }
 
 static int start_service(const struct setup_config *config, const struct setup_answers *answers,
@@ -172,8 +180,11 @@ static int start_service(const struct setup_config *config, const struct setup_a
         config->wanted->rtsp.plain ? config->wanted->rtsp.port : config->wanted->rtsp.tls_port;
     int r = setup_service_place_socket(config->wanted->rtsp.address, port, error);
 
+    if (r == 0 && runs) {
+        r = setup_service_start(false, error);
+    }
     if (r < 0 || runs) {
-        return r < 0 ? r : setup_service_start(false, error);
+        return r < 0 ? put_back(config, runs, error) : 0;
     }
     if (answers->on_terminal && setup_questions_confirm("Start edged, now and with the system")) {
         return setup_service_start(true, error);
@@ -199,14 +210,15 @@ static int start(const struct setup_config *config, const struct setup_answers *
 
 static int run(struct setup_answers *answers, struct setup_config *config, struct error *error)
 {
-    int r = check_answers(answers, error);
+    int r = setup_config_load(answers, error, config);
 
-    r = r < 0 ? r : setup_config_load(answers, error, config);
+    r = r < 0 ? r : setup_questions_check(config, answers, error);
     if (r == 0 && answers->on_terminal) {
         r = setup_questions_ask(config, answers, error);
     }
+    r = r < 0 ? r : apply(config, answers, error);
     if (r == 0 && answers->user) {
-        r = read_password(answers, error);
+        r = password_ask(answers->user, error, &answers->password);
     }
     r = r < 0 ? r : write_all(config, answers, error);
     return r < 0 ? r : start(config, answers, error);

@@ -20,6 +20,13 @@ static int fail_memory(struct error *error)
     return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
 }
 
+static void cleanup_view(struct config_view **view)
+{
+    if (*view) {
+        config_view_free(*view);
+    }
+}
+
 // Whether two configurations say the same; not without memory.
 static bool is_equal(const struct config *a, const struct config *b)
 {
@@ -123,6 +130,13 @@ bool setup_config_has_users(const struct setup_config *config)
     return path != NULL;
 }
 
+char *setup_config_login_path(const struct setup_config *config, const struct config *wanted)
+{
+    g_autofree char *folder = g_path_get_dirname(config->path);
+
+    return g_strdup_printf("%s/%s.credentials", folder, wanted->cameras[0].name);
+}
+
 // NULL leaves it as it is.
 static int set_string(char **string, const char *value)
 {
@@ -135,43 +149,74 @@ static int set_string(char **string, const char *value)
     return value && !copy ? -ENOMEM : 0;
 }
 
-// Moves the view of that kind to the front; if there is none, the first view becomes one.
+// A name that no view of the camera has: that of the kind, else with a number behind it.
+static int name_view(const struct config_camera *camera, struct config_view *view)
+{
+    g_autofree char *name = g_strdup(view->name);
+    unsigned number = 2;
+
+    for (size_t i = 0; i < camera->view_count; i++) {
+        if (strcmp(camera->views[i].name, name) == 0) {
+            g_free(name);
+            name = g_strdup_printf("%s-%u", view->name, number++);
+            i = SIZE_MAX; // begin anew: adding 1 gives 0
+        }
+    }
+    return set_string(&view->name, name);
+}
+
+// Moves the view of that kind to the front. If there is none, puts one in front of the others.
 static int apply_view(struct config_camera *camera, const char *kind, struct error *error)
 {
-    struct config_view *made, first;
+    _cleanup_(cleanup_view) struct config_view *made = NULL;
+    struct config_view first, *views;
+    size_t i = 0;
     int r = config_view_new(kind, error, &made);
 
     if (r < 0) {
         return r;
     }
-    for (size_t i = 0; i < camera->view_count; i++) {
-        if (camera->views[i].view == made->view) {
-            first = camera->views[i];
-            memmove(&camera->views[1], &camera->views[0], i * sizeof first);
-            camera->views[0] = first;
-            config_view_free(made);
-            return 0;
-        }
+    while (i < camera->view_count && camera->views[i].view != made->view) {
+        i++;
     }
-    first = camera->views[0];
-    camera->views[0] = *made;
-    *made = first;
-    config_view_free(made);
+    if (i == camera->view_count) {
+        if (name_view(camera, made) < 0) {
+            return fail_memory(error);
+        }
+        views = realloc(camera->views, (camera->view_count + 1) * sizeof *views);
+        if (!views) {
+            return fail_memory(error);
+        }
+        camera->views = views;
+        camera->views[camera->view_count++] = *made;
+        free(made); // what it had is the camera's now
+        made = NULL;
+    }
+    first = camera->views[i];
+    memmove(&camera->views[1], &camera->views[0], i * sizeof first);
+    camera->views[0] = first;
     return 0;
 }
 
 static int apply_device(struct config_camera *camera, const char *device)
 {
-    if (device) {
-        camera->source = *device ? CONFIG_SOURCE_V4L2 : CONFIG_SOURCE_AUTO;
+    if (!device) {
+        return 0;
     }
+    if (setup_answers_is_url(device)) {
+        if (camera->source != CONFIG_SOURCE_RTSP || strcmp(camera->url, device) != 0) {
+            *camera->credentials = *camera->fingerprint = '\0'; // another camera's
+        }
+        camera->source = CONFIG_SOURCE_RTSP;
+        return set_string(&camera->url, device);
+    }
+    camera->source = *device ? CONFIG_SOURCE_V4L2 : CONFIG_SOURCE_AUTO;
     return set_string(&camera->device, device);
 }
 
-static int apply(struct setup_config *config, const struct setup_answers *answers,
-                 struct error *error)
+static int apply(const struct setup_config *config, const struct setup_answers *answers,
+                 struct config *wanted, struct error *error)
 {
-    struct config *wanted = config->wanted;
     struct config_camera *camera = &wanted->cameras[0];
 
     if (set_string(&wanted->rtsp.address, answers->address) < 0 ||
@@ -179,6 +224,13 @@ static int apply(struct setup_config *config, const struct setup_answers *answer
         apply_device(camera, answers->device) < 0 ||
         (answers->user && set_string(&wanted->rtsp.users, config->users_path) < 0)) {
         return fail_memory(error);
+    }
+    if (answers->login.text[0]) {
+        g_autofree char *path = setup_config_login_path(config, wanted);
+
+        if (set_string(&camera->credentials, path) < 0) {
+            return fail_memory(error);
+        }
     }
     if (answers->user) {
         wanted->rtsp.auth = CONFIG_AUTH_UNSET;
@@ -189,27 +241,74 @@ static int apply(struct setup_config *config, const struct setup_answers *answer
     return answers->view ? apply_view(camera, answers->view, error) : 0;
 }
 
+// The first error among the lines of `problems`, without its file and line: those are of a text
+// that is not written yet.
+static void set_first_problem(const char *problems, struct error *error)
+{
+    const char *mark = strstr(problems, ": error: ");
+    const char *text = mark ? mark + strlen(": error: ") : "edged would refuse it";
+
+    error_set(error, -EINVAL, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+// Formats `wanted` and parses that as edged would.
+static int check(const struct config *wanted, struct error *error, char **ret_keys,
+                 struct config **ret_checked)
+{
+    _cleanup_(cleanup_free) char *problems = NULL, *keys = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&problems, &size);
+    int r = file ? config_format(wanted, SIZE_MAX, &keys) : -ENOMEM;
+
+    r = r < 0 ? r : config_parse(keys, "", file, ret_checked);
+    if (file) {
+        fclose(file);
+    }
+    if (r == -EINVAL && problems) {
+        set_first_problem(problems, error);
+        return r;
+    }
+    if (r == 0) {
+        *ret_keys = keys;
+        keys = NULL;
+    }
+    return r < 0 ? fail_memory(error) : 0;
+}
+
+int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,
+                     struct error *error)
+{
+    _cleanup_(cleanup_config) struct config *copy = NULL, *checked = NULL;
+    _cleanup_(cleanup_free) char *keys = NULL, *same = NULL;
+    int r = check(config->old, error, &same, &copy);
+
+    r = r < 0 ? r : apply(config, answers, copy, error);
+    if (r == 0) {
+        if (!setup_config_has_users(config) && !answers->user) {
+            copy->rtsp.auth = CONFIG_AUTH_NONE; // the user that an address needs may still come
+        }
+        r = check(copy, error, &keys, &checked);
+    }
+    return r;
+}
+
 int setup_config_apply(struct setup_config *config, const struct setup_answers *answers,
                        struct error *error)
 {
     _cleanup_(cleanup_free) char *keys = NULL;
     struct config *checked;
-    int r = apply(config, answers, error);
+    int r = apply(config, answers, config->wanted, error);
 
+    r = r < 0 ? r : check(config->wanted, error, &keys, &checked);
     if (r < 0) {
         return r;
     }
-    if (config_format(config->wanted, SIZE_MAX, &keys) < 0 ||
-        asprintf(&config->new_text, HEADER "%s", keys) < 0) {
+    config_free(config->wanted);
+    config->wanted = checked;
+    if (asprintf(&config->new_text, HEADER "%s", keys) < 0) {
         config->new_text = NULL;
         return fail_memory(error);
     }
-    r = config_parse(config->new_text, config->path, stderr, &checked);
-    if (r < 0) {
-        return error_set(error, r, "edged would refuse that configuration, nothing is written");
-    }
-    config_free(config->wanted);
-    config->wanted = checked;
     return 0;
 }
 
@@ -224,17 +323,22 @@ bool setup_config_print_changes(const struct setup_config *config)
     return changes || !config->text;
 }
 
-static int put_back(const struct setup_config *config, const struct stat *like)
+int setup_config_put_back(const struct setup_config *config)
 {
-    return config->text ? replace_file(config->path, config->text, config->length, like, NULL)
-                        : unlink(config->path);
+    struct stat like = {.st_mode = 0644, .st_uid = geteuid(), .st_gid = getegid()};
+
+    stat(config->path, &like);
+    if (config->text) {
+        return replace_file(config->path, config->text, config->length, &like, NULL);
+    }
+    return unlink(config->path) < 0 ? -errno : 0;
 }
 
 static int keep_old(const struct setup_config *config, const struct stat *like, struct error *error)
 {
     _cleanup_(cleanup_free) char *path = NULL;
 
-    if (!config->is_somebodys) {
+    if (!config->text) {
         return 0;
     }
     if (asprintf(&path, "%s.bak", config->path) < 0) {
@@ -260,7 +364,7 @@ int setup_config_write(const struct setup_config *config, struct error *error)
     }
     r = config_load(config->path, stderr, &loaded);
     if (r < 0) {
-        put_back(config, &like);
+        setup_config_put_back(config);
         return error_set(error, r, "edged would refuse that configuration, %s is as it was",
                          config->path);
     }

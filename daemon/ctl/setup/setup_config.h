@@ -1,7 +1,7 @@
 // The configuration that `edgectl setup` reads, changes and writes.
 //
 // Settings that nobody changed stay, but the file is written anew: comments are lost, and what was
-// included becomes part of the file. So a file that somebody has edited is kept beside the new one.
+// included becomes part of the file. So the file as it was is kept beside the new one.
 #pragma once
 
 #include "config/config.h"
@@ -26,13 +26,22 @@ void setup_config_finish(struct setup_config *config);
 
 // Whether somebody has to log in to watch.
 bool setup_config_has_users(const struct setup_config *config);
-// Puts the answers into `wanted`. -EINVAL: edged would not take the result; all mistakes are on
-// standard error. -ENOMEM.
+// The file with the user and password of the first camera of `wanted`: NAME.credentials beside the
+// configuration. The caller frees it (g_free).
+char *setup_config_login_path(const struct setup_config *config, const struct config *wanted);
+// Whether edged would take the configuration with these answers; those that are NULL stay as the
+// file has them. Changes nothing. -EINVAL with the key and what is allowed. -ENOMEM.
+int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,
+                     struct error *error);
+// Puts the answers into `wanted`. -EINVAL: edged would not take the result, with the first mistake
+// in `error`. -ENOMEM.
 int setup_config_apply(struct setup_config *config, const struct setup_answers *answers,
                        struct error *error);
 // Prints what would change, as `edged --check --diff` does. Returns whether anything would.
 bool setup_config_print_changes(const struct setup_config *config);
-// Writes the configuration, and loads it as edged would, with the files that it names. A file that
-// somebody had edited is kept as PATH.bak. If edged would not take the new one, the old one is put
+// Writes the configuration, and loads it as edged would, with the files that it names. What the
+// file had before is kept as PATH.bak. If edged would not take the new one, the old one is put
 // back: -EINVAL, with the mistakes on standard error. Other errors are those of the file system.
 int setup_config_write(const struct setup_config *config, struct error *error);
+// Gives the file the text again that it had before, or removes it if there was none.
+int setup_config_put_back(const struct setup_config *config);

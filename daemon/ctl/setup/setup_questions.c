@@ -3,10 +3,14 @@
 #include "config/users.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/camera_probe.h"
+#include "daemon/ctl/setup/setup_service.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define ANSWER_BYTES_MAX 256
 
@@ -14,21 +18,46 @@ struct answer {
     char text[ANSWER_BYTES_MAX];
 };
 
-// Asks a question. The answer is what is typed, without the newline, or `usual` if nothing is
-// typed. -ECANCELED at the end of the input.
-static int ask(const char *question, const char *usual, struct answer *ret_answer)
+// Reads a line. -ECANCELED at the end of the input; -E2BIG, with the whole line taken, if it is too
+// long.
+static int read_answer(struct answer *ret_answer)
 {
-    printf("%s [%s]: ", question, usual);
-    standard_output_flush();
-    if (!fgets(ret_answer->text, sizeof ret_answer->text, stdin)) {
+    size_t length = 0;
+    int byte;
+
+    while ((byte = getchar()) != EOF && byte != '\n') {
+        if (length < sizeof ret_answer->text) {
+            ret_answer->text[length++] = (char)byte;
+        }
+    }
+    if (byte == EOF) {
         putchar('\n');
         return -ECANCELED;
     }
-    ret_answer->text[strcspn(ret_answer->text, "\n")] = '\0';
-    if (!ret_answer->text[0]) {
-        snprintf(ret_answer->text, sizeof ret_answer->text, "%s", usual);
+    if (length == sizeof ret_answer->text) {
+        printf("That is too long, allowed: at most %d bytes.\n", ANSWER_BYTES_MAX - 1);
+        return -E2BIG;
     }
+    ret_answer->text[length] = '\0';
+    g_strstrip(ret_answer->text);
     return 0;
+}
+
+// Asks a question. The answer is what is typed, without spaces around it, or `usual` if nothing is
+// typed. -ECANCELED at the end of the input.
+static int ask(const char *question, const char *usual, struct answer *ret_answer)
+{
+    int r;
+
+    do {
+        printf("%s [%s]: ", question, usual);
+        standard_output_flush();
+        r = read_answer(ret_answer);
+    } while (r == -E2BIG);
+    if (r == 0 && !ret_answer->text[0]) {
+        g_strlcpy(ret_answer->text, usual, sizeof ret_answer->text);
+    }
+    return r;
 }
 
 static int keep(const struct answer *answer, char **ret_text)
@@ -37,11 +66,160 @@ static int keep(const struct answer *answer, char **ret_text)
     return *ret_text ? 0 : -ENOMEM;
 }
 
-bool setup_questions_confirm(const char *question)
+// -ECANCELED at the end of the input.
+static int ask_yes_or_no(const char *question, bool usual, bool *ret_yes)
 {
     struct answer answer;
+    int r;
 
-    return ask(question, "yes", &answer) == 0 && (answer.text[0] == 'y' || answer.text[0] == 'Y');
+    while ((r = ask(question, usual ? "yes" : "no", &answer)) == 0) {
+        bool yes = g_ascii_strcasecmp(answer.text, "yes") == 0 ||
+                   g_ascii_strcasecmp(answer.text, "y") == 0;
+
+        if (yes || g_ascii_strcasecmp(answer.text, "no") == 0 ||
+            g_ascii_strcasecmp(answer.text, "n") == 0) {
+            *ret_yes = yes;
+            return 0;
+        }
+        puts("Allowed: yes or no.");
+    }
+    return r;
+}
+
+bool setup_questions_confirm(const char *question)
+{
+    bool yes;
+
+    return ask_yes_or_no(question, true, &yes) == 0 && yes;
+}
+
+// Whether `address` is one of this machine: a socket can be bound to it. An address that is none at
+// all is refused by edged's own rule.
+static int check_address(const struct setup_config *config, const char *address,
+                         struct error *error)
+{
+    const struct setup_answers one = {.address = (char *)address};
+    int r = setup_config_try(config, &one, error);
+
+    if (r < 0 || setup_service_has_address(address)) {
+        return r;
+    }
+    if (strcmp(config->path, CONFIG_DEFAULT_PATH) != 0) { // may be for another machine
+        fprintf(stderr,
+                "This machine does not have the address %s: edged cannot listen on it "
+                "here.\n",
+                address);
+        return 0;
+    }
+    return error_set(
+        error, -EINVAL,
+        "rtsp.address: this machine does not have the address %s, allowed: 0.0.0.0 "
+        "for all of its addresses, 127.0.0.1 for itself alone, or one that `ip address` "
+        "shows",
+        address);
+}
+
+#define DEVICES_ALLOWED                                                                            \
+    "auto, a device of this machine such as /dev/video0, or the URL of an IP camera such as "      \
+    "rtsp://192.168.1.20/stream1"
+
+// Takes the user and password, percent-encoded or not, out of the URL.
+static int part_login(char *url, struct password *ret_login, struct error *error)
+{
+    char *host = strstr(url, "://") + 3, *at = strrchr(host, '@');
+    g_autofree char *user = NULL, *password = NULL, *login = NULL;
+    char *colon;
+
+    if (!at) {
+        return 0;
+    }
+    *at = '\0';
+    colon = strchr(host, ':');
+    if (colon) {
+        *colon = '\0';
+    }
+    user = g_uri_unescape_string(host, NULL);
+    password = g_uri_unescape_string(colon ? colon + 1 : "", NULL);
+    login = g_strdup_printf("%s:%s", user ? user : host,
+                            password ? password
+                            : colon  ? colon + 1
+                                     : "");
+    memmove(host, at + 1, strlen(at + 1) + 1);
+    if (login[0] == ':' || strpbrk(login, "\r\n") || strlen(login) > PASSWORD_BYTES_MAX) {
+        return error_set(error, -EINVAL,
+                         "the camera's user and password: allowed are at most %d bytes, with a "
+                         "user, on one line",
+                         PASSWORD_BYTES_MAX);
+    }
+    g_strlcpy(ret_login->text, login, sizeof ret_login->text);
+    explicit_bzero(login, strlen(login));
+    return 0;
+}
+
+// *device becomes what the configuration takes.
+static int check_device(const struct setup_config *config, char *device, struct password *ret_login,
+                        struct error *error)
+{
+    struct setup_answers one = {.device = device};
+    struct stat status;
+    int r;
+
+    if (strcmp(device, "auto") == 0) {
+        device[0] = '\0';
+    } else if (setup_answers_is_url(device)) {
+        for (char *letter = device; *letter != ':'; letter++) {
+            *letter = g_ascii_tolower(*letter);
+        }
+        r = part_login(device, ret_login, error);
+        if (r < 0) {
+            return r;
+        }
+    } else if (device[0] != '/' || (stat(device, &status) == 0 && !S_ISCHR(status.st_mode))) {
+        return error_set(error, -EINVAL, "device: got \"%s\", allowed: " DEVICES_ALLOWED, device);
+    }
+    return setup_config_try(config, &one, error);
+}
+
+static int check_view(const char *kind, struct error *error)
+{
+    struct config_view *view;
+    int r = config_view_new(kind, error, &view);
+
+    if (r == 0) {
+        config_view_free(view);
+    }
+    return r;
+}
+
+static int check_camera(const struct setup_config *config, const char *name, struct error *error)
+{
+    const struct setup_answers one = {.camera = (char *)name};
+
+    return setup_config_try(config, &one, error);
+}
+
+int setup_questions_check(const struct setup_config *config, struct setup_answers *answers,
+                          struct error *error)
+{
+    int r = 0;
+
+    if (answers->user && !users_name_is_valid(answers->user)) {
+        return error_set(error, -EINVAL, "--user: got \"%s\", allowed: " USERS_NAMES,
+                         answers->user);
+    }
+    if (answers->device) {
+        r = check_device(config, answers->device, &answers->login, error);
+    }
+    if (r == 0 && answers->camera) {
+        r = check_camera(config, answers->camera, error);
+    }
+    if (r == 0 && answers->view) {
+        r = check_view(answers->view, error);
+    }
+    if (r == 0 && answers->address) {
+        r = check_address(config, answers->address, error);
+    }
+    return r;
 }
 
 // Prints the devices that are cameras. Returns how many there are.
@@ -65,45 +243,97 @@ static unsigned print_devices(const struct config_camera *camera)
     return count;
 }
 
-static int ask_device(const struct config_camera *camera, struct setup_answers *answers)
+// The user and password of an IP camera whose URL has none.
+static int ask_login(struct setup_answers *answers)
 {
+    struct error error = {0};
+    struct answer user;
+    struct password password;
+    int r;
+
+    do {
+        r = ask("User of that camera, or none if it asks for no password", "none", &user);
+        if (r < 0 || strcmp(user.text, "none") == 0) {
+            return r;
+        }
+    } while ((strchr(user.text, ':') || strlen(user.text) > PASSWORD_BYTES_MAX / 2) &&
+             printf("Allowed: at most %d bytes, without a colon.\n", PASSWORD_BYTES_MAX / 2) > 0);
+    while ((r = password_ask_once("Password of that user at the camera", &error, &password)) ==
+               -EINVAL ||
+           (r == 0 && strlen(user.text) + 1 + strlen(password.text) > PASSWORD_BYTES_MAX)) {
+        printf("%s\n", r < 0 ? error.text : "User and password are too long.");
+    }
+    if (r == 0) {
+        g_strlcpy(answers->login.text, user.text, sizeof answers->login.text);
+        g_strlcat(answers->login.text, ":", sizeof answers->login.text);
+        g_strlcat(answers->login.text, password.text, sizeof answers->login.text);
+    }
+    password_clear(&password);
+    return r;
+}
+
+static int ask_device(const struct setup_config *config, struct setup_answers *answers)
+{
+    const struct config_camera *camera = &config->old->cameras[0];
+    struct error error = {0};
     struct answer answer;
-    unsigned count;
+    bool wrong;
     int r;
 
     if (answers->device ||
         (camera->source != CONFIG_SOURCE_AUTO && camera->source != CONFIG_SOURCE_V4L2)) {
-        return 0;
+        return setup_answers_is_url(answers->device) && !answers->login.text[0] ? ask_login(answers)
+                                                                                : 0;
     }
-    count = print_devices(camera);
-    if (count == 0) {
-        puts("No USB camera is there: viewers see a moving pattern until one is plugged in. Those "
-             "of "
-             "other kinds are\nset in edged.conf: edged.conf(5), source.");
+    if (print_devices(camera) == 0) {
+        puts("There is no USB camera: with auto, viewers see a moving pattern until you plug one "
+             "in.");
     }
-    if (count < 2) {
-        return 0;
-    }
-    r = ask("Its device, or auto for the first that works",
-            camera->device[0] ? camera->device : "auto", &answer);
-    if (r == 0 && strcmp(answer.text, "auto") == 0) {
-        answer.text[0] = '\0';
-    }
-    return r < 0 ? r : keep(&answer, &answers->device);
+    do {
+        password_clear(&answers->login);
+        r = ask("Camera: auto for the first USB camera that works, a device such as /dev/video0,\n"
+                "or the URL of an IP camera, rtsp://HOST/PATH",
+                camera->device[0] ? camera->device : "auto", &answer);
+        if (r < 0) {
+            return r;
+        }
+        wrong = check_device(config, answer.text, &answers->login, &error) < 0;
+        if (wrong) {
+            printf("%s\n", error.text);
+        } else if (answer.text[0] == '/' && strcmp(answer.text, camera->device) != 0 &&
+                   access(answer.text, F_OK) < 0) {
+            printf("There is no %s: plug the camera in, or take another.\n", answer.text);
+            wrong = true;
+        }
+    } while (wrong);
+    r = keep(&answer, &answers->device);
+    return r == 0 && setup_answers_is_url(answers->device) && !answers->login.text[0]
+               ? ask_login(answers)
+               : r;
 }
 
-static int ask_camera(const struct config_camera *camera, struct setup_answers *answers)
+static int ask_camera(const struct setup_config *config, struct setup_answers *answers)
 {
-    struct answer answer;
-    int r = answers->camera ? 0 : ask("Name of the camera", camera->name, &answer);
+    while (!answers->camera) {
+        struct error error = {0};
+        struct answer answer;
+        int r = ask("Name of the camera", config->old->cameras[0].name, &answer);
 
-    return r < 0 || answers->camera ? r : keep(&answer, &answers->camera);
+        if (r < 0) {
+            return r;
+        }
+        if (check_camera(config, answer.text, &error) < 0) {
+            printf("%s\n", error.text);
+        } else if (keep(&answer, &answers->camera) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
 }
 
 static int ask_view(const struct config_camera *camera, struct setup_answers *answers)
 {
     while (!answers->view) {
-        struct config_view *view;
         struct error error = {0};
         struct answer answer;
         int r = ask("What it shows: edges, canny, binary, overlay, motion, direction, gray, camera",
@@ -112,14 +342,10 @@ static int ask_view(const struct config_camera *camera, struct setup_answers *an
         if (r < 0) {
             return r;
         }
-        if (config_view_new(answer.text, &error, &view) < 0) {
+        if (check_view(answer.text, &error) < 0) {
             printf("%s\n", error.text);
-        } else {
-            config_view_free(view);
-            r = keep(&answer, &answers->view);
-        }
-        if (r < 0) {
-            return r;
+        } else if (keep(&answer, &answers->view) < 0) {
+            return -ENOMEM;
         }
     }
     return 0;
@@ -151,38 +377,44 @@ static int ask_user(const struct setup_config *config, struct setup_answers *ans
 static int ask_address(const struct setup_config *config, struct setup_answers *answers)
 {
     const char *now = config->old->rtsp.address;
-    struct answer answer;
-    int r;
 
-    if (answers->address || (!answers->user && !setup_config_has_users(config))) {
+    if (!answers->user && !setup_config_has_users(config)) {
         return 0;
     }
-    r = ask("Address to listen on; 0.0.0.0 is every one of this machine",
-            config_is_loopback(now) ? "0.0.0.0" : now, &answer);
-    return r < 0 ? r : keep(&answer, &answers->address);
+    while (!answers->address) {
+        struct error error = {0};
+        struct answer answer;
+        int r = ask("Address to listen on; 0.0.0.0 is every one of this machine",
+                    config_is_loopback(now) ? "0.0.0.0" : now, &answer);
+
+        if (r < 0) {
+            return r;
+        }
+        if (check_address(config, answer.text, &error) < 0) {
+            printf("%s\n", error.text);
+        } else if (keep(&answer, &answers->address) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
 }
 
 static int ask_tls(const struct setup_config *config, struct setup_answers *answers)
 {
-    struct answer answer;
-    int r;
-
     if (answers->tls || config->old->rtsp.tls_port != 0 || !answers->address ||
         config_is_loopback(answers->address)) {
         return 0;
     }
-    r = ask("Encrypted as well, for players that know rtsps", "no", &answer);
-    answers->tls = r == 0 && (answer.text[0] == 'y' || answer.text[0] == 'Y');
-    return r;
+    return ask_yes_or_no("Encrypted as well, for players that know rtsps", false, &answers->tls);
 }
 
 int setup_questions_ask(const struct setup_config *config, struct setup_answers *answers,
                         struct error *error)
 {
     const struct config_camera *camera = &config->old->cameras[0];
-    int r = ask_device(camera, answers);
+    int r = ask_device(config, answers);
 
-    r = r < 0 ? r : ask_camera(camera, answers);
+    r = r < 0 ? r : ask_camera(config, answers);
     r = r < 0 ? r : ask_view(camera, answers);
     r = r < 0 ? r : ask_user(config, answers);
     r = r < 0 ? r : ask_address(config, answers);

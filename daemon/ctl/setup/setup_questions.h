@@ -1,9 +1,15 @@
-// What `edgectl setup` asks on a terminal: all that the command line has not answered.
+// What `edgectl setup` asks on a terminal: all that the command line has not answered. Each answer,
+// also one of the command line, is checked by itself before anything else is asked or written.
 #pragma once
 
 #include "daemon/ctl/setup/setup_config.h"
 
-// Fills in what is NULL in `answers` and may be asked. -ECANCELED: the input ended.
+// Checks what the command line has answered, and takes the user and password out of the URL of a
+// camera. -EINVAL, with what is allowed in `error`.
+int setup_questions_check(const struct setup_config *config, struct setup_answers *answers,
+                          struct error *error);
+// Fills in what is NULL in `answers` and may be asked. An answer that is not allowed is asked for
+// again. -ECANCELED: the input ended.
 int setup_questions_ask(const struct setup_config *config, struct setup_answers *answers,
                         struct error *error);
 // Asks a question. Returns whether the answer is yes, or only Enter; at the end of the input it is

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <systemd/sd-daemon.h>
+#include <unistd.h>
 
 #define DROP_IN_FOLDER EDGED_SYSCONFDIR "/systemd/system/edged.socket.d"
 #define DROP_IN DROP_IN_FOLDER "/address.conf"
@@ -49,6 +52,31 @@ char *setup_service_socket_text(const char *address, int port)
                            strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port);
 }
 
+bool setup_service_has_address(const char *address)
+{
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE,
+                                   .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found;
+    bool has = false;
+
+    if (strcmp(address, "localhost") == 0) {
+        return true;
+    }
+    if (getaddrinfo(address, NULL, &hints, &found) != 0) {
+        return false;
+    }
+    _cleanup_(cleanup_close) int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    has = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0;
+    freeaddrinfo(found);
+    return has;
+}
+
+// The drop-in as it was before write_drop_in(); NULL: there was none.
+static char *old_drop_in;
+static size_t old_drop_in_length;
+static bool drop_in_changed;
+
 static int write_drop_in(const char *address, int port, struct error *error)
 {
     const struct stat like = {.st_mode = 0644};
@@ -59,7 +87,29 @@ static int write_drop_in(const char *address, int port, struct error *error)
     if (g_mkdir_with_parents(DROP_IN_FOLDER, 0755) < 0) {
         return error_set(error, -errno, "cannot make %s: %s", DROP_IN_FOLDER, strerror(errno));
     }
+    read_whole_file(DROP_IN, NULL, &old_drop_in, &old_drop_in_length);
+    drop_in_changed = true;
     return replace_file(DROP_IN, text, strlen(text), &like, error);
+}
+
+void setup_service_put_socket_back(void)
+{
+    const struct stat like = {.st_mode = 0644};
+
+    if (!drop_in_changed) {
+        return;
+    }
+    if (old_drop_in) {
+        replace_file(DROP_IN, old_drop_in, old_drop_in_length, &like, NULL);
+    } else {
+        unlink(DROP_IN);
+    }
+    free(old_drop_in);
+    old_drop_in = NULL;
+    drop_in_changed = false;
+    systemctl(true, "stop", "--quiet", "edged.service");
+    systemctl(true, "daemon-reload", "--quiet", NULL);
+    systemctl(true, "restart", "--quiet", "edged.socket");
 }
 
 // A socket takes another address only while its service does not run.

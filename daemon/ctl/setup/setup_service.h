@@ -8,6 +8,8 @@
 // What edged.socket has to listen on for that address and port, "127.0.0.1:8554" or "[::1]:8554".
 // The caller frees it (g_free).
 char *setup_service_socket_text(const char *address, int port);
+// Whether a program can listen on that address here: it is one of this machine, or all of them.
+bool setup_service_has_address(const char *address);
 // Gives edged.socket the address and port that edged is to listen on, where it is in use; edged
 // itself is stopped for it. 0, -EIO where systemd refuses, or what the file system says.
 int setup_service_place_socket(const char *address, int port, struct error *error);
@@ -17,3 +19,5 @@ int setup_service_start(bool enable, struct error *error);
 // Whether systemd runs here and has edged.service; and whether that runs.
 bool setup_service_exists(void);
 bool setup_service_runs(void);
+// Gives edged.socket the address that it had before setup_service_place_socket().
+void setup_service_put_socket_back(void);

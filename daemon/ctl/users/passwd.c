@@ -82,7 +82,6 @@ static int choose_role(const struct passwd_options *options, const char *path, s
 
 static int put(const struct passwd_options *options, const char *path, struct error *error)
 {
-    char prompt[sizeof "Password of " + USERS_NAME_MAX];
     struct password password;
     enum config_role role;
     struct user user;
@@ -91,9 +90,7 @@ static int put(const struct passwd_options *options, const char *path, struct er
     if (r < 0) {
         return r;
     }
-    snprintf(prompt, sizeof prompt, "Password of %s", options->user);
-    r = password_read(prompt, error, &password);
-    r = r < 0 ? r : password_check(&password, options->user, error);
+    r = password_ask(options->user, error, &password);
     if (r == 0) {
         user_init(&user, options->user, role, password.text);
     }

@@ -94,7 +94,7 @@ static int read_line(struct password *line, struct error *error)
                          PASSWORD_BYTES_MAX);
     }
     if (length == 0) {
-        return error_set(error, -EINVAL, "no password was given");
+        return error_set(error, count == 0 ? -ECANCELED : -EINVAL, "no password was given");
     }
     line->text[length] = '\0';
     for (size_t i = 0; i < length; i++) {
@@ -249,6 +249,28 @@ int password_check(const struct password *password, const char *user, struct err
                            "of the commonest passwords, and neither \"edged\" nor the user's name, "
                            "alone or with digits; take several words")
                : 0;
+}
+
+int password_ask(const char *user, struct error *error, struct password *ret_password)
+{
+    g_autofree char *prompt = g_strdup_printf("Allowed: " PASSWORD_RULE ".\nPassword of %s", user);
+    bool again;
+    int r;
+
+    do {
+        r = password_read(prompt, error, ret_password);
+        r = r < 0 ? r : password_check(ret_password, user, error);
+        again = r == -EINVAL && isatty(STDIN_FILENO);
+        if (again) {
+            fprintf(stderr, "%s. Type another one.\n", error->text);
+        }
+    } while (again);
+    return r;
+}
+
+int password_ask_once(const char *prompt, struct error *error, struct password *ret_password)
+{
+    return ask(prompt, error, ret_password);
 }
 
 void password_clear(struct password *password)

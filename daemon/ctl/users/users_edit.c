@@ -41,7 +41,7 @@ static void edit_finish(struct users_edit *edit)
     free(edit->path);
 }
 
-static void choose_owner(struct stat *like)
+void users_edit_choose_owner(struct stat *like)
 {
     struct passwd entry, *service = NULL;
     char strings[1024];
@@ -62,7 +62,7 @@ static int start_file(struct users_edit *edit, const char *path, struct error *e
         return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
     }
     edit->length = strlen(HEADER);
-    choose_owner(&edit->like);
+    users_edit_choose_owner(&edit->like);
     return 0;
 }
 

@@ -3,6 +3,8 @@
 
 #include "config/users.h"
 
+#include <sys/stat.h>
+
 // Puts a user into the file at `path`, in place of the one of that name, or at its end; makes the
 // file if there is none. Afterwards its mode is 0600. Its owner stays; a new file that root makes
 // belongs to the user edged, whom the service runs as, if that user exists. Errors change nothing:
@@ -17,3 +19,7 @@ int users_edit_find(const char *path, const char *name, struct error *error, str
 // whether it is named. Works also if the configuration has mistakes, for example because the file
 // is not there yet. The caller frees the path; NULL: no memory.
 char *users_edit_default_path(const char *config_path, bool *ret_named);
+
+// The owner and group of a new file with secrets: the user edged if root makes it and that user
+// exists, else who runs this.
+void users_edit_choose_owner(struct stat *like);
