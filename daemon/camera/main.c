@@ -124,6 +124,14 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--check-pipeline") == 0) {
         return check_pipeline();
     }
+    if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)) {
+        puts("edged-camera " EDGED_VERSION);
+        return 0;
+    }
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        puts("edged starts edged-camera itself, one for each camera. See edged(8).");
+        return 0;
+    }
     int fd = parse_link_fd(argc, argv);
 
     log_set_program("edged-camera");

@@ -110,22 +110,52 @@ static void list_options(const struct command_option *table, struct option *ret_
             .val = (int)count,
         };
     }
-    ret_options[count] = (struct option){.name = "help", .val = OPTIONS_MAX};
+    ret_options[count] = (struct option){.name = "help", .val = 'h'};
+    ret_options[count + 1] = (struct option){.name = "version", .val = 'v'};
+}
+
+// What follows an error: how the command is called, and where the rest is told.
+static void print_synopsis(const struct command_line *line)
+{
+    const char *end = strchr(line->usage, '\n');
+
+    while (end && (strncmp(end + 1, "Usage:", 6) == 0 || end[1] == ' ')) {
+        end = strchr(end + 1, '\n');
+    }
+    fprintf(stderr, "%.*s\n`edgectl %s --help` explains the options.\n",
+            end ? (int)(end - line->usage) : (int)strlen(line->usage), line->usage, line->command);
+}
+
+// What getopt_long() returned that is no option of the table: help, the version, or a mistake,
+// which it has told.
+static int take_common(const struct command_line *line, int option)
+{
+    if (option == 'h') {
+        fputs(line->usage, stdout);
+        return -ECANCELED;
+    }
+    if (option == 'v') {
+        puts("edgectl " EDGED_VERSION);
+        return -ECANCELED;
+    }
+    print_synopsis(line);
+    return -EINVAL;
 }
 
 // Takes all options. Returns 0, or the reason why it stopped.
 static int take_all(const struct command_line *line, int argc, char **argv)
 {
-    struct option options[OPTIONS_MAX + 2] = {0};
+    static char program[] = "edgectl"; // getopt_long() begins its messages with argv[0]
+    struct option options[OPTIONS_MAX + 3] = {0};
     int i, r = 0;
 
     list_options(line->options, options);
+    argv[0] = program;
     optind = 0; // 0 makes getopt_long() start anew
-    while (r == 0 &&
-           (i = getopt_long(argc, argv, line->argument_count > 0 ? "" : "+", options, NULL)) >= 0) {
+    while (r == 0 && (i = getopt_long(argc, argv, line->argument_count > 0 ? "hv" : "+hv", options,
+                                      NULL)) >= 0) {
         if (i >= OPTIONS_MAX) {
-            fputs(line->usage, i == OPTIONS_MAX ? stdout : stderr);
-            return i == OPTIONS_MAX ? -ECANCELED : -EINVAL;
+            return take_common(line, i);
         }
         if (line->options[i].words) {
             argv[optind - 1] = optarg; // what follows the = of --exec=PROGRAM
@@ -149,9 +179,12 @@ bool command_line_parse(const struct command_line *line, int argc, char **argv, 
         fprintf(stderr, "edgectl: %s takes no argument \"%s\"\n", line->command, argv[optind]);
     } else if (r == 0 && line->takes) {
         fprintf(stderr, "edgectl: %s takes %s\n", line->command, line->takes);
+    } else if (r == 0) {
+        fprintf(stderr, "edgectl: %s takes %d argument%s, got %d\n", line->command,
+                line->argument_count, line->argument_count == 1 ? "" : "s", argc - optind);
     }
     if (r == 0) {
-        fputs(line->usage, stderr);
+        print_synopsis(line);
     }
     *ret_status = r == -ECANCELED ? 0 : 2;
     return false;

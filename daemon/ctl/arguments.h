@@ -22,11 +22,12 @@ struct command_line {
     const char *usage;
     const struct command_option *options;
     int argument_count; // of what is no option
-    const char *takes; // named when there are more or fewer, "one user"; NULL: the usage is printed
+    const char *takes; // named when there are more or fewer, "one user"; NULL: their number is
 };
 
-// Parses by getopt_long(); the arguments begin at argv[optind]. True: the command is to run.
-// False: help or what is wrong has been printed, and *ret_status is the exit status.
+// Parses by getopt_long(); the arguments begin at argv[optind]. Each command also takes -h, --help,
+// -v and --version. True: the command is to run. False: help, the version or what is wrong, with
+// the command's synopsis behind it, has been printed, and *ret_status is the exit status.
 bool command_line_parse(const struct command_line *line, int argc, char **argv, int *ret_status);
 
 #define BACKENDS_ALLOWED "auto, cpu, cuda"

@@ -40,16 +40,18 @@ static void print_usage(FILE *file)
 
 static int refuse(const char *name)
 {
-    int nearest =
-        suggest_nearest(name, &commands[0].name, ARRAY_LENGTH(commands), sizeof commands[0]);
+    int nearest = name[0] == '-' ? -1
+                                 : suggest_nearest(name, &commands[0].name, ARRAY_LENGTH(commands),
+                                                   sizeof commands[0]);
 
     if (nearest >= 0) {
         fprintf(stderr, "edgectl: there is no command \"%s\", did you mean \"%s\"?\n", name,
                 commands[nearest].name);
         return 2;
     }
-    fprintf(stderr, "edgectl: there is no command \"%s\"\n", name);
-    print_usage(stderr);
+    fprintf(stderr, "edgectl: there is no %s \"%s\"\n", name[0] == '-' ? "option" : "command",
+            name);
+    fputs("Usage: edgectl COMMAND [ARGUMENT]...\n`edgectl --help` lists the commands.\n", stderr);
     return 2;
 }
 
@@ -57,11 +59,11 @@ static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
 
-    if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
         return 0;
     }
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-v") == 0) {
         puts("edgectl " EDGED_VERSION);
         return 0;
     }
@@ -71,6 +73,7 @@ static int run(int argc, char **argv)
         }
     }
     if (!name[0]) {
+        fputs("edgectl: no command was given\n", stderr);
         print_usage(stderr);
         return 2;
     }

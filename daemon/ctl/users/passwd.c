@@ -48,7 +48,7 @@ static int check(const struct passwd_options *options)
         return refuse("--role", options->role, "viewer, operator, admin");
     }
     if (options->remove && options->role) {
-        fprintf(stderr, "edgectl: passwd takes no --role with --remove\n%s", usage);
+        fputs("edgectl: passwd takes no --role with --remove\n", stderr);
         return 2;
     }
     return 0;

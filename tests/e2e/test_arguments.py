@@ -1,0 +1,47 @@
+"""What is typed wrong is told first, with a short usage behind it; -h and -v work everywhere."""
+
+import subprocess
+
+import pytest
+
+from daemon import BUILD, EDGECTL, PATIENCE_S, environment
+
+COMMANDS = ["setup", "status", "reload", "passwd", "watch", "process", "events", "bench", "doctor",
+            "support", "tune"]
+EVERY = [[BUILD / "edged"], [BUILD / "edged-camera"], [EDGECTL], *([EDGECTL, name] for name in COMMANDS)]
+
+
+def call(*command):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          env=environment(), timeout=PATIENCE_S, check=False)
+
+
+@pytest.mark.parametrize("command", EVERY, ids=lambda command: command[-1])
+def test_short_and_long_options_say_the_same(command):
+    for short, long, begin in (("-h", "--help", ("Usage: ", "edged starts")), ("-v", "--version", "edge")):
+        told = call(*command, long)
+        assert told.returncode == 0 and told.stdout.startswith(begin) and told.stderr == ""
+        assert call(*command, short).stdout == told.stdout
+
+
+@pytest.mark.parametrize("command", [*EVERY[:1], *EVERY[2:]], ids=lambda command: command[-1])
+def test_a_wrong_option_is_told_first(command):
+    refused = call(*command, "--edged-has-no-such-option")
+    assert refused.returncode == 2 and refused.stdout == ""
+    first, second, *rest = refused.stderr.splitlines()
+    assert "--edged-has-no-such-option" in first
+    assert second.startswith("Usage: ")
+    assert len(rest) <= 5 and "--help` " in rest[-1]
+
+
+@pytest.mark.parametrize("arguments, first", [
+    (["process", "a.pgm"], "edgectl: process takes 2 arguments, got 1"),
+    (["events"], "edgectl: events takes 1 argument, got 0"),
+    (["passwd"], "edgectl: passwd takes one user, and asks for the password"),
+    (["status", "now"], "edgectl: status takes no argument \"now\""),
+    ([], "edgectl: no command was given"),
+])
+def test_what_is_missing_is_told_first(arguments, first):
+    refused = call(EDGECTL, *arguments)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(first + "\nUsage: edgectl ")
