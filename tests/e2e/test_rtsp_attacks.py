@@ -240,9 +240,9 @@ def client_hello():
 
 
 def repeat_hellos(port, addresses, ended):
-    """Keeps as many connections as it can, each of which sends that message and nothing more."""
+    """6 Mbit/s of connections, each of which sends that message and nothing more."""
     hello, strangers = client_hello(), collections.deque()
-    while not ended.is_set():
+    while not ended.wait(len(addresses) * len(hello) * 8 / 6e6):
         for address in addresses:
             stranger = socket.socket()
             stranger.bind((address, 0))
