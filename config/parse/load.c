@@ -304,6 +304,7 @@ static int read_tree(struct problems *problems, const config_setting_t *root,
     if (r < 0) {
         return r;
     }
+    problems_begin_checks(problems);
     validate_check(problems, root, config);
     if (problems->errors > 0) {
         return -EINVAL;
@@ -314,20 +315,28 @@ static int read_tree(struct problems *problems, const config_setting_t *root,
 
 static int load_text(const struct config_text *text, struct config **ret_config)
 {
-    struct problems problems = {text->problems, text, text->errors};
+    _cleanup_(cleanup_config) struct config *config = NULL;
+    struct problems problems;
     config_t tree;
     int r;
 
+    problems_init(&problems, text);
     config_init(&tree);
     if (config_read_string(&tree, text->text) == CONFIG_TRUE) {
-        r = read_tree(&problems, config_root_setting(&tree), ret_config);
+        r = read_tree(&problems, config_root_setting(&tree), &config);
     } else {
         refuse_syntax(&problems, &tree);
         r = -EINVAL;
     }
+    if (problems_finish(&problems) < 0) {
+        r = -ENOMEM;
+    }
     config_destroy(&tree);
-    if (r == -ENOMEM && problems.file) {
-        fprintf(problems.file, "%s: error: %s\n", text->files[0], strerror(ENOMEM));
+    if (r == -ENOMEM && text->problems) {
+        fprintf(text->problems, "%s: error: %s\n", text->files[0], strerror(ENOMEM));
+    }
+    if (r == 0) {
+        *ret_config = TAKE(config);
     }
     return r;
 }

@@ -52,6 +52,36 @@ static void check_each(const struct expectation *expectations, size_t count)
     }
 }
 
+TEST(test_problems_come_in_the_order_of_the_lines)
+{
+    check("cameras = ( { name = \"a\";\n"
+          "  views = ( { name = \"one\"; view = \"gray\"; low = 3; },\n"
+          "            { name = \"one\"; view = \"canny\"; } ); } );\n"
+          "cpu_threads = 0;\n",
+          -EINVAL,
+          "t.conf:2: warning: cameras[0].views[0].low: no effect with view = \"gray\", only with "
+          "\"canny\", \"split\", \"custom\"\n"
+          "t.conf:3: error: cameras[0].views[1].name: got \"one\", which is the name of views[0], "
+          "too; allowed: a name of its own\n"
+          "t.conf:4: error: cpu_threads: got 0, allowed: an integer from 1 to 16 (threads)\n");
+}
+
+TEST(test_what_follows_from_an_error_is_left_out)
+{
+    check("rtsp = { address = \"0.0.0.0\";\nusers = 5; };\nhttp = { port = 1; address = "
+          "\"0.0.0.0\"; };\n",
+          -EINVAL, "t.conf:2: error: rtsp.users: got the integer 5, allowed: a string\n");
+    check("cameras = ( { source = \"gstreamer\"; pipelin = \"x\"; } );", -EINVAL,
+          "t.conf:1: error: cameras[0].pipelin: unknown key, did you mean \"pipeline\"?\n");
+    // A warning hides no error.
+    check(
+        "cameras = ( { source = \"rtsp\"; device = \"/dev/video0\"; } );", -EINVAL,
+        "t.conf:1: warning: cameras[0].device: no effect with source = \"rtsp\", only with "
+        "\"v4l2\"\n"
+        "t.conf:1: error: cameras[0].url: got nothing, allowed: a string that is not empty, needed "
+        "with source = \"rtsp\"\n");
+}
+
 TEST(test_values_outside_the_borders_are_refused)
 {
     static const struct expectation outside[] = {
