@@ -54,6 +54,26 @@ def test_a_user_is_for_the_network(config):
     assert "ffplay -rtsp_transport tcp rtsp://anna:PASSWORD@" in done.stdout
 
 
+@pytest.mark.parametrize("installed, named, hint", [
+    (["ffplay", "mpv"], "ffplay -rtsp_transport tcp ", False),
+    (["mpv"], "mpv --rtsp-transport=tcp ", False),
+    ([], "ffplay -rtsp_transport tcp ", True),
+])
+def test_the_player_that_is_named_is_installed_or_has_its_package(config, tmp_path, installed, named,
+                                                                  hint):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in installed:
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    done = subprocess.run(
+        [EDGECTL, "setup", "--config", config, "--user", "anna"], input=f"{PASSWORD}\n", text=True,
+        env=environment(PATH=str(programs)), capture_output=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"  {named}rtsp://anna:PASSWORD@" in done.stdout
+    assert ("`sudo apt install ffmpeg`" in done.stdout) == hint
+
+
 def test_tls_is_offered_with_the_fingerprint_of_the_running_edged(config, edged, tmp_path):
     server = edged([daemon.camera()], settings={"rtsp": {"tls_port": free_port()}},
                    STATE_DIRECTORY=tmp_path)

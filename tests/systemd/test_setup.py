@@ -113,3 +113,11 @@ def test_the_password_stands_nowhere(device, machine, shown):
         for secret in secrets:
             assert secret not in text, place
     assert device.check("stat -c '%U %a' /etc/edged/rtsp.users").strip() == "edged 600"
+
+
+def test_an_address_of_another_machine_leaves_the_service_as_it_was(device, shown):
+    before = device.property("MainPID"), device.check("cat /etc/edged/edged.conf")
+    told = device.check("edgectl setup --address 192.0.2.9 --force </dev/null 2>&1 || true")
+    assert "this machine does not have the address 192.0.2.9, allowed: 0.0.0.0" in told
+    assert (device.property("MainPID"), device.check("cat /etc/edged/edged.conf")) == before
+    assert device.property("ActiveState") == "active"

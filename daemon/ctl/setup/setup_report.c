@@ -90,6 +90,22 @@ static void print_encrypted(const struct config *config, const char *host)
     }
 }
 
+// Players that take a URL of RTSP, of which ffplay is named if this machine has none.
+static void print_player(const char *url)
+{
+    g_autofree char *ffplay = g_find_program_in_path("ffplay");
+    g_autofree char *mpv = g_find_program_in_path("mpv");
+
+    if (!ffplay && mpv) {
+        printf("  mpv --rtsp-transport=tcp %s\n", url);
+        return;
+    }
+    printf("  ffplay -rtsp_transport tcp %s\n", url);
+    if (!ffplay) {
+        puts("\nffplay is not installed here: `sudo apt install ffmpeg`.");
+    }
+}
+
 void setup_report_print(const struct config *config, const char *user)
 {
     g_autofree char *host = choose_host(config->rtsp.address);
@@ -108,8 +124,8 @@ void setup_report_print(const struct config *config, const char *user)
         g_autofree char *login = g_strdup_printf("%s:PASSWORD@", user);
         g_autofree char *whole = make_url(config, host, login, !config->rtsp.plain);
 
-        printf("VLC asks for user %s and the password; other players take both in the URL:\n\n"
-               "  ffplay -rtsp_transport tcp %s\n",
-               user, whole);
+        printf("VLC asks for user %s and the password; other players take both in the URL:\n\n",
+               user);
+        print_player(whole);
     }
 }
