@@ -251,16 +251,16 @@ static void set_first_problem(const char *problems, struct error *error)
     error_set(error, -EINVAL, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
-// Formats `wanted` and parses that as edged would.
-static int check(const struct config *wanted, struct error *error, char **ret_keys,
-                 struct config **ret_checked)
+// Formats `wanted` and parses that as edged would in the file `path`.
+static int check(const char *path, const struct config *wanted, struct error *error,
+                 char **ret_keys, struct config **ret_checked)
 {
     _cleanup_(cleanup_free) char *problems = NULL, *keys = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&problems, &size);
     int r = file ? config_format(wanted, SIZE_MAX, &keys) : -ENOMEM;
 
-    r = r < 0 ? r : config_parse(keys, "", file, ret_checked);
+    r = r < 0 ? r : config_parse(keys, path, file, ret_checked);
     if (file) {
         fclose(file);
     }
@@ -280,14 +280,14 @@ int setup_config_try(const struct setup_config *config, const struct setup_answe
 {
     _cleanup_(cleanup_config) struct config *copy = NULL, *checked = NULL;
     _cleanup_(cleanup_free) char *keys = NULL, *same = NULL;
-    int r = check(config->old, error, &same, &copy);
+    int r = check(config->path, config->old, error, &same, &copy);
 
     r = r < 0 ? r : apply(config, answers, copy, error);
     if (r == 0) {
         if (!setup_config_has_users(config) && !answers->user) {
             copy->rtsp.auth = CONFIG_AUTH_NONE; // the user that an address needs may still come
         }
-        r = check(copy, error, &keys, &checked);
+        r = check(config->path, copy, error, &keys, &checked);
     }
     return r;
 }
@@ -299,7 +299,7 @@ int setup_config_apply(struct setup_config *config, const struct setup_answers *
     struct config *checked;
     int r = apply(config, answers, config->wanted, error);
 
-    r = r < 0 ? r : check(config->wanted, error, &keys, &checked);
+    r = r < 0 ? r : check(config->path, config->wanted, error, &keys, &checked);
     if (r < 0) {
         return r;
     }
