@@ -2,6 +2,7 @@
 
 #include "config/diff.h"
 #include "daemon/common/descriptors.h"
+#include "daemon/common/hidden_paths.h"
 #include "daemon/common/log.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/front/front.h"
@@ -34,6 +35,12 @@ static int read_config(const char *path, struct config **ret_config)
     return r;
 }
 
+static void warn_of_hidden_path(void *path, const char *key, const char *hidden)
+{
+    fprintf(stderr, "%s: warning: %s: %s: " HIDDEN_PATHS_HINT "\n", (const char *)path, key,
+            hidden);
+}
+
 static int check(const struct config *config, const char *path, const char *old_path)
 {
     _cleanup_(cleanup_config) struct config *old = NULL;
@@ -45,6 +52,7 @@ static int check(const struct config *config, const char *path, const char *old_
         return FRONT_EXIT_CONFIGURATION;
     }
     front_config_warn(config, path, stderr);
+    hidden_paths_tell(config, warn_of_hidden_path, (void *)path);
     printf("%s: ok\n", path ? path : "built-in defaults");
     if (old) {
         config_diff_print(stdout, old, config);

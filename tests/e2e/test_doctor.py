@@ -1,8 +1,11 @@
 """`edgectl doctor`: what it finds on machines that are well, and what it says of those that are not."""
 
+import pathlib
 import re
+import shutil
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
@@ -66,6 +69,40 @@ def test_problems_of_the_configuration_are_counted(doctor, tmp_path):
     assert one[0] == "failed" and one[1].startswith(f"{path}:1: error: cameras[0].source: ")
     two = doctor(text='backend = "gpu"; rtsp = { port = 70000; };').of("configuration")
     assert two[1].endswith(f", and 1 more: `edged --config {path} --check` lists them")
+
+
+def test_with_a_mistake_in_the_file_only_the_machine_is_looked_at(doctor):
+    found = doctor(text='cameras = ( { name = "front"; source = "patern"; } );')
+    assert found.of("configuration")[0] == "failed" and "GPU" in found.checks
+    for subject in found.checks:
+        assert not subject.startswith(("camera", "picture", "RTSP port", "users")), subject
+
+
+def test_the_running_edged_is_heard_first(doctor, edged):
+    """Its cameras are what counts, whatever a look at the machine finds besides."""
+    server = edged([daemon.camera("good", width=64, height=48),
+                    daemon.camera("bad", source="v4l2", device="/dev/video99")])
+    server.wait_camera("good", lambda camera: camera["state"] == "live")
+    server.wait_camera("bad", lambda camera: camera["error"])
+    found = doctor(control={"socket": server.socket})
+    verdict, text = found.of("running camera good")
+    assert verdict == "ok" and text.startswith("live, good: pattern "), text
+    verdict, text = found.of("running camera bad")
+    assert verdict == "failed" and "/dev/video99" in text
+    subjects = list(found.checks)
+    assert subjects.index("running camera bad") < subjects.index("board")
+
+
+@pytest.mark.skipif(not str(pathlib.Path.home()).startswith(("/root", "/home/")), reason="no usual home")
+def test_a_path_that_the_service_cannot_see_is_warned_of(doctor, tmp_path):
+    with tempfile.TemporaryDirectory(dir=pathlib.Path.home()) as home:
+        clip = pathlib.Path(home, "street.mp4")
+        shutil.copy(daemon.ROOT / "tests/data/street.mp4", clip)
+        cameras = [daemon.camera(source="file", path=str(clip), views=["edges"])]
+        verdict, text = doctor(cameras).of("cameras[0].path")
+        assert verdict == "warning" and text.startswith(f"{clip}: edged.service does not see it")
+        check = daemon.run_edged("--check", "--config", tmp_path / "edged.conf")
+        assert f"warning: cameras[0].path: {clip}: edged.service does not see it" in check.stderr
 
 
 def test_port_of_another_program_fails_and_that_of_edged_does_not(doctor, edged):

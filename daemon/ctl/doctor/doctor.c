@@ -21,16 +21,23 @@ static const char usage[] =
 
 static bool examine(const char *config_path, enum doctor_style style)
 {
-    static void (*const checks[])(struct doctor * doctor) = {
-        doctor_check_configuration, doctor_check_service,     doctor_check_control,
-        doctor_check_rtsp,          doctor_check_certificate, doctor_check_users,
-        doctor_check_board,         doctor_check_gpu,         doctor_check_confinement,
-        doctor_check_memory,        doctor_check_encoders,    doctor_check_cameras,
+    static const struct {
+        void (*check)(struct doctor *doctor);
+        bool configured; // looks at what the configuration says
+    } checks[] = {
+        {doctor_check_configuration, false}, {doctor_check_control, false},
+        {doctor_check_service, false},       {doctor_check_rtsp, true},
+        {doctor_check_certificate, true},    {doctor_check_users, true},
+        {doctor_check_board, false},         {doctor_check_gpu, false},
+        {doctor_check_confinement, false},   {doctor_check_memory, false},
+        {doctor_check_encoders, false},      {doctor_check_cameras, true},
     };
     struct doctor doctor = {.config_path = config_path, .report = doctor_report_new(style)};
 
     for (size_t i = 0; i < ARRAY_LENGTH(checks); i++) {
-        checks[i](&doctor);
+        if (!(checks[i].configured && doctor.unusable)) {
+            checks[i].check(&doctor);
+        }
     }
     doctor_leave_gpu(&doctor);
     config_free(doctor.config);

@@ -25,6 +25,7 @@ struct gpu_surfaces;
 struct doctor {
     const char *config_path;       // borrowed; NULL: built-in defaults
     struct config *config;         // owned; the built-in defaults where the file cannot be used
+    bool unusable;                 // the file has mistakes, so that only the machine is looked at
     struct doctor_report *report;  // owned
     struct board board;            // known to the checks after that of the board
     struct gpu_session gpu;        // as the check of the GPU left it
@@ -57,7 +58,7 @@ bool doctor_report_end(struct doctor_report *report);
 // The checks.
 void doctor_check_configuration(struct doctor *doctor); // loads it: the first
 void doctor_check_service(struct doctor *doctor);       // what systemd says of edged.service
-void doctor_check_control(struct doctor *doctor);       // whether edged runs and answers
+void doctor_check_control(struct doctor *doctor);       // what the running edged says of itself
 void doctor_check_rtsp(struct doctor *doctor);          // elements, address and port
 void doctor_check_certificate(struct doctor *doctor);   // of encrypted connections
 void doctor_check_users(struct doctor *doctor);         // the file of those who may watch

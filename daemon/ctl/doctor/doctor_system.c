@@ -1,4 +1,5 @@
 // The configuration, the running edged, its address, and memory.
+#include "daemon/common/hidden_paths.h"
 #include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/json_get.h"
@@ -41,6 +42,11 @@ static void say_problems(struct doctor *doctor, const char *text)
     }
 }
 
+static void say_hidden(void *doctor, const char *key, const char *path)
+{
+    doctor_say(doctor, DOCTOR_WARNING, key, "%s: " HIDDEN_PATHS_HINT, path);
+}
+
 void doctor_check_configuration(struct doctor *doctor)
 {
     _cleanup_(cleanup_free) char *text = NULL;
@@ -60,6 +66,7 @@ void doctor_check_configuration(struct doctor *doctor)
     if (r < 0) {
         say_problems(doctor, text);
         use_defaults(doctor);
+        doctor->unusable = true;
         return;
     }
     for (size_t i = 0; i < doctor->config->camera_count; i++) {
@@ -68,6 +75,7 @@ void doctor_check_configuration(struct doctor *doctor)
     doctor_say(doctor, DOCTOR_OK, "configuration", "%s: %zu camera%s, %zu view%s",
                doctor->config_path, doctor->config->camera_count,
                doctor->config->camera_count == 1 ? "" : "s", views, views == 1 ? "" : "s");
+    hidden_paths_tell(doctor->config, say_hidden, doctor);
 }
 
 JsonObject *doctor_ask_status(const struct doctor *doctor, struct error *error, int *ret_code)
@@ -85,6 +93,24 @@ JsonObject *doctor_ask_status(const struct doctor *doctor, struct error *error, 
         return NULL;
     }
     return json_object_ref(json_node_get_object(root));
+}
+
+// Each camera as the running edged has it, which is what counts: it may have another configuration,
+// and see other files.
+static void say_running_cameras(struct doctor *doctor, JsonObject *status)
+{
+    GList *cameras = get_list(status, "cameras");
+
+    for (GList *link = cameras; link; link = link->next) {
+        JsonObject *camera = json_node_get_object(link->data);
+        const char *state = get_string(camera, "state"), *error = get_string(camera, "error");
+        bool live = strcmp(state, "live") == 0;
+        g_autofree char *subject = g_strdup_printf("running camera %s", get_string(camera, "name"));
+
+        doctor_say(doctor, live ? DOCTOR_OK : DOCTOR_FAILED, subject, "%s%s%s", state,
+                   live || *error ? ", " : "", live ? get_string(camera, "path") : error);
+    }
+    g_list_free(cameras);
 }
 
 void doctor_check_control(struct doctor *doctor)
@@ -105,6 +131,9 @@ void doctor_check_control(struct doctor *doctor)
                    *version ? version : "of another version");
     } else {
         doctor_say(doctor, DOCTOR_OK, "control socket", "edged %s answers", version);
+    }
+    if (status) {
+        say_running_cameras(doctor, status);
     }
 }
 
