@@ -145,12 +145,10 @@ static int take_common(const struct command_line *line, int option)
 // Takes all options. Returns 0, or the reason why it stopped.
 static int take_all(const struct command_line *line, int argc, char **argv)
 {
-    static char program[] = "edgectl"; // getopt_long() begins its messages with argv[0]
     struct option options[OPTIONS_MAX + 3] = {0};
     int i, r = 0;
 
     list_options(line->options, options);
-    argv[0] = program;
     optind = 0; // 0 makes getopt_long() start anew
     while (r == 0 && (i = getopt_long(argc, argv, line->argument_count > 0 ? "hv" : "+hv", options,
                                       NULL)) >= 0) {
@@ -170,7 +168,12 @@ static int take_all(const struct command_line *line, int argc, char **argv)
 
 bool command_line_parse(const struct command_line *line, int argc, char **argv, int *ret_status)
 {
+    static char program[] = "edgectl";
+    char *command = argv[0];
+
+    argv[0] = program; // getopt_long() begins its messages with it
     int r = take_all(line, argc, argv);
+    argv[0] = command;
 
     if (r == 0 && argc - optind == line->argument_count) {
         return true;
