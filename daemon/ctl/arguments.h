@@ -22,7 +22,7 @@ struct command_line {
     const char *usage;
     const struct command_option *options;
     int argument_count; // of what is no option
-    const char *takes; // named when there are more or fewer, "one user"; NULL: their number is
+    const char *takes;  // named when there are more or fewer, "one user"; NULL: their number is
 };
 
 // Parses by getopt_long(); the arguments begin at argv[optind]. Each command also takes -h, --help,
