@@ -107,8 +107,11 @@ static void say_running_cameras(struct doctor *doctor, JsonObject *status)
         bool live = strcmp(state, "live") == 0;
         g_autofree char *subject = g_strdup_printf("running camera %s", get_string(camera, "name"));
 
-        doctor_say(doctor, live ? DOCTOR_OK : DOCTOR_FAILED, subject, "%s%s%s", state,
-                   live || *error ? ", " : "", live ? get_string(camera, "path") : error);
+        bool begins = strcmp(state, "starting") == 0 && !*error;
+        enum doctor_verdict verdict = live ? DOCTOR_OK : begins ? DOCTOR_INFO : DOCTOR_FAILED;
+
+        doctor_say(doctor, verdict, subject, "%s%s%s", state, live || *error ? ", " : "",
+                   live ? get_string(camera, "path") : error);
     }
     g_list_free(cameras);
 }
