@@ -111,6 +111,7 @@ bool channel_begin(struct channel *channel)
 
 void channel_forget(struct channel *channel)
 {
+    channel->now.refused = (struct encoder_settings){0};
     if (channel->now.view) {
         view_forget(channel->now.view);
     }

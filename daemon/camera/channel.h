@@ -50,9 +50,12 @@ uint32_t channel_number(const struct channel *channel);
 void channel_begin_settings(struct channel *channel, const struct config_view *settings);
 // Lane thread. Builds the view for `setup` and, when the picture it makes has another size, range
 // or colour than before, an encoder, whose first two units go to the front as slate. Does nothing
-// when all fits already. -ENOSYS: no encoder works; else what view_new() says.
+// when all fits already. -ENOSYS: no encoder works, and none is tried again until channel_forget()
+// or with other settings; else what view_new() says.
 int channel_prepare(struct channel *channel, const struct channel_setup *setup,
                     struct error *error);
+// Lane thread. Takes why no encoder works, each reason once; false: nothing is to be told.
+bool channel_take_refusal(struct channel *channel, struct error *ret_why);
 // Lane thread. Prepares other settings (stages them) while the old ones run: builds a view for
 // `setup` if they ask for another one. Errors as above. What is staged is committed or aborted
 // before the next change is staged.
@@ -77,7 +80,7 @@ void channel_end_old_encoder(struct channel *channel);
 // somebody watches, and there is an encoder for it, for all of that frame, and returns it.
 bool channel_begin(struct channel *channel);
 // Lane thread. Frames come from another source now, or after a pause: the next one is not compared
-// with the one before.
+// with the one before, and where no encoder worked one is looked for again.
 void channel_forget(struct channel *channel);
 // Lane thread. Begins the picture of one frame if somebody watches. What the GPU computes is only
 // queued, and the frame then belongs to the GPU. -ENOTRECOVERABLE: the GPU failed.

@@ -64,6 +64,13 @@ static bool encoder_fits(const struct channel_parts *parts, const struct encoder
     return memcmp(&have, wanted, sizeof have) == 0;
 }
 
+// Whether no encoder worked with these settings. Another try would hold up the camera's other
+// views, with each frame.
+static bool is_refused(const struct channel_parts *parts, const struct encoder_settings *wanted)
+{
+    return !parts->encoder && memcmp(&parts->refused, wanted, sizeof *wanted) == 0;
+}
+
 static void drop_encoder(struct channel_parts *parts)
 {
     encoder_free(TAKE(parts->encoder));
@@ -88,6 +95,10 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
     if (encoder_fits(now, &wanted)) {
         encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
         return 0;
+    }
+    if (is_refused(now, &wanted)) {
+        *error = now->refusal;
+        return -ENOSYS;
     }
     drop_encoder(now);
     int r = channel_make_encoder(channel, &wanted, now, error);
@@ -238,6 +249,21 @@ int channel_prepare(struct channel *channel, const struct channel_setup *setup, 
     return prepare_encoder(channel, setup, error);
 }
 
+bool channel_take_refusal(struct channel *channel, struct error *ret_why)
+{
+    const struct channel_parts *now = &channel->now;
+
+    if (now->encoder) {
+        channel->told.text[0] = 0;
+        return false;
+    }
+    if (strcmp(channel->told.text, now->refusal.text) == 0) {
+        return false;
+    }
+    *ret_why = channel->told = now->refusal;
+    return true;
+}
+
 void channel_reset(struct channel *channel)
 {
     drop_encoder(&channel->now);
@@ -275,7 +301,8 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
         const struct view *view = next->view ? next->view : channel->now.view;
 
         channel->next_encoder = describe_encoder(channel, settings, view, setup);
-        channel->encoder_wanted = !encoder_fits(&channel->now, &channel->next_encoder);
+        channel->encoder_wanted = !encoder_fits(&channel->now, &channel->next_encoder) &&
+                                  !is_refused(&channel->now, &channel->next_encoder);
     }
     return r;
 }
@@ -321,6 +348,9 @@ void channel_commit(struct channel *channel)
         now->slate_pool = next->slate_pool;
         now->lacks_surfaces = next->lacks_surfaces;
         begin_encoder(channel);
+    } else if (next->refused.width) {
+        now->refused = next->refused;
+        now->refusal = next->refusal;
     }
     *next = (struct channel_parts){0};
     channel->staged = false;

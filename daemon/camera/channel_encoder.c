@@ -100,7 +100,11 @@ int channel_make_encoder(struct channel *channel, const struct encoder_settings 
                     &ways, &parts->encoder);
     if (r) {
         *error = ways;
+        parts->refused = *wanted;
+        parts->refusal = *error;
+        frame_pool_unref(TAKE(parts->slate_pool));
     } else {
+        parts->refused = (struct encoder_settings){0};
         tell_way(channel, parts->encoder, ways.text[0] ? &ways : &why);
     }
     return r;

@@ -21,8 +21,10 @@ struct channel_parts {
     struct gpu_surfaces *surfaces;
     struct mask_stamp masks[3]; // of the pictures that limit the view and the sides of a split
     struct encoder *encoder;
-    struct frame_pool *slate_pool; // the encoder's size and range
-    bool lacks_surfaces;           // the encoder reads by the CPU: there were none for the slates
+    struct frame_pool *slate_pool;   // the encoder's size and range
+    bool lacks_surfaces;             // the encoder reads by the CPU: there were none for the slates
+    struct encoder_settings refused; // that no encoder worked with, or zero
+    struct error refusal;            // why
 };
 
 struct channel {
@@ -39,6 +41,7 @@ struct channel {
     bool staged, encoder_wanted;
     struct channel_parts old; // an encoder to be ended
     struct error mask_error;  // why the view's mask cannot be read, as last logged
+    struct error told;        // why no encoder works, as last taken
 
     atomic_bool watched, key_frame_wanted;
     atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame
@@ -47,8 +50,8 @@ struct channel {
     _Atomic(const char *) governed;     // a literal
 };
 
-// Makes encoder and slate pool of `parts`, whose surfaces are those of the view. -ENOSYS: no
-// encoder works; -ENOMEM.
+// Makes encoder and slate pool of `parts`, whose surfaces are those of the view, or notes in it
+// that these settings were refused. -ENOSYS: no encoder works; -ENOMEM.
 int channel_make_encoder(struct channel *channel, const struct encoder_settings *settings,
                          struct channel_parts *parts, struct error *error);
 // Draws the NO SIGNAL picture, as slate_draw(), where the encoder sees it. What keeps the CPU from

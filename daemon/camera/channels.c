@@ -45,10 +45,23 @@ static void use_gpu(struct channels *channels, struct gpu *gpu)
     }
 }
 
+static void tell_refusals(const struct channels *channels)
+{
+    struct error why;
+
+    for (size_t i = 0; i < channels->settings->count; i++) {
+        if (channel_take_refusal(channels->settings->channels[i], &why)) {
+            name_view(channels->settings, i, -ENOSYS, &why);
+            log_write(LOG_ERR, LOG_EVENT_NONE, channels->camera, NULL,
+                      "%s, going on without this view", why.text);
+        }
+    }
+}
+
 int channels_prepare(struct channels *channels, const struct channel_setup *setup,
                      struct error *error)
 {
-    size_t failed = 0;
+    size_t refused = 0;
 
     use_gpu(channels, setup->gpu);
     for (size_t i = 0; i < channels->settings->count; i++) {
@@ -60,12 +73,11 @@ int channels_prepare(struct channels *channels, const struct channel_setup *setu
         }
         *error = why;
         name_view(channels->settings, i, r, error);
-        if (r != -ENOSYS || ++failed == channels->settings->count) {
+        if (r != -ENOSYS || ++refused == channels->settings->count) {
             return r;
         }
-        log_write(LOG_ERR, LOG_EVENT_NONE, channels->camera, NULL, "%s, going on without this view",
-                  error->text);
     }
+    tell_refusals(channels);
     tell_complaints(channels);
     return 0;
 }
@@ -225,13 +237,19 @@ bool channels_want_encoders(const struct settings *next)
     return false;
 }
 
+// The view had no encoder before, and costs the others no change of settings.
+static bool is_without_encoder(const struct channel *channel)
+{
+    return strcmp(channel_encoder_name(channel), CHANNEL_WITHOUT_ENCODER) == 0;
+}
+
 int channels_stage_encoders(const struct settings *next, struct error *error)
 {
     for (size_t i = 0; i < next->count; i++) {
-        int r = channel_wants_encoder(next->channels[i])
-                    ? channel_stage_encoder(next->channels[i], error)
-                    : 0;
-        if (r) {
+        struct channel *channel = next->channels[i];
+        int r = channel_wants_encoder(channel) ? channel_stage_encoder(channel, error) : 0;
+
+        if (r && !is_without_encoder(channel)) {
             return name_view(next, i, r, error);
         }
     }

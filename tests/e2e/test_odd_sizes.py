@@ -1,5 +1,7 @@
 """Pictures of odd sizes, as cropping and windows make them, and views that no encoder takes."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -23,11 +25,29 @@ def test_a_picture_of_odd_size_is_streamed_without_its_last_row_and_column(edged
         assert np.ptp(bars) > 60 and np.abs(bars - bars[65]).max() < 40
 
 
+BAD = {"name": "bad", "view": "edges", "codec": "h265", "encoder": "v4l2h265enc"}
+SIZE = {"width": 320, "height": 240}
+
+
 def test_a_view_that_no_encoder_takes_leaves_the_others_alone(edged, watch):
-    views = [{"name": "bad", "view": "edges", "codec": "h265", "encoder": "v4l2h265enc"},
-             {"name": "good", "view": "camera"}]  # fmt: skip
-    server = edged([daemon.camera(views=views, width=320, height=240)])
+    server = edged([daemon.camera(views=[BAD, {"name": "good", "view": "camera"}], **SIZE)])
     watch(server.url("/front/good")).wait_frames(30)
-    server.wait_stderr('view "bad": .*, going on without this view$')
     server.wait_mount("/front/bad", lambda mount: mount["encoder"] == "none works")
+    assert re.findall(r'view "bad": .*', server.stderr()) == [
+        'view "bad": no encoder works; v4l2h265enc: no element "v4l2h265enc", going on without this view'
+    ], "once, though an encoder is looked for before the camera opens and as each frame comes"
     assert "starting it again" not in server.stderr()
+
+
+def test_a_view_that_no_encoder_takes_keeps_no_reload_from_the_others(edged, watch):
+    good = {"name": "good", "view": "camera"}
+    server = edged([daemon.camera(views=[BAD, good], **SIZE)])
+    viewer = watch(server.url("/front/good"))
+    viewer.wait_frames(1)
+    pid = server.camera()["process"]["pid"]
+    for bad in (BAD, {**BAD, "bitrate_kbps": 500}, {**BAD, "view": "gray"}, {**BAD, "encoder": "auto"}):
+        server.reload([daemon.camera(views=[bad, {**good, "view": "gray"}, {"name": "new", "view": "edges"}], **SIZE)])
+        watch(server.url("/front/new")).wait_frames(1)
+    watch(server.url("/front/bad"), program="ffmpeg", size=tuple(SIZE.values())).wait_frames(1)
+    assert "keeping the settings before" not in server.stderr()
+    assert server.camera()["process"]["pid"] == pid
