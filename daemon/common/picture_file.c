@@ -128,11 +128,25 @@ static int fail_jpeg(tjhandle handle, struct error *error)
     return error_set(error, -ENODATA, "a damaged JPEG: %s", tjGetErrorStr2(handle));
 }
 
-// What stands between two segments is no damage to the picture.
+// Some telephones and cameras write whole pictures with oddities that libjpeg warns of.
 static bool is_damaged(tjhandle handle)
 {
-    return tjGetErrorCode(handle) != TJERR_WARNING ||
-           !strstr(tjGetErrorStr2(handle), "extraneous bytes before marker");
+    static const char *const harmless[] = {
+        "extraneous bytes before marker",
+        "Invalid SOS parameters for sequential JPEG",
+        "unknown JFIF revision number",
+        "Unknown Adobe color transform code",
+    };
+    const char *warning = tjGetErrorStr2(handle);
+
+    if (tjGetErrorCode(handle) == TJERR_WARNING) {
+        for (size_t i = 0; i < ARRAY_LENGTH(harmless); i++) {
+            if (strstr(warning, harmless[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 static int decode_jpeg(tjhandle handle, const uint8_t *bytes, size_t size, struct decoded *decoded,

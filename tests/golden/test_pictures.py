@@ -33,6 +33,20 @@ def turned(image, orientation, big_endian=False):
     return data[:2] + exif(orientation, big_endian) + data[2:]
 
 
+def odd(image, marker, at, value):
+    """With another byte in a marker's segment, counted from the marker: libjpeg warns of it."""
+    data = bytearray(jpeg(image))
+    data[data.index(marker) + at] = value
+    return bytes(data)
+
+
+def adobe(image):
+    body = b"Adobe" + struct.pack(">HHHB", 100, 0, 0, 9)  # a transform that no version of Photoshop has
+    data = jpeg(image)
+    jfif_end = 4 + data[5]
+    return data[:2] + b"\xff\xee" + struct.pack(">H", len(body) + 2) + body + data[jfif_end:]
+
+
 def cmyk(image, subsampling):
     """By TurboJPEG, because neither OpenCV nor FFmpeg writes it."""
     turbojpeg = ctypes.CDLL(ctypes.util.find_library("turbojpeg"))
@@ -79,6 +93,10 @@ KINDS = {
     "jpeg 4:4:4": lambda image: by_ffmpeg(image, "mjpeg", "yuvj444p"),
     "jpeg cmyk": lambda image: cmyk(image, TJSAMP_444),
     "jpeg cmyk 4:2:0": lambda image: cmyk(image, TJSAMP_420),
+    "jpeg scan of 0 coefficients": lambda image: odd(image, b"\xff\xda", 12, 0),
+    "jpeg of JFIF 5": lambda image: odd(image, b"JFIF\0", 5, 5),
+    "jpeg of an unknown Adobe transform": adobe,
+    "jpeg restarts": lambda image: jpeg(image, cv2.IMWRITE_JPEG_RST_INTERVAL, 4),
     "jpeg big-endian exif": lambda image: turned(image, 6, True),
     **{f"jpeg exif {n}": lambda image, n=n: turned(image, n) for n in range(1, 10)},
     "png": png,
