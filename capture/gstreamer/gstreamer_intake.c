@@ -214,6 +214,13 @@ int intake_open(struct intake *intake, struct source_mode *mode, struct error *e
     return 0;
 }
 
+bool intake_has_square_pixels(const struct intake *intake)
+{
+    GstVideoInfo info;
+
+    return !gst_video_info_from_caps(&info, intake->caps) || info.par_n == info.par_d;
+}
+
 void intake_play(struct intake *intake)
 {
     pthread_mutex_lock(&intake->lock);

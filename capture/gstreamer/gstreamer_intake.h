@@ -48,6 +48,8 @@ GstElement *intake_pipeline(struct intake *intake);
 // ended). After -ETIMEDOUT it may be played all the same: its first sample then settles layout and
 // rate of the source's mode.
 int intake_open(struct intake *intake, struct source_mode *mode, struct error *error);
+// After intake_open().
+bool intake_has_square_pixels(const struct intake *intake);
 // Before intake_open(): samples hold surfaces, which the environment's `surfaces` adopt. -ENOMEM.
 int intake_expect_surfaces(struct intake *intake, struct error *error);
 // After intake_open(), where surfaces are expected: waits for the first, and lays out `mode` as it

@@ -27,6 +27,23 @@ int source_gstreamer_format(const struct config_camera *camera, struct error *er
                                    camera->format);
 }
 
+// Opens the pipeline once more, with what makes its pixels square behind what it delivered.
+static int open_square(struct source_gstreamer *self, const struct config_camera *camera,
+                       const GstCaps *wished, const struct pixel_format *format,
+                       const struct source_environment *environment, struct error *error)
+{
+    g_autoptr(GstCaps) caps = gstreamer_caps_new(format, 0, 0, 0);
+    g_autofree char *wish = gst_caps_to_string(wished);
+    g_autofree char *fragment =
+        g_strdup_printf("%s ! capsfilter caps=\"%s\" ! videoconvert ! " GSTREAMER_SQUARE_PIXELS,
+                        camera->pipeline, wish);
+    int r;
+
+    intake_free(TAKE(self->intake));
+    r = intake_new(fragment, caps, false, environment, error, &self->intake);
+    return r < 0 ? r : intake_open(self->intake, &self->source.mode, error);
+}
+
 static int open_intake(struct source_gstreamer *self, const struct config_camera *camera,
                        const struct source_environment *environment, struct error *error)
 {
@@ -42,7 +59,10 @@ static int open_intake(struct source_gstreamer *self, const struct config_camera
     if (r < 0) {
         return r;
     }
-    return intake_open(self->intake, &self->source.mode, error);
+    r = intake_open(self->intake, &self->source.mode, error);
+    return r < 0 || intake_has_square_pixels(self->intake)
+               ? r
+               : open_square(self, camera, caps, format, environment, error);
 }
 
 int source_gstreamer_new(

@@ -165,6 +165,33 @@ TEST(test_range_and_colour_come_from_the_colorimetry)
     }
 }
 
+// The height stays; 352 * 16 / 11 and 352 * 12 / 11.
+TEST(test_pixels_of_another_aspect_are_made_square)
+{
+    static const struct {
+        const char *pipeline;
+        uint32_t width, height;
+    } shapes[] = {
+        {"videotestsrc ! video/x-raw,format=I420,width=352,height=288,pixel-aspect-ratio=16/11",
+         512, 288},
+        {"videotestsrc is-live=true ! "
+         "video/x-raw,format=NV12,width=352,height=288,pixel-aspect-ratio=12/11",
+         384, 288},
+        {"videotestsrc ! video/x-raw,width=352,height=288,pixel-aspect-ratio=1/1", 352, 288},
+    };
+    struct harness harness;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(shapes); i++) {
+        harness_init(&harness);
+        harness.camera.pipeline = (char *)shapes[i].pipeline;
+        harness_start(&harness, ops);
+        assert_int_equal(harness.source->mode.layout.width, shapes[i].width);
+        assert_int_equal(harness.source->mode.layout.height, shapes[i].height);
+        frame_unref(harness_next(&harness));
+        source_close(harness.source);
+    }
+}
+
 TEST(test_capture_times_are_monotonic_clock_times)
 {
     struct harness harness;
