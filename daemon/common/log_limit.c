@@ -11,17 +11,26 @@ static bool is_over(const struct log_limit *limit, int64_t now_ns)
     return limit->said == 0 || now_ns - limit->minute_ns >= MINUTE_NS;
 }
 
-bool log_limit_begin(struct log_limit *limit, int64_t now_ns)
+// Counts one message, of which `most` in a minute are let through.
+static bool let_through(struct log_limit *limit, int64_t now_ns, unsigned most)
 {
     if (is_over(limit, now_ns)) {
         limit->minute_ns = now_ns;
         limit->said = 0;
     }
-    if (limit->said >= LOG_LIMIT_A_MINUTE) {
+    if (limit->said >= most) {
         limit->left_out++;
         return false;
     }
     limit->said++;
+    return true;
+}
+
+bool log_limit_begin(struct log_limit *limit, int64_t now_ns)
+{
+    if (!let_through(limit, now_ns, LOG_LIMIT_A_MINUTE)) {
+        return false;
+    }
     limit->open = true;
     return true;
 }
@@ -40,15 +49,9 @@ bool log_limit_end(struct log_limit *limit, int64_t now_ns, unsigned *ret_left_o
 
 bool log_limit_line(struct log_limit *limit, int64_t now_ns, char ret_suffix[LOG_LIMIT_SUFFIX_SIZE])
 {
-    if (is_over(limit, now_ns)) {
-        limit->minute_ns = now_ns;
-        limit->said = 0;
-    }
-    if (limit->said >= LOG_LIMIT_LINES_A_MINUTE) {
-        limit->left_out++;
+    if (!let_through(limit, now_ns, LOG_LIMIT_LINES_A_MINUTE)) {
         return false;
     }
-    limit->said++;
     ret_suffix[0] = '\0';
     if (limit->left_out) {
         snprintf(ret_suffix, LOG_LIMIT_SUFFIX_SIZE, " (%u such lines were left out)",
