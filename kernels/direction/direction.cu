@@ -14,7 +14,7 @@
 // 3 KiB for nv12 and 2 for rgb3: a block reads them once.
 //
 // Threads. Thread (x, y) of the grid makes 8 pixels by `rows` rows at (8 x, rows y); threads share
-// the tables, and warps write rgb3 together. With 8 rows the input comes in 1.25 times, the second
+// the tables, and warps write rgb3 together. With 4 rows the input comes in 1.5 times, the second
 // time out of L1 or L2. Bytes a pixel: input 1 to 4, output 1.5 or 3.
 //
 // Alignment. Vectors of 8 bytes and more are used where a tile lies within the picture and
@@ -32,13 +32,9 @@
 // V: a multiplication and addition of halves rounds to that unit, and never on a tie, as factors
 // are odd (direction.h).
 //
-// Gain 1 and l2 have a path of their own, the rows to come on their way while one is made; tiles of
-// the rows that a large GPU gets go without a loop there. For sm_90 the compiler makes 20
-// instructions a pixel of it for nv12, and 2 to begin with in a tile; two of those are on the
-// special function unit, and 1.25 look up a colour in any bank. 8K on an H200: 35 us for nv12, of
-// which 22 would be the instructions alone; as most of them are needed, what is left of it is to
-// have them wait less: tiles of more or fewer rows, more registers, and rows sent for earlier or
-// later make it slower, and more threads no faster.
+// Gain 1 and l2 have a path of their own: the next row is on its way while one is made. For sm_90
+// the compiler makes 20 instructions a pixel of it for nv12, of which two are on the special
+// function unit and 1.25 look up a colour in any bank.
 #include "kernels/direction/direction.cuh"
 
 namespace {
@@ -83,118 +79,49 @@ __device__ __forceinline__ void make_column(const direction_cuda &p, uint32_t x,
     }
 }
 
-// The rows of a tile, those to come on their way while one is made.
-template <class format> struct tile_rows {
+// Makes a thread's tile, the next row on its way while one is made, and has the whole block load
+// the tables meanwhile. Returns false if the tile is still to be made: where vectors, gain or norm
+// do not allow it, and where rows are odd, because there are no registers for a last single row.
+template <class format, class target>
+__device__ __forceinline__ bool make_fast(const direction_cuda &p, uint32_t x, uint32_t y,
+                                          uint32_t end)
+{
     using source = strip_source<format, true>;
-    // As many as the registers hold.
-    static constexpr int AHEAD = ROOMY && format::BYTES <= 2 ? 2 : 1;
-
-    source strips;
-    typename source::raw above, middle, ahead[AHEAD];
-    uint32_t y;         // the last row that was sent for
-    const uint8_t *row; // it
-
-    __device__ __forceinline__ tile_rows(const direction_cuda &p, uint32_t x, uint32_t y)
-        : strips(p, x), y(y)
-    {
-    }
-
-    // Sends for the row above row `y`, for it and those below it. WHOLE: these are in the picture.
-    template <bool WHOLE> __device__ __forceinline__ void start()
-    {
-        strips.load(strips.row(max(y, 1) - 1), above);
-        row = strips.row(y);
-        strips.load(row, middle);
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            send<WHOLE>();
-            strips.load(row, ahead[i]);
-        }
-    }
-
-    // Slopes of the row below row `i`; the row that is AHEAD of it is sent for.
-    template <bool INSIDE> __device__ __forceinline__ slopes below(int i)
-    {
-        const slopes s = slopes_of(strips, ahead[i % AHEAD]);
-
-        send<INSIDE>();
-        strips.reload(row, ahead[i % AHEAD]);
-        return s;
-    }
-
-  private:
-    template <bool INSIDE> __device__ __forceinline__ void send()
-    {
-        y++;
-        row = INSIDE ? row + strips.stride : strips.row(y);
-    }
-};
-
-// COUNT rows, from an even one on, of L2 and gain 1; if LAST, all are in the picture and nothing is
-// made below them. `above` and `middle` go on with them.
-template <int COUNT, bool LAST, class format, class target>
-__device__ __forceinline__ void make_rows(const direction_cuda &p, target &to,
-                                          tile_rows<format> &rows, slopes &above, slopes &middle)
-{
-    constexpr int AHEAD = tile_rows<format>::AHEAD;
-
-#pragma unroll
-    for (int i = 0; i < COUNT; i++) {
-        slopes below;
-
-        if (!LAST || i + AHEAD + 1 == COUNT) {
-            below = rows.template below<false>(i);
-        } else if (i + AHEAD + 1 < COUNT) {
-            below = rows.template below<true>(i);
-        } else {
-            below = slopes_of(rows.strips, rows.ahead[i % AHEAD]);
-        }
-        to.template store<true>(p, i % 2 == 0, make_octet<L2, MAGNITUDE>(p, above, middle, below));
-        above = middle;
-        middle = below;
-    }
-}
-
-// Makes rows of a thread's tile from the first one on, if vectors, gain and norm allow it, while
-// all of the block loads the tables; returns the first row that is left. WHOLE: all rows of a tile
-// of DIRECTION_CUDA_ROWS_TALL, or none; else pairs of rows.
-template <class format, class target, bool WHOLE>
-__device__ __forceinline__ uint32_t make_fast(const direction_cuda &p, uint32_t x, uint32_t y,
-                                              uint32_t end)
-{
-    bool pairs = p.direct && p.rows % 2 == 0 && y + 2 <= end &&
-                 // Else there are no registers for what is left of the tile.
-                 (ROOMY || (end - y) % 2 == 0);
-    bool fast =
-        has_strip<format>(x, p.width) && (WHOLE ? y + DIRECTION_CUDA_ROWS_TALL <= p.height : pairs);
-    tile_rows<format> rows(p, x, y);
+    bool fast = p.direct && p.rows % 2 == 0 && y < end && (end - y) % 2 == 0 &&
+                has_strip<format>(x, p.width);
     bool together = target::TOGETHER && blockDim.x % 32 == 0 &&
                     blockDim.x * blockDim.y <= 32 * WARPS_TOGETHER && __all_sync(0xffffffff, fast);
+    const source strips(p, x);
+    typename source::raw first, second, next;
 
     if (fast) {
-        rows.template start<WHOLE>();
+        strips.load(strips.row(max(y, 1) - 1), first);
+        strips.load(strips.row(y), second);
+        strips.load(strips.row(y + 1), next);
     } else {
-        rows.above = rows.middle = {}; // for slopes that nobody uses
+        first = second = {}; // for slopes that nobody uses
     }
     begin_tables<target>(p);
-    slopes above = slopes_of(rows.strips, rows.above);
-    slopes middle = slopes_of(rows.strips, rows.middle);
+    slopes above = slopes_of(strips, first), middle = slopes_of(strips, second);
     finish_tables();
     if (!fast) {
-        return y;
+        return false;
     }
     target to(p, x, y, together);
 
-    if constexpr (WHOLE) {
-        make_rows<DIRECTION_CUDA_ROWS_TALL, true>(p, to, rows, above, middle);
-        return end;
-    } else {
 #pragma unroll 1
-        for (; rows.y + 2 <= end + rows.AHEAD;) {
-            make_rows<2, false>(p, to, rows, above, middle);
+    for (; y < end; y += 2) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const slopes below = slopes_of(strips, next);
+
+            strips.reload(strips.row(y + i + 2), next);
+            to.template store<true>(p, i == 0, make_octet<L2, MAGNITUDE>(p, above, middle, below));
+            above = middle;
+            middle = below;
         }
-        return rows.y - rows.AHEAD;
     }
+    return true;
 }
 
 template <class format, class target>
@@ -202,12 +129,7 @@ __device__ __forceinline__ void make_picture(const direction_cuda &p)
 {
     uint32_t x = tile_x(), y = tile_y(p.rows), end = min(y + p.rows, p.height);
 
-    if (ROOMY && p.direct && p.rows == DIRECTION_CUDA_ROWS_TALL) {
-        y = make_fast<format, target, true>(p, x, y, end);
-    } else {
-        y = make_fast<format, target, false>(p, x, y, end);
-    }
-    if (x >= p.width || y >= end) {
+    if (make_fast<format, target>(p, x, y, end) || x >= p.width || y >= end) {
         return;
     }
     bool vector = p.vectors && has_strip<format>(x, p.width);
@@ -322,7 +244,7 @@ template <class target> __device__ __forceinline__ void make_any_picture(const d
 } // namespace
 
 #define DEFINE_KERNEL(format, target)                                                              \
-    extern "C" __global__ void __launch_bounds__(THREADS_FEWER, 1)                                 \
+    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
         direction_##format##_##target(direction_cuda p)                                            \
     {                                                                                              \
         make_picture<format, direction_to_##target>(p);                                            \

@@ -3,12 +3,9 @@
 
 #include "kernels/gpu/tile_cuda.h"
 
-// Rows a thread makes: pictures of DIRECTION_CUDA_TALL rows and more keep a large GPU busy with
-// fewer threads. In memory of the host rows are fetched anew above and below a tile.
+// Rows a thread makes; in memory of the host rows are fetched anew above and below a tile.
 #define DIRECTION_CUDA_ROWS 4
-#define DIRECTION_CUDA_ROWS_TALL 8
 #define DIRECTION_CUDA_ROWS_MAPPED 16
-#define DIRECTION_CUDA_TALL 2000
 
 // Of every direction, numbered n (direction.h), at 2 (n & 255) + n / 256: what a magnitude is
 // multiplied with, as halves, for U in the lower half of a word and V in the upper one, and for Y;

@@ -119,20 +119,12 @@ static int upload(struct gpu_stage *stage, const struct gpu_stage_setup *setup, 
         "copying colours", error);
 }
 
-static uint32_t rows_of(const struct gpu_stage_setup *setup)
-{
-    if (setup->mapped && setup->first) {
-        return DIRECTION_CUDA_ROWS_MAPPED;
-    }
-    return setup->camera->height < DIRECTION_CUDA_TALL ? DIRECTION_CUDA_ROWS
-                                                       : DIRECTION_CUDA_ROWS_TALL;
-}
-
 static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, struct error *error)
 {
     const struct stage_options *options = options_of(setup);
     bool sobel = options->operator== CONFIG_OPERATOR_SOBEL;
     struct direction_stage *state = calloc(1, sizeof *state);
+    bool mapped = setup->mapped && setup->first;
     char name[64];
     int r;
 
@@ -152,7 +144,9 @@ static int init(struct gpu_stage *stage, const struct gpu_stage_setup *setup, st
     snprintf(name, sizeof name, "direction_%s_%s", sobel ? gpu_stage_layout(setup) : "any",
              setup->output->luma_step == 0 ? "rgb3" : "nv12");
     r = gpu_stage_add_kernel(stage, CONFIG_KERNEL_DIRECTION, name,
-                             (struct gpu_tile){TILE_CUDA_PIXELS, rows_of(setup)}, error);
+                             (struct gpu_tile){TILE_CUDA_PIXELS, mapped ? DIRECTION_CUDA_ROWS_MAPPED
+                                                                        : DIRECTION_CUDA_ROWS},
+                             error);
     if (r == 0) {
         stage->kernels[0].rows_vary = true;
         r = upload(stage, setup, error);

@@ -15,15 +15,6 @@ namespace {
 constexpr int PIXELS = TILE_CUDA_PIXELS, WORDS = PIXELS / 4;
 // Largest number of threads a block may have: what the registers are limited for.
 constexpr int THREADS_MAX = 1024;
-// Whether larger tiles fit the registers.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 10 * TILE_CUDA_ROOMY_SM
-constexpr bool ROOMY = true;
-#else
-constexpr bool ROOMY = false;
-#endif
-// The largest number of threads where fewer are faster.
-constexpr int THREADS_FEWER = ROOMY ? TILE_CUDA_THREADS_FEWER : THREADS_MAX;
-
 enum range { FULL, LIMITED };
 
 // First pixel and first row of the thread's tile. Rows of blocks that the grid has no room for in y
@@ -37,27 +28,6 @@ __device__ __forceinline__ uint32_t tile_y(uint32_t rows)
 {
     return ((blockIdx.z * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y) * rows;
 }
-
-// Rows of a plane in turn, from a column on: next() is the address of row `y`, then of the rows
-// below it down to `until`, and of that one again and again. Planes are smaller than 4 GiB.
-struct row_walk {
-    const uint8_t *column;
-    uint32_t stride, offset, last;
-
-    __device__ __forceinline__ void start(uint32_t y, uint32_t until)
-    {
-        offset = y * stride;
-        last = until * stride;
-    }
-
-    __device__ __forceinline__ const uint8_t *next()
-    {
-        const uint8_t *row = column + offset;
-
-        offset = min(offset + stride, last);
-        return row;
-    }
-};
 
 // Whether an address and a stride, or several or-ed together, are multiples of `bytes`.
 __device__ __forceinline__ bool aligned(uint64_t bits, uint32_t bytes)
@@ -167,16 +137,6 @@ template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t eve
         return __byte_perm(even, odd, 0x6240);
     }
     return __byte_perm(limited_lanes(even), limited_lanes(odd), 0x7351);
-}
-
-// The same where a pair is two neighbours: of pixels 0 and 1, and of 2 and 3.
-template <range RANGE>
-__device__ __forceinline__ uint32_t neighbours_in_range(uint32_t first, uint32_t second)
-{
-    if (RANGE == FULL) {
-        return __byte_perm(first, second, 0x6420);
-    }
-    return __byte_perm(limited_lanes(first), limited_lanes(second), 0x7531);
 }
 
 template <range RANGE> __device__ __forceinline__ uint32_t in_range(uint32_t word)

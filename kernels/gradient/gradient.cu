@@ -13,13 +13,13 @@
 //
 // Buffers. Input: plane 0 of a picture, rows `input_stride` bytes apart, 1 (planar), 2 (yuyv,
 // uyvy), 3 (rgb3, bgr3) or 4 (xr24) bytes a pixel. Output: one byte a pixel, rows `output_stride`
-// apart. Nothing outside the pixels is written, nor read but where tensor.cuh says.
+// apart. Nothing outside the pixels is touched.
 //
 // Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows at (8 x, rows y),
 // whatever the shape of a block is: threads share nothing. A tile reads 2 rows more than it makes,
 // and a pixel on either side: with 4 rows they come in 1.5 times, the second time out of L1 or L2.
 // Eight rows a thread leave too few threads for 1080p in the GPU's own memory: 1.34 instead of 0.97
-// times a copy on an H200, and gain at 8K on the tensor cores alone. In memory of the host, which
+// times a copy on an H200, and gain nothing at 8K. In memory of the host, which
 // GPUs cache badly or not at all, a tile is a column of 16 rows or 32, which come in 1.125 times or
 // less. Bytes a pixel: input 1 to 4, output 1.
 //
@@ -31,16 +31,8 @@
 // and gy are added. The square root is approximate (2^-22): the nearest tie of the square root of
 // an integer is 5e-4 off at 255. About 16 instructions a pixel, one of them on the special function
 // unit; 15 and none for black and white. A float holds n = gx² + gy² < 2^21 exactly.
-//
-// Tensor cores. L2 of planar gray takes them where a picture consists of whole tiles and blocks of
-// whole warps: gx and gy come as integers (tensor.cuh), in 10 instructions a pixel, 9 of black and
-// white, 1.25 of which take the place of four each. 8K on an H200, of 8 rows a thread, takes 27 us
-// instead of 31, or 25 instead of 30 of black and white.
 #include "kernels/gradient/gradient_cuda.h"
 #include "kernels/gradient/sobel.cuh"
-#include "kernels/gradient/tensor_slopes.cuh"
-
-#include <type_traits>
 
 namespace {
 
@@ -92,7 +84,7 @@ __device__ __forceinline__ void make_row(const gradient_cuda &p, uint32_t x, uin
 template <class format, norm NORM, range RANGE, result RESULT>
 __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, uint32_t y)
 {
-    constexpr int AHEAD = format::BYTES <= 2 ? 3 : ROOMY ? ROWS + 2 : 7 - format::BYTES;
+    constexpr int AHEAD = format::BYTES <= 2 ? 3 : 7 - format::BYTES;
     using source = strip_source<format, true>;
     const source strips(p, x);
     typename source::raw raw[ROWS + 2];
@@ -115,23 +107,6 @@ __device__ __forceinline__ void make_tile(const gradient_cuda &p, uint32_t x, ui
         make_row<NORM, RANGE, RESULT>(p, x, y + i, true, s[i], s[i + 1], s[i + 2]);
     }
 }
-
-// Black and white of L2.
-struct finish_binary {
-    static __device__ __forceinline__ uint32_t two(const gradient_cuda &p, int xa, int ya, int xb,
-                                                   int yb)
-    {
-        return whole_below(xa, ya, xb, yb, p.least);
-    }
-
-    static __device__ __forceinline__ uint32_t four(const gradient_cuda &p, uint32_t first,
-                                                    uint32_t second)
-    {
-        uint32_t below = __byte_perm(first, second, 0x5410);
-
-        return (below & p.black) | (~below & p.white);
-    }
-};
 
 // Any number of rows, COUNT at a time, none read twice.
 template <class format, norm NORM, range RANGE, result RESULT, bool VECTOR, int COUNT>
@@ -172,13 +147,6 @@ __device__ __forceinline__ void make_picture(const gradient_cuda &p)
     bool vectors = aligned(p.input | p.input_stride, format::VECTOR_BYTES) &&
                    aligned(p.output | p.output_stride, PIXELS);
 
-    if constexpr (format::BYTES == 1 && NORM == L2) {
-        using finish = std::conditional_t<RESULT == BINARY, finish_binary, finish_l2<RANGE>>;
-
-        if ((RESULT == BINARY || p.unity) && make_slopes<sobel, finish>(p)) {
-            return;
-        }
-    }
     if (x >= p.width || y >= p.height) {
         return;
     }

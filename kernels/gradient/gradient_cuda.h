@@ -5,12 +5,9 @@
 #include "kernels/gpu/tile_cuda.h"
 
 // Rows a thread makes unless the configuration says: the number the kernel is fastest with in the
-// GPU's own memory; more on the tensor cores, and of sobel5, which reads four rows beside a tile;
-// and for memory of the host, where the rows above and below a tile are fetched anew. Pictures of
-// GRADIENT_CUDA_TALL rows and more keep a large GPU busy with fewer threads.
+// GPU's own memory, and more in memory of the host, where the rows above and below a tile are
+// fetched anew. Pictures of GRADIENT_CUDA_TALL rows and more keep a GPU busy with fewer threads.
 #define GRADIENT_CUDA_ROWS 4
-#define GRADIENT_CUDA_ROWS_TALL 8
-#define GRADIENT_CUDA_ROWS_SOBEL5 12
 #define GRADIENT_CUDA_ROWS_MAPPED 16
 #define GRADIENT_CUDA_ROWS_MAPPED_TALL 32
 #define GRADIENT_CUDA_TALL 1440

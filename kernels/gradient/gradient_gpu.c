@@ -68,33 +68,20 @@ static int upload_thresholds(struct gpu_stage *stage, const uint32_t *thresholds
         "copying thresholds", error);
 }
 
-// Whether large tiles go to the tensor cores, as far as the picture has whole ones.
-static bool takes_tensor(const struct gpu_stage_setup *setup, const struct stage_options *options)
+static unsigned rows_of(const struct gpu_stage_setup *setup)
 {
-    return gpu_stage_is_roomy(setup) && options->norm == CONFIG_NORM_L2 &&
-           (options->gain == 1 || match_threshold(setup) > 0);
-}
-
-static unsigned rows_of(const struct gpu_stage_setup *setup, const struct stage_options *options)
-{
-    uint32_t height = setup->camera->height;
-    bool tall = height >= GRADIENT_CUDA_TALL;
-
-    if (setup->mapped && setup->first) {
-        return tall ? GRADIENT_CUDA_ROWS_MAPPED_TALL : GRADIENT_CUDA_ROWS_MAPPED;
+    if (!setup->mapped || !setup->first) {
+        return GRADIENT_CUDA_ROWS;
     }
-    if (options->operator== CONFIG_OPERATOR_SOBEL5) {
-        return tall ? GRADIENT_CUDA_ROWS_SOBEL5 : GRADIENT_CUDA_ROWS;
-    }
-    tall = tall && height % GRADIENT_CUDA_ROWS_TALL == 0 && takes_tensor(setup, options);
-    return tall ? GRADIENT_CUDA_ROWS_TALL : GRADIENT_CUDA_ROWS;
+    return setup->camera->height < GRADIENT_CUDA_TALL ? GRADIENT_CUDA_ROWS_MAPPED
+                                                      : GRADIENT_CUDA_ROWS_MAPPED_TALL;
 }
 
 static int add_kernel(struct gpu_stage *stage, const struct gpu_stage_setup *setup,
                       struct error *error)
 {
     const struct stage_options *options = &setup->steps[gradient_at(setup)].options;
-    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(setup, options)};
+    struct gpu_tile tile = {TILE_CUDA_PIXELS, rows_of(setup)};
     const char *operator= operators[options->operator];
     const char *range = gpu_stage_limited(setup) ? "limited" : "full";
     char name[64];

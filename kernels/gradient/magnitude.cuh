@@ -108,47 +108,4 @@ __device__ __forceinline__ uint32_t reached_l2(half2 gx, half2 gy, uint32_t leas
            (xb * xb + yb * yb >= bound ? 0x00ff0000 : 0);
 }
 
-__device__ __forceinline__ uint32_t square_sum(int gx, int gy, uint32_t more)
-{
-    return (uint32_t)(gy * gy) + ((uint32_t)(gx * gx) + more);
-}
-
-// Two L2 magnitudes of gain 1 from whole slopes, below 2^14, in 16 bit lanes. Floats are made of
-// bits, those of 2^23 + n; where n exceeds 2^23 they still are no less than that.
-__device__ __forceinline__ uint32_t whole_magnitudes(int xa, int ya, int xb, int yb)
-{
-    const uint32_t bias = 0x4b000000; // 2^23
-    auto square = [](uint32_t bits) {
-        return __fmaf_rn(__uint_as_float(bits), 0x1p-48f, -0x1p-25f);
-    };
-    float a = square(square_sum(xa, ya, bias)), b = square(square_sum(xb, yb, bias));
-
-    return bits(smaller(__floats2half2_rn(near_root(a), near_root(b)), pair(0x00ff00ff)));
-}
-
-// 255 in the two lowest bytes where gx² + gy² is less than `least`, else 0.
-__device__ __forceinline__ uint32_t whole_below(int xa, int ya, int xb, int yb, uint32_t least)
-{
-    uint32_t less = 0u - min(least, 0x7fffffffu);
-
-    return permute_signs(square_sum(xa, ya, less), square_sum(xb, yb, less), 0x00fb);
-}
-
-// What becomes of whole slopes, see tensor.cuh: L2 of gain 1.
-template <range RANGE> struct finish_l2 {
-    template <class parameters>
-    static __device__ __forceinline__ uint32_t two(const parameters &, int xa, int ya, int xb,
-                                                   int yb)
-    {
-        return whole_magnitudes(xa, ya, xb, yb);
-    }
-
-    template <class parameters>
-    static __device__ __forceinline__ uint32_t four(const parameters &, uint32_t first,
-                                                    uint32_t second)
-    {
-        return neighbours_in_range<RANGE>(first, second);
-    }
-};
-
 } // namespace

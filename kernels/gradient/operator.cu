@@ -9,15 +9,12 @@
 // with the border replicated, bit for bit what gradient.c and compose.c compute.
 //
 // Buffers. Input: rows of gray `input_stride` bytes apart. Output: one byte a pixel, rows
-// `output_stride` apart. Nothing outside the pixels is written, nor read but where
-// tensor.cuh says.
+// `output_stride` apart. Nothing outside the pixels is touched.
 //
 // Threads. Thread (x, y) of the grid makes a tile of 8 pixels by `rows` rows; threads share
 // nothing. A tile reads 2 rows more than it makes, sobel5 4. The floor is 2 bytes a pixel; for
 // sm_90 the compiler makes, of 4 rows, 18 instructions a pixel of prewitt, 19 of scharr and 28 of
-// sobel5. L2 of prewitt and scharr takes the tensor cores where it can, as in gradient.cu, in 10
-// instructions; that of sobel5 has sobel5.cuh to itself, in 16 of the 12 rows that its tiles have
-// in tall pictures: 8K on an H200 in 30 us.
+// sobel5.
 //
 // Alignment. Vectors of 8 bytes where the window of a tile lies within the picture and addresses
 // and strides are multiples of 8; other tiles go byte by byte through the same arithmetic.
@@ -38,8 +35,6 @@
 #include "kernels/gpu/stencil.cuh"
 #include "kernels/gradient/gradient_cuda.h"
 #include "kernels/gradient/magnitude.cuh"
-#include "kernels/gradient/sobel5.cuh"
-#include "kernels/gradient/tensor_slopes.cuh"
 
 namespace {
 
@@ -61,16 +56,6 @@ __device__ __forceinline__ half2 constant(float value)
 struct prewitt {
     static constexpr int RADIUS = 1, AT_ONCE = 4;
     static constexpr bool SHARES = false;
-
-    static __host__ __device__ constexpr int smooth(int)
-    {
-        return 1;
-    }
-
-    static __host__ __device__ constexpr int derive(int d)
-    {
-        return d;
-    }
 
     struct line {
         half2 across[PAIRS], along[PAIRS];
@@ -111,16 +96,6 @@ struct prewitt {
 struct scharr {
     static constexpr int RADIUS = 1, AT_ONCE = 4;
     static constexpr bool SHARES = false;
-
-    static __host__ __device__ constexpr int smooth(int d)
-    {
-        return d ? 3 : 10;
-    }
-
-    static __host__ __device__ constexpr int derive(int d)
-    {
-        return d;
-    }
 
     struct line {
         pairs pixels;
@@ -175,6 +150,19 @@ struct scharr {
         gy = lane_of(y[0], lane) * (3 * UNIT) + lane_of(y[1], lane) * (10 * UNIT);
     }
 };
+
+// What is added to P and Q, at most 12240 off 0, so that no lane borrows of the other and the bits
+// are those of a half: 0.75 and P times 2^-11 while it is less than 512, and no less than that far
+// off otherwise.
+constexpr uint32_t SOBEL5_BIAS = 0x3a00;
+
+// P or Q as magnitude.cuh has integers, of lanes with the bias.
+__device__ __forceinline__ half2 without_bias(uint32_t lanes)
+{
+    const half2 scale = pair(0x08000800), bias = pair(0x86008600); // 2^-13, -0.75 * 2^-13
+
+    return __hfma2(pair(lanes), scale, bias);
+}
 
 struct sobel5 {
     static constexpr int RADIUS = 2, AT_ONCE = 2;
@@ -294,60 +282,25 @@ template <class op, norm NORM, range RANGE, result RESULT> struct magnitude : op
     }
 };
 
-// L2 of gain 1 where there is a faster way; returns whether the thread's tile is done.
-template <range RANGE, class op>
-__device__ __forceinline__ bool make_fast(const gradient_cuda &p, op)
-{
-    return make_slopes<op, finish_l2<RANGE>>(p);
-}
-
-template <range RANGE> __device__ __forceinline__ bool make_fast(const gradient_cuda &p, sobel5)
-{
-    uint32_t x = tile_x(), y = tile_y(p.rows);
-
-    if (x >= p.width || y >= p.height) {
-        return true;
-    }
-    const reader r = make_reader(p, x);
-    uint32_t end = y + min(p.rows, p.height - y);
-
-    if (!r.vector || !aligned(p.output | p.output_stride, PIXELS)) {
-        return false;
-    }
-    make_sobel5<RANGE>(p, x, y, end);
-    return true;
-}
-
 template <class op, norm NORM, range RANGE>
 __device__ __forceinline__ void make_operator(const gradient_cuda &p)
 {
-    if constexpr (NORM == L2) {
-        if (p.unity && make_fast<RANGE>(p, op())) {
-            return;
-        }
-    }
     make_picture<magnitude<op, NORM, RANGE, MAGNITUDE>, magnitude<op, NORM, RANGE, SCALED>,
                  op::AT_ONCE>(p, p.unity);
 }
 
 } // namespace
 
-#define DEFINE_KERNEL(name, lower, NORM, suffix, RANGE, ...)                                       \
-    extern "C" __global__ void __launch_bounds__(__VA_ARGS__)                                      \
+#define DEFINE_KERNEL(name, lower, NORM, suffix, RANGE)                                            \
+    extern "C" __global__ void __launch_bounds__(THREADS_MAX)                                      \
         operator_##name##_##lower##_##suffix(gradient_cuda p)                                      \
     {                                                                                              \
         make_operator<name, NORM, RANGE>(p);                                                       \
     }
 #define DEFINE_KERNELS(name)                                                                       \
-    DEFINE_KERNEL(name, l2, L2, full, FULL, BOUNDS_OF_##name)                                      \
-    DEFINE_KERNEL(name, l2, L2, limited, LIMITED, BOUNDS_OF_##name)                                \
-    DEFINE_KERNEL(name, l1, L1, full, FULL, THREADS_MAX)                                           \
-    DEFINE_KERNEL(name, l1, L1, limited, LIMITED, THREADS_MAX)
-
-// Of L2. A block a multiprocessor: the compiler then takes all the registers that the threads
-// leave.
-#define BOUNDS_OF_scharr THREADS_MAX
-#define BOUNDS_OF_prewitt THREADS_MAX
-#define BOUNDS_OF_sobel5 THREADS_FEWER, 1
+    DEFINE_KERNEL(name, l2, L2, full, FULL)                                                        \
+    DEFINE_KERNEL(name, l2, L2, limited, LIMITED)                                                  \
+    DEFINE_KERNEL(name, l1, L1, full, FULL)                                                        \
+    DEFINE_KERNEL(name, l1, L1, limited, LIMITED)
 
 OPERATOR_CUDA_KERNELS(DEFINE_KERNELS)

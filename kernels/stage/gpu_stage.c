@@ -90,12 +90,6 @@ const char *gpu_stage_layout(const struct gpu_stage_setup *setup)
     return "planar";
 }
 
-bool gpu_stage_is_roomy(const struct gpu_stage_setup *setup)
-{
-    return gpu_info(setup->gpu)->sm >= TILE_CUDA_ROOMY_SM &&
-           strcmp(gpu_stage_layout(setup), "planar") == 0;
-}
-
 int gpu_plane_init(struct gpu_plane *plane, struct gpu *gpu, uint32_t width, uint32_t height,
                    struct error *error)
 {

@@ -86,9 +86,6 @@ unsigned gpu_stage_match(const struct gpu_stage_setup *setup, enum stage_kind ki
 // For stages. The layout of the input as kernels are named after: planar, yuyv, uyvy, rgb3, bgr3,
 // xr24.
 const char *gpu_stage_layout(const struct gpu_stage_setup *setup);
-// Whether the input is a plane of gray, and the GPU one on which the tensor cores make gradients of
-// it in large tiles (TILE_CUDA_ROOMY_SM).
-bool gpu_stage_is_roomy(const struct gpu_stage_setup *setup);
 // For stages. Whether the steps end in limited range.
 bool gpu_stage_limited(const struct gpu_stage_setup *setup);
 // For stages. Four pixels of `gray`, 0..255, as the steps end.

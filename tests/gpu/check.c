@@ -12,18 +12,6 @@ const struct config_block check_blocks[CHECK_BLOCKS] = {
     {128, 1, 0}, {1, 128, 0}, {128, 8, 0},  {256, 4, 0},  {512, 2, 0}, {31, 33, 0},
     {5, 200, 0}, {200, 5, 0}, {33, 3, 0},   {96, 2, 0},   {16, 64, 0}, {2, 512, 0}};
 
-struct config_block check_block(const struct check_case *what, size_t index)
-{
-    const struct config_view *view = &what->settings;
-    struct config_block block = check_blocks[index % CHECK_BLOCKS];
-    bool fewer = view->view == CONFIG_VIEW_DIRECTION || view->operator== CONFIG_OPERATOR_SOBEL5;
-
-    if (fewer && block.x * block.y > TILE_CUDA_THREADS_FEWER) {
-        *(block.x > block.y ? &block.x : &block.y) /= 2;
-    }
-    return block;
-}
-
 int check_blocks_taken(const struct check *check, struct error *error)
 {
     while (gpu_take_complaint(check->gpu, error)) {

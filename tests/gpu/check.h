@@ -31,10 +31,6 @@ struct check_case {
     enum view_output output;
 };
 
-// Block `index` of check_blocks, however many there are; half of it where a kernel of the view may
-// take TILE_CUDA_THREADS_FEWER threads alone.
-struct config_block check_block(const struct check_case *what, size_t index);
-
 // Edges in every operator, norm, range and gain; gray and camera in both ranges; blur; black and
 // white with every morphology; Canny; overlay and direction; Canny by the median; those that have
 // one with a mask.
@@ -75,7 +71,7 @@ void check_shapes(struct check *check);    // every format and kernel in every b
 void check_large(struct check *check);     // 720p to 8K, and rows past the grid's limit
 void check_places(struct check *check);    // input and output at awkward device addresses
 void check_rows(struct check *check);      // rows a thread
-void check_tiles(struct check *check);     // whole tiles of the tensor cores, tall ones, too
+void check_tiles(struct check *check);     // pictures of whole tiles
 void check_random(struct check *check);    // everything drawn at random
 void check_motion(struct check *check);    // motion, frame after frame
 void check_canny(struct check *check);     // edges that hang together far, every threshold

@@ -84,7 +84,7 @@ static struct drawn draw_set(void)
 
     draw_mask(&set.what.settings);
     for (size_t i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        set.blocks[i] = check_block(&set.what, draw(CHECK_BLOCKS));
+        set.blocks[i] = check_blocks[draw(CHECK_BLOCKS)];
         set.blocks[i].rows = (int)draw(20);
     }
     return set;

@@ -40,32 +40,6 @@ static void check_illegal_blocks(struct check *check, struct view *view, struct 
     }
 }
 
-// A block for which a kernel has too few registers, though the GPU takes it.
-static void check_fewer_threads(struct check *check, struct view_setup setup)
-{
-    const struct check_case what = {
-        .settings = {.view = CONFIG_VIEW_EDGES, .operator= CONFIG_OPERATOR_SOBEL5, .gain = 1}};
-    const struct config_block blocks[CONFIG_KERNEL_COUNT] = {
-        [CONFIG_KERNEL_GRADIENT] = {32, 32, 0}};
-    bool fewer = gpu_info(check->gpu)->sm >= TILE_CUDA_ROOMY_SM;
-    struct view *view = NULL;
-    struct error error = {.text = "was taken"};
-    char expected[192];
-    int r;
-
-    setup.settings = &what.settings;
-    gpu_set_blocks(check->gpu, blocks);
-    r = view_new(&setup, &error, &view);
-    r = r < 0 ? r : check_blocks_taken(check, &error);
-    snprintf(expected, sizeof expected,
-             "kernels.gradient.block = [32, 32]: that makes 1024 threads, this kernel takes at "
-             "most %d on this GPU, using the one chosen for this GPU",
-             TILE_CUDA_THREADS_FEWER);
-    check_count(check, fewer ? r == -EINVAL && strcmp(error.text, expected) == 0 : r == 0, &what,
-                setup.input, error.text);
-    view_free(view);
-}
-
 static void check_warnings(struct check *check, const struct frame_layout *input)
 {
     static const struct {
@@ -125,7 +99,6 @@ void check_refused(struct check *check)
         check_illegal_blocks(check, view, input.frame, expected);
         check_warnings(check, setup.input);
         check_host_memory(check, setup);
-        check_fewer_threads(check, setup);
     }
     view_free(view);
     frame_unref(expected);

@@ -63,7 +63,7 @@ static void check_view(struct check *check, const struct check_case *what, struc
     int r = view_new(&setup, &error, &view);
 
     for (size_t i = 0; i < count && r == 0; i++) {
-        struct config_block block = check_block(what, first + i);
+        struct config_block block = check_blocks[(first + i) % CHECK_BLOCKS];
         struct frame *output = NULL;
         char detail[64];
 
