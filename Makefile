@@ -77,6 +77,8 @@ FAKE_CUDA_KERNELS := $(addprefix $(BUILD)/tests/fakes/cuda/kernels/,$(addsuffix 
                        motion/motion overlay/mark overlay/overlay threshold/threshold))
 FAKE_CUDA_IMAGES := $(BUILD)/tests/fakes/cuda/gpu_images.o
 FAKE_CUDA_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(BUILD)/tests/fakes/cuda/%)
+# check_gpu with that driver: most kernels' own code, computed by the CPU.
+FAKE_CUDA_CHECK := $(BUILD)/tests/fakes/cuda/check_gpu
 FAKE_CUDA_TESTS := $(foreach test,$(UNIT_TESTS),$(if $(filter test_gpu% test_cuda% test_fake_cuda,$(notdir $(test))),$(test)))
 
 # The kernels: exact machine code for this machine's GPUs alone, or where it has none, with SMS=all and
@@ -126,15 +128,15 @@ check: setup ## unit, golden and end-to-end tests; ends in a line for each
 	@$(MAKE) --no-print-directory all
 	@MAKE='$(MAKE) --no-print-directory' EDGED_BUILD=$(BUILD) scripts/check-suites unit golden e2e
 
-everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) ## all programs, those of the tests too
+everything: $(PROGRAMS) $(UNIT_TESTS) $(FAKES) $(FAKE_CUDA_PROGRAMS) $(GPU_PROGRAMS) $(GOLDEN_PROGRAMS) $(TUTORIALS) $(DAEMON_TESTS) $(FAKE_CUDA_CHECK) ## all programs, those of the tests too
 
 # The GPU's programs only to see that they build.
 check-unit: $(UNIT_TESTS) $(FAKES) $(if $(SANITIZE),,$(GPU_PROGRAMS)) ## every module by itself
 	@EDGED_BUILD='$(abspath $(BUILD))' scripts/run-unit $(UNIT_TESTS)
 
-# The tutorials' program is built without sanitizers only.
-check-golden: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(if $(SANITIZE),,$(TUTORIALS)) ## results on real pictures, bit for bit against OpenCV
-	@$(PYTEST) -n $(CORES) $(GOLDEN_TESTS) tests/golden $(if $(SANITIZE),--ignore=tests/golden/test_tutorials.py)
+# The tutorials' program and check_gpu are built without sanitizers only.
+check-golden: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(if $(SANITIZE),,$(TUTORIALS) $(FAKE_CUDA_CHECK)) ## results on real pictures, bit for bit against OpenCV
+	@$(PYTEST) -n $(CORES) $(GOLDEN_TESTS) tests/golden $(if $(SANITIZE),--ignore=tests/golden/test_tutorials.py --ignore=tests/golden/test_kernels.py)
 
 check-random: $(PROGRAMS) $(GOLDEN_PROGRAMS) $(RANDOM_TESTS) $(FAKES) ## random pictures and settings for SECONDS=600, from a seed that is drawn or SEED=
 	@EDGED_BUILD='$(abspath $(BUILD))' PYTHON=$(PYTHON) scripts/check-random $(SECONDS) "$(SEED)" $(RANDOM_TESTS)
@@ -290,6 +292,9 @@ $(BUILD)/kernels/levels/otsu.o: private CFLAGS += -ffp-contract=off
 $(GPU_OBJECTS) $(GPU_HELPERS) $(GPU_PROGRAMS:=.o) $(TUTORIALS:=.o): private PACKAGE_CFLAGS =
 
 $(GPU_PROGRAMS): %: %.o $(GPU_OBJECTS) $(GPU_HELPERS)
+	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
+
+$(FAKE_CUDA_CHECK): $(BUILD)/tests/gpu/check_gpu.o $(FAKE_CUDA_IMAGES) $(filter-out %/gpu_images.o,$(GPU_OBJECTS)) $(GPU_HELPERS) | $(BUILD)/tests/fakes/cuda/libcuda.so.1
 	$(call say,LD)$(CC) $(LDFLAGS) -o $@ $^ -ldl -lm
 
 $(TUTORIALS): %: %.o $(GPU_OBJECTS)

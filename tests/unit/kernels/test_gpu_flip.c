@@ -1,12 +1,9 @@
-// Flips by flip.cu, beside the CPU's: every format, flip and kind of memory at sizes that hurt.
+// Flips by the GPU: pictures that are still being made, and launches that fail.
 #include "tests/unit/kernels/gpu_view_bed.h"
 
 #include "kernels/flip/flip.h"
 
 #include <errno.h>
-
-static const char *const formats[] = {"GREY", "NV12", "NV21", "YU12", "422P", "444P",
-                                      "YUYV", "UYVY", "RGB3", "BGR3", "XR24"};
 
 struct flip_bed {
     struct gpu *gpu;
@@ -39,71 +36,6 @@ static struct frame *take_frame(const struct frame_layout *layout,
     frame_pool_unref(pool);
     gpu_view_draw(frame, layout->width * 31 + layout->height);
     return frame;
-}
-
-// One picture of the layout by `gpu`, or by the CPU.
-static struct frame *flip_by(enum config_flip kind, const struct frame_layout *layout,
-                             const struct frame_allocator *allocator, struct gpu *gpu)
-{
-    struct frame *input = take_frame(layout, allocator), *output = NULL;
-    const struct flip_setup setup = {
-        .flip = kind, .input = layout, .frames = 1, .allocator = allocator, .gpu = gpu};
-    struct flip *flip = NULL;
-    struct error error = {0};
-
-    if (flip_new(&setup, &error, &flip) < 0 || flip_run(flip, input, &error, &output) < 0 ||
-        frame_to_cpu(output, &error) < 0 || frame_to_cpu(input, &error) < 0) {
-        fail_msg("%s", error.text);
-    }
-    flip_free(flip);
-    frame_unref(input);
-    return output;
-}
-
-static void compare(struct flip_bed *bed, enum config_flip kind, const char *format, uint32_t width,
-                    uint32_t height, size_t stride_align)
-{
-    struct frame_layout layout;
-    struct frame *output, *expected;
-
-    frame_layout_init(&layout, pixel_format_by_name(format), width, height, stride_align);
-    output = flip_by(kind, &layout, gpu_memory_allocator(bed->memory), bed->gpu);
-    expected = flip_by(kind, &layout, frame_allocator_host(), NULL);
-    assert_true(frame_layout_equal(&output->layout, &expected->layout));
-    if (!gpu_view_equal(output, expected)) {
-        fail_msg("%s %ux%u, flip %d", format, width, height, (int)kind);
-    }
-    frame_unref(output);
-    frame_unref(expected);
-}
-
-TEST(test_flips_by_the_gpu_equal_those_by_the_cpu)
-{
-    static const uint32_t sizes[][3] = {// width, height, alignment of the stride
-                                        {1, 1, 1},    {2, 1, 16},    {1, 2, 16},   {8, 8, 16},
-                                        {9, 7, 1},    {16, 24, 16},  {33, 17, 16}, {67, 41, 1},
-                                        {264, 9, 16}, {300, 70, 16}, {70, 300, 16}};
-    struct flip_bed bed;
-
-    flip_bed_init(&bed, "board=orin-nano", CONFIG_MEMORY_REGISTERED);
-    for (size_t f = 0; f < ARRAY_LENGTH(formats); f++) {
-        for (enum config_flip kind = CONFIG_FLIP_ROTATE_90; kind <= CONFIG_FLIP_VERTICAL; kind++) {
-            for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
-                compare(&bed, kind, formats[f], sizes[i][0], sizes[i][1], sizes[i][2]);
-            }
-        }
-    }
-    flip_bed_finish(&bed);
-}
-
-TEST(test_both_frames_are_handed_over_in_managed_memory)
-{
-    struct flip_bed bed;
-
-    flip_bed_init(&bed, "board=orin-nano", CONFIG_MEMORY_MANAGED);
-    compare(&bed, CONFIG_FLIP_ROTATE_270, "YUYV", 66, 34, 16);
-    compare(&bed, CONFIG_FLIP_ROTATE_180, "NV12", 66, 34, 16);
-    flip_bed_finish(&bed);
 }
 
 // `own_memory`: of the GPU, in which the flipped picture is.

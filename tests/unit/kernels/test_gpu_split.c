@@ -1,14 +1,8 @@
-// Two views side by side on the GPU, whose kernels the test's driver computes: the picture that the
-// CPU composes, whatever stands beside what in which range.
+// Two views side by side on the GPU: what they share and wait for.
 #include "kernels/graph/graph.h"
 #include "tests/unit/kernels/gpu_view_bed.h"
 
 #include <errno.h>
-
-#define KINDS 8
-
-static const char *const kinds[KINDS] = {"camera", "gray",   "edges",   "binary",
-                                         "canny",  "motion", "overlay", "direction"};
 
 static struct gpu_view_case split_of(const char *format, const char *left, const char *right)
 {
@@ -25,55 +19,6 @@ static struct gpu_view_case split_of(const char *format, const char *left, const
                                   .high = 600,
                                   .width = 33,
                                   .height = 19};
-}
-
-static void check(const struct gpu_view_case *c)
-{
-    struct gpu_view_bed bed;
-    struct error error = {0};
-
-    assert_int_equal(gpu_view_bed_init(&bed, c, &error), 0);
-    assert_string_equal(view_backend(bed.view), "CUDA sm_87");
-    for (uint32_t seed = 0; seed < 3; seed++) {
-        assert_int_equal(gpu_view_bed_run(&bed, seed, &error), 0);
-    }
-    gpu_view_bed_finish(&bed);
-    assert_int_equal(fake_gpu_leaks(), 0);
-}
-
-TEST(test_every_view_beside_every_other_is_the_cpus)
-{
-    for (size_t i = 0; i < KINDS * KINDS; i++) {
-        struct gpu_view_case c = split_of("RGB3", kinds[i / KINDS], kinds[i % KINDS]);
-
-        c.output = VIEW_OUTPUT_EXACT;
-        check(&c);
-        c = split_of(i % 2 ? "NV12" : "YUYV", kinds[i / KINDS], kinds[i % KINDS]);
-        c.output = VIEW_OUTPUT_STREAM;
-        c.range = i / 2 % 2 ? FRAME_RANGE_FULL : FRAME_RANGE_LIMITED;
-        check(&c);
-    }
-}
-
-TEST(test_pictures_of_any_size_stand_beside_each_other)
-{
-    static const uint32_t sizes[][2] = {{1, 1}, {2, 1}, {1, 2}, {7, 5}, {8, 8}, {64, 3}, {65, 4}};
-    static const enum config_memory memories[] = {CONFIG_MEMORY_REGISTERED, CONFIG_MEMORY_PINNED,
-                                                  CONFIG_MEMORY_MANAGED};
-
-    for (size_t i = 0; i < 4 * ARRAY_LENGTH(sizes); i++) {
-        struct gpu_view_case c = split_of("NV12", "camera", i % 2 ? "direction" : "edges");
-
-        c.width = sizes[i / 4][0];
-        c.height = sizes[i / 4][1];
-        c.memory = memories[i % 3];
-        c.range = i / 2 % 2 ? FRAME_RANGE_FULL : FRAME_RANGE_LIMITED;
-        c.output = VIEW_OUTPUT_STREAM;
-        check(&c);
-        c.format = "GREY";
-        c.output = VIEW_OUTPUT_EXACT;
-        check(&c);
-    }
 }
 
 TEST(test_both_pictures_are_waited_for_once)

@@ -22,33 +22,6 @@ static void run(struct gpu_view_bed *bed, uint32_t seed)
     }
 }
 
-TEST(test_every_view_of_every_format_is_the_cpus)
-{
-    static const enum config_view_kind kinds[] = {CONFIG_VIEW_EDGES, CONFIG_VIEW_GRAY,
-                                                  CONFIG_VIEW_CAMERA};
-    const struct pixel_format *format;
-
-    for (size_t f = 0; (format = pixel_format_at(f)); f++) {
-        for (size_t k = 0; k < ARRAY_LENGTH(kinds); k++) {
-            struct gpu_view_case c = {.options = "board=orin-nano",
-                                      .format = format->name,
-                                      .kind = kinds[k],
-                                      .norm = f % 2 ? CONFIG_NORM_L1 : CONFIG_NORM_L2,
-                                      .gain = f % 3 ? 1 : 1.7,
-                                      .width = 61 + (uint32_t)f,
-                                      .height = 35 + (uint32_t)k};
-            struct gpu_view_bed bed;
-
-            make_bed(&bed, &c);
-            assert_string_equal(view_backend(bed.view), "CUDA sm_87");
-            run(&bed, 1);
-            run(&bed, 2);
-            gpu_view_bed_finish(&bed);
-            assert_int_equal(fake_gpu_leaks(), 0);
-        }
-    }
-}
-
 TEST(test_every_board_and_memory_gives_the_cpus_edges)
 {
     static const char *const boards[] = {"board=xavier", "board=orin-nano", "board=agx-orin",
@@ -84,57 +57,6 @@ static const struct gpu_view_case edges = {.options = "board=agx-orin",
                                            .gain = 1,
                                            .width = 322,
                                            .height = 77};
-
-// All complaints are about blocks that are slow.
-static void assert_blocks_are_taken(struct gpu_view_bed *bed)
-{
-    struct error text;
-
-    while (gpu_take_complaint(bed->gpu, &text)) {
-        assert_non_null(strstr(text.text, "of the GPU's threads can be busy"));
-    }
-}
-
-TEST(test_any_legal_block_gives_the_same_picture)
-{
-    static const struct config_block blocks[] = {
-        {1, 1, 0},   {1024, 1, 0}, {1, 1024, 0}, {32, 32, 0}, {7, 5, 0},
-        {3, 300, 0}, {0, 0, 0},    {511, 2, 0},  {16, 64, 0}, {33, 31, 0}};
-    struct gpu_view_bed bed;
-
-    make_bed(&bed, &edges);
-    for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
-        struct config_block all[CONFIG_KERNEL_COUNT] = {blocks[i], blocks[i], blocks[i]};
-
-        gpu_set_blocks(bed.gpu, all);
-        run(&bed, (uint32_t)i);
-        assert_blocks_are_taken(&bed);
-    }
-    gpu_view_bed_finish(&bed);
-}
-
-TEST(test_any_rows_a_thread_give_the_same_picture)
-{
-    static const struct config_block blocks[] = {
-        {0, 0, 1}, {0, 0, 2}, {32, 8, 3}, {32, 8, 64}, {1, 1, 31}, {128, 1, 8}, {7, 5, 16},
-    };
-    struct gpu_view_case c = edges;
-
-    for (enum config_view_kind kind = CONFIG_VIEW_CAMERA; kind <= CONFIG_VIEW_EDGES; kind++) {
-        struct gpu_view_bed bed;
-
-        c.kind = kind;
-        make_bed(&bed, &c);
-        for (size_t i = 0; i < ARRAY_LENGTH(blocks); i++) {
-            struct config_block all[CONFIG_KERNEL_COUNT] = {blocks[i], blocks[i], blocks[i]};
-
-            gpu_set_blocks(bed.gpu, all);
-            run(&bed, (uint32_t)i);
-            assert_blocks_are_taken(&bed);
-        }
-        gpu_view_bed_finish(&bed);
-    }
-}
 
 TEST(test_rows_of_a_launch_that_is_refused_go_back_with_it)
 {
