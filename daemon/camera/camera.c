@@ -1,7 +1,7 @@
 #include "daemon/camera/camera.h"
 
+#include "daemon/camera/encoder_watch.h"
 #include "daemon/camera/lane.h"
-#include "daemon/camera/last_words.h"
 #include "daemon/common/log.h"
 
 #include <errno.h>
@@ -21,6 +21,7 @@
 #define LANE_LOOKS_TOLD 2
 #define LANE_LOOKS 5
 #define LANE_OPENING_LOOKS 7 // longer than any source may take to open
+#define LAST_WORDS_NS (500 * NS_PER_MS)
 #define LANE_ENCODER_LOOKS ENCODER_WATCH_FIRST_LOOKS
 
 // What the control thread sees of the lane. It counts looks rather than time, so that a process
@@ -45,7 +46,6 @@ struct camera {
     struct channel_environment channel_environment;
     struct compute *compute;
     struct pool *pool;
-    struct channels channels;
     struct motion_watch *watch;
     struct lane *lane;
     struct lane_watch lane_watch;
@@ -172,7 +172,6 @@ static int build(struct camera *camera, struct error *error)
                                        .has_encoder = board_has_encoder(board.profile),
                                        .changed = tell_decision,
                                        .context = camera};
-    channels_init(&camera->channels, settings->name, camera->graph, settings_ref(camera->first));
     r = compute_new(&compute, &camera->compute);
     r = r ? r : motion_watch_new(settings, camera->graph, tell_event, camera, &camera->watch);
     r = r ? r : make_pool(camera);
@@ -182,7 +181,8 @@ static int build(struct camera *camera, struct error *error)
         .pool = camera->pool,
         .copies = &camera->copies,
         .report = &camera->report,
-        .channels = &camera->channels,
+        .graph = camera->graph,
+        .settings = camera->first,
         .motion_watch = camera->watch,
         .changed = tell_news,
         .context = camera,
@@ -228,6 +228,37 @@ int camera_new(int fd, struct error *error, struct camera **ret_camera)
 const struct config_camera *camera_settings(const struct camera *camera)
 {
     return settings_camera(camera->first);
+}
+
+// Tells the front something before the process ends, if the front still reads: sends the message
+// and waits, 500 ms at most, until the socket has taken it.
+static void send_last_words(struct link *link, enum link_type type, const void *payload,
+                            size_t size)
+{
+    struct pollfd room = {.fd = link_fd(link), .events = POLLOUT};
+    int64_t deadline = clock_now_ns() + LAST_WORDS_NS;
+
+    link_send_bytes(link, type, 0, payload, size);
+    while (!link_flush(link) && link_wants_write(link)) {
+        int64_t left_ms = (deadline - clock_now_ns()) / NS_PER_MS;
+
+        if (left_ms <= 0 || poll(&room, 1, (int)left_ms) == 0) {
+            return;
+        }
+    }
+}
+
+// Once a second. -EDEADLK when an encoder hangs, after the front has been told: a thread will not
+// return from it, and the lane waits for that thread or is going to. Else 0.
+static int look_at_encoders(struct link *link, struct encoder_watches *encoders)
+{
+    uint32_t hung = encoder_watches_look(encoders);
+
+    if (hung == CONFIG_ENCODER_AUTO) {
+        return 0;
+    }
+    send_last_words(link, LINK_ENCODER_HUNG, &hung, sizeof hung);
+    return -EDEADLK;
 }
 
 // The lane waits for an encoder that began since it last came around. Each has a limited time, and
@@ -280,7 +311,7 @@ static void look_at_lane(struct camera *camera)
                  : live  ? "a driver or plugin has not returned"
                          : "the camera has not opened",
                  watch->looks);
-        last_words_send(camera->link, LINK_HANGING, sentence, strlen(sentence));
+        send_last_words(camera->link, LINK_HANGING, sentence, strlen(sentence));
     }
 }
 
@@ -379,7 +410,7 @@ static int end_with_reason(struct camera *camera)
         return 0;
     }
     send_telemetry(camera);
-    last_words_send(camera->link, type, reason, strlen(reason));
+    send_last_words(camera->link, type, reason, strlen(reason));
     return type == LINK_GPU_FAULT ? -ENOTRECOVERABLE : -ENOSYS;
 }
 
@@ -400,7 +431,7 @@ static int turn(struct camera *camera)
     bool woken = read(camera->wake_fd, &count, sizeof count) > 0;
     bool due = read(camera->timer_fd, &count, sizeof count) > 0;
     if (due) {
-        r = last_words_if_encoder_hangs(camera->link, &camera->encoders);
+        r = look_at_encoders(camera->link, &camera->encoders);
     }
     if (!r && due) {
         look_at_lane(camera);
@@ -432,9 +463,8 @@ int camera_run(struct camera *camera)
         return -ENOTRECOVERABLE;
     }
     // The last frame may lose the GPU when the front has already gone, so this is asked after the
-    // lane has ended. Until then the lane may wake itself through this pointer.
-    lane_free(camera->lane);
-    camera->lane = NULL;
+    // lane has ended.
+    lane_stop(camera->lane);
     if (report_get_end(&camera->report, reason, sizeof reason) == LINK_GPU_FAULT ||
         compute_has_lost(camera->compute)) {
         return -ENOTRECOVERABLE;
@@ -453,7 +483,6 @@ void camera_free(struct camera *camera)
     }
     lane_free(camera->lane);
     motion_watch_free(camera->watch);
-    channels_finish(&camera->channels);
     settings_unref(camera->newest);
     settings_unref(camera->first);
     graph_free(camera->graph);

@@ -1,11 +1,58 @@
-// Runs a channel: takes frames through its view and its encoder, and sends the access units over
-// the link.
-#include "daemon/camera/channel_private.h"
+// Everything but the atomics belongs to the lane thread; but while encoders are made for staged
+// settings, `next.encoder` belongs to the thread that makes it.
+#include "daemon/camera/channel.h"
 
+#include "config/diff.h"
+#include "daemon/camera/encoder.h"
+#include "daemon/camera/slate.h"
 #include "daemon/common/log.h"
+#include "daemon/common/mask_file.h"
+#include "kernels/gpu/gpu_surfaces.h"
+#include "kernels/graph/view.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+
+// What a channel works with; all owned but settings and what the setup points to.
+struct channel_parts {
+    const struct config_view *settings;
+    struct view *view;
+    struct channel_setup setup; // that the view was made for, with this input
+    struct frame_layout input;
+    struct mask_stamp masks[3]; // of the pictures that limit the view and the sides of a split
+    struct encoder *encoder;
+    struct frame_pool *slate_pool;   // the encoder's size and range
+    bool lacks_surfaces;             // the encoder reads by the CPU: there were none for the slates
+    struct encoder_settings refused; // that no encoder worked with, or zero
+    struct error refusal;            // why
+};
+
+struct channel {
+    atomic_uint references;
+    uint32_t number;
+    const struct channel_environment *environment;
+
+    bool active;                  // watched as this frame began
+    bool begun;                   // a picture is being made
+    struct link_access_unit life; // of the picture that was begun
+    struct channel_parts now;
+    struct channel_parts next; // staged; without a view or an encoder the one that is there stays
+    struct encoder_settings next_encoder; // of the encoder to be made
+    bool staged, encoder_wanted;
+    struct encoder *old_encoder; // to be ended, with the next
+    struct frame_pool *old_slate_pool;
+    struct mask_reader mask_reader;
+    struct error told; // why no encoder works, as last taken
+
+    atomic_bool watched, key_frame_wanted;
+    atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame
+    _Atomic uint64_t encoded, dropped;
+    _Atomic(const char *) encoder_name; // a literal
+    _Atomic(const char *) governed;     // a literal
+};
 
 int channel_new(uint32_t number, const struct channel_environment *environment,
                 struct channel **ret_channel)
@@ -46,9 +93,12 @@ uint32_t channel_number(const struct channel *channel)
     return channel->number;
 }
 
+// Views and encoders
+// ---------------------------------------------------------------------
+
 // Encoder's thread. A unit that the link cannot take is lost, and so are those after it up to a key
 // frame, which need it.
-void channel_send_unit(void *context, const struct encoder_unit *unit)
+static void send_unit(void *context, const struct encoder_unit *unit)
 {
     struct channel *channel = context;
     struct iovec pieces[2] = {{(void *)&unit->life, sizeof unit->life},
@@ -71,6 +121,387 @@ void channel_send_unit(void *context, const struct encoder_unit *unit)
         channel->encoded++;
     }
 }
+
+static unsigned keyframe_distance(const struct config_view *settings, unsigned fps_numerator,
+                                  unsigned fps_denominator)
+{
+    long frames = lround(settings->keyframe_s * fps_numerator / fps_denominator);
+
+    return frames < 1 ? 1 : (unsigned)frames;
+}
+
+static struct encoder_settings describe_encoder(const struct channel *channel,
+                                                const struct config_view *settings,
+                                                const struct view *view,
+                                                const struct channel_setup *setup)
+{
+    const struct frame_layout *output = view_output_layout(view);
+
+    // Encoders take even sizes alone: as in edgectl process, the last odd row and column are left
+    // out.
+    return (struct encoder_settings){
+        .width = output->width & ~1U,
+        .height = output->height & ~1U,
+        .range = output->range,
+        .colour = output->colour,
+        .fps_numerator = setup->fps_numerator,
+        .fps_denominator = setup->fps_denominator,
+        .bitrate_kbps = settings->bitrate_kbps,
+        .keyframe_frames =
+            keyframe_distance(settings, setup->fps_numerator, setup->fps_denominator),
+        .codec = settings->codec,
+        .governor = settings->governor,
+        .element = settings->encoder,
+        .without = channel->environment->board->without,
+        .surfaces = view_makes_surfaces(view),
+    };
+}
+
+// Logs, if there is something to tell, why surfaces do not go into the encoder in the best way, and
+// how they do.
+static void tell_way(const struct channel *channel, const struct encoder *encoder,
+                     const struct error *why)
+{
+    if (why->text[0]) {
+        log_write(LOG_NOTICE, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "pictures in nvmm memory: %s, using %s%s", why->text, encoder_name(encoder),
+                  encoder_how(encoder));
+    }
+}
+
+// Where there are no surfaces for slates, the encoder reads those of the view by the CPU.
+static int make_encoder(struct channel *channel, const struct encoder_settings *wanted,
+                        struct channel_parts *parts, struct error *error)
+{
+    const char *camera = channel->environment->camera;
+    struct encoder_settings settings = *wanted;
+    _cleanup_(cleanup_frame) struct frame *trial = NULL;
+    struct error why = {0}, ways = {0};
+    int r =
+        slate_pool_new(&settings, parts->setup.surfaces, camera, &why, &parts->slate_pool, &trial);
+
+    parts->lacks_surfaces = r && settings.surfaces;
+    if (parts->lacks_surfaces) {
+        settings.surfaces = 0;
+        r = slate_pool_new(&settings, NULL, camera, error, &parts->slate_pool, &trial);
+    } else if (r) {
+        *error = why;
+    }
+    if (r) {
+        return r;
+    }
+    r = encoder_new(&settings, trial, channel->environment->encoders, send_unit, channel, &ways,
+                    &parts->encoder);
+    if (r) {
+        *error = ways;
+        parts->refused = *wanted;
+        parts->refusal = *error;
+        frame_pool_unref(TAKE(parts->slate_pool));
+    } else {
+        parts->refused = (struct encoder_settings){0};
+        tell_way(channel, parts->encoder, ways.text[0] ? &ways : &why);
+    }
+    return r;
+}
+
+// Whether the existing encoder can be changed to the wanted settings while it runs.
+static bool encoder_fits(const struct channel_parts *parts, const struct encoder_settings *wanted)
+{
+    struct encoder_settings have;
+
+    if (!parts->encoder) {
+        return false;
+    }
+    have = *encoder_get_settings(parts->encoder);
+    if (encoder_can_retune(parts->encoder)) {
+        have.bitrate_kbps = wanted->bitrate_kbps;
+    }
+    if (parts->lacks_surfaces) {
+        have.surfaces = wanted->surfaces;
+    }
+    have.keyframe_frames = wanted->keyframe_frames;
+    return memcmp(&have, wanted, sizeof have) == 0;
+}
+
+// Whether no encoder worked with these settings. Another try would hold up the camera's other
+// views, with each frame.
+static bool is_refused(const struct channel_parts *parts, const struct encoder_settings *wanted)
+{
+    return !parts->encoder && memcmp(&parts->refused, wanted, sizeof *wanted) == 0;
+}
+
+static void drop_encoder(struct channel_parts *parts)
+{
+    encoder_free(TAKE(parts->encoder));
+    frame_pool_unref(TAKE(parts->slate_pool));
+}
+
+static void begin_encoder(struct channel *channel)
+{
+    channel->encoder_name =
+        channel->now.encoder ? encoder_name(channel->now.encoder) : CHANNEL_WITHOUT_ENCODER;
+    channel->governed = "";
+    channel->key_frame_wanted = true;
+}
+
+// Makes a new encoder if the picture has changed in size, range, colour or rate.
+static int prepare_encoder(struct channel *channel, const struct channel_setup *setup,
+                           struct error *error)
+{
+    struct channel_parts *now = &channel->now;
+    struct encoder_settings wanted = describe_encoder(channel, now->settings, now->view, setup);
+
+    if (encoder_fits(now, &wanted)) {
+        encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
+        return 0;
+    }
+    if (is_refused(now, &wanted)) {
+        *error = now->refusal;
+        return -ENOSYS;
+    }
+    drop_encoder(now);
+    int r = make_encoder(channel, &wanted, now, error);
+    begin_encoder(channel);
+    return r;
+}
+
+// Whether the view's encoder may be one that takes surfaces.
+static bool wants_surfaces(const struct channel *channel, const struct config_view *settings)
+{
+    const struct channel_environment *environment = channel->environment;
+    enum config_encoder encoder =
+        settings->codec == CONFIG_CODEC_H264 ? CONFIG_ENCODER_NVV4L2 : CONFIG_ENCODER_NVV4L2_H265;
+    unsigned without = environment->board->without | environment->encoders->passed_over;
+
+    return settings->encoder == encoder ||
+           (settings->encoder == CONFIG_ENCODER_AUTO && !(without >> encoder & 1));
+}
+
+// A view whose pictures are surfaces. NULL: there are none for it, as the log then says.
+static struct view *make_surface_view(struct channel *channel, const struct channel_setup *setup,
+                                      const struct view_setup *plain)
+{
+    const struct channel_parts *now = &channel->now;
+    bool same =
+        now->setup.surfaces == setup->surfaces && now->view && view_makes_surfaces(now->view);
+    struct view_setup surfaces = *plain;
+    struct error why = {0};
+    struct view *made = NULL;
+
+    surfaces.allocator = gpu_surfaces_allocator(setup->surfaces);
+    surfaces.before = same ? now->view : NULL;
+    if (view_new(&surfaces, &why, &made) < 0) {
+        gpu_surfaces_take_failure(setup->surfaces, &why);
+        log_write(LOG_NOTICE, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "view \"%s\": %s memory: %s, using %s memory", plain->settings->name,
+                  surfaces.allocator->kind, why.text, setup->allocator->kind);
+    }
+    return made;
+}
+
+static int make_view(struct channel *channel, const struct channel_setup *setup,
+                     struct channel_parts *parts, struct error *error)
+{
+    const struct channel_parts *now = &channel->now;
+    bool same =
+        now->setup.allocator == setup->allocator && now->view && !view_makes_surfaces(now->view);
+    struct view_setup view = {.settings = parts->settings,
+                              .input = setup->input,
+                              .input_surfaces = setup->input_surfaces,
+                              .frames = ENCODER_PICTURES,
+                              .allocator = setup->allocator,
+                              .gpu = setup->gpu,
+                              .pool = setup->pool,
+                              .graph = channel->environment->graph,
+                              .read_mask = mask_reader_read,
+                              .read_context = &channel->mask_reader,
+                              .before = same ? now->view : NULL};
+    struct view *made = NULL;
+    int r = 0;
+
+    channel->mask_reader.camera = channel->environment->camera;
+    channel->mask_reader.view = parts->settings->name;
+    mask_file_stamp_view(parts->settings, parts->masks);
+    if (setup->surfaces && wants_surfaces(channel, parts->settings)) {
+        made = make_surface_view(channel, setup, &view);
+    }
+    if (!made) {
+        r = view_new(&view, error, &made);
+    }
+    if (!r) {
+        parts->view = made;
+        parts->setup = *setup;
+        parts->input = *setup->input;
+    }
+    return r;
+}
+
+// Logs, once for each GPU, that the CPU computes the view.
+static void tell_computed_by_cpu(const struct channel *channel, const struct gpu *before)
+{
+    const struct channel_parts *now = &channel->now;
+    const struct config_view *view = now->settings;
+
+    if (now->setup.gpu && now->setup.gpu != before && strcmp(view_backend(now->view), "CPU") == 0) {
+        log_write(LOG_INFO, LOG_EVENT_NONE, channel->environment->camera, NULL,
+                  "view \"%s\": %s with these keys has no CUDA kernel, the CPU computes it",
+                  view->name, config_view_kind_name(view->view));
+    }
+}
+
+int channel_prepare(struct channel *channel, const struct channel_setup *setup, struct error *error)
+{
+    struct channel_parts *now = &channel->now;
+    const struct channel_setup *have = &now->setup;
+
+    if (!now->view || !frame_layout_equal(&now->input, setup->input) ||
+        have->input_surfaces != setup->input_surfaces || have->gpu != setup->gpu ||
+        have->allocator != setup->allocator || have->surfaces != setup->surfaces) {
+        const struct gpu *before = have->gpu;
+
+        view_free(TAKE(now->view));
+        int r = make_view(channel, setup, now, error);
+        if (r) {
+            return r;
+        }
+        tell_computed_by_cpu(channel, before);
+    }
+    return prepare_encoder(channel, setup, error);
+}
+
+bool channel_take_refusal(struct channel *channel, struct error *ret_why)
+{
+    const struct channel_parts *now = &channel->now;
+
+    if (now->encoder) {
+        channel->told.text[0] = 0;
+        return false;
+    }
+    if (strcmp(channel->told.text, now->refusal.text) == 0) {
+        return false;
+    }
+    *ret_why = channel->told = now->refusal;
+    return true;
+}
+
+void channel_reset(struct channel *channel)
+{
+    drop_encoder(&channel->now);
+    channel->encoder_name = "";
+}
+
+void channel_begin_settings(struct channel *channel, const struct config_view *settings)
+{
+    channel->now.settings = settings;
+}
+
+// Whether the existing view shows what the settings ask for.
+static bool view_stays(const struct channel *channel, const struct config_view *settings)
+{
+    const struct channel_parts *now = &channel->now;
+    struct mask_stamp masks[3];
+
+    mask_file_stamp_view(settings, masks);
+    return now->view && config_views_look_equal(now->settings, settings) &&
+           memcmp(masks, now->masks, sizeof masks) == 0;
+}
+
+int channel_stage(struct channel *channel, const struct config_view *settings,
+                  const struct channel_setup *setup, struct error *error)
+{
+    struct channel_parts *next = &channel->next;
+    int r = 0;
+
+    *next = (struct channel_parts){.settings = settings, .setup = channel->now.setup};
+    channel->staged = true;
+    if (!view_stays(channel, settings)) {
+        r = make_view(channel, setup, next, error);
+    }
+    if (!r) {
+        const struct view *view = next->view ? next->view : channel->now.view;
+
+        channel->next_encoder = describe_encoder(channel, settings, view, setup);
+        channel->encoder_wanted = !encoder_fits(&channel->now, &channel->next_encoder) &&
+                                  !is_refused(&channel->now, &channel->next_encoder);
+    }
+    return r;
+}
+
+bool channel_wants_encoder(const struct channel *channel)
+{
+    return channel->staged && channel->encoder_wanted;
+}
+
+int channel_stage_encoder(struct channel *channel, struct error *error)
+{
+    return make_encoder(channel, &channel->next_encoder, &channel->next, error);
+}
+
+// The encoder sends nothing more from now on; channel_end_old_encoder() ends it.
+static void retire_encoder(struct channel *channel, struct channel_parts *parts)
+{
+    encoder_mute(parts->encoder);
+    channel->old_encoder = TAKE(parts->encoder);
+    channel->old_slate_pool = TAKE(parts->slate_pool);
+}
+
+void channel_commit(struct channel *channel)
+{
+    struct channel_parts *now = &channel->now, *next = &channel->next;
+    const struct gpu *before = now->setup.gpu;
+
+    now->settings = next->settings;
+    if (next->view) {
+        view_free(now->view);
+        now->view = next->view;
+        now->setup = next->setup;
+        now->input = next->input;
+        memcpy(now->masks, next->masks, sizeof now->masks);
+        tell_computed_by_cpu(channel, before);
+    }
+    if (next->encoder) {
+        retire_encoder(channel, now);
+        now->encoder = next->encoder;
+        now->slate_pool = next->slate_pool;
+        now->lacks_surfaces = next->lacks_surfaces;
+        begin_encoder(channel);
+    } else if (next->refused.width) {
+        now->refused = next->refused;
+        now->refusal = next->refusal;
+    }
+    *next = (struct channel_parts){0};
+    channel->staged = false;
+}
+
+void channel_abort(struct channel *channel)
+{
+    if (channel->staged) {
+        view_free(channel->next.view);
+        retire_encoder(channel, &channel->next);
+        channel->next = (struct channel_parts){0};
+        channel->staged = false;
+    }
+}
+
+void channel_close(struct channel *channel)
+{
+    view_free(TAKE(channel->now.view));
+    retire_encoder(channel, &channel->now);
+}
+
+bool channel_has_old_encoder(const struct channel *channel)
+{
+    return channel->old_slate_pool;
+}
+
+void channel_end_old_encoder(struct channel *channel)
+{
+    encoder_free(TAKE(channel->old_encoder));
+    frame_pool_unref(TAKE(channel->old_slate_pool));
+}
+
+// Frames
+// ---------------------------------------------------------------------
 
 // Logs what the governor gives up, each time that it changes.
 static void tell_governed(struct channel *channel)
@@ -120,7 +551,7 @@ void channel_forget(struct channel *channel)
 // Any error of a view that the GPU computes means that the GPU is lost.
 static int blame(const struct channel *channel, int code)
 {
-    return code && channel->now.gpu ? -ENOTRECOVERABLE : code;
+    return code && channel->now.setup.gpu ? -ENOTRECOVERABLE : code;
 }
 
 int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error)
@@ -183,7 +614,7 @@ int channel_run_slate(struct channel *channel, int64_t seconds)
         channel->dropped++;
         return 0;
     }
-    if (channel_draw_slate(channel, picture, seconds, NULL)) {
+    if (slate_draw(picture, channel->environment->camera, seconds, NULL)) {
         channel->dropped++;
         return 0;
     }
@@ -207,24 +638,21 @@ bool channel_is_watched(const struct channel *channel)
     return channel->watched;
 }
 
-uint64_t channel_encoded(const struct channel *channel)
+void channel_describe(const struct channel *channel, struct link_telemetry *telemetry, size_t index)
 {
-    return channel->encoded;
-}
-
-uint64_t channel_dropped(const struct channel *channel)
-{
-    return channel->dropped;
+    telemetry->views[index].view = channel->number;
+    telemetry->views[index].encoded = channel->encoded;
+    telemetry->views[index].dropped = channel->dropped;
+    telemetry->views[index].watched = channel->watched;
+    snprintf(telemetry->views[index].encoder, sizeof telemetry->views[index].encoder, "%s",
+             channel->encoder_name);
+    snprintf(telemetry->views[index].governor, sizeof telemetry->views[index].governor, "%s",
+             channel->governed);
 }
 
 const char *channel_encoder_name(const struct channel *channel)
 {
     return channel->encoder_name;
-}
-
-const char *channel_governed(const struct channel *channel)
-{
-    return channel->governed;
 }
 
 const char *channel_memory(const struct channel *channel)

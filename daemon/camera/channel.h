@@ -103,13 +103,13 @@ void channel_reset(struct channel *channel);
 void channel_set_watched(struct channel *channel, bool watched);
 void channel_want_key_frame(struct channel *channel);
 bool channel_is_watched(const struct channel *channel);
-uint64_t channel_encoded(const struct channel *channel);
-uint64_t channel_dropped(const struct channel *channel);
+// Fills in view `index` of the telemetry.
+void channel_describe(const struct channel *channel, struct link_telemetry *telemetry,
+                      size_t index);
 
 #define CHANNEL_WITHOUT_ENCODER "none works"
 // "" while there is none, CHANNEL_WITHOUT_ENCODER where none works.
 const char *channel_encoder_name(const struct channel *channel);
-const char *channel_governed(const struct channel *channel); // as encoder_governed()
 
 // Lane thread: for the memory path. "" while there is none.
 const char *channel_backend(const struct channel *channel);

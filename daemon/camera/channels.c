@@ -5,21 +5,20 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 void channels_init(struct channels *channels, const char *camera, struct graph *graph,
-                   struct settings *settings)
+                   struct settings *settings, int wake_fd)
 {
     const struct config_view *views = settings_camera(settings)->views;
 
-    *channels = (struct channels){.camera = camera, .graph = graph, .settings = settings};
+    channels->camera = camera;
+    channels->graph = graph;
+    channels->settings = settings;
+    channels->wake_fd = wake_fd;
     for (size_t i = 0; i < settings->count; i++) {
         channel_begin_settings(settings->channels[i], &views[i]);
     }
-}
-
-void channels_finish(struct channels *channels)
-{
-    settings_unref(TAKE(channels->settings));
 }
 
 static int name_view(const struct settings *settings, size_t index, int code, struct error *error)
@@ -201,72 +200,141 @@ void channels_run_slate(struct channels *channels, int64_t seconds)
     }
 }
 
-static bool is_known(const struct channels *channels, const struct channel *channel)
+// Going over to other settings
+// ---------------------------------------------------------------------
+
+static bool is_without_encoder(const struct channel *channel)
 {
-    return settings_find(channels->settings, channel_number(channel)) == channel;
+    return strcmp(channel_encoder_name(channel), CHANNEL_WITHOUT_ENCODER) == 0;
 }
 
-void channels_abort(const struct settings *next)
+// A view that had no encoder before costs the others no change of settings.
+static void make_encoders(struct channels *channels)
+{
+    const struct settings *next = channels->next;
+
+    for (size_t i = 0; i < next->count && !channels->next_result; i++) {
+        struct channel *channel = next->channels[i];
+        struct error *error = &channels->next_error;
+        int r = channel_wants_encoder(channel) ? channel_stage_encoder(channel, error) : 0;
+
+        if (r && !is_without_encoder(channel)) {
+            channels->next_result = name_view(next, i, r, error);
+        }
+    }
+}
+
+static void do_work(struct channels *channels)
+{
+    for (size_t i = 0; channels->left && i < channels->left->count; i++) {
+        channel_end_old_encoder(channels->left->channels[i]);
+    }
+    if (channels->next) {
+        make_encoders(channels);
+    }
+}
+
+static void *run_work(void *context)
+{
+    struct channels *channels = context;
+    uint64_t one = 1;
+
+    pthread_setname_np(pthread_self(), "encoders");
+    do_work(channels);
+    channels->working = false;
+    if (write(channels->wake_fd, &one, sizeof one) < 0) {
+        log_debug("channels: the lane is awake already"); // the counter is full
+    }
+    return NULL;
+}
+
+// Makes the encoders of `next` and ends those of `left`, in the lane itself if no thread can be
+// started.
+static void begin_work(struct channels *channels)
+{
+    channels->working = true;
+    channels->worker_started = !pthread_create(&channels->worker, NULL, run_work, channels);
+    if (!channels->worker_started) {
+        do_work(channels);
+        channels->working = false;
+    }
+}
+
+static void wait_for_work(struct channels *channels)
+{
+    if (channels->worker_started) {
+        pthread_join(channels->worker, NULL);
+        channels->worker_started = false;
+    }
+    settings_unref(TAKE(channels->left));
+}
+
+bool channels_are_idle(struct channels *channels)
+{
+    if (channels->working) {
+        return false;
+    }
+    wait_for_work(channels);
+    return true;
+}
+
+// Gives up `left`, settings that were in force or never came to be; takes over the reference.
+static void let_go(struct channels *channels, struct settings *left)
+{
+    bool leaves_encoders = false;
+
+    for (size_t i = 0; i < left->count; i++) {
+        leaves_encoders |= channel_has_old_encoder(left->channels[i]);
+    }
+    channels->left = left;
+    if (leaves_encoders) {
+        begin_work(channels);
+    }
+}
+
+static void abort_all(const struct settings *next)
 {
     for (size_t i = 0; i < next->count; i++) {
         channel_abort(next->channels[i]);
     }
 }
 
-int channels_stage(const struct settings *next, const struct channel_setup *setup,
-                   struct error *error)
+int channels_begin_settings(struct channels *channels, struct settings *next,
+                            const struct channel_setup *setup, struct error *error)
 {
-    for (size_t i = 0; i < next->count; i++) {
-        int r = channel_stage(next->channels[i], &settings_camera(next)->views[i], setup, error);
+    bool wants_encoders = false;
 
-        if (r) {
-            channels_abort(next);
-            return name_view(next, i, r, error);
-        }
-    }
-    return 0;
-}
-
-bool channels_want_encoders(const struct settings *next)
-{
-    for (size_t i = 0; i < next->count; i++) {
-        if (channel_wants_encoder(next->channels[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// The view had no encoder before, and costs the others no change of settings.
-static bool is_without_encoder(const struct channel *channel)
-{
-    return strcmp(channel_encoder_name(channel), CHANNEL_WITHOUT_ENCODER) == 0;
-}
-
-int channels_stage_encoders(const struct settings *next, struct error *error)
-{
     for (size_t i = 0; i < next->count; i++) {
         struct channel *channel = next->channels[i];
-        int r = channel_wants_encoder(channel) ? channel_stage_encoder(channel, error) : 0;
+        int r = channel_stage(channel, &settings_camera(next)->views[i], setup, error);
 
-        if (r && !is_without_encoder(channel)) {
+        if (r) {
+            abort_all(next);
             return name_view(next, i, r, error);
         }
+        wants_encoders |= channel_wants_encoder(channel);
+    }
+    channels->next = next;
+    channels->next_result = 0;
+    if (wants_encoders) {
+        begin_work(channels);
     }
     return 0;
 }
 
-struct settings *channels_commit(struct channels *channels, struct settings *next)
+static void commit(struct channels *channels, struct settings *next)
 {
-    struct settings *before = channels->settings;
+    const struct settings *before = channels->settings;
 
     for (size_t i = 0; i < next->count; i++) {
         channel_commit(next->channels[i]);
     }
     channels->settings = next;
     for (size_t i = 0; i < before->count; i++) {
-        if (!is_known(channels, before->channels[i])) {
-            channel_close(before->channels[i]);
+        struct channel *channel = before->channels[i];
+
+        if (settings_find(next, channel_number(channel)) != channel) {
+            channel_close(channel);
         }
     }
     if (channels->gpu &&
@@ -274,7 +342,31 @@ struct settings *channels_commit(struct channels *channels, struct settings *nex
         gpu_set_blocks(channels->gpu, next->config->blocks);
     }
     tell_complaints(channels);
-    return before;
+}
+
+int channels_end_settings(struct channels *channels, struct error *error)
+{
+    struct settings *next = TAKE(channels->next), *before = channels->settings;
+
+    if (channels->next_result) {
+        *error = channels->next_error;
+        abort_all(next);
+        let_go(channels, next);
+        return channels->next_result;
+    }
+    commit(channels, next);
+    let_go(channels, before);
+    return 0;
+}
+
+void channels_finish(struct channels *channels)
+{
+    wait_for_work(channels);
+    if (channels->next) {
+        abort_all(channels->next);
+    }
+    settings_unref(TAKE(channels->next));
+    settings_unref(TAKE(channels->settings));
 }
 
 bool channels_are_watched(const struct channels *channels)

@@ -1,19 +1,36 @@
 // All channels of a camera, as the lane uses them.
+//
+// When other settings come, everything that they need is built beside what runs, and then all of it
+// takes effect between two frames. After an error the old settings stay. Views are built in the
+// lane; encoders, which take tens of milliseconds and more to begin and to end, are made and ended
+// in a thread beside it, so that the other views lose no frame.
 #pragma once
 
 #include "daemon/camera/settings.h"
+
+#include <pthread.h>
 
 struct channels {
     const char *camera;        // its name, for the log
     struct graph *graph;       // borrowed; what the views have in common
     struct settings *settings; // a reference; those in force, with their channels
     struct gpu *gpu;           // borrowed; the last one that computed, which has the block sizes
+    int wake_fd;               // eventfd, borrowed: of the lane
+
+    // These are the thread's while it works.
+    struct settings *next; // a reference; staged, and waits for encoders
+    int next_result;       // of making these
+    struct error next_error;
+    struct settings *left; // a reference; with encoders to be ended
+    pthread_t worker;
+    bool worker_started;
+    atomic_bool working;
 };
 
-// The channels of `settings`; takes over a reference. `camera` and `shared` outlive them.
+// The channels of `settings`; takes over a reference. `camera` and `graph` outlive them.
 void channels_init(struct channels *channels, const char *camera, struct graph *graph,
-                   struct settings *settings);
-// Takes zeroed channels.
+                   struct settings *settings, int wake_fd);
+// Waits for the thread. Takes zeroed channels.
 void channels_finish(struct channels *channels);
 
 // Lane thread, all. Errors are those of one channel, `error` names its view; what else
@@ -33,17 +50,14 @@ bool channels_begin(struct channels *channels);
 int channels_run(struct channels *channels, struct frame *frame, struct error *error);
 void channels_run_slate(struct channels *channels, int64_t seconds);
 
-// Prepares other settings while the old ones run: fully or, after an error, not at all.
-int channels_stage(const struct settings *next, const struct channel_setup *setup,
-                   struct error *error);
-// Whether staged settings need other encoders; and makes these, in any thread, for which the lane
-// waits.
-bool channels_want_encoders(const struct settings *next);
-int channels_stage_encoders(const struct settings *next, struct error *error);
-void channels_abort(const struct settings *next);
-// Puts `next` in force from the next frame on; takes over a reference. Returns the settings before,
-// with encoders that have to be ended, to the caller. A message about block sizes is logged once,
-// however many views it concerns.
-struct settings *channels_commit(struct channels *channels, struct settings *next);
+// Whether no thread makes or ends encoders; if one does, it wakes the lane when it is done.
+bool channels_are_idle(struct channels *channels);
+// Begins to go over to `next`, while idle: builds its views and has its encoders made. With 0 it
+// takes over the reference; after an error nothing has changed.
+int channels_begin_settings(struct channels *channels, struct settings *next,
+                            const struct channel_setup *setup, struct error *error);
+// When that is done: puts `next` in force from the next frame on, or drops it and returns why. A
+// message about block sizes is logged once, however many views it concerns.
+int channels_end_settings(struct channels *channels, struct error *error);
 
 bool channels_are_watched(const struct channels *channels);

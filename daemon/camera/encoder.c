@@ -7,9 +7,6 @@
 
 #include "daemon/camera/encoder.h"
 
-#include "daemon/camera/encoder_lives.h"
-#include "daemon/camera/encoder_pipeline.h"
-#include "daemon/camera/encoder_private.h"
 #include "daemon/common/annex_b.h"
 
 #include <errno.h>
@@ -18,7 +15,16 @@
 
 #define STANDING_NS NS_PER_S // a queue that is never empty for so long only adds delay
 #define TRIAL_UNITS 2
+#define LIVES_MAX 32
 #define TRIAL_TIMEOUT_S 8 // while other encoders begin as well, on a busy machine
+
+// The frames inside the element, by the running time that they were pushed with: an access unit
+// that comes out finds the times of its frame here.
+struct lives {
+    struct link_access_unit lives[LIVES_MAX]; // ring, oldest at `first`
+    int64_t pts_ns[LIVES_MAX];
+    unsigned first, count;
+};
 
 struct encoder_job {
     struct frame *frame; // owned reference
@@ -50,12 +56,39 @@ struct encoder {
     pthread_cond_t changed;
     struct encoder_job jobs[ENCODER_QUEUE_LENGTH];
     unsigned job_count;
-    int64_t empty_ns;           // when the queue was last seen empty
-    struct encoder_lives lives; // of the frames inside the element
+    int64_t empty_ns;   // when the queue was last seen empty
+    struct lives lives; // of the frames inside the element
     struct governor governor;
     unsigned units; // access units handed out
     bool stopping, failed;
 };
+
+// A frame goes in; when there are too many, the oldest is forgotten.
+static void begin_life(struct lives *lives, const struct link_access_unit *life, int64_t pts_ns)
+{
+    if (lives->count == LIVES_MAX) {
+        lives->first = (lives->first + 1) % LIVES_MAX;
+        lives->count--;
+    }
+    unsigned slot = (lives->first + lives->count++) % LIVES_MAX;
+    lives->lives[slot] = *life;
+    lives->pts_ns[slot] = pts_ns;
+}
+
+// Finds the times of the frame that was pushed with `pts_ns`. Those before it were dropped by the
+// element. False: there is none.
+static bool end_life(struct lives *lives, int64_t pts_ns, struct link_access_unit *ret_life)
+{
+    bool found = false;
+
+    while (lives->count && lives->pts_ns[lives->first] <= pts_ns) {
+        found = lives->pts_ns[lives->first] == pts_ns;
+        *ret_life = lives->lives[lives->first];
+        lives->first = (lives->first + 1) % LIVES_MAX;
+        lives->count--;
+    }
+    return found;
+}
 
 static void hand_out(struct encoder *encoder, struct encoder_unit *unit)
 {
@@ -89,7 +122,7 @@ static GstFlowReturn take_sample(GstAppSink *sink, void *context)
                                                           GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     struct encoder_unit unit;
     pthread_mutex_lock(&encoder->lock);
-    bool found = encoder_lives_end(&encoder->lives, pts_ns, &unit.life);
+    bool found = end_life(&encoder->lives, pts_ns, &unit.life);
     pthread_mutex_unlock(&encoder->lock);
     if (found && gst_buffer_map(buffer, &map, GST_MAP_READ)) {
         unit.life.encoded_ns = clock_now_ns();
@@ -114,7 +147,7 @@ static GstFlowReturn encode(struct encoder *encoder, struct encoder_job *job)
     encoder->last_pts_ns = pts_ns;
     int64_t start_ns = clock_now_ns();
     pthread_mutex_lock(&encoder->lock);
-    encoder_lives_begin(&encoder->lives, &job->life, pts_ns);
+    begin_life(&encoder->lives, &job->life, pts_ns);
     pthread_mutex_unlock(&encoder->lock);
     encoder_watch_enter(&encoder->watch);
     if (encoder->size_divisor != job->size_divisor) {
@@ -264,10 +297,13 @@ static enum config_governor order_of(const struct encoder_pipeline *pipeline,
     return as_wished ? settings->governor : CONFIG_GOVERNOR_RATE;
 }
 
-int encoder_open(const struct encoder_element *element, const struct encoder_way *way,
-                 const struct encoder_settings *settings, struct frame *trial,
-                 struct encoder_watches *watches, encoder_output *output, void *context,
-                 struct error *error, struct encoder **ret_encoder)
+// Makes an encoder of this element, whose frames go this way, and has it encode `trial`. -ENOSYS,
+// -ETIMEDOUT (it took the trial and nothing came out), -ENOMEM, -EAGAIN, with the reason in
+// `error`.
+static int open_encoder(const struct encoder_element *element, const struct encoder_way *way,
+                        const struct encoder_settings *settings, struct frame *trial,
+                        struct encoder_watches *watches, encoder_output *output, void *context,
+                        struct error *error, struct encoder **ret_encoder)
 {
     struct encoder *encoder = calloc(1, sizeof *encoder);
 
@@ -309,6 +345,104 @@ int encoder_open(const struct encoder_element *element, const struct encoder_way
         return r;
     }
     *ret_encoder = encoder;
+    return 0;
+}
+
+static void add_reason(struct error *reasons, const char *element, const char *how,
+                       const char *reason)
+{
+    struct error before = *reasons;
+
+    error_set(reasons, -ENOSYS, "%s%s%s%s: %s", before.text, before.text[0] ? "; " : "", element,
+              how, reason);
+}
+
+// The search: element by element, of each the ways into it, best first. What hung before, or was
+// silent on trial, comes last: it may have been the machine that was slow.
+
+// What encoder_new() is told, and what it finds.
+struct search {
+    const struct encoder_settings *settings;
+    struct frame *trial;
+    struct encoder_watches *watches;
+    encoder_output *output;
+    void *context;
+    unsigned last;            // elements to be tried last, a bit for each
+    struct error reasons;     // why those before do not work
+    struct error passed_over; // those of them that take surfaces as they are
+};
+
+// Tries the ways into an element, best first.
+static int search_ways(struct search *search, const struct encoder_element *element,
+                       struct encoder **ret_encoder)
+{
+    bool silent = false;
+
+    for (size_t i = 0; i < ENCODER_WAYS_MAX && element->ways[i].fragment; i++) {
+        const struct encoder_way *way = &element->ways[i];
+        struct error reason = {0};
+
+        if (way->surfaces && !search->settings->surfaces) {
+            continue;
+        }
+        int r = open_encoder(element, way, search->settings, search->trial, search->watches,
+                             search->output, search->context, &reason, ret_encoder);
+        if (r == 0) {
+            return 0;
+        }
+        silent |= r == -ETIMEDOUT;
+        add_reason(&search->reasons, element->name, way->how, reason.text);
+        if (way->surfaces) {
+            add_reason(&search->passed_over, element->name, way->how, reason.text);
+        }
+    }
+    if (silent && search->watches) { // the next view need not wait for it as well
+        search->watches->passed_over |= 1U << element->id;
+    }
+    return -ENOSYS;
+}
+
+// The elements that are tried last, or the others.
+static int search_elements(struct search *search, bool last, struct encoder **ret_encoder)
+{
+    const struct encoder_settings *settings = search->settings;
+    bool any = settings->element == CONFIG_ENCODER_AUTO;
+    const struct encoder_element *element;
+
+    for (size_t i = 0; (element = encoder_element_at(i)); i++) {
+        if (config_encoder_codec(element->id) != settings->codec ||
+            (!any && settings->element != element->id) ||
+            (search->last >> element->id & 1) != last) {
+            continue;
+        }
+        if (any && settings->without >> element->id & 1) {
+            add_reason(&search->reasons, element->name, "", "this board has no such hardware");
+        } else if (search_ways(search, element, ret_encoder) == 0) {
+            return 0;
+        }
+    }
+    return -ENOSYS;
+}
+
+int encoder_new(const struct encoder_settings *settings, struct frame *trial,
+                struct encoder_watches *watches, encoder_output *output, void *context,
+                struct error *error, struct encoder **ret_encoder)
+{
+    struct search search = {.settings = settings,
+                            .trial = trial,
+                            .watches = watches,
+                            .output = output,
+                            .context = context,
+                            .last = watches ? watches->passed_over : 0,
+                            .reasons = {"no encoder works"}};
+
+    if (search_elements(&search, false, ret_encoder) < 0 &&
+        search_elements(&search, true, ret_encoder) < 0) {
+        return error_set(error, -ENOSYS, "%s", search.reasons.text);
+    }
+    if (search.passed_over.text[0]) {
+        *error = search.passed_over;
+    }
     return 0;
 }
 

@@ -7,11 +7,7 @@
 // because the presence of an element proves nothing.
 #pragma once
 
-#include "capture/copies.h"
-#include "capture/frame.h"
-#include "config/base.h"
-#include "config/config.h"
-#include "daemon/camera/encoder_settings.h"
+#include "daemon/camera/encoder_elements.h"
 #include "daemon/camera/encoder_watch.h"
 #include "daemon/camera/governor.h"
 #include "daemon/link/messages.h"

@@ -1,5 +1,10 @@
 #include "daemon/camera/encoder_elements.h"
 
+#include "daemon/common/h264_sps.h"
+#include "daemon/common/h265_parameters.h"
+
+#include <errno.h>
+#include <gst/video/video.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -190,4 +195,262 @@ static const struct encoder_element elements[] = {
 const struct encoder_element *encoder_element_at(size_t index)
 {
     return index < G_N_ELEMENTS(elements) ? &elements[index] : NULL;
+}
+
+// The pipeline around an element
+// ---------------------------------------------------------------------
+
+static void release_frame(void *frame)
+{
+    frame_unref(frame);
+}
+
+// Memory of the frame's, which holds the frame.
+static GstMemory *wrap(struct frame *frame, GstMemoryFlags flags, void *data, size_t size)
+{
+    return gst_memory_new_wrapped(flags, data, size, 0, size, frame_ref(frame), release_frame);
+}
+
+// The planes of a frame for those that read them by the CPU: in one memory, or of a surface each in
+// its own.
+static void append_planes(GstBuffer *buffer, struct frame *frame)
+{
+    const struct frame_layout *layout = &frame->layout;
+    gsize offsets[GST_VIDEO_MAX_PLANES] = {layout->planes[0].offset, layout->planes[1].offset};
+    gint strides[GST_VIDEO_MAX_PLANES] = {(gint)layout->planes[0].stride,
+                                          (gint)layout->planes[1].stride};
+
+    if (!frame->surface) {
+        gst_buffer_append_memory(buffer,
+                                 wrap(frame, GST_MEMORY_FLAG_READONLY, frame->data, layout->size));
+    }
+    for (unsigned i = 0; frame->surface && i < 2; i++) {
+        offsets[i] = gst_buffer_get_size(buffer);
+        gst_buffer_append_memory(buffer,
+                                 wrap(frame, GST_MEMORY_FLAG_READONLY, frame_plane(frame, i),
+                                      layout->planes[i].stride * layout->planes[i].rows));
+    }
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_NV12,
+                                   layout->width & ~1U, layout->height & ~1U, 2, offsets, strides);
+}
+
+static bool lies_in(const GstVideoInfo *info, const struct frame *frame)
+{
+    bool same = !frame->surface;
+
+    for (unsigned i = 0; i < 2; i++) {
+        same = same && frame->layout.planes[i].offset == GST_VIDEO_INFO_PLANE_OFFSET(info, i) &&
+               (gint)frame->layout.planes[i].stride == GST_VIDEO_INFO_PLANE_STRIDE(info, i);
+    }
+    return same;
+}
+
+// For elements that know the caps alone: copies planes, whose buffer it takes over, to where those
+// have them. NULL: they cannot be read.
+static GstBuffer *pack_planes(struct encoder_pipeline *pipeline, const struct frame *frame,
+                              GstBuffer *planes)
+{
+    GstVideoInfo info;
+    GstVideoFrame from, to;
+    bool copied = false;
+
+    gst_video_info_set_format(&info, GST_VIDEO_FORMAT_NV12, frame->layout.width & ~1U,
+                              frame->layout.height & ~1U);
+    pipeline->packs = !lies_in(&info, frame);
+    if (!pipeline->packs) {
+        return planes;
+    }
+    GstBuffer *packed = gst_buffer_new_allocate(NULL, GST_VIDEO_INFO_SIZE(&info), NULL);
+    if (gst_video_frame_map(&from, &info, planes, GST_MAP_READ)) {
+        if (gst_video_frame_map(&to, &info, packed, GST_MAP_WRITE)) {
+            copied = gst_video_frame_copy(&to, &from);
+            gst_video_frame_unmap(&to);
+        }
+        gst_video_frame_unmap(&from);
+    }
+    gst_buffer_unref(planes);
+    if (!copied) {
+        gst_clear_buffer(&packed);
+    }
+    return packed;
+}
+
+// NULL: the CPU cannot get at a surface, as the encoder is then made to say.
+static GstBuffer *wrap_frame(struct encoder_pipeline *pipeline, struct frame *frame)
+{
+    GstBuffer *buffer = gst_buffer_new();
+    struct error error = {0};
+
+    if (pipeline->way->surfaces) {
+        // Not read-only: elements map what they take for a struct to be filled in, too.
+        gst_buffer_append_memory(
+            buffer, wrap(frame, 0, frame->surface->handle, frame->surface->handle_size));
+    } else if (frame_begin_cpu_access(frame, &error) == 0) {
+        append_planes(buffer, frame);
+        buffer = pipeline->way->packed ? pack_planes(pipeline, frame, buffer) : buffer;
+    } else {
+        GST_ELEMENT_ERROR(pipeline->encoder, RESOURCE, READ, ("%s", error.text), (NULL));
+        gst_clear_buffer(&buffer);
+    }
+    return buffer;
+}
+
+// The next picture is to be a key frame. Encoders hear of it by an event, a Jetson's by a signal
+// alone, and where it is built on CUVID (Thor) by a property that resets itself.
+static void force_key_frame(struct encoder_pipeline *pipeline)
+{
+    guint signal = g_signal_lookup("force-IDR", G_OBJECT_TYPE(pipeline->encoder));
+
+    if (signal > 0) {
+        g_signal_emit(pipeline->encoder, signal, 0);
+    } else if (g_object_class_find_property(G_OBJECT_GET_CLASS(pipeline->encoder), "force-idr")) {
+        g_object_set(pipeline->encoder, "force-idr", TRUE, NULL);
+    } else {
+        gst_pad_push_event(pipeline->feed, gst_video_event_new_downstream_force_key_unit(
+                                               GST_CLOCK_TIME_NONE, GST_CLOCK_TIME_NONE,
+                                               GST_CLOCK_TIME_NONE, TRUE, 0));
+    }
+}
+
+GstFlowReturn encoder_pipeline_push(struct encoder_pipeline *pipeline, struct frame *frame,
+                                    int64_t pts_ns, bool key_frame)
+{
+    GstBuffer *buffer = wrap_frame(pipeline, frame);
+
+    frame_unref(frame);
+    if (!buffer) {
+        return GST_FLOW_ERROR;
+    }
+    GST_BUFFER_PTS(buffer) = (GstClockTime)pts_ns;
+    if (key_frame) {
+        force_key_frame(pipeline);
+    }
+    return gst_pad_push(pipeline->feed, buffer);
+}
+
+// Stream start, caps and segment, as every stream begins. The caps say nothing of colours, so that
+// no element converts them: encoders take the code values as they are.
+static void feed_begin(struct encoder_pipeline *pipeline, const struct encoder_settings *settings)
+{
+    GstSegment segment;
+    GstCaps *caps = gst_caps_new_simple(
+        "video/x-raw", "format", G_TYPE_STRING, "NV12", "width", G_TYPE_INT, settings->width,
+        "height", G_TYPE_INT, settings->height, "framerate", GST_TYPE_FRACTION,
+        settings->fps_numerator, settings->fps_denominator, "pixel-aspect-ratio", GST_TYPE_FRACTION,
+        1, 1, "interlace-mode", G_TYPE_STRING, "progressive", NULL);
+
+    if (pipeline->way->surfaces) {
+        gst_caps_set_features(caps, 0, gst_caps_features_new("memory:NVMM", NULL));
+    }
+    gst_pad_push_event(pipeline->feed, gst_event_new_stream_start("edged"));
+    gst_pad_push_event(pipeline->feed, gst_event_new_caps(caps));
+    gst_caps_unref(caps);
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_pad_push_event(pipeline->feed, gst_event_new_segment(&segment));
+}
+
+int encoder_pipeline_init(struct encoder_pipeline *pipeline, const struct encoder_element *element,
+                          const struct encoder_way *way, const struct encoder_settings *settings,
+                          GstFlowReturn (*new_sample)(GstAppSink *sink, void *context),
+                          void *context, struct error *error)
+{
+    GstAppSinkCallbacks callbacks = {.new_sample = new_sample};
+    char description[512];
+    GError *failure = NULL;
+
+    pipeline->element = element;
+    pipeline->way = way;
+    bool h264 = settings->codec == CONFIG_CODEC_H264;
+
+    snprintf(description, sizeof description,
+             "%s ! %s,stream-format=byte-stream,alignment=au "
+             "! appsink name=sink sync=false async=false enable-last-sample=false",
+             way->fragment, h264 ? "h264parse config-interval=-1 ! video/x-h264" : "video/x-h265");
+    GstElement *bin = gst_parse_bin_from_description(description, TRUE, &failure);
+    if (failure) {
+        error_set(error, -ENOSYS, "%s", failure->message);
+        g_error_free(failure);
+        if (bin) {
+            gst_object_unref(gst_object_ref_sink(bin));
+        }
+        return -ENOSYS;
+    }
+    pipeline->pipeline = gst_pipeline_new(NULL);
+    gst_bin_add(GST_BIN(pipeline->pipeline), bin);
+    pipeline->encoder = gst_bin_get_by_name(GST_BIN(bin), "encoder");
+    pipeline->size = gst_bin_get_by_name(GST_BIN(bin), "size");
+    element->configure(pipeline->encoder, settings);
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
+    gst_app_sink_set_callbacks(GST_APP_SINK(sink), &callbacks, context, NULL);
+    GstPad *exit = gst_element_get_static_pad(sink, "sink");
+    if (h264) {
+        h264_sps_set(exit, &(struct h264_sps){settings->range, settings->colour, true});
+    } else {
+        h265_parameters_set(exit);
+    }
+    gst_object_unref(exit);
+    gst_object_unref(sink);
+
+    GstPad *entry = gst_element_get_static_pad(bin, "sink");
+    pipeline->feed = gst_object_ref_sink(gst_pad_new("feed", GST_PAD_SRC));
+    GstPadLinkReturn linked = gst_pad_link(pipeline->feed, entry);
+    gst_object_unref(entry);
+    if (linked != GST_PAD_LINK_OK ||
+        gst_element_set_state(pipeline->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE) {
+        return error_set(error, -ENOSYS, "does not start");
+    }
+    gst_pad_set_active(pipeline->feed, TRUE);
+    feed_begin(pipeline, settings);
+    return 0;
+}
+
+void encoder_pipeline_set_bitrate(struct encoder_pipeline *pipeline, int bitrate_kbps)
+{
+    pipeline->element->set_bitrate(pipeline->encoder, bitrate_kbps);
+}
+
+void encoder_pipeline_set_size(struct encoder_pipeline *pipeline, unsigned width, unsigned height)
+{
+    if (pipeline->size) {
+        GstCaps *caps = gst_caps_new_simple("video/x-raw", "width", G_TYPE_INT, width, "height",
+                                            G_TYPE_INT, height, NULL);
+
+        g_object_set(pipeline->size, "caps", caps, NULL);
+        gst_caps_unref(caps);
+    }
+}
+
+int encoder_pipeline_error(struct encoder_pipeline *pipeline, struct error *error,
+                           const char *otherwise)
+{
+    GstBus *bus = gst_element_get_bus(pipeline->pipeline);
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    GError *failure = NULL;
+
+    if (message) {
+        gst_message_parse_error(message, &failure, NULL);
+        gst_message_unref(message);
+    }
+    gst_object_unref(bus);
+    error_set(error, -ENOSYS, "%s", failure ? failure->message : otherwise);
+    g_clear_error(&failure);
+    return -ENOSYS;
+}
+
+void encoder_pipeline_stop(struct encoder_pipeline *pipeline)
+{
+    if (pipeline->feed) {
+        gst_pad_set_active(pipeline->feed, FALSE);
+    }
+    if (pipeline->pipeline) {
+        gst_element_set_state(pipeline->pipeline, GST_STATE_NULL);
+    }
+}
+
+void encoder_pipeline_finish(struct encoder_pipeline *pipeline)
+{
+    gst_clear_object(&pipeline->feed);
+    gst_clear_object(&pipeline->size);
+    gst_clear_object(&pipeline->encoder);
+    gst_clear_object(&pipeline->pipeline);
 }

@@ -1,17 +1,52 @@
 // Each turn of the loop opens the source when it is time, or grabs a frame and runs it through the
 // channels, or waits; then it shows the slate if frames have failed to come.
 
-#include "daemon/camera/lane_private.h"
+#include "daemon/camera/lane.h"
+
+#include "daemon/camera/picture.h"
+#include "daemon/camera/schedule.h"
 #include "daemon/common/log.h"
+#include "daemon/common/log_limit.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
 #define GRAB_TIMEOUT_MS 100
+#define PATH_SIZE 512
+#define GPU_CHECK_NS (100 * NS_PER_MS)
+
+struct lane {
+    struct lane_environment environment;
+    pthread_t thread;
+    bool started;
+    int wake_fd; // eventfd
+    atomic_bool stopping;
+    _Atomic int64_t alive_ns;
+
+    pthread_mutex_t lock;
+    struct settings *pending; // a reference, guarded by it: to be gone over to; NULL: none
+
+    // Lane thread only.
+    struct channels channels;
+    struct picture_maker picture;
+    bool input_surfaces;                     // the frames that views are made for are surfaces
+    unsigned fps_numerator, fps_denominator; // of these frames
+    bool decided;                            // what computes; until then no source is opened
+    struct compute_means means;
+    struct source_environment source_environment; // of a source while it is open
+    struct source *source;                        // owned
+    bool fatal;                                   // nothing more can be done
+    bool live;                                    // the state, as last reported
+    struct log_limit log_limit;
+    struct schedule schedule;
+    uint64_t source_copies; // copies counted before this source was opened
+};
 
 int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
 {
@@ -28,6 +63,8 @@ int lane_new(const struct lane_environment *environment, struct lane **ret_lane)
     pthread_mutex_init(&lane->lock, NULL);
     lane->environment = *environment;
     lane->means.allocator = frame_allocator_host();
+    channels_init(&lane->channels, environment->camera->name, environment->graph,
+                  settings_ref(environment->settings), lane->wake_fd);
     lane->log_limit.open = true; // the log tells when frames come the first time
     *ret_lane = lane;
     return 0;
@@ -53,14 +90,33 @@ static void tell_end(struct lane *lane, const char *path)
     }
 }
 
+// The memory path: what every frame goes through, as one line.
+static void describe_path(struct lane *lane, char *ret_path, size_t size)
+{
+    const struct source *source = lane->source;
+    const struct channel *first = lane->channels.settings->channels[0];
+    uint64_t frames = source->counters.frames;
+    uint64_t copies = copies_total(lane->environment.copies) - lane->source_copies;
+    char steps[64], per_frame[32];
+
+    picture_maker_describe(&lane->picture, steps, sizeof steps);
+    snprintf(per_frame, sizeof per_frame, "%.3g", frames ? (double)copies / (double)frames : 0.0);
+    snprintf(ret_path, size, "%s: %s -> %s%s -> %s%s -> %s, %s cop%s a frame",
+             lane->environment.camera->name, source->mode.description,
+             source->mode.surfaces ? "nvmm" : lane->means.allocator->kind, steps,
+             channel_backend(first), channel_memory(first), channel_encoder_name(first), per_frame,
+             strcmp(per_frame, "1") == 0 ? "y" : "ies");
+    report_set_path(lane->environment.report, &lane->picture.layout, ret_path);
+}
+
 static void set_live(struct lane *lane, const struct frame *frame)
 {
     const char *camera = lane->environment.camera->name;
-    char path[256];
+    char path[PATH_SIZE];
 
     lane->live = true;
     schedule_live(&lane->schedule);
-    lane_describe_path(lane, path, sizeof path);
+    describe_path(lane, path, sizeof path);
     report_set_state(lane->environment.report, LINK_CAMERA_LIVE, "");
     tell_end(lane, path);
     log_write(LOG_DEBUG, LOG_EVENT_NONE, camera, NULL,
@@ -68,12 +124,13 @@ static void set_live(struct lane *lane, const struct frame *frame)
     lane->environment.changed(lane->environment.context);
 }
 
-void lane_close_source(struct lane *lane, bool lost)
+// Closes what there is of a source; `lost`: because it failed.
+static void close_source(struct lane *lane, bool lost)
 {
     if (lane->source) {
         report_source_closed(lane->environment.report, lane->source, lost);
         source_close(TAKE(lane->source));
-        channels_forget(lane->environment.channels);
+        channels_forget(&lane->channels);
         motion_watch_reset(lane->environment.motion_watch, lost);
         report_set_regions(lane->environment.report, lane->environment.motion_watch);
     }
@@ -85,7 +142,7 @@ static void lose_source(struct lane *lane, const char *error)
 {
     const char *camera = lane->environment.camera->name;
 
-    lane_close_source(lane, true);
+    close_source(lane, true);
     int64_t delay_ns = schedule_lose(&lane->schedule, clock_now_ns());
     if (report_set_state(lane->environment.report, LINK_CAMERA_NO_SIGNAL, error) && !lane->fatal) {
         if (log_limit_begin(&lane->log_limit, clock_now_ns())) {
@@ -96,26 +153,75 @@ static void lose_source(struct lane *lane, const char *error)
     }
 }
 
-void lane_end(struct lane *lane, enum link_type last_word, const char *reason)
+// This process can do no more; the front is told why by a message of the type `last_word` with
+// `reason`.
+static void end_lane(struct lane *lane, enum link_type last_word, const char *reason)
 {
     lane->fatal = true;
     report_set_end(lane->environment.report, last_word, reason);
     lane->environment.changed(lane->environment.context);
 }
 
+// The camera is closed first, so that the next process can open it.
+static void lose_gpu(struct lane *lane, const char *reason)
+{
+    compute_lose(lane->environment.compute, reason);
+    close_source(lane, false);
+    end_lane(lane, LINK_GPU_FAULT, reason);
+}
+
+// Leaves views and memory to the CPU.
+static void leave_gpu(struct lane *lane, int code, struct error *why)
+{
+    if (code == -ENOTSUP || code == -EINVAL || code == -ENOENT) {
+        compute_rule_out(lane->environment.compute, why->text);
+        return;
+    }
+    if (code == -ENOMEM) {
+        error_prefix(why, code, "the GPU is out of memory");
+    }
+    compute_give_up(lane->environment.compute, why->text);
+}
+
+// Handles a failure while the GPU computes. A GPU that does not answer any more is lost; one that
+// lacks memory, or something that the views need (`preparing`), leaves them to the CPU. False: it
+// is the camera that has failed.
+static bool blame_gpu(struct lane *lane, int code, bool preparing, const struct error *error)
+{
+    struct error why = *error, allocation = {0};
+
+    if (!lane->means.gpu || lane->fatal) {
+        return false;
+    }
+    int failed = gpu_memory_take_failure(lane->means.memory, &allocation);
+    if (failed) {
+        error_set(&why, failed, "%.300s: %.200s", error->text, allocation.text);
+    }
+    if (code == -ENOTRECOVERABLE ||
+        gpu_wait(lane->means.gpu, clock_now_ns() + GPU_CHECK_NS, &why)) {
+        lose_gpu(lane, why.text);
+    } else if (preparing || failed) {
+        leave_gpu(lane, failed ? failed : code, &why);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void handle_failure(struct lane *lane, int code, bool preparing, const struct error *error)
 {
     if (code == -ESTALE) {
-        lane_end(lane, LINK_RESTART, error->text);
+        end_lane(lane, LINK_RESTART, error->text);
     }
-    if (!lane_blame_gpu(lane, code, preparing, error)) {
+    if (!blame_gpu(lane, code, preparing, error)) {
         lose_source(lane, error->text);
     }
 }
 
-struct channel_setup lane_setup(const struct lane *lane, const struct frame_layout *layout)
+// What views are made from and by.
+static struct channel_setup channel_setup(const struct lane *lane)
 {
-    return (struct channel_setup){.input = layout,
+    return (struct channel_setup){.input = &lane->picture.layout,
                                   .input_surfaces = lane->input_surfaces,
                                   .fps_numerator = lane->fps_numerator,
                                   .fps_denominator = lane->fps_denominator,
@@ -125,22 +231,44 @@ struct channel_setup lane_setup(const struct lane *lane, const struct frame_layo
                                   .surfaces = lane->means.surfaces};
 }
 
-int lane_prepare_channels(struct lane *lane, const struct source_mode *mode, struct error *error)
+// Makes what is in front of the views, these and their encoders fit frames of `mode`. Without an
+// encoder (-ENOSYS) the process ends; else what demosaic_new(), flip_new() and view_new() say.
+static int prepare_channels(struct lane *lane, const struct source_mode *mode, struct error *error)
 {
-    int r = lane_prepare_picture(lane, mode, error);
+    const struct picture_setup picture = {
+        .input = &mode->layout,
+        .flip = mode->flipped ? CONFIG_FLIP_NONE : lane->environment.camera->flip,
+        .camera = settings_camera(lane->channels.settings),
+        .measured = motion_watch_region(lane->environment.motion_watch, 0),
+        .means = &lane->means,
+        .pool = lane->environment.pool};
+    int r = picture_maker_prepare(&lane->picture, &picture, error);
 
     if (r) {
         return r;
     }
-    lane->input_surfaces = mode->surfaces && !lane->flip;
+    lane->input_surfaces = mode->surfaces && !lane->picture.flip;
     lane->fps_numerator = mode->fps_numerator;
     lane->fps_denominator = mode->fps_denominator;
-    const struct channel_setup setup = lane_setup(lane, &lane->layout);
-    r = channels_prepare(lane->environment.channels, &setup, error);
+    const struct channel_setup setup = channel_setup(lane);
+    r = channels_prepare(&lane->channels, &setup, error);
     if (r == -ENOSYS) {
-        lane_end(lane, LINK_FATAL, error->text);
+        end_lane(lane, LINK_FATAL, error->text);
     }
     return r;
+}
+
+// Logs why a camera's surfaces are not read in place, if they are not.
+static void tell_surfaces(const struct lane *lane)
+{
+    const struct source *source = lane->source;
+
+    if (source->surfaces_missed.text[0]) {
+        log_write(LOG_NOTICE, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
+                  "the camera's surfaces cannot be used: %s, using %s memory",
+                  source->surfaces_missed.text,
+                  source->mode.surfaces ? "other nvmm" : lane->means.allocator->kind);
+    }
 }
 
 static void open_source(struct lane *lane)
@@ -152,7 +280,7 @@ static void open_source(struct lane *lane)
 
     if (!r) {
         lane->source_copies = copies_total(lane->environment.copies);
-        r = lane_prepare_channels(lane, &source->mode, &error);
+        r = prepare_channels(lane, &source->mode, &error);
         preparing = r != 0;
     }
     if (!r) {
@@ -164,7 +292,7 @@ static void open_source(struct lane *lane)
         return;
     }
     lane->source = source;
-    lane_tell_surfaces(lane);
+    tell_surfaces(lane);
     schedule_rate(&lane->schedule, source->mode.fps_numerator, source->mode.fps_denominator);
     schedule_frame(&lane->schedule, clock_now_ns());
     report_source_opened(lane->environment.report, lane->schedule.frame_ns);
@@ -185,7 +313,7 @@ static int run_picture(struct lane *lane, struct frame *picture, struct error *e
     int r;
 
     motion_watch_begin(lane->environment.motion_watch, picture);
-    r = channels_run(lane->environment.channels, picture, error);
+    r = channels_run(&lane->channels, picture, error);
     if (!r) {
         motion_watch_measure(lane->environment.motion_watch, picture);
         report_set_regions(lane->environment.report, lane->environment.motion_watch);
@@ -193,22 +321,38 @@ static int run_picture(struct lane *lane, struct frame *picture, struct error *e
     return r;
 }
 
+// By the demosaic and the flip. *ret_picture stays NULL where all their frames are in use: the
+// frame counts as dropped. -ENOTRECOVERABLE: the GPU failed.
+static int make_picture(struct lane *lane, struct frame *frame, struct error *error,
+                        struct frame **ret_picture)
+{
+    int r = picture_maker_run(&lane->picture, frame, error, ret_picture);
+
+    if (r == -ENOBUFS) {
+        lane->source->counters.dropped++;
+        r = 0;
+    } else if (r == 0 && lane->picture.flip) {
+        copies_count(lane->environment.copies, COPY_FLIP);
+    }
+    return r && lane->means.gpu ? -ENOTRECOVERABLE : r;
+}
+
 // The motion watch begins on the CPU's side, and the camera gets its frame back there.
 static int run_frame(struct lane *lane, struct frame *frame, struct error *error)
 {
     _cleanup_(cleanup_frame) struct frame *picture = NULL;
-    bool watched = channels_begin(lane->environment.channels);
+    bool watched = channels_begin(&lane->channels);
     bool measured = motion_watch_region(lane->environment.motion_watch, 0);
     int r;
 
     if (!watched && !measured) {
         return 0;
     }
-    if (!lane_makes_pictures(lane)) {
+    if (!picture_maker_is_used(&lane->picture)) {
         r = measured ? frame_begin_cpu_access(frame, error) : 0;
         return r ? r : run_picture(lane, frame, error);
     }
-    r = lane_make_picture(lane, frame, error, &picture);
+    r = make_picture(lane, frame, error, &picture);
     if (!r && picture && measured && frame_to_cpu(picture, error)) {
         r = -ENOTRECOVERABLE;
     }
@@ -225,7 +369,7 @@ static int run_views(struct lane *lane, struct frame *frame)
     struct error error = {0};
 
     mode.layout = frame->layout;
-    int r = lane_prepare_channels(lane, &mode, &error);
+    int r = prepare_channels(lane, &mode, &error);
     bool preparing = r != 0;
 
     if (!r) {
@@ -241,7 +385,7 @@ static void grab(struct lane *lane)
 {
     _cleanup_(cleanup_frame) struct frame *frame = NULL;
     struct error error = {0};
-    char path[256];
+    char path[PATH_SIZE];
     int r = source_next(lane->source, GRAB_TIMEOUT_MS, &error, &frame);
 
     int64_t now_ns = clock_now_ns();
@@ -272,10 +416,85 @@ static void grab(struct lane *lane)
     if (!lane->live) {
         set_live(lane, frame);
     } else if (second_over) {
-        lane_describe_path(lane, path, sizeof path);
+        describe_path(lane, path, sizeof path);
         tell_end(lane, NULL);
     }
 }
+
+// Adopting other settings
+// ---------------------------------------------------------------------
+
+void lane_set_settings(struct lane *lane, struct settings *settings)
+{
+    pthread_mutex_lock(&lane->lock);
+    bool newer = !lane->pending || (int32_t)(settings->number - lane->pending->number) > 0;
+    struct settings *gone = newer ? lane->pending : settings;
+    lane->pending = newer ? settings : lane->pending;
+    pthread_mutex_unlock(&lane->lock);
+    settings_unref(gone);
+    lane_wake(lane);
+}
+
+static void tell_number(struct lane *lane, uint32_t number, const char *refusal)
+{
+    report_set_configuration(lane->environment.report, number, refusal);
+    lane->environment.changed(lane->environment.context);
+}
+
+static void refuse(struct lane *lane, uint32_t number, const struct error *error)
+{
+    log_write(LOG_WARNING, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
+              "%s, keeping the settings before", error->text);
+    tell_number(lane, number, error->text);
+}
+
+// Begins to adopt the newest settings, if there are any. False: there is nothing to end yet.
+static bool begin_settings(struct lane *lane)
+{
+    const struct channel_setup setup = channel_setup(lane);
+    struct error error = {0};
+
+    pthread_mutex_lock(&lane->lock);
+    struct settings *next = TAKE(lane->pending);
+    pthread_mutex_unlock(&lane->lock);
+    if (!next) {
+        return false;
+    }
+    int r = channels_begin_settings(&lane->channels, next, &setup, &error);
+    if (r == 0) {
+        return channels_are_idle(&lane->channels);
+    }
+    if (blame_gpu(lane, r, true, &error)) {
+        lane_set_settings(lane, next); // once more, now for the CPU, unless newer ones have come
+    } else {
+        refuse(lane, next->number, &error);
+        settings_unref(next);
+    }
+    return false;
+}
+
+// Between two frames: adopts the newest settings as far as they are ready.
+static void follow_settings(struct lane *lane)
+{
+    struct channels *channels = &lane->channels;
+    struct motion_watch *motion_watch = lane->environment.motion_watch;
+    struct error error = {0};
+
+    if (!channels_are_idle(channels) || (!channels->next && !begin_settings(lane))) {
+        return;
+    }
+    uint32_t number = channels->next->number;
+    if (channels_end_settings(channels, &error)) {
+        refuse(lane, number, &error);
+        return;
+    }
+    motion_watch_set_camera(motion_watch, settings_camera(channels->settings));
+    report_set_regions(lane->environment.report, motion_watch);
+    tell_number(lane, number, "");
+}
+
+// The loop
+// ---------------------------------------------------------------------
 
 // As viewers see the slate. The camera stays open: it may go on before it counts as lost.
 static void tell_silence(struct lane *lane)
@@ -300,7 +519,7 @@ static void show_slates(struct lane *lane)
         if (lane->source && lane->live) {
             tell_silence(lane);
         }
-        channels_run_slate(lane->environment.channels, seconds);
+        channels_run_slate(&lane->channels, seconds);
     }
 }
 
@@ -314,7 +533,7 @@ static void wait_for_retry(struct lane *lane)
     int64_t slate = schedule_next_slate_ns(&lane->schedule);
     uint64_t count;
 
-    if (slate < until && channels_are_watched(lane->environment.channels)) {
+    if (slate < until && channels_are_watched(&lane->channels)) {
         until = slate;
     }
     if (until > now) {
@@ -336,9 +555,52 @@ static void prepare_first(struct lane *lane)
 
     frame_layout_init(&mode.layout, pixel_format_by_name("NV12"), (uint32_t)settings->width,
                       (uint32_t)settings->height, FRAME_STRIDE_ALIGN);
-    if (lane_prepare_channels(lane, &mode, &error)) {
+    if (prepare_channels(lane, &mode, &error)) {
         lose_source(lane, error.text);
     }
+}
+
+// Makes the views on the GPU while the camera still delivers to the CPU's memory: a GPU that has no
+// room for them costs no frame.
+static bool fits_gpu(struct lane *lane, const struct compute_means *means)
+{
+    const struct compute_means before = lane->means;
+    struct error error = {0};
+
+    lane->means = *means;
+    int r = prepare_channels(lane, &lane->source->mode, &error);
+    if (r) {
+        blame_gpu(lane, r, true, &error);
+        lane->means = before;
+    }
+    return !r;
+}
+
+// Between two frames: begins to compute by CPU or GPU as compute.h has decided.
+static void follow_compute(struct lane *lane)
+{
+    struct compute_means means;
+    struct error error = {0};
+
+    if (!compute_ask(lane->environment.compute, lane->alive_ns, &means) ||
+        (lane->decided && means.gpu == lane->means.gpu)) {
+        return;
+    }
+    if (means.gpu && gpu_enter(means.gpu, &error)) {
+        compute_give_up(lane->environment.compute, error.text);
+        return;
+    }
+    if (lane->source && means.gpu && !fits_gpu(lane, &means)) {
+        return;
+    }
+    close_source(lane, false);
+    lane->means = means;
+    lane->source_environment = (struct source_environment){
+        .allocator = means.allocator,
+        .copies = lane->environment.copies,
+        .surfaces = means.surfaces ? gpu_surfaces_allocator(means.surfaces) : NULL};
+    lane->decided = true;
+    lane->schedule.retry_ns = lane->alive_ns;
 }
 
 static void *lane_thread(void *context)
@@ -350,8 +612,8 @@ static void *lane_thread(void *context)
     prepare_first(lane);
     while (!lane->stopping && !lane->fatal) {
         lane->alive_ns = clock_now_ns();
-        lane_follow_compute(lane);
-        lane_follow_settings(lane);
+        follow_compute(lane);
+        follow_settings(lane);
         if (lane->fatal) {
             break;
         }
@@ -378,27 +640,27 @@ int lane_start(struct lane *lane)
     return r;
 }
 
+void lane_stop(struct lane *lane)
+{
+    lane->stopping = true;
+    lane_wake(lane);
+    if (lane->started) {
+        pthread_join(lane->thread, NULL);
+        lane->started = false;
+    }
+    source_close(TAKE(lane->source));
+}
+
 void lane_free(struct lane *lane)
 {
     if (!lane) {
         return;
     }
-    lane->stopping = true;
-    lane_wake(lane);
-    if (lane->started) {
-        pthread_join(lane->thread, NULL);
-    }
-    lane_finish_work(lane);
-    if (lane->next) {
-        channels_abort(lane->next);
-    }
-    settings_unref(lane->next);
-    settings_unref(lane->left);
+    lane_stop(lane);
+    channels_finish(&lane->channels);
     settings_unref(lane->pending);
     pthread_mutex_destroy(&lane->lock);
-    source_close(lane->source);
-    flip_free(lane->flip);
-    demosaic_free(lane->demosaic);
+    picture_maker_finish(&lane->picture);
     close(lane->wake_fd);
     free(lane);
 }

@@ -19,7 +19,8 @@ struct lane_environment {
     struct pool *pool; // of what the CPU computes
     struct copies *copies;
     struct report *report;
-    struct channels *channels;
+    struct graph *graph;       // what the views have in common
+    struct settings *settings; // the first; the lane takes a reference
     struct motion_watch *motion_watch;
     // Called in the lane thread when the report has news that cannot wait.
     void (*changed)(void *context);
@@ -29,7 +30,9 @@ struct lane_environment {
 // The environment is copied; what it points to outlives the lane.
 int lane_new(const struct lane_environment *environment, struct lane **ret_lane);
 int lane_start(struct lane *lane);
-// Stops the thread and waits for it. Takes NULL.
+// Stops the thread, waits for it, and closes the source.
+void lane_stop(struct lane *lane);
+// The same, and ends the views, for which the GPU has to answer. Takes NULL.
 void lane_free(struct lane *lane);
 
 // Any thread. Gives the lane other settings, which it adopts between two frames; takes over a

@@ -120,16 +120,7 @@ const struct config_camera *settings_camera(const struct settings *settings)
 void settings_describe(const struct settings *settings, struct link_telemetry *telemetry)
 {
     for (size_t i = 0; i < settings->count; i++) {
-        const struct channel *channel = settings->channels[i];
-
-        telemetry->views[i].view = channel_number(channel);
-        telemetry->views[i].encoded = channel_encoded(channel);
-        telemetry->views[i].dropped = channel_dropped(channel);
-        telemetry->views[i].watched = channel_is_watched(channel);
-        snprintf(telemetry->views[i].encoder, sizeof telemetry->views[i].encoder, "%s",
-                 channel_encoder_name(channel));
-        snprintf(telemetry->views[i].governor, sizeof telemetry->views[i].governor, "%s",
-                 channel_governed(channel));
+        channel_describe(settings->channels[i], telemetry, i);
     }
 }
 

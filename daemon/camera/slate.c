@@ -3,11 +3,16 @@
 #include "daemon/camera/slate.h"
 
 #include "capture/letters.h"
+#include "daemon/camera/encoder.h"
+#include "kernels/gpu/gpu_surfaces.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#define SLATE_FRAMES 6
+// An encoder that reads surfaces itself keeps some until more follow.
+#define SLATE_SURFACES ENCODER_PICTURES
 #define LINE_ADVANCE 10 // dots from line to line
 #define LINE_CHARACTERS 16
 
@@ -27,12 +32,16 @@ static void format_time(char *text, size_t size, int64_t seconds)
     }
 }
 
-void slate_draw(struct frame *frame, const char *camera, int64_t seconds)
+int slate_draw(struct frame *frame, const char *camera, int64_t seconds, struct error *error)
 {
     uint32_t scale = letters_scale(frame->layout.width);
     char name[LINE_CHARACTERS + 1], time[32];
     int64_t top = ((int64_t)frame->layout.height - 3 * LINE_ADVANCE * (int64_t)scale) / 2;
 
+    int r = frame_begin_cpu_access(frame, error);
+    if (r < 0) {
+        return r;
+    }
     memset(frame_plane(frame, 0), LUMA_GROUND,
            frame->layout.planes[0].stride * frame->layout.planes[0].rows);
     memset(frame_plane(frame, 1), CHROMA_NEUTRAL,
@@ -44,4 +53,52 @@ void slate_draw(struct frame *frame, const char *camera, int64_t seconds)
         format_time(time, sizeof time, seconds);
         letters_draw(frame, time, top + 2 * LINE_ADVANCE * (int64_t)scale, scale, LUMA_DETAIL);
     }
+    return frame_end_cpu_access(frame, error);
+}
+
+static int make_pool(const struct encoder_settings *settings, struct gpu_surfaces *surfaces,
+                     struct error *error, struct frame_pool **ret_pool)
+{
+    const struct frame_allocator *allocator =
+        settings->surfaces ? gpu_surfaces_allocator(surfaces) : frame_allocator_host();
+    struct frame_layout layout;
+    int r = 0;
+
+    frame_layout_init(&layout, pixel_format_by_name("NV12"), settings->width, settings->height,
+                      FRAME_STRIDE_ALIGN);
+    layout.range = settings->range;
+    layout.colour = settings->colour;
+    if (settings->surfaces) {
+        r = allocator->surfaces->lay_out(allocator->context, &layout, error);
+    }
+    if (r == 0) {
+        r = frame_pool_new(&layout, settings->surfaces ? SLATE_SURFACES : SLATE_FRAMES, allocator,
+                           ret_pool);
+        if (r < 0 && !(settings->surfaces && gpu_surfaces_take_failure(surfaces, error))) {
+            error_set(error, r, "no memory for %ux%u pictures", layout.width, layout.height);
+        }
+    }
+    return r;
+}
+
+int slate_pool_new(const struct encoder_settings *settings, struct gpu_surfaces *surfaces,
+                   const char *camera, struct error *error, struct frame_pool **ret_pool,
+                   struct frame **ret_trial)
+{
+    _cleanup_(cleanup_frame) struct frame *trial = NULL;
+    struct frame_pool *pool;
+    int r = make_pool(settings, surfaces, error, &pool);
+
+    if (r < 0) {
+        return r;
+    }
+    trial = frame_pool_take(pool);
+    r = slate_draw(trial, camera, -1, error);
+    if (r < 0) {
+        frame_pool_unref(pool);
+        return r;
+    }
+    *ret_pool = pool;
+    *ret_trial = TAKE(trial);
+    return 0;
 }

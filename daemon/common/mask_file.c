@@ -1,5 +1,6 @@
 #include "daemon/common/mask_file.h"
 
+#include "daemon/common/log.h"
 #include "daemon/common/media_picture.h"
 #include "daemon/common/pnm.h"
 #include "kernels/gray/gray.h"
@@ -67,4 +68,34 @@ void mask_file_stamp(const char *path, struct mask_stamp *ret_stamp)
                                          (int64_t)status.st_mode, status.st_size,
                                          status.st_ctim.tv_sec,   status.st_ctim.tv_nsec};
     }
+}
+
+void mask_file_stamp_view(const struct config_view *view, struct mask_stamp ret_stamps[3])
+{
+    const struct config_view *const views[3] = {view, view->left_view, view->right_view};
+
+    for (unsigned i = 0; i < 3; i++) {
+        mask_file_stamp(views[i] ? views[i]->mask : "", &ret_stamps[i]);
+    }
+}
+
+int mask_reader_read(void *context, const char *path, struct error *error,
+                     struct region_picture *ret_picture)
+{
+    struct mask_reader *reader = context;
+    struct error why = {0};
+
+    if (mask_file_read(NULL, path, &why, ret_picture) == 0) {
+        reader->told.text[0] = 0;
+        return 0;
+    }
+    if (strcmp(reader->told.text, why.text) != 0) {
+        log_write(LOG_WARNING, LOG_EVENT_NONE, reader->camera, NULL,
+                  "view \"%s\": cannot read its mask: %s, taking it for all black until it is "
+                  "mended and edged reloaded",
+                  reader->view, why.text);
+        reader->told = why;
+    }
+    *ret_picture = (struct region_picture){calloc(1, 1), 1, 1, 1};
+    return ret_picture->gray ? 0 : error_set(error, -ENOMEM, "no memory for a view's mask");
 }

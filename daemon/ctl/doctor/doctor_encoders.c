@@ -32,10 +32,7 @@ static struct frame *draw_trial(const struct config_camera *camera,
     }
     frame = frame_pool_take(pool);
     frame_pool_unref(pool); // the frame holds it
-    if (frame_begin_cpu_access(frame, NULL) == 0) {
-        slate_draw(frame, camera->name, -1);
-        frame_end_cpu_access(frame, NULL);
-    }
+    slate_draw(frame, camera->name, -1, NULL);
     return frame;
 }
 

@@ -40,7 +40,7 @@ TEST(test_the_lines_have_the_dots_of_their_letters)
     struct frame_pool *pool;
     struct frame *frame = make(96, 100, &pool);
 
-    slate_draw(frame, "i-1", 7);
+    slate_draw(frame, "i-1", 7, NULL);
     // Counted on paper: N 17, O 16, S 15, I 11, G 18, N 17, A 18, L 11.
     assert_int_equal(count(frame, 0, 100, TITLE), 17 + 16 + 15 + 11 + 18 + 17 + 18 + 11);
     assert_int_equal(count(frame, 35, 42, TITLE), count(frame, 0, 100, TITLE));
@@ -61,9 +61,9 @@ TEST(test_the_time_grows_an_hour_and_may_be_left_out)
     struct frame_pool *pool;
     struct frame *frame = make(96, 100, &pool);
 
-    slate_draw(frame, "", 3600 + 61);
+    slate_draw(frame, "", 3600 + 61, NULL);
     assert_int_equal(count(frame, 55, 62, DETAIL), 10 + 8 + 19 + 10 + 8 + 19 + 10); // 1:01:01
-    slate_draw(frame, "", -1);
+    slate_draw(frame, "", -1, NULL);
     assert_int_equal(count(frame, 0, 100, DETAIL), 0);
     frame_unref(frame);
     frame_pool_unref(pool);
@@ -77,7 +77,7 @@ TEST(test_it_draws_at_every_size)
         struct frame_pool *pool;
         struct frame *frame = make(sizes[i][0], sizes[i][1], &pool);
 
-        slate_draw(frame, "a name as long as a name may be", 359999);
+        slate_draw(frame, "a name as long as a name may be", 359999, NULL);
         assert_int_equal(count(frame, 0, sizes[i][1], GROUND) +
                              count(frame, 0, sizes[i][1], TITLE) +
                              count(frame, 0, sizes[i][1], DETAIL),
