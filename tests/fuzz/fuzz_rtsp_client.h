@@ -3,7 +3,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-#include "daemon/front/rtsp/incoming.h"
+#include "daemon/front/rtsp/connection.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -87,9 +87,9 @@ static void wire_close(void *channel)
     .wants_write = wire_waits, .has_unread = wire_is_unread, .read = wire_take,                    \
     .writev = wire_give, .end = wire_say_end, .free = wire_close
 
-static const struct wire_ops plain_wire = {.name = "TCP", .scheme = "rtsp", OPERATIONS};
+static const struct wire_ops plain_wire = {.name = "TCP", OPERATIONS};
 static const struct wire_ops encrypted_wire = {
-    .name = "TLS", .scheme = "rtsps", .encrypted = true, .handshake = wire_shake_hands, OPERATIONS};
+    .name = "TLS", .encrypted = true, .handshake = wire_shake_hands, OPERATIONS};
 
 // The size of the reply that lies in front; 0: it is not complete.
 static inline size_t client_reply_size(const char *bytes, size_t size)
@@ -144,7 +144,7 @@ static inline void client_come(struct client *client, struct rtsp_service *servi
                               .room = SIZE_MAX,
                               .encrypted = encrypted};
     fuzz_claim(wire_new(encrypted ? &encrypted_wire : &plain_wire, client, client->fd, &wire) == 0);
-    fuzz_claim(connection_new(service, wire, peer, incoming_take, &client->connection) == 0);
+    fuzz_claim(connection_new(service, wire, peer, &client->connection) == 0);
 }
 
 static inline void client_go(struct client *client)

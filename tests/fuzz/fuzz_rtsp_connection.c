@@ -7,14 +7,14 @@
 // happen(). Time stands still meanwhile, nothing is random, and what goes out by UDP goes nowhere.
 //
 // Parsers: daemon/front/rtsp/connection.c daemon/front/rtsp/description.c
-// Parsers: daemon/front/rtsp/incoming.c daemon/front/rtsp/methods.c daemon/front/rtsp/sdp.c
-// Parsers: daemon/front/rtsp/session.c daemon/front/rtsp/transport_interleaved.c
-// Parsers: daemon/front/rtsp/wire.c
+// Parsers: daemon/front/rtsp/methods.c daemon/front/rtsp/session.c
+// Parsers: daemon/front/rtsp/transport_interleaved.c daemon/front/rtsp/wire.c
 #include "tests/fuzz/fuzz_rtsp_client.h"
 #include "tests/fuzz/fuzz_system_calls.h"
 
 #include "config/digest_hash.h"
-#include "daemon/front/rtsp/incoming.h"
+#include "daemon/front/rtsp/connection.h"
+#include "daemon/front/rtsp/session.h"
 
 #define SEPARATOR 0x1e
 #define CLIENTS 2
@@ -66,9 +66,8 @@ static void come(struct client *client)
 }
 
 // Frees the connections that have ended, as the server does.
-static void reap(void *context)
+static void reap(void)
 {
-    (void)context;
     for (size_t i = 0; i < CLIENTS; i++) {
         if (bed.clients[i].connection && bed.clients[i].connection->ended) {
             client_go(&bed.clients[i]);
@@ -110,6 +109,7 @@ static void run(void)
         // A socket for UDP is always writable, even where the network is to be full.
         for (unsigned turn = 0; turn < 16 && g_main_context_iteration(NULL, FALSE); turn++) {
         }
+        reap();
     } while (left < before);
     for (size_t i = 0; i < CLIENTS; i++) {
         if (client_is_here(&bed.clients[i])) {
@@ -260,8 +260,7 @@ static void set_up_once(void)
     fuzz_claim(config_parse("rtsp = { multicast = { addresses = \"239.255.7.1\"; }; };", "fuzz",
                             stderr, &bed.config_of_multicast) == 0);
     bed.service = (struct rtsp_service){.mounts = g_hash_table_new(g_str_hash, g_str_equal),
-                                        .limits = bed.config->rtsp.limits,
-                                        .reap = reap};
+                                        .limits = bed.config->rtsp.limits};
     fuzz_claim(poller_new(&bed.service.poller) == 0);
     bed.service.multicast = multicast_new(bed.service.poller, bed.config);
     g_hash_table_insert(bed.service.mounts, (char *)"/front/edges", &bed.mounts[0]);

@@ -2,6 +2,10 @@
 
 #include "daemon/common/log.h"
 #include "daemon/front/account/peer.h"
+#include "daemon/front/rtsp/description.h"
+#include "daemon/front/rtsp/message.h"
+#include "daemon/front/rtsp/methods.h"
+#include "daemon/front/rtsp/session.h"
 
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -17,6 +21,7 @@
 // How long a client that was refused may take to hang up, and how much it may send before that.
 #define LEAVE_NS (2 * NS_PER_S)
 #define LEAVE_BYTES 262144
+#define FRAME_SIZE 4 // "$", channel, length
 
 static void free_session(gpointer session)
 {
@@ -47,7 +52,7 @@ static void set_events(struct connection *connection)
 
     events |= wire_wants_write(connection->wire) ? EPOLLOUT : 0;
     poller_set_events(connection->service->poller, &connection->watch,
-                      connection->handshake.waits ? 0 : events);
+                      connection->awaits_turn ? 0 : events);
 }
 
 static void on_blocked(void *context)
@@ -55,31 +60,12 @@ static void on_blocked(void *context)
     set_events(context);
 }
 
-void connection_end(struct connection *connection)
-{
-    if (!connection->ended) {
-        connection->ended = true;
-        handshakes_remove(&connection->service->handshakes, &connection->handshake);
-        poller_remove(connection->service->poller, &connection->watch);
-        connection->watch.fd = -1;
-        rtsp_service_reap(connection->service);
-    }
-}
-
-void connection_reply(struct connection *connection, GString *reply)
-{
-    if (!connection->ended && wire_send(connection->wire, reply->str, reply->len) < 0) {
-        connection_end(connection);
-    }
-    g_string_free(reply, TRUE);
-}
-
 static void write_some(struct connection *connection)
 {
     int r = wire_flush(connection->wire);
 
     if (r < 0 && r != -EAGAIN) {
-        connection_end(connection);
+        rtsp_service_end(connection);
     }
     if (r == 0 && connection->leave_by_ns) {
         wire_end(connection->wire);
@@ -93,7 +79,10 @@ static void write_some(struct connection *connection)
     }
 }
 
-void connection_leave(struct connection *connection)
+// Ends it when what waits to be sent is sent and the client has hung up, which it has a little time
+// for: to close a connection of which something was not read resets it, and the client may lose
+// the last answer by that. Its sessions end at once.
+static void leave(struct connection *connection)
 {
     if (!connection->ended) {
         g_ptr_array_set_size(connection->sessions, 0);
@@ -101,6 +90,123 @@ void connection_leave(struct connection *connection)
         connection->skipped = LEAVE_BYTES;
         write_some(connection);
     }
+}
+
+static struct session *find_channel(const struct connection *connection, int channel)
+{
+    for (guint i = 0; i < connection->sessions->len; i++) {
+        struct session *session = g_ptr_array_index(connection->sessions, i);
+
+        if (session_uses_channel(session, channel)) {
+            return session;
+        }
+    }
+    return NULL;
+}
+
+// Takes an interleaved packet at the beginning of `bytes`. Returns how many bytes that took; 0: the
+// packet is not complete yet.
+static size_t take_frame(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    if (size < FRAME_SIZE) {
+        return 0;
+    }
+    size_t length = (size_t)bytes[2] << 8 | bytes[3];
+    if (length > CONNECTION_UNREAD_MAX - FRAME_SIZE) { // no report is that long
+        connection->skipped = length;
+        return FRAME_SIZE;
+    }
+    if (size - FRAME_SIZE < length) {
+        return 0;
+    }
+    struct session *session = find_channel(connection, bytes[1]);
+    if (session) {
+        session_take_rtcp(session, bytes + FRAME_SIZE, length);
+    }
+    return FRAME_SIZE + length;
+}
+
+// Whether one more request may be answered in this second.
+static bool count_request(struct connection *connection)
+{
+    int64_t now_ns = clock_now_ns();
+
+    if (now_ns - connection->second_ns >= NS_PER_S) {
+        connection->second_ns = now_ns;
+        connection->requests = 0;
+    }
+    return ++connection->requests <= (unsigned)connection->service->limits.requests_a_second;
+}
+
+// Takes a request at the beginning of `bytes`; returns as take_frame() does.
+static size_t take_request(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    static struct rtsp_request request; // static, because it is large, and there is one thread
+    ssize_t taken = rtsp_request_read((const char *)bytes, size, &request);
+
+    if (taken > 0 && !count_request(connection)) {
+        taken = -RTSP_TOO_MANY_REQUESTS;
+    }
+    if (taken < 0) {
+        methods_refuse(connection, &request, (enum rtsp_status) - taken);
+        leave(connection);
+        return size;
+    }
+    if (taken > 0) {
+        methods_handle(connection, &request);
+    }
+    return (size_t)taken;
+}
+
+// Takes a request or a packet, whichever `bytes` begin with.
+static size_t take_one(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    if (connection->skipped > 0) {
+        size_t skipped = MIN(connection->skipped, size);
+
+        connection->skipped -= skipped;
+        if (connection->skipped == 0 && connection->leave_by_ns) {
+            rtsp_service_end(connection);
+        }
+        return skipped;
+    }
+    if (*bytes == '\r' || *bytes == '\n') { // between requests (RFC 2326, section 4.1)
+        return 1;
+    }
+    return *bytes == '$' ? take_frame(connection, bytes, size)
+                         : take_request(connection, bytes, size);
+}
+
+// Handles all complete requests and packets. Returns how many bytes they took.
+static size_t take_all(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    size_t at = 0;
+
+    while (at < size && !connection->wait && !connection->ended) {
+        size_t taken = take_one(connection, bytes + at, size - at);
+
+        if (taken == 0) {
+            break;
+        }
+        at += taken;
+    }
+    return at;
+}
+
+// Handles what is complete of `connection->unread` and the `bytes` that follow it (at most what
+// CONNECTION_UNREAD_MAX leaves room for), and keeps the rest there. Stops at a request whose answer
+// has to wait; then this is called again, without bytes, when it has been given.
+static void take(struct connection *connection, const uint8_t *bytes, size_t size)
+{
+    if (connection->unread->len == 0 && size > 0) {
+        size_t taken = take_all(connection, bytes, size);
+
+        g_byte_array_append(connection->unread, bytes + taken, (guint)(size - taken));
+        return;
+    }
+    g_byte_array_append(connection->unread, bytes, (guint)size);
+    size_t taken = take_all(connection, connection->unread->data, connection->unread->len);
+    g_byte_array_remove_range(connection->unread, 0, (guint)taken);
 }
 
 // Reads once. Returns whether any bytes came.
@@ -114,10 +220,10 @@ static bool read_some(struct connection *connection)
         return false;
     }
     if (size <= 0) {
-        connection_end(connection);
+        rtsp_service_end(connection);
         return false;
     }
-    connection->take(connection, bytes, (size_t)size);
+    take(connection, bytes, (size_t)size);
     return true;
 }
 
@@ -129,41 +235,103 @@ static void read_unread(struct connection *connection)
     }
 }
 
-void connection_resume(struct connection *connection)
+static void serve(struct connection *connection, uint32_t events)
 {
-    connection->take(connection, NULL, 0);
+    if (events & EPOLLOUT) {
+        write_some(connection);
+    }
+    if (!connection->ended && connection->resumed) {
+        connection->resumed = false;
+        take(connection, NULL, 0);
+    }
+    if (!connection->ended && !connection->wait && events & EPOLLIN) {
+        read_some(connection);
+    }
     read_unread(connection);
     if (!connection->ended) {
         set_events(connection);
     }
 }
 
-static void serve(struct connection *connection, uint32_t events)
+// What follows is the queue of TLS handshakes. A signature by RSA of 4096 bits takes milliseconds,
+// and all that is served meanwhile waits: one step runs in an iteration of the main loop, addresses
+// take turns, and after a step the queue rests for as long as the step took. So a crowd has half of
+// the loop's time at most, and a client from another address waits for one step of each address,
+// not for the crowd.
+
+static void leave_queue(struct connection *connection)
 {
-    if (events & EPOLLOUT) {
-        write_some(connection);
+    struct rtsp_service *service = connection->service;
+    struct rtsp_address *address = connection->address;
+
+    if (!connection->awaits_turn) {
+        return;
     }
-    if (!connection->ended && events & EPOLLIN) {
-        read_some(connection);
-        read_unread(connection);
+    connection->awaits_turn = false;
+    g_queue_remove(&address->handshakes, connection);
+    if (g_queue_is_empty(&address->handshakes)) {
+        g_queue_remove(&service->handshakes, address);
     }
-    if (!connection->ended) {
-        set_events(connection);
+    if (g_queue_is_empty(&service->handshakes)) {
+        g_source_destroy(service->handshake_turns);
+        g_clear_pointer(&service->handshake_turns, g_source_unref);
     }
 }
 
-static void shake_hands(void *context)
+static void shake_hands(struct connection *connection)
 {
-    struct connection *connection = context;
     int r = wire_handshake(connection->wire);
 
     connection->handshake_done = r == 0;
     if (r == 0) {
         serve(connection, EPOLLIN); // with its last message a request may have been read
     } else if (r != -EAGAIN) {
-        connection_end(connection);
+        rtsp_service_end(connection);
     } else {
         set_events(connection);
+    }
+}
+
+static gboolean on_turn(gpointer data)
+{
+    struct rtsp_service *service = data;
+    struct rtsp_address *address = g_queue_pop_head(&service->handshakes);
+    struct connection *connection = g_queue_peek_head(&address->handshakes);
+    g_autoptr(GSource) source = g_source_ref(service->handshake_turns);
+    gint64 begin_us = g_get_monotonic_time();
+
+    g_queue_push_tail(&service->handshakes, address); // which loses it again with its last one
+    leave_queue(connection);
+    if (!connection->ended) {
+        shake_hands(connection);
+    }
+    if (!g_source_is_destroyed(source)) {
+        gint64 now_us = g_get_monotonic_time();
+
+        g_source_set_ready_time(source, now_us + (now_us - begin_us));
+    }
+    return G_SOURCE_CONTINUE; // unless the last one has left the queue
+}
+
+// Takes one that waits already.
+static void join_queue(struct connection *connection)
+{
+    struct rtsp_service *service = connection->service;
+    struct rtsp_address *address = connection->address;
+
+    if (connection->awaits_turn) {
+        return;
+    }
+    connection->awaits_turn = true;
+    if (g_queue_is_empty(&address->handshakes)) {
+        g_queue_push_tail(&service->handshakes, address);
+    }
+    g_queue_push_tail(&address->handshakes, connection);
+    if (!service->handshake_turns) {
+        // Of the sockets' own priority, so that both are served in every iteration of the main
+        // loop.
+        service->handshake_turns = rtsp_service_source(on_turn, service, G_PRIORITY_DEFAULT);
+        g_source_set_ready_time(service->handshake_turns, 0);
     }
 }
 
@@ -171,26 +339,27 @@ static void on_ready(void *context, uint32_t events)
 {
     struct connection *connection = context;
 
+    if (connection->ended) {
+        return;
+    }
     if (events & (EPOLLERR | EPOLLHUP)) {
-        connection_end(connection);
+        rtsp_service_end(connection);
     } else if (connection->handshake_done) {
         serve(connection, events);
     } else {
-        handshakes_add(&connection->service->handshakes, &connection->handshake);
+        join_queue(connection);
         set_events(connection);
     }
 }
 
 int connection_new(struct rtsp_service *service, struct wire *wire,
-                   const struct sockaddr_storage *peer, connection_take *take,
-                   struct connection **ret_connection)
+                   const struct sockaddr_storage *peer, struct connection **ret_connection)
 {
     struct connection *connection = g_new0(struct connection, 1);
     socklen_t size = sizeof connection->local;
 
     connection->service = service;
     connection->wire = wire;
-    connection->take = take;
     connection->peer = *peer;
     connection->idle_ns = clock_now_ns();
     connection->unread = g_byte_array_new();
@@ -198,8 +367,6 @@ int connection_new(struct rtsp_service *service, struct wire *wire,
     connection->handshake_done = !wire_kind(wire)->handshake;
     const struct peer from = set_name(connection->peer_name, peer);
     connection->address = rtsp_service_address(service, &from);
-    connection->handshake = (struct handshake){
-        .line = &connection->address->handshakes, .turn = shake_hands, .context = connection};
     connection->watch = (struct poller_watch){
         .fd = wire_fd(wire), .ready = on_ready, .context = connection, .events = EPOLLIN};
     getsockname(wire_fd(wire), (struct sockaddr *)&connection->local, &size);
@@ -223,21 +390,14 @@ void connection_free(struct connection *connection)
     }
     connection->ended = true; // so that nothing that ends with it asks for it to be freed
     wire_on_blocked(connection->wire, NULL, NULL);
-    if (connection->wait) {
-        connection->drop_wait(connection->wait);
-    }
+    description_drop(connection);
     g_ptr_array_unref(connection->sessions);
-    handshakes_remove(&connection->service->handshakes, &connection->handshake);
+    leave_queue(connection);
     rtsp_service_release(connection->service, connection->address);
     poller_remove(connection->service->poller, &connection->watch);
     wire_free(connection->wire);
     g_byte_array_unref(connection->unread);
     g_free(connection);
-}
-
-void connection_drop_session(struct connection *connection, struct session *session)
-{
-    g_ptr_array_remove(connection->sessions, session);
 }
 
 bool connection_is_playing(const struct connection *connection)
@@ -282,7 +442,7 @@ static bool tick_sessions(struct connection *connection, int64_t now_ns, int64_t
         used |= session_has_played(session);
         *due_ns = MIN(*due_ns, viewer_stalled_ns(session_viewer(session)));
         if (r == -EPIPE) {
-            connection_end(connection);
+            rtsp_service_end(connection);
         } else if (r < 0) {
             g_ptr_array_remove_index(connection->sessions, i - 1);
         }
@@ -301,7 +461,7 @@ int64_t connection_tick(struct connection *connection, int64_t now_ns)
     due_ns = MIN(due_ns, connection->leave_by_ns ? connection->leave_by_ns
                                                  : connection->idle_ns + idle_max_ns);
     if (now_ns >= due_ns) {
-        connection_end(connection);
+        rtsp_service_end(connection);
     }
     return connection->ended ? INT64_MAX : due_ns;
 }
@@ -328,7 +488,7 @@ void connection_recheck(struct connection *connection)
                 log_info("%s: %s may not watch any more, hanging up%s",
                          stream_path(session_stream(session)), connection->peer_name, suffix);
             }
-            connection_end(connection);
+            rtsp_service_end(connection);
         }
     }
 }

@@ -1,7 +1,9 @@
 #include "daemon/front/rtsp/description.h"
 
 #include "daemon/common/log.h"
-#include "daemon/front/rtsp/sdp.h"
+#include "daemon/front/rtsp/message.h"
+
+#include <string.h>
 
 // So that the answer comes within a second, the way through the network included.
 #define FIRST_PICTURE_MS 700
@@ -15,6 +17,49 @@ struct description_wait {
     struct rtsp_target target;
 };
 
+// Seconds since 1970, at the first call: a number that no other start of the server has, and that
+// is the same for one session however often it is described (section 5.2).
+static long long session_number(void)
+{
+    static time_t number;
+
+    number = number ? number : time(NULL);
+    return number;
+}
+
+// Lines in the order of section 5.
+char *sdp_write(const char *name, const char *address, const struct payloader_ops *payloader,
+                const struct parameter_sets *sets, unsigned version)
+{
+    const char *family = strchr(address, ':') ? "IP6" : "IP4";
+    const char *any = strchr(address, ':') ? "::" : "0.0.0.0";
+    unsigned type = payloader->payload_type;
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    if (!file) {
+        return NULL;
+    }
+    fprintf(file, "v=0\r\no=- %lld %u IN %s %s\r\ns=%s\r\n", session_number(), version, family,
+            address, name);
+    fprintf(file, "c=IN %s %s\r\nt=0 0\r\na=tool:edged " EDGED_VERSION "\r\n", family, any);
+    fprintf(file, "a=type:broadcast\r\na=control:*\r\na=range:npt=now-\r\n");
+    fprintf(file, "m=video 0 RTP/AVP %u\r\na=rtpmap:%u %s/%d\r\n", type, type, payloader->encoding,
+            RTP_CLOCK_HZ);
+    if (payloader->write_fmtp) {
+        fprintf(file, "a=fmtp:%u ", type);
+        payloader->write_fmtp(sets, file);
+        fprintf(file, "\r\n");
+    }
+    fprintf(file, "a=control:" RTSP_MEDIA_CONTROL "\r\n");
+    if (fclose(file) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 static void send_now(struct connection *connection, const struct stream *stream,
                      const struct rtsp_target *target, int64_t sequence)
 {
@@ -27,24 +72,26 @@ static void send_now(struct connection *connection, const struct stream *stream,
         g_string_append_printf(reply, "Content-Base: %s/\r\n", target->base);
     }
     rtsp_reply_end(reply, "application/sdp", sdp);
-    connection_reply(connection, reply);
+    rtsp_service_reply(connection, reply);
 }
 
-static void drop(struct description_wait *wait)
+void description_drop(struct connection *connection)
 {
-    g_clear_handle_id(&wait->timer, g_source_remove);
-    stream_leave(wait->stream, &wait->cursor);
-    g_free(wait);
+    struct description_wait *wait = connection->wait;
+
+    if (wait) {
+        connection->wait = NULL;
+        g_clear_handle_id(&wait->timer, g_source_remove);
+        stream_leave(wait->stream, &wait->cursor);
+        g_free(wait);
+    }
 }
 
 // Ends the wait of a connection's request, which has been answered.
-static void finish(struct description_wait *wait)
+static void finish(struct connection *connection)
 {
-    struct connection *connection = wait->connection;
-
-    connection->wait = NULL;
-    drop(wait);
-    connection_resume(connection);
+    description_drop(connection);
+    rtsp_service_resume(connection);
 }
 
 static void on_first_picture(void *context)
@@ -57,7 +104,7 @@ static void on_first_picture(void *context)
         return;
     }
     send_now(wait->connection, wait->stream, &wait->target, wait->sequence);
-    finish(wait);
+    finish(wait->connection);
 }
 
 static gboolean on_no_picture(gpointer data)
@@ -73,8 +120,8 @@ static gboolean on_no_picture(gpointer data)
     }
     g_string_append(reply, "Retry-After: 1\r\n");
     rtsp_reply_end(reply, NULL, NULL);
-    connection_reply(wait->connection, reply);
-    finish(wait);
+    rtsp_service_reply(wait->connection, reply);
+    finish(wait->connection);
     return G_SOURCE_REMOVE;
 }
 
@@ -91,7 +138,6 @@ static void wait_for_picture(struct connection *connection, struct stream *strea
     wait->target = *target;
     wait->timer = g_timeout_add(FIRST_PICTURE_MS, on_no_picture, wait);
     connection->wait = wait;
-    connection->drop_wait = drop;
     stream_watch(stream, &wait->cursor, on_first_picture, wait);
     stream_resume(stream, &wait->cursor, DEMAND_BEGIN);
     cursor_peek(&wait->cursor); // from now on it is woken

@@ -4,6 +4,7 @@
 #include "daemon/front/rtsp/methods.h"
 
 #include "daemon/front/rtsp/description.h"
+#include "daemon/front/rtsp/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ struct call {
 static void send_reply(const struct call *call, GString *reply)
 {
     rtsp_reply_end(reply, NULL, NULL);
-    connection_reply(call->connection, reply);
+    rtsp_service_reply(call->connection, reply);
 }
 
 static void answer(const struct call *call, enum rtsp_status status)
@@ -38,7 +39,7 @@ static void answer_not_found(const struct call *call)
     GString *reply = rtsp_reply_new(RTSP_NOT_FOUND, call->request->sequence);
 
     rtsp_reply_end(reply, "text/plain", list);
-    connection_reply(call->connection, reply);
+    rtsp_service_reply(call->connection, reply);
 }
 
 // Begins to say OK to a request of a session.
@@ -136,29 +137,13 @@ static bool choose_channels(const struct connection *connection, struct rtsp_tra
     return false;
 }
 
-static void on_broken(void *context)
-{
-    connection_end(context);
-}
-
 static int add_session(struct call *call, struct stream *stream,
                        const struct rtsp_transport_offer *offer)
 {
-    struct connection *connection = call->connection;
-    const struct session_settings settings = {.service = connection->service,
-                                              .stream = stream,
-                                              .wire = connection->wire,
-                                              .local = &connection->local,
-                                              .peer = &connection->peer,
-                                              .address = connection->address,
-                                              .peer_name = connection->peer_name,
-                                              .offer = *offer,
-                                              .broken = on_broken,
-                                              .context = connection};
-    int r = session_new(&settings, &call->session);
+    int r = session_new(call->connection, stream, offer, &call->session);
 
     if (r == 0) {
-        g_ptr_array_add(connection->sessions, call->session);
+        g_ptr_array_add(call->connection->sessions, call->session);
     }
     return r;
 }
@@ -238,7 +223,7 @@ static bool make_room(const struct connection *connection)
     }
     idle = find_idle_session(connection->service);
     if (idle) {
-        connection_drop_session(session_owner(idle), idle);
+        g_ptr_array_remove(session_connection(idle)->sessions, idle);
     }
     return idle;
 }
@@ -475,9 +460,9 @@ void methods_refuse(struct connection *connection, const struct rtsp_request *re
     const struct call call = {.connection = connection, .request = request};
 
     if (request->is_http) { // what LIVE555's server says that has no tunnel (RFC 9110, 15.5.6)
-        connection_reply(connection, g_string_new("HTTP/1.1 405 Method Not Allowed\r\nAllow:\r\n"
-                                                  "Connection: close\r\n"
-                                                  "Content-Length: 0\r\n\r\n"));
+        rtsp_service_reply(connection, g_string_new("HTTP/1.1 405 Method Not Allowed\r\nAllow:\r\n"
+                                                    "Connection: close\r\n"
+                                                    "Content-Length: 0\r\n\r\n"));
     } else {
         answer(&call, status);
     }

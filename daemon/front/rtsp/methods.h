@@ -1,7 +1,8 @@
 // What the server does for each method of RTSP.
 #pragma once
 
-#include "daemon/front/rtsp/connection.h"
+#include "daemon/front/rtsp/message.h"
+#include "daemon/front/rtsp/service.h"
 
 // Answers `request`, now or, where `connection->wait` is set afterwards, later.
 void methods_handle(struct connection *connection, const struct rtsp_request *request);

@@ -3,14 +3,14 @@
 #include "daemon/common/descriptors.h"
 #include "daemon/common/log.h"
 #include "daemon/front/listener.h"
-#include "daemon/front/rtsp/incoming.h"
+#include "daemon/front/rtsp/connection.h"
 #include "daemon/front/rtsp/wire_tls.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-// No client's time is over sooner than that, so that each tick sees what ends before the next.
+// No client is given less time than this, so that each tick sees what ends before the next.
 #define TICK_NS NS_PER_S
 // How many connections are accepted in one turn of the main loop; more wait for the next.
 #define ACCEPTED_MAX 64
@@ -18,7 +18,7 @@
 #define OTHER_DESCRIPTORS 16
 
 // A port that clients connect to.
-struct entrance {
+struct rtsp_listener {
     struct rtsp_server *server;      // the one it is part of
     struct poller_watch watch;       // its fd is owned; -1: closed
     struct certificate *certificate; // reference; NULL: without TLS
@@ -29,7 +29,7 @@ struct entrance {
 struct rtsp_server {
     struct rtsp_service service;
     char *address; // owned
-    struct entrance plain, tls;
+    struct rtsp_listener plain, tls;
     GPtrArray *connections;     // owned struct connection, the oldest first
     guint tick;                 // GLib source id
     struct log_limit log_limit; // of clients that cannot be served
@@ -48,10 +48,12 @@ static void free_mount(gpointer data)
     g_free(mount);
 }
 
-static void reap(void *context)
+// Frees the connections that have ended.
+static gboolean reap(gpointer data)
 {
-    struct rtsp_server *server = context;
+    struct rtsp_server *server = data;
 
+    g_source_set_ready_time(server->service.reaper, -1);
     for (guint i = server->connections->len; i > 0; i--) {
         const struct connection *connection = g_ptr_array_index(server->connections, i - 1);
 
@@ -59,6 +61,7 @@ static void reap(void *context)
             g_ptr_array_remove_index(server->connections, i - 1);
         }
     }
+    return G_SOURCE_CONTINUE;
 }
 
 // Of `address`; NULL: of all.
@@ -111,7 +114,7 @@ static bool end_idle(struct rtsp_server *server, const struct rtsp_address *addr
         }
     }
     if (first) {
-        connection_end(first);
+        rtsp_service_end(first);
     }
     return first;
 }
@@ -127,16 +130,16 @@ static bool make_room(struct rtsp_server *server, const struct rtsp_address *add
             end_idle(server, NULL));
 }
 
-static void adopt(struct entrance *entrance, int fd, const struct sockaddr_storage *peer)
+static void adopt(struct rtsp_listener *listener, int fd, const struct sockaddr_storage *peer)
 {
-    struct rtsp_server *server = entrance->server;
+    struct rtsp_server *server = listener->server;
     char suffix[LOG_LIMIT_SUFFIX_SIZE];
     struct connection *connection;
     struct wire *wire;
-    int r = entrance->certificate ? wire_new_tls(fd, entrance->certificate, &wire)
+    int r = listener->certificate ? wire_new_tls(fd, listener->certificate, &wire)
                                   : wire_new_plain(fd, &wire);
 
-    r = r < 0 ? r : connection_new(&server->service, wire, peer, incoming_take, &connection);
+    r = r < 0 ? r : connection_new(&server->service, wire, peer, &connection);
     if (r < 0) {
         if (log_limit_line(&server->log_limit, clock_now_ns(), suffix)) {
             log_warning("cannot serve a client: %s, hanging up on it%s", strerror(-r), suffix);
@@ -145,23 +148,23 @@ static void adopt(struct entrance *entrance, int fd, const struct sockaddr_stora
     }
     g_ptr_array_add(server->connections, connection);
     if (!make_room(server, connection->address)) {
-        connection_end(connection);
+        rtsp_service_end(connection);
     }
 }
 
 // With no descriptor or memory left, an idle connection makes room for the next.
-static void on_scarcity(struct entrance *entrance)
+static void on_scarcity(struct rtsp_listener *listener)
 {
-    struct rtsp_server *server = entrance->server;
+    struct rtsp_server *server = listener->server;
 
     if (!end_idle(server, NULL)) {
-        poller_set_events(server->service.poller, &entrance->watch, 0); // until the next tick
+        poller_set_events(server->service.poller, &listener->watch, 0); // until the next tick
     }
 }
 
 static void on_client(void *context, uint32_t events)
 {
-    struct entrance *entrance = context;
+    struct rtsp_listener *listener = context;
 
     (void)events;
     for (int i = 0; i < ACCEPTED_MAX; i++) {
@@ -169,27 +172,27 @@ static void on_client(void *context, uint32_t events)
         socklen_t size = sizeof peer;
 
         if (descriptors_left() < OTHER_DESCRIPTORS) {
-            on_scarcity(entrance);
+            on_scarcity(listener);
             return;
         }
-        int fd = accept4(entrance->watch.fd, (struct sockaddr *)&peer, &size,
+        int fd = accept4(listener->watch.fd, (struct sockaddr *)&peer, &size,
                          SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0) {
             // Otherwise there is no connection, or it has gone. One that cannot be accepted would
             // be announced in every turn of the main loop.
             if (errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-                on_scarcity(entrance);
+                on_scarcity(listener);
             }
             return;
         }
-        adopt(entrance, fd, &peer);
+        adopt(listener, fd, &peer);
     }
 }
 
-static void listen_again(struct entrance *entrance)
+static void listen_again(struct rtsp_listener *listener)
 {
-    if (entrance->watch.fd >= 0) {
-        poller_set_events(entrance->server->service.poller, &entrance->watch, EPOLLIN);
+    if (listener->watch.fd >= 0) {
+        poller_set_events(listener->server->service.poller, &listener->watch, EPOLLIN);
     }
 }
 
@@ -218,49 +221,49 @@ static gboolean on_tick(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static void init_entrance(struct entrance *entrance, struct rtsp_server *server)
+static void init_listener(struct rtsp_listener *listener, struct rtsp_server *server)
 {
-    entrance->server = server;
-    entrance->watch =
-        (struct poller_watch){.fd = -1, .ready = on_client, .context = entrance, .events = EPOLLIN};
+    listener->server = server;
+    listener->watch =
+        (struct poller_watch){.fd = -1, .ready = on_client, .context = listener, .events = EPOLLIN};
 }
 
 // At the end of the process systemd may keep the socket for the next edged.
-static void close_entrance(struct entrance *entrance, bool at_end)
+static void close_listener(struct rtsp_listener *listener, bool at_end)
 {
-    int fd = entrance->watch.fd;
+    int fd = listener->watch.fd;
 
     if (fd < 0) {
         return;
     }
-    poller_remove(entrance->server->service.poller, &entrance->watch);
+    poller_remove(listener->server->service.poller, &listener->watch);
     if (at_end) {
         close(fd);
     } else {
         listener_end(fd);
     }
-    entrance->watch.fd = -1;
-    entrance->port = 0;
-    entrance->url[0] = '\0';
+    listener->watch.fd = -1;
+    listener->port = 0;
+    listener->url[0] = '\0';
 }
 
 // Takes over a listening socket, in any case.
-static int open_entrance(struct entrance *entrance, int port, int fd, const char *scheme)
+static int open_listener(struct rtsp_listener *listener, int port, int fd, const char *scheme)
 {
-    const char *address = entrance->server->address;
+    const char *address = listener->server->address;
     int r;
 
-    entrance->watch.fd = fd;
-    r = poller_add(entrance->server->service.poller, &entrance->watch);
+    listener->watch.fd = fd;
+    r = poller_add(listener->server->service.poller, &listener->watch);
     if (r < 0) {
-        entrance->watch.fd = -1;
+        listener->watch.fd = -1;
         close(fd);
         return r;
     }
-    entrance->port = port;
-    getsockname(fd, (struct sockaddr *)&entrance->server->service.local,
-                &(socklen_t){sizeof entrance->server->service.local});
-    snprintf(entrance->url, sizeof entrance->url,
+    listener->port = port;
+    getsockname(fd, (struct sockaddr *)&listener->server->service.local,
+                &(socklen_t){sizeof listener->server->service.local});
+    snprintf(listener->url, sizeof listener->url,
              strchr(address, ':') ? "%s://[%s]:%d" : "%s://%s:%d", scheme, address,
              listener_port(fd));
     return 0;
@@ -274,7 +277,7 @@ static int listen_on(struct rtsp_server *server, int port, struct error *error)
     if (r < 0) {
         return r;
     }
-    r = open_entrance(&server->plain, port, fd, "rtsp");
+    r = open_listener(&server->plain, port, fd, "rtsp");
     return r < 0 ? error_set(error, r, "cannot listen: %s", strerror(-r)) : 0;
 }
 
@@ -300,8 +303,8 @@ void rtsp_server_take_tls(struct rtsp_server *server, int port, int fd,
     if (port == server->tls.port) {
         return;
     }
-    close_entrance(&server->tls, false);
-    if (port != 0 && open_entrance(&server->tls, port, fd, "rtsps") < 0) {
+    close_listener(&server->tls, false);
+    if (port != 0 && open_listener(&server->tls, port, fd, "rtsps") < 0) {
         log_error("cannot poll the socket of rtsp.tls_port, going on without it");
     }
 }
@@ -320,13 +323,12 @@ int rtsp_server_new(const struct config *config, struct account *account, struct
         .mounts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_mount),
         .account = account,
         .limits = config->rtsp.limits,
-        .reap = reap,
-        .context = server,
+        .reaper = rtsp_service_source(reap, server, G_PRIORITY_HIGH),
     };
     server->connections = g_ptr_array_new_with_free_func(free_connection);
     server->address = g_strdup(config->rtsp.address);
-    init_entrance(&server->plain, server);
-    init_entrance(&server->tls, server);
+    init_listener(&server->plain, server);
+    init_listener(&server->tls, server);
     int r = poller_new(&server->service.poller);
     server->service.multicast = multicast_new(server->service.poller, config);
     if (r < 0) {
@@ -354,8 +356,8 @@ void rtsp_server_configure(struct rtsp_server *server, const struct config *conf
 
 void rtsp_server_close(struct rtsp_server *server)
 {
-    close_entrance(&server->plain, true);
-    close_entrance(&server->tls, true);
+    close_listener(&server->plain, true);
+    close_listener(&server->tls, true);
     g_ptr_array_set_size(server->connections, 0);
 }
 
@@ -366,7 +368,8 @@ void rtsp_server_free(struct rtsp_server *server)
     }
     rtsp_server_close(server);
     g_clear_handle_id(&server->tick, g_source_remove);
-    g_clear_handle_id(&server->service.reaper, g_source_remove);
+    g_source_destroy(server->service.reaper);
+    g_source_unref(server->service.reaper);
     g_ptr_array_unref(server->connections);
     g_hash_table_unref(server->service.mounts);
     multicast_free(server->service.multicast);
@@ -403,7 +406,7 @@ void rtsp_server_disconnect(struct rtsp_server *server, const char *stream_path)
         struct connection *connection = g_ptr_array_index(server->connections, i);
 
         if (!connection->ended && connection_has_stream(connection, stream_path)) {
-            connection_end(connection);
+            rtsp_service_end(connection);
         }
     }
 }

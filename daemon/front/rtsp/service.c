@@ -109,18 +109,41 @@ bool rtsp_service_logs(struct rtsp_service *service, const struct rtsp_address *
         clock_now_ns(), ret_suffix);
 }
 
-static gboolean on_reap(gpointer data)
+static gboolean dispatch(GSource *source, GSourceFunc call, gpointer context)
 {
-    struct rtsp_service *service = data;
-
-    service->reaper = 0;
-    service->reap(service->context);
-    return G_SOURCE_REMOVE;
+    (void)source;
+    return call(context);
 }
 
-void rtsp_service_reap(struct rtsp_service *service)
+GSource *rtsp_service_source(GSourceFunc call, void *context, int priority)
 {
-    if (!service->reaper) {
-        service->reaper = g_idle_add_full(G_PRIORITY_HIGH, on_reap, service, NULL);
+    static GSourceFuncs functions = {.dispatch = dispatch};
+    GSource *source = g_source_new(&functions, sizeof(GSource));
+
+    g_source_set_callback(source, call, context, NULL);
+    g_source_set_priority(source, priority);
+    g_source_attach(source, NULL);
+    return source;
+}
+
+void rtsp_service_end(struct connection *connection)
+{
+    if (!connection->ended && connection->service->reaper) {
+        g_source_set_ready_time(connection->service->reaper, 0);
     }
+    connection->ended = true;
+}
+
+void rtsp_service_reply(struct connection *connection, GString *reply)
+{
+    if (!connection->ended && wire_send(connection->wire, reply->str, reply->len) < 0) {
+        rtsp_service_end(connection);
+    }
+    g_string_free(reply, TRUE);
+}
+
+void rtsp_service_resume(struct connection *connection)
+{
+    connection->resumed = true;
+    poller_set_events(connection->service->poller, &connection->watch, EPOLLIN | EPOLLOUT);
 }

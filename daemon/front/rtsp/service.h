@@ -1,5 +1,5 @@
 // What all connections of the RTSP server share: mounts, UDP sockets, limits, and who has how much
-// of what is limited. Main loop only.
+// of what is limited; and what each of them has. Main loop only.
 #pragma once
 
 #include "config/config.h"
@@ -7,8 +7,8 @@
 #include "daemon/front/account/account.h"
 #include "daemon/front/account/peer.h"
 #include "daemon/front/poller.h"
-#include "daemon/front/rtsp/handshakes.h"
 #include "daemon/front/rtsp/multicast.h"
+#include "daemon/front/rtsp/wire.h"
 #include "daemon/front/stream/stream.h"
 #include "daemon/front/stream/transport_udp.h"
 
@@ -27,7 +27,7 @@ struct rtsp_mount {
 // first of its connections is there.
 struct rtsp_address {
     struct peer network;
-    struct handshake_line handshakes;
+    GQueue handshakes;    // borrowed struct connection that wait for their turn, the longest first
     unsigned connections; // that have not been freed
     unsigned idle;        // scratch of rtsp_server.c
     GQueue sessions;      // borrowed struct session
@@ -41,13 +41,39 @@ struct rtsp_service {
     struct sockaddr_storage local;  // where the server listens; AF_UNSPEC: at more than one address
     struct udp_sockets *udp, *udp6; // owned; NULL: not needed yet
     struct multicast *multicast;    // owned
-    struct handshakes handshakes;   // of encrypted connections
+    GQueue handshakes;        // borrowed struct rtsp_address, the one whose turn is next first
+    GSource *handshake_turns; // owned; NULL: no connection waits to shake hands
     struct config_limits limits;
     struct log_limits log_limits; // of lines about viewers, by address
     unsigned session_count;
-    guint reaper;                // GLib source id; 0: no connection has ended
-    void (*reap)(void *context); // frees the connections that have ended
-    void *context;
+    GSource *reaper; // owned; frees the connections that have ended; NULL: their owner does
+};
+
+// A client of the server: its wire (the byte stream), its requests and its sessions.
+struct connection {
+    struct rtsp_service *service; // borrowed
+    struct wire *wire;            // owned
+    struct poller_watch watch;
+    struct sockaddr_storage local, peer; // its ends
+    char peer_name[INET6_ADDRSTRLEN];    // numeric
+    char local_name[INET6_ADDRSTRLEN];
+    struct rtsp_address *address; // of the peer
+    struct account_login login;
+    GByteArray *unread; // owned; what came of a request that is not complete
+    // Bytes still to come and to be left out: of an interleaved packet that is too long, or all
+    // that one may send that leaves.
+    size_t skipped;
+    GPtrArray *sessions;           // owned struct session
+    guint turn;                    // modulo their number: which of them may write first
+    struct description_wait *wait; // owned; of a DESCRIBE; NULL: none waits
+    bool resumed;                  // `unread` may have a whole request, because none waits any more
+    bool awaits_turn;              // to go on with its handshake
+    bool handshake_done;           // or there is none
+    bool ended;                    // it has ended, and is going to be freed
+    int64_t leave_by_ns;           // it was refused and has to hang up until then; 0: it stays
+    int64_t idle_ns;               // since when it has no session that has played
+    int64_t second_ns;             // of the requests counted
+    unsigned requests;             // in that second
 };
 
 // The mount of a path; borrowed. NULL: there is none.
@@ -67,5 +93,14 @@ void rtsp_service_release(struct rtsp_service *service, struct rtsp_address *add
 // Whether the log is to have a line about a client of that address; as log_limit_line().
 bool rtsp_service_logs(struct rtsp_service *service, const struct rtsp_address *address,
                        char ret_suffix[LOG_LIMIT_SUFFIX_SIZE]);
-// A connection has ended, and is to be freed when nothing uses it any more.
-void rtsp_service_reap(struct rtsp_service *service);
+// A source of the main loop that calls `call` when its ready time has come, which is never at
+// first. The caller destroys and unrefs it.
+GSource *rtsp_service_source(GSourceFunc call, void *context, int priority);
+
+// Ends a connection: nothing more is read or written, and it is freed when nothing uses it any
+// more.
+void rtsp_service_end(struct connection *connection);
+// Sends a reply, which it frees.
+void rtsp_service_reply(struct connection *connection, GString *reply);
+// A request that waited has been answered: the main loop goes on with those behind it.
+void rtsp_service_resume(struct connection *connection);

@@ -12,7 +12,9 @@
 
 struct session {
     char id[17];
-    struct session_settings settings;
+    struct connection *connection; // borrowed
+    struct stream *stream;         // borrowed, as its viewer holds a reference
+    struct rtsp_transport_offer offer;
     struct transport *transport; // the viewer's; NULL: by multicast
     struct viewer *viewer;       // owned, or its group's
     struct multicast_group *group;
@@ -25,12 +27,12 @@ struct session {
 
 static bool is_interleaved(const struct session *session)
 {
-    return session->settings.offer.lower == RTSP_LOWER_INTERLEAVED;
+    return session->offer.lower == RTSP_LOWER_INTERLEAVED;
 }
 
 bool session_is_multicast(const struct session *session)
 {
-    return session->settings.offer.lower == RTSP_LOWER_MULTICAST;
+    return session->offer.lower == RTSP_LOWER_MULTICAST;
 }
 
 static void take_datagram(void *context, const struct sockaddr *from, const uint8_t *bytes,
@@ -40,34 +42,38 @@ static void take_datagram(void *context, const struct sockaddr *from, const uint
     session_take_rtcp(context, bytes, size);
 }
 
+static void on_broken(void *context)
+{
+    rtsp_service_end(((const struct session *)context)->connection);
+}
+
 static int make_transport(struct session *session)
 {
-    const struct session_settings *settings = &session->settings;
-    const struct rtsp_transport_offer *offer = &settings->offer;
+    struct connection *connection = session->connection;
+    const struct rtsp_transport_offer *offer = &session->offer;
 
     if (!is_interleaved(session)) {
         struct udp_sockets *sockets =
-            rtsp_service_udp(settings->service, settings->peer->ss_family);
+            rtsp_service_udp(connection->service, connection->peer.ss_family);
 
         // Firewalls and clients expect the packets from where the RTSP server is (RFC 2326, 12.39).
-        return sockets ? transport_udp_new(sockets, settings->local, settings->peer, offer->port,
-                                           offer->rtcp_port, take_datagram, session,
+        return sockets ? transport_udp_new(sockets, &connection->local, &connection->peer,
+                                           offer->port, offer->rtcp_port, take_datagram, session,
                                            &session->transport)
                        : -ENOTSUP;
     }
-    session->transport = transport_interleaved_new(settings->wire, (uint8_t)offer->channel,
+    session->transport = transport_interleaved_new(connection->wire, (uint8_t)offer->channel,
                                                    (uint8_t)offer->rtcp_channel);
     return session->transport ? 0 : -ENOMEM;
 }
 
 static int make_viewer(struct session *session)
 {
-    const struct session_settings *settings = &session->settings;
     int r = make_transport(session);
 
     return r < 0 ? r
-                 : viewer_new(settings->stream, session->transport, settings->broken,
-                              settings->context, &session->viewer);
+                 : viewer_new(session->stream, session->transport, on_broken, session,
+                              &session->viewer);
 }
 
 static void on_report(void *context)
@@ -77,14 +83,12 @@ static void on_report(void *context)
 
 static int join_group(struct session *session)
 {
-    const struct session_settings *settings = &session->settings;
-
-    session->member =
-        (struct multicast_member){.peer = peer_of((const struct sockaddr *)settings->peer),
-                                  .heard = on_report,
-                                  .context = session};
-    int r = multicast_join(settings->service->multicast, settings->stream, &session->member,
-                           &session->group);
+    session->member = (struct multicast_member){
+        .peer = peer_of((const struct sockaddr *)&session->connection->peer),
+        .heard = on_report,
+        .context = session};
+    int r = multicast_join(session->connection->service->multicast, session->stream,
+                           &session->member, &session->group);
     if (r == 0) {
         session->viewer = multicast_viewer(session->group);
     }
@@ -94,11 +98,12 @@ static int join_group(struct session *session)
 static const char *transport_name(const struct session *session)
 {
     return session_is_multicast(session) ? "multicast"
-           : is_interleaved(session)     ? wire_kind(session->settings.wire)->name
+           : is_interleaved(session)     ? wire_kind(session->connection->wire)->name
                                          : "UDP";
 }
 
-int session_new(const struct session_settings *settings, struct session **ret_session)
+int session_new(struct connection *connection, struct stream *stream,
+                const struct rtsp_transport_offer *offer, struct session **ret_session)
 {
     struct session *session = calloc(1, sizeof *session);
     uint64_t drawn;
@@ -107,17 +112,19 @@ int session_new(const struct session_settings *settings, struct session **ret_se
         free(session);
         return -ENOMEM;
     }
-    session->settings = *settings;
+    session->connection = connection;
+    session->stream = stream;
+    session->offer = *offer;
     snprintf(session->id, sizeof session->id, "%016" PRIx64, drawn);
     int r = session_is_multicast(session) ? join_group(session) : make_viewer(session);
     if (r < 0) {
         free(session);
         return r;
     }
-    snprintf(session->viewer_name, sizeof session->viewer_name, "%s over %s", settings->peer_name,
+    snprintf(session->viewer_name, sizeof session->viewer_name, "%s over %s", connection->peer_name,
              transport_name(session));
-    session->settings.service->session_count++;
-    g_queue_push_tail(&settings->address->sessions, session);
+    connection->service->session_count++;
+    g_queue_push_tail(&connection->address->sessions, session);
     session_refresh(session);
     session->idle_ns = session->heard_ns;
     *ret_session = session;
@@ -128,9 +135,9 @@ static void log_viewer(const struct session *session, const char *state, const c
 {
     char suffix[LOG_LIMIT_SUFFIX_SIZE];
 
-    if (rtsp_service_logs(session->settings.service, session->settings.address, suffix)) {
+    if (rtsp_service_logs(session->connection->service, session->connection->address, suffix)) {
         log_write(LOG_INFO, LOG_EVENT_VIEWER, NULL, state, "%s: viewer %s %s%s",
-                  stream_path(session->settings.stream), session->viewer_name, what, suffix);
+                  stream_path(session->stream), session->viewer_name, what, suffix);
     }
 }
 
@@ -142,8 +149,8 @@ void session_free(struct session *session)
     if (session->played) {
         log_viewer(session, "gone", "went");
     }
-    session->settings.service->session_count--;
-    g_queue_remove(&session->settings.address->sessions, session);
+    session->connection->service->session_count--;
+    g_queue_remove(&session->connection->address->sessions, session);
     if (session->group) {
         multicast_leave(session->group, &session->member);
     } else {
@@ -159,12 +166,12 @@ const char *session_id(const struct session *session)
 
 struct stream *session_stream(const struct session *session)
 {
-    return session->settings.stream;
+    return session->stream;
 }
 
-void *session_owner(const struct session *session)
+struct connection *session_connection(const struct session *session)
 {
-    return session->settings.context;
+    return session->connection;
 }
 
 struct viewer *session_viewer(const struct session *session)
@@ -174,14 +181,14 @@ struct viewer *session_viewer(const struct session *session)
 
 bool session_uses_channel(const struct session *session, int channel)
 {
-    const struct rtsp_transport_offer *offer = &session->settings.offer;
+    const struct rtsp_transport_offer *offer = &session->offer;
 
     return is_interleaved(session) && (offer->channel == channel || offer->rtcp_channel == channel);
 }
 
 char *session_transport(const struct session *session)
 {
-    const struct rtsp_transport_offer *offer = &session->settings.offer;
+    const struct rtsp_transport_offer *offer = &session->offer;
     uint32_t ssrc = viewer_ssrc(session->viewer);
 
     if (session->group) {
@@ -193,7 +200,7 @@ char *session_transport(const struct session *session)
     }
     if (!is_interleaved(session)) {
         unsigned port = udp_sockets_port(
-            rtsp_service_udp(session->settings.service, session->settings.peer->ss_family));
+            rtsp_service_udp(session->connection->service, session->connection->peer.ss_family));
 
         return g_strdup_printf("RTP/AVP;unicast;client_port=%u-%u;server_port=%u-%u;ssrc=%08X;"
                                "mode=\"PLAY\"",
@@ -264,7 +271,7 @@ void session_writable(struct session *session)
 
 int session_tick(struct session *session, int64_t now_ns)
 {
-    int64_t play_within_ns = session->settings.service->limits.play_within_s * NS_PER_S;
+    int64_t play_within_ns = session->connection->service->limits.play_within_s * NS_PER_S;
     // A viewer over TCP shows that it is alive by reading.
     bool silent = now_ns - session->heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
     bool unused = !session->played && now_ns - session->idle_ns > play_within_ns;

@@ -5,33 +5,21 @@
 
 #include "daemon/front/rtsp/service.h"
 #include "daemon/front/rtsp/transport_header.h"
-#include "daemon/front/rtsp/wire.h"
 #include "daemon/front/stream/viewer.h"
 
 struct session;
 
-struct session_settings {
-    struct rtsp_service *service; // borrowed, as the two below
-    struct stream *stream;
-    struct wire *wire;
-    const struct sockaddr_storage *local, *peer; // the ends of its connection
-    struct rtsp_address *address;                // of the peer
-    const char *peer_name;                       // for the log: "192.168.1.7"
-    struct rtsp_transport_offer offer;           // channels chosen
-    void (*broken)(void *context);               // nothing can be sent to the viewer any more
-    void *context;
-};
-
+// Sets up a viewer of `stream` for `connection` (borrowed) by `offer`, whose channels are chosen.
 // 0; -EADDRINUSE: packets go to those ports already; -ENOTSUP: no UDP; -ENOMEM; or as
 // multicast_join().
-int session_new(const struct session_settings *settings, struct session **ret_session);
+int session_new(struct connection *connection, struct stream *stream,
+                const struct rtsp_transport_offer *offer, struct session **ret_session);
 // Takes NULL.
 void session_free(struct session *session);
 
 const char *session_id(const struct session *session);
 struct stream *session_stream(const struct session *session);
-// The context of its settings.
-void *session_owner(const struct session *session);
+struct connection *session_connection(const struct session *session);
 struct viewer *session_viewer(const struct session *session);
 // Whether its media travels on that channel of its connection.
 bool session_uses_channel(const struct session *session, int channel);

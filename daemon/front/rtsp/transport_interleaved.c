@@ -83,7 +83,6 @@ static void free_interleaved(struct transport *transport)
 }
 
 static const struct transport_ops operations = {
-    .name = "TCP",
     .send = send_packets,
     .send_rtcp = send_rtcp,
     .free = free_interleaved,

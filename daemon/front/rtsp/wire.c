@@ -53,7 +53,6 @@ static void plain_free(void *channel)
 
 static const struct wire_ops plain = {
     .name = "TCP",
-    .scheme = "rtsp",
     .wants_write = plain_never,
     .has_unread = plain_never,
     .read = plain_read,

@@ -13,8 +13,7 @@
 
 // A kind of wire. Nothing blocks; -EAGAIN where it would.
 struct wire_ops {
-    const char *name;   // "TCP", "TLS"
-    const char *scheme; // of URLs: "rtsp", "rtsps"
+    const char *name; // "TCP", "TLS"
     bool encrypted;
     // 0: the handshake is done. -EAGAIN: wants_write() says what it waits for. -errno: it failed.
     // NULL: there is none.

@@ -17,7 +17,7 @@ struct tls_channel {
     gnutls_session_t session;        // owned
     struct certificate *certificate; // reference
     int fd;                          // owned
-    bool shaken;                     // the handshake is done
+    bool handshake_done;             // the handshake is done
     bool ended;                      // nothing more is sent
     GByteArray *waiting;             // encrypted; owned; NULL: nothing
     size_t sent;                     // bytes of it
@@ -122,7 +122,7 @@ static int shake_hands(void *data)
         return r;
     }
     result = gnutls_handshake(channel->session);
-    channel->shaken = result == 0;
+    channel->handshake_done = result == 0;
     if (result < 0 && !gnutls_error_is_fatal(result)) {
         return -EAGAIN;
     }
@@ -225,7 +225,7 @@ static ssize_t write_parts(void *data, const struct iovec *parts, int count)
 // As far as the socket takes it.
 static void say_goodbye(struct tls_channel *channel)
 {
-    if (channel->shaken && !channel->ended) {
+    if (channel->handshake_done && !channel->ended) {
         gnutls_bye(channel->session, GNUTLS_SHUT_WR);
     }
     channel->ended = true;
@@ -259,7 +259,6 @@ static void free_channel(void *data)
 
 static const struct wire_ops tls = {
     .name = "TLS",
-    .scheme = "rtsps",
     .encrypted = true,
     .handshake = shake_hands,
     .wants_write = wants_write,

@@ -9,7 +9,6 @@
 struct transport;
 
 struct transport_ops {
-    const char *name; // for the log: "TCP", "UDP", "TLS"
     // Sends the packets of `unit` from number `from` on, the first with `header`, the others with
     // sequence numbers that follow. Returns how many were taken, which may be 0: the others would
     // block, and `writable` follows. -errno: nothing goes any more.

@@ -218,7 +218,6 @@ static void free_udp(struct transport *transport)
 }
 
 static const struct transport_ops operations = {
-    .name = "UDP",
     .send = send_packets,
     .send_rtcp = send_rtcp,
     .free = free_udp,

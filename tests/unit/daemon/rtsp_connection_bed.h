@@ -5,7 +5,7 @@
 #include "tests/unit/stopwatch.h"
 #include "tests/unit/unit.h"
 
-#include "daemon/front/rtsp/incoming.h"
+#include "daemon/front/rtsp/connection.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -19,11 +19,6 @@ struct fixture {
     int client;
     int64_t begin_ns;
 };
-
-static inline void reap(void *context)
-{
-    (void)context; // tear_down() frees it
-}
 
 static inline int set_up(void **state)
 {
@@ -43,16 +38,14 @@ static inline int set_up(void **state)
     assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &fixture->mount.stream), 0);
     fixture->service = (struct rtsp_service){.account = fixture->account,
                                              .mounts = g_hash_table_new(g_str_hash, g_str_equal),
-                                             .limits = fixture->config->rtsp.limits,
-                                             .reap = reap};
+                                             .limits = fixture->config->rtsp.limits};
     assert_int_equal(poller_new(&fixture->service.poller), 0);
     fixture->service.multicast = multicast_new(fixture->service.poller, fixture->config);
     g_hash_table_insert(fixture->service.mounts, (char *)"/front/edges", &fixture->mount);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
     fixture->client = fds[1];
     assert_int_equal(wire_new_plain(fds[0], &wire), 0);
-    assert_int_equal(
-        connection_new(&fixture->service, wire, &peer, incoming_take, &fixture->connection), 0);
+    assert_int_equal(connection_new(&fixture->service, wire, &peer, &fixture->connection), 0);
     fixture->begin_ns = clock_now_ns();
     *state = fixture;
     return 0;
@@ -63,7 +56,6 @@ static inline int tear_down(void **state)
     struct fixture *fixture = *state;
 
     connection_free(fixture->connection);
-    g_clear_handle_id(&fixture->service.reaper, g_source_remove);
     while (g_main_context_iteration(NULL, FALSE)) {
     }
     assert_int_equal(fixture->service.session_count, 0);

@@ -2,8 +2,6 @@
 // and memory for what it sends.
 #include "tests/unit/daemon/rtsp_connection_bed.h"
 
-#include "daemon/front/rtsp/incoming.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -75,9 +73,7 @@ static void connect_newcomers(struct fixture *fixture, struct newcomer *newcomer
         *newcomer = (struct newcomer){.fd = fds[0], .client = fds[1]};
         assert_int_equal(write(newcomer->client, "xx", STEPS), STEPS);
         assert_int_equal(wire_new(&costly, newcomer, newcomer->fd, &wire), 0);
-        assert_int_equal(
-            connection_new(&fixture->service, wire, &peer, incoming_take, &newcomer->connection),
-            0);
+        assert_int_equal(connection_new(&fixture->service, wire, &peer, &newcomer->connection), 0);
     }
 }
 

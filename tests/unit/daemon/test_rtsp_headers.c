@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
-#include "daemon/front/rtsp/sdp.h"
+#include "daemon/front/rtsp/description.h"
 #include "daemon/front/rtsp/target.h"
 #include "daemon/front/rtsp/transport_header.h"
 

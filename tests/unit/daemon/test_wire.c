@@ -62,7 +62,6 @@ static void free_sink(void *channel)
 
 static const struct wire_ops sink_ops = {
     .name = "sink",
-    .scheme = "rtsp",
     .handshake = shake,
     .wants_write = wants_write,
     .read = read_nothing,

@@ -77,7 +77,7 @@ static inline void free_transport(struct transport *transport)
 }
 
 static const struct transport_ops test_transport = {
-    .name = "test", .send = send_packets, .send_rtcp = send_rtcp, .free = free_transport};
+    .send = send_packets, .send_rtcp = send_rtcp, .free = free_transport};
 
 static inline void on_broken(void *context)
 {
