@@ -86,27 +86,75 @@ int replace_file(const char *path, const char *content, size_t length, const str
     return sync_folder(path, folder, error);
 }
 
-int read_whole_file(const char *path, struct error *error, char **ret_content, size_t *ret_length)
+// Fills in the content and `like`.
+static int read_content(struct replaced_file *file, struct error *error)
 {
-    FILE *file = fopen(path, "rbe");
-    _cleanup_(cleanup_free) char *content = NULL;
-    struct stat info;
+    FILE *stream;
     int r = 0;
 
-    if (!file || fstat(fileno(file), &info) < 0) {
-        r = fail(path, "cannot be read", error);
-    } else if (!(content = malloc((size_t)info.st_size + 1))) {
-        r = error_set(error, -ENOMEM, "out of memory");
+    if (stat(file->path, &file->like) < 0) {
+        return fail(file->path, "cannot be read", error);
+    }
+    if (!S_ISREG(file->like.st_mode)) {
+        return error_set(error, S_ISDIR(file->like.st_mode) ? -EISDIR : -EINVAL,
+                         "%s is no regular file", file->path);
+    }
+    stream = fopen(file->path, "rbe");
+    file->content = malloc((size_t)file->like.st_size + 1);
+    if (!stream || !file->content) {
+        r = fail(file->path, "cannot be read", error);
     } else {
-        *ret_length = fread(content, 1, (size_t)info.st_size, file);
-        content[*ret_length] = '\0';
-        r = ferror(file) ? fail(path, "cannot be read", error) : 0;
+        file->length = fread(file->content, 1, (size_t)file->like.st_size, stream);
+        file->content[file->length] = '\0';
+        r = ferror(stream) ? fail(file->path, "cannot be read", error) : 0;
     }
-    if (file) {
-        fclose(file);
-    }
-    if (r == 0) {
-        *ret_content = TAKE(content);
+    if (stream) {
+        fclose(stream);
     }
     return r;
+}
+
+int replaced_file_read(const char *path, struct error *error, struct replaced_file *ret_file)
+{
+    struct replaced_file file = {
+        .path = realpath(path, NULL),
+        .like = {.st_mode = S_IFREG | 0644, .st_uid = geteuid(), .st_gid = getegid()},
+    };
+    int r = 0;
+
+    if (file.path) {
+        r = read_content(&file, error);
+    } else if (errno != ENOENT || !(file.path = strdup(path))) {
+        r = fail(path, "cannot be read", error);
+    }
+    if (r < 0) {
+        replaced_file_finish(&file);
+        return r;
+    }
+    *ret_file = file;
+    return 0;
+}
+
+int replaced_file_write(const struct replaced_file *file, const char *content, size_t length,
+                        struct error *error)
+{
+    return replace_file(file->path, content, length, &file->like, error);
+}
+
+int replaced_file_put_back(const struct replaced_file *file)
+{
+    if (file->content) {
+        return replaced_file_write(file, file->content, file->length, NULL);
+    }
+    return unlink(file->path) < 0 ? -errno : 0;
+}
+
+void replaced_file_finish(struct replaced_file *file)
+{
+    if (file->content) {
+        explicit_bzero(file->content, file->length);
+    }
+    free(file->content);
+    free(file->path);
+    *file = (struct replaced_file){0};
 }

@@ -212,17 +212,14 @@ static int read_head(int fd, const char *path, char head[HEAD_MAX_BYTES], struct
 static int refusal(int fd, const char *path, unsigned status, struct error *error)
 {
     _cleanup_(cleanup_free) char *body = NULL;
-    g_autoptr(JsonParser) parser = json_parser_new();
+    g_autoptr(JsonObject) object = NULL;
     int result = read_reply(fd, path, error, &body);
 
     if (result < 0) {
         return result;
     }
-    JsonNode *root =
-        json_parser_load_from_data(parser, body, -1, NULL) ? json_parser_get_root(parser) : NULL;
-    const char *sentence = root && JSON_NODE_HOLDS_OBJECT(root)
-                               ? get_string(json_node_get_object(root), "error")
-                               : body;
+    const char *sentence =
+        client_parse(body, NULL, &object) == 0 ? get_string(object, "error") : body;
     return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%u): %.300s",
                      path, status, sentence);
 }
@@ -243,6 +240,29 @@ int client_open_stream(const char *path, const char *page, const char *last_id, 
                          path);
     }
     return status == 200 ? TAKE_FD(fd) : refusal(fd, path, status, error);
+}
+
+int client_parse(const char *text, struct error *error, JsonObject **ret_object)
+{
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonNode *root =
+        json_parser_load_from_data(parser, text, -1, NULL) ? json_parser_get_root(parser) : NULL;
+
+    if (!root || !JSON_NODE_HOLDS_OBJECT(root)) {
+        return error_set(error, -EPROTO,
+                         "edged's reply is no JSON object: are both of one version?");
+    }
+    *ret_object = json_object_ref(json_node_get_object(root));
+    return 0;
+}
+
+int client_get_status(const char *configured, struct error *error, JsonObject **ret_status)
+{
+    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
+    int r = client_find_socket(configured, error, &path);
+
+    r = r < 0 ? r : client_get(path, "/v1/status", error, &body);
+    return r < 0 ? r : client_parse(body, error, ret_status);
 }
 
 int client_find_socket(const char *configured, struct error *error, char **ret_path)

@@ -3,6 +3,8 @@
 
 #include "config/base.h"
 
+#include <json-glib/json-glib.h>
+
 // GETs `page` ("/v1/status") from the control socket at `path` and stores the body, NUL-terminated,
 // in *ret_body; the caller free()s it. -ENOENT or -ECONNREFUSED: no edged listens there; -EACCES;
 // -ETIMEDOUT after 5 s; -EPROTO: the reply is no HTTP, cut short, or its status is not 200; each
@@ -18,6 +20,12 @@ int client_post(const char *path, const char *page, struct error *error, char **
 // request, for the reason in `error`.
 int client_open_stream(const char *path, const char *page, const char *last_id,
                        struct error *error);
+
+// The JSON object in a reply or an event; the caller json_object_unref()s it. -EPROTO: it is none.
+int client_parse(const char *text, struct error *error, JsonObject **ret_object);
+// The status of the edged whose control.socket is `configured`, as client_find_socket() takes it.
+// The caller json_object_unref()s it. Errors of client_get() and client_parse().
+int client_get_status(const char *configured, struct error *error, JsonObject **ret_status);
 
 // The path of the control socket, `configured` as the key control.socket. NULL and "" mean the
 // socket of a user's own edged if it exists, or else the system's. The caller frees *ret_path.

@@ -54,6 +54,17 @@ def test_users_are_made_changed_and_removed(file):
     assert [path.name for path in file.parent.iterdir()] == ["rtsp.users"]
 
 
+def test_the_last_user_stays(file):
+    """A running edged refuses a file without users."""
+    assert passwd("--file", file, "vera").returncode == 0
+    before = file.read_text()
+    refused = passwd("--file", file, "--remove", "vera")
+    assert refused.returncode == 1
+    assert '"vera" is the last user' in refused.stderr.decode()
+    assert "make another user first, or take rtsp.users out of edged.conf" in refused.stderr.decode()
+    assert file.read_text() == before
+
+
 def test_comments_order_and_owner_stay_and_the_mode_is_made_right(file):
     file.write_text(f"# mine\n\n{line('b', 'admin')}\n  # between\n \t{line('a', 'viewer')}")
     file.chmod(0o644)

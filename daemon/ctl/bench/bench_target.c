@@ -2,10 +2,10 @@
 
 #include "capture/source.h"
 #include "daemon/ctl/client.h"
+#include "daemon/ctl/json_get.h"
 
 #include <errno.h>
 #include <gst/gst.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 // What status says that a camera delivers.
@@ -64,71 +64,31 @@ static int find_views(struct bench_target *target, const char *name, struct erro
                            name, camera->name, camera->views[0].name);
 }
 
-static void read_delivery(JsonObject *camera, struct delivery *delivery)
-{
-    const char *format = json_object_get_string_member(camera, "format");
-
-    delivery->format = format ? pixel_format_by_name(format) : NULL;
-    delivery->size.width = (int)json_object_get_int_member(camera, "width");
-    delivery->size.height = (int)json_object_get_int_member(camera, "height");
-    if (delivery->size.width < 1 || delivery->size.height < 1) {
-        delivery->format = NULL;
-    }
-}
-
-static bool has(JsonObject *object, const char *name, GType type)
-{
-    JsonNode *node = json_object_get_member(object, name);
-
-    return node && json_node_get_value_type(node) == type;
-}
-
-static void find_delivery(JsonObject *status, const char *name, struct delivery *delivery)
-{
-    JsonNode *cameras = json_object_get_member(status, "cameras");
-    guint count = cameras && JSON_NODE_HOLDS_ARRAY(cameras)
-                      ? json_array_get_length(json_node_get_array(cameras))
-                      : 0;
-
-    for (guint i = 0; i < count; i++) {
-        JsonNode *node = json_array_get_element(json_node_get_array(cameras), i);
-        JsonObject *camera = JSON_NODE_HOLDS_OBJECT(node) ? json_node_get_object(node) : NULL;
-
-        if (camera && has(camera, "name", G_TYPE_STRING) && has(camera, "format", G_TYPE_STRING) &&
-            has(camera, "width", G_TYPE_INT64) && has(camera, "height", G_TYPE_INT64) &&
-            strcmp(json_object_get_string_member(camera, "name"), name) == 0) {
-            read_delivery(camera, delivery);
-        }
-    }
-}
-
 // What the running edged says the camera delivers; false if there is no answer, with the reason.
 static bool ask_daemon(const struct bench_target *target, struct delivery *delivery,
                        struct error *error)
 {
-    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
-    g_autoptr(JsonParser) parser = json_parser_new();
-    int r;
+    g_autoptr(JsonObject) status = NULL;
+    int r = client_get_status(target->config->control.socket, error, &status);
+    g_autoptr(GList) cameras = r == 0 ? get_list(status, "cameras") : NULL;
 
-    r = client_find_socket(target->config->control.socket, error, &path);
-    if (r == 0) {
-        r = client_get(path, "/v1/status", error, &body);
+    if (r == -ENOENT || r == -ECONNREFUSED) {
+        error_set(error, r, "no edged runs");
     }
-    if (r < 0) {
-        if (r == -ENOENT || r == -ECONNREFUSED) {
-            error_set(error, r, "no edged runs");
+    for (GList *item = cameras; item; item = item->next) {
+        JsonObject *camera = json_node_get_object(item->data);
+        struct picture_size size = {(int)get_number(camera, "width"),
+                                    (int)get_number(camera, "height")};
+
+        if (strcmp(get_string(camera, "name"), target->camera->name) == 0 && size.width > 0 &&
+            size.height > 0) {
+            *delivery = (struct delivery){pixel_format_by_name(get_string(camera, "format")), size};
         }
-        return false;
     }
-    if (json_parser_load_from_data(parser, body, -1, NULL) && json_parser_get_root(parser) &&
-        JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser))) {
-        find_delivery(json_node_get_object(json_parser_get_root(parser)), target->camera->name,
-                      delivery);
-    }
-    if (!delivery->format) {
+    if (r == 0 && !delivery->format) {
         error_set(error, 0, "the running edged has no picture of camera %s", target->camera->name);
     }
-    return delivery->format != NULL;
+    return delivery->format;
 }
 
 // The format that a camera with format "auto" most likely delivers.

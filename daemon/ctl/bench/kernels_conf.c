@@ -10,28 +10,21 @@
 #define HEADER "# Written by `edgectl tune --write`, which replaces it the next time.\n"
 #define INCLUDE "@include \"" KERNELS_CONF "\"\n"
 
-// A file and its content before the change.
-struct past {
-    char *path;    // owned
-    char *content; // owned; NULL: there was no file
-    size_t length;
-};
-
+// The configuration and its kernels.conf while they are changed.
 struct conf_edit {
-    const char *path;       // of the configuration, as it was given
-    struct past main, conf; // the configuration behind its links; kernels.conf
-    struct stat like;       // owner and mode of the configuration
-    bool included;          // the @include is there already
+    const char *path;                // of the configuration, as it was given
+    char *conf_path;                 // of kernels.conf beside it, as an @include names it; owned
+    struct replaced_file main, conf; // both of them
+    bool included;                   // the @include is there already
     struct config_text text;
     config_t tree;
 };
 
 static void edit_finish(struct conf_edit *edit)
 {
-    free(edit->main.path);
-    free(edit->main.content);
-    free(edit->conf.path);
-    free(edit->conf.content);
+    replaced_file_finish(&edit->main);
+    replaced_file_finish(&edit->conf);
+    free(edit->conf_path);
     config_text_finish(&edit->text);
     config_destroy(&edit->tree);
 }
@@ -40,20 +33,20 @@ static int find_files(struct conf_edit *edit, struct error *error)
 {
     const char *slash = strrchr(edit->path, '/');
     int folder = slash ? (int)(slash + 1 - edit->path) : 0;
-    int r;
+    int r = replaced_file_read(edit->path, error, &edit->main);
 
-    edit->main.path = realpath(edit->path, NULL);
-    if (!edit->main.path || stat(edit->main.path, &edit->like) < 0) {
-        return error_set(error, -errno, "%s: %s", edit->path, strerror(errno));
+    if (r < 0) {
+        return r;
     }
-    if (asprintf(&edit->conf.path, "%.*s%s", folder, edit->path, KERNELS_CONF) < 0) {
-        edit->conf.path = NULL;
+    if (!edit->main.content) {
+        return error_set(error, -ENOENT, "%s: %s", edit->path, strerror(ENOENT));
+    }
+    if (asprintf(&edit->conf_path, "%.*s%s", folder, edit->path, KERNELS_CONF) < 0) {
+        edit->conf_path = NULL;
         return error_set(error, -ENOMEM, "out of memory");
     }
-    r = read_whole_file(edit->main.path, error, &edit->main.content, &edit->main.length);
-    if (r == 0 && access(edit->conf.path, F_OK) == 0) {
-        r = read_whole_file(edit->conf.path, error, &edit->conf.content, &edit->conf.length);
-    }
+    r = replaced_file_read(edit->conf_path, error, &edit->conf);
+    edit->conf.like = edit->main.like;
     return r;
 }
 
@@ -73,7 +66,7 @@ static int edit_init(struct conf_edit *edit, const char *path, struct error *err
                          path, path);
     }
     for (size_t i = 1; i < edit->text.file_count; i++) {
-        edit->included |= strcmp(edit->text.files[i], edit->conf.path) == 0;
+        edit->included |= strcmp(edit->text.files[i], edit->conf_path) == 0;
     }
     return 0;
 }
@@ -85,7 +78,7 @@ static struct config_line place_of(const struct conf_edit *edit, const config_se
 
 static bool is_in_conf(const struct conf_edit *edit, const config_setting_t *setting)
 {
-    return setting && strcmp(place_of(edit, setting).file, edit->conf.path) == 0;
+    return setting && strcmp(place_of(edit, setting).file, edit->conf_path) == 0;
 }
 
 static bool is_ours(const char *name)
@@ -108,13 +101,13 @@ static int check(const struct conf_edit *edit, bool sets_memory, struct error *e
             return error_set(error, -EEXIST,
                              "%s:%u: the group \"kernels\" stands here: take it out, then --write "
                              "can put one into %s",
-                             place.file, place.line, edit->conf.path);
+                             place.file, place.line, edit->conf_path);
         }
         if (!in_conf && sets_memory && strcmp(name, "memory") == 0) {
             return error_set(error, -EEXIST,
                              "%s:%u: \"memory\" stands here: change it here, or take it out, then "
                              "--write can put it into %s",
-                             place.file, place.line, edit->conf.path);
+                             place.file, place.line, edit->conf_path);
         }
         if (in_conf && !is_ours(name)) {
             return error_set(error, -EEXIST,
@@ -126,7 +119,7 @@ static int check(const struct conf_edit *edit, bool sets_memory, struct error *e
     if (edit->conf.content && !edit->included &&
         strncmp(edit->conf.content, HEADER, strlen(HEADER)) != 0) {
         return error_set(error, -EEXIST, "%s is there, but not from edgectl tune: move it away",
-                         edit->conf.path);
+                         edit->conf_path);
     }
     return 0;
 }
@@ -197,14 +190,14 @@ static int write_conf(const struct conf_edit *edit, const struct kernels_conf *c
     size_t length = 0;
     _cleanup_(cleanup_free) char *text = format_conf(content, &length);
 
-    return text ? replace_file(edit->conf.path, text, length, &edit->like, error)
+    return text ? replaced_file_write(&edit->conf, text, length, error)
                 : error_set(error, -ENOMEM, "out of memory");
 }
 
 // Writes the configuration with the @include at its end.
 static int write_include(const struct conf_edit *edit, struct error *error)
 {
-    const struct past *main = &edit->main;
+    const struct replaced_file *main = &edit->main;
     bool ends = main->length == 0 || main->content[main->length - 1] == '\n';
     _cleanup_(cleanup_free) char *text = NULL;
     int length = asprintf(&text, "%s%s%s", main->content, ends ? "" : "\n", INCLUDE);
@@ -213,7 +206,7 @@ static int write_include(const struct conf_edit *edit, struct error *error)
         text = NULL;
         return error_set(error, -ENOMEM, "out of memory");
     }
-    return replace_file(main->path, text, (size_t)length, &edit->like, error);
+    return replaced_file_write(main, text, (size_t)length, error);
 }
 
 static bool says(const struct config *config, const struct kernels_conf *content)
@@ -245,19 +238,7 @@ static int prove(const struct conf_edit *edit, const struct kernels_conf *conten
     return says(config, content)
                ? 0
                : error_set(error, -EINVAL, "%s does not take what %s says: is its end a comment?",
-                           edit->path, edit->conf.path);
-}
-
-static void put_back(const struct conf_edit *edit)
-{
-    if (edit->conf.content) {
-        replace_file(edit->conf.path, edit->conf.content, edit->conf.length, &edit->like, NULL);
-    } else {
-        unlink(edit->conf.path);
-    }
-    if (!edit->included) {
-        replace_file(edit->main.path, edit->main.content, edit->main.length, &edit->like, NULL);
-    }
+                           edit->path, edit->conf_path);
 }
 
 int kernels_conf_write(const char *path, const struct kernels_conf *content, struct error *error)
@@ -277,7 +258,10 @@ int kernels_conf_write(const char *path, const struct kernels_conf *content, str
             r = prove(&edit, content, error);
         }
         if (r < 0) {
-            put_back(&edit);
+            replaced_file_put_back(&edit.conf);
+            if (!edit.included) {
+                replaced_file_put_back(&edit.main);
+            }
             error_prefix(error, r, "nothing is changed");
         }
     }

@@ -88,20 +88,18 @@ static void print_event(JsonObject *event)
 static int on_event(void *context, const char *json)
 {
     const struct watch *watch = context;
-    g_autoptr(JsonParser) parser = json_parser_new();
-    JsonNode *root =
-        json_parser_load_from_data(parser, json, -1, NULL) ? json_parser_get_root(parser) : NULL;
+    g_autoptr(JsonObject) event = NULL;
 
-    if (!root || !JSON_NODE_HOLDS_OBJECT(root)) {
+    if (client_parse(json, NULL, &event) < 0) {
         return -EPROTO;
     }
     if (watch->json) {
         puts(json);
     } else {
-        print_event(json_node_get_object(root));
+        print_event(event);
     }
     if (watch->programs) {
-        event_programs_take(watch->programs, json_node_get_object(root), json);
+        event_programs_take(watch->programs, event, json);
     }
     return standard_output_flush() ? 0 : -EIO;
 }

@@ -2,7 +2,6 @@
 #include "daemon/ctl/setup/setup_answers.h"
 
 #include "config/users.h"
-#include "daemon/common/replace_file.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/commands.h"
 #include "daemon/ctl/setup/setup_config.h"
@@ -83,20 +82,16 @@ static void choose_address(const struct setup_config *config, struct setup_answe
 static int put_user(const struct setup_config *config, const struct setup_answers *answers,
                     struct error *error)
 {
-    struct user user, before;
     enum config_role role = CONFIG_ROLE_VIEWER;
-    int r = users_edit_find(config->wanted->rtsp.users, answers->user, error, &before);
+    struct user user;
+    int r = users_edit_role(config->wanted->rtsp.users, answers->user, error, &role);
 
-    if (r < 0 && r != -ENOENT) {
+    if (r < 0) {
         return r;
-    }
-    if (r == 0) {
-        role = before.role;
     }
     user_init(&user, answers->user, role, answers->password.text);
     r = users_edit_put(config->wanted->rtsp.users, &user, error);
     explicit_bzero(&user, sizeof user);
-    explicit_bzero(&before, sizeof before);
     return r;
 }
 
@@ -109,7 +104,7 @@ static int confirm(const struct setup_config *config, const struct setup_answers
     if (answers->force || (!answers->on_terminal && !config->is_somebodys)) {
         return 0;
     }
-    snprintf(question, sizeof question, "Write that to %s", config->path);
+    snprintf(question, sizeof question, "Write that to %s", config->file.path);
     if (answers->on_terminal) {
         return setup_questions_confirm(question)
                    ? 0
@@ -117,7 +112,7 @@ static int confirm(const struct setup_config *config, const struct setup_answers
     }
     return error_set(error, -EEXIST,
                      "%s has settings of its own: --force changes it, and keeps %s.bak",
-                     config->path, config->path);
+                     config->file.path, config->file.path);
 }
 
 // Before the password is asked for: what edged would refuse is told without it.
@@ -149,9 +144,9 @@ static int write_all(struct setup_config *config, struct setup_answers *answers,
     }
     r = r < 0 || !answers->user ? r : put_user(config, answers, error);
     r = r < 0 || !changes ? r : setup_config_write(config, error);
-    if (r == 0 && changes && config->text) {
+    if (r == 0 && changes && config->file.content) {
         printf("\n%s is written anew. %s.bak has what it had before, with its comments.\n",
-               config->path, config->path);
+               config->file.path, config->file.path);
     }
     return r;
 }
@@ -161,14 +156,14 @@ static int put_back(const struct setup_config *config, bool ran, struct error *e
 {
     struct error ignored = {0};
     struct error why = *error;
-    int r = setup_config_put_back(config);
+    int r = replaced_file_put_back(&config->file);
 
     setup_service_put_socket_back();
     if (ran && setup_service_start(false, &ignored) == 0) {
         return error_set(error, -EIO, "%s; %s is as it was, and edged runs with it again", why.text,
-                         config->path);
+                         config->file.path);
     }
-    return error_set(error, -EIO, "%s; %s is %s", why.text, config->path,
+    return error_set(error, -EIO, "%s; %s is %s", why.text, config->file.path,
                      r < 0 ? "not as it was: FILE.bak has what it had" : "as it was");
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/ctl/setup/setup_config.h"
 
 #include "config/diff.h"
-#include "daemon/common/replace_file.h"
 #include "daemon/ctl/users/users_edit.h"
 
 #include <errno.h>
@@ -42,15 +41,16 @@ static bool is_somebodys(const struct setup_config *config)
 {
     _cleanup_(cleanup_config) struct config *defaults = NULL, *there = NULL;
 
-    return config->text &&
+    return config->file.content &&
            (config_parse("", "built-in defaults", NULL, &defaults) < 0 ||
-            config_load(config->path, NULL, &there) < 0 || !is_equal(there, defaults));
+            config_load(config->file.path, NULL, &there) < 0 || !is_equal(there, defaults));
 }
 
 // Checks, before anything is asked, that the configuration's folder can be written to.
 static int check_folder(const char *path, struct error *error)
 {
-    g_autofree char *folder = g_path_get_dirname(path);
+    _cleanup_(cleanup_free) char *real = realpath(path, NULL);
+    g_autofree char *folder = g_path_get_dirname(real ? real : path);
 
     if (g_mkdir_with_parents(folder, 0755) == 0 && access(folder, W_OK) == 0) {
         return 0;
@@ -59,19 +59,12 @@ static int check_folder(const char *path, struct error *error)
                      errno == EACCES ? "; run it with sudo" : "");
 }
 
-static int read_file(struct setup_config *config, struct error *error)
-{
-    return access(config->path, F_OK) == 0
-               ? read_whole_file(config->path, error, &config->text, &config->length)
-               : 0;
-}
-
 static int parse(const struct setup_config *config, bool force, FILE *problems,
                  struct config **ret_config)
 {
-    int r = config->text ? config_load(config->path, problems, ret_config) : -ENOENT;
+    int r = config->file.content ? config_load(config->file.path, problems, ret_config) : -ENOENT;
 
-    return r == 0 || (config->text && !force)
+    return r == 0 || (config->file.content && !force)
                ? r
                : config_parse("", "built-in defaults", problems, ret_config);
 }
@@ -79,22 +72,16 @@ static int parse(const struct setup_config *config, bool force, FILE *problems,
 int setup_config_load(const struct setup_answers *answers, struct error *error,
                       struct setup_config *ret_config)
 {
-    struct setup_config config = {.path = realpath(answers->config_path, NULL)};
+    struct setup_config config = {0};
     bool named;
-    int r = 0;
+    int r = check_folder(answers->config_path, error);
 
-    if (!config.path) { // there is none
-        config.path = strdup(answers->config_path);
-        r = config.path ? 0 : fail_memory(error);
-    }
-    r = r < 0 ? r : check_folder(config.path, error);
-    r = r < 0 ? r : read_file(&config, error);
-
+    r = r < 0 ? r : replaced_file_read(answers->config_path, error, &config.file);
     if (r == 0) {
         r = parse(&config, answers->force, stderr, &config.old);
         if (r < 0) {
             error_set(error, r, "%s has mistakes: correct them, or --force to begin anew",
-                      config.path);
+                      config.file.path);
         }
     }
     if (r == 0) {
@@ -102,7 +89,7 @@ int setup_config_load(const struct setup_answers *answers, struct error *error,
     }
     config.is_somebodys = is_somebodys(&config);
     if (r == 0) {
-        config.users_path = users_edit_default_path(config.path, &named);
+        config.users_path = users_edit_default_path(config.file.path, &named);
         r = config.users_path ? 0 : fail_memory(error);
     }
     if (r < 0) {
@@ -117,10 +104,9 @@ void setup_config_finish(struct setup_config *config)
 {
     config_free(config->old);
     config_free(config->wanted);
-    free(config->text);
     free(config->new_text);
     free(config->users_path);
-    free(config->path);
+    replaced_file_finish(&config->file);
 }
 
 bool setup_config_has_users(const struct setup_config *config)
@@ -132,7 +118,7 @@ bool setup_config_has_users(const struct setup_config *config)
 
 char *setup_config_login_path(const struct setup_config *config, const struct config *wanted)
 {
-    g_autofree char *folder = g_path_get_dirname(config->path);
+    g_autofree char *folder = g_path_get_dirname(config->file.path);
 
     return g_strdup_printf("%s/%s.credentials", folder, wanted->cameras[0].name);
 }
@@ -280,14 +266,14 @@ int setup_config_try(const struct setup_config *config, const struct setup_answe
 {
     _cleanup_(cleanup_config) struct config *copy = NULL, *checked = NULL;
     _cleanup_(cleanup_free) char *keys = NULL, *same = NULL;
-    int r = check(config->path, config->old, error, &same, &copy);
+    int r = check(config->file.path, config->old, error, &same, &copy);
 
     r = r < 0 ? r : apply(config, answers, copy, error);
     if (r == 0) {
         if (!setup_config_has_users(config) && !answers->user) {
             copy->rtsp.auth = CONFIG_AUTH_NONE; // the user that an address needs may still come
         }
-        r = check(config->path, copy, error, &keys, &checked);
+        r = check(config->file.path, copy, error, &keys, &checked);
     }
     return r;
 }
@@ -299,7 +285,7 @@ int setup_config_apply(struct setup_config *config, const struct setup_answers *
     struct config *checked;
     int r = apply(config, answers, config->wanted, error);
 
-    r = r < 0 ? r : check(config->path, config->wanted, error, &keys, &checked);
+    r = r < 0 ? r : check(config->file.path, config->wanted, error, &keys, &checked);
     if (r < 0) {
         return r;
     }
@@ -317,56 +303,35 @@ bool setup_config_print_changes(const struct setup_config *config)
     bool changes = !is_equal(config->old, config->wanted);
 
     if (changes) {
-        printf("\nChanges of %s:\n", config->path);
+        printf("\nChanges of %s:\n", config->file.path);
         config_diff_print(stdout, config->old, config->wanted);
     }
-    return changes || !config->text;
+    return changes || !config->file.content;
 }
 
-int setup_config_put_back(const struct setup_config *config)
+static int keep_old(const struct setup_config *config, struct error *error)
 {
-    struct stat like = {.st_mode = 0644, .st_uid = geteuid(), .st_gid = getegid()};
+    const struct replaced_file *file = &config->file;
+    g_autofree char *path = g_strconcat(file->path, ".bak", NULL);
 
-    stat(config->path, &like);
-    if (config->text) {
-        return replace_file(config->path, config->text, config->length, &like, NULL);
-    }
-    return unlink(config->path) < 0 ? -errno : 0;
-}
-
-static int keep_old(const struct setup_config *config, const struct stat *like, struct error *error)
-{
-    _cleanup_(cleanup_free) char *path = NULL;
-
-    if (!config->text) {
-        return 0;
-    }
-    if (asprintf(&path, "%s.bak", config->path) < 0) {
-        path = NULL;
-        return fail_memory(error);
-    }
-    return replace_file(path, config->text, config->length, like, error);
+    return file->content ? replace_file(path, file->content, file->length, &file->like, error) : 0;
 }
 
 int setup_config_write(const struct setup_config *config, struct error *error)
 {
     _cleanup_(cleanup_config) struct config *loaded = NULL;
-    struct stat like = {.st_mode = 0644, .st_uid = geteuid(), .st_gid = getegid()};
-    int r;
+    const char *text = config->new_text;
+    int r = keep_old(config, error);
 
-    stat(config->path, &like); // else there is no file whose owner and mode to keep
-    r = keep_old(config, &like, error);
-    r = r < 0
-            ? r
-            : replace_file(config->path, config->new_text, strlen(config->new_text), &like, error);
+    r = r < 0 ? r : replaced_file_write(&config->file, text, strlen(text), error);
     if (r < 0) {
         return r;
     }
-    r = config_load(config->path, stderr, &loaded);
+    r = config_load(config->file.path, stderr, &loaded);
     if (r < 0) {
-        setup_config_put_back(config);
+        replaced_file_put_back(&config->file);
         return error_set(error, r, "edged would refuse that configuration, %s is as it was",
-                         config->path);
+                         config->file.path);
     }
     return 0;
 }

@@ -5,14 +5,13 @@
 #pragma once
 
 #include "config/config.h"
+#include "daemon/common/replace_file.h"
 #include "daemon/ctl/setup/setup_answers.h"
 
 struct setup_config {
-    char *path;         // with symbolic links resolved; owned, as all the others
-    struct config *old; // what stands in the file; without one the defaults
+    struct replaced_file file; // the configuration; owned, as all the others
+    struct config *old;        // what stands in the file; without one the defaults
     struct config *wanted;
-    char *text; // of the file; NULL: there is none
-    size_t length;
     char *new_text;    // what is wanted as text
     bool is_somebodys; // somebody has edited the file since it was installed
     char *users_path;  // that it names, else rtsp.users beside it
@@ -43,5 +42,3 @@ bool setup_config_print_changes(const struct setup_config *config);
 // file had before is kept as PATH.bak. If edged would not take the new one, the old one is put
 // back: -EINVAL, with the mistakes on standard error. Other errors are those of the file system.
 int setup_config_write(const struct setup_config *config, struct error *error);
-// Gives the file the text again that it had before, or removes it if there was none.
-int setup_config_put_back(const struct setup_config *config);

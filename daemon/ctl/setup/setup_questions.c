@@ -104,7 +104,7 @@ static int check_address(const struct setup_config *config, const char *address,
     if (r < 0 || setup_service_has_address(address)) {
         return r;
     }
-    if (strcmp(config->path, CONFIG_DEFAULT_PATH) != 0) { // may be for another machine
+    if (strcmp(config->file.path, CONFIG_DEFAULT_PATH) != 0) { // may be for another machine
         fprintf(stderr,
                 "This machine does not have the address %s: edged cannot listen on it "
                 "here.\n",

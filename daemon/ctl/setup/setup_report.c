@@ -58,33 +58,20 @@ static void print_qr_code(const char *url)
     }
 }
 
-// Of the running edged's certificate; NULL: it does not answer. The caller g_free()s it.
-static char *ask_fingerprint(const struct config *config)
-{
-    _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
-    g_autoptr(JsonParser) parser = json_parser_new();
-    JsonObject *certificate;
-
-    if (client_find_socket(config->control.socket, NULL, &path) < 0 ||
-        client_get(path, "/v1/status", NULL, &body) < 0 ||
-        !json_parser_load_from_data(parser, body, -1, NULL) ||
-        !JSON_NODE_HOLDS_OBJECT(json_parser_get_root(parser))) {
-        return NULL;
-    }
-    certificate = get_object(json_node_get_object(json_parser_get_root(parser)), "certificate");
-    return certificate ? g_strdup(get_string(certificate, "fingerprint")) : NULL;
-}
-
 static void print_encrypted(const struct config *config, const char *host)
 {
     g_autofree char *url = make_url(config, host, "", true);
-    g_autofree char *fingerprint = ask_fingerprint(config);
+    g_autoptr(JsonObject) status = NULL;
+    JsonObject *certificate = client_get_status(config->control.socket, NULL, &status) == 0
+                                  ? get_object(status, "certificate")
+                                  : NULL;
 
     if (config->rtsp.plain) {
         printf("Encrypted:\n\n  %s\n\n", url);
     }
-    if (fingerprint) {
-        printf("The certificate that players may show:\n\n  %s\n\n", fingerprint);
+    if (certificate) {
+        printf("The certificate that players may show:\n\n  %s\n\n",
+               get_string(certificate, "fingerprint"));
     } else {
         puts("`edgectl status` shows the certificate's fingerprint.\n");
     }

@@ -72,14 +72,11 @@ bool setup_service_has_address(const char *address)
     return has;
 }
 
-// The drop-in as it was before write_drop_in(); NULL: there was none.
-static char *old_drop_in;
-static size_t old_drop_in_length;
-static bool drop_in_changed;
+// The drop-in as it was before write_drop_in(); without a path it has not been changed.
+static struct replaced_file drop_in;
 
 static int write_drop_in(const char *address, int port, struct error *error)
 {
-    const struct stat like = {.st_mode = 0644};
     g_autofree char *place = setup_service_socket_text(address, port);
     g_autofree char *text = g_strdup_printf(
         "# Written by `edgectl setup`.\n[Socket]\nListenStream=\nListenStream=%s\n", place);
@@ -87,26 +84,18 @@ static int write_drop_in(const char *address, int port, struct error *error)
     if (g_mkdir_with_parents(DROP_IN_FOLDER, 0755) < 0) {
         return error_set(error, -errno, "cannot make %s: %s", DROP_IN_FOLDER, strerror(errno));
     }
-    read_whole_file(DROP_IN, NULL, &old_drop_in, &old_drop_in_length);
-    drop_in_changed = true;
-    return replace_file(DROP_IN, text, strlen(text), &like, error);
+    int r = replaced_file_read(DROP_IN, error, &drop_in);
+
+    return r < 0 ? r : replaced_file_write(&drop_in, text, strlen(text), error);
 }
 
 void setup_service_put_socket_back(void)
 {
-    const struct stat like = {.st_mode = 0644};
-
-    if (!drop_in_changed) {
+    if (!drop_in.path) {
         return;
     }
-    if (old_drop_in) {
-        replace_file(DROP_IN, old_drop_in, old_drop_in_length, &like, NULL);
-    } else {
-        unlink(DROP_IN);
-    }
-    free(old_drop_in);
-    old_drop_in = NULL;
-    drop_in_changed = false;
+    replaced_file_put_back(&drop_in);
+    replaced_file_finish(&drop_in);
     systemctl(true, "stop", "--quiet", "edged.service");
     systemctl(true, "daemon-reload", "--quiet", NULL);
     systemctl(true, "restart", "--quiet", "edged.socket");

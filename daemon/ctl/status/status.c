@@ -1,4 +1,5 @@
-// `edgectl status`: what the running edged does, as tables or as its JSON.
+// `edgectl status`: what the running edged does, as tables or as its JSON; and `edgectl reload`,
+// which has it load its configuration again, and prints the verdict.
 #include "daemon/ctl/commands.h"
 
 #include "daemon/ctl/arguments.h"
@@ -10,11 +11,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] =
+static const char status_usage[] =
     "Usage: edgectl status [--json] [--config FILE | --socket PATH]\n"
     "What the running edged does: its cameras, its mounts, their viewers and latency.\n"
     "\n"
     "  --json         the whole status as JSON; edgectl(1) explains the fields\n"
+    "  --config FILE  the running edged's configuration, which names its control socket\n"
+    "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
+
+static const char reload_usage[] =
+    "Usage: edgectl reload [--json] [--config FILE | --socket PATH]\n"
+    "Has the running edged load its configuration again, as SIGHUP does, and waits for the "
+    "verdict:\n"
+    "errors and warnings go to standard error, and the exit status is 1 when it was refused.\n"
+    "\n"
+    "  --json         the verdict as JSON; edgectl(1) explains the fields\n"
     "  --config FILE  the running edged's configuration, which names its control socket\n"
     "  --socket PATH  the control socket, as `control.socket` in edged.conf\n";
 
@@ -254,54 +265,76 @@ static void print_mounts(JsonObject *status)
     table_free(table);
 }
 
-static int print_status(const char *text)
+static void print_status(JsonObject *status)
 {
-    g_autoptr(JsonParser) parser = json_parser_new();
-    JsonNode *root;
-
-    if (!json_parser_load_from_data(parser, text, -1, NULL) ||
-        !(root = json_parser_get_root(parser)) || !JSON_NODE_HOLDS_OBJECT(root)) {
-        fputs("edgectl: edged's reply is no JSON object: are both of one version?\n", stderr);
-        return 1;
-    }
-    print_summary(json_node_get_object(root));
-    print_network(json_node_get_object(root));
-    print_configuration(json_node_get_object(root));
-    print_board(json_node_get_object(root));
-    print_cameras(json_node_get_object(root));
-    print_regions(json_node_get_object(root));
-    print_mounts(json_node_get_object(root));
-    return 0;
+    print_summary(status);
+    print_network(status);
+    print_configuration(status);
+    print_board(status);
+    print_cameras(status);
+    print_regions(status);
+    print_mounts(status);
 }
 
-static int show(const char *config_path, const char *socket, bool json)
+// Prints the verdict of a reload.
+static void print_verdict(JsonObject *verdict)
+{
+    g_autoptr(GList) problems = get_list(verdict, "problems");
+
+    for (GList *item = problems; item; item = item->next) {
+        fprintf(stderr, "%s\n", json_node_get_string(item->data));
+    }
+    if (get_boolean(verdict, "successful")) {
+        printf("configuration reloaded from %s\n", get_string(verdict, "path"));
+    } else {
+        fputs("edgectl: the configuration was refused, the one before stays in use\n", stderr);
+    }
+}
+
+// Asks the running edged for its status, or has it reload, and prints the reply.
+static int ask(int argc, char **argv, const char *usage, bool reload)
 {
     _cleanup_(cleanup_free) char *path = NULL, *body = NULL;
-    struct error error = {0};
-
-    if (client_choose_socket(config_path, socket, &error, &path) < 0 ||
-        client_get(path, "/v1/status", &error, &body) < 0) {
-        fprintf(stderr, "edgectl: %s\n", error.text);
-        return 1;
-    }
-    if (json) {
-        puts(body);
-        return 0;
-    }
-    return print_status(body);
-}
-
-int ctl_status(int argc, char **argv)
-{
     const char *config_path = NULL, *socket = NULL;
+    g_autoptr(JsonObject) reply = NULL;
+    struct error error = {0};
     bool json = false;
     const struct command_option options[] = {{"json", .flag = &json},
                                              {"config", .text = &config_path},
                                              {"socket", .text = &socket},
                                              {0}};
-    const struct command_line line = {.command = "status", .usage = usage, .options = options};
+    const struct command_line line = {.command = argv[0], .usage = usage, .options = options};
     int status;
 
-    return command_line_parse(&line, argc, argv, &status) ? show(config_path, socket, json)
-                                                          : status;
+    if (!command_line_parse(&line, argc, argv, &status)) {
+        return status;
+    }
+    int r = client_choose_socket(config_path, socket, &error, &path);
+    if (r == 0) {
+        r = reload ? client_post(path, "/v1/reload", &error, &body)
+                   : client_get(path, "/v1/status", &error, &body);
+    }
+    r = r < 0 ? r : client_parse(body, &error, &reply);
+    if (r < 0) {
+        fprintf(stderr, "edgectl: %s\n", error.text);
+        return 1;
+    }
+    if (json) {
+        puts(body);
+    } else if (reload) {
+        print_verdict(reply);
+    } else {
+        print_status(reply);
+    }
+    return !reload || get_boolean(reply, "successful") ? 0 : 1;
+}
+
+int ctl_status(int argc, char **argv)
+{
+    return ask(argc, argv, status_usage, false);
+}
+
+int ctl_reload(int argc, char **argv)
+{
+    return ask(argc, argv, reload_usage, true);
 }

@@ -66,29 +66,19 @@ static void print_next(const char *path, bool named)
     fputs("edgectl: a running edged takes it with `edgectl reload`\n", stderr);
 }
 
-static int choose_role(const struct passwd_options *options, const char *path, struct error *error,
-                       enum config_role *ret_role)
-{
-    struct user before = {.role = CONFIG_ROLE_VIEWER};
-    int r = users_edit_find(path, options->user, error, &before);
-
-    *ret_role = before.role;
-    explicit_bzero(&before, sizeof before);
-    if (r < 0 && r != -ENOENT) {
-        return r;
-    }
-    return options->role ? config_role_parse(options->role, ret_role) : 0;
-}
-
 static int put(const struct passwd_options *options, const char *path, struct error *error)
 {
+    enum config_role role = CONFIG_ROLE_VIEWER;
     struct password password;
-    enum config_role role;
     struct user user;
-    int r = choose_role(options, path, error, &role);
+    // A file with a mistake is told before the password is asked for.
+    int r = users_edit_role(path, options->user, error, &role);
 
     if (r < 0) {
         return r;
+    }
+    if (options->role) {
+        config_role_parse(options->role, &role);
     }
     r = password_ask(options->user, error, &password);
     if (r == 0) {

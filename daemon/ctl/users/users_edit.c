@@ -17,30 +17,6 @@
     "7616).\n"                                                                                     \
     "# Who can read an HA1 can log in with it: this file is for its owner alone (chmod 600).\n"
 
-// The file while it is changed.
-struct users_edit {
-    char *path;    // with symbolic links resolved; owned
-    char *content; // as it was; owned
-    size_t length;
-    struct stat like; // owner and mode to be
-    struct users *users;
-};
-
-static void free_secret(char *text, size_t length)
-{
-    if (text) {
-        explicit_bzero(text, length);
-    }
-    free(text);
-}
-
-static void edit_finish(struct users_edit *edit)
-{
-    users_free(edit->users);
-    free_secret(edit->content, edit->length);
-    free(edit->path);
-}
-
 void users_edit_choose_owner(struct stat *like)
 {
     struct passwd entry, *service = NULL;
@@ -54,44 +30,30 @@ void users_edit_choose_owner(struct stat *like)
     like->st_gid = service ? service->pw_gid : getegid();
 }
 
-static int start_file(struct users_edit *edit, const char *path, struct error *error)
+// Reads the file and its users.
+static int read_users(const char *path, struct error *error, struct replaced_file *file,
+                      struct users **ret_users)
 {
-    edit->path = strdup(path);
-    edit->content = strdup(HEADER);
-    if (!edit->path || !edit->content) {
-        return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
+    int r = replaced_file_read(path, error, file);
+
+    if (r < 0) {
+        return r;
     }
-    edit->length = strlen(HEADER);
-    users_edit_choose_owner(&edit->like);
-    return 0;
+    if (!file->content) {
+        users_edit_choose_owner(&file->like);
+    }
+    file->like.st_mode = S_IFREG | S_IRUSR | S_IWUSR;
+    return users_parse(file->content ? file->content : "", file->length, path, error, ret_users);
 }
 
-static int open_file(struct users_edit *edit, struct error *error)
+static const struct user *find(const struct users *users, const char *name)
 {
-    struct stat status;
-
-    if (stat(edit->path, &status) < 0) {
-        return error_set(error, -EIO, "%s: %s", edit->path, strerror(errno));
+    for (size_t i = 0; i < users->count; i++) {
+        if (strcmp(users->list[i].name, name) == 0) {
+            return &users->list[i];
+        }
     }
-    if (!S_ISREG(status.st_mode) || status.st_size > USERS_FILE_BYTES_MAX) {
-        return error_set(error, -EINVAL, "%s: got no file of users, allowed: up to %d bytes",
-                         edit->path, USERS_FILE_BYTES_MAX);
-    }
-    edit->like = status;
-    return read_whole_file(edit->path, error, &edit->content, &edit->length);
-}
-
-static int edit_init(struct users_edit *edit, const char *path, struct error *error)
-{
-    int r;
-
-    *edit = (struct users_edit){.path = realpath(path, NULL)};
-    if (!edit->path && errno != ENOENT) {
-        return error_set(error, -EIO, "%s: %s", path, strerror(errno));
-    }
-    r = edit->path ? open_file(edit, error) : start_file(edit, path, error);
-    edit->like.st_mode = S_IFREG | S_IRUSR | S_IWUSR;
-    return r != 0 ? r : users_parse(edit->content, edit->length, path, error, &edit->users);
+    return NULL;
 }
 
 // Whether a line that users_parse() took is the user's.
@@ -103,11 +65,10 @@ static bool is_line_of(const char *line, size_t length, const char *name)
            line[blanks + letters] == ':';
 }
 
-// Writes the file with the user's line replaced, left out (`user` is NULL), or added at the end.
-static void print_lines(FILE *file, const struct users_edit *edit, const char *name,
-                        const struct user *user)
+// Prints `content` with the user's line replaced, left out (`user` is NULL), or added at the end.
+static void print_lines(FILE *file, const char *content, const char *name, const struct user *user)
 {
-    for (const char *line = edit->content; *line;) {
+    for (const char *line = content; *line;) {
         size_t length = strcspn(line, "\n");
         bool own = is_line_of(line, length, name);
 
@@ -124,79 +85,79 @@ static void print_lines(FILE *file, const struct users_edit *edit, const char *n
     }
 }
 
-static int write_file(const struct users_edit *edit, const char *name, const struct user *user,
+// Checks the new text, as there may be one user too many, and puts it in the file's place.
+static int write_text(const struct replaced_file *file, const char *text, size_t length,
                       struct error *error)
+{
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    int r = users_parse(text, length, file->path, error, &users);
+
+    if (r == 0 && length > USERS_FILE_BYTES_MAX) {
+        return error_set(error, -EFBIG, "%s: got %zu bytes, allowed: up to %d", file->path, length,
+                         USERS_FILE_BYTES_MAX);
+    }
+    return r < 0 ? r : replaced_file_write(file, text, length, error);
+}
+
+static int rewrite(const struct replaced_file *file, const char *name, const struct user *user,
+                   struct error *error)
 {
     char *text = NULL;
     size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-    struct users *users = NULL;
-    int r;
+    FILE *stream = open_memstream(&text, &length);
+    int r = 0;
 
-    if (!file) {
-        return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
+    if (stream) {
+        print_lines(stream, file->content ? file->content : HEADER, name, user);
     }
-    print_lines(file, edit, name, user);
-    r = fclose(file) == 0 ? 0 : error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
-    // Checked again, because there may be one user too many now.
-    r = r < 0 ? r : users_parse(text, length, edit->path, error, &users);
-    users_free(users);
-    if (r == 0 && length > USERS_FILE_BYTES_MAX) {
-        r = error_set(error, -EFBIG, "%s: got %zu bytes, allowed: up to %d", edit->path, length,
-                      USERS_FILE_BYTES_MAX);
+    if (!stream || fclose(stream) != 0) {
+        r = error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
     }
-    r = r < 0 ? r : replace_file(edit->path, text, length, &edit->like, error);
-    free_secret(text, length);
+    r = r < 0 ? r : write_text(file, text, length, error);
+    if (text) {
+        explicit_bzero(text, length);
+    }
+    free(text);
     return r;
-}
-
-static const struct user *find(const struct users_edit *edit, const char *name)
-{
-    for (size_t i = 0; i < edit->users->count; i++) {
-        if (strcmp(edit->users->list[i].name, name) == 0) {
-            return &edit->users->list[i];
-        }
-    }
-    return NULL;
 }
 
 int users_edit_put(const char *path, const struct user *user, struct error *error)
 {
-    struct users_edit edit;
-    int r = edit_init(&edit, path, error);
+    _cleanup_(replaced_file_finish) struct replaced_file file = {0};
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    int r = read_users(path, error, &file, &users);
 
-    r = r != 0 ? r : write_file(&edit, user->name, user, error);
-    edit_finish(&edit);
-    return r;
+    return r < 0 ? r : rewrite(&file, user->name, user, error);
 }
 
 int users_edit_remove(const char *path, const char *name, struct error *error)
 {
-    struct users_edit edit;
-    int r = edit_init(&edit, path, error);
+    _cleanup_(replaced_file_finish) struct replaced_file file = {0};
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    int r = read_users(path, error, &file, &users);
 
-    if (r == 0 && !find(&edit, name)) {
-        r = error_set(error, -ENOENT, "%s: there is no user \"%s\"", path, name);
+    if (r == 0 && !find(users, name)) {
+        return error_set(error, -ENOENT, "%s: there is no user \"%s\"", path, name);
     }
-    r = r != 0 ? r : write_file(&edit, name, NULL, error);
-    edit_finish(&edit);
-    return r;
+    if (r == 0 && users->count == 1) {
+        return error_set(error, -EINVAL,
+                         "%s: \"%s\" is the last user, and edged refuses a file without users: "
+                         "make another user first, or take rtsp.users out of edged.conf",
+                         path, name);
+    }
+    return r < 0 ? r : rewrite(&file, name, NULL, error);
 }
 
-int users_edit_find(const char *path, const char *name, struct error *error, struct user *ret_user)
+int users_edit_role(const char *path, const char *name, struct error *error, enum config_role *role)
 {
-    const struct user *found;
-    struct users_edit edit;
-    int r = edit_init(&edit, path, error);
+    _cleanup_(replaced_file_finish) struct replaced_file file = {0};
+    _cleanup_(cleanup_users) struct users *users = NULL;
+    int r = read_users(path, error, &file, &users);
+    const struct user *user = r == 0 ? find(users, name) : NULL;
 
-    if (r == 0) {
-        found = find(&edit, name);
-        r = found ? 0 : -ENOENT;
-        if (found) {
-            *ret_user = *found;
-        }
+    if (user) {
+        *role = user->role;
     }
-    edit_finish(&edit);
     return r;
 }
 

@@ -10,10 +10,13 @@
 // belongs to the user edged, whom the service runs as, if that user exists. Errors change nothing:
 // those of users_parse() for the file as it is, of replace_file(), -EFBIG (too large), -EIO.
 int users_edit_put(const char *path, const struct user *user, struct error *error);
-// Removes the user of that name. The same errors, and -ENOENT: there is none.
+// Removes the user of that name. The same errors; -ENOENT: there is none; -EINVAL: it is the last
+// one, and edged takes no file without users.
 int users_edit_remove(const char *path, const char *name, struct error *error);
-// The user of that name; -ENOENT, without a sentence, if the file or the user is not there.
-int users_edit_find(const char *path, const char *name, struct error *error, struct user *ret_user);
+// Changes *role to that of the user of that name, if the file and the user are there. Errors of
+// reading, as above.
+int users_edit_role(const char *path, const char *name, struct error *error,
+                    enum config_role *role);
 
 // The file that the configuration at `config_path` names, else rtsp.users beside it; *ret_named is
 // whether it is named. Works also if the configuration has mistakes, for example because the file
