@@ -57,6 +57,8 @@ int settings_new(const uint8_t *payload, size_t size, const struct settings *bef
     } else if (settings_camera(settings)->view_count > LINK_VIEWS_MAX) {
         r = error_set(error, -EINVAL, "the configuration on the link has too many views");
     } else {
+        settings->config->backend =
+            head.without_gpu ? CONFIG_BACKEND_CPU : settings->config->backend;
         board_fill_blocks(environment->board, settings->config->blocks);
         r = add_channels(settings, &head, before, environment);
         r = r ? error_set(error, r, "the channels of the views: %s", strerror(-r)) : 0;

@@ -143,8 +143,7 @@ static struct front_camera *take_camera(GPtrArray *cameras, const char *name)
 static int make_camera(struct front *front, const struct config *config, size_t index,
                        GPtrArray *before, struct error *error)
 {
-    const struct front_camera_environment environment = {
-        .server = front->server,
+    const struct supervisor_environment environment = {
         .program = front->program,
         .changed = on_camera_changed,
         .motion = on_motion,
@@ -152,7 +151,7 @@ static int make_camera(struct front *front, const struct config *config, size_t 
     };
     struct front_camera *camera = take_camera(before, config->cameras[index].name);
     int r = camera ? front_camera_apply(camera, front->config, config, index, error)
-                   : front_camera_new(config, index, &environment, error, &camera);
+                   : front_camera_new(config, index, front->server, &environment, error, &camera);
 
     if (camera) {
         g_ptr_array_add(front->cameras, camera);

@@ -13,47 +13,20 @@ struct front_view {
     struct stream *stream; // a reference
 };
 
-// The camera's settings by config_format(); all owned.
-struct camera_texts {
-    char *whole;
-    char *cpu; // the same with backend = "cpu"; NULL: they say that already
-};
-
 struct front_camera {
-    struct front_camera_environment environment;
+    struct rtsp_server *server; // borrowed
     char name[40], source[16];
-    const char *backend; // as in the configuration; a literal
-    struct camera_texts texts;
     struct front_view views[LINK_VIEWS_MAX];
     size_t view_count;
     struct supervisor *supervisor; // owned
 };
 
-static void texts_finish(struct camera_texts *texts)
-{
-    free(texts->whole);
-    free(texts->cpu);
-    *texts = (struct camera_texts){0};
-}
-
-static int texts_init(struct camera_texts *texts, const struct config *config, size_t index)
-{
-    struct config other = *config; // borrows all that it points to
-    int r = config_format(config, index, &texts->whole);
-
-    other.backend = CONFIG_BACKEND_CPU;
-    if (r == 0 && config->backend != CONFIG_BACKEND_CPU) {
-        r = config_format(&other, index, &texts->cpu);
-    }
-    return r;
-}
-
 static void drop_view(struct front_camera *camera, struct front_view *view)
 {
     const char *path = stream_path(view->stream);
 
-    rtsp_server_remove(camera->environment.server, path);
-    rtsp_server_disconnect(camera->environment.server, path);
+    rtsp_server_remove(camera->server, path);
+    rtsp_server_disconnect(camera->server, path);
     stream_unref(view->stream);
 }
 
@@ -134,7 +107,7 @@ static int replace_views(struct front_camera *camera, const struct config_camera
             r = -ENOMEM;
             continue;
         }
-        rtsp_server_add(camera->environment.server, stream_path(view->stream), view->stream,
+        rtsp_server_add(camera->server, stream_path(view->stream), view->stream,
                         config_view_role(&settings->views[i]));
         view->role = config_view_role(&settings->views[i]);
         snprintf(view->kind, sizeof view->kind, "%s",
@@ -144,89 +117,46 @@ static int replace_views(struct front_camera *camera, const struct config_camera
     return r;
 }
 
-// The settings for the supervisor; `streams` has room for LINK_VIEWS_MAX.
-static struct supervisor_settings describe_process(const struct front_camera *camera,
-                                                   struct stream **streams)
+// Takes over all that camera `index` of `config` says. `environment` is for the first time alone.
+static int apply(struct front_camera *camera, enum config_cost cost, const struct config *config,
+                 size_t index, const struct supervisor_environment *environment,
+                 struct error *error)
 {
+    const struct config_camera *camera_settings = &config->cameras[index];
+    struct stream *streams[LINK_VIEWS_MAX];
+
+    snprintf(camera->name, sizeof camera->name, "%s", camera_settings->name);
+    snprintf(camera->source, sizeof camera->source, "%s",
+             config_source_name(camera_settings->source));
+    int r = replace_views(camera, camera_settings);
     for (size_t i = 0; i < camera->view_count; i++) {
         streams[i] = camera->views[i].stream;
     }
-    return (struct supervisor_settings){
-        .program = camera->environment.program,
-        .name = camera->name,
-        .configuration = camera->texts.whole,
-        .configuration_cpu = camera->texts.cpu,
-        .backend = camera->backend,
-        .streams = streams,
-        .stream_count = camera->view_count,
-        .changed = camera->environment.changed,
-        .motion = camera->environment.motion,
-        .context = camera->environment.context,
-    };
-}
-
-static int supervise(struct front_camera *camera, enum config_cost cost)
-{
-    struct stream *streams[LINK_VIEWS_MAX];
-    struct supervisor_settings settings = describe_process(camera, streams);
-
-    if (!camera->supervisor) {
-        return supervisor_new(&settings, &camera->supervisor);
+    const struct supervisor_settings settings = {
+        .config = config, .camera = index, .streams = streams, .stream_count = camera->view_count};
+    if (r == 0) {
+        r = !camera->supervisor ? supervisor_new(&settings, environment, &camera->supervisor)
+            : cost < CONFIG_COST_CAMERA ? supervisor_update(camera->supervisor, &settings)
+                                        : supervisor_reconfigure(camera->supervisor, &settings);
     }
-    return cost < CONFIG_COST_CAMERA ? supervisor_update(camera->supervisor, &settings)
-                                     : supervisor_reconfigure(camera->supervisor, &settings);
-}
-
-// Takes over the texts, and all that `settings` says beside the views.
-static void take_texts(struct front_camera *camera, struct camera_texts *texts,
-                       const struct config *config, const struct config_camera *settings)
-{
-    texts_finish(&camera->texts);
-    camera->texts = *texts;
-    *texts = (struct camera_texts){0};
-    camera->backend = config_backend_name(config->backend);
-    snprintf(camera->name, sizeof camera->name, "%s", settings->name);
-    snprintf(camera->source, sizeof camera->source, "%s", config_source_name(settings->source));
-}
-
-static int apply(struct front_camera *camera, enum config_cost cost, const struct config *config,
-                 size_t index, struct error *error)
-{
-    const struct config_camera *settings = &config->cameras[index];
-    _cleanup_(texts_finish) struct camera_texts texts = {0};
-    int r = texts_init(&texts, config, index);
-
-    if (r < 0) {
-        return error_set(error, r, "camera %s: %s", settings->name, strerror(-r));
-    }
-    if (settings->view_count > LINK_VIEWS_MAX) {
-        return error_set(error, -EINVAL, "camera %s has %zu views, allowed are up to %d",
-                         settings->name, settings->view_count, LINK_VIEWS_MAX);
-    }
-    take_texts(camera, &texts, config, settings);
-    r = replace_views(camera, settings);
-    r = r < 0 ? r : supervise(camera, cost);
-    return r < 0 ? error_set(error, r, "camera %s: %s", settings->name, strerror(-r)) : 0;
+    return r < 0 ? error_set(error, r, "camera %s: %s", camera->name, strerror(-r)) : 0;
 }
 
 int front_camera_apply(struct front_camera *camera, const struct config *before,
                        const struct config *config, size_t index, struct error *error)
 {
     // Also when no key has changed: a mask may be another picture under the same name.
-    return apply(camera, config_diff_camera(before, config, index), config, index, error);
+    return apply(camera, config_diff_camera(before, config, index), config, index, NULL, error);
 }
 
-int front_camera_new(const struct config *config, size_t index,
-                     const struct front_camera_environment *environment, struct error *error,
+int front_camera_new(const struct config *config, size_t index, struct rtsp_server *server,
+                     const struct supervisor_environment *environment, struct error *error,
                      struct front_camera **ret_camera)
 {
-    struct front_camera *camera = calloc(1, sizeof *camera);
+    struct front_camera *camera = g_new0(struct front_camera, 1);
 
-    if (!camera) {
-        return error_set(error, -ENOMEM, "out of memory");
-    }
-    camera->environment = *environment;
-    int r = apply(camera, CONFIG_COST_CAMERA, config, index, error);
+    camera->server = server;
+    int r = apply(camera, CONFIG_COST_CAMERA, config, index, environment, error);
     if (r < 0) {
         front_camera_free(camera);
         return r;
@@ -244,8 +174,7 @@ void front_camera_free(struct front_camera *camera)
     for (size_t i = 0; i < camera->view_count; i++) {
         drop_view(camera, &camera->views[i]);
     }
-    texts_finish(&camera->texts);
-    free(camera);
+    g_free(camera);
 }
 
 const char *front_camera_name(const struct front_camera *camera)
@@ -307,6 +236,6 @@ void front_camera_describe(const struct front_camera *camera, struct snapshot_ca
         snprintf(mount->view, sizeof mount->view, "%s", view->name);
         snprintf(mount->kind, sizeof mount->kind, "%s", view->kind);
         mount->role = view->role;
-        describe_viewers(camera->environment.server, mount);
+        describe_viewers(camera->server, mount);
     }
 }

@@ -9,17 +9,10 @@
 
 struct front_camera;
 
-struct front_camera_environment {
-    struct rtsp_server *server;     // borrowed; outlives the camera
-    const char *program;            // of camera processes; borrowed
-    void (*changed)(void *context); // readiness or state may have changed
-    regions_event *motion;          // of the camera's events
-    void *context;                  // of both
-};
-
-// Makes camera number `index` of `config` and its mounts; its process is not started yet.
-int front_camera_new(const struct config *config, size_t index,
-                     const struct front_camera_environment *environment, struct error *error,
+// Makes camera number `index` of `config` and its mounts on `server`, which outlives it; its
+// process is not started yet.
+int front_camera_new(const struct config *config, size_t index, struct rtsp_server *server,
+                     const struct supervisor_environment *environment, struct error *error,
                      struct front_camera **ret_camera);
 // Takes the mounts away, disconnects their viewers and kills the process. Takes NULL.
 void front_camera_free(struct front_camera *camera);

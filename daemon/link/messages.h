@@ -53,6 +53,7 @@ struct link_configuration {
     uint32_t number;      // of the configuration, from 1 on; telemetry says which is in force
     uint32_t passed_over; // encoders that hung lately: a bit for each enum config_encoder,
                           // which "auto" tries last
+    uint32_t without_gpu; // 1: the GPU failed, compute on the CPU until LINK_TRY_GPU
     uint32_t views[LINK_VIEWS_MAX]; // their numbers, in the order of the text
 };
 

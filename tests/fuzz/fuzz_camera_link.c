@@ -144,8 +144,7 @@ static void take_messages(int fd, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stream *streams[VIEWS];
-    const struct camera_link_configuration configuration = {
-        .number = 1, .text = "", .streams = streams, .stream_count = VIEWS};
+    const struct link_configuration configuration = {.number = 1};
     struct cursor cursor;
     int fds[2], smallest = 1;
 
@@ -158,7 +157,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_claim(stream_new("/front/edges", &payload_h264, 2000, &streams[0]) == 0);
     fuzz_claim(stream_new("/front/camera", &payload_h264, 2000, &streams[1]) == 0);
-    fuzz_claim(camera_link_new(fds[0], &configuration, &events, NULL, &camera) == 0);
+    fuzz_claim(camera_link_new(fds[0], &events, NULL, &camera) == 0);
+    camera_link_configure(camera, &configuration, "", streams, VIEWS);
     stream_set_demand(streams[0], on_demand, NULL);
     stream_watch(streams[0], &cursor, on_wake, &cursor);
     stream_resume(streams[0], &cursor, DEMAND_BEGIN);

@@ -277,23 +277,21 @@ static void send_bytes(struct camera_link *link, enum link_type type, uint32_t v
     send_pieces(link, type, view, &piece, size > 0);
 }
 
-int camera_link_configure(struct camera_link *link,
-                          const struct camera_link_configuration *configuration)
+int camera_link_configure(struct camera_link *link, const struct link_configuration *configuration,
+                          const char *text, struct stream *const *streams, size_t count)
 {
-    struct link_configuration head = {.number = configuration->number,
-                                      .passed_over = configuration->passed_over};
-    struct iovec pieces[] = {{&head, sizeof head},
-                             {(void *)configuration->text, strlen(configuration->text)}};
+    struct link_configuration head = *configuration;
+    struct iovec pieces[] = {{&head, sizeof head}, {(void *)text, strlen(text)}};
     struct linked_view views[LINK_VIEWS_MAX] = {0};
 
-    for (size_t i = 0; i < configuration->stream_count; i++) {
-        struct stream *stream = configuration->streams[i];
+    for (size_t i = 0; i < count; i++) {
+        struct stream *stream = streams[i];
         const struct linked_view *known = find_stream(link, stream);
 
         views[i] = known ? *known : (struct linked_view){stream, ++link->numbers, false};
         head.views[i] = views[i].number;
     }
-    link->view_count = configuration->stream_count;
+    link->view_count = count;
     memcpy(link->views, views, link->view_count * sizeof views[0]);
     int r = send_pieces(link, LINK_CONFIGURE, 0, pieces, ARRAY_LENGTH(pieces));
     for (size_t i = 0; i < link->view_count && r == 0; i++) {
@@ -302,8 +300,7 @@ int camera_link_configure(struct camera_link *link,
     return r;
 }
 
-int camera_link_new(int fd, const struct camera_link_configuration *configuration,
-                    const struct camera_link_events *events, void *context,
+int camera_link_new(int fd, const struct camera_link_events *events, void *context,
                     struct camera_link **ret_link)
 {
     struct camera_link *link = calloc(1, sizeof *link);
@@ -317,7 +314,6 @@ int camera_link_new(int fd, const struct camera_link_configuration *configuratio
     link->events = events;
     link->context = context;
     link->read_watch = g_unix_fd_add(fd, G_IO_IN | G_IO_HUP | G_IO_ERR, on_readable, link);
-    camera_link_configure(link, configuration);
     *ret_link = link;
     return 0;
 }

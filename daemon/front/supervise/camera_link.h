@@ -26,24 +26,15 @@ struct camera_link_events {
     void (*ended)(void *context, int reason, const char *sentence);
 };
 
-// The configuration that a process is sent. The streams are those of the views, in the order of the
-// text; they are borrowed until the next configuration.
-struct camera_link_configuration {
-    uint32_t number;      // telemetry repeats it once it is in force
-    uint32_t passed_over; // encoders, as in struct link_configuration
-    const char *text;
-    struct stream *const *streams;
-    size_t stream_count; // up to LINK_VIEWS_MAX
-};
-
-// Takes over `fd` and sends `configuration` as the first message.
-int camera_link_new(int fd, const struct camera_link_configuration *configuration,
-                    const struct camera_link_events *events, void *context,
+// Takes over `fd`. The first message is a configuration.
+int camera_link_new(int fd, const struct camera_link_events *events, void *context,
                     struct camera_link **ret_link);
-// Sends another configuration, which the process can adopt without being replaced. -ENOBUFS: the
-// process does not read.
-int camera_link_configure(struct camera_link *link,
-                          const struct camera_link_configuration *configuration);
+// Sends a configuration; after the first, one that the process can adopt without being replaced.
+// `configuration` is all but the numbers of the views; the `count` streams (up to LINK_VIEWS_MAX)
+// are those of the views, in the order of `text`, and borrowed until the next configuration.
+// -ENOBUFS: the process does not read.
+int camera_link_configure(struct camera_link *link, const struct link_configuration *configuration,
+                          const char *text, struct stream *const *streams, size_t count);
 // Closes the fd. Takes NULL.
 void camera_link_free(struct camera_link *link);
 

@@ -10,9 +10,11 @@
 #define HEALTHY_NS (60 * NS_PER_S)
 #define SUSPICIOUS_NS (30 * NS_PER_S) // one that hangs in a driver is killed after 12 s
 
-void gpu_retry_begin(struct gpu_retry *retry, bool may_use)
+void gpu_retry_begin(struct gpu_retry *retry, bool wanted)
 {
-    retry->use = may_use ? GPU_OPENING : GPU_UNUSED;
+    bool failed = retry->use == GPU_WITHHELD || retry->use == GPU_TRIED;
+
+    retry->use = !wanted ? GPU_UNUSED : failed ? GPU_WITHHELD : GPU_OPENING;
 }
 
 static void forget_if_healthy(struct gpu_retry *retry, int64_t now_ns)
@@ -26,7 +28,9 @@ void gpu_retry_note_backend(struct gpu_retry *retry, const char *backend, int64_
 {
     if (strncmp(backend, "CUDA", strlen("CUDA")) != 0) {
         forget_if_healthy(retry, now_ns);
-        retry->use = *backend ? GPU_UNUSED : retry->use;
+        if (*backend && (retry->use == GPU_OPENING || retry->use == GPU_COMPUTES)) {
+            retry->use = GPU_IDLE;
+        }
     } else if (retry->use != GPU_COMPUTES) {
         retry->use = GPU_COMPUTES;
         retry->computes_ns = now_ns;
@@ -37,7 +41,7 @@ bool gpu_retry_note_death(struct gpu_retry *retry, bool by_signal, int64_t now_n
 {
     int64_t before_ns = retry->died_ns;
 
-    if (retry->use == GPU_UNUSED || (retry->use == GPU_OPENING && !by_signal)) {
+    if (retry->use != GPU_COMPUTES && !(retry->use == GPU_OPENING && by_signal)) {
         return false;
     }
     retry->died_ns = now_ns;
@@ -55,7 +59,7 @@ static unsigned advance_ms(struct gpu_retry *retry)
 unsigned gpu_retry_fail_ms(struct gpu_retry *retry, int64_t now_ns)
 {
     forget_if_healthy(retry, now_ns);
-    retry->use = GPU_UNUSED;
+    retry->use = retry->use == GPU_COMPUTES ? GPU_IDLE : retry->use;
     retry->died_ns = 0;
     retry->tried = false;
     return advance_ms(retry);
@@ -67,5 +71,6 @@ unsigned gpu_retry_try_ms(struct gpu_retry *retry)
         advance_ms(retry);
     }
     retry->tried = true;
+    retry->use = retry->use == GPU_WITHHELD ? GPU_TRIED : retry->use;
     return retry->next_ms > OPENING_MS ? retry->next_ms : OPENING_MS;
 }

@@ -80,20 +80,53 @@ static int spawn(const char *program, const char *name, int fd, pid_t *ret_pid)
     return r;
 }
 
-int process_spawn_camera(const char *program, const char *name, struct error *error, int *ret_fd,
-                         pid_t *ret_pid)
+void process_init(struct process *process)
+{
+    process->left_behind = g_rc_box_new0(unsigned);
+}
+
+void process_finish(struct process *process)
+{
+    if (process->pid) {
+        process_abandon(process);
+    }
+    g_rc_box_release(process->left_behind);
+}
+
+static void on_exit_left_behind(GPid pid, gint status, gpointer data)
+{
+    unsigned *left_behind = data;
+
+    (void)status;
+    (*left_behind)--;
+    g_spawn_close_pid(pid);
+}
+
+void process_abandon(struct process *process)
+{
+    kill(process->pid, SIGKILL);
+    g_clear_handle_id(&process->watch, g_source_remove);
+    (*process->left_behind)++;
+    g_child_watch_add_full(G_PRIORITY_DEFAULT, process->pid, on_exit_left_behind,
+                           g_rc_box_acquire(process->left_behind), g_rc_box_release);
+    process->pid = 0;
+}
+
+int process_spawn_camera(struct process *process, const char *program, const char *name,
+                         GChildWatchFunc on_exit, void *context, struct error *error, int *ret_fd)
 {
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) < 0) {
         return error_set(error, -errno, "no socket pair for a camera process: %s", strerror(errno));
     }
-    int r = spawn(program, name, fds[1], ret_pid);
+    int r = spawn(program, name, fds[1], &process->pid);
     close(fds[1]);
     if (r < 0) {
         close(fds[0]);
         return error_set(error, r, "cannot start %s: %s", program, strerror(-r));
     }
+    process->watch = g_child_watch_add(process->pid, on_exit, context);
     *ret_fd = fds[0];
     return 0;
 }

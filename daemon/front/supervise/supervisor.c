@@ -1,18 +1,77 @@
+#include "daemon/front/supervise/supervisor.h"
+
 #include "daemon/common/log.h"
+#include "daemon/common/log_limit.h"
+#include "daemon/front/supervise/camera_link.h"
+#include "daemon/front/supervise/gpu_retry.h"
 #include "daemon/front/supervise/process.h"
-#include "daemon/front/supervise/supervisor_private.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#define BACKOFF_FIRST_MS 100u
+#define BACKOFF_LAST_MS 5000u
+#define BACKOFF_HEALTHY_NS (5 * NS_PER_S)
 #define FATAL_DELAY_MS 30000
 #define STOP_MS 1000
+#define UNKILLABLE_MS 5000
 #define SILENCE_MS 5000
 #define LAST_TURNS 16
 #define FIRST_SIGN_MS 60000 // GStreamer looks through its plugins at the first start
+#define PASSED_OVER_NS (600 * NS_PER_S)
+
+enum supervisor_state {
+    SUPERVISOR_STOPPED,  // no process, none wanted
+    SUPERVISOR_STARTING, // a process without telemetry yet
+    SUPERVISOR_RUNNING,
+    SUPERVISOR_ENDING,  // its link is closed, the process is not gone yet
+    SUPERVISOR_WAITING, // no process; the next one starts after a delay
+    SUPERVISOR_FAILED,  // the same after an incurable fault, with a long delay
+};
+
+// What is known of why the process ends, and so what comes after it.
+enum supervisor_end {
+    END_UNEXPLAINED, // nothing; the GPU may be to blame
+    END_REJECTED,    // it broke the protocol
+    END_EXPLAINED,   // it said why
+    END_FATAL,       // it said that no retry can help, or it could not be started
+    END_GPU_LOST,    // it said so
+    END_SETTINGS,    // it was ended for other settings
+    END_STOP,        // no further process is wanted
+};
+
+struct supervisor {
+    struct supervisor_environment environment;
+    char *name, *text; // owned; of the camera, and its configuration
+    enum config_backend backend;
+    struct stream *streams[LINK_VIEWS_MAX]; // references
+    size_t stream_count;
+    uint32_t number; // of the configuration, as telemetry tells it
+
+    enum supervisor_state state;
+    enum supervisor_end end;
+    struct error error; // why there is no process that runs
+    struct process process;
+    struct camera_link *link;        // owned
+    int64_t running_ns;              // when the process told of itself first; 0: not yet
+    guint timer;                     // what comes next, by state: silence, kill, start. 0: none
+    unsigned backoff_ms;             // the delay before the next start but one
+    struct log_limit log_limit;      // of messages that the process ended
+    struct link_telemetry telemetry; // the newest
+    struct regions regions;
+    uint64_t restarts, gpu_faults, encoder_hangs;
+
+    struct gpu_retry gpu;
+    struct error gpu_error; // why it failed, until it is tried again
+    guint gpu_timer;        // the next try; 0: none
+
+    uint32_t passed_over;   // a bit for each enum config_encoder that hung
+    int64_t passed_over_ns; // when one did last
+};
 
 static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceFunc function)
 {
@@ -20,15 +79,123 @@ static void set_timer(struct supervisor *supervisor, unsigned delay_ms, GSourceF
     supervisor->timer = g_timeout_add(delay_ms, function, supervisor);
 }
 
+// What a process is to be
+// ---------------------------------------------------------------------
+
+static void on_demand(void *context, struct stream *stream, bool key_frame)
+{
+    const struct supervisor *supervisor = context;
+
+    if (supervisor->link) {
+        camera_link_update(supervisor->link, stream, key_frame);
+    }
+}
+
+// A stream that stays keeps its demand handler, and so the call that it may be waiting for.
+static void take_streams(struct supervisor *supervisor, struct stream *const *streams, size_t count)
+{
+    struct stream *before[LINK_VIEWS_MAX];
+    size_t before_count = supervisor->stream_count;
+
+    memcpy(before, supervisor->streams, sizeof before);
+    for (size_t i = 0; i < before_count; i++) {
+        bool stays = false;
+
+        for (size_t k = 0; k < count; k++) {
+            stays |= streams[k] == before[i];
+        }
+        if (!stays) {
+            stream_set_demand(before[i], NULL, NULL);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        supervisor->streams[i] = stream_ref(streams[i]);
+        stream_set_demand(streams[i], on_demand, supervisor);
+    }
+    supervisor->stream_count = count;
+    for (size_t i = 0; i < before_count; i++) {
+        stream_unref(before[i]);
+    }
+}
+
+static int take_settings(struct supervisor *supervisor, const struct supervisor_settings *settings)
+{
+    char *text;
+    int r = config_format(settings->config, settings->camera, &text);
+
+    if (r < 0) {
+        return r;
+    }
+    free(supervisor->text);
+    supervisor->text = text;
+    supervisor->backend = settings->config->backend;
+    supervisor->number++;
+    take_streams(supervisor, settings->streams, settings->stream_count);
+    return 0;
+}
+
+static bool wants_gpu(const struct supervisor *supervisor)
+{
+    return supervisor->backend != CONFIG_BACKEND_CPU;
+}
+
+// The encoders that a process is to try last now, a bit for each.
+static uint32_t encoders_passed_over(const struct supervisor *supervisor)
+{
+    bool recent = clock_now_ns() - supervisor->passed_over_ns < PASSED_OVER_NS;
+
+    return recent ? supervisor->passed_over : 0;
+}
+
+static int send_settings(struct supervisor *supervisor)
+{
+    const struct link_configuration head = {.number = supervisor->number,
+                                            .passed_over = encoders_passed_over(supervisor),
+                                            .without_gpu = supervisor->gpu.use == GPU_WITHHELD};
+
+    return camera_link_configure(supervisor->link, &head, supervisor->text, supervisor->streams,
+                                 supervisor->stream_count);
+}
+
+// Ending a process
+// ---------------------------------------------------------------------
+
 static void close_link(struct supervisor *supervisor)
 {
-    camera_link_free(supervisor->link);
-    supervisor->link = NULL;
+    camera_link_free(TAKE(supervisor->link));
     regions_process_ended(&supervisor->regions,
-                          supervisor->stopping ? MOTION_STOPPING : MOTION_PROCESS_ENDED);
+                          supervisor->end == END_STOP ? MOTION_STOPPING : MOTION_PROCESS_ENDED);
     for (size_t i = 0; i < supervisor->stream_count; i++) {
         stream_interrupt(supervisor->streams[i]);
     }
+}
+
+static void handle_end(struct supervisor *supervisor, const char *how, bool by_signal);
+
+// A thread that hangs in a driver outlives SIGKILL, and with it the process and the camera that it
+// holds. One such process is left behind, and another takes its place, which may find another
+// camera or a driver that works again. While that one is there no second is left behind, so that
+// they do not pile up.
+static gboolean on_unkillable(gpointer data)
+{
+    struct supervisor *supervisor = data;
+    char how[128];
+
+    if (*supervisor->process.left_behind > 0) {
+        return G_SOURCE_CONTINUE; // the slate shows until one of them is gone
+    }
+    snprintf(how, sizeof how, "cannot be killed, leaving process %d behind",
+             supervisor->process.pid);
+    supervisor->timer = 0;
+    process_abandon(&supervisor->process);
+    handle_end(supervisor, how, true);
+    return G_SOURCE_REMOVE;
+}
+
+static void kill_process(struct supervisor *supervisor)
+{
+    kill(supervisor->process.pid, SIGKILL);
+    set_timer(supervisor, UNKILLABLE_MS, on_unkillable);
 }
 
 static gboolean on_kill_timer(gpointer data)
@@ -36,7 +203,7 @@ static gboolean on_kill_timer(gpointer data)
     struct supervisor *supervisor = data;
 
     supervisor->timer = 0;
-    supervisor_kill(supervisor);
+    kill_process(supervisor);
     return G_SOURCE_REMOVE;
 }
 
@@ -48,7 +215,7 @@ static void end_process(struct supervisor *supervisor, unsigned grace_ms)
     if (grace_ms) {
         set_timer(supervisor, grace_ms, on_kill_timer);
     } else {
-        supervisor_kill(supervisor);
+        kill_process(supervisor);
     }
 }
 
@@ -73,11 +240,72 @@ static void tell_end(struct supervisor *supervisor)
 
     if (log_limit_end(&supervisor->log_limit, clock_now_ns(), &left_out) && left_out) {
         log_write(LOG_NOTICE, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "running",
-                  "the camera process runs, %u more messages of its ends were left out", left_out);
+                  "the camera process is running again; %u exit messages were suppressed",
+                  left_out);
     }
 }
 
-static void on_telemetry(void *context, const struct link_telemetry *telemetry)
+// The GPU
+// ---------------------------------------------------------------------
+
+static gboolean on_try_timer(gpointer data)
+{
+    struct supervisor *supervisor = data;
+
+    if (supervisor->link) {
+        supervisor->gpu_error.text[0] = 0; // from now on the process says what is wrong with it
+        camera_link_try_gpu(supervisor->link, config_backend_name(supervisor->backend));
+    }
+    supervisor->gpu_timer =
+        g_timeout_add(gpu_retry_try_ms(&supervisor->gpu), on_try_timer, supervisor);
+    return G_SOURCE_REMOVE;
+}
+
+// The GPU failed: the next process begins at once, on the CPU.
+static void start_without_gpu(struct supervisor *supervisor, const char *sentence)
+{
+    unsigned delay_ms = gpu_retry_fail_ms(&supervisor->gpu, clock_now_ns());
+
+    supervisor->gpu_faults++;
+    supervisor->gpu.use = GPU_WITHHELD;
+    supervisor->telemetry.backend[0] = 0;
+    error_set(&supervisor->gpu_error, 0, "failed: %s", sentence);
+    g_clear_handle_id(&supervisor->gpu_timer, g_source_remove);
+    supervisor->gpu_timer = g_timeout_add(delay_ms, on_try_timer, supervisor);
+    log_write(LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name, "gpu-failed",
+              "the GPU failed: %s, going on with the CPU, trying the GPU again in %.1f s", sentence,
+              delay_ms / 1e3);
+    g_clear_handle_id(&supervisor->timer, g_source_remove);
+    supervisor_start(supervisor);
+}
+
+static void note_gpu(struct supervisor *supervisor)
+{
+    int64_t now_ns = clock_now_ns();
+
+    gpu_retry_note_backend(&supervisor->gpu, supervisor->telemetry.backend, now_ns);
+    if (supervisor->gpu.use == GPU_COMPUTES) {
+        supervisor->gpu_error.text[0] = 0;
+        g_clear_handle_id(&supervisor->gpu_timer, g_source_remove);
+    } else if (supervisor->telemetry.gpu_may_return && wants_gpu(supervisor) &&
+               !supervisor->gpu_timer) {
+        supervisor->gpu_timer =
+            g_timeout_add(gpu_retry_fail_ms(&supervisor->gpu, now_ns), on_try_timer, supervisor);
+    }
+}
+
+// Forgets whatever was wrong with the GPU.
+static void forget_gpu(struct supervisor *supervisor)
+{
+    supervisor->gpu = (struct gpu_retry){0};
+    supervisor->gpu_error.text[0] = 0;
+    g_clear_handle_id(&supervisor->gpu_timer, g_source_remove);
+}
+
+// What a process says
+// ---------------------------------------------------------------------
+
+static void take_telemetry(void *context, const struct link_telemetry *telemetry)
 {
     struct supervisor *supervisor = context;
     int64_t now_ns = clock_now_ns(), last_frame_ns = supervisor->telemetry.last_frame_ns;
@@ -92,87 +320,85 @@ static void on_telemetry(void *context, const struct link_telemetry *telemetry)
     supervisor->error.text[0] = 0;
     set_timer(supervisor, SILENCE_MS, on_silence);
     tell_end(supervisor);
-    supervisor_gpu_note(supervisor);
+    note_gpu(supervisor);
     regions_take_telemetry(&supervisor->regions, telemetry);
-    supervisor->changed(supervisor->changed_context);
+    supervisor->environment.changed(supervisor->environment.context);
 }
 
-static void on_motion(void *context, const struct link_event *event)
+static void take_motion(void *context, const struct link_event *event)
 {
     struct supervisor *supervisor = context;
 
     regions_take_event(&supervisor->regions, event);
 }
 
-static void on_slate(void *context)
+static void take_slate(void *context)
 {
     const struct supervisor *supervisor = context;
 
-    supervisor->changed(supervisor->changed_context);
+    supervisor->environment.changed(supervisor->environment.context);
 }
 
-static void on_ending(void *context, bool fatal, const char *sentence)
+static void take_ending(void *context, bool fatal, const char *sentence)
 {
     struct supervisor *supervisor = context;
 
-    supervisor->fatal = fatal;
-    supervisor->explained = true;
+    supervisor->end = fatal ? END_FATAL : END_EXPLAINED;
     error_set(&supervisor->error, 0, "%s", sentence);
 }
 
-static void on_encoder_hung(void *context, enum config_encoder encoder)
-{
-    supervisor_encoder_hung(context, encoder);
-}
-
-// The GPU failed: the next process is wanted at once, on the CPU.
-static void start_without_gpu(struct supervisor *supervisor, const char *sentence)
-{
-    supervisor_gpu_fail(supervisor, sentence);
-    g_clear_handle_id(&supervisor->timer, g_source_remove);
-    supervisor_start(supervisor);
-}
-
-static void on_link_ended(void *context, int reason, const char *sentence)
+static void take_hung_encoder(void *context, enum config_encoder encoder)
 {
     struct supervisor *supervisor = context;
 
-    if (reason == -ENODEV && supervisor->gpu_offered) {
-        supervisor->gpu_lost = true;
+    supervisor->end = END_EXPLAINED;
+    supervisor->encoder_hangs++;
+    supervisor->passed_over |= 1u << encoder;
+    supervisor->passed_over_ns = clock_now_ns();
+    error_set(&supervisor->error, 0,
+              "the encoder %s hung; views whose encoder is \"auto\" try it last for 10 minutes",
+              config_encoder_name(encoder));
+}
+
+static void handle_link_end(void *context, int reason, const char *sentence)
+{
+    struct supervisor *supervisor = context;
+
+    if (reason == -ENODEV && supervisor->gpu.use != GPU_UNUSED &&
+        supervisor->gpu.use != GPU_WITHHELD) {
+        supervisor->end = END_GPU_LOST;
         error_set(&supervisor->error, 0, "%s", sentence);
     } else if (reason == -ENODEV) {
         reason = -EPROTO;
         sentence = "says that it lost a GPU, which it was told not to use";
     }
-    if (!supervisor->pid) {
+    if (!supervisor->process.pid) {
         return; // on_child_exit() reads the last words of a process that is gone
     }
-    if (supervisor->gpu_lost) {
+    if (supervisor->end == END_GPU_LOST) {
         // It has closed the camera before it sent that.
         close_link(supervisor);
-        supervisor_abandon(supervisor);
+        process_abandon(&supervisor->process);
         start_without_gpu(supervisor, sentence);
         return;
     }
     bool by_itself = reason == -EPIPE || reason == -EDEADLK, hangs = reason == -ETIME;
     if (!by_itself) {
+        supervisor->end = hangs ? supervisor->end : END_REJECTED;
         error_set(&supervisor->error, 0, "the camera process %s", sentence);
         log_write(hangs ? LOG_WARNING : LOG_ERR, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
                   hangs ? "hanging" : "failed", "the camera process %s, killing it", sentence);
-    }
-    if (!by_itself && !hangs) {
-        gpu_retry_begin(&supervisor->gpu, false); // so its end is not blamed on the GPU
     }
     end_process(supervisor, by_itself ? STOP_MS : 0);
 }
 
 static const struct camera_link_events link_events = {
-    .telemetry = on_telemetry,
-    .motion = on_motion,
-    .slate = on_slate,
-    .ending = on_ending,
-    .encoder_hung = on_encoder_hung,
-    .ended = on_link_ended,
+    .telemetry = take_telemetry,
+    .motion = take_motion,
+    .slate = take_slate,
+    .ending = take_ending,
+    .encoder_hung = take_hung_encoder,
+    .ended = handle_link_end,
 };
 
 // Start and end of the process
@@ -187,29 +413,63 @@ static gboolean on_start_timer(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-static int64_t healthy_ns(const struct supervisor *supervisor)
+// The delay before the next start: 0, then 100 ms, doubling up to 5 s; 0 again after a process that
+// has sent telemetry for 5 s.
+static unsigned advance_backoff(struct supervisor *supervisor)
 {
-    return supervisor->running_ns ? clock_now_ns() - supervisor->running_ns : 0;
+    bool was_healthy =
+        supervisor->running_ns && clock_now_ns() - supervisor->running_ns >= BACKOFF_HEALTHY_NS;
+    unsigned delay_ms = was_healthy ? 0 : supervisor->backoff_ms;
+
+    supervisor->backoff_ms = delay_ms ? MIN(2 * delay_ms, BACKOFF_LAST_MS) : BACKOFF_FIRST_MS;
+    return delay_ms;
 }
 
 // `how` is a clause about the end of the process or why there is none.
 static void plan_restart(struct supervisor *supervisor, const char *how)
 {
-    bool fatal = supervisor->fatal;
-    unsigned delay_ms = supervisor->reconfigured ? 0
-                        : fatal                  ? FATAL_DELAY_MS
-                                : backoff_advance_ms(&supervisor->backoff, healthy_ns(supervisor));
+    bool fatal = supervisor->end == END_FATAL, wanted = supervisor->end == END_SETTINGS;
+    unsigned delay_ms = wanted ? 0 : fatal ? FATAL_DELAY_MS : advance_backoff(supervisor);
 
     supervisor->state = fatal ? SUPERVISOR_FAILED : SUPERVISOR_WAITING;
-    if (!supervisor->reconfigured && log_limit_begin(&supervisor->log_limit, clock_now_ns())) {
+    if (!wanted && log_limit_begin(&supervisor->log_limit, clock_now_ns())) {
         log_write(fatal ? LOG_ERR : LOG_WARNING, LOG_EVENT_CAMERA_PROCESS, supervisor->name,
                   fatal ? "failed" : "restarting",
                   delay_ms ? "%s, starting it again in %.1f s" : "%s, starting it again now", how,
                   delay_ms / 1e3);
     }
-    supervisor->reconfigured = false;
     set_timer(supervisor, delay_ms, on_start_timer);
-    supervisor->changed(supervisor->changed_context);
+    supervisor->environment.changed(supervisor->environment.context);
+}
+
+// The process is gone; `how` is a clause about its end.
+static void handle_end(struct supervisor *supervisor, const char *how, bool by_signal)
+{
+    char sentence[192];
+
+    g_clear_handle_id(&supervisor->timer, g_source_remove);
+    if (supervisor->end == END_STOP) {
+        supervisor->state = SUPERVISOR_STOPPED;
+        return;
+    }
+    if (supervisor->end == END_GPU_LOST) {
+        start_without_gpu(supervisor, supervisor->error.text);
+        return;
+    }
+    snprintf(sentence, sizeof sentence, "the camera process %s", how);
+    if (!supervisor->error.text[0]) {
+        error_set(&supervisor->error, 0, "%s", sentence);
+    }
+    supervisor->restarts += supervisor->end != END_SETTINGS;
+    if (supervisor->end == END_UNEXPLAINED &&
+        gpu_retry_note_death(&supervisor->gpu, by_signal, clock_now_ns())) {
+        snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 30 s",
+                 how);
+        start_without_gpu(supervisor, sentence);
+        return;
+    }
+    bool explained = supervisor->end == END_EXPLAINED || supervisor->end == END_FATAL;
+    plan_restart(supervisor, explained ? supervisor->error.text : sentence);
 }
 
 // Reads what the socket still holds, which takes a few calls. Not more, because a helper of the
@@ -220,103 +480,67 @@ static void hear_last_words(struct supervisor *supervisor)
     }
 }
 
-void supervisor_process_gone(struct supervisor *supervisor, const char *how, bool by_signal)
-{
-    char sentence[192];
-
-    g_clear_handle_id(&supervisor->timer, g_source_remove);
-    if (supervisor->stopping) {
-        supervisor->state = SUPERVISOR_STOPPED;
-        return;
-    }
-    if (supervisor->gpu_lost) {
-        start_without_gpu(supervisor, supervisor->error.text);
-        return;
-    }
-    snprintf(sentence, sizeof sentence, "the camera process %s", how);
-    if (!supervisor->error.text[0]) {
-        error_set(&supervisor->error, 0, "%s", sentence);
-    }
-    supervisor->restarts += !supervisor->reconfigured;
-    if (!supervisor->reconfigured && !supervisor->explained &&
-        gpu_retry_note_death(&supervisor->gpu, by_signal, clock_now_ns())) {
-        snprintf(sentence, sizeof sentence, "the camera process %s, for the second time in 30 s",
-                 how);
-        start_without_gpu(supervisor, sentence);
-        return;
-    }
-    plan_restart(supervisor, supervisor->explained ? supervisor->error.text : sentence);
-}
-
 static void on_child_exit(GPid pid, gint status, gpointer data)
 {
     struct supervisor *supervisor = data;
     char how[128];
 
     (void)pid;
-    supervisor->pid = 0;
-    supervisor->child_watch = 0;
+    supervisor->process.pid = 0;
+    supervisor->process.watch = 0;
     if (supervisor->link) {
         hear_last_words(supervisor);
         close_link(supervisor);
     }
     process_describe_end(status, how, sizeof how);
-    supervisor_process_gone(supervisor, how, WIFSIGNALED(status));
+    handle_end(supervisor, how, WIFSIGNALED(status));
 }
 
-static int try_start(struct supervisor *supervisor)
+int supervisor_start(struct supervisor *supervisor)
 {
     int fd;
-    int r = process_spawn_camera(supervisor->program, supervisor->name, &supervisor->error, &fd,
-                                 &supervisor->pid);
+    int r =
+        process_spawn_camera(&supervisor->process, supervisor->environment.program,
+                             supervisor->name, on_child_exit, supervisor, &supervisor->error, &fd);
 
     if (r < 0) {
+        supervisor->end = END_FATAL;
+        plan_restart(supervisor, supervisor->error.text);
         return r;
     }
     supervisor->running_ns = 0;
     supervisor->state = SUPERVISOR_STARTING;
-    supervisor->fatal = false;
-    supervisor->gpu_lost = false;
-    supervisor->explained = false;
-    supervisor->child_watch = g_child_watch_add(supervisor->pid, on_child_exit, supervisor);
+    supervisor->end = END_UNEXPLAINED;
     set_timer(supervisor, FIRST_SIGN_MS, on_silence);
-    const struct camera_link_configuration configuration =
-        supervisor_configuration(supervisor, supervisor_gpu_begin(supervisor));
-    r = camera_link_new(fd, &configuration, &link_events, supervisor, &supervisor->link);
-    if (r < 0) {
+    gpu_retry_begin(&supervisor->gpu, wants_gpu(supervisor));
+    r = camera_link_new(fd, &link_events, supervisor, &supervisor->link);
+    if (r == 0) {
+        send_settings(supervisor);
+    } else {
         error_set(&supervisor->error, r, "no link to the camera process: %s", strerror(-r));
         end_process(supervisor, 0);
     }
     return 0;
 }
 
-int supervisor_start(struct supervisor *supervisor)
+int supervisor_new(const struct supervisor_settings *settings,
+                   const struct supervisor_environment *environment,
+                   struct supervisor **ret_supervisor)
 {
-    int r = try_start(supervisor);
-
-    if (r < 0) {
-        supervisor->fatal = true;
-        plan_restart(supervisor, supervisor->error.text);
-    }
-    return r;
-}
-
-int supervisor_new(const struct supervisor_settings *settings, struct supervisor **ret_supervisor)
-{
-    if (settings->stream_count > LINK_VIEWS_MAX) {
-        return -EINVAL;
-    }
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
+
     if (!supervisor) {
         return -ENOMEM;
     }
-    supervisor->left_behind = g_rc_box_new0(unsigned);
-    int r = supervisor_take_settings(supervisor, settings);
+    supervisor->environment = *environment;
+    process_init(&supervisor->process);
+    supervisor->name = strdup(settings->config->cameras[settings->camera].name);
+    int r = supervisor->name ? take_settings(supervisor, settings) : -ENOMEM;
     if (r < 0) {
         supervisor_free(supervisor);
         return r;
     }
-    regions_init(&supervisor->regions, settings->name, settings->motion, settings->context);
+    regions_init(&supervisor->regions, supervisor->name, environment->motion, environment->context);
     *ret_supervisor = supervisor;
     return 0;
 }
@@ -327,44 +551,56 @@ void supervisor_free(struct supervisor *supervisor)
         return;
     }
     g_clear_handle_id(&supervisor->timer, g_source_remove);
-    supervisor_gpu_forget(supervisor);
+    forget_gpu(supervisor);
     regions_reconfigure(&supervisor->regions);
     camera_link_free(supervisor->link);
-    if (supervisor->pid) {
-        supervisor_abandon(supervisor);
-    }
-    supervisor_drop_settings(supervisor);
-    g_rc_box_release(supervisor->left_behind);
+    process_finish(&supervisor->process);
+    take_streams(supervisor, NULL, 0);
+    free(supervisor->name);
+    free(supervisor->text);
     free(supervisor);
 }
 
 int supervisor_reconfigure(struct supervisor *supervisor,
                            const struct supervisor_settings *settings)
 {
-    if (settings->stream_count > LINK_VIEWS_MAX) {
-        return -EINVAL;
-    }
     regions_reconfigure(&supervisor->regions);
     if (supervisor->link) {
         end_process(supervisor, STOP_MS);
     }
-    int r = supervisor_take_settings(supervisor, settings);
-    supervisor->reconfigured = supervisor->pid != 0;
-    supervisor->fatal = false;
-    supervisor->backoff = (struct backoff){0};
+    int r = take_settings(supervisor, settings);
+    supervisor->end = END_SETTINGS;
+    supervisor->backoff_ms = 0;
     supervisor->passed_over = 0;
-    supervisor_gpu_forget(supervisor);
-    if (!supervisor->pid) {
+    forget_gpu(supervisor);
+    if (!supervisor->process.pid) {
         set_timer(supervisor, 0, on_start_timer);
     }
     return r;
 }
 
+int supervisor_update(struct supervisor *supervisor, const struct supervisor_settings *settings)
+{
+    _cleanup_(cleanup_free) char *text = NULL;
+    int r;
+
+    if (supervisor->link) {
+        r = take_settings(supervisor, settings);
+        r = r < 0 ? r : send_settings(supervisor);
+        return r == -ENOBUFS ? supervisor_reconfigure(supervisor, settings) : r;
+    }
+    r = config_format(settings->config, settings->camera, &text);
+    if (r < 0 || strcmp(supervisor->text, text) == 0) {
+        return r;
+    }
+    return supervisor_reconfigure(supervisor, settings);
+}
+
 void supervisor_stop(struct supervisor *supervisor)
 {
-    supervisor->stopping = true;
-    supervisor_gpu_forget(supervisor);
-    if (!supervisor->pid) {
+    supervisor->end = END_STOP;
+    forget_gpu(supervisor);
+    if (!supervisor->process.pid) {
         g_clear_handle_id(&supervisor->timer, g_source_remove);
         supervisor->state = SUPERVISOR_STOPPED;
     } else if (supervisor->link) {
@@ -375,4 +611,69 @@ void supervisor_stop(struct supervisor *supervisor)
 bool supervisor_is_stopped(const struct supervisor *supervisor)
 {
     return supervisor->state == SUPERVISOR_STOPPED;
+}
+
+// What it tells of itself
+// ---------------------------------------------------------------------
+
+bool supervisor_is_settled(const struct supervisor *supervisor)
+{
+    if (supervisor->state != SUPERVISOR_STARTING && supervisor->state != SUPERVISOR_RUNNING) {
+        return supervisor->error.text[0] != 0;
+    }
+    if (supervisor->state == SUPERVISOR_RUNNING &&
+        supervisor->telemetry.configuration != supervisor->number) {
+        return false;
+    }
+    for (size_t i = 0; i < supervisor->stream_count; i++) {
+        if (!stream_has_slates(supervisor->streams[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *supervisor_refusal(const struct supervisor *supervisor)
+{
+    return supervisor->state == SUPERVISOR_RUNNING &&
+                   supervisor->telemetry.configuration == supervisor->number
+               ? supervisor->telemetry.refusal
+               : "";
+}
+
+void supervisor_describe(const struct supervisor *supervisor, struct snapshot_camera *camera)
+{
+    static const char *const state_names[LINK_CAMERA_STATE_COUNT] = {
+        [LINK_CAMERA_STARTING] = "starting",   [LINK_CAMERA_LIVE] = "live",
+        [LINK_CAMERA_NO_SIGNAL] = "no signal", [LINK_CAMERA_SILENT] = "no signal",
+        [LINK_CAMERA_HANGING] = "hanging",
+    };
+    const char *state = supervisor->state == SUPERVISOR_RUNNING
+                            ? state_names[supervisor->telemetry.state]
+                        : supervisor->state == SUPERVISOR_FAILED ? "failed"
+                        : supervisor->state == SUPERVISOR_STARTING && !supervisor->restarts &&
+                                !supervisor->gpu_faults
+                            ? "starting"
+                            : "restarting";
+
+    snprintf(camera->name, sizeof camera->name, "%s", supervisor->name);
+    snprintf(camera->state, sizeof camera->state, "%s", state);
+    snprintf(camera->error, sizeof camera->error, "%s",
+             supervisor->state == SUPERVISOR_RUNNING ? supervisor->telemetry.error
+                                                     : supervisor->error.text);
+    camera->pid = supervisor->process.pid;
+    camera->process_restarts = supervisor->restarts;
+    camera->gpu_faults = supervisor->gpu_faults;
+    camera->encoder_hangs = supervisor->encoder_hangs;
+    camera->encoders_passed_over = encoders_passed_over(supervisor);
+    camera->telemetry = supervisor->telemetry;
+    camera->frame_age_s =
+        supervisor->telemetry.last_frame_ns
+            ? (double)(clock_now_ns() - supervisor->telemetry.last_frame_ns) / (double)NS_PER_S
+            : -1;
+    regions_describe(&supervisor->regions, camera);
+    if (supervisor->gpu_error.text[0]) {
+        snprintf(camera->telemetry.gpu, sizeof camera->telemetry.gpu, "%.255s",
+                 supervisor->gpu_error.text);
+    }
 }

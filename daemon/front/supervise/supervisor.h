@@ -1,13 +1,21 @@
 // Keeps one camera process running and its streams fed.
 //
-// A process that ends or says nothing for 5 s is started again: at once the first time, then after
-// 100 ms, 200 ms, … up to 5 s, until one has run for 5 s. A process that declares its
-// fault incurable (LINK_FATAL) is tried again every 30 s; one that ends because a new one can do
-// better (LINK_RESTART), as any other. One that cannot be killed is left behind.
+//   STOPPED ----- supervisor_start() ----> STARTING
+//   STARTING ---- first telemetry -------> RUNNING
+//   STARTING, RUNNING -- its link ends, it is silent, or it is to end --> ENDING
+//   STARTING, RUNNING, ENDING -- the process is gone:
+//       told to stop ------------------------------> STOPPED
+//       it lost the GPU, or the GPU is to blame ---> STARTING, at once and on the CPU
+//       it declared an incurable fault ------------> FAILED,  STARTING after 30 s
+//       else --------------------------------------> WAITING, STARTING after a delay
+//
+// The delay is 0 for other settings. Otherwise a process is started again at once the first time,
+// then after 100 ms, 200 ms, … up to 5 s, until one has run for 5 s. A process that says nothing
+// for 5 s is killed. One that cannot be killed is left behind.
 //
 // When the GPU fails (the process says so, or dies twice within 30 s while it uses it) the next
 // process begins at once and on the CPU. That process is told to try the GPU after 1 s, 2 s, … up
-// to 60 s; so is one that could not use the GPU for a reason that may pass.
+// to 60 s; so is one that could not use the GPU for a reason that may pass (gpu_retry.h).
 //
 // An encoder in which a process hangs is tried last by the next ones for 10 minutes, or until other
 // settings come.
@@ -26,16 +34,8 @@
 
 struct supervisor;
 
-// What a process is started with. `streams` are the views in the order of `configuration`
-// (config_format() of that one camera). The supervisor copies the texts and takes references.
-struct supervisor_settings {
-    const char *program;
-    const char *name;
-    const char *configuration;
-    const char *configuration_cpu; // the same with backend = "cpu"; NULL: no GPU is wanted
-    const char *backend;           // the word for the one that is wanted; a literal
-    struct stream *const *streams;
-    size_t stream_count; // up to LINK_VIEWS_MAX
+struct supervisor_environment {
+    const char *program; // of camera processes; borrowed, as is `context`
     // Called after every message that may settle the camera and when a process ended.
     void (*changed)(void *context);
     // Called for each motion event of the camera, ends made up by the front included. May be NULL.
@@ -43,8 +43,19 @@ struct supervisor_settings {
     void *context; // of both
 };
 
-// 0, -ENOMEM, or -EINVAL for more than LINK_VIEWS_MAX streams. Nothing is started yet.
-int supervisor_new(const struct supervisor_settings *settings, struct supervisor **ret_supervisor);
+// What the process is to be: camera number `camera` of `config`, with a stream for each of its
+// views. All is borrowed for the call; the supervisor takes references to the streams.
+struct supervisor_settings {
+    const struct config *config;
+    size_t camera;
+    struct stream *const *streams; // in the order of the views
+    size_t stream_count;           // up to LINK_VIEWS_MAX
+};
+
+// Nothing is started yet. -ENOMEM.
+int supervisor_new(const struct supervisor_settings *settings,
+                   const struct supervisor_environment *environment,
+                   struct supervisor **ret_supervisor);
 // Kills a process that is still there (the main loop reaps it). Takes NULL.
 void supervisor_free(struct supervisor *supervisor);
 
@@ -53,7 +64,7 @@ void supervisor_free(struct supervisor *supervisor);
 int supervisor_start(struct supervisor *supervisor);
 // Takes other settings (the caller holds references to the streams of both). A running process is
 // ended, and the next one begins with the new settings once it is gone, so that two never compete
-// for a device.
+// for a device. -ENOMEM: the settings before stay, for the next process, too.
 int supervisor_reconfigure(struct supervisor *supervisor,
                            const struct supervisor_settings *settings);
 // The same for settings that a running process can adopt (at most CONFIG_COST_VIEW): it is sent

@@ -214,6 +214,7 @@ static void configure(struct fake_camera *camera, const struct link_message *mes
                      &config) < 0) {
         exit(1);
     }
+    config->backend = camera->head.without_gpu ? CONFIG_BACKEND_CPU : config->backend;
     camera->view_count = config->cameras[0].view_count;
     g_autofree char *which = g_strdup_printf("%s %s", what, config_backend_name(config->backend));
     record_blocks(which, config->blocks);

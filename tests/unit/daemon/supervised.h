@@ -16,7 +16,7 @@
 
 struct fixture {
     char program[600];
-    char *configuration, *configuration_cpu;
+    struct config *config;
     char *record; // path of the file in which the processes write what they are told
     struct stream *stream;
     struct cursor viewer; // of the stream; {0}: nobody watches
@@ -50,29 +50,18 @@ static inline gboolean on_tick(gpointer data)
 static inline struct supervisor_settings make_settings(struct fixture *fixture)
 {
     return (struct supervisor_settings){
-        .program = fixture->program,
-        .name = "front",
-        .configuration = fixture->configuration,
-        .configuration_cpu = fixture->configuration_cpu,
-        .backend = "auto",
+        .config = fixture->config,
         .streams = &fixture->stream,
         .stream_count = 1,
-        .changed = on_changed,
-        .motion = on_motion,
-        .context = fixture,
     };
 }
 
-// What a camera process is configured with for `text`; the caller frees it.
-static inline char *format_configuration(const char *text)
+static inline struct config *parse(const char *text)
 {
-    struct config *config;
-    char *formatted = NULL;
+    struct config *config = NULL;
 
     assert_int_equal(config_parse(text, "test", stderr, &config), 0);
-    assert_int_equal(config_format(config, 0, &formatted), 0);
-    config_free(config);
-    return formatted;
+    return config;
 }
 
 static inline int set_up(void **state)
@@ -80,14 +69,17 @@ static inline int set_up(void **state)
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
     fake_path("camera/fake_camera", fixture->program);
-    fixture->configuration = format_configuration(CAMERA);
-    fixture->configuration_cpu = format_configuration("backend = \"cpu\"; " CAMERA);
+    fixture->config = parse(CAMERA);
     fixture->record = g_build_filename(g_get_tmp_dir(), "edged-record-XXXXXX", NULL);
     close(g_mkstemp(fixture->record));
     setenv("FAKE_CAMERA_RECORD", fixture->record, 1);
     assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &fixture->stream), 0);
     struct supervisor_settings settings = make_settings(fixture);
-    assert_int_equal(supervisor_new(&settings, &fixture->supervisor), 0);
+    const struct supervisor_environment environment = {.program = fixture->program,
+                                                       .changed = on_changed,
+                                                       .motion = on_motion,
+                                                       .context = fixture};
+    assert_int_equal(supervisor_new(&settings, &environment, &fixture->supervisor), 0);
     *state = fixture;
     return 0;
 }
@@ -105,8 +97,7 @@ static inline int tear_down(void **state)
     stream_unref(fixture->stream);
     unlink(fixture->record);
     g_free(fixture->record);
-    free(fixture->configuration);
-    free(fixture->configuration_cpu);
+    config_free(fixture->config);
     free(fixture);
     unsetenv("FAKE_CAMERA");
     unsetenv("FAKE_CAMERA_RECORD");

@@ -1,9 +1,9 @@
 // Supervision of real processes: the fake camera, in its several moods.
+#include "daemon/front/supervise/supervisor.c"
+
+#include "daemon/link/link.h"
 #include "tests/unit/caught_stderr.h"
 #include "tests/unit/daemon/supervised.h"
-
-#include "daemon/front/supervise/supervisor_private.h"
-#include "daemon/link/link.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,15 +11,18 @@
 TEST(test_delays_double_up_to_five_seconds_and_begin_anew_after_health)
 {
     static const unsigned row[] = {0, 100, 200, 400, 800, 1600, 3200, 5000, 5000};
-    struct backoff backoff = {0};
+    struct supervisor supervisor = {.running_ns = 0};
 
     for (size_t i = 0; i < ARRAY_LENGTH(row); i++) {
-        assert_int_equal(backoff_advance_ms(&backoff, 4 * NS_PER_S), row[i]);
+        assert_int_equal(advance_backoff(&supervisor), row[i]);
+        supervisor.running_ns = clock_now_ns() - 4 * NS_PER_S;
     }
+    supervisor.running_ns = clock_now_ns() - 5 * NS_PER_S;
     for (int i = 0; i < 10; i++) {
-        assert_int_equal(backoff_advance_ms(&backoff, 5 * NS_PER_S), 0);
+        assert_int_equal(advance_backoff(&supervisor), 0);
     }
-    assert_int_equal(backoff_advance_ms(&backoff, 0), 100);
+    supervisor.running_ns = 0;
+    assert_int_equal(advance_backoff(&supervisor), 100);
 }
 
 TEST(test_a_camera_settles_with_its_slates_and_sends_once_watched, set_up, tear_down)
@@ -143,7 +146,7 @@ TEST(test_ends_of_the_process_are_told_ten_times_a_minute_at_most, set_up, tear_
     start(fixture, "");
     for (size_t i = 0; i < 12; i++) {
         wait_until(fixture, is_live);
-        fixture->supervisor->backoff = (struct backoff){0};
+        fixture->supervisor->backoff_ms = 0;
         kill(describe(fixture).pid, SIGKILL);
         while (describe(fixture).process_restarts == i) {
             g_main_context_iteration(NULL, TRUE);

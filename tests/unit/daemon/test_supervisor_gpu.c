@@ -211,9 +211,9 @@ TEST(test_the_fault_of_a_gpu_that_was_not_offered_is_a_plain_restart, set_up, te
     struct fixture *fixture = *state;
     struct supervisor_settings settings = make_settings(fixture);
 
-    settings.configuration = fixture->configuration_cpu;
-    settings.configuration_cpu = NULL;
-    settings.backend = "cpu";
+    _cleanup_(cleanup_config) struct config *config = parse("backend = \"cpu\"; " CAMERA);
+
+    settings.config = config;
     setenv("FAKE_CAMERA", "gpu", 1);
     assert_int_equal(supervisor_reconfigure(fixture->supervisor, &settings), 0);
     wait_until(fixture, has_cpu);
@@ -260,13 +260,13 @@ TEST(test_other_blocks_reach_the_running_process_and_the_next, set_up, tear_down
     struct fixture *fixture = *state;
     struct supervisor_settings settings = make_settings(fixture);
     g_autofree char *text = g_strconcat(kernels, CAMERA, NULL);
-    _cleanup_(cleanup_free) char *other = format_configuration(text);
+    _cleanup_(cleanup_config) struct config *other = parse(text);
     pid_t told = 0;
 
     start(fixture, "gpu");
     wait_until(fixture, has_gpu);
     pid_t pid = describe(fixture).pid;
-    settings.configuration = other;
+    settings.config = other;
     assert_int_equal(supervisor_update(fixture->supervisor, &settings), 0);
     wait_until(fixture, is_told_blocks);
     assert_int_equal(count_told(fixture, "reconfigure auto 32x8 0x0 64x4 rows 16", &told), 1);
