@@ -168,8 +168,3 @@ const struct frame_layout *frame_pool_layout(const struct frame_pool *pool)
 {
     return &pool->layout;
 }
-
-const char *frame_pool_memory_kind(const struct frame_pool *pool)
-{
-    return pool->allocator.kind;
-}

@@ -22,4 +22,3 @@ struct frame *frame_pool_take(struct frame_pool *pool);
 // The same for what is made of `origin`: with its times and its number.
 struct frame *frame_pool_take_for(struct frame_pool *pool, const struct frame *origin);
 const struct frame_layout *frame_pool_layout(const struct frame_pool *pool);
-const char *frame_pool_memory_kind(const struct frame_pool *pool);

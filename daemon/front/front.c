@@ -8,14 +8,15 @@
 #include "daemon/front/front_config.h"
 #include "daemon/front/front_network.h"
 #include "daemon/front/front_status.h"
-#include "daemon/front/notify.h"
 #include "daemon/front/supervise/process.h"
 
 #include <errno.h>
 #include <glib-unix.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <systemd/sd-daemon.h>
 
 #define READY_AT_LATEST_MS 3000
 #define STOP_NS (1500 * NS_PER_MS)
@@ -70,7 +71,7 @@ static gboolean become_ready(gpointer data)
         front->announced = true;
         front_status_log_mounts(front->cameras, front->server);
     }
-    notify_ready();
+    sd_notify(0, "READY=1");
     return G_SOURCE_REMOVE;
 }
 
@@ -108,7 +109,7 @@ static gboolean on_pulse(gpointer data)
     char *status = front_status_line(front->cameras, front->server, front->verdict.refused);
 
     if (g_strcmp0(status, front->status) != 0) {
-        notify_status(status);
+        sd_notifyf(0, "STATUS=%s", status);
     }
     g_free(front->status);
     front->status = status;
@@ -120,7 +121,7 @@ static gboolean on_pulse(gpointer data)
 static gboolean on_watchdog(gpointer data)
 {
     (void)data;
-    notify_watchdog();
+    sd_notify(0, "WATCHDOG=1");
     return G_SOURCE_CONTINUE;
 }
 
@@ -237,7 +238,7 @@ static char *reload_and_tell(void *context)
     struct front *front = context;
 
     if (g_main_loop_is_running(front->loop)) { // else it is stopping
-        notify_reloading();
+        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRId64, clock_now_ns() / NS_PER_US);
         reload(front);
         await_readiness(front);
     }
@@ -260,13 +261,15 @@ static gboolean on_stop_signal(gpointer data)
 
 static void add_sources(struct front *front)
 {
-    unsigned watchdog_ms = notify_watchdog_interval_ms();
+    uint64_t limit_us;
 
     front->on_term = g_unix_signal_add(SIGTERM, on_stop_signal, front);
     front->on_int = g_unix_signal_add(SIGINT, on_stop_signal, front);
     front->on_hup = g_unix_signal_add(SIGHUP, on_reload_signal, front);
     front->pulse = g_timeout_add_seconds(1, on_pulse, front);
-    front->watchdog = watchdog_ms ? g_timeout_add(watchdog_ms, on_watchdog, front) : 0;
+    if (sd_watchdog_enabled(0, &limit_us) > 0) { // half of the limit, as its manual recommends
+        front->watchdog = g_timeout_add((guint)(limit_us / 2 / 1000), on_watchdog, front);
+    }
 }
 
 static void remove_sources(struct front *front)
@@ -382,7 +385,7 @@ bool front_run(struct front *front)
     await_readiness(front);
     g_main_loop_run(front->loop);
     log_write(LOG_NOTICE, LOG_EVENT_STOPPING, NULL, NULL, "stopping");
-    notify_stopping();
+    sd_notify(0, "STOPPING=1");
     return stop(front);
 }
 

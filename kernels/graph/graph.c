@@ -162,11 +162,6 @@ void path_forget(struct path *path)
     run_forget(path->run);
 }
 
-const struct node *path_end(const struct path *path)
-{
-    return path->nodes[path->count - 1];
-}
-
 // Whether the first `count` nodes of both are the same ones, which active paths may share. On a GPU
 // what knows of the frame before stays in one run, with which that knowledge would go.
 static bool agree(const struct path *a, const struct path *b, unsigned count)

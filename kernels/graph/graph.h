@@ -53,7 +53,6 @@ void path_free(struct path *path); // takes NULL
 void path_set_active(struct path *path, bool active);
 // The next picture has none before it: nothing moves in it.
 void path_forget(struct path *path);
-const struct node *path_end(const struct path *path);
 
 // Makes the path's picture of this frame on the CPU, as run.h says.
 void path_compute(struct path *path, const struct frame *camera, struct frame *picture);

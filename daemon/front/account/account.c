@@ -77,12 +77,6 @@ static void challenge(const struct check *check, bool stale)
     answer->verdict = ACCOUNT_CHALLENGE;
 }
 
-static void ask(const struct check *check, bool stale)
-{
-    check->account->counters.challenged++;
-    challenge(check, stale);
-}
-
 // The name that was given stays out of the log, because some people type their password there.
 static void log_failure(const struct check *check, enum throttle_news news)
 {
@@ -127,14 +121,7 @@ static void allow(const struct check *check)
 {
     check->login->allowed = true;
     check->login->is_local = peer_is_loopback(&check->peer);
-    check->account->counters.allowed++;
     check->answer->verdict = ACCOUNT_ALLOWED;
-}
-
-static void forbid(const struct check *check)
-{
-    check->account->counters.forbidden++;
-    check->answer->verdict = ACCOUNT_FORBIDDEN;
 }
 
 // The password is right.
@@ -148,7 +135,7 @@ static void admit(const struct check *check, const struct user *user)
     login->failed = false;
     throttle_trust(&check->account->throttle, &check->peer, check->now_ns);
     if (user->role < check->request->role) {
-        forbid(check);
+        check->answer->verdict = ACCOUNT_FORBIDDEN;
     } else {
         allow(check);
     }
@@ -185,11 +172,11 @@ static void try(const struct check *check, const struct authorization *authoriza
         fail(check);
     } else if (digest && (strcmp(authorization->realm, USERS_REALM) != 0 ||
                           !digest_uri_matches(authorization->uri, request->uri))) {
-        ask(check, false);
+        challenge(check, false);
     } else if (digest &&
                !nonce_take(&check->account->nonces, authorization->nonce, check->peer.address,
                            authorization->count, check->now_ns, &check->login->nonce)) {
-        ask(check, true);
+        challenge(check, true);
     } else {
         admit(check, user);
     }
@@ -220,12 +207,12 @@ static void check_user(const struct check *check)
     struct authorization authorization;
 
     if (!request->authorization) {
-        ask(check, false);
+        challenge(check, false);
         return;
     }
     if (authorization_parse(request->authorization, &authorization) < 0 ||
         (authorization.scheme == AUTHORIZATION_BASIC && !request->encrypted)) {
-        ask(check, false); // no password was tried
+        challenge(check, false); // no password was tried
     } else if (!is_throttled(check, &authorization)) {
         try(check, &authorization);
     }
@@ -252,7 +239,7 @@ void account_check(struct account *account, const struct account_request *reques
     } else if (account->is_open || peer_is_loopback(&check.peer)) {
         allow(&check);
     } else {
-        forbid(&check);
+        ret_answer->verdict = ACCOUNT_FORBIDDEN;
     }
 }
 
@@ -367,10 +354,4 @@ bool account_is_open(const struct account *account)
 void account_count(const struct account *account, struct account_counters *ret_counters)
 {
     *ret_counters = account->counters;
-}
-
-size_t account_memory_bytes(const struct account *account)
-{
-    return sizeof *account +
-           (account->users ? account->users->count * sizeof account->users->list[0] : 0);
 }

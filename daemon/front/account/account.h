@@ -62,9 +62,8 @@ struct account_answer {
 
 // What became of requests since the start, for status and metrics.
 struct account_counters {
-    uint64_t allowed, forbidden, throttled;
-    uint64_t challenged; // without a password, or with one for a nonce that is too old
-    uint64_t failed;     // a wrong user or password
+    uint64_t failed;    // a wrong user or password
+    uint64_t throttled; // not checked, because too many had failed before
 };
 
 // Reads the users of `config` (rtsp.users, or the systemd credential of that name). What
@@ -84,7 +83,7 @@ void account_take_users(struct account *account, const struct config *config, st
 bool account_has(const struct account *account, const struct users *users);
 
 // Decides whether a request may be done. `login` is that of the connection; NULL: there is none.
-// `now_ns` is of CLOCK_MONOTONIC. Never blocks, keeps at most what account_memory_bytes() says.
+// `now_ns` is of CLOCK_MONOTONIC. Never blocks, and holds a constant amount of memory.
 void account_check(struct account *account, const struct account_request *request, int64_t now_ns,
                    struct account_login *login, struct account_answer *ret_answer);
 // Whether, after account_take_users(), `login` may still do what wants at least `role`: the user is
@@ -101,5 +100,3 @@ enum config_role account_role(const struct account *account, const struct accoun
 bool account_has_users(const struct account *account);
 bool account_is_open(const struct account *account);
 void account_count(const struct account *account, struct account_counters *ret_counters);
-// Bytes of memory that it holds: constant, but for the users.
-size_t account_memory_bytes(const struct account *account);

@@ -212,25 +212,4 @@ TEST(test_of_more_addresses_than_there_is_room_for_the_worst_are_remembered)
     assert_true(throttle_wait_ns(&throttle, &worst, NS_PER_S) == NS_PER_S);
 }
 
-TEST(test_strangers_cost_no_memory)
-{
-    struct client client = {CLIENT};
-    struct account_bed bed;
-
-    bed_init(&bed, NULL);
-    size_t before = account_memory_bytes(bed.account);
-    for (unsigned i = 0; i < 20000; i++) {
-        char from[32];
-
-        snprintf(from, sizeof from, "10.%u.%u.1", i / 200, i % 200);
-        client.from = from;
-        client.nonce = i % 2 ? "n" : NULL;
-        verdict(&bed, &client);
-        bed.now_ns += 50 * NS_PER_MS;
-    }
-    assert_int_equal(account_memory_bytes(bed.account), before);
-    assert_in_range(before, 1, 64 * 1024);
-    bed_finish(&bed);
-}
-
 RUN_TESTS(NULL, NULL)
