@@ -1,44 +1,49 @@
-// Chooses what of a report is worth writing.
-#include "daemon/ctl/bench/tune_report.h"
+// Chooses what of the sweeps is worth writing.
+#include "daemon/ctl/bench/tune.h"
 
 #define CLEARLY 0.95 // of the time in use
 
-static void add(struct summary *sum, const struct summary *part)
+// A kernel's sweeps in one kind of memory, one for each view that it computes.
+struct choice {
+    const struct sweep *sweeps[64]; // not owned
+    size_t count;
+};
+
+static void add(struct timing *sum, struct timing part)
 {
-    sum->median += part->median;
-    sum->spread += part->spread;
+    sum->median += part.median;
+    sum->spread += part.spread;
 }
 
 // Adds up the times of whole frames of all views in one kind of memory; false if a view has none.
-static bool sum_paths(const struct tune_report *report, enum config_memory memory,
-                      struct summary *ret_sum)
+static bool sum_paths(const struct sweep *sweeps, size_t count, enum config_memory memory,
+                      struct timing *ret_sum)
 {
-    *ret_sum = (struct summary){0};
-    for (size_t i = 0; i < report->count; i++) {
-        const struct sweep *sweep = &report->sweeps[i];
-
-        if (sweep->memory == memory && !sweep->further) {
-            if (sweep->path.median <= 0) {
+    *ret_sum = (struct timing){0};
+    for (size_t i = 0; i < count; i++) {
+        if (sweeps[i].memory == memory && !sweeps[i].further) {
+            if (sweeps[i].path.median <= 0) {
                 return false;
             }
-            add(ret_sum, &sweep->path);
+            add(ret_sum, sweeps[i].path);
         }
     }
     return ret_sum->median > 0;
 }
 
-static enum config_memory choose_memory(const struct tune_report *report)
+static enum config_memory choose_memory(const struct sweep *sweeps, size_t count,
+                                        enum config_memory in_use)
 {
-    enum config_memory best = report->memory_in_use;
-    struct summary used, least, sum;
+    enum config_memory best = in_use;
+    struct timing used, least, sum;
 
-    if (!sum_paths(report, best, &used)) {
-        return best;
+    if (!sum_paths(sweeps, count, in_use, &used)) {
+        return in_use;
     }
     least = used;
     for (enum config_memory i = CONFIG_MEMORY_REGISTERED; i < CONFIG_MEMORY_HOST; i++) {
-        if (sum_paths(report, i, &sum) && sum.median < least.median &&
-            sum.median < CLEARLY * used.median && summary_is_faster(&sum, &used)) {
+        if (sum_paths(sweeps, count, i, &sum) && sum.median < least.median &&
+            sum.median < CLEARLY * used.median && timing_is_faster(sum, used)) {
             least = sum;
             best = i;
         }
@@ -47,119 +52,93 @@ static enum config_memory choose_memory(const struct tune_report *report)
 }
 
 // Adds up the kernel's times in one shape over all its views; false if a view has none.
-static bool sum_shape(const struct tune_report *report, enum config_kernel kernel,
-                      enum config_memory memory, struct config_block block, struct summary *ret_sum)
+static bool sum_shape(const struct choice *choice, struct config_block block,
+                      struct timing *ret_sum)
 {
-    *ret_sum = (struct summary){0};
-    for (size_t i = 0; i < report->count; i++) {
-        const struct sweep *sweep = &report->sweeps[i];
-        const struct sweep_shape *shape;
+    *ret_sum = (struct timing){0};
+    for (size_t i = 0; i < choice->count; i++) {
+        const struct sweep_shape *shape = sweep_find(choice->sweeps[i], block);
 
-        if (sweep->kernel != kernel || sweep->memory != memory) {
-            continue;
-        }
-        shape = sweep_find(sweep, block);
         if (!shape) {
             return false;
         }
-        add(ret_sum, &shape->time);
+        add(ret_sum, shape->time);
     }
     return ret_sum->median > 0;
 }
 
-static const struct sweep *find_sweep(const struct tune_report *report, enum config_kernel kernel,
-                                      enum config_memory memory)
+// The fastest shape of all that are faster than `used` by more than the noise; else `used`.
+static struct config_block find_best(const struct choice *choice, struct config_block used,
+                                     struct timing used_time, struct timing *ret_time)
 {
-    for (size_t i = 0; i < report->count; i++) {
-        if (report->sweeps[i].kernel == kernel && report->sweeps[i].memory == memory) {
-            return &report->sweeps[i];
-        }
-    }
-    return NULL;
-}
+    const struct sweep *sweep = choice->sweeps[0];
+    struct config_block best = used;
+    struct timing sum;
 
-// A kernel's times in one kind of memory.
-struct choice {
-    const struct tune_report *report;
-    enum config_kernel kernel;
-    enum config_memory memory;
-    struct config_block used, best;
-    struct summary used_time, best_time;
-};
-
-static bool sum_of(const struct choice *choice, struct config_block block, struct summary *ret_sum)
-{
-    return sum_shape(choice->report, choice->kernel, choice->memory, block, ret_sum);
-}
-
-// False if nothing is faster than what is in use.
-static bool find_best(struct choice *choice)
-{
-    const struct sweep *sweep = find_sweep(choice->report, choice->kernel, choice->memory);
-    struct summary sum;
-
-    if (!sweep || !sum_of(choice, sweep->in_use, &choice->used_time)) {
-        return false;
-    }
-    choice->used = choice->best = sweep->in_use;
-    choice->best_time = choice->used_time;
+    *ret_time = used_time;
     for (size_t i = 0; i < sweep->count; i++) {
-        if (sum_of(choice, sweep->shapes[i].block, &sum) && sum.median < choice->best_time.median &&
-            summary_is_faster(&sum, &choice->used_time)) {
-            choice->best_time = sum;
-            choice->best = sweep->shapes[i].block;
+        if (sum_shape(choice, sweep->shapes[i].block, &sum) && sum.median < ret_time->median &&
+            timing_is_faster(sum, used_time)) {
+            *ret_time = sum;
+            best = sweep->shapes[i].block;
         }
     }
-    return !shape_equal(choice->best, choice->used);
+    return best;
 }
 
-// Whether `block` is as good as the best, as far as the noise lets one see.
-static bool is_as_good(const struct choice *choice, struct config_block block)
+static bool choose_block(const struct choice *choice, struct config_block *block)
 {
-    struct summary sum;
+    struct config_block used, best, simpler[2];
+    struct timing used_time, best_time, sum;
 
-    return sum_of(choice, block, &sum) && summary_is_faster(&sum, &choice->used_time) &&
-           !summary_is_faster(&choice->best_time, &sum);
-}
-
-static bool choose_block(const struct tune_report *report, enum config_kernel kernel,
-                         enum config_memory memory, struct config_block *block)
-{
-    struct choice choice = {.report = report, .kernel = kernel, .memory = memory};
-    struct config_block rows_alone, threads_alone;
-
-    if (!find_best(&choice)) {
+    if (choice->count == 0 || !sum_shape(choice, choice->sweeps[0]->in_use, &used_time)) {
         return false;
     }
-    rows_alone = (struct config_block){choice.used.x, choice.used.y, choice.best.rows};
-    threads_alone = (struct config_block){choice.best.x, choice.best.y, choice.used.rows};
-    if (is_as_good(&choice, rows_alone)) {
-        choice.best = rows_alone;
-    } else if (is_as_good(&choice, threads_alone)) {
-        choice.best = threads_alone;
+    used = choice->sweeps[0]->in_use;
+    best = find_best(choice, used, used_time, &best_time);
+    if (shape_equal(best, used)) {
+        return false;
     }
-    if (!shape_same_threads(choice.best, choice.used)) {
-        block->x = choice.best.x;
-        block->y = choice.best.y;
+    // Other rows or another block alone, where that is as good within the noise.
+    simpler[0] = (struct config_block){used.x, used.y, best.rows};
+    simpler[1] = (struct config_block){best.x, best.y, used.rows};
+    for (size_t i = 0; i < ARRAY_LENGTH(simpler); i++) {
+        if (sum_shape(choice, simpler[i], &sum) && timing_is_faster(sum, used_time) &&
+            !timing_is_faster(best_time, sum)) {
+            best = simpler[i];
+            break;
+        }
     }
-    if (choice.best.rows != choice.used.rows) {
-        block->rows = choice.best.rows;
+    if (best.x != used.x || best.y != used.y) {
+        block->x = best.x;
+        block->y = best.y;
+    }
+    if (best.rows != used.rows) {
+        block->rows = best.rows;
     }
     return true;
 }
 
-bool tune_report_choose(const struct tune_report *report, struct kernels_conf *content)
+bool tune_choose(const struct sweep *sweeps, size_t count, enum config_memory in_use,
+                 struct kernels_conf *content)
 {
     enum config_memory memory =
-        content->memory_elsewhere ? report->memory_in_use : choose_memory(report);
-    bool changed = memory != report->memory_in_use;
+        content->memory_elsewhere ? in_use : choose_memory(sweeps, count, in_use);
+    bool changed = memory != in_use;
 
     if (changed) {
         content->sets_memory = true;
         content->memory = memory;
     }
-    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        changed |= choose_block(report, i, memory, &content->blocks[i]);
+    for (enum config_kernel kernel = 0; kernel < CONFIG_KERNEL_COUNT; kernel++) {
+        struct choice choice = {.count = 0};
+
+        for (size_t i = 0; i < count && choice.count < ARRAY_LENGTH(choice.sweeps); i++) {
+            if (sweeps[i].kernel == kernel && sweeps[i].memory == memory) {
+                choice.sweeps[choice.count++] = &sweeps[i];
+            }
+        }
+        changed |= choose_block(&choice, &content->blocks[kernel]);
     }
     return changed;
 }

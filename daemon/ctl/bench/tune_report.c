@@ -1,4 +1,4 @@
-#include "daemon/ctl/bench/tune_report.h"
+#include "daemon/ctl/bench/tune.h"
 
 #include "daemon/common/json_members.h"
 #include "daemon/common/json_text.h"
@@ -69,7 +69,7 @@ static void print_verdict(const struct sweep *sweep)
     }
 }
 
-static void print_paths(const struct tune_report *report)
+static void print_paths(const struct tune *tune)
 {
     static const char *const titles[] = {"VIEW", "MEMORY", "US", "+-"};
     struct table *table = table_new(ARRAY_LENGTH(titles));
@@ -78,13 +78,13 @@ static void print_paths(const struct tune_report *report)
     for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
         table_add(table, "%s", titles[i]);
     }
-    for (size_t i = 0; i < report->count; i++) {
-        const struct sweep *sweep = &report->sweeps[i];
+    for (size_t i = 0; i < tune->sweep_count; i++) {
+        const struct sweep *sweep = &tune->sweeps[i];
 
         if (sweep->path.median > 0 && !sweep->further) {
             table_add(table, "%s", sweep->view->name);
             table_add(table, "%s%s", config_memory_name(sweep->memory),
-                      sweep->memory == report->memory_in_use ? " (in use)" : "");
+                      sweep->memory == gpu_memory_kind(tune->session.memory) ? " (in use)" : "");
             table_add(table, "%.1f", sweep->path.median);
             table_add(table, "%.1f", sweep->path.spread);
             any = true;
@@ -97,15 +97,15 @@ static void print_paths(const struct tune_report *report)
     table_free(table);
 }
 
-void tune_report_print(const struct tune_report *report)
+void tune_report_print(const struct tune *tune)
 {
-    const struct frame_layout *input = &report->target->input;
+    const struct frame_layout *input = &tune->target.input;
 
-    printf("%s, sm_%d; camera %s: %s %ux%u (%s)\n", report->gpu.name, report->gpu.sm,
-           report->target->camera->name, input->format->name, input->width, input->height,
-           report->target->origin);
-    for (size_t i = 0; i < report->count; i++) {
-        const struct sweep *sweep = &report->sweeps[i];
+    printf("%s, sm_%d; camera %s: %s %ux%u (%s)\n", gpu_info(tune->session.gpu)->name,
+           gpu_info(tune->session.gpu)->sm, tune->target.camera->name, input->format->name,
+           input->width, input->height, tune->target.origin);
+    for (size_t i = 0; i < tune->sweep_count; i++) {
+        const struct sweep *sweep = &tune->sweeps[i];
 
         printf("\nView %s, kernel %s, %s memory: %.2f MB a picture, memcpy of as much %.2f us\n",
                sweep->view->name, config_kernel_name(sweep->kernel),
@@ -113,8 +113,8 @@ void tune_report_print(const struct tune_report *report)
         print_shapes(sweep);
         print_verdict(sweep);
     }
-    print_paths(report);
-    if (report->interrupted) {
+    print_paths(tune);
+    if (tune->interrupted) {
         puts("\nInterrupted: these are the runs until then.");
     }
 }
@@ -166,27 +166,27 @@ static void add_sweep(JsonBuilder *builder, const struct sweep *sweep)
     json_builder_end_object(builder);
 }
 
-void tune_report_print_json(const struct tune_report *report)
+void tune_report_print_json(const struct tune *tune)
 {
     g_autoptr(JsonBuilder) builder = json_builder_new();
     g_autoptr(JsonNode) root = NULL;
     g_autofree char *text = NULL;
-    const struct frame_layout *input = &report->target->input;
+    const struct frame_layout *input = &tune->target.input;
 
     json_builder_begin_object(builder);
-    json_add_string(builder, "gpu", report->gpu.name);
-    json_add_integer(builder, "sm", report->gpu.sm);
-    json_add_string(builder, "camera", report->target->camera->name);
+    json_add_string(builder, "gpu", gpu_info(tune->session.gpu)->name);
+    json_add_integer(builder, "sm", gpu_info(tune->session.gpu)->sm);
+    json_add_string(builder, "camera", tune->target.camera->name);
     json_add_string(builder, "format", input->format->name);
     json_add_integer(builder, "width", input->width);
     json_add_integer(builder, "height", input->height);
-    json_add_string(builder, "origin", report->target->origin);
+    json_add_string(builder, "origin", tune->target.origin);
     json_builder_set_member_name(builder, "interrupted");
-    json_builder_add_boolean_value(builder, report->interrupted);
+    json_builder_add_boolean_value(builder, tune->interrupted);
     json_builder_set_member_name(builder, "sweeps");
     json_builder_begin_array(builder);
-    for (size_t i = 0; i < report->count; i++) {
-        add_sweep(builder, &report->sweeps[i]);
+    for (size_t i = 0; i < tune->sweep_count; i++) {
+        add_sweep(builder, &tune->sweeps[i]);
     }
     json_builder_end_array(builder);
     json_builder_end_object(builder);

@@ -1,5 +1,5 @@
 // Whether the GPU makes every kind of view as the CPU does.
-#include "daemon/ctl/bench/view_rig.h"
+#include "daemon/ctl/bench/rig.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "daemon/ctl/gpu_session.h"
 

@@ -1,7 +1,7 @@
 // What of the measured times is worth writing: what is faster by more than the noise, and no more.
 #include "tests/unit/unit.h"
 
-#include "daemon/ctl/bench/tune_report.h"
+#include "daemon/ctl/bench/tune.h"
 
 // One sweep of two shapes: the one in use, and another.
 static struct sweep sweep_of(enum config_kernel kernel, enum config_memory memory, double in_use_us,
@@ -11,16 +11,13 @@ static struct sweep sweep_of(enum config_kernel kernel, enum config_memory memor
 
     sweep.shapes[0] = (struct sweep_shape){{128, 1, 0}, {other_us, 1}, 100};
     sweep.shapes[1] = (struct sweep_shape){{32, 8, 0}, {in_use_us, 1}, 100};
-    sweep.path = (struct summary){path_us, 1};
+    sweep.path = (struct timing){path_us, 1};
     return sweep;
 }
 
 static bool choose(struct sweep *sweeps, size_t count, struct kernels_conf *content)
 {
-    const struct tune_report report = {
-        .memory_in_use = CONFIG_MEMORY_REGISTERED, .sweeps = sweeps, .count = count};
-
-    return tune_report_choose(&report, content);
+    return tune_choose(sweeps, count, CONFIG_MEMORY_REGISTERED, content);
 }
 
 static void assert_block(struct config_block block, int x, int y)

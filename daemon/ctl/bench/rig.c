@@ -1,0 +1,317 @@
+#include "daemon/ctl/bench/rig.h"
+
+#include "daemon/common/mask_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PICTURES_MIN 2
+#define ROOM_BYTES ((size_t)512 << 20)
+#define WAIT_NS (5 * NS_PER_S)
+
+static void draw_scene(uint8_t *data, const struct frame_layout *layout)
+{
+    uint32_t noise = 1;
+
+    for (size_t i = 0; i < layout->size; i++) {
+        noise = noise * 1664525 + 1013904223;
+        data[i] = (uint8_t)((i / 7 ^ i / layout->planes[0].stride) + (noise >> 28));
+    }
+}
+
+int scene_frame_new(const struct frame_layout *layout, const struct frame_allocator *allocator,
+                    struct error *error, struct frame **ret_frame)
+{
+    struct frame_pool *pool;
+    int r = frame_pool_new(layout, 1, allocator, &pool);
+
+    if (r < 0) {
+        return error_set(error, r, "no memory for a picture of %ux%u", layout->width,
+                         layout->height);
+    }
+    *ret_frame = frame_pool_take(pool);
+    frame_pool_unref(pool);
+    draw_scene((*ret_frame)->data, layout);
+    return 0;
+}
+
+static size_t plane_bytes(const struct frame_layout *layout, bool all)
+{
+    size_t bytes = 0;
+
+    for (unsigned i = 0; i < (all ? layout->format->plane_count : 1); i++) {
+        bytes += (size_t)layout->planes[i].width_bytes * layout->planes[i].rows;
+    }
+    return bytes;
+}
+
+static void count_view_bytes(struct rig *rig, const struct config_view *settings)
+{
+    rig->bytes = plane_bytes(&rig->input, config_view_reads_colour(settings)) +
+                 plane_bytes(&rig->output, config_view_is_colour(settings));
+}
+
+static int check(const struct rig *rig, int result, const char *doing, struct error *error)
+{
+    return cuda_driver_check(gpu_driver(rig->gpu), result, doing, error);
+}
+
+// Hands a frame to the GPU with the scene in it.
+static int lend_to_gpu(const struct rig *rig, struct frame *frame, struct error *error,
+                       uint64_t *ret_address)
+{
+    bool device = strcmp(frame->allocator->kind, "device") == 0;
+    size_t size = frame->layout.size;
+    _cleanup_(cleanup_free) uint8_t *scene = device ? malloc(size) : NULL;
+    int r = frame_to_gpu(frame, error, ret_address);
+
+    if (r < 0 || !device) {
+        return r;
+    }
+    if (!scene) {
+        return error_set(error, -ENOMEM, "no memory for a picture");
+    }
+    draw_scene(scene, &frame->layout);
+    r = check(rig,
+              gpu_driver(rig->gpu)->copy_to_device(*ret_address, scene, size, gpu_stream(rig->gpu)),
+              "copying a picture", error);
+    return r < 0 ? r : gpu_wait(rig->gpu, clock_now_ns() + WAIT_NS, error); // it reads `scene`
+}
+
+static int make_picture(struct rig *rig, int side, unsigned index, struct error *error)
+{
+    struct frame *frame = frame_pool_take(rig->pools[side]);
+
+    rig->frames[side][index] = frame;
+    if (strcmp(frame->allocator->kind, "device") != 0) {
+        draw_scene(frame->data, &frame->layout);
+    }
+    return rig->gpu ? lend_to_gpu(rig, frame, error, &rig->addresses[side][index]) : 0;
+}
+
+// Makes `count` pictures of either kind. A copy of half of the bytes fits in each.
+static int make_pictures(struct rig *rig, const struct frame_allocator *allocator, unsigned count,
+                         struct error *error)
+{
+    struct frame_layout layouts[] = {rig->input, rig->output};
+
+    rig->count = count;
+    for (int side = 0; side < 2; side++) {
+        struct frame_layout *layout = &layouts[side];
+        int r;
+
+        layout->size = layout->size > rig->bytes / 2 ? layout->size : rig->bytes / 2;
+        r = frame_pool_new(layout, count, allocator, &rig->pools[side]);
+        if (r < 0) {
+            return error_set(error, r, "no %s memory for %u pictures of %zu bytes", allocator->kind,
+                             count, layout->size);
+        }
+        for (unsigned i = 0; i < count && r == 0; i++) {
+            r = make_picture(rig, side, i, error);
+        }
+        if (r < 0) {
+            return r;
+        }
+    }
+    return 0;
+}
+
+int rig_init_stage(struct rig *rig, const struct plan_step *step, const struct frame_layout *input,
+                   struct pool *pool, struct error *error)
+{
+    const struct pixel_format *gray = pixel_format_by_name("GREY"),
+                              *nv12 = pixel_format_by_name("NV12");
+    bool converts = step->kind == STAGE_CONVERT;
+    const struct node_setup setup = {
+        .step = *step, .camera = &rig->input, .output = nv12, .pool = pool};
+    struct node *node;
+    int r;
+
+    *rig = (struct rig){.input = *input};
+    if (!converts && step->kind != STAGE_GRAY) {
+        frame_layout_init(&rig->input, gray, input->width, input->height, FRAME_STRIDE_ALIGN);
+    }
+    frame_layout_init(&rig->output, converts ? nv12 : gray, input->width, input->height,
+                      FRAME_STRIDE_ALIGN);
+    rig->bytes = plane_bytes(&rig->input, converts) + plane_bytes(&rig->output, converts);
+    r = node_get(&rig->node, &setup, error, &node);
+    if (r == 0) {
+        r = cpu_runner_new(&node, 1, pool, error, &rig->stage);
+    }
+    return r < 0 ? r : make_pictures(rig, frame_allocator_host(), 1, error);
+}
+
+int rig_init_view(struct rig *rig, const struct view_setup *setup, struct error *error)
+{
+    struct view_setup mine = *setup;
+    int r;
+
+    *rig = (struct rig){.input = *setup->input};
+    mine.frames = 2;
+    mine.read_mask = mask_file_read;
+    r = view_new(&mine, error, &rig->view);
+    if (r < 0) {
+        return r;
+    }
+    if (view_passes_through(rig->view)) {
+        return -EAGAIN;
+    }
+    rig->output = *view_output_layout(rig->view);
+    count_view_bytes(rig, setup->settings);
+    return make_pictures(rig, setup->allocator, 1, error);
+}
+
+// How many pictures fill twice the GPU's cache, within what memory allows.
+static unsigned count_pictures(const struct rig *rig)
+{
+    size_t each = rig->input.size | 4095; // frames take whole pages
+    size_t count = 2 * (size_t)gpu_info(rig->gpu)->l2_bytes / each + PICTURES_MIN;
+    size_t most = ROOM_BYTES / each;
+
+    count = count < RIG_PICTURES_MAX ? count : RIG_PICTURES_MAX;
+    count = count < most ? count : most;
+    return count > PICTURES_MIN ? (unsigned)count : PICTURES_MIN;
+}
+
+// The runner of all kernels, and the events around them.
+static int make_kernels(struct rig *rig, const struct view_setup *setup, struct plan *plan,
+                        struct error *error)
+{
+    const char *kind = setup->allocator->kind;
+    bool mapped = strcmp(kind, "managed") != 0 && strcmp(kind, "device") != 0;
+    struct view_setup with_masks = *setup;
+    struct mask_plane *mask = NULL;
+    int r = gpu_enter(rig->gpu, error);
+
+    with_masks.read_mask = mask_file_read;
+    if (r == 0) {
+        r = plan_load_mask(plan, &with_masks, error, &mask);
+    }
+    if (r == 0) {
+        r = gpu_runner_init(&rig->kernels, rig->gpu, plan, &rig->input, mapped, error);
+    }
+    mask_plane_unref(mask); // the GPU has a copy
+    if (r == 0) {
+        r = check(rig, gpu_driver(rig->gpu)->event_create(&rig->start, 0), "making an event",
+                  error);
+    }
+    if (r == 0) {
+        r = check(rig, gpu_driver(rig->gpu)->event_create(&rig->end, 0), "making an event", error);
+    }
+    return r;
+}
+
+int rig_init_kernels(struct rig *rig, const struct view_setup *setup, struct error *error)
+{
+    struct plan plan = plan_make(setup->settings, setup->input->format, VIEW_OUTPUT_STREAM);
+    int r;
+
+    *rig = (struct rig){.gpu = setup->gpu, .input = *setup->input};
+    if (plan.count == 0 || !gpu_runner_supports(&plan, setup->input)) {
+        return -EAGAIN;
+    }
+    frame_layout_init(&rig->output, pixel_format_by_name("NV12"), rig->input.width,
+                      rig->input.height, FRAME_STRIDE_ALIGN);
+    count_view_bytes(rig, setup->settings);
+    r = make_kernels(rig, setup, &plan, error);
+    return r < 0 ? r : make_pictures(rig, setup->allocator, count_pictures(rig), error);
+}
+
+void rig_finish(struct rig *rig)
+{
+    bool works = rig->gpu && !gpu_is_lost(rig->gpu);
+
+    view_free(rig->view);
+    cpu_runner_free(rig->stage);
+    node_unref(rig->node);
+    for (int side = 0; side < 2; side++) {
+        for (unsigned i = 0; i < rig->count; i++) {
+            if (works && rig->frames[side][i]) {
+                frame_to_cpu(rig->frames[side][i], NULL);
+            }
+            frame_unref(rig->frames[side][i]);
+        }
+        frame_pool_unref(rig->pools[side]);
+    }
+    if (works && rig->end) {
+        gpu_driver(rig->gpu)->event_destroy(rig->end);
+    }
+    if (works && rig->start) {
+        gpu_driver(rig->gpu)->event_destroy(rig->start);
+    }
+    gpu_runner_finish(&rig->kernels);
+    *rig = (struct rig){0};
+}
+
+static int run_on_cpu(struct rig *rig, bool copy, struct error *error, double *ret_us)
+{
+    struct frame *input = rig->frames[0][0], *output = rig->frames[1][0];
+    _cleanup_(cleanup_frame) struct frame *picture = NULL;
+    int64_t start_ns = clock_now_ns();
+    int r = 0;
+
+    if (copy) {
+        memcpy(output->data, input->data, rig->bytes / 2);
+        // As if the copy was read, so that the compiler does not leave it out.
+        __asm__ volatile("" : : "r"(output->data) : "memory");
+    } else if (rig->view) {
+        r = view_run(rig->view, input, error, &picture);
+    } else {
+        cpu_runner_run(rig->stage, frame_plane(input, 0), input->layout.planes[0].stride,
+                       frame_plane(output, 0), output->layout.planes[0].stride, input, output);
+    }
+    *ret_us = (double)(clock_now_ns() - start_ns) / NS_PER_US;
+    return r;
+}
+
+// Queues the kernels, or a copy, for the next pictures.
+static int queue(struct rig *rig, bool copy, struct error *error)
+{
+    uint64_t from = rig->addresses[0][rig->next], to = rig->addresses[1][rig->next];
+    const struct gpu_picture input = gpu_picture_at(&rig->input, from),
+                             output = gpu_picture_at(&rig->output, to);
+
+    return copy ? check(rig,
+                        gpu_driver(rig->gpu)->copy_async(to, from, rig->bytes / 2,
+                                                         gpu_stream(rig->gpu)),
+                        "copying", error)
+                : gpu_runner_launch(&rig->kernels, &input, &output, error);
+}
+
+static int run_on_gpu(struct rig *rig, bool copy, struct error *error, double *ret_us)
+{
+    const struct cuda_driver *driver = gpu_driver(rig->gpu);
+    struct CUstream_st *stream = gpu_stream(rig->gpu);
+    float ms = 0;
+    int r = check(rig, driver->event_record(rig->start, stream), "recording an event", error);
+
+    rig->next = (rig->next + 1) % rig->count;
+    if (r == 0) {
+        r = queue(rig, copy, error);
+    }
+    if (r == 0) {
+        r = check(rig, driver->event_record(rig->end, stream), "recording an event", error);
+    }
+    if (r == 0) {
+        r = gpu_wait(rig->gpu, clock_now_ns() + WAIT_NS, error);
+    }
+    if (r == 0) {
+        r = check(rig, driver->event_elapsed(&ms, rig->start, rig->end), "reading the time", error);
+    }
+    *ret_us = 1e3 * (double)ms;
+    return r;
+}
+
+int rig_time(void *context, struct error *error, double *ret_us)
+{
+    struct rig *rig = context;
+
+    return rig->gpu ? run_on_gpu(rig, false, error, ret_us) : run_on_cpu(rig, false, error, ret_us);
+}
+
+int rig_time_copy(void *context, struct error *error, double *ret_us)
+{
+    struct rig *rig = context;
+
+    return rig->gpu ? run_on_gpu(rig, true, error, ret_us) : run_on_cpu(rig, true, error, ret_us);
+}
