@@ -101,10 +101,10 @@ static void on_demand(void *context, struct stream *stream, bool key_frame)
 
 static void on_wake(void *context)
 {
-    struct cursor *cursor = context;
+    struct stream_reader *reader = context;
 
-    while (cursor_peek(cursor)) {
-        cursor_next(cursor);
+    while (reader_peek(reader)) {
+        reader_next(reader);
     }
 }
 
@@ -145,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stream *streams[VIEWS];
     const struct link_configuration configuration = {.number = 1};
-    struct cursor cursor;
+    struct stream_reader reader;
     int fds[2], smallest = 1;
 
     if (size < 1) {
@@ -160,11 +160,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_claim(camera_link_new(fds[0], &events, NULL, &camera) == 0);
     camera_link_configure(camera, &configuration, "", streams, VIEWS);
     stream_set_demand(streams[0], on_demand, NULL);
-    stream_watch(streams[0], &cursor, on_wake, &cursor);
-    stream_resume(streams[0], &cursor, DEMAND_BEGIN);
+    stream_watch(streams[0], &reader, on_wake, &reader);
+    stream_resume(streams[0], &reader, DEMAND_BEGIN);
     stream_want_key_frame(streams[0], DEMAND_REPAIR);
     take_messages(fds[1], data, size);
-    stream_leave(streams[0], &cursor);
+    stream_leave(streams[0], &reader);
     camera_link_free(camera);
     camera = NULL;
     close(fds[1]);

@@ -440,7 +440,7 @@ static bool tick_sessions(struct connection *connection, int64_t now_ns, int64_t
         int r = session_tick(session, now_ns);
 
         used |= session_has_played(session);
-        *due_ns = MIN(*due_ns, viewer_stalled_ns(session_viewer(session)));
+        *due_ns = MIN(*due_ns, rtp_sender_stalled_ns(session_sender(session)));
         if (r == -EPIPE) {
             rtsp_service_end(connection);
         } else if (r < 0) {

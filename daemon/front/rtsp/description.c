@@ -10,8 +10,8 @@
 
 struct description_wait {
     struct connection *connection;
-    struct stream *stream; // the cursor holds the reference
-    struct cursor cursor;
+    struct stream *stream; // the reader holds the reference
+    struct stream_reader reader;
     guint timer; // GLib source id
     int64_t sequence;
     struct rtsp_target target;
@@ -82,7 +82,7 @@ void description_drop(struct connection *connection)
     if (wait) {
         connection->wait = NULL;
         g_clear_handle_id(&wait->timer, g_source_remove);
-        stream_leave(wait->stream, &wait->cursor);
+        stream_leave(wait->stream, &wait->reader);
         g_free(wait);
     }
 }
@@ -99,8 +99,8 @@ static void on_first_picture(void *context)
     struct description_wait *wait = context;
 
     if (!stream_is_described(wait->stream)) {
-        cursor_peek(&wait->cursor);
-        cursor_next(&wait->cursor);
+        reader_peek(&wait->reader);
+        reader_next(&wait->reader);
         return;
     }
     send_now(wait->connection, wait->stream, &wait->target, wait->sequence);
@@ -138,9 +138,9 @@ static void wait_for_picture(struct connection *connection, struct stream *strea
     wait->target = *target;
     wait->timer = g_timeout_add(FIRST_PICTURE_MS, on_no_picture, wait);
     connection->wait = wait;
-    stream_watch(stream, &wait->cursor, on_first_picture, wait);
-    stream_resume(stream, &wait->cursor, DEMAND_BEGIN);
-    cursor_peek(&wait->cursor); // from now on it is woken
+    stream_watch(stream, &wait->reader, on_first_picture, wait);
+    stream_resume(stream, &wait->reader, DEMAND_BEGIN);
+    reader_peek(&wait->reader); // from now on it is woken
 }
 
 void description_send(struct connection *connection, struct stream *stream,

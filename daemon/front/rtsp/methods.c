@@ -291,7 +291,7 @@ static void handle_play(struct call *call)
         answer(call, RTSP_INVALID_RANGE);
         return;
     }
-    viewer_position(session_viewer(call->session), &sequence, &timestamp);
+    rtp_sender_position(session_sender(call->session), &sequence, &timestamp);
     GString *reply = begin_ok(call);
     g_string_append_printf(
         reply, "Range: npt=now-\r\nRTP-Info: url=%s/" RTSP_MEDIA_CONTROL ";seq=%u;rtptime=%u\r\n",

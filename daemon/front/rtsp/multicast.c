@@ -23,10 +23,10 @@ struct multicast {
 
 struct multicast_group {
     struct multicast *multicast; // borrowed
-    struct stream *stream;       // the viewer holds the reference
+    struct stream *stream;       // the sender holds the reference
     struct multicast_place place;
     struct udp_sockets *sockets; // owned
-    struct viewer *viewer;       // owned
+    struct rtp_sender *sender;   // owned
     GPtrArray *members;          // borrowed struct multicast_member
 };
 
@@ -122,7 +122,7 @@ static int choose_place(const struct multicast *multicast, struct multicast_plac
 // Whether a packet is our own: what is sent to the group also comes back.
 static bool is_own(const struct multicast_group *group, const uint8_t *bytes, size_t size)
 {
-    return size >= 8 && rtp_get32(bytes + 4) == viewer_ssrc(group->viewer);
+    return size >= 8 && rtp_get32(bytes + 4) == rtp_sender_ssrc(group->sender);
 }
 
 static bool is_from(const struct multicast_member *member, const struct peer *peer)
@@ -146,7 +146,7 @@ static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *b
     struct peer peer = peer_of(from);
 
     if (is_own(group, bytes, size) || !has_member(group, &peer) ||
-        !viewer_take_rtcp(group->viewer, bytes, size)) {
+        !rtp_sender_take_rtcp(group->sender, bytes, size)) {
         return;
     }
     for (guint i = 0; i < group->members->len; i++) {
@@ -158,7 +158,7 @@ static void on_rtcp(void *context, const struct sockaddr *from, const uint8_t *b
     }
 }
 
-// Opens the sockets and makes the viewer that sends by them.
+// Opens the sockets and makes the sender that uses them.
 static int open_group(struct multicast_group *group)
 {
     const struct multicast *multicast = group->multicast;
@@ -178,12 +178,12 @@ static int open_group(struct multicast_group *group)
     r = r < 0 ? r
               : transport_udp_new(group->sockets, NULL, &address, place->port, place->port + 1,
                                   on_rtcp, group, &transport);
-    return r < 0 ? r : viewer_new(group->stream, transport, NULL, NULL, &group->viewer);
+    return r < 0 ? r : rtp_sender_new(group->stream, transport, NULL, NULL, &group->sender);
 }
 
 static void free_group(struct multicast_group *group)
 {
-    viewer_free(group->viewer);
+    rtp_sender_free(group->sender);
     udp_sockets_free(group->sockets);
     g_ptr_array_unref(group->members);
     g_free(group);
@@ -283,10 +283,10 @@ void multicast_leave(struct multicast_group *group, struct multicast_member *mem
 
 void multicast_play(struct multicast_group *group, struct multicast_member *member)
 {
-    if (!viewer_is_playing(group->viewer)) {
-        viewer_play(group->viewer);
+    if (!rtp_sender_is_playing(group->sender)) {
+        rtp_sender_play(group->sender);
     } else if (!member->playing) {
-        viewer_welcome(group->viewer);
+        stream_want_key_frame(group->stream, DEMAND_BEGIN);
     }
     member->playing = true;
 }
@@ -300,13 +300,13 @@ void multicast_pause(struct multicast_group *group, struct multicast_member *mem
         playing |= ((const struct multicast_member *)g_ptr_array_index(group->members, i))->playing;
     }
     if (!playing) {
-        viewer_pause(group->viewer);
+        rtp_sender_pause(group->sender);
     }
 }
 
-struct viewer *multicast_viewer(const struct multicast_group *group)
+struct rtp_sender *multicast_sender(const struct multicast_group *group)
 {
-    return group->viewer;
+    return group->sender;
 }
 
 const struct multicast_place *multicast_group_place(const struct multicast_group *group)

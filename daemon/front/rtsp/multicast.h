@@ -1,4 +1,4 @@
-// Multicast: a stream is sent once for all sessions that ask for it by multicast. One viewer sends
+// Multicast: a stream is sent once for all sessions that ask for it by multicast. One sender sends
 // it to a group, an address and ports that were free in the pool of the configuration. The sessions
 // are members of the group: the first one opens it and the last one closes it, and packets are sent
 // while one of them plays.
@@ -10,7 +10,7 @@
 #include "config/config.h"
 #include "daemon/front/account/peer.h"
 #include "daemon/front/poller.h"
-#include "daemon/front/stream/viewer.h"
+#include "daemon/front/stream/rtp_sender.h"
 
 #include <netinet/in.h>
 
@@ -51,8 +51,8 @@ void multicast_leave(struct multicast_group *group, struct multicast_member *mem
 void multicast_play(struct multicast_group *group, struct multicast_member *member);
 void multicast_pause(struct multicast_group *group, struct multicast_member *member);
 
-// The viewer that sends to the group; borrowed.
-struct viewer *multicast_viewer(const struct multicast_group *group);
+// Borrowed.
+struct rtp_sender *multicast_sender(const struct multicast_group *group);
 const struct multicast_place *multicast_group_place(const struct multicast_group *group);
 // Where the stream of that path is sent; borrowed. NULL: it has no group.
 const struct multicast_place *multicast_find_place(const struct multicast *multicast,

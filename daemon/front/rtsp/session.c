@@ -13,10 +13,10 @@
 struct session {
     char id[17];
     struct connection *connection; // borrowed
-    struct stream *stream;         // borrowed, as its viewer holds a reference
+    struct stream *stream;         // borrowed; the sender holds a reference
     struct rtsp_transport_offer offer;
-    struct transport *transport; // the viewer's; NULL: by multicast
-    struct viewer *viewer;       // owned, or its group's
+    struct transport *transport; // the sender's; NULL: by multicast
+    struct rtp_sender *sender;   // owned, or its group's
     struct multicast_group *group;
     struct multicast_member member; // of the group
     char viewer_name[80];           // for the log: "192.168.1.7 over UDP"
@@ -67,13 +67,13 @@ static int make_transport(struct session *session)
     return session->transport ? 0 : -ENOMEM;
 }
 
-static int make_viewer(struct session *session)
+static int make_sender(struct session *session)
 {
     int r = make_transport(session);
 
     return r < 0 ? r
-                 : viewer_new(session->stream, session->transport, on_broken, session,
-                              &session->viewer);
+                 : rtp_sender_new(session->stream, session->transport, on_broken, session,
+                                  &session->sender);
 }
 
 static void on_report(void *context)
@@ -90,7 +90,7 @@ static int join_group(struct session *session)
     int r = multicast_join(session->connection->service->multicast, session->stream,
                            &session->member, &session->group);
     if (r == 0) {
-        session->viewer = multicast_viewer(session->group);
+        session->sender = multicast_sender(session->group);
     }
     return r;
 }
@@ -116,7 +116,7 @@ int session_new(struct connection *connection, struct stream *stream,
     session->stream = stream;
     session->offer = *offer;
     snprintf(session->id, sizeof session->id, "%016" PRIx64, drawn);
-    int r = session_is_multicast(session) ? join_group(session) : make_viewer(session);
+    int r = session_is_multicast(session) ? join_group(session) : make_sender(session);
     if (r < 0) {
         free(session);
         return r;
@@ -154,7 +154,7 @@ void session_free(struct session *session)
     if (session->group) {
         multicast_leave(session->group, &session->member);
     } else {
-        viewer_free(session->viewer);
+        rtp_sender_free(session->sender);
     }
     free(session);
 }
@@ -174,9 +174,9 @@ struct connection *session_connection(const struct session *session)
     return session->connection;
 }
 
-struct viewer *session_viewer(const struct session *session)
+struct rtp_sender *session_sender(const struct session *session)
 {
-    return session->viewer;
+    return session->sender;
 }
 
 bool session_uses_channel(const struct session *session, int channel)
@@ -189,7 +189,7 @@ bool session_uses_channel(const struct session *session, int channel)
 char *session_transport(const struct session *session)
 {
     const struct rtsp_transport_offer *offer = &session->offer;
-    uint32_t ssrc = viewer_ssrc(session->viewer);
+    uint32_t ssrc = rtp_sender_ssrc(session->sender);
 
     if (session->group) {
         const struct multicast_place *place = multicast_group_place(session->group);
@@ -215,7 +215,7 @@ void session_play(struct session *session)
     if (session->group) {
         multicast_play(session->group, &session->member);
     } else {
-        viewer_play(session->viewer);
+        rtp_sender_play(session->sender);
     }
     if (!session->played) {
         session->played = true;
@@ -231,13 +231,13 @@ void session_pause(struct session *session)
     if (session->group) {
         multicast_pause(session->group, &session->member);
     } else {
-        viewer_pause(session->viewer);
+        rtp_sender_pause(session->sender);
     }
 }
 
 bool session_is_playing(const struct session *session)
 {
-    return session->group ? session->member.playing : viewer_is_playing(session->viewer);
+    return session->group ? session->member.playing : rtp_sender_is_playing(session->sender);
 }
 
 bool session_has_played(const struct session *session)
@@ -257,7 +257,7 @@ void session_refresh(struct session *session)
 
 void session_take_rtcp(struct session *session, const uint8_t *bytes, size_t size)
 {
-    if (viewer_take_rtcp(session->viewer, bytes, size)) {
+    if (rtp_sender_take_rtcp(session->sender, bytes, size)) {
         session_refresh(session);
     }
 }
@@ -276,10 +276,10 @@ int session_tick(struct session *session, int64_t now_ns)
     bool silent = now_ns - session->heard_ns > RTSP_SESSION_TIMEOUT_S * NS_PER_S;
     bool unused = !session->played && now_ns - session->idle_ns > play_within_ns;
 
-    if (now_ns >= viewer_stalled_ns(session->viewer)) {
+    if (now_ns >= rtp_sender_stalled_ns(session->sender)) {
         return -EPIPE;
     }
-    viewer_tick(session->viewer, now_ns);
+    rtp_sender_tick(session->sender, now_ns);
     return unused || (silent && (!is_interleaved(session) || !session_is_playing(session)))
                ? -ETIMEDOUT
                : 0;

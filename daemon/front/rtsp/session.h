@@ -5,7 +5,7 @@
 
 #include "daemon/front/rtsp/service.h"
 #include "daemon/front/rtsp/transport_header.h"
-#include "daemon/front/stream/viewer.h"
+#include "daemon/front/stream/rtp_sender.h"
 
 struct session;
 
@@ -20,7 +20,7 @@ void session_free(struct session *session);
 const char *session_id(const struct session *session);
 struct stream *session_stream(const struct session *session);
 struct connection *session_connection(const struct session *session);
-struct viewer *session_viewer(const struct session *session);
+struct rtp_sender *session_sender(const struct session *session);
 // Whether its media travels on that channel of its connection.
 bool session_uses_channel(const struct session *session, int channel);
 bool session_is_multicast(const struct session *session);

@@ -1,9 +1,6 @@
 #include "daemon/front/stream/stream.h"
 
 #include "config/base.h"
-#include "daemon/front/stream/freshness.h"
-#include "daemon/front/stream/slate_pair.h"
-#include "daemon/front/stream/stream_statistics.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -12,6 +9,25 @@
 
 #define FIRST_FRAME_NS (400 * NS_PER_MS)
 #define SLATE_INTERVAL_NS (500 * NS_PER_MS)
+#define OLDEST_NS (10 * NS_PER_S) // an access unit that waited longer would be no live picture
+#define FRESHNESS_LIMIT_NS (700 * NS_PER_MS)
+#define FRESHNESS_INTERVALS 3
+// A longer interval is a pause, unless the one before was as long; none counts as longer than the
+// maximum.
+#define FRESHNESS_PAUSE_NS (1500 * NS_PER_MS)
+#define FRESHNESS_INTERVAL_MAX_NS (20 * NS_PER_S)
+
+// What a stream counts: frames, bytes, bitrate over the last second, latency of each step.
+struct statistics {
+    uint64_t access_units, key_frames, bytes;
+    uint64_t encoded, dropped; // by the camera process
+    uint64_t bad_timestamps;   // of access units that claim an impossible time of capture
+    char encoder[24], governor[24];
+    int64_t window_began_ns; // of the running second
+    uint64_t window_bytes;
+    uint32_t bitrate_kbps; // of the second before
+    struct histogram latency[LATENCY_STEP_COUNT];
+};
 
 struct stream {
     int references;
@@ -22,14 +38,16 @@ struct stream {
     struct ring ring;
     struct demand demand;
 
-    struct slate_pair slate;
+    // Two consecutive key frames of the NO SIGNAL picture, shown in turn: two, because consecutive
+    // IDR pictures of a stream must differ in idr_pic_id. References.
+    struct unit *next_slate, *slate_after;
     guint slate_timer;          // GLib source id; 0: none; runs while there are readers
     int64_t look_ns;            // when it fires
     struct freshness freshness; // of the access units, while there are readers
     bool interrupted;           // the slates play
     bool broken;                // a key frame has to come next
     int64_t first_slate_ns;     // when readers that got nothing are to have a slate
-    struct stream_statistics statistics;
+    struct statistics statistics;
 };
 
 int stream_new(const char *path, const struct payloader_ops *payloader, uint32_t bitrate_kbps,
@@ -64,7 +82,8 @@ void stream_unref(struct stream *stream)
     demand_finish(&stream->demand);
     g_clear_handle_id(&stream->slate_timer, g_source_remove);
     ring_finish(&stream->ring);
-    slate_pair_finish(&stream->slate);
+    unit_unref(stream->next_slate);
+    unit_unref(stream->slate_after);
     free(stream);
 }
 
@@ -78,11 +97,49 @@ void stream_set_bitrate(struct stream *stream, uint32_t bitrate_kbps)
     ring_set_limit(&stream->ring, (size_t)bitrate_kbps * 1000 / 8 * 4);
 }
 
+void freshness_start(struct freshness *freshness, int64_t now_ns)
+{
+    freshness->last_ns = now_ns;
+    freshness->starting = true;
+}
+
+void freshness_note(struct freshness *freshness, int64_t now_ns)
+{
+    int64_t interval_ns = now_ns - freshness->last_ns;
+
+    // The start may be anywhere between two frames, so its interval may only be too short.
+    if (!freshness->starting || interval_ns > freshness->interval_ns) {
+        freshness->interval_before_ns = freshness->interval_ns;
+        freshness->interval_ns = interval_ns;
+    }
+    freshness->starting = false;
+    freshness->last_ns = now_ns;
+}
+
+static int64_t expected_interval_ns(const struct freshness *freshness)
+{
+    int64_t interval_ns = freshness->interval_ns;
+
+    if (interval_ns >= FRESHNESS_PAUSE_NS && freshness->interval_before_ns < interval_ns) {
+        interval_ns = freshness->interval_before_ns;
+    }
+    return interval_ns < FRESHNESS_INTERVAL_MAX_NS ? interval_ns : FRESHNESS_INTERVAL_MAX_NS;
+}
+
+int64_t freshness_left_ns(const struct freshness *freshness, int64_t now_ns)
+{
+    int64_t limit_ns = FRESHNESS_INTERVALS * expected_interval_ns(freshness);
+
+    return freshness->last_ns - now_ns +
+           (limit_ns > FRESHNESS_LIMIT_NS ? limit_ns : FRESHNESS_LIMIT_NS);
+}
+
 // Some reader has resumed and not got anything yet.
 static bool has_beginners(const struct stream *stream)
 {
-    for (const struct cursor *cursor = stream->ring.cursors; cursor; cursor = cursor->following) {
-        if (!cursor->held && !cursor->begun) {
+    for (const struct stream_reader *reader = stream->ring.readers; reader;
+         reader = reader->following) {
+        if (!reader->held && !reader->begun) {
             return true;
         }
     }
@@ -94,20 +151,25 @@ static void give_slate(struct stream *stream, struct unit *slate)
 {
     struct ring *ring = &stream->ring;
 
-    for (struct cursor *cursor = ring->cursors; cursor; cursor = ring->visiting) {
-        ring->visiting = cursor->following;
-        if (!cursor->begun) {
-            cursor_give(cursor, slate);
+    for (struct stream_reader *reader = ring->readers; reader; reader = ring->visiting) {
+        ring->visiting = reader->following;
+        if (!reader->begun) {
+            reader_give(reader, slate);
         }
     }
 }
 
 static void play_slate(struct stream *stream, bool to_all)
 {
-    _cleanup_(cleanup_unit) struct unit *slate = slate_pair_show(&stream->slate, clock_now_ns());
+    _cleanup_(cleanup_unit) struct unit *slate = NULL;
+    struct unit *shown = stream->next_slate;
 
-    if (!slate) {
+    if (!shown || unit_again(shown, clock_now_ns(), &slate) < 0) {
         return;
+    }
+    if (stream->slate_after) {
+        stream->next_slate = stream->slate_after;
+        stream->slate_after = shown;
     }
     if (to_all) {
         ring_add(&stream->ring, slate); // out of memory: the next one is due soon
@@ -209,6 +271,20 @@ static int make_unit(struct stream *stream, const struct unit_source *source,
     return 0;
 }
 
+// Takes over a reference; the older of two is dropped.
+static void add_slate(struct stream *stream, struct unit *slate)
+{
+    if (!stream->next_slate) {
+        stream->next_slate = slate;
+        return;
+    }
+    if (stream->slate_after) {
+        unit_unref(stream->next_slate);
+        stream->next_slate = stream->slate_after;
+    }
+    stream->slate_after = slate;
+}
+
 int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
 {
     const struct unit_source source = {
@@ -217,9 +293,62 @@ int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size)
     int r = make_unit(stream, &source, &unit);
 
     if (r == 0) {
-        slate_pair_add(&stream->slate, unit);
+        add_slate(stream, unit);
     }
     return r;
+}
+
+static void add_to_bitrate(struct statistics *statistics, uint64_t bytes, int64_t now_ns)
+{
+    int64_t elapsed_ns = now_ns - statistics->window_began_ns;
+
+    if (elapsed_ns >= NS_PER_S) {
+        // After a pause the second before had no frames.
+        statistics->bitrate_kbps =
+            elapsed_ns < 2 * NS_PER_S
+                ? (uint32_t)(statistics->window_bytes * 8 * NS_PER_MS / (uint64_t)elapsed_ns)
+                : 0;
+        statistics->window_began_ns = now_ns;
+        statistics->window_bytes = 0;
+    }
+    statistics->window_bytes += bytes;
+}
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static void mend_times(struct statistics *statistics, struct link_access_unit *unit, int64_t now_ns)
+{
+    int64_t captured_ns = clamp(unit->captured_ns, now_ns - OLDEST_NS, now_ns);
+
+    statistics->bad_timestamps += captured_ns != unit->captured_ns;
+    unit->captured_ns = captured_ns;
+    unit->grabbed_ns = clamp(unit->grabbed_ns, unit->captured_ns, now_ns);
+    unit->computed_ns = clamp(unit->computed_ns, unit->grabbed_ns, now_ns);
+    unit->encoded_ns = clamp(unit->encoded_ns, unit->computed_ns, now_ns);
+}
+
+// Counts an access unit of `bytes` that arrived at `now_ns` (CLOCK_MONOTONIC). Slate pictures are
+// counted, but say nothing about latency. The times come from a camera process and are not trusted:
+// they are corrected so that `unit` was captured within the last 10 s, and that no step of its life
+// is earlier than the one before.
+static void count_unit(struct statistics *statistics, struct link_access_unit *unit, uint64_t bytes,
+                       int64_t now_ns)
+{
+    mend_times(statistics, unit, now_ns);
+    statistics->access_units++;
+    statistics->key_frames += unit->key_frame != 0;
+    statistics->bytes += bytes;
+    add_to_bitrate(statistics, bytes, now_ns);
+    if (unit->slate) {
+        return;
+    }
+    histogram_add_ns(&statistics->latency[LATENCY_CAPTURE], unit->grabbed_ns - unit->captured_ns);
+    histogram_add_ns(&statistics->latency[LATENCY_COMPUTE], unit->computed_ns - unit->grabbed_ns);
+    histogram_add_ns(&statistics->latency[LATENCY_ENCODE], unit->encoded_ns - unit->computed_ns);
+    histogram_add_ns(&statistics->latency[LATENCY_LINK], now_ns - unit->encoded_ns);
 }
 
 int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size)
@@ -232,7 +361,7 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
         return -EBADMSG;
     }
     memcpy(&life, payload, sizeof life);
-    stream_statistics_add(&stream->statistics, &life, size - sizeof life, clock_now_ns());
+    count_unit(&stream->statistics, &life, size - sizeof life, clock_now_ns());
     const struct unit_source source = {.memory = payload,
                                        .offset = sizeof life,
                                        .size = size - sizeof life,
@@ -271,21 +400,21 @@ void stream_want_key_frame(struct stream *stream, enum demand_reason reason)
     }
 }
 
-void stream_watch(struct stream *stream, struct cursor *cursor, void (*wake)(void *context),
+void stream_watch(struct stream *stream, struct stream_reader *reader, void (*wake)(void *context),
                   void *context)
 {
     if (!stream_is_watched(stream)) {
         freshness_start(&stream->freshness, clock_now_ns());
     }
-    cursor_begin(cursor, &stream->ring, wake, context);
+    reader_begin(reader, &stream->ring, wake, context);
     stream_ref(stream);
     demand_report(&stream->demand);
     arm_slate_timer(stream, next_look_ns(stream, clock_now_ns()));
 }
 
-void stream_leave(struct stream *stream, struct cursor *cursor)
+void stream_leave(struct stream *stream, struct stream_reader *reader)
 {
-    cursor_end(cursor);
+    reader_end(reader);
     demand_report(&stream->demand);
     if (!stream_is_watched(stream)) {
         demand_drop_key_frame(&stream->demand);
@@ -295,10 +424,10 @@ void stream_leave(struct stream *stream, struct cursor *cursor)
 
 bool stream_is_watched(const struct stream *stream)
 {
-    return stream->ring.cursor_count > 0;
+    return stream->ring.reader_count > 0;
 }
 
-void stream_resume(struct stream *stream, struct cursor *cursor, enum demand_reason reason)
+void stream_resume(struct stream *stream, struct stream_reader *reader, enum demand_reason reason)
 {
     int64_t now_ns = clock_now_ns();
 
@@ -306,7 +435,7 @@ void stream_resume(struct stream *stream, struct cursor *cursor, enum demand_rea
         stream->first_slate_ns =
             now_ns + demand_wait_ns(&stream->demand, reason, now_ns) + FIRST_FRAME_NS;
     }
-    cursor_resume(cursor);
+    reader_resume(reader);
     arm_slate_timer(stream, next_look_ns(stream, now_ns));
     stream_want_key_frame(stream, reason);
 }
@@ -330,7 +459,7 @@ void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t 
 
 bool stream_has_slates(const struct stream *stream)
 {
-    return slate_pair_is_complete(&stream->slate);
+    return stream->slate_after;
 }
 
 const struct payloader_ops *stream_payloader(const struct stream *stream)
@@ -355,7 +484,18 @@ bool stream_is_described(const struct stream *stream)
 
 void stream_describe(const struct stream *stream, struct snapshot_mount *mount)
 {
+    const struct statistics *statistics = &stream->statistics;
+    bool idle = clock_now_ns() - statistics->window_began_ns > 2 * NS_PER_S;
+
     snprintf(mount->path, sizeof mount->path, "%s", stream->path);
-    stream_statistics_describe(&stream->statistics, clock_now_ns(), mount);
-    mount->dropped += stream->ring.skipped;
+    mount->access_units = statistics->access_units;
+    mount->key_frames = statistics->key_frames;
+    mount->bytes = statistics->bytes;
+    mount->encoded = statistics->encoded;
+    mount->dropped = statistics->dropped + stream->ring.skipped;
+    mount->bad_timestamps = statistics->bad_timestamps;
+    mount->bitrate_kbps = idle ? 0 : statistics->bitrate_kbps;
+    memcpy(mount->encoder, statistics->encoder, sizeof mount->encoder);
+    memcpy(mount->governor, statistics->governor, sizeof mount->governor);
+    memcpy(mount->latency, statistics->latency, sizeof mount->latency);
 }

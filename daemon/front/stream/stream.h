@@ -8,7 +8,7 @@
 #include "daemon/front/status/snapshot.h"
 #include "daemon/front/stream/demand.h"
 #include "daemon/front/stream/payloader.h"
-#include "daemon/front/stream/ring.h"
+#include "daemon/front/stream/reader.h"
 #include "daemon/link/messages.h"
 
 #include <stdbool.h>
@@ -37,7 +37,7 @@ int stream_take_access_unit(struct stream *stream, uint8_t *payload, size_t size
 int stream_take_slate(struct stream *stream, uint8_t *payload, size_t size);
 // The camera process is gone: the slates play, at once and twice a second, until the next key frame
 // arrives. The stream does the same by itself when it is watched and no access unit came for longer
-// than freshness.h allows (the process hangs).
+// than freshness_left_ns() allows (the process hangs).
 void stream_interrupt(struct stream *stream);
 // What the camera process says about this view.
 void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t dropped,
@@ -45,16 +45,16 @@ void stream_set_view_counters(struct stream *stream, uint64_t encoded, uint64_t 
 // Both slate key frames are there.
 bool stream_has_slates(const struct stream *stream);
 
-// Makes `cursor` one of the stream's readers, which makes the view be encoded; it holds a reference
+// Makes `reader` one of the stream's readers, which makes the view be encoded; it holds a reference
 // to the stream. It begins held.
-void stream_watch(struct stream *stream, struct cursor *cursor, void (*wake)(void *context),
+void stream_watch(struct stream *stream, struct stream_reader *reader, void (*wake)(void *context),
                   void *context);
-void stream_leave(struct stream *stream, struct cursor *cursor);
+void stream_leave(struct stream *stream, struct stream_reader *reader);
 bool stream_is_watched(const struct stream *stream);
 // The reader goes on with the next key frame, which is asked for. If the camera sends none within
 // 400 ms of that, the reader gets a slate. If slates play already, it gets the next of them, within
 // 500 ms.
-void stream_resume(struct stream *stream, struct cursor *cursor, enum demand_reason reason);
+void stream_resume(struct stream *stream, struct stream_reader *reader, enum demand_reason reason);
 // A reader has lost a picture, or a receiver has joined its group: it needs a key frame, which is
 // asked for as soon as `reason` allows, unless one has come by then.
 void stream_want_key_frame(struct stream *stream, enum demand_reason reason);
@@ -72,3 +72,20 @@ bool stream_is_described(const struct stream *stream);
 
 // Fills the counters, bitrate and histograms of `mount`.
 void stream_describe(const struct stream *stream, struct snapshot_mount *mount);
+
+// Notices when frames that should keep coming have stopped. All times are CLOCK_MONOTONIC.
+struct freshness {
+    int64_t last_ns;            // of the last frame, or of the start
+    int64_t interval_ns;        // between the last two frames; 0: unknown
+    int64_t interval_before_ns; // between the two before
+    bool starting;              // no frame since the start
+};
+
+// Frames are expected from now on.
+void freshness_start(struct freshness *freshness, int64_t now_ns);
+// A frame came.
+void freshness_note(struct freshness *freshness, int64_t now_ns);
+// How long the next frame may still take; 0 or less when it is overdue. Frames may be 700 ms apart,
+// those of a slower camera three times as far as the last two, at most 60 s. One interval of 1.5 s
+// or more does not make a slow camera, two in a row do.
+int64_t freshness_left_ns(const struct freshness *freshness, int64_t now_ns);

@@ -1,4 +1,4 @@
-// A stream with readers of the test's own, and a camera process played by the test.
+// A stream with takers of the test's own, and a camera process played by the test.
 #pragma once
 
 #include "tests/unit/stopwatch.h"
@@ -12,17 +12,17 @@
 
 #define FRAME_BYTES 1000
 
-// A reader that takes what is there when it is asked to, or at once when it is woken.
-struct reader {
+// A taker that takes what is there when it is asked to, or at once when it is woken.
+struct taker {
     struct stream *stream;
-    struct cursor cursor;
+    struct stream_reader reader;
     unsigned wakes;
     bool leaves; // as soon as it is woken
 };
 
 struct fixture {
     struct stream *stream;
-    struct reader reader;
+    struct taker taker;
     unsigned demands, key_frame_demands;
 };
 
@@ -37,25 +37,25 @@ static inline void on_demand(void *context, struct stream *stream, bool key_fram
 
 static inline void on_wake(void *context)
 {
-    struct reader *reader = context;
+    struct taker *taker = context;
 
-    reader->wakes++;
-    if (reader->leaves) {
-        stream_leave(reader->stream, &reader->cursor);
+    taker->wakes++;
+    if (taker->leaves) {
+        stream_leave(taker->stream, &taker->reader);
     }
 }
 
-static inline void watch(struct reader *reader, struct stream *stream)
+static inline void watch(struct taker *taker, struct stream *stream)
 {
-    reader->stream = stream;
-    stream_watch(stream, &reader->cursor, on_wake, reader);
+    taker->stream = stream;
+    stream_watch(stream, &taker->reader, on_wake, taker);
 }
 
 // Ends it, whether it has left by itself or not.
-static inline void leave(struct reader *reader)
+static inline void leave(struct taker *taker)
 {
-    if (reader->cursor.ring) {
-        stream_leave(reader->stream, &reader->cursor);
+    if (taker->reader.ring) {
+        stream_leave(taker->stream, &taker->reader);
     }
 }
 
@@ -74,8 +74,8 @@ static inline int set_up_playing(void **state)
 {
     set_up(state);
     struct fixture *fixture = *state;
-    watch(&fixture->reader, fixture->stream);
-    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
+    watch(&fixture->taker, fixture->stream);
+    stream_resume(fixture->stream, &fixture->taker.reader, DEMAND_BEGIN);
     return 0;
 }
 
@@ -84,7 +84,7 @@ static inline int tear_down(void **state)
     struct fixture *fixture = *state;
 
     stream_set_demand(fixture->stream, NULL, NULL);
-    leave(&fixture->reader);
+    leave(&fixture->taker);
     while (g_main_context_iteration(NULL, FALSE)) {
     }
     stream_unref(fixture->stream);
@@ -134,7 +134,7 @@ struct seen {
 
 static inline struct seen next_frame(struct fixture *fixture)
 {
-    const struct unit *unit = cursor_peek(&fixture->reader.cursor);
+    const struct unit *unit = reader_peek(&fixture->taker.reader);
     struct seen seen = {.mark = -1};
 
     if (unit) {
@@ -142,7 +142,7 @@ static inline struct seen next_frame(struct fixture *fixture)
                              .captured_ns = unit->captured_ns,
                              .key_frame = unit->key_frame,
                              .slate = unit->slate};
-        cursor_next(&fixture->reader.cursor);
+        reader_next(&fixture->taker.reader);
     }
     return seen;
 }

@@ -19,7 +19,7 @@ struct fixture {
     struct config *config;
     char *record; // path of the file in which the processes write what they are told
     struct stream *stream;
-    struct cursor viewer; // of the stream; {0}: nobody watches
+    struct stream_reader viewer; // of the stream; {0}: nobody watches
     struct supervisor *supervisor;
     unsigned changes;
     struct motion_event motion[16]; // as told
@@ -171,8 +171,8 @@ static inline void start(struct fixture *fixture, const char *mood)
 // Takes all that the stream has.
 static inline void take_units(void *viewer)
 {
-    while (cursor_peek(viewer)) {
-        cursor_next(viewer);
+    while (reader_peek(viewer)) {
+        reader_next(viewer);
     }
 }
 

@@ -1,7 +1,7 @@
 // Frames that should keep coming are missed after 700 ms, those of a slow camera after three of its
 // intervals.
 
-#include "daemon/front/stream/freshness.h"
+#include "daemon/front/stream/stream.h"
 
 #include "tests/unit/unit.h"
 

@@ -156,7 +156,7 @@ TEST(test_the_servers_own_report_keeps_nobody, set_up_group, tear_down_group)
 {
     struct group_bed *bed = *state;
     uint8_t bytes[RTCP_REPORT_MAX];
-    const struct rtcp_sender own = {.ssrc = viewer_ssrc(multicast_viewer(bed->group)),
+    const struct rtcp_sender own = {.ssrc = rtp_sender_ssrc(multicast_sender(bed->group)),
                                     .cname = "edged"};
 
     size_t size = rtcp_write(&own, bytes);

@@ -11,7 +11,7 @@ TEST(test_a_reader_begins_with_a_key_frame, set_up_playing, tear_down)
     assert_int_equal(next_frame(fixture).mark, -1);
     send_frame(fixture, true, now_ns, 12);
     send_frame(fixture, false, now_ns, 13);
-    assert_int_equal(fixture->reader.wakes, 2); // it has not looked since the second
+    assert_int_equal(fixture->taker.wakes, 2); // it has not looked since the second
 
     struct seen first = next_frame(fixture), second = next_frame(fixture);
     assert_int_equal(first.mark, 12);
@@ -22,21 +22,21 @@ TEST(test_a_reader_begins_with_a_key_frame, set_up_playing, tear_down)
     assert_int_equal(next_frame(fixture).mark, -1);
 }
 
-// What the others have already seen is none of a new reader's.
+// What the others have already seen is none of a new taker's.
 TEST(test_a_second_reader_waits_for_a_key_frame_of_its_own, set_up_playing, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader second = {0};
+    struct taker second = {0};
 
     send_frame(fixture, true, clock_now_ns(), 11);
     assert_int_equal(next_frame(fixture).mark, 11);
     watch(&second, fixture->stream);
-    stream_resume(fixture->stream, &second.cursor, DEMAND_BEGIN);
-    assert_null(cursor_peek(&second.cursor));
+    stream_resume(fixture->stream, &second.reader, DEMAND_BEGIN);
+    assert_null(reader_peek(&second.reader));
     send_frame(fixture, false, clock_now_ns(), 12);
-    assert_null(cursor_peek(&second.cursor));
+    assert_null(reader_peek(&second.reader));
     send_frame(fixture, true, clock_now_ns(), 13);
-    const struct unit *unit = cursor_peek(&second.cursor);
+    const struct unit *unit = reader_peek(&second.reader);
     assert_non_null(unit);
     assert_int_equal(unit->bytes[unit->size - 1], 13);
     leave(&second);
@@ -49,15 +49,15 @@ TEST(test_who_reads_is_reported_as_demand, set_up, tear_down)
     struct fixture *fixture = *state;
 
     assert_false(stream_is_watched(fixture->stream));
-    watch(&fixture->reader, fixture->stream);
+    watch(&fixture->taker, fixture->stream);
     assert_int_equal(fixture->demands, 0); // not from within
     assert_true(stream_is_watched(fixture->stream));
     iterate_until(fixture, 1);
     assert_int_equal(fixture->key_frame_demands, 0);
-    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
+    stream_resume(fixture->stream, &fixture->taker.reader, DEMAND_BEGIN);
     iterate_until(fixture, 2);
     assert_int_equal(fixture->key_frame_demands, 1);
-    leave(&fixture->reader);
+    leave(&fixture->taker);
     iterate_until(fixture, 3);
     assert_false(stream_is_watched(fixture->stream));
     assert_int_equal(fixture->key_frame_demands, 1);
@@ -159,8 +159,8 @@ TEST(test_readers_that_resume_are_given_no_more_key_frames_than_others, set_up_p
     int64_t begin_ns = clock_now_ns();
 
     for (unsigned i = 0; i < 1000; i++) {
-        cursor_hold(&fixture->reader.cursor);
-        stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
+        reader_hold(&fixture->taker.reader);
+        stream_resume(fixture->stream, &fixture->taker.reader, DEMAND_BEGIN);
         while (g_main_context_iteration(NULL, FALSE)) {
         }
     }
@@ -226,7 +226,7 @@ TEST(test_a_reader_that_stalls_loses_frames_up_to_a_key_frame, set_up_playing, t
     assert_int_equal(next_frame(fixture).mark, 202);
 }
 
-// How many frames of one second are kept for a reader that does not read.
+// How many frames of one second are kept for a taker that does not read.
 static unsigned count_kept(struct fixture *fixture)
 {
     int64_t now_ns = clock_now_ns();
@@ -235,7 +235,7 @@ static unsigned count_kept(struct fixture *fixture)
     for (int i = 0; i < 300; i++) { // each a key frame: what is kept can be read
         send_frame(fixture, true, now_ns, 11);
     }
-    const struct ring *ring = fixture->reader.cursor.ring;
+    const struct ring *ring = fixture->taker.reader.ring;
     kept = (unsigned)(ring->next - ring->first);
     while (next_frame(fixture).mark >= 0) {
     }
@@ -262,16 +262,16 @@ TEST(test_nothing_piles_up_while_nobody_plays, set_up, tear_down)
     int64_t now_ns = clock_now_ns();
 
     stream_set_bitrate(fixture->stream, 100000); // 50 MB may wait
-    watch(&fixture->reader, fixture->stream);
-    ring = fixture->reader.cursor.ring;
+    watch(&fixture->taker, fixture->stream);
+    ring = fixture->taker.reader.ring;
     // What 9 s brought, 10 frames a second.
     for (int i = 0; i <= 90; i++) {
         send_frame(fixture, i == 0, now_ns - (90 - i) * 100 * NS_PER_MS, 11);
     }
     assert_in_range(ring->next - ring->first, 1, 21);
-    assert_int_equal(fixture->reader.wakes, 0);
+    assert_int_equal(fixture->taker.wakes, 0);
     assert_int_equal(next_frame(fixture).mark, -1);
-    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
+    stream_resume(fixture->stream, &fixture->taker.reader, DEMAND_BEGIN);
     assert_int_equal(next_frame(fixture).mark, -1); // nothing of the past
     send_frame(fixture, true, clock_now_ns(), 12);
     assert_int_equal(next_frame(fixture).mark, 12);
@@ -336,7 +336,7 @@ TEST(test_what_was_sent_is_counted, set_up_playing, tear_down)
     for (uint8_t i = 0; i < 10; i++) {
         send_frame(fixture, i % 5 == 0, clock_now_ns() - 20 * NS_PER_MS, 11);
     }
-    stream_note_sent(fixture->stream, cursor_peek(&fixture->reader.cursor));
+    stream_note_sent(fixture->stream, reader_peek(&fixture->taker.reader));
     stream_note_sent(fixture->stream, &(struct unit){.slate = true, .captured_ns = 0});
     stream_set_view_counters(fixture->stream, 12, 2, "x264enc", "rate 1/2");
     stream_describe(fixture->stream, &mount);

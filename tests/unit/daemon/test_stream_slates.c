@@ -50,9 +50,9 @@ TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
     struct fixture *fixture = *state;
 
     send_slate(fixture, 'a');
-    watch(&fixture->reader, fixture->stream);
+    watch(&fixture->taker, fixture->stream);
     int64_t begin_ns = clock_now_ns();
-    stream_resume(fixture->stream, &fixture->reader.cursor, DEMAND_BEGIN);
+    stream_resume(fixture->stream, &fixture->taker.reader, DEMAND_BEGIN);
     assert_int_equal(wait_frame(fixture).mark, 'a');
     assert_lasted(begin_ns, 300 * NS_PER_MS, 900 * NS_PER_MS);
 
@@ -66,17 +66,17 @@ TEST(test_a_silent_camera_leaves_the_slate_to_a_new_viewer, set_up, tear_down)
     assert_int_equal(next_frame(fixture).mark, 13);
 }
 
-// Brings pictures, none of which is a key frame, until the second reader, which begins, has got
-// something; of each the first reader gets one with `mark` (-1: nothing). Whether that was its own
+// Brings pictures, none of which is a key frame, until the second taker, which begins, has got
+// something; of each the first taker gets one with `mark` (-1: nothing). Whether that was its own
 // slate: where the machine stood still, the slates are for all.
-static bool bring_own_slate(struct fixture *fixture, struct reader *second, int mark)
+static bool bring_own_slate(struct fixture *fixture, struct taker *second, int mark)
 {
     int64_t begin_ns = clock_now_ns();
     guint ticks = g_timeout_add(20, on_tick, NULL);
     const struct unit *unit;
     bool still = false;
 
-    while (!(unit = cursor_peek(&second->cursor)) && !still) {
+    while (!(unit = reader_peek(&second->reader)) && !still) {
         int64_t sent_ns = clock_now_ns();
 
         assert_true(sent_ns - begin_ns < PATIENCE_NS);
@@ -94,13 +94,13 @@ static bool bring_own_slate(struct fixture *fixture, struct reader *second, int 
 TEST(test_a_slate_for_a_new_viewer_leaves_the_others_alone, set_up_playing, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader second = {0};
+    struct taker second = {0};
 
     send_slate(fixture, 'a');
     send_frame(fixture, true, clock_now_ns(), 11);
     assert_int_equal(next_frame(fixture).mark, 11);
     watch(&second, fixture->stream);
-    stream_resume(fixture->stream, &second.cursor, DEMAND_BEGIN);
+    stream_resume(fixture->stream, &second.reader, DEMAND_BEGIN);
     if (bring_own_slate(fixture, &second, 12)) {
         assert_int_equal(next_frame(fixture).mark, -1);
     }
@@ -111,7 +111,7 @@ TEST(test_a_slate_for_a_new_viewer_leaves_the_others_alone, set_up_playing, tear
 TEST(test_a_slate_for_a_new_viewer_is_not_for_one_that_fell_behind, set_up_playing, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader second = {0};
+    struct taker second = {0};
 
     send_slate(fixture, 'a');
     send_frame(fixture, true, clock_now_ns(), 11);
@@ -121,7 +121,7 @@ TEST(test_a_slate_for_a_new_viewer_is_not_for_one_that_fell_behind, set_up_playi
     }
     assert_int_equal(next_frame(fixture).mark, -1);
     watch(&second, fixture->stream);
-    stream_resume(fixture->stream, &second.cursor, DEMAND_BEGIN);
+    stream_resume(fixture->stream, &second.reader, DEMAND_BEGIN);
     if (bring_own_slate(fixture, &second, -1)) {
         assert_int_equal(next_frame(fixture).mark, -1);
     }
@@ -136,16 +136,16 @@ TEST(test_a_reader_may_leave_when_it_is_woken)
 
     assert_int_equal(stream_new("/front/edges", &payload_h264, 80, &fixture.stream), 0);
     send_slate(&fixture, 'a');
-    fixture.reader.leaves = true;
-    watch(&fixture.reader, fixture.stream);
-    stream_resume(fixture.stream, &fixture.reader.cursor, DEMAND_BEGIN);
-    assert_null(cursor_peek(&fixture.reader.cursor));
+    fixture.taker.leaves = true;
+    watch(&fixture.taker, fixture.stream);
+    stream_resume(fixture.stream, &fixture.taker.reader, DEMAND_BEGIN);
+    assert_null(reader_peek(&fixture.taker.reader));
     stream_unref(fixture.stream);
-    while (fixture.reader.wakes == 0) {
+    while (fixture.taker.wakes == 0) {
         assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
         g_main_context_iteration(NULL, TRUE);
     }
-    assert_null(fixture.reader.cursor.ring);
+    assert_null(fixture.taker.reader.ring);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -7,6 +7,9 @@
 #include "daemon/front/stream/transport_udp.h"
 
 #include <arpa/inet.h>
+#include <glib.h>
+#include <limits.h>
+#include <netinet/udp.h>
 #include <stdio.h>
 #include <string.h>
 

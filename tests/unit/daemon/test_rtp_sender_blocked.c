@@ -1,10 +1,10 @@
 // Viewers whose transport takes too little, or nothing.
-#include "tests/unit/daemon/viewer_bed.h"
+#include "tests/unit/daemon/rtp_sender_bed.h"
 
 TEST(test_a_blocked_transport_goes_on_with_the_packet_it_stopped_at, set_up_playing_viewer,
      tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
     bed->room = 2;
     send_frame(bed, true, clock_now_ns(), 1 + 3 * 1398 + 1, 11); // four fragments
@@ -29,7 +29,7 @@ TEST(test_a_blocked_transport_goes_on_with_the_packet_it_stopped_at, set_up_play
 
 TEST(test_what_waits_keeps_its_time_stamp, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     int64_t now_ns = clock_now_ns() - NS_PER_S;
 
     send_frame(bed, true, now_ns, 100, 11);
@@ -48,7 +48,7 @@ TEST(test_what_waits_keeps_its_time_stamp, set_up_playing_viewer, tear_down_view
 TEST(test_a_slow_viewer_loses_frames_and_no_sequence_number, set_up_playing_viewer,
      tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     struct snapshot_mount mount = {0};
     int64_t now_ns = clock_now_ns();
 
@@ -71,26 +71,26 @@ TEST(test_a_slow_viewer_loses_frames_and_no_sequence_number, set_up_playing_view
 
 TEST(test_one_that_takes_nothing_for_9_s_has_stalled, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     int64_t begin_ns = clock_now_ns();
 
-    assert_int_equal(viewer_stalled_ns(bed->viewer), INT64_MAX); // nothing waits
+    assert_int_equal(rtp_sender_stalled_ns(bed->sender), INT64_MAX); // nothing waits
     bed->room = 1;
     send_frame(bed, true, clock_now_ns(), 1 + 2 * 1398, 11);
-    int64_t stalled_ns = viewer_stalled_ns(bed->viewer);
+    int64_t stalled_ns = rtp_sender_stalled_ns(bed->sender);
     assert_in_range(stalled_ns, begin_ns + 9 * NS_PER_S, clock_now_ns() + 9 * NS_PER_S);
     // What it takes counts, be it one packet.
     bed->room = 0;
     bed->transport.writable(bed->transport.context);
-    assert_int_equal(viewer_stalled_ns(bed->viewer), stalled_ns);
+    assert_int_equal(rtp_sender_stalled_ns(bed->sender), stalled_ns);
     bed->room = 1;
     bed->transport.writable(bed->transport.context);
-    assert_int_equal(viewer_stalled_ns(bed->viewer), INT64_MAX);
+    assert_int_equal(rtp_sender_stalled_ns(bed->sender), INT64_MAX);
 }
 
 TEST(test_progress_puts_the_stall_off, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
     bed->room = 1;
     send_frame(bed, true, clock_now_ns(), 1 + 3 * 1398, 11);
@@ -99,13 +99,13 @@ TEST(test_progress_puts_the_stall_off, set_up_playing_viewer, tear_down_viewer)
     }
     bed->room = 1;
     bed->transport.writable(bed->transport.context);
-    assert_in_range(viewer_stalled_ns(bed->viewer), begin_ns + 9 * NS_PER_S + 5 * NS_PER_MS,
+    assert_in_range(rtp_sender_stalled_ns(bed->sender), begin_ns + 9 * NS_PER_S + 5 * NS_PER_MS,
                     clock_now_ns() + 9 * NS_PER_S);
 }
 
 TEST(test_a_transport_that_fails_is_told_once, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
     bed->room = -EPIPE;
     send_frame(bed, true, clock_now_ns(), 100, 11);
@@ -116,23 +116,23 @@ TEST(test_a_transport_that_fails_is_told_once, set_up_playing_viewer, tear_down_
 
 static void on_broken_free(void *context)
 {
-    struct viewer_bed *bed = context;
+    struct sender_bed *bed = context;
 
     bed->breaks++;
-    viewer_free(bed->viewer);
-    bed->viewer = NULL;
+    rtp_sender_free(bed->sender);
+    bed->sender = NULL;
 }
 
 TEST(test_a_viewer_may_be_freed_when_its_transport_fails)
 {
-    struct viewer_bed *bed = calloc(1, sizeof *bed);
+    struct sender_bed *bed = calloc(1, sizeof *bed);
 
     bed->transport.ops = &test_transport;
     bed->room = -EPIPE;
     assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &bed->stream), 0);
-    assert_int_equal(viewer_new(bed->stream, &bed->transport, on_broken_free, bed, &bed->viewer),
-                     0);
-    viewer_play(bed->viewer);
+    assert_int_equal(
+        rtp_sender_new(bed->stream, &bed->transport, on_broken_free, bed, &bed->sender), 0);
+    rtp_sender_play(bed->sender);
     send_frame(bed, true, clock_now_ns(), 100, 11);
     assert_int_equal(bed->breaks, 1);
     assert_int_equal(bed->frees, 1);

@@ -5,7 +5,7 @@
 #include "tests/unit/unit.h"
 
 #include "daemon/front/stream/rtcp.h"
-#include "daemon/front/stream/viewer.h"
+#include "daemon/front/stream/rtp_sender.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -21,10 +21,10 @@ struct sent {
     size_t size;
 };
 
-struct viewer_bed {
+struct sender_bed {
     struct transport transport; // the first member: the viewer's is this one
     struct stream *stream;
-    struct viewer *viewer;
+    struct rtp_sender *sender;
     int room; // packets it takes; -errno: it has failed
     struct sent sent[SENT_MAX];
     unsigned count;
@@ -36,7 +36,7 @@ struct viewer_bed {
 static inline int send_packets(struct transport *transport, const struct rtp_header *header,
                                const struct unit *unit, unsigned from)
 {
-    struct viewer_bed *bed = (struct viewer_bed *)transport;
+    struct sender_bed *bed = (struct sender_bed *)transport;
     struct rtp_header next = *header;
     int taken = 0;
 
@@ -63,7 +63,7 @@ static inline int send_packets(struct transport *transport, const struct rtp_hea
 
 static inline void send_rtcp(struct transport *transport, const uint8_t *bytes, size_t size)
 {
-    struct viewer_bed *bed = (struct viewer_bed *)transport;
+    struct sender_bed *bed = (struct sender_bed *)transport;
 
     assert_in_range(size, 1, sizeof bed->report);
     memcpy(bed->report, bytes, size);
@@ -73,7 +73,7 @@ static inline void send_rtcp(struct transport *transport, const uint8_t *bytes, 
 
 static inline void free_transport(struct transport *transport)
 {
-    ((struct viewer_bed *)transport)->frees++;
+    ((struct sender_bed *)transport)->frees++;
 }
 
 static const struct transport_ops test_transport = {
@@ -81,24 +81,24 @@ static const struct transport_ops test_transport = {
 
 static inline void on_broken(void *context)
 {
-    ((struct viewer_bed *)context)->breaks++;
+    ((struct sender_bed *)context)->breaks++;
 }
 
 static inline void on_demand(void *context, struct stream *stream, bool key_frame)
 {
     (void)stream;
-    ((struct viewer_bed *)context)->key_frame_demands += key_frame;
+    ((struct sender_bed *)context)->key_frame_demands += key_frame;
 }
 
 static inline int set_up_viewer(void **state)
 {
-    struct viewer_bed *bed = calloc(1, sizeof *bed);
+    struct sender_bed *bed = calloc(1, sizeof *bed);
 
     bed->transport.ops = &test_transport;
     bed->room = SENT_MAX;
     assert_int_equal(stream_new("/front/edges", &payload_h264, 4000, &bed->stream), 0);
     stream_set_demand(bed->stream, on_demand, bed);
-    assert_int_equal(viewer_new(bed->stream, &bed->transport, on_broken, bed, &bed->viewer), 0);
+    assert_int_equal(rtp_sender_new(bed->stream, &bed->transport, on_broken, bed, &bed->sender), 0);
     *state = bed;
     return 0;
 }
@@ -106,15 +106,15 @@ static inline int set_up_viewer(void **state)
 static inline int set_up_playing_viewer(void **state)
 {
     set_up_viewer(state);
-    viewer_play(((struct viewer_bed *)*state)->viewer);
+    rtp_sender_play(((struct sender_bed *)*state)->sender);
     return 0;
 }
 
 static inline int tear_down_viewer(void **state)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
-    viewer_free(bed->viewer);
+    rtp_sender_free(bed->sender);
     assert_int_equal(bed->frees, 1);
     assert_false(stream_is_watched(bed->stream));
     stream_set_demand(bed->stream, NULL, NULL);
@@ -137,7 +137,7 @@ static inline uint8_t *make_frame(size_t before, bool key_frame, size_t size, ui
     return payload;
 }
 
-static inline void send_frame(struct viewer_bed *bed, bool key_frame, int64_t captured_ns,
+static inline void send_frame(struct sender_bed *bed, bool key_frame, int64_t captured_ns,
                               size_t size, uint8_t mark)
 {
     struct link_access_unit life = {.captured_ns = captured_ns, .key_frame = key_frame};
@@ -147,13 +147,13 @@ static inline void send_frame(struct viewer_bed *bed, bool key_frame, int64_t ca
     assert_int_equal(stream_take_access_unit(bed->stream, payload, sizeof life + 4 + size), 0);
 }
 
-static inline void send_slate(struct viewer_bed *bed, uint8_t mark)
+static inline void send_slate(struct sender_bed *bed, uint8_t mark)
 {
     assert_int_equal(stream_take_slate(bed->stream, make_frame(0, true, 20, mark), 24), 0);
 }
 
 // The packets from number `from` on have sequence numbers that follow.
-static inline void assert_sequence(const struct viewer_bed *bed, unsigned from)
+static inline void assert_sequence(const struct sender_bed *bed, unsigned from)
 {
     for (unsigned i = from + 1; i < bed->count; i++) {
         assert_int_equal(bed->sent[i].header.sequence,
@@ -162,7 +162,7 @@ static inline void assert_sequence(const struct viewer_bed *bed, unsigned from)
     }
 }
 
-static inline uint32_t step(const struct viewer_bed *bed, unsigned packet)
+static inline uint32_t step(const struct sender_bed *bed, unsigned packet)
 {
     return bed->sent[packet].header.timestamp - bed->sent[packet - 1].header.timestamp;
 }

@@ -1,19 +1,19 @@
 // What a viewer is sent: RTP's numbers, and what it reports.
-#include "tests/unit/daemon/viewer_bed.h"
+#include "tests/unit/daemon/rtp_sender_bed.h"
 
 TEST(test_nothing_is_sent_before_play, set_up_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     uint16_t sequence;
     uint32_t timestamp;
 
     send_frame(bed, true, clock_now_ns(), 100, 11);
     assert_int_equal(bed->count, 0);
-    assert_false(viewer_is_playing(bed->viewer));
-    viewer_position(bed->viewer, &sequence, &timestamp);
+    assert_false(rtp_sender_is_playing(bed->sender));
+    rtp_sender_position(bed->sender, &sequence, &timestamp);
     int64_t begin_ns = clock_now_ns();
-    viewer_play(bed->viewer);
-    assert_true(viewer_is_playing(bed->viewer));
+    rtp_sender_play(bed->sender);
+    assert_true(rtp_sender_is_playing(bed->sender));
     send_frame(bed, false, clock_now_ns(), 100, 12);
     assert_int_equal(bed->count, 0);
     send_frame(bed, true, begin_ns, 100, 13);
@@ -21,7 +21,7 @@ TEST(test_nothing_is_sent_before_play, set_up_viewer, tear_down_viewer)
     // RTP-Info names it: RFC 2326, section 12.33.
     assert_int_equal(bed->sent[0].header.sequence, sequence);
     assert_in_range((int32_t)(bed->sent[0].header.timestamp - timestamp), 0, 60 * 90000);
-    assert_int_equal(bed->sent[0].header.ssrc, viewer_ssrc(bed->viewer));
+    assert_int_equal(bed->sent[0].header.ssrc, rtp_sender_ssrc(bed->sender));
     assert_int_equal(bed->sent[0].header.payload_type, 96);
     assert_true(bed->sent[0].marker);
 }
@@ -29,7 +29,7 @@ TEST(test_nothing_is_sent_before_play, set_up_viewer, tear_down_viewer)
 TEST(test_sequence_numbers_follow_and_the_marker_ends_a_frame, set_up_playing_viewer,
      tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
     send_frame(bed, true, clock_now_ns(), 1 + 2 * 1398 + 1, 11); // three fragments
     send_frame(bed, false, clock_now_ns(), 100, 12);
@@ -45,7 +45,7 @@ TEST(test_sequence_numbers_follow_and_the_marker_ends_a_frame, set_up_playing_vi
 
 TEST(test_sequence_numbers_go_on_after_65535, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     uint16_t first = 0;
 
     for (unsigned sent = 0; sent < 70000; sent += 1000) {
@@ -67,7 +67,7 @@ TEST(test_time_stamps_are_those_of_the_capture_and_only_grow, set_up_playing_vie
 {
     static const int captured_ms[] = {0, 40, 80, 79, 80, 81, 120, 1120, 1120};
     static const int steps[] = {0, 3600, 3600, 90, 90, 90, 3330, 90000, 90};
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     int64_t base_ns = clock_now_ns() - 5 * NS_PER_S;
 
     for (size_t i = 0; i < ARRAY_LENGTH(captured_ms); i++) {
@@ -83,7 +83,7 @@ TEST(test_time_stamps_are_those_of_the_capture_and_only_grow, set_up_playing_vie
 // A camera process is replaced: sequence numbers, times and SSRC go on through the slates.
 TEST(test_a_viewer_sees_a_slate_as_part_of_the_stream, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     static const uint8_t marks[] = {11, 'a', 'b', 13};
 
     send_slate(bed, 'a');
@@ -103,19 +103,19 @@ TEST(test_a_viewer_sees_a_slate_as_part_of_the_stream, set_up_playing_viewer, te
 
 TEST(test_a_pause_ends_in_a_key_frame, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
     bed->room = 1;
     send_frame(bed, true, clock_now_ns(), 1 + 2 * 1398, 11);
-    viewer_pause(bed->viewer);
+    rtp_sender_pause(bed->sender);
     bed->room = SENT_MAX;
-    assert_false(viewer_is_playing(bed->viewer));
+    assert_false(rtp_sender_is_playing(bed->sender));
     bed->transport.writable(bed->transport.context);
     send_frame(bed, true, clock_now_ns(), 100, 12);
     assert_int_equal(bed->count, 1);
-    assert_int_equal(viewer_stalled_ns(bed->viewer), INT64_MAX);
-    viewer_play(bed->viewer);
-    viewer_play(bed->viewer); // once more changes nothing
+    assert_int_equal(rtp_sender_stalled_ns(bed->sender), INT64_MAX);
+    rtp_sender_play(bed->sender);
+    rtp_sender_play(bed->sender); // once more changes nothing
     send_frame(bed, false, clock_now_ns(), 100, 13);
     assert_int_equal(bed->count, 1);
     send_frame(bed, true, clock_now_ns(), 100, 14);
@@ -125,7 +125,7 @@ TEST(test_a_pause_ends_in_a_key_frame, set_up_playing_viewer, tear_down_viewer)
     assert_in_range(step(bed, 1), 90, 60 * 90000);
 }
 
-static void iterate_until_asked(struct viewer_bed *bed, unsigned key_frames)
+static void iterate_until_asked(struct sender_bed *bed, unsigned key_frames)
 {
     int64_t begin_ns = clock_now_ns();
 
@@ -140,47 +140,47 @@ TEST(test_a_lost_picture_asks_for_a_key_frame, set_up_playing_viewer, tear_down_
 {
     static const uint8_t pli[] = {0x81, 206, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2};
     static const uint8_t report[] = {0x80, 201, 0, 1, 0, 0, 0, 1};
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
     iterate_until_asked(bed, 1); // for the play
     int64_t begin_ns = clock_now_ns();
-    assert_true(viewer_take_rtcp(bed->viewer, report, sizeof report));
+    assert_true(rtp_sender_take_rtcp(bed->sender, report, sizeof report));
     while (bed->key_frame_demands == 1) { // at most one in 250 ms is asked for
         assert_true(clock_now_ns() - begin_ns < PATIENCE_NS);
-        assert_true(viewer_take_rtcp(bed->viewer, pli, sizeof pli));
+        assert_true(rtp_sender_take_rtcp(bed->sender, pli, sizeof pli));
         g_main_context_iteration(NULL, FALSE);
     }
-    assert_false(viewer_take_rtcp(bed->viewer, (const uint8_t *)"hello", 5));
-    assert_false(viewer_take_rtcp(bed->viewer, pli, sizeof pli - 1));
+    assert_false(rtp_sender_take_rtcp(bed->sender, (const uint8_t *)"hello", 5));
+    assert_false(rtp_sender_take_rtcp(bed->sender, pli, sizeof pli - 1));
 }
 
 // A receiver's report and BYE (RFC 3550, section 6.6), as players send them where they end.
 TEST(test_a_bye_is_no_sign_of_life_and_no_end, set_up_playing_viewer, tear_down_viewer)
 {
     static const uint8_t bye[] = {0x80, 201, 0, 1, 0, 0, 0, 1, 0x81, 203, 0, 1, 0, 0, 0, 1};
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
-    assert_false(viewer_take_rtcp(bed->viewer, bye, sizeof bye));
-    assert_true(viewer_take_rtcp(bed->viewer, bye, 8)); // the report alone
-    assert_true(viewer_is_playing(bed->viewer));
+    assert_false(rtp_sender_take_rtcp(bed->sender, bye, sizeof bye));
+    assert_true(rtp_sender_take_rtcp(bed->sender, bye, 8)); // the report alone
+    assert_true(rtp_sender_is_playing(bed->sender));
 }
 
 TEST(test_a_report_every_five_seconds_counts_what_was_sent, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     int64_t now_ns = clock_now_ns();
 
-    viewer_tick(bed->viewer, now_ns);
+    rtp_sender_tick(bed->sender, now_ns);
     assert_int_equal(bed->reports, 0); // of nothing
     send_frame(bed, true, now_ns, 1 + 2 * 1398, 11);
-    viewer_tick(bed->viewer, now_ns);
-    viewer_tick(bed->viewer, now_ns + 4 * NS_PER_S);
+    rtp_sender_tick(bed->sender, now_ns);
+    rtp_sender_tick(bed->sender, now_ns + 4 * NS_PER_S);
     assert_int_equal(bed->reports, 1);
-    viewer_tick(bed->viewer, now_ns + 5 * NS_PER_S);
+    rtp_sender_tick(bed->sender, now_ns + 5 * NS_PER_S);
     assert_int_equal(bed->reports, 2);
     // SR (RFC 3550, section 6.4.1): SSRC, NTP time, RTP time, packets, octets of payload.
     assert_int_equal(bed->report[1], 200);
-    assert_int_equal(rtp_get32(bed->report + 4), viewer_ssrc(bed->viewer));
+    assert_int_equal(rtp_get32(bed->report + 4), rtp_sender_ssrc(bed->sender));
     // Its time is on the frames' clock: the frame was captured 5 s before.
     assert_in_range(rtp_get32(bed->report + 16) - bed->sent[0].header.timestamp, 5 * 90000 - 1,
                     5 * 90000 + 1);
@@ -190,12 +190,12 @@ TEST(test_a_report_every_five_seconds_counts_what_was_sent, set_up_playing_viewe
 
 TEST(test_a_viewer_says_bye, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
 
     send_frame(bed, true, clock_now_ns(), 100, 11);
-    uint32_t ssrc = viewer_ssrc(bed->viewer);
-    viewer_free(bed->viewer);
-    bed->viewer = NULL;
+    uint32_t ssrc = rtp_sender_ssrc(bed->sender);
+    rtp_sender_free(bed->sender);
+    bed->sender = NULL;
     assert_int_equal(bed->reports, 1);
     // RFC 3550, section 6.6: the last packet of the compound.
     const uint8_t *bye = bed->report + bed->report_size - 8;
@@ -212,18 +212,18 @@ static void on_wake(void *context)
 
 static struct ring *find_ring(struct stream *stream)
 {
-    struct cursor cursor;
+    struct stream_reader reader;
 
-    stream_watch(stream, &cursor, on_wake, NULL);
-    struct ring *ring = cursor.ring;
-    stream_leave(stream, &cursor);
+    stream_watch(stream, &reader, on_wake, NULL);
+    struct ring *ring = reader.ring;
+    stream_leave(stream, &reader);
     return ring;
 }
 
 // RTP's 32 bits hold 13 h, half of them forwards. One frame in a day is as good as one in 40 ms.
 TEST(test_a_long_pause_does_not_turn_time_back, set_up_playing_viewer, tear_down_viewer)
 {
-    struct viewer_bed *bed = *state;
+    struct sender_bed *bed = *state;
     const int64_t day_ns = 24 * 3600 * NS_PER_S;
     struct unit *first, *later, *last;
     int64_t now_ns = clock_now_ns();

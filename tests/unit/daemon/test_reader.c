@@ -1,41 +1,41 @@
-// A stream's ring and its cursors. Units are known by their first byte.
+// A stream's ring and its readers. Units are known by their first byte.
 #include "tests/unit/unit.h"
 
 #include "config/base.h"
-#include "daemon/front/stream/ring.h"
+#include "daemon/front/stream/reader.h"
 
 #include <string.h>
 
 #define UNIT_BYTES 1000
 #define PLENTY (1 << 20)
 
-struct reader {
-    struct cursor cursor;
+struct taker {
+    struct stream_reader reader;
     unsigned wakes;
-    struct cursor *ends[3]; // when it is woken
+    struct stream_reader *ends[3]; // when it is woken
 };
 
 struct fixture {
     struct ring ring;
-    struct reader readers[3]; // all play
+    struct taker takers[3]; // all play
 };
 
 static void on_wake(void *context)
 {
-    struct reader *reader = context;
+    struct taker *taker = context;
 
-    assert_non_null(reader->cursor.ring); // it has not ended
-    reader->wakes++;
-    for (size_t i = 0; i < ARRAY_LENGTH(reader->ends); i++) {
-        if (reader->ends[i]) {
-            cursor_end(reader->ends[i]);
+    assert_non_null(taker->reader.ring); // it has not ended
+    taker->wakes++;
+    for (size_t i = 0; i < ARRAY_LENGTH(taker->ends); i++) {
+        if (taker->ends[i]) {
+            reader_end(taker->ends[i]);
         }
     }
 }
 
-static void begin(struct fixture *fixture, struct reader *reader)
+static void begin(struct fixture *fixture, struct taker *taker)
 {
-    cursor_begin(&reader->cursor, &fixture->ring, on_wake, reader);
+    reader_begin(&taker->reader, &fixture->ring, on_wake, taker);
 }
 
 static int set_up(void **state)
@@ -43,10 +43,10 @@ static int set_up(void **state)
     struct fixture *fixture = calloc(1, sizeof *fixture);
 
     ring_init(&fixture->ring, PLENTY);
-    for (size_t i = 0; i < ARRAY_LENGTH(fixture->readers); i++) {
-        begin(fixture, &fixture->readers[i]);
-        cursor_resume(&fixture->readers[i].cursor);
-        assert_null(cursor_peek(&fixture->readers[i].cursor));
+    for (size_t i = 0; i < ARRAY_LENGTH(fixture->takers); i++) {
+        begin(fixture, &fixture->takers[i]);
+        reader_resume(&fixture->takers[i].reader);
+        assert_null(reader_peek(&fixture->takers[i].reader));
     }
     *state = fixture;
     return 0;
@@ -56,10 +56,10 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
 
-    for (size_t i = 0; i < ARRAY_LENGTH(fixture->readers); i++) {
-        cursor_end(&fixture->readers[i].cursor);
+    for (size_t i = 0; i < ARRAY_LENGTH(fixture->takers); i++) {
+        reader_end(&fixture->takers[i].reader);
     }
-    assert_null(fixture->ring.cursors);
+    assert_null(fixture->ring.readers);
     ring_finish(&fixture->ring);
     free(fixture);
     return 0;
@@ -92,18 +92,18 @@ static void add(struct fixture *fixture, uint8_t mark, bool key_frame)
 }
 
 // The mark of the unit to send; -1: none.
-static int peek(struct reader *reader)
+static int peek(struct taker *taker)
 {
-    const struct unit *unit = cursor_peek(&reader->cursor);
+    const struct unit *unit = reader_peek(&taker->reader);
 
     return unit ? unit->bytes[0] : -1;
 }
 
-static int take(struct reader *reader)
+static int take(struct taker *taker)
 {
-    int mark = peek(reader);
+    int mark = peek(taker);
 
-    cursor_next(&reader->cursor);
+    reader_next(&taker->reader);
     return mark;
 }
 
@@ -118,32 +118,32 @@ TEST(test_units_are_read_in_order_by_each, set_up, tear_down)
 
     for (unsigned i = 0; i < 200; i++) { // more than there is room for at first
         add(fixture, (uint8_t)i, i == 0);
-        assert_int_equal(take(&fixture->readers[0]), i);
+        assert_int_equal(take(&fixture->takers[0]), i);
     }
     for (int i = 0; i < 200; i++) {
-        assert_int_equal(peek(&fixture->readers[1]), i);
-        assert_int_equal(take(&fixture->readers[1]), i); // the same until it is done
+        assert_int_equal(peek(&fixture->takers[1]), i);
+        assert_int_equal(take(&fixture->takers[1]), i); // the same until it is done
     }
-    assert_int_equal(take(&fixture->readers[0]), -1);
-    assert_int_equal(take(&fixture->readers[1]), -1);
+    assert_int_equal(take(&fixture->takers[0]), -1);
+    assert_int_equal(take(&fixture->takers[1]), -1);
     assert_int_equal(fixture->ring.skipped, 0);
 }
 
 TEST(test_who_found_nothing_is_woken_once, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader *reader = &fixture->readers[0];
+    struct taker *taker = &fixture->takers[0];
 
     add(fixture, 1, true);
     add(fixture, 2, false);
-    assert_int_equal(take(reader), 1);
+    assert_int_equal(take(taker), 1);
     add(fixture, 3, false);
-    assert_int_equal(reader->wakes, 1); // it has not found nothing since
-    assert_int_equal(take(reader), 2);
-    assert_int_equal(take(reader), 3);
-    assert_int_equal(take(reader), -1);
+    assert_int_equal(taker->wakes, 1); // it has not found nothing since
+    assert_int_equal(take(taker), 2);
+    assert_int_equal(take(taker), 3);
+    assert_int_equal(take(taker), -1);
     add(fixture, 4, false);
-    assert_int_equal(reader->wakes, 2);
+    assert_int_equal(taker->wakes, 2);
 }
 
 TEST(test_what_exceeds_the_bytes_is_dropped_from_the_oldest_on, set_up, tear_down)
@@ -185,7 +185,7 @@ TEST(test_what_is_older_than_2_s_is_dropped, set_up, tear_down)
 TEST(test_who_falls_behind_goes_on_with_the_newest_key_frame, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader *slow = &fixture->readers[0], *quick = &fixture->readers[1];
+    struct taker *slow = &fixture->takers[0], *quick = &fixture->takers[1];
 
     add(fixture, 0, true);
     ring_set_limit(&fixture->ring, 12 * UNIT_BYTES);
@@ -197,7 +197,7 @@ TEST(test_who_falls_behind_goes_on_with_the_newest_key_frame, set_up, tear_down)
     assert_in_range(kept(fixture), 10, 12);
     assert_int_equal(take(slow), 40);
     assert_int_equal(fixture->ring.skipped, 39); // 1 to 39
-    assert_false(slow->cursor.waiting);
+    assert_false(slow->reader.waiting);
     add(fixture, 41, false);
     assert_int_equal(take(slow), 41);
 }
@@ -205,17 +205,17 @@ TEST(test_who_falls_behind_goes_on_with_the_newest_key_frame, set_up, tear_down)
 TEST(test_who_falls_behind_where_there_is_no_key_frame_waits_for_one, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader *slow = &fixture->readers[0];
+    struct taker *slow = &fixture->takers[0];
 
     add(fixture, 0, true);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(take(&fixture->readers[i]), 0);
+        assert_int_equal(take(&fixture->takers[i]), 0);
     }
     ring_set_limit(&fixture->ring, 12 * UNIT_BYTES);
     for (uint8_t i = 1; i <= 40; i++) {
         add(fixture, i, false);
-        assert_int_equal(take(&fixture->readers[1]), i);
-        assert_int_equal(take(&fixture->readers[2]), i);
+        assert_int_equal(take(&fixture->takers[1]), i);
+        assert_int_equal(take(&fixture->takers[2]), i);
     }
     assert_false(ring_wants_key_frame(&fixture->ring));
     assert_int_equal(take(slow), -1);
@@ -231,47 +231,47 @@ TEST(test_who_falls_behind_where_there_is_no_key_frame_waits_for_one, set_up, te
 TEST(test_a_unit_that_is_being_sent_outlives_the_ring, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader *reader = &fixture->readers[0];
+    struct taker *taker = &fixture->takers[0];
     struct unit *last;
 
     add(fixture, 1, true);
-    const struct unit *unit = cursor_peek(&reader->cursor);
+    const struct unit *unit = reader_peek(&taker->reader);
     ring_set_limit(&fixture->ring, 0);
     add(fixture, 2, true);
     assert_int_equal(kept(fixture), 1);
-    assert_int_equal(unit->references, 1); // the cursor's
+    assert_int_equal(unit->references, 1); // the reader's
     assert_int_equal(unit->bytes[0], 1);
-    assert_int_equal(take(reader), 1);
-    assert_int_equal(peek(reader), 2);
+    assert_int_equal(take(taker), 1);
+    assert_int_equal(peek(taker), 2);
     last = fixture->ring.units[(fixture->ring.next - 1) & (fixture->ring.room - 1)];
     assert_int_equal(last->references, 2);
-    cursor_end(&reader->cursor);
+    reader_end(&taker->reader);
     assert_int_equal(last->references, 1);
 }
 
 TEST(test_a_held_cursor_reads_nothing, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader *reader = &fixture->readers[0];
+    struct taker *taker = &fixture->takers[0];
 
     add(fixture, 1, true);
-    assert_int_equal(peek(reader), 1);
-    cursor_hold(&reader->cursor);
-    assert_int_equal(peek(reader), -1);
-    unsigned wakes = reader->wakes;
+    assert_int_equal(peek(taker), 1);
+    reader_hold(&taker->reader);
+    assert_int_equal(peek(taker), -1);
+    unsigned wakes = taker->wakes;
     for (uint8_t i = 2; i < 10; i++) {
         add(fixture, i, true);
     }
-    assert_int_equal(reader->wakes, wakes);
-    cursor_resume(&reader->cursor);
+    assert_int_equal(taker->wakes, wakes);
+    reader_resume(&taker->reader);
     add(fixture, 10, false);
-    assert_int_equal(take(reader), -1); // the next one
+    assert_int_equal(take(taker), -1); // the next one
     add(fixture, 11, true);
-    assert_int_equal(take(reader), 11);
+    assert_int_equal(take(taker), 11);
     assert_int_equal(fixture->ring.skipped, 0); // it did not want them
-    cursor_resume(&reader->cursor);             // is no new beginning
+    reader_resume(&taker->reader);              // is no new beginning
     add(fixture, 12, false);
-    assert_int_equal(take(reader), 12);
+    assert_int_equal(take(taker), 12);
 }
 
 TEST(test_key_frames_are_wanted_by_those_who_wait_and_are_not_held, set_up, tear_down)
@@ -280,42 +280,42 @@ TEST(test_key_frames_are_wanted_by_those_who_wait_and_are_not_held, set_up, tear
 
     assert_true(ring_wants_key_frame(&fixture->ring));
     for (int i = 0; i < 3; i++) {
-        cursor_hold(&fixture->readers[i].cursor);
+        reader_hold(&fixture->takers[i].reader);
     }
     assert_false(ring_wants_key_frame(&fixture->ring));
-    cursor_resume(&fixture->readers[1].cursor);
+    reader_resume(&fixture->takers[1].reader);
     assert_true(ring_wants_key_frame(&fixture->ring));
     add(fixture, 1, true);
-    assert_int_equal(take(&fixture->readers[1]), 1);
+    assert_int_equal(take(&fixture->takers[1]), 1);
     assert_false(ring_wants_key_frame(&fixture->ring));
 }
 
 TEST(test_a_unit_may_be_given_to_one_who_waits, set_up, tear_down)
 {
     struct fixture *fixture = *state;
-    struct reader *reader = &fixture->readers[0];
+    struct taker *taker = &fixture->takers[0];
     struct unit *slate = make_unit(100, true, 0), *second = make_unit(101, true, 0);
 
-    cursor_give(&reader->cursor, slate);
-    cursor_give(&reader->cursor, second); // it has one already
-    assert_int_equal(reader->wakes, 1);
+    reader_give(&taker->reader, slate);
+    reader_give(&taker->reader, second); // it has one already
+    assert_int_equal(taker->wakes, 1);
     assert_int_equal(slate->references, 2);
     assert_int_equal(second->references, 1);
-    assert_int_equal(take(&fixture->readers[1]), -1);
-    assert_int_equal(take(reader), 100);
+    assert_int_equal(take(&fixture->takers[1]), -1);
+    assert_int_equal(take(taker), 100);
     assert_true(ring_wants_key_frame(&fixture->ring)); // it is no part of what follows
     add(fixture, 1, false);
-    assert_int_equal(take(reader), -1);
+    assert_int_equal(take(taker), -1);
     add(fixture, 2, true);
-    assert_int_equal(take(reader), 2);
+    assert_int_equal(take(taker), 2);
     // Who is up to date needs none, nor who is held.
-    assert_int_equal(take(reader), -1);
-    cursor_give(&reader->cursor, slate);
-    assert_int_equal(take(reader), -1);
-    cursor_hold(&reader->cursor);
-    cursor_give(&reader->cursor, slate);
-    cursor_resume(&reader->cursor);
-    assert_int_equal(take(reader), -1);
+    assert_int_equal(take(taker), -1);
+    reader_give(&taker->reader, slate);
+    assert_int_equal(take(taker), -1);
+    reader_hold(&taker->reader);
+    reader_give(&taker->reader, slate);
+    reader_resume(&taker->reader);
+    assert_int_equal(take(taker), -1);
     assert_int_equal(slate->references, 1);
     unit_unref(slate);
     unit_unref(second);
@@ -330,17 +330,17 @@ TEST(test_cursors_may_end_each_other_when_they_are_woken)
 
             set_up((void **)&fixture);
             for (unsigned i = 0; i < 3; i++) {
-                fixture->readers[who].ends[i] = whom & 1u << i ? &fixture->readers[i].cursor : NULL;
+                fixture->takers[who].ends[i] = whom & 1u << i ? &fixture->takers[i].reader : NULL;
             }
             add(fixture, 1, true);
-            assert_int_equal(fixture->readers[who].wakes, 1);
+            assert_int_equal(fixture->takers[who].wakes, 1);
             for (unsigned i = 0; i < 3; i++) {
                 bool ended = whom & 1u << i;
 
-                assert_in_range(fixture->readers[i].wakes, ended ? 0 : 1, 1);
-                assert_int_equal(ended ? 1 : take(&fixture->readers[i]), 1);
+                assert_in_range(fixture->takers[i].wakes, ended ? 0 : 1, 1);
+                assert_int_equal(ended ? 1 : take(&fixture->takers[i]), 1);
             }
-            assert_int_equal(fixture->ring.cursor_count, 3 - (unsigned)__builtin_popcount(whom));
+            assert_int_equal(fixture->ring.reader_count, 3 - (unsigned)__builtin_popcount(whom));
             tear_down((void **)&fixture);
         }
     }
@@ -350,15 +350,15 @@ TEST(test_a_cursor_may_end_twice_or_before_it_began, set_up, tear_down)
 {
     struct fixture *fixture = *state;
 
-    cursor_end(&(struct cursor){0});
-    cursor_end(&fixture->readers[1].cursor);
-    cursor_end(&fixture->readers[1].cursor);
-    assert_int_equal(fixture->ring.cursor_count, 2);
+    reader_end(&(struct stream_reader){0});
+    reader_end(&fixture->takers[1].reader);
+    reader_end(&fixture->takers[1].reader);
+    assert_int_equal(fixture->ring.reader_count, 2);
     add(fixture, 1, true);
-    assert_int_equal(take(&fixture->readers[2]), 1);
+    assert_int_equal(take(&fixture->takers[2]), 1);
 }
 
-// Numbers at random, against a plain list: what a reader gets is in order, and begins again with a
+// Numbers at random, against a plain list: what a taker gets is in order, and begins again with a
 // key frame where something is missing.
 TEST(test_a_reader_at_any_pace_sees_whole_groups_of_pictures, set_up, tear_down)
 {
@@ -378,7 +378,7 @@ TEST(test_a_reader_at_any_pace_sees_whole_groups_of_pictures, set_up, tear_down)
         for (unsigned i = 0; i < 3; i++) {
             random = random * 1664525 + 1013904223;
             for (unsigned reads = (random >> 16) % 64 == 0 ? 100 : i; reads > 0; reads--) {
-                int mark = take(&fixture->readers[i]);
+                int mark = take(&fixture->takers[i]);
 
                 if (mark < 0) {
                     break;
