@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+// An encoder that fails twice within so long is passed over.
+#define FAILURES_NS (60 * NS_PER_S)
+
 // What a channel works with; all owned but settings and what the setup points to.
 struct channel_parts {
     const struct config_view *settings;
@@ -46,6 +49,11 @@ struct channel {
     struct frame_pool *old_slate_pool;
     struct mask_reader mask_reader;
     struct error told; // why no encoder works, as last taken
+
+    bool lost;                   // the encoder has failed: another is to be staged
+    enum config_encoder suspect; // the one that failed last
+    int64_t failed_ns;           // when
+    unsigned failed;             // passed over, a bit for each
 
     atomic_bool watched, key_frame_wanted;
     atomic_bool gap; // a unit was lost on the link: nothing decodes until a key frame
@@ -122,20 +130,14 @@ static void send_unit(void *context, const struct encoder_unit *unit)
     }
 }
 
-static unsigned keyframe_distance(const struct config_view *settings, unsigned fps_numerator,
-                                  unsigned fps_denominator)
-{
-    long frames = lround(settings->keyframe_s * fps_numerator / fps_denominator);
-
-    return frames < 1 ? 1 : (unsigned)frames;
-}
-
 static struct encoder_settings describe_encoder(const struct channel *channel,
                                                 const struct config_view *settings,
                                                 const struct view *view,
                                                 const struct channel_setup *setup)
 {
     const struct frame_layout *output = view_output_layout(view);
+    long keyframe_frames =
+        lround(settings->keyframe_s * setup->fps_numerator / setup->fps_denominator);
 
     // Encoders take even sizes alone: as in edgectl process, the last odd row and column are left
     // out.
@@ -147,12 +149,12 @@ static struct encoder_settings describe_encoder(const struct channel *channel,
         .fps_numerator = setup->fps_numerator,
         .fps_denominator = setup->fps_denominator,
         .bitrate_kbps = settings->bitrate_kbps,
-        .keyframe_frames =
-            keyframe_distance(settings, setup->fps_numerator, setup->fps_denominator),
+        .keyframe_frames = keyframe_frames < 1 ? 1 : (unsigned)keyframe_frames,
         .codec = settings->codec,
         .governor = settings->governor,
         .element = settings->encoder,
         .without = channel->environment->board->without,
+        .failed = channel->failed,
         .surfaces = view_makes_surfaces(view),
     };
 }
@@ -220,6 +222,7 @@ static bool encoder_fits(const struct channel_parts *parts, const struct encoder
         have.surfaces = wanted->surfaces;
     }
     have.keyframe_frames = wanted->keyframe_frames;
+    have.failed = wanted->failed;
     return memcmp(&have, wanted, sizeof have) == 0;
 }
 
@@ -230,16 +233,10 @@ static bool is_refused(const struct channel_parts *parts, const struct encoder_s
     return !parts->encoder && memcmp(&parts->refused, wanted, sizeof *wanted) == 0;
 }
 
-static void drop_encoder(struct channel_parts *parts)
-{
-    encoder_free(TAKE(parts->encoder));
-    frame_pool_unref(TAKE(parts->slate_pool));
-}
-
 static void begin_encoder(struct channel *channel)
 {
     channel->encoder_name =
-        channel->now.encoder ? encoder_name(channel->now.encoder) : CHANNEL_WITHOUT_ENCODER;
+        channel->now.encoder ? encoder_name(channel->now.encoder) : LINK_WITHOUT_ENCODER;
     channel->governed = "";
     channel->key_frame_wanted = true;
 }
@@ -251,6 +248,9 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
     struct channel_parts *now = &channel->now;
     struct encoder_settings wanted = describe_encoder(channel, now->settings, now->view, setup);
 
+    if (channel->lost) {
+        return 0; // the lane does not wait for the next one
+    }
     if (encoder_fits(now, &wanted)) {
         encoder_retune(now->encoder, wanted.bitrate_kbps, wanted.keyframe_frames);
         return 0;
@@ -259,7 +259,8 @@ static int prepare_encoder(struct channel *channel, const struct channel_setup *
         *error = now->refusal;
         return -ENOSYS;
     }
-    drop_encoder(now);
+    encoder_free(TAKE(now->encoder));
+    frame_pool_unref(TAKE(now->slate_pool));
     int r = make_encoder(channel, &wanted, now, error);
     begin_encoder(channel);
     return r;
@@ -384,10 +385,23 @@ bool channel_take_refusal(struct channel *channel, struct error *ret_why)
     return true;
 }
 
-void channel_reset(struct channel *channel)
+// The encoder has failed. It stays until another takes its place.
+static void lose_encoder(struct channel *channel)
 {
-    drop_encoder(&channel->now);
-    channel->encoder_name = "";
+    struct encoder *encoder = channel->now.encoder;
+    enum config_encoder element = encoder_element(encoder);
+    int64_t now_ns = clock_now_ns();
+    bool again = channel->suspect == element && now_ns - channel->failed_ns < FAILURES_NS;
+    struct error why = {0};
+
+    encoder_take_error(encoder, &why);
+    channel->lost = true;
+    channel->suspect = element;
+    channel->failed_ns = now_ns;
+    channel->failed |= again ? 1U << element : 0;
+    log_write(LOG_WARNING, LOG_EVENT_NONE, channel->environment->camera, NULL,
+              "view \"%s\": %s failed: %s, %s", channel->now.settings->name, encoder_name(encoder),
+              why.text, again ? "trying the next encoder" : "making it anew");
 }
 
 void channel_begin_settings(struct channel *channel, const struct config_view *settings)
@@ -421,10 +435,24 @@ int channel_stage(struct channel *channel, const struct config_view *settings,
         const struct view *view = next->view ? next->view : channel->now.view;
 
         channel->next_encoder = describe_encoder(channel, settings, view, setup);
-        channel->encoder_wanted = !encoder_fits(&channel->now, &channel->next_encoder) &&
-                                  !is_refused(&channel->now, &channel->next_encoder);
+        channel->encoder_wanted =
+            channel->lost || (!encoder_fits(&channel->now, &channel->next_encoder) &&
+                              !is_refused(&channel->now, &channel->next_encoder));
     }
     return r;
+}
+
+bool channel_stage_repair(struct channel *channel, const struct channel_setup *setup)
+{
+    const struct channel_parts *now = &channel->now;
+
+    if (!channel->lost || !now->view) {
+        return false;
+    }
+    channel->next = (struct channel_parts){.settings = now->settings, .setup = now->setup};
+    channel->next_encoder = describe_encoder(channel, now->settings, now->view, setup);
+    channel->staged = channel->encoder_wanted = true;
+    return true;
 }
 
 bool channel_wants_encoder(const struct channel *channel)
@@ -450,6 +478,9 @@ void channel_commit(struct channel *channel)
     struct channel_parts *now = &channel->now, *next = &channel->next;
     const struct gpu *before = now->setup.gpu;
 
+    if (!channel->staged) {
+        return;
+    }
     now->settings = next->settings;
     if (next->view) {
         view_free(now->view);
@@ -459,15 +490,15 @@ void channel_commit(struct channel *channel)
         memcpy(now->masks, next->masks, sizeof now->masks);
         tell_computed_by_cpu(channel, before);
     }
-    if (next->encoder) {
+    if (channel->encoder_wanted) {
         retire_encoder(channel, now);
         now->encoder = next->encoder;
         now->slate_pool = next->slate_pool;
         now->lacks_surfaces = next->lacks_surfaces;
-        begin_encoder(channel);
-    } else if (next->refused.width) {
         now->refused = next->refused;
         now->refusal = next->refusal;
+        channel->lost = false;
+        begin_encoder(channel);
     }
     *next = (struct channel_parts){0};
     channel->staged = false;
@@ -518,24 +549,25 @@ static void tell_governed(struct channel *channel)
     }
 }
 
-static int push(struct channel *channel, struct frame *picture, struct link_access_unit *life)
+static void push(struct channel *channel, struct frame *picture, struct link_access_unit *life)
 {
     bool key_frame = atomic_exchange(&channel->key_frame_wanted, false);
 
     life->computed_ns = clock_now_ns();
     int r = encoder_push(channel->now.encoder, picture, life, key_frame);
     if (r < 0) {
-        return r;
+        channel->dropped++;
+        lose_encoder(channel);
+        return;
     }
     channel->dropped += (uint64_t)r;
     tell_governed(channel);
     encoder_count_copies(channel->now.encoder, channel->environment->copies);
-    return 0;
 }
 
 bool channel_begin(struct channel *channel)
 {
-    channel->active = channel->watched && channel->now.encoder;
+    channel->active = channel->watched && channel->now.encoder && !channel->lost;
     view_set_active(channel->now.view, channel->active);
     return channel->active;
 }
@@ -543,6 +575,7 @@ bool channel_begin(struct channel *channel)
 void channel_forget(struct channel *channel)
 {
     channel->now.refused = (struct encoder_settings){0};
+    channel->failed = 0;
     if (channel->now.view) {
         view_forget(channel->now.view);
     }
@@ -582,8 +615,8 @@ int channel_end_picture(struct channel *channel, struct error *error)
     if (r) {
         return blame(channel, r);
     }
-    r = push(channel, picture, &channel->life);
-    return r ? error_set(error, r, "%s failed", channel_encoder_name(channel)) : 0;
+    push(channel, picture, &channel->life);
+    return 0;
 }
 
 void channel_drop_picture(struct channel *channel)
@@ -601,25 +634,21 @@ enum channel_maker channel_maker(const struct channel *channel)
                                      : CHANNEL_MAKER_CPU;
 }
 
-int channel_run_slate(struct channel *channel, int64_t seconds)
+void channel_run_slate(struct channel *channel, int64_t seconds)
 {
     _cleanup_(cleanup_frame) struct frame *picture = NULL;
     struct link_access_unit life = {.slate = 1};
 
-    if (!channel->watched || !channel->now.encoder) {
-        return 0;
+    if (!channel->watched || !channel->now.encoder || channel->lost) {
+        return;
     }
     picture = frame_pool_take(channel->now.slate_pool);
-    if (!picture) {
+    if (!picture || slate_draw(picture, channel->environment->camera, seconds, NULL)) {
         channel->dropped++;
-        return 0;
-    }
-    if (slate_draw(picture, channel->environment->camera, seconds, NULL)) {
-        channel->dropped++;
-        return 0;
+        return;
     }
     life.captured_ns = life.grabbed_ns = clock_now_ns();
-    return push(channel, picture, &life);
+    push(channel, picture, &life);
 }
 
 void channel_set_watched(struct channel *channel, bool watched)
@@ -655,14 +684,10 @@ const char *channel_encoder_name(const struct channel *channel)
     return channel->encoder_name;
 }
 
-const char *channel_memory(const struct channel *channel)
+void channel_describe_path(const struct channel *channel, char *ret_text, size_t size)
 {
     const struct view *view = channel->now.view;
 
-    return view && view_makes_surfaces(view) ? " -> nvmm" : "";
-}
-
-const char *channel_backend(const struct channel *channel)
-{
-    return channel->now.view ? view_backend(channel->now.view) : "";
+    snprintf(ret_text, size, "%s%s -> %s", view ? view_backend(view) : "",
+             view && view_makes_surfaces(view) ? " -> nvmm" : "", channel->encoder_name);
 }

@@ -61,12 +61,17 @@ bool channel_take_refusal(struct channel *channel, struct error *ret_why);
 // before the next change is staged.
 int channel_stage(struct channel *channel, const struct config_view *settings,
                   const struct channel_setup *setup, struct error *error);
+// Lane thread. Stages the same settings with another encoder if the one that there was has failed:
+// it is made again, and after a second failure within a minute the next one that works. False: it
+// has not failed.
+bool channel_stage_repair(struct channel *channel, const struct channel_setup *setup);
 // Whether the staged settings need another encoder; if so, the second function makes it, in any
 // thread, for which the lane waits before it commits or aborts. Its first two units go to the front
 // as slate. -ENOSYS as above.
 bool channel_wants_encoder(const struct channel *channel);
 int channel_stage_encoder(struct channel *channel, struct error *error);
-// Lane thread. Puts the staged settings in force from the next frame on; or drops them.
+// Lane thread. Puts the staged settings, if there are any, in force from the next frame on; or
+// drops them.
 void channel_commit(struct channel *channel);
 void channel_abort(struct channel *channel); // fine where nothing is staged
 // Lane thread. The view was taken out of the configuration.
@@ -85,8 +90,8 @@ void channel_forget(struct channel *channel);
 // Lane thread. Begins the picture of one frame if somebody watches. What the GPU computes is only
 // queued, and the frame then belongs to the GPU. -ENOTRECOVERABLE: the GPU failed.
 int channel_begin_picture(struct channel *channel, struct frame *frame, struct error *error);
-// Lane thread. Waits for the picture that was begun, if one was, and encodes it. -EPIPE: the
-// encoder failed; -ENOTRECOVERABLE as above.
+// Lane thread. Waits for the picture that was begun, if one was, and encodes it. -ENOTRECOVERABLE
+// as above. If the encoder fails, this view alone has no more pictures, until another is committed.
 int channel_end_picture(struct channel *channel, struct error *error);
 // Lane thread. Instead of channel_end_picture(), when the GPU is lost.
 void channel_drop_picture(struct channel *channel);
@@ -94,10 +99,8 @@ void channel_drop_picture(struct channel *channel);
 // and must not change sides any more.
 enum channel_maker { CHANNEL_MAKER_GPU, CHANNEL_MAKER_CPU, CHANNEL_MAKER_NONE };
 enum channel_maker channel_maker(const struct channel *channel);
-// Lane thread. Encodes the NO SIGNAL picture when somebody watches. -EPIPE as above.
-int channel_run_slate(struct channel *channel, int64_t seconds);
-// Lane thread. Ends a failed encoder; channel_prepare() makes a new one.
-void channel_reset(struct channel *channel);
+// Lane thread. Encodes the NO SIGNAL picture when somebody watches.
+void channel_run_slate(struct channel *channel, int64_t seconds);
 
 // Any thread.
 void channel_set_watched(struct channel *channel, bool watched);
@@ -107,11 +110,8 @@ bool channel_is_watched(const struct channel *channel);
 void channel_describe(const struct channel *channel, struct link_telemetry *telemetry,
                       size_t index);
 
-#define CHANNEL_WITHOUT_ENCODER "none works"
-// "" while there is none, CHANNEL_WITHOUT_ENCODER where none works.
+// "" while there is none, LINK_WITHOUT_ENCODER where none works.
 const char *channel_encoder_name(const struct channel *channel);
 
-// Lane thread: for the memory path. "" while there is none.
-const char *channel_backend(const struct channel *channel);
-// " -> nvmm" where the pictures lie in surfaces, else "".
-const char *channel_memory(const struct channel *channel);
+// Lane thread. What is behind the frames in the memory path, "CUDA sm_87 -> nvmm -> nvv4l2h264enc".
+void channel_describe_path(const struct channel *channel, char *ret_text, size_t size);

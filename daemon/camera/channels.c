@@ -97,9 +97,6 @@ static int end_picture(struct channels *channels, size_t index, struct error *er
     struct channel *channel = channels->settings->channels[index];
     int r = channel_end_picture(channel, error);
 
-    if (r == -EPIPE) {
-        channel_reset(channel);
-    }
     return r ? name_view(channels->settings, index, r, error) : 0;
 }
 
@@ -134,7 +131,7 @@ static int begin_on_gpu(struct channels *channels, struct frame *frame, struct e
 }
 
 // Begins the pictures of all channels on the GPU, then ends one after the other. After a failure of
-// the GPU it waits for none; the failure of an encoder concerns no other channel.
+// the GPU it waits for none.
 static int run_on_gpu(struct channels *channels, struct frame *frame, struct error *error)
 {
     int r = begin_on_gpu(channels, frame, error);
@@ -194,9 +191,7 @@ int channels_run(struct channels *channels, struct frame *frame, struct error *e
 void channels_run_slate(struct channels *channels, int64_t seconds)
 {
     for (size_t i = 0; i < channels->settings->count; i++) {
-        if (channel_run_slate(channels->settings->channels[i], seconds) < 0) {
-            channel_reset(channels->settings->channels[i]);
-        }
+        channel_run_slate(channels->settings->channels[i], seconds);
     }
 }
 
@@ -205,20 +200,22 @@ void channels_run_slate(struct channels *channels, int64_t seconds)
 
 static bool is_without_encoder(const struct channel *channel)
 {
-    return strcmp(channel_encoder_name(channel), CHANNEL_WITHOUT_ENCODER) == 0;
+    return strcmp(channel_encoder_name(channel), LINK_WITHOUT_ENCODER) == 0;
 }
 
-// A view that had no encoder before costs the others no change of settings.
+// A view that had no encoder before, or whose encoder failed, costs the others no change of
+// settings.
 static void make_encoders(struct channels *channels)
 {
     const struct settings *next = channels->next;
+    bool repairs = next == channels->settings;
 
     for (size_t i = 0; i < next->count && !channels->next_result; i++) {
         struct channel *channel = next->channels[i];
         struct error *error = &channels->next_error;
         int r = channel_wants_encoder(channel) ? channel_stage_encoder(channel, error) : 0;
 
-        if (r && !is_without_encoder(channel)) {
+        if (r && !repairs && !is_without_encoder(channel)) {
             channels->next_result = name_view(next, i, r, error);
         }
     }
@@ -320,6 +317,21 @@ int channels_begin_settings(struct channels *channels, struct settings *next,
         begin_work(channels);
     }
     return 0;
+}
+
+void channels_begin_repair(struct channels *channels, const struct channel_setup *setup)
+{
+    const struct settings *settings = channels->settings;
+    bool any = false;
+
+    for (size_t i = 0; i < settings->count; i++) {
+        any |= channel_stage_repair(settings->channels[i], setup);
+    }
+    if (any) {
+        channels->next = settings_ref(channels->settings);
+        channels->next_result = 0;
+        begin_work(channels);
+    }
 }
 
 static void commit(struct channels *channels, struct settings *next)

@@ -46,7 +46,7 @@ bool channels_begin(struct channels *channels);
 // Runs one frame through every view. The pictures of all views that the GPU computes are queued at
 // once, and each goes to its encoder when it is made. Then come the views that the CPU computes,
 // and last those that hand the frame itself to an encoder. So the frame changes sides once each
-// way, and no encoder reads a frame that belongs to the GPU. An encoder that failed is ended.
+// way, and no encoder reads a frame that belongs to the GPU.
 int channels_run(struct channels *channels, struct frame *frame, struct error *error);
 void channels_run_slate(struct channels *channels, int64_t seconds);
 
@@ -56,6 +56,9 @@ bool channels_are_idle(struct channels *channels);
 // takes over the reference; after an error nothing has changed.
 int channels_begin_settings(struct channels *channels, struct settings *next,
                             const struct channel_setup *setup, struct error *error);
+// The same with the settings that are in force, for views whose encoder has failed, if there are
+// any. What then still has no encoder goes on without.
+void channels_begin_repair(struct channels *channels, const struct channel_setup *setup);
 // When that is done: puts `next` in force from the next frame on, or drops it and returns why. A
 // message about block sizes is logged once, however many views it concerns.
 int channels_end_settings(struct channels *channels, struct error *error);

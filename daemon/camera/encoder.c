@@ -254,9 +254,9 @@ int encoder_push(struct encoder *encoder, struct frame *frame, const struct link
         job.frame = frame_ref(frame);
         encoder->jobs[encoder->job_count++] = job;
         encoder_watch_give(&encoder->watch);
-        pthread_cond_broadcast(&encoder->changed);
     }
     pthread_mutex_unlock(&encoder->lock);
+    pthread_cond_broadcast(&encoder->changed); // without the lock, which its thread wants next
     for (unsigned i = 0; i < gone_count; i++) {
         frame_unref(gone[i]);
     }
@@ -415,7 +415,9 @@ static int search_elements(struct search *search, bool last, struct encoder **re
             (search->last >> element->id & 1) != last) {
             continue;
         }
-        if (any && settings->without >> element->id & 1) {
+        if (settings->failed >> element->id & 1) {
+            add_reason(&search->reasons, element->name, "", "it failed twice while it encoded");
+        } else if (any && settings->without >> element->id & 1) {
             add_reason(&search->reasons, element->name, "", "this board has no such hardware");
         } else if (search_ways(search, element, ret_encoder) == 0) {
             return 0;
@@ -500,6 +502,16 @@ const char *encoder_governed(struct encoder *encoder)
     const char *text = governor_level(&encoder->governor)->text;
     pthread_mutex_unlock(&encoder->lock);
     return text;
+}
+
+enum config_encoder encoder_element(const struct encoder *encoder)
+{
+    return encoder->pipeline.element->id;
+}
+
+void encoder_take_error(struct encoder *encoder, struct error *error)
+{
+    encoder_pipeline_error(&encoder->pipeline, error, "it does not say why");
 }
 
 const char *encoder_name(const struct encoder *encoder)

@@ -64,7 +64,10 @@ bool encoder_can_retune(const struct encoder *encoder);
 // the next frame on.
 void encoder_retune(struct encoder *encoder, int bitrate_kbps, unsigned keyframe_frames);
 
+enum config_encoder encoder_element(const struct encoder *encoder);
 const char *encoder_name(const struct encoder *encoder); // "x264enc"
+// Why the element has failed, as GStreamer says.
+void encoder_take_error(struct encoder *encoder, struct error *error);
 // Any thread. What is given up because the element is too slow, "rate 1/2"; "": nothing.
 const char *encoder_governed(struct encoder *encoder);
 // How frames that are surfaces get into the element: " by descriptor", " by transform", or "" where

@@ -25,6 +25,7 @@ struct encoder_settings {
     enum config_governor governor;
     enum config_encoder element; // auto, or one that makes the codec
     unsigned without;            // what auto leaves out, as of struct board_profile
+    unsigned failed;             // to be passed over, a bit for each config_encoder
     unsigned surfaces;           // 1: all frames are surfaces of a Jetson's NVMM
 };
 

@@ -97,14 +97,14 @@ static void describe_path(struct lane *lane, char *ret_path, size_t size)
     const struct channel *first = lane->channels.settings->channels[0];
     uint64_t frames = source->counters.frames;
     uint64_t copies = copies_total(lane->environment.copies) - lane->source_copies;
-    char steps[64], per_frame[32];
+    char steps[64], behind[64], per_frame[32];
 
     picture_maker_describe(&lane->picture, steps, sizeof steps);
+    channel_describe_path(first, behind, sizeof behind);
     snprintf(per_frame, sizeof per_frame, "%.3g", frames ? (double)copies / (double)frames : 0.0);
-    snprintf(ret_path, size, "%s: %s -> %s%s -> %s%s -> %s, %s cop%s a frame",
+    snprintf(ret_path, size, "%s: %s -> %s%s -> %s, %s cop%s a frame",
              lane->environment.camera->name, source->mode.description,
-             source->mode.surfaces ? "nvmm" : lane->means.allocator->kind, steps,
-             channel_backend(first), channel_memory(first), channel_encoder_name(first), per_frame,
+             source->mode.surfaces ? "nvmm" : lane->means.allocator->kind, steps, behind, per_frame,
              strcmp(per_frame, "1") == 0 ? "y" : "ies");
     report_set_path(lane->environment.report, &lane->picture.layout, ret_path);
 }
@@ -448,7 +448,8 @@ static void refuse(struct lane *lane, uint32_t number, const struct error *error
     tell_number(lane, number, error->text);
 }
 
-// Begins to adopt the newest settings, if there are any. False: there is nothing to end yet.
+// Begins to adopt the newest settings, or to replace encoders that failed, if there are any. False:
+// there is nothing to end yet.
 static bool begin_settings(struct lane *lane)
 {
     const struct channel_setup setup = channel_setup(lane);
@@ -458,7 +459,8 @@ static bool begin_settings(struct lane *lane)
     struct settings *next = TAKE(lane->pending);
     pthread_mutex_unlock(&lane->lock);
     if (!next) {
-        return false;
+        channels_begin_repair(&lane->channels, &setup);
+        return lane->channels.next && channels_are_idle(&lane->channels);
     }
     int r = channels_begin_settings(&lane->channels, next, &setup, &error);
     if (r == 0) {
@@ -484,8 +486,12 @@ static void follow_settings(struct lane *lane)
         return;
     }
     uint32_t number = channels->next->number;
+    bool repairs = channels->next == channels->settings;
     if (channels_end_settings(channels, &error)) {
         refuse(lane, number, &error);
+        return;
+    }
+    if (repairs) {
         return;
     }
     motion_watch_set_camera(motion_watch, settings_camera(channels->settings));

@@ -85,6 +85,7 @@ char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bo
 
 void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server *server)
 {
+    const char *who = "edged " EDGED_VERSION " is";
     char url[160];
 
     host_address_show_url(rtsp_server_url(server), url, sizeof url);
@@ -96,9 +97,12 @@ void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server 
             g_autofree char *alias =
                 is_first ? g_strconcat(" and ", url, SNAPSHOT_ALIAS_PATH, NULL) : NULL;
 
-            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, "%s ready: %s%s%s",
-                      is_first ? "edged " EDGED_VERSION " is" : "also", url,
+            if (supervisor_lacks_encoder(front_camera_supervisor(camera), j)) {
+                continue; // its camera process has said so
+            }
+            log_write(LOG_NOTICE, LOG_EVENT_STARTED, NULL, NULL, "%s ready: %s%s%s", who, url,
                       front_camera_view_path(camera, j), alias ? alias : "");
+            who = "also";
         }
     }
 }

@@ -17,7 +17,7 @@ struct snapshot *front_status_snapshot(const GPtrArray *cameras, struct rtsp_ser
 // "2 cameras, 3 viewers, front 30.0 fps, back no signal"; `refused`: the last reload was. The
 // caller g_free()s it.
 char *front_status_line(const GPtrArray *cameras, struct rtsp_server *server, bool refused);
-// A message for each mount: the URL to watch it at, with an address of this machine where the
+// A message for each mount that can be watched: its URL, with an address of this machine where the
 // server listens on every one.
 void front_status_log_mounts(const GPtrArray *cameras, const struct rtsp_server *server);
 // Adds to the verdict which cameras could not have what a reload has changed: their processes learn

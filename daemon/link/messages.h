@@ -13,6 +13,7 @@
 #define LINK_REGIONS_MAX 8
 #define LINK_STAGES_MAX 24
 #define LINK_PAYLOAD_MAX (16u << 20)
+#define LINK_WITHOUT_ENCODER "none works" // the encoder of a view that has none and gets none
 
 enum link_type {
     // front to camera

@@ -189,7 +189,7 @@ class Daemon:
                 env=environment(NOTIFY_SOCKET=self.notify.path, **self.extra),
             )
         self.wait_notified(r"^READY=1$")
-        ready = self.wait_stderr(r"edged [\d.]+ is ready: rtsps?://\S+:(\d+)/\S+ and rtsp")
+        ready = self.wait_stderr(r"edged [\d.]+ is ready: rtsps?://\S+:(\d+)/\S+")
         self.port = int(ready.group(1))
         return self
 

@@ -141,16 +141,36 @@ def test_a_slow_encoder_gives_up_rate_then_size_and_takes_them_back(
                      server.stderr())
 
 
-def test_an_encoder_that_fails_is_replaced_and_the_viewer_stays(edged, elements, watch):
-    """The next one of the same kind fails as well, and is replaced by another one."""
-    server = edged([CAMERA], FAKE_ENCODER="fail:30", **elements("encoder"))
-    viewer = watch(server.url("/front/edges"))
-    server.wait_camera("front", lambda c: c["reconnects"] >= 2)
-    viewer.wait_after(time.monotonic_ns(), pattern.FPS)
-    assert viewer.watching
-    assert server.camera()["process"]["restarts"] == 0
-    assert server.mount()["encoder"] in ("v4l2h264enc", "")
-    assert "v4l2h264enc failed" in server.stderr()
+def test_an_encoder_that_fails_is_its_views_fault_alone(edged, elements, watch):
+    """It is made again, and when that one fails, too, the next kind takes its place."""
+    views = [{"name": "edges", "view": "edges"}, {"name": "good", "view": "edges", "encoder": "x264enc"}]
+    camera = daemon.camera(views=views, width=SIZE[0], height=SIZE[1])
+    server = edged([camera], FAKE_ENCODER="fail:30", **elements("encoder"))
+    viewer, good = watch(server.url("/front/edges")), watch(server.url("/front/good"))
+    server.wait_mount("/front/edges", lambda m: m["encoder"] == "x264enc")
+    for each in viewer, good:
+        each.wait_after(time.monotonic_ns(), pattern.FPS)
+        assert each.watching
+    missing, _ = pattern.holes(good.frames[pattern.FPS // 2 :], 1 << pattern.NUMBER_BITS)
+    assert missing <= server.mount("/front/good")["dropped"]
+    camera = server.camera()
+    assert (camera["process"]["restarts"], camera["reconnects"]) == (0, 0)
+    assert re.findall('"edges": (v4l2h264enc failed: .*)', server.stderr()) == [
+        "v4l2h264enc failed: the fake encoder fails, making it anew",
+        "v4l2h264enc failed: the fake encoder fails, trying the next encoder",
+    ]
+
+
+def test_a_view_whose_only_encoder_fails_goes_and_the_others_stay(edged, elements, watch):
+    views = [{"name": "good", "view": "edges"}, {"name": "bad", "view": "edges", "encoder": "v4l2h264enc"}]
+    camera = daemon.camera(views=views, width=SIZE[0], height=SIZE[1])
+    server = edged([camera], FAKE_ENCODER="fail:30", **elements("encoder"))
+    good = watch(server.url("/front/good"))
+    watch(server.url("/front/bad"))
+    server.wait_mount("/front/bad", lambda m: m["encoder"] == "none works")
+    good.wait_after(time.monotonic_ns(), pattern.FPS)
+    assert good.watching and server.camera()["reconnects"] == 0
+    server.wait_stderr('view "bad": no encoder works; v4l2h264enc: it failed twice while it encoded, going on')
 
 
 @pytest.mark.parametrize("fault", ("hang:0", "swallow:60", "hang:60"))

@@ -37,6 +37,7 @@ def test_a_view_that_no_encoder_takes_leaves_the_others_alone(edged, watch):
         'view "bad": no encoder works; v4l2h265enc: no element "v4l2h265enc", going on without this view'
     ], "once, though an encoder is looked for before the camera opens and as each frame comes"
     assert "starting it again" not in server.stderr()
+    assert re.findall(r" ready: \S+?(/\w+/\w+)", server.stderr()) == ["/front/good"], "nobody can watch the other"
 
 
 def test_a_view_that_no_encoder_takes_keeps_no_reload_from_the_others(edged, watch):

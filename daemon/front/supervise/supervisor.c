@@ -626,11 +626,19 @@ bool supervisor_is_settled(const struct supervisor *supervisor)
         return false;
     }
     for (size_t i = 0; i < supervisor->stream_count; i++) {
-        if (!stream_has_slates(supervisor->streams[i])) {
+        if (!stream_has_slates(supervisor->streams[i]) &&
+            !supervisor_lacks_encoder(supervisor, i)) {
             return false;
         }
     }
     return true;
+}
+
+bool supervisor_lacks_encoder(const struct supervisor *supervisor, size_t view)
+{
+    return supervisor->state == SUPERVISOR_RUNNING &&
+           supervisor->telemetry.configuration == supervisor->number &&
+           strcmp(supervisor->telemetry.views[view].encoder, LINK_WITHOUT_ENCODER) == 0;
 }
 
 const char *supervisor_refusal(const struct supervisor *supervisor)

@@ -109,6 +109,7 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer d
         poll(NULL, 0, -1);
     }
     if (encoder->fails) {
+        GST_ELEMENT_ERROR(encoder, STREAM, ENCODE, ("the fake encoder fails"), (NULL));
         gst_buffer_unref(GST_PAD_PROBE_INFO_BUFFER(info));
         GST_PAD_PROBE_INFO_FLOW_RETURN(info) = GST_FLOW_ERROR;
         return GST_PAD_PROBE_HANDLED;
