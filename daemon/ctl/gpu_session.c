@@ -4,6 +4,7 @@
 #include "kernels/selftest/gpu_selftest.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 // One that is written, and one that a view passes on.
 #define FLIP_FRAMES 2
@@ -51,6 +52,7 @@ int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
 
 void gpu_session_close(struct gpu_session *session)
 {
+    pool_free(session->pool);
     gpu_memory_free(session->memory);
     gpu_free(session->gpu);
     *session = (struct gpu_session){0};
@@ -85,6 +87,20 @@ int gpu_session_view_run(struct gpu_session *session, struct view *view, struct 
         gpu_session_lose(session);
     }
     return r;
+}
+
+int gpu_session_start_threads(struct gpu_session *session, unsigned threads, struct error *error)
+{
+    struct error fewer = {0};
+    int r = pool_new(threads, &fewer, &session->pool);
+
+    if (r < 0) {
+        return error_set(error, r, "%s", fewer.text);
+    }
+    if (fewer.text[0]) {
+        fprintf(stderr, "edgectl: %s\n", fewer.text);
+    }
+    return 0;
 }
 
 int gpu_session_flip_new(struct gpu_session *session, enum config_flip flip,

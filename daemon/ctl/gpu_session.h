@@ -9,7 +9,7 @@
 struct gpu_session {
     struct gpu *gpu;           // owned; NULL: the CPU computes
     struct gpu_memory *memory; // owned; of frames, "host" without a GPU
-    struct pool *pool;         // not owned; of views that the CPU computes; NULL: one thread
+    struct pool *pool;         // owned; of views that the CPU computes; NULL: one thread
     bool failed;               // the GPU did not do what it was asked to
     int refused;               // the errno why a GPU that was looked for is not used, or 0
 };
@@ -23,6 +23,9 @@ int gpu_session_open(struct gpu_session *session, enum config_backend wanted,
 // Takes zeroed sessions. All frames and views made with the session have been freed.
 void gpu_session_close(struct gpu_session *session);
 
+// Has `threads` (1..POOL_THREADS_MAX) threads share what the CPU computes, once; says on stderr if
+// the system starts fewer. -ENOMEM.
+int gpu_session_start_threads(struct gpu_session *session, unsigned threads, struct error *error);
 const struct frame_allocator *gpu_session_allocator(const struct gpu_session *session);
 // view_new() with the session's GPU, memory and pool for those of `setup`, and masks out of files;
 // an error marks the session.

@@ -9,12 +9,15 @@ struct table {
     GPtrArray *cells; // char *, row by row
 };
 
-struct table *table_new(size_t columns)
+struct table *table_new(const char *const *titles, size_t columns)
 {
     struct table *table = g_new(struct table, 1);
 
     table->columns = columns;
     table->cells = g_ptr_array_new_with_free_func(g_free);
+    for (size_t i = 0; i < columns; i++) {
+        table_add(table, "%s", titles[i]);
+    }
     return table;
 }
 
@@ -40,6 +43,11 @@ void table_add(struct table *table, const char *format, ...)
 static size_t cell_width(const char *cell)
 {
     return g_utf8_validate(cell, -1, NULL) ? (size_t)g_utf8_strlen(cell, -1) : strlen(cell);
+}
+
+bool table_has_rows(const struct table *table)
+{
+    return table->cells->len > table->columns;
 }
 
 void table_print(const struct table *table, FILE *file)

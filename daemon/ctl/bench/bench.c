@@ -13,7 +13,6 @@
 #include "daemon/ctl/gpu_session.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/table.h"
-#include "daemon/ctl/threads.h"
 #include "kernels/gpu/gpu_kernel.h"
 
 #include <errno.h>
@@ -54,11 +53,9 @@ struct bench {
     JsonBuilder *json; // owned reference; NULL: tables
     // Of one size.
     struct bench_target target;
-    struct pool *pool; // owned
     // Of one view.
     const struct config_view *view;
     struct table *table; // owned; NULL: JSON
-    size_t row_count;
 };
 
 // A row of the result.
@@ -86,7 +83,6 @@ static void add_row(struct bench *bench, const struct work *work, const char *ba
     double share = time.median > 0 ? copy.median / time.median : 0;
     JsonBuilder *json = bench->json;
 
-    bench->row_count++;
     if (!json) {
         table_add(bench->table, "%s %s", work->what, work->name);
         table_add(bench->table, "%s", backend);
@@ -157,11 +153,11 @@ static int bench_on_cpu(struct bench *bench, struct work *works, struct error *e
     const struct view_setup setup = {.settings = bench->view,
                                      .input = &bench->target.input,
                                      .allocator = frame_allocator_host(),
-                                     .pool = bench->pool,
+                                     .pool = bench->session.pool,
                                      .read_mask = mask_file_read};
     struct plan plan = plan_make(bench->view, setup.input->format, VIEW_OUTPUT_STREAM);
     struct mask_plane *mask = NULL;
-    unsigned threads = pool_threads(bench->pool);
+    unsigned threads = pool_threads(bench->session.pool);
     size_t stages = count_stages(&plan);
     char backend[16];
     int r = rig_init_view(&works[stages].rig, &setup, error);
@@ -177,7 +173,8 @@ static int bench_on_cpu(struct bench *bench, struct work *works, struct error *e
         snprintf(works[i].name, sizeof works[i].name, "%s",
                  view ? bench->view->name : stage_kind_name(plan.steps[i].kind));
         if (!view) {
-            r = rig_init_stage(&works[i].rig, &plan.steps[i], setup.input, bench->pool, error);
+            r = rig_init_stage(&works[i].rig, &plan.steps[i], setup.input, bench->session.pool,
+                               error);
         }
     }
     if (r == 0) {
@@ -248,24 +245,13 @@ static int bench_on(struct bench *bench, bool gpu, struct error *error)
     return r == -EAGAIN ? 0 : r;
 }
 
-static void begin_table(struct bench *bench)
-{
-    static const char *const titles[] = {"WHAT", "BACKEND", "MEMORY",    "MB",
-                                         "US",   "+-",      "MEMCPY US", "MEMCPY%"};
-
-    bench->table = table_new(ARRAY_LENGTH(titles));
-    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
-        table_add(bench->table, "%s", titles[i]);
-    }
-}
-
 static void print_table(const struct bench *bench)
 {
     const struct frame_layout *input = &bench->target.input;
 
     printf("View %s of %s %ux%u (%s)\n", bench->view->name, input->format->name, input->width,
            input->height, bench->target.origin);
-    if (bench->row_count > 0) {
+    if (table_has_rows(bench->table)) {
         table_print(bench->table, stdout);
     } else {
         // On the CPU a split is measured, so this is --backend cuda.
@@ -279,14 +265,13 @@ static void print_table(const struct bench *bench)
 
 static int bench_view(struct bench *bench, const struct config_view *view, struct error *error)
 {
+    static const char *const titles[] = {"WHAT", "BACKEND", "MEMORY",    "MB",
+                                         "US",   "+-",      "MEMCPY US", "MEMCPY%"};
     struct error complaint;
     int r = 0;
 
     bench->view = view;
-    bench->row_count = 0;
-    if (!bench->json) {
-        begin_table(bench);
-    }
+    bench->table = bench->json ? NULL : table_new(titles, ARRAY_LENGTH(titles));
     if (bench->options->backend != CONFIG_BACKEND_CUDA) {
         r = bench_on(bench, false, error);
     }
@@ -313,11 +298,11 @@ static int bench_size(struct bench *bench, struct picture_size size, struct erro
 
     request.size = size;
     r = bench_target_init(target, &request, error);
-    if (r == 0) {
+    if (r == 0 && !bench->session.pool) {
         int threads = bench->options->threads;
 
         threads = threads ? threads : target->config->cpu_threads;
-        r = threads_start((unsigned)threads, error, &bench->pool);
+        r = gpu_session_start_threads(&bench->session, (unsigned)threads, error);
     }
     if (r == 0 && bench->session.gpu) {
         board_read("", &board);
@@ -327,7 +312,6 @@ static int bench_size(struct bench *bench, struct picture_size size, struct erro
     for (size_t i = 0; i < target->view_count && r == 0 && !interrupt_seen(); i++) {
         r = bench_view(bench, target->views[i], error);
     }
-    pool_free(TAKE(bench->pool));
     bench_target_finish(target);
     return r;
 }

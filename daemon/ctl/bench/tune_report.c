@@ -13,11 +13,8 @@ static void print_shapes(const struct sweep *sweep)
 {
     static const char *const titles[] = {"BLOCK", "THREADS", "ROWS",      "US",
                                          "+-",    "MEMCPY%", "OCCUPANCY", ""};
-    struct table *table = table_new(ARRAY_LENGTH(titles));
+    struct table *table = table_new(titles, ARRAY_LENGTH(titles));
 
-    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
-        table_add(table, "%s", titles[i]);
-    }
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_shape *shape = &sweep->shapes[i];
         bool in_use = shape_equal(shape->block, sweep->in_use);
@@ -72,12 +69,8 @@ static void print_verdict(const struct sweep *sweep)
 static void print_paths(const struct tune *tune)
 {
     static const char *const titles[] = {"VIEW", "MEMORY", "US", "+-"};
-    struct table *table = table_new(ARRAY_LENGTH(titles));
-    bool any = false;
+    struct table *table = table_new(titles, ARRAY_LENGTH(titles));
 
-    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
-        table_add(table, "%s", titles[i]);
-    }
     for (size_t i = 0; i < tune->sweep_count; i++) {
         const struct sweep *sweep = &tune->sweeps[i];
 
@@ -87,10 +80,9 @@ static void print_paths(const struct tune *tune)
                       sweep->memory == gpu_memory_kind(tune->session.memory) ? " (in use)" : "");
             table_add(table, "%.1f", sweep->path.median);
             table_add(table, "%.1f", sweep->path.spread);
-            any = true;
         }
     }
-    if (any) {
+    if (table_has_rows(table)) {
         puts("\nWhole frames in the best blocks, handed to the GPU and back:");
         table_print(table, stdout);
     }

@@ -42,12 +42,10 @@ static const char usage[] =
 
 // The options, as the command line has them.
 struct process_options {
-    const char *view, *previous;
-    enum config_backend backend;
-    enum config_flip flip;
+    struct process_request request;
+    const char *view;
     const char *settings[SETTINGS_MAX];
     size_t setting_count;
-    int threads, frame;
 };
 
 static int add_setting(const char *text, void *result)
@@ -122,40 +120,32 @@ static int check_mask(const struct config_view *settings, struct error *error)
     return r;
 }
 
-static int make_request(const struct process_options *options, struct process_request *request,
-                        struct error *error, struct config_view **ret_settings)
+static int check_settings(const struct process_options *options, const struct config_view *settings,
+                          struct error *error)
 {
-    int r = make_settings(options, error, ret_settings);
+    int r = check_mask(settings, error);
 
-    if (r == 0) {
-        r = check_mask(*ret_settings, error);
-    }
-    if (r < 0) {
-        return r;
-    }
-    if (options->previous && !config_view_remembers(*ret_settings)) {
+    if (r == 0 && options->request.previous && !config_view_remembers(settings)) {
         return error_set(error, -EINVAL, "--previous: the %s view looks at one picture only",
-                         config_view_kind_name((*ret_settings)->view));
+                         config_view_kind_name(settings->view));
     }
-    request->settings = *ret_settings;
-    request->previous = options->previous;
-    request->threads = (unsigned)options->threads;
-    request->frame = options->frame;
-    return 0;
+    return r;
 }
 
-static int run(const struct process_options *options, const char *input, const char *output)
+static int run(struct process_options *options, const char *input, const char *output)
 {
     struct config_view *settings = NULL;
-    struct process_request request = {
-        .input = input, .output = output, .backend = options->backend, .flip = options->flip};
     struct error error = {0};
     int status = 0;
 
-    if (make_request(options, &request, &error, &settings) < 0) {
+    options->request.input = input;
+    options->request.output = output;
+    if (make_settings(options, &error, &settings) < 0 ||
+        check_settings(options, settings, &error) < 0) {
         status = 2;
-    } else if (process_files(&request, &error) < 0) {
-        status = 1;
+    } else {
+        options->request.settings = settings;
+        status = process_files(&options->request, &error) < 0;
     }
     if (status != 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
@@ -166,16 +156,16 @@ static int run(const struct process_options *options, const char *input, const c
 
 int ctl_process(int argc, char **argv)
 {
-    struct process_options options = {.threads = 1, .frame = -1};
+    struct process_options options = {.request = {.threads = 1, .frame = -1}};
     const struct command_option table[] = {
         {"view", .text = &options.view},
         {"set", .parse = add_setting, .result = &options, .allowed = "32 of them"},
-        {"backend", .parse = backend_parse, .result = &options.backend,
+        {"backend", .parse = backend_parse, .result = &options.request.backend,
          .allowed = BACKENDS_ALLOWED},
-        {"flip", .parse = flip_parse, .result = &options.flip, .allowed = FLIPS_ALLOWED},
-        {"threads", .number = &options.threads, .minimum = 1, .maximum = POOL_THREADS_MAX},
-        {"previous", .text = &options.previous},
-        {"frame", .number = &options.frame, .maximum = FRAME_MAX},
+        {"flip", .parse = flip_parse, .result = &options.request.flip, .allowed = FLIPS_ALLOWED},
+        {"threads", .number = &options.request.threads, .minimum = 1, .maximum = POOL_THREADS_MAX},
+        {"previous", .text = &options.request.previous},
+        {"frame", .number = &options.request.frame, .maximum = FRAME_MAX},
         {0},
     };
     const struct command_line line = {

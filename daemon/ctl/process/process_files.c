@@ -9,7 +9,6 @@
 #include "daemon/ctl/process/output_file.h"
 #include "daemon/ctl/process/process_clip.h"
 #include "daemon/ctl/process/standard_file.h"
-#include "daemon/ctl/threads.h"
 
 #include <errno.h>
 #include <string.h>
@@ -45,7 +44,6 @@ struct file_job {
     struct standard_file standard_input, standard_output; // owned, where they are used
     const struct file_kind *input_kind, *output_kind;
     struct gpu_session session;
-    struct pool *pool; // owned
 };
 
 static const struct file_kind *kind_of(const char *path)
@@ -295,8 +293,8 @@ static int process_with(struct file_job *job, enum config_backend backend, const
     if (is_surprise(job->session.refused)) {
         fprintf(stderr, "edgectl: %s, using the CPU\n", error->text);
     }
-    job->session.pool = job->pool;
-    r = process_file(job, path, error);
+    r = gpu_session_start_threads(&job->session, (unsigned)job->request->threads, error);
+    r = r < 0 ? r : process_file(job, path, error);
     job->session.failed |= r == -ENOMEM && job->session.gpu;
     return r;
 }
@@ -317,17 +315,6 @@ static int process(struct file_job *job, const char *path, struct error *error)
     return r;
 }
 
-static int process_threaded(struct file_job *job, const char *path, struct error *error)
-{
-    int r = threads_start(job->request->threads, error, &job->pool);
-
-    if (r == 0) {
-        r = process(job, path, error);
-    }
-    pool_free(job->pool);
-    return r;
-}
-
 // Beside its place first, or in memory, so that it appears whole or not at all.
 static int make_output(struct file_job *job, struct error *error)
 {
@@ -336,14 +323,14 @@ static int make_output(struct file_job *job, struct error *error)
 
     if (standard_file_is(job->request->output)) {
         r = standard_file_new(error, &job->standard_output);
-        r = r < 0 ? r : process_threaded(job, job->standard_output.path, error);
+        r = r < 0 ? r : process(job, job->standard_output.path, error);
         return r < 0 ? r : standard_file_write(&job->standard_output, error);
     }
     r = output_file_new(job->request->output, error, &temporary);
     if (r < 0) {
         return r;
     }
-    r = process_threaded(job, temporary, error);
+    r = process(job, temporary, error);
     if (r == 0) {
         r = output_file_publish(temporary, job->request->output, error);
     }

@@ -7,7 +7,7 @@ struct process_request {
     const struct config_view *settings;
     enum config_backend backend; // auto: the GPU where CUDA works, else the CPU
     enum config_flip flip;       // of the input, before the view
-    unsigned threads;            // that the CPU computes with, 1..POOL_THREADS_MAX
+    int threads;                 // that the CPU computes with, 1..POOL_THREADS_MAX
     // Paths, whose extensions tell the kinds of files; "-": standard input (what GStreamer reads,
     // or a .pgm or .ppm), standard output (a .pgm of what is gray, a .ppm of what has colours).
     const char *input, *output;

@@ -180,11 +180,12 @@ static int check_device(const struct setup_config *config, char *device, struct 
     return setup_config_try(config, &one, error);
 }
 
-static int check_view(const char *kind, struct error *error)
+static int check_view(const struct setup_config *config, const char *kind, struct error *error)
 {
     struct config_view *view;
     int r = config_view_new(kind, error, &view);
 
+    (void)config;
     if (r == 0) {
         config_view_free(view);
     }
@@ -214,7 +215,7 @@ int setup_questions_check(const struct setup_config *config, struct setup_answer
         r = check_camera(config, answers->camera, error);
     }
     if (r == 0 && answers->view) {
-        r = check_view(answers->view, error);
+        r = check_view(config, answers->view, error);
     }
     if (r == 0 && answers->address) {
         r = check_address(config, answers->address, error);
@@ -312,39 +313,23 @@ static int ask_device(const struct setup_config *config, struct setup_answers *a
                : r;
 }
 
-static int ask_camera(const struct setup_config *config, struct setup_answers *answers)
+// Asks for what is NULL, until the answer passes `check`.
+static int ask_checked(const struct setup_config *config, const char *question, const char *usual,
+                       int (*check)(const struct setup_config *config, const char *answer,
+                                    struct error *error),
+                       char **text)
 {
-    while (!answers->camera) {
+    while (!*text) {
         struct error error = {0};
         struct answer answer;
-        int r = ask("Name of the camera", config->old->cameras[0].name, &answer);
+        int r = ask(question, usual, &answer);
 
         if (r < 0) {
             return r;
         }
-        if (check_camera(config, answer.text, &error) < 0) {
+        if (check(config, answer.text, &error) < 0) {
             printf("%s\n", error.text);
-        } else if (keep(&answer, &answers->camera) < 0) {
-            return -ENOMEM;
-        }
-    }
-    return 0;
-}
-
-static int ask_view(const struct config_camera *camera, struct setup_answers *answers)
-{
-    while (!answers->view) {
-        struct error error = {0};
-        struct answer answer;
-        int r = ask("What it shows: edges, canny, binary, overlay, motion, direction, gray, camera",
-                    config_view_kind_name(camera->views[0].view), &answer);
-
-        if (r < 0) {
-            return r;
-        }
-        if (check_view(answer.text, &error) < 0) {
-            printf("%s\n", error.text);
-        } else if (keep(&answer, &answers->view) < 0) {
+        } else if (keep(&answer, text) < 0) {
             return -ENOMEM;
         }
     }
@@ -381,22 +366,8 @@ static int ask_address(const struct setup_config *config, struct setup_answers *
     if (!answers->user && !setup_config_has_users(config)) {
         return 0;
     }
-    while (!answers->address) {
-        struct error error = {0};
-        struct answer answer;
-        int r = ask("Address to listen on; 0.0.0.0 is every one of this machine",
-                    config_is_loopback(now) ? "0.0.0.0" : now, &answer);
-
-        if (r < 0) {
-            return r;
-        }
-        if (check_address(config, answer.text, &error) < 0) {
-            printf("%s\n", error.text);
-        } else if (keep(&answer, &answers->address) < 0) {
-            return -ENOMEM;
-        }
-    }
-    return 0;
+    return ask_checked(config, "Address to listen on; 0.0.0.0 is every one of this machine",
+                       config_is_loopback(now) ? "0.0.0.0" : now, check_address, &answers->address);
 }
 
 static int ask_tls(const struct setup_config *config, struct setup_answers *answers)
@@ -414,8 +385,15 @@ int setup_questions_ask(const struct setup_config *config, struct setup_answers 
     const struct config_camera *camera = &config->old->cameras[0];
     int r = ask_device(config, answers);
 
-    r = r < 0 ? r : ask_camera(config, answers);
-    r = r < 0 ? r : ask_view(camera, answers);
+    r = r < 0 ? r
+              : ask_checked(config, "Name of the camera", camera->name, check_camera,
+                            &answers->camera);
+    r = r < 0
+            ? r
+            : ask_checked(config,
+                          "What it shows: edges, canny, binary, overlay, motion, direction, "
+                          "gray, camera",
+                          config_view_kind_name(camera->views[0].view), check_view, &answers->view);
     r = r < 0 ? r : ask_user(config, answers);
     r = r < 0 ? r : ask_address(config, answers);
     r = r < 0 ? r : ask_tls(config, answers);

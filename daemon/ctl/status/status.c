@@ -158,14 +158,11 @@ static void print_board(JsonObject *status)
 
 static void print_cameras(JsonObject *status)
 {
-    struct table *table = table_new(7);
-    g_autoptr(GList) cameras = get_list(status, "cameras");
     static const char *const titles[] = {"CAMERA", "STATE",   "BACKEND", "FPS",
                                          "FRAMES", "DROPPED", "PATH"};
+    struct table *table = table_new(titles, ARRAY_LENGTH(titles));
+    g_autoptr(GList) cameras = get_list(status, "cameras");
 
-    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
-        table_add(table, "%s", titles[i]);
-    }
     for (GList *item = cameras; item; item = item->next) {
         JsonObject *camera = json_node_get_object(item->data);
 
@@ -206,24 +203,19 @@ static void add_region(struct table *table, JsonObject *camera, JsonObject *regi
 // Cameras have them only where the configuration says so.
 static void print_regions(JsonObject *status)
 {
-    struct table *table = table_new(5);
-    g_autoptr(GList) cameras = get_list(status, "cameras");
     static const char *const titles[] = {"REGION", "STATE", "SHARE", "EVENTS", "BOX"};
-    bool any = false;
+    struct table *table = table_new(titles, ARRAY_LENGTH(titles));
+    g_autoptr(GList) cameras = get_list(status, "cameras");
 
-    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
-        table_add(table, "%s", titles[i]);
-    }
     for (GList *item = cameras; item; item = item->next) {
         JsonObject *camera = json_node_get_object(item->data);
         g_autoptr(GList) regions = get_list(camera, "regions");
 
         for (GList *region = regions; region; region = region->next) {
             add_region(table, camera, json_node_get_object(region->data));
-            any = true;
         }
     }
-    if (any) {
+    if (table_has_rows(table)) {
         putchar('\n');
         table_print(table, stdout);
     }
@@ -241,14 +233,11 @@ static void add_percentile(struct table *table, JsonObject *latency, const char 
 
 static void print_mounts(JsonObject *status)
 {
-    struct table *table = table_new(5);
-    g_autoptr(GList) mounts = get_list(status, "mounts");
     // Latency from capture to RTP.
     static const char *const titles[] = {"MOUNT", "VIEWERS", "KBPS", "P50 MS", "P95 MS"};
+    struct table *table = table_new(titles, ARRAY_LENGTH(titles));
+    g_autoptr(GList) mounts = get_list(status, "mounts");
 
-    for (size_t i = 0; i < ARRAY_LENGTH(titles); i++) {
-        table_add(table, "%s", titles[i]);
-    }
     for (GList *item = mounts; item; item = item->next) {
         JsonObject *mount = json_node_get_object(item->data);
         JsonObject *latency = get_object(get_object(mount, "latency_ms"), "capture_to_rtp");

@@ -5,14 +5,15 @@
 // nothing else of it ever lies on a disk.
 #include "daemon/ctl/commands.h"
 
+#include "config/parse/config_text.h"
 #include "config/redact.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/support/support_config.h"
 
 #include <fcntl.h>
 #include <getopt.h>
 #include <glib.h>
 #include <glib/gstdio.h>
+#include <libconfig.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,6 +31,41 @@ static const char usage[] =
     "  --config FILE  the configuration; without it " CONFIG_DEFAULT_PATH ", if it is there\n"
     "  --output FILE  the archive; without it edged-support-DATE-TIME.tar.gz\n";
 
+static int print_text(const struct config_text *text)
+{
+    config_t tree;
+    int status = 0;
+
+    config_init(&tree);
+    if (config_read_string(&tree, text->text) == CONFIG_TRUE) {
+        config_write(&tree, stdout);
+    } else {
+        puts("It is no configuration: see doctor.md.");
+        status = 1;
+    }
+    config_destroy(&tree);
+    return status;
+}
+
+// Prints the file that --config names, with what it includes, as libconfig has read it: without its
+// comments, which may say anything, and with strings that are written in pieces in one piece, so
+// that redact() sees a URL as a whole. Like a command of edgectl.
+static int print_config(int argc, char **argv)
+{
+    struct config_text text = {.problems = stdout};
+    int status = 1;
+
+    if (argc < 3) {
+        puts("There is none that can be read.");
+        return 1;
+    }
+    if (config_text_read(&text, argv[2]) == 0) {
+        status = print_text(&text);
+    }
+    config_text_finish(&text);
+    return status;
+}
+
 static const struct member {
     const char *name;
     int (*run)(int argc, char **argv); // a command of edgectl; NULL: the next
@@ -38,7 +74,7 @@ static const struct member {
 } members[] = {
     {"status.json", ctl_status, "--json", NULL},
     {"doctor.md", ctl_doctor, "--report", NULL},
-    {"edged.conf", support_print_config, NULL, NULL},
+    {"edged.conf", print_config, NULL, NULL},
     {"journal.txt", .shell = "journalctl --unit=edged.service --unit=edged.socket "
                              "--output=short-iso --lines=20000 --no-pager"},
     {"kernel.txt", .shell = "journalctl --dmesg --output=short-iso --lines=2000 --no-pager"},

@@ -133,7 +133,8 @@ static int ask_twice(const char *prompt, struct error *error, struct password *r
     return r;
 }
 
-int password_read(const char *prompt, struct error *error, struct password *ret_password)
+// Reads one from a terminal, which is asked twice, or a line of something else.
+static int read_password(const char *prompt, struct error *error, struct password *ret_password)
 {
     int r = isatty(STDIN_FILENO) ? ask_twice(prompt, error, ret_password)
                                  : read_line(ret_password, error);
@@ -234,7 +235,7 @@ static bool is_guessed(const char *text, const char *user)
     return false;
 }
 
-int password_check(const struct password *password, const char *user, struct error *error)
+static int check(const struct password *password, const char *user, struct error *error)
 {
     bool utf8 = g_utf8_validate(password->text, -1, NULL);
     size_t characters = utf8 ? (size_t)g_utf8_strlen(password->text, -1) : strlen(password->text);
@@ -253,13 +254,15 @@ int password_check(const struct password *password, const char *user, struct err
 
 int password_ask(const char *user, struct error *error, struct password *ret_password)
 {
-    g_autofree char *prompt = g_strdup_printf("Allowed: " PASSWORD_RULE ".\nPassword of %s", user);
+    g_autofree char *prompt = g_strdup_printf("Allowed: at least 8 characters, not a common "
+                                              "password.\nPassword of %s",
+                                              user);
     bool again;
     int r;
 
     do {
-        r = password_read(prompt, error, ret_password);
-        r = r < 0 ? r : password_check(ret_password, user, error);
+        r = read_password(prompt, error, ret_password);
+        r = r < 0 ? r : check(ret_password, user, error);
         again = r == -EINVAL && isatty(STDIN_FILENO);
         if (again) {
             fprintf(stderr, "%s. Type another one.\n", error->text);
