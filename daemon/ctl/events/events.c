@@ -1,8 +1,13 @@
 // `edgectl events`: the motion events that a camera's regions raise on a recording.
 #include "daemon/ctl/commands.h"
 
+#include "capture/clip/clip_reader.h"
+#include "daemon/camera/motion_watch.h"
+#include "daemon/common/json_members.h"
+#include "daemon/common/json_text.h"
 #include "daemon/ctl/arguments.h"
-#include "daemon/ctl/events/events_clip.h"
+#include "daemon/front/events/motion.h"
+#include "kernels/graph/graph.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,6 +25,122 @@ struct events_options {
     const char *config, *camera;
     bool frames;
 };
+
+struct clip {
+    const char *camera;
+    bool frames;
+    struct graph *graph;               // owned
+    struct motion_watch *motion_watch; // owned
+};
+
+static void print_line(JsonBuilder *builder)
+{
+    g_autoptr(JsonNode) root = NULL;
+    g_autofree char *line = NULL;
+
+    json_builder_end_object(builder);
+    root = json_builder_get_root(builder);
+    line = json_text(root, false);
+    puts(line);
+}
+
+static struct motion_box box_of(const struct link_region *region)
+{
+    return (struct motion_box){region->x, region->y, region->width, region->height};
+}
+
+static double seconds(int64_t time_ns)
+{
+    return (double)time_ns / (double)NS_PER_S;
+}
+
+// Prints the event as edged sends it, with times counted from the beginning of the clip.
+static void print_event(void *context, const struct link_event *event)
+{
+    g_autoptr(JsonBuilder) builder = json_builder_new();
+    struct clip *clip = context;
+    struct motion_event motion = {
+        .kind = event->kind == LINK_EVENT_MOTION_ENDED ? MOTION_ENDED : MOTION_STARTED,
+        .reason = MOTION_STILL,
+        .number = event->number,
+        .started_ns = event->started_ns,
+        .at_ns = event->at_ns,
+        .wall_ns = event->at_ns,
+        .share = event->region.share,
+        .peak = event->peak_share,
+        .box = box_of(&event->region),
+    };
+
+    snprintf(motion.camera, sizeof motion.camera, "%s", clip->camera);
+    snprintf(motion.region, sizeof motion.region, "%s", event->region.name);
+    json_builder_begin_object(builder);
+    motion_add_members(builder, &motion);
+    json_add_number(builder, "time_s", seconds(event->at_ns));
+    json_add_number(builder, "started_s", seconds(event->started_ns));
+    print_line(builder);
+}
+
+static void print_frame(struct clip *clip, int64_t time_ns)
+{
+    const struct link_region *region;
+
+    for (size_t i = 0; (region = motion_watch_region(clip->motion_watch, i)); i++) {
+        g_autoptr(JsonBuilder) builder = json_builder_new();
+        struct motion_box box = box_of(region);
+
+        json_builder_begin_object(builder);
+        json_add_string(builder, "event", "frame");
+        json_add_string(builder, "camera", clip->camera);
+        json_add_string(builder, "region", region->name);
+        json_builder_set_member_name(builder, "moving");
+        json_builder_add_boolean_value(builder, region->moving);
+        json_add_number(builder, "share", region->share);
+        motion_add_box(builder, &box);
+        json_add_number(builder, "time_s", seconds(time_ns));
+        print_line(builder);
+    }
+}
+
+static int see_frames(struct clip *clip, struct clip_reader *reader, struct error *error)
+{
+    int r;
+
+    do {
+        _cleanup_(cleanup_frame) struct frame *frame = NULL;
+
+        r = clip_reader_next(reader, error, &frame);
+        if (r > 0) {
+            graph_begin(clip->graph);
+            motion_watch_begin(clip->motion_watch, frame);
+            motion_watch_measure(clip->motion_watch, frame);
+        }
+        if (r > 0 && clip->frames) {
+            print_frame(clip, frame->pts_ns);
+        }
+    } while (r > 0);
+    return r;
+}
+
+// Prints each event that the camera's regions raise on the clip; with `frames` also a line for each
+// frame and region. -ENOMEM, errors of clip_reader_new() and clip_reader_next().
+static int read_clip(const struct config_camera *camera, const char *path, bool frames,
+                     struct error *error)
+{
+    struct clip clip = {.camera = camera->name, .frames = frames};
+    struct clip_reader *reader = NULL;
+    int r = graph_new(&clip.graph);
+
+    r = r ? r : motion_watch_new(camera, clip.graph, print_event, &clip, &clip.motion_watch);
+    r = r < 0 ? error_set(error, r, "out of memory")
+              : clip_reader_new(path, path, false, frame_allocator_host(), error, &reader);
+    if (r == 0) {
+        r = see_frames(&clip, reader, error);
+    }
+    clip_reader_free(reader);
+    motion_watch_free(clip.motion_watch);
+    graph_free(clip.graph);
+    return r;
+}
 
 static const struct config_camera *find_camera(const struct config *config, const char *name)
 {
@@ -49,7 +170,7 @@ static int run(const struct events_options *options, const char *clip)
                 options->camera ? options->camera : "");
         return 1;
     }
-    if (events_read_clip(camera, clip, options->frames, stdout, &error) < 0) {
+    if (read_clip(camera, clip, options->frames, &error) < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;
     }

@@ -1,10 +1,12 @@
 // `edgectl watch`: the motion events of the running edged, a line each, as they come.
+//
+// The connection is read as bytes come. Without any for 45 s, three times as long as edged is ever
+// silent, it counts as lost. After a loss the id of the last event is sent, so none is missed.
 #include "daemon/ctl/commands.h"
 
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/arguments.h"
 #include "daemon/ctl/client.h"
-#include "daemon/ctl/events/event_follower.h"
 #include "daemon/ctl/events/event_programs.h"
 #include "daemon/ctl/json_get.h"
 
@@ -12,7 +14,10 @@
 #include <glib-unix.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#define SILENCE_S 45
+#define RETRY_MS 500
 #define RECONNECT_S 60
 #define RECONNECT_S_MAX 86400
 #define EXEC_TIMEOUT_S 30
@@ -34,11 +39,22 @@ static const char usage[] =
     "                    last option, as all that follows is the program's\n";
 
 struct watch {
+    // The command line.
     const char *config, *socket, *camera, *region; // NULL: not given
     bool json;
     int reconnect_s, exec_timeout_s;
-    char **command;                  // the program and its arguments; NULL: none
+    char **command; // the program and its arguments; NULL: none
+
+    char *path, *page;               // of the control socket, and what is asked there; owned
     struct event_programs *programs; // owned; NULL: none
+    GMainLoop *loop;                 // owned
+    int fd;                          // -1: not connected
+    guint readable, silence, retry;  // GLib source ids; 0: none
+    GString *text;                   // owned; bytes of a line that has not ended
+    char *last_id;                   // owned; of the last event; NULL: none
+    gint64 lost_us;                  // when the connection was lost
+    int result;                      // why the loop ended
+    struct error error;
 };
 
 // Prints the event's time in the time zone of this machine.
@@ -85,13 +101,13 @@ static void print_event(JsonObject *event)
     putchar('\n');
 }
 
-static int on_event(void *context, const char *json)
+static int take_event(struct watch *watch, const char *json)
 {
-    const struct watch *watch = context;
     g_autoptr(JsonObject) event = NULL;
 
     if (client_parse(json, NULL, &event) < 0) {
-        return -EPROTO;
+        return error_set(&watch->error, -EPROTO,
+                         "edged's event is no JSON object: are both of one version?");
     }
     if (watch->json) {
         puts(json);
@@ -102,6 +118,130 @@ static int on_event(void *context, const char *json)
         event_programs_take(watch->programs, event, json);
     }
     return standard_output_flush() ? 0 : -EIO;
+}
+
+static void end(struct watch *watch, int result)
+{
+    watch->result = result;
+    g_main_loop_quit(watch->loop);
+}
+
+static void disconnect(struct watch *watch)
+{
+    g_clear_handle_id(&watch->readable, g_source_remove);
+    g_clear_handle_id(&watch->silence, g_source_remove);
+    if (watch->fd >= 0) {
+        close(watch->fd);
+    }
+    watch->fd = -1;
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer data);
+static gboolean on_silence(gpointer data);
+
+static void heard(struct watch *watch)
+{
+    g_clear_handle_id(&watch->silence, g_source_remove);
+    watch->silence = g_timeout_add_seconds(SILENCE_S, on_silence, watch);
+}
+
+static int connect_to_edged(struct watch *watch, struct error *error)
+{
+    watch->fd = client_open_stream(watch->path, watch->page, watch->last_id, error);
+    if (watch->fd < 0) {
+        return watch->fd;
+    }
+    g_string_truncate(watch->text, 0);
+    watch->readable = g_unix_fd_add(watch->fd, G_IO_IN, on_readable, watch);
+    heard(watch);
+    return 0;
+}
+
+static gboolean on_retry(gpointer data)
+{
+    struct watch *watch = data;
+    struct error error = {0};
+    int away_s, r = connect_to_edged(watch, &error);
+
+    away_s = (int)((g_get_monotonic_time() - watch->lost_us) / G_USEC_PER_SEC);
+    if (r < 0 && r != -EINVAL && away_s < watch->reconnect_s) {
+        return G_SOURCE_CONTINUE;
+    }
+    watch->retry = 0;
+    if (r == 0) {
+        fputs("edgectl: edged is back\n", stderr);
+    } else if (r == -EINVAL) {
+        watch->error = error;
+        end(watch, r);
+    } else {
+        error_set(&watch->error, -ETIMEDOUT, "edged has been away for %d s: %s", away_s,
+                  error.text);
+        end(watch, -ETIMEDOUT);
+    }
+    return G_SOURCE_REMOVE;
+}
+
+static void lose(struct watch *watch, const char *how)
+{
+    disconnect(watch);
+    if (watch->reconnect_s == 0) {
+        end(watch, error_set(&watch->error, -ETIMEDOUT, "%s", how));
+        return;
+    }
+    fprintf(stderr, "edgectl: %s, trying for %d s to come back\n", how, watch->reconnect_s);
+    watch->lost_us = g_get_monotonic_time();
+    watch->retry = g_timeout_add(RETRY_MS, on_retry, watch);
+}
+
+static gboolean on_silence(gpointer data)
+{
+    struct watch *watch = data;
+
+    watch->silence = 0;
+    lose(watch, "edged has been silent for 45 s");
+    return G_SOURCE_REMOVE;
+}
+
+static int take_line(struct watch *watch, const char *line)
+{
+    if (g_str_has_prefix(line, "id: ")) {
+        g_free(watch->last_id);
+        watch->last_id = g_strdup(line + strlen("id: "));
+    }
+    return g_str_has_prefix(line, "data: ") ? take_event(watch, line + strlen("data: "))
+                                            : 0; // its name, or a sign of life
+}
+
+static gboolean on_readable(gint fd, GIOCondition condition, gpointer data)
+{
+    struct watch *watch = data;
+    char bytes[4096];
+    ssize_t count = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    const char *line_end;
+
+    (void)condition;
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return G_SOURCE_CONTINUE;
+    }
+    if (count <= 0) {
+        watch->readable = 0;
+        lose(watch, "edged ended the stream");
+        return G_SOURCE_REMOVE;
+    }
+    heard(watch);
+    g_string_append_len(watch->text, bytes, count);
+    while ((line_end = strchr(watch->text->str, '\n'))) {
+        gssize length = line_end - watch->text->str;
+        g_autofree char *line = g_strndup(watch->text->str, length);
+        int r = take_line(watch, line);
+
+        g_string_erase(watch->text, 0, length + 1);
+        if (r < 0) {
+            end(watch, r);
+            break;
+        }
+    }
+    return G_SOURCE_CONTINUE;
 }
 
 static char *make_page(const struct watch *watch)
@@ -122,36 +262,43 @@ static gboolean on_stop_signal(gpointer loop)
     return G_SOURCE_CONTINUE;
 }
 
-static int run_loop(struct watch *watch, const char *socket, struct error *error)
+static int run_loop(struct watch *watch)
 {
-    g_autoptr(GMainLoop) loop = g_main_loop_new(NULL, FALSE);
-    g_autofree char *page = make_page(watch);
-    const struct event_follower follower = {socket, page, watch->reconnect_s, on_event, watch};
-    guint term = g_unix_signal_add(SIGTERM, on_stop_signal, loop);
-    guint interrupt = g_unix_signal_add(SIGINT, on_stop_signal, loop);
-    int r = event_follower_run(&follower, loop, error);
+    guint term, interrupt;
 
+    watch->loop = g_main_loop_new(NULL, FALSE);
+    watch->text = g_string_new(NULL);
+    watch->page = make_page(watch);
+    watch->fd = -1;
+    term = g_unix_signal_add(SIGTERM, on_stop_signal, watch->loop);
+    interrupt = g_unix_signal_add(SIGINT, on_stop_signal, watch->loop);
+    watch->result = connect_to_edged(watch, &watch->error);
+    if (watch->result == 0) {
+        g_main_loop_run(watch->loop);
+    }
+    disconnect(watch);
+    g_clear_handle_id(&watch->retry, g_source_remove);
     event_programs_free(TAKE(watch->programs));
     g_source_remove(term);
     g_source_remove(interrupt);
-    return r;
+    g_main_loop_unref(watch->loop);
+    g_string_free(watch->text, TRUE);
+    g_free(watch->page);
+    g_free(watch->last_id);
+    return watch->result;
 }
 
 static int follow(struct watch *watch)
 {
-    _cleanup_(cleanup_free) char *path = NULL;
-    struct error error = {0};
-    int r = client_choose_socket(watch->config, watch->socket, &error, &path);
+    int r = client_choose_socket(watch->config, watch->socket, &watch->error, &watch->path);
 
-    r = r < 0 ? r : run_loop(watch, path, &error);
+    r = r < 0 ? r : run_loop(watch);
+    free(watch->path);
     if (ferror(stdout)) {
         return 1; // main() says what is wrong with the output
     }
-    if (r == -EPROTO && !error.text[0]) {
-        error_set(&error, r, "edged's event is no JSON object: are both of one version?");
-    }
     if (r < 0) {
-        fprintf(stderr, "edgectl: %s\n", error.text);
+        fprintf(stderr, "edgectl: %s\n", watch->error.text);
         return 1;
     }
     return 0;
