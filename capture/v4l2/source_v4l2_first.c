@@ -54,7 +54,7 @@ static int try_all(const struct device_search *search, struct obstacle *obstacle
 {
     int r = try_by_path(search, obstacle, ret_source);
 
-    for (int i = 0; r < 0 && i < 64; i++) {
+    for (int i = 0; r < 0 && i < V4L2_DEVICES; i++) {
         char path[32];
 
         snprintf(path, sizeof path, "/dev/video%d", i);

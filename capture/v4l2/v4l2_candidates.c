@@ -2,6 +2,7 @@
 
 #include "capture/pixel_format.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -239,4 +240,46 @@ void v4l2_candidates_find(const struct v4l2_device *device, const struct config_
         snprintf(found.offered, sizeof found.offered, "none");
     }
     *ret_candidates = found;
+}
+
+int v4l2_candidates_probe(const char *path, const struct config_camera *wish, struct error *error,
+                          struct v4l2_candidate *ret_best)
+{
+    struct v4l2_candidates candidates = {0};
+    char offered[sizeof candidates.offered];
+
+    for (int converting = 0; converting < 2 && candidates.count == 0; converting++) {
+        struct v4l2_device device;
+        int r = v4l2_device_open(path, converting, error, &device);
+
+        if (r < 0) {
+            return r;
+        }
+        v4l2_candidates_find(&device, wish, &candidates);
+        v4l2_device_close(&device);
+        if (!converting) {
+            memcpy(offered, candidates.offered, sizeof offered);
+        }
+    }
+    if (candidates.count == 0) {
+        return error_set(error, -ENOTSUP, "%s has no format edged can use; it offers %s", path,
+                         offered);
+    }
+    *ret_best = candidates.list[0];
+    return 0;
+}
+
+void v4l2_candidate_describe(const struct v4l2_candidate *candidate,
+                             char text[V4L2_CANDIDATE_TEXT_BYTES])
+{
+    const struct v4l2_fract *interval = &candidate->interval;
+    const struct pixel_format *format = pixel_format_by_fourcc(candidate->fourcc);
+    char rate[24] = "";
+
+    if (interval->numerator > 0) {
+        snprintf(rate, sizeof rate, "@%g", (double)interval->denominator / interval->numerator);
+    }
+    snprintf(text, V4L2_CANDIDATE_TEXT_BYTES, "%s %ux%u%s%s", format ? format->name : "MJPG",
+             candidate->width, candidate->height, rate,
+             format && format->mosaic.bits > 0 ? ", raw samples" : "");
 }

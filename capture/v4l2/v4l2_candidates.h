@@ -32,3 +32,13 @@ struct v4l2_candidates {
 // converting device only formats libv4l2 emulates are, on a raw one only the driver's own.
 void v4l2_candidates_find(const struct v4l2_device *device, const struct config_camera *wish,
                           struct v4l2_candidates *ret_candidates);
+
+#define V4L2_CANDIDATE_TEXT_BYTES 64
+
+// What the device at `path` would deliver for `wish`, by itself or converted by libv4l2. Errors are
+// those of v4l2_device_open(), and -ENOTSUP if it has no format edged can use.
+int v4l2_candidates_probe(const char *path, const struct config_camera *wish, struct error *error,
+                          struct v4l2_candidate *ret_best);
+// "YUYV 1280x720@30", "RG10 1640x1232@30, raw samples".
+void v4l2_candidate_describe(const struct v4l2_candidate *candidate,
+                             char text[V4L2_CANDIDATE_TEXT_BYTES]);

@@ -45,7 +45,7 @@ static void append_capture_device(char *text, size_t size, const char *path)
 void v4l2_device_list(char *text, size_t size)
 {
     text[0] = '\0';
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < V4L2_DEVICES; i++) {
         char path[32];
 
         snprintf(path, sizeof path, "/dev/video%d", i);

@@ -11,6 +11,8 @@
 #include <linux/videodev2.h>
 #include <stdbool.h>
 
+#define V4L2_DEVICES 64 // that are looked at: /dev/video0 to /dev/video63
+
 struct v4l2_device {
     int fd;          // owned through libv4l2, -1 when closed
     bool converting; // libv4l2 converts: emulated formats, MMAP only

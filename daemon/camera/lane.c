@@ -264,7 +264,7 @@ static void tell_surfaces(const struct lane *lane)
     const struct source *source = lane->source;
 
     if (source->surfaces_missed.text[0]) {
-        log_write(LOG_NOTICE, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
+        log_write(LOG_WARNING, LOG_EVENT_NONE, lane->environment.camera->name, NULL,
                   "the camera's surfaces cannot be used: %s, using %s memory",
                   source->surfaces_missed.text,
                   source->mode.surfaces ? "other nvmm" : lane->means.allocator->kind);

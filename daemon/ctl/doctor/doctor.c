@@ -39,7 +39,6 @@ static bool examine(const char *config_path, enum doctor_style style)
             checks[i].check(&doctor);
         }
     }
-    doctor_leave_gpu(&doctor);
     config_free(doctor.config);
     return doctor_report_end(doctor.report);
 }

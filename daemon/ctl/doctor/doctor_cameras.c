@@ -1,154 +1,255 @@
-// The V4L2 devices of this machine, and whether each camera of the configuration has its source.
-#include "capture/gstreamer/source_argus.h"
-#include "daemon/common/pipeline_check.h"
-#include "daemon/ctl/camera_probe.h"
+// The V4L2 devices of this machine, and each camera of the configuration: doctor starts its camera
+// process as edged does, and reports how the pictures come, or what the process says is wrong.
+#include "capture/v4l2/v4l2_candidates.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
+#include "daemon/front/supervise/process.h"
+#include "daemon/front/supervise/supervisor.h"
 
 #include <errno.h>
+#include <glib.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ARGUS "nvarguscamerasrc ! nvvidconv ! fakesink"
+#define PICTURE_MS 10000 // how long a process may take for its first picture
+// How long a process may try to mend its first failure, for example with another kind of memory.
+#define MEND_MS 2000
 
-// How many devices deliver pictures, and how many could not be opened.
-struct devices {
-    unsigned usable, denied;
-};
-
-static void check_device(struct doctor *doctor, const char *path, const struct config_camera *wish,
-                         struct devices *devices)
+// Returns whether the caller may not open the device.
+static bool check_device(struct doctor *doctor, const char *path, const struct config_camera *wish)
 {
     struct v4l2_candidate mode;
     struct error error = {0};
-    char text[CAMERA_MODE_BYTES];
-    int r = camera_probe(path, wish, &error, &mode);
+    char text[V4L2_CANDIDATE_TEXT_BYTES];
+    int r = v4l2_candidates_probe(path, wish, &error, &mode);
 
     if (r == 0) {
-        camera_mode_text(&mode, text);
+        v4l2_candidate_describe(&mode, text);
         doctor_say(doctor, DOCTOR_OK, path, "opens, would deliver %s", text);
-        devices->usable++;
     } else if (r == -EACCES) {
         doctor_say(doctor, DOCTOR_WARNING, path, "%s (`usermod -aG video USER`, and log in again)",
                    error.text);
-        devices->denied++;
     } else if (r != -EINVAL && r != -ENOENT) { // missing, or no camera: metadata, outputs
         doctor_say(doctor, DOCTOR_WARNING, path, "%s", error.text);
     }
+    return r == -EACCES;
 }
 
-static struct devices check_devices(struct doctor *doctor)
+// Returns whether there are devices that the caller may not open.
+static bool check_devices(struct doctor *doctor)
 {
-    struct devices devices = {0};
-    struct config_camera wish = doctor->config->cameras[0];
+    bool denied = false;
+    struct config_camera wish = doctor->config->cameras[0]; // borrows all that it points to
 
     wish.format = (char *)"auto";
-    for (int i = 0; i < CAMERA_DEVICES; i++) {
+    for (int i = 0; i < V4L2_DEVICES; i++) {
         char path[32];
 
         snprintf(path, sizeof path, "/dev/video%d", i);
-        check_device(doctor, path, &wish, &devices);
+        denied |= check_device(doctor, path, &wish);
     }
-    return devices;
+    return denied;
 }
 
-// The checks of a camera return whether it is there, so that a picture can be taken.
+// A camera on trial, as its supervisor describes it.
+struct trial {
+    char *program;                 // owned
+    struct supervisor *supervisor; // owned
+    struct snapshot_camera camera;
+    guint timer; // GLib source id; 0: the time is over
+    bool live, failed;
+};
 
-static bool check_any_device(struct doctor *doctor, const struct config_camera *camera,
-                             const char *subject, struct devices devices)
+static gboolean on_time(gpointer trial)
 {
-    if (devices.usable > 0) {
-        doctor_say(doctor, DOCTOR_OK, subject, "takes the first device that works");
-    } else if (devices.denied > 0) {
+    ((struct trial *)trial)->timer = 0;
+    return G_SOURCE_REMOVE;
+}
+
+static void on_changed(void *context)
+{
+    struct trial *trial = context;
+
+    supervisor_describe(trial->supervisor, &trial->camera);
+    trial->live = strcmp(trial->camera.state, "live") == 0;
+    // One that has an error while it starts takes long, but may still open.
+    bool failed = trial->camera.error[0] && strcmp(trial->camera.state, "starting") != 0;
+    if (failed && !trial->failed && trial->timer) {
+        trial->failed = true;
+        g_source_remove(trial->timer);
+        trial->timer = g_timeout_add(MEND_MS, on_time, trial);
+    }
+}
+
+static int trial_init(struct trial *trial, const struct config *config, size_t index,
+                      struct error *error)
+{
+    struct stream *streams[LINK_VIEWS_MAX] = {0};
+    size_t count = config->cameras[index].view_count;
+    int r = process_find_camera_program(error, &trial->program);
+
+    if (r < 0) {
+        return r;
+    }
+    for (size_t i = 0; i < count && r == 0; i++) {
+        r = stream_new("", &payload_h264, 1, &streams[i]);
+    }
+    const struct supervisor_settings settings = {config, index, streams, count};
+    const struct supervisor_environment environment = {
+        .program = trial->program, .changed = on_changed, .context = trial};
+    r = r < 0 ? r : supervisor_new(&settings, &environment, &trial->supervisor);
+    for (size_t i = 0; i < count; i++) {
+        stream_unref(streams[i]);
+    }
+    return r < 0 ? error_set(error, r, "no camera process: %s", strerror(-r)) : 0;
+}
+
+// Runs the camera until its first picture, a failure that lasts, or the end of its time, and then
+// ends its process. What both log meanwhile goes to `log_fd` in place of standard error.
+static void trial_run(struct trial *trial, int log_fd)
+{
+    int standard_error = dup(STDERR_FILENO);
+
+    dup2(log_fd, STDERR_FILENO);
+    trial->timer = g_timeout_add(PICTURE_MS, on_time, trial);
+    supervisor_start(trial->supervisor);
+    while (!trial->live && trial->timer) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_clear_handle_id(&trial->timer, g_source_remove);
+    trial->timer = g_timeout_add(PICTURE_MS, on_time, trial);
+    supervisor_stop(trial->supervisor);
+    while (!supervisor_is_stopped(trial->supervisor) && trial->timer) {
+        g_main_context_iteration(NULL, TRUE);
+    }
+    g_clear_handle_id(&trial->timer, g_source_remove);
+    dup2(standard_error, STDERR_FILENO);
+    close(standard_error);
+}
+
+// Appends what the process warned of.
+static void add_warnings(const char *camera, FILE *log, GString *text)
+{
+    g_autofree char *start = g_strdup_printf("edged-camera: warning: %s: ", camera);
+    _cleanup_(cleanup_free) char *line = NULL;
+    size_t size = 0;
+
+    rewind(log);
+    while (getline(&line, &size, log) > 0) {
+        if (g_str_has_prefix(line, start)) {
+            g_string_append_printf(text, "; %s", g_strchomp(line) + strlen(start));
+        }
+    }
+}
+
+static void say_picture(struct doctor *doctor, const struct config_camera *camera,
+                        const char *subject, const struct link_telemetry *telemetry, FILE *log)
+{
+    g_autoptr(GString) text = g_string_new(telemetry->path + strlen(camera->name) + strlen(": "));
+
+    const char *separator = " (";
+
+    for (enum copy_kind i = 0; i < COPY_KIND_COUNT; i++) {
+        if (telemetry->copies[i] > 0) {
+            g_string_append_printf(text, "%s%s", separator, copy_kind_name(i));
+            separator = ", ";
+        }
+    }
+    if (separator[0] == ',') {
+        g_string_append(text, ")");
+    }
+    size_t length = text->len;
+    add_warnings(camera->name, log, text);
+    doctor_say(doctor, text->len > length ? DOCTOR_WARNING : DOCTOR_OK, subject, "%s", text->str);
+}
+
+// Without a camera "auto" is a moving pattern.
+static void say_no_camera(struct doctor *doctor, const char *subject, bool denied)
+{
+    if (denied) {
         doctor_say(doctor, DOCTOR_FAILED, subject,
                    "no device may be opened: add the user to group video");
-    } else if (camera->source == CONFIG_SOURCE_AUTO) {
+    } else {
         doctor_say(doctor, DOCTOR_INFO, subject,
                    "no camera found: a moving pattern until one is plugged in");
-    } else {
-        doctor_say(doctor, DOCTOR_FAILED, subject,
-                   "no camera found: plug one in, or set source = \"auto\"");
-    }
-    return devices.usable > 0;
-}
-
-static bool check_v4l2(struct doctor *doctor, const struct config_camera *camera,
-                       const char *subject, struct devices devices)
-{
-    struct v4l2_candidate mode;
-    struct error error = {0};
-    char text[CAMERA_MODE_BYTES];
-
-    if (!camera->device[0] || camera->source == CONFIG_SOURCE_AUTO) {
-        return check_any_device(doctor, camera, subject, devices);
-    }
-    if (camera_probe(camera->device, camera, &error, &mode) < 0) {
-        doctor_say(doctor, DOCTOR_FAILED, subject,
-                   "%s; `v4l2-ctl --list-devices` shows what there is for device", error.text);
-        return false;
-    }
-    camera_mode_text(&mode, text);
-    doctor_say(doctor, DOCTOR_OK, subject, "%s, %s", camera->device, text);
-    return true;
-}
-
-static void check_file(struct doctor *doctor, const struct config_camera *camera,
-                       const char *subject)
-{
-    if (access(camera->path, R_OK) < 0) {
-        doctor_say(doctor, DOCTOR_FAILED, subject, "%s: %s; set path", camera->path,
-                   strerror(errno));
-    } else {
-        doctor_say(doctor, DOCTOR_OK, subject, "%s can be read", camera->path);
     }
 }
 
-static bool check_pipeline(struct doctor *doctor, const char *pipeline, const char *subject)
+static const char *find_advice(const struct config_camera *camera)
 {
-    struct error error = {0};
-
-    if (pipeline_check(pipeline, &error) < 0) {
-        doctor_say(doctor, DOCTOR_FAILED, subject,
-                   "pipeline: %s; install what is missing, or correct it", error.text);
-        return false;
-    }
-    doctor_say(doctor, DOCTOR_OK, subject, "GStreamer has the elements of its pipeline");
-    return true;
-}
-
-static bool check_camera(struct doctor *doctor, const struct config_camera *camera,
-                         struct devices devices)
-{
-    g_autofree char *subject = g_strdup_printf("camera %s", camera->name);
-
     switch (camera->source) {
-    case CONFIG_SOURCE_AUTO:
-        return source_argus_has_camera("") ? check_pipeline(doctor, ARGUS, subject)
-                                           : check_v4l2(doctor, camera, subject, devices);
     case CONFIG_SOURCE_V4L2:
-        return check_v4l2(doctor, camera, subject, devices);
-    case CONFIG_SOURCE_GSTREAMER:
-        return check_pipeline(doctor, camera->pipeline, subject);
-    case CONFIG_SOURCE_ARGUS:
-        return check_pipeline(doctor, ARGUS, subject);
-    case CONFIG_SOURCE_RTSP:
-        return check_pipeline(doctor, "rtspsrc ! rtph264depay ! decodebin ! fakesink", subject);
+        return "plug one in, end what uses it, or set device to one of `v4l2-ctl --list-devices`";
     case CONFIG_SOURCE_FILE:
-        check_file(doctor, camera, subject);
-        break;
-    case CONFIG_SOURCE_PATTERN:
-        doctor_say(doctor, DOCTOR_OK, subject, "the moving pattern");
-        break;
+        return "set path";
+    case CONFIG_SOURCE_GSTREAMER:
+        return "install what is missing, correct pipeline, or see to what else uses the camera";
+    default:
+        return "see to the camera and to what else uses it";
     }
-    return false; // no camera
+}
+
+static void try_camera(struct doctor *doctor, size_t index, bool denied)
+{
+    const struct config_camera *camera = &doctor->config->cameras[index];
+    g_autofree char *subject = g_strdup_printf("camera %s", camera->name);
+    const char *none = "pattern (no camera found)";
+    FILE *log = tmpfile();
+    struct trial trial = {0};
+    struct error error = {0};
+    int r = log ? trial_init(&trial, doctor->config, index, &error) : -errno;
+
+    if (r == 0) {
+        trial_run(&trial, fileno(log));
+    }
+    if (r == 0 && trial.live && strstr(trial.camera.telemetry.path, none)) {
+        say_no_camera(doctor, subject, denied);
+    } else if (r == 0 && trial.live) {
+        say_picture(doctor, camera, subject, &trial.camera.telemetry, log);
+    } else {
+        doctor_say(doctor, DOCTOR_FAILED, subject, "%s; %s",
+                   error.text[0]           ? error.text
+                   : trial.camera.error[0] ? trial.camera.error
+                                           : "no picture within 10 s",
+                   find_advice(camera));
+    }
+    supervisor_free(trial.supervisor);
+    free(trial.program);
+    if (log) {
+        fclose(log);
+    }
+}
+
+// The service may have other rights than the user that calls doctor.
+static void say_user(struct doctor *doctor)
+{
+    const struct passwd *service = getpwnam("edged");
+
+    if (service && service->pw_uid != geteuid()) {
+        doctor_say(doctor, DOCTOR_INFO, "user",
+                   "cameras are opened as %s, by edged.service as edged, who may have other rights",
+                   geteuid() == 0 ? "root" : g_get_user_name());
+    }
 }
 
 void doctor_check_cameras(struct doctor *doctor)
 {
-    struct devices devices = check_devices(doctor);
+    g_autoptr(JsonObject) running = doctor_ask_status(doctor, NULL, &(int){0});
+    bool denied = check_devices(doctor);
 
+    if (!running) {
+        say_user(doctor);
+    }
     for (size_t i = 0; i < doctor->config->camera_count; i++) {
-        if (check_camera(doctor, &doctor->config->cameras[i], devices)) {
-            doctor_take_picture(doctor, &doctor->config->cameras[i]);
+        if (running) {
+            g_autofree char *subject =
+                g_strdup_printf("camera %s", doctor->config->cameras[i].name);
+
+            doctor_say(doctor, DOCTOR_INFO, subject,
+                       "not opened: edged is running and has the camera, `edgectl status` tells "
+                       "of it");
+        } else {
+            try_camera(doctor, i, denied);
         }
     }
 }

@@ -20,17 +20,14 @@ enum doctor_verdict {
 
 struct doctor_report;
 struct frame_allocator;
-struct gpu_surfaces;
 
 struct doctor {
-    const char *config_path;       // borrowed; NULL: built-in defaults
-    struct config *config;         // owned; the built-in defaults where the file cannot be used
-    bool unusable;                 // the file has mistakes, so that only the machine is looked at
-    struct doctor_report *report;  // owned
-    struct board board;            // known to the checks after that of the board
-    struct gpu_session gpu;        // as the check of the GPU left it
-    struct gpu_surfaces *surfaces; // owned; a Jetson's memory for pictures; NULL: none that works
-    bool has_gpu;                  // one that computes, with memory in `gpu`
+    const char *config_path;      // borrowed; NULL: built-in defaults
+    struct config *config;        // owned; the built-in defaults where the file cannot be used
+    bool unusable;                // the file has mistakes, so that only the machine is looked at
+    struct doctor_report *report; // owned
+    struct board board;           // known to the checks after that of the board
+    bool has_gpu;                 // one that computes, and shares memory with the CPU
 };
 
 // The status of the running edged; a new reference. NULL: it does not answer, with *ret_code and,
@@ -68,11 +65,7 @@ void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self
 void doctor_check_views(struct doctor *doctor, struct gpu_session *session);
 // Part of it: a Jetson's encoders with frames of its own memory, and in which way they take them.
 void doctor_check_surface_encoders(struct doctor *doctor, const struct frame_allocator *surfaces);
-// Ends what the check of the GPU left.
-void doctor_leave_gpu(struct doctor *doctor);
 void doctor_check_confinement(struct doctor *doctor); // what the kernel has for camera processes
 void doctor_check_memory(struct doctor *doctor);      // free, and that may be locked
 void doctor_check_encoders(struct doctor *doctor);    // a trial encode each
 void doctor_check_cameras(struct doctor *doctor);     // those of the configuration, and devices
-// Part of it, of a camera that is there: a picture from it, unless the running edged has it.
-void doctor_take_picture(struct doctor *doctor, const struct config_camera *camera);

@@ -108,20 +108,22 @@ static void check_surfaces(struct doctor *doctor, struct gpu *gpu)
     enum config_memory memory = doctor->config->memory;
     bool wanted = memory == CONFIG_MEMORY_NVMM ||
                   (memory == CONFIG_MEMORY_AUTO && board_has_encoder(doctor->board.profile));
+    struct gpu_surfaces *surfaces = NULL;
     struct error why = {0};
 
     if (!wanted) {
         return;
     }
     nvbufsurface_hide_displays();
-    if (gpu_surfaces_new(gpu, &why, &doctor->surfaces) == 0) {
+    if (gpu_surfaces_new(gpu, &why, &surfaces) == 0) {
         doctor_say(doctor, DOCTOR_OK, "memory nvmm", "CPU and GPU see the same bytes");
-        doctor_check_surface_encoders(doctor, gpu_surfaces_allocator(doctor->surfaces));
+        doctor_check_surface_encoders(doctor, gpu_surfaces_allocator(surfaces));
     } else {
         doctor_say(doctor, DOCTOR_WARNING, "memory nvmm",
                    "%s; pictures for the encoder are copied, from the next kind of memory",
                    why.text);
     }
+    gpu_surfaces_free(surfaces);
 }
 
 static void check_kinds(struct doctor *doctor, struct gpu *gpu)
@@ -138,7 +140,7 @@ static void check_kinds(struct doctor *doctor, struct gpu *gpu)
 
 void doctor_check_gpu(struct doctor *doctor)
 {
-    struct gpu_session *session = &doctor->gpu;
+    struct gpu_session session = {0};
     struct error error = {0};
     int r;
 
@@ -146,31 +148,26 @@ void doctor_check_gpu(struct doctor *doctor)
         doctor_say(doctor, DOCTOR_INFO, "GPU", "left alone: backend = \"cpu\"");
         return;
     }
-    r = gpu_new(&error, &session->gpu);
+    r = gpu_new(&error, &session.gpu);
     if (r < 0) {
         say_none(doctor, r, &error);
         return;
     }
-    say_gpu(doctor, gpu_info(session->gpu));
-    compare_board(doctor, gpu_info(session->gpu));
-    if (run_selftests(doctor, session->gpu)) {
-        check_kinds(doctor, session->gpu);
+    say_gpu(doctor, gpu_info(session.gpu));
+    compare_board(doctor, gpu_info(session.gpu));
+    if (run_selftests(doctor, session.gpu)) {
+        check_kinds(doctor, session.gpu);
     }
     doctor->has_gpu =
         doctor->has_gpu &&
-        gpu_memory_new(session->gpu, doctor->config->memory, NULL, &session->memory) == 0 &&
-        gpu_memory_kind(session->memory) != CONFIG_MEMORY_HOST;
+        gpu_memory_new(session.gpu, doctor->config->memory, NULL, &session.memory) == 0 &&
+        gpu_memory_kind(session.memory) != CONFIG_MEMORY_HOST;
     if (doctor->has_gpu) {
-        doctor_check_views(doctor, session);
+        doctor_check_views(doctor, &session);
     }
-    if (gpu_is_lost(session->gpu)) {
-        gpu_session_lose(session);
+    if (gpu_is_lost(session.gpu)) {
+        gpu_session_lose(&session);
         doctor->has_gpu = false;
     }
-}
-
-void doctor_leave_gpu(struct doctor *doctor)
-{
-    gpu_surfaces_free(doctor->surfaces);
-    gpu_session_close(&doctor->gpu);
+    gpu_session_close(&session);
 }

@@ -65,6 +65,9 @@ void doctor_check_configuration(struct doctor *doctor)
     fclose(problems);
     if (r < 0) {
         say_problems(doctor, text);
+        doctor_say(doctor, DOCTOR_INFO, "left out",
+                   "cameras, users, certificate and ports, until the file is correct; what is "
+                   "chosen below is told of the built-in defaults");
         use_defaults(doctor);
         doctor->unusable = true;
         return;

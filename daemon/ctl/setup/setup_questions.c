@@ -1,8 +1,8 @@
 #include "daemon/ctl/setup/setup_questions.h"
 
+#include "capture/v4l2/v4l2_candidates.h"
 #include "config/users.h"
 #include "daemon/common/standard_output.h"
-#include "daemon/ctl/camera_probe.h"
 #include "daemon/ctl/setup/setup_service.h"
 
 #include <errno.h>
@@ -230,14 +230,14 @@ static unsigned print_devices(const struct config_camera *camera)
     unsigned count = 0;
 
     wish.format = (char *)"auto";
-    for (int i = 0; i < CAMERA_DEVICES; i++) {
-        char path[32], mode_text[CAMERA_MODE_BYTES];
+    for (int i = 0; i < V4L2_DEVICES; i++) {
+        char path[32], text[V4L2_CANDIDATE_TEXT_BYTES];
         struct v4l2_candidate mode;
 
         snprintf(path, sizeof path, "/dev/video%d", i);
-        if (camera_probe(path, &wish, NULL, &mode) == 0) {
-            camera_mode_text(&mode, mode_text);
-            printf("Camera: %s, %s\n", path, mode_text);
+        if (v4l2_candidates_probe(path, &wish, NULL, &mode) == 0) {
+            v4l2_candidate_describe(&mode, text);
+            printf("Camera: %s, %s\n", path, text);
             count++;
         }
     }
