@@ -48,7 +48,7 @@ static const char *take_fields(char *line, struct user *user)
     const char *md5 = strsep(&line, ":");
 
     if (!md5 || !line || strchr(line, ':')) {
-        return "got no four fields, allowed: " LINES;
+        return "expected four fields, allowed: " LINES;
     }
     if (!users_name_is_valid(name)) {
         return "got another name than is allowed: " USERS_NAMES;

@@ -77,61 +77,6 @@ static ssize_t receive(int fd, char *bytes, size_t size)
     return TEMP_FAILURE_RETRY(recv(fd, bytes, size, 0));
 }
 
-// Reads up to the end of the connection. The caller frees *ret_reply.
-static int read_reply(int fd, const char *path, struct error *error, char **ret_reply)
-{
-    _cleanup_(cleanup_free) char *reply = NULL;
-    size_t size = 0, used = 0;
-    ssize_t count;
-
-    for (;;) {
-        if (size - used < 2) {
-            char *larger = size < REPLY_MAX_BYTES ? realloc(reply, size + 65536) : NULL;
-
-            if (!larger) {
-                return error_set(error, -ENOMEM, "%s: the reply is too long", path);
-            }
-            reply = larger;
-            size += 65536;
-        }
-        count = receive(fd, reply + used, size - used - 1);
-        if (count < 0) {
-            return io_error(path, error);
-        }
-        if (count == 0) {
-            break;
-        }
-        used += count;
-    }
-    reply[used] = 0;
-    *ret_reply = TAKE(reply);
-    return 0;
-}
-
-// The body of a complete "200" reply, as a pointer into `reply`; NULL and a sentence otherwise.
-static const char *find_body(const char *reply, const char *path, struct error *error)
-{
-    const char *body = strstr(reply, "\r\n\r\n");
-    const char *length = strcasestr(reply, "\r\nContent-Length:");
-    unsigned status;
-
-    if (!body || sscanf(reply, "HTTP/1.%*1[01] %3u", &status) != 1) {
-        error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?", path);
-        return NULL;
-    }
-    body += 4;
-    if (status != 200) {
-        error_set(error, -EPROTO, "%s: edged answers with status %u: %.300s", path, status, body);
-        return NULL;
-    }
-    if (length && length < body &&
-        strtoul(length + strlen("\r\nContent-Length:"), NULL, 10) != strlen(body)) {
-        error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
-        return NULL;
-    }
-    return body;
-}
-
 // Connects and sends a request, whose `headers` end in "\r\n" each.
 static int send_request(const char *path, const char *method, const char *page, const char *headers,
                         struct error *error)
@@ -154,28 +99,84 @@ static int send_request(const char *path, const char *method, const char *page, 
     return TAKE_FD(fd);
 }
 
+// Reads the head of a reply and not a byte of its body. Returns the status.
+static int read_head(int fd, const char *path, char head[HEAD_MAX_BYTES], struct error *error)
+{
+    size_t used = 0;
+    ssize_t count = 1;
+    int status;
+
+    while (count > 0 && (used < 4 || memcmp(head + used - 4, "\r\n\r\n", 4) != 0)) {
+        count = used + 1 < HEAD_MAX_BYTES ? receive(fd, head + used, 1) : 0;
+        if (count < 0) {
+            return io_error(path, error);
+        }
+        used += (size_t)count;
+    }
+    head[used] = 0;
+    if (count == 0 || sscanf(head, "HTTP/1.%*1[01] %3d", &status) != 1) {
+        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?",
+                         path);
+    }
+    return status;
+}
+
+// Reads up to the end of the connection. The caller frees *ret_body.
+static int read_body(int fd, const char *path, const char *head, struct error *error,
+                     char **ret_body)
+{
+    const char *length = strcasestr(head, "\r\nContent-Length:");
+    _cleanup_(cleanup_free) char *body = NULL;
+    size_t size = 0, used = 0;
+    ssize_t count = 1;
+
+    while (count > 0) {
+        if (size - used < 2) {
+            char *larger = size < REPLY_MAX_BYTES ? realloc(body, size + 65536) : NULL;
+
+            if (!larger) {
+                return error_set(error, -ENOMEM, "%s: the reply is too long", path);
+            }
+            body = larger;
+            size += 65536;
+        }
+        count = receive(fd, body + used, size - used - 1);
+        if (count < 0) {
+            return io_error(path, error);
+        }
+        used += (size_t)count;
+    }
+    body[used] = 0;
+    if (length && strtoul(length + strlen("\r\nContent-Length:"), NULL, 10) != used) {
+        return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
+    }
+    *ret_body = TAKE(body);
+    return 0;
+}
+
 static int ask(const char *path, const char *method, const char *page, int timeout_s,
                struct error *error, char **ret_body)
 {
     _cleanup_(cleanup_close) int fd = send_request(path, method, page, "", error);
-    _cleanup_(cleanup_free) char *reply = NULL;
-    const char *body;
-    int result;
+    _cleanup_(cleanup_free) char *body = NULL;
+    char head[HEAD_MAX_BYTES];
+    int status, r;
 
     if (fd < 0) {
         return TAKE_FD(fd);
     }
     set_timeout(fd, timeout_s); // if that fails the timeout stays as it is
-    result = read_reply(fd, path, error, &reply);
-    if (!reply) {
-        return result;
+    status = read_head(fd, path, head, error);
+    r = status < 0 ? status : read_body(fd, path, head, error, &body);
+    if (r < 0) {
+        return r;
     }
-    body = find_body(reply, path, error);
-    if (!body) {
-        return -EPROTO;
+    if (status != 200) {
+        return error_set(error, -EPROTO, "%s: edged answers with status %d: %.300s", path, status,
+                         body);
     }
-    *ret_body = strdup(body);
-    return *ret_body ? 0 : error_set(error, -ENOMEM, "out of memory");
+    *ret_body = TAKE(body);
+    return 0;
 }
 
 int client_get(const char *path, const char *page, struct error *error, char **ret_body)
@@ -188,58 +189,26 @@ int client_post(const char *path, const char *page, struct error *error, char **
     return ask(path, "POST", page, POST_TIMEOUT_S, error, ret_body);
 }
 
-// Reads the head of a reply and not a byte of its body.
-static int read_head(int fd, const char *path, char head[HEAD_MAX_BYTES], struct error *error)
-{
-    size_t used = 0;
-
-    while (used < 4 || memcmp(head + used - 4, "\r\n\r\n", 4) != 0) {
-        ssize_t count = used + 1 < HEAD_MAX_BYTES ? receive(fd, head + used, 1) : 0;
-
-        if (count < 0) {
-            return io_error(path, error);
-        }
-        if (count == 0) {
-            return error_set(error, -EPROTO, "%s: edged's reply is cut short", path);
-        }
-        used++;
-    }
-    head[used] = 0;
-    return 0;
-}
-
-// The sentence in the body of a reply that is not "200".
-static int refusal(int fd, const char *path, unsigned status, struct error *error)
-{
-    _cleanup_(cleanup_free) char *body = NULL;
-    g_autoptr(JsonObject) object = NULL;
-    int result = read_reply(fd, path, error, &body);
-
-    if (result < 0) {
-        return result;
-    }
-    const char *sentence =
-        client_parse(body, NULL, &object) == 0 ? get_string(object, "error") : body;
-    return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%u): %.300s",
-                     path, status, sentence);
-}
-
 int client_open_stream(const char *path, const char *page, const char *last_id, struct error *error)
 {
     g_autofree char *header = last_id ? g_strdup_printf("Last-Event-ID: %s\r\n", last_id) : NULL;
     _cleanup_(cleanup_close) int fd = send_request(path, "GET", page, header ? header : "", error);
+    _cleanup_(cleanup_free) char *body = NULL;
+    g_autoptr(JsonObject) reply = NULL;
     char head[HEAD_MAX_BYTES];
-    unsigned status = 0;
-    int result = fd < 0 ? fd : read_head(fd, path, head, error);
+    int status = fd < 0 ? fd : read_head(fd, path, head, error);
 
-    if (result < 0) {
-        return result;
+    if (status < 0 || status == 200) {
+        return status < 0 ? status : TAKE_FD(fd);
     }
-    if (sscanf(head, "HTTP/1.%*1[01] %3u", &status) != 1) {
-        return error_set(error, -EPROTO, "%s: what listens there speaks no HTTP: is it edged?",
-                         path);
+    int r = read_body(fd, path, head, error, &body);
+    if (r < 0) {
+        return r;
     }
-    return status == 200 ? TAKE_FD(fd) : refusal(fd, path, status, error);
+    const char *sentence =
+        client_parse(body, NULL, &reply) == 0 ? get_string(reply, "error") : body;
+    return error_set(error, status == 503 ? -EAGAIN : -EINVAL, "%s: edged refuses (%d): %.300s",
+                     path, status, sentence);
 }
 
 int client_parse(const char *text, struct error *error, JsonObject **ret_object)

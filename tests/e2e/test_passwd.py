@@ -158,7 +158,7 @@ def test_a_broken_file_is_left_as_it_is(file):
     for arguments in (["vera"], ["--remove", "vera"]):
         result = passwd("--file", file, *arguments)
         assert result.returncode == 1
-        assert f"{file}:2: got no four fields" in result.stderr.decode()
+        assert f"{file}:2: expected four fields" in result.stderr.decode()
     assert file.read_text() == before
 
 

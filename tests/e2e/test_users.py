@@ -275,7 +275,7 @@ def test_a_reload_refuses_a_broken_file_and_keeps_the_users(server, file):
     with clients.Viewer(url(server, "/front/edges", "vera")) as viewer:
         viewer.wait_numbers(10)
         for break_it, message in (
-            (lambda: file.write_text(good + "otto\n"), rf"{file}:7: got no four fields, allowed: "),
+            (lambda: file.write_text(good + "otto\n"), rf"{file}:7: expected four fields, allowed: "),
             (lambda: file.write_text(good[: good.rindex(":") + 20]), rf"{file}:\d+: got another HA1"),
             (lambda: file.write_text(""), rf"\"{file}\": got a file without a user, allowed: "),
             (lambda: file.write_text("# vera\n\n"), rf"\"{file}\": got a file without a user"),

@@ -356,7 +356,7 @@ TEST(test_mistakes_in_the_file_of_users_are_told_where_they_stand, enter_folder,
     check("./main.conf", 0, "");
     write_text("rtsp.users", "# nobody yet\nvera:veravera\n");
     check("./main.conf", -EINVAL,
-          "./main.conf:2: error: rtsp.users: ./rtsp.users:2: got no four fields, allowed: lines "
+          "./main.conf:2: error: rtsp.users: ./rtsp.users:2: expected four fields, allowed: lines "
           "NAME:ROLE:HA1-MD5:HA1-SHA-256, as `edgectl passwd` writes them\n");
 }
 

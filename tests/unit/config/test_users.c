@@ -62,9 +62,9 @@ TEST(test_each_mistake_says_where_and_what_is_allowed_and_nothing_of_the_line)
     static const struct {
         const char *text, *error;
     } mistakes[] = {
-        {"vera\n", "u:1: got no four fields, " LINES},
-        {"# x\nvera:viewer:" MD5 "\n", "u:2: got no four fields, " LINES},
-        {MUFASA ":\n", "u:1: got no four fields, " LINES},
+        {"vera\n", "u:1: expected four fields, " LINES},
+        {"# x\nvera:viewer:" MD5 "\n", "u:2: expected four fields, " LINES},
+        {MUFASA ":\n", "u:1: expected four fields, " LINES},
         {":viewer:" MD5 ":" SHA256,
          "u:1: got another name than is allowed: 1 to 32 of the characters A-Z a-z 0-9 . _ @ -"},
         {"123456789012345678901234567890123:viewer:" MD5 ":" SHA256,
@@ -193,7 +193,7 @@ TEST(test_what_is_no_such_file_says_why)
     write_file(&place, large, 64 * 1024 + 1, 0600);
     read_file(&place, -EFBIG, "\"PATH\" has 65537 bytes, allowed: up to 65536");
     write_file(&place, "x", 1, 0600);
-    read_file(&place, -EINVAL, "PATH:1: got no four fields, " LINES);
+    read_file(&place, -EINVAL, "PATH:1: expected four fields, " LINES);
     free(large);
     drop_place(&place);
 }

@@ -77,81 +77,51 @@ static struct config *load(struct fixture *fixture)
     return config;
 }
 
-TEST(test_blocks_are_written_and_included, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    struct config *config;
+#define CONF                                                                                       \
+    "# Written by `edgectl tune --write`, which replaces it the next time.\n"                      \
+    "kernels = {\n  gradient = { block = [64, 4]; };\n};\n"
 
-    put(fixture->path, "# mine\n" CAMERAS);
-    assert_int_equal(write_flat(fixture), 0);
-    assert_text(fixture->path, "# mine\n" CAMERAS INCLUDE);
-    config = load(fixture);
-    assert_int_equal(config->blocks[CONFIG_KERNEL_GRADIENT].x, 64);
-    assert_int_equal(config->blocks[CONFIG_KERNEL_GRADIENT].y, 4);
-    assert_int_equal(config->blocks[CONFIG_KERNEL_GRAY].x, 0);
-    assert_int_equal(config->memory, CONFIG_MEMORY_AUTO);
-    config_free(config);
+TEST(test_the_configuration_gets_an_include_and_nothing_else_changes, setup, teardown)
+{
+    static const char *const texts[][2] = {
+        {"# mine\n" CAMERAS, "# mine\n" CAMERAS INCLUDE},
+        {CAMERAS "# the end", CAMERAS "# the end\n" INCLUDE},
+        {CAMERAS INCLUDE, CAMERAS INCLUDE}, // by hand, of other blocks
+    };
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
+        put(fixture->path, texts[i][0]);
+        g_unlink(fixture->conf);
+        if (strcmp(texts[i][0], texts[i][1]) == 0) {
+            put(fixture->conf, "kernels = { gradient = { block = [16, 16]; }; };\n");
+        }
+        assert_int_equal(write_flat(fixture), 0);
+        assert_text(fixture->path, texts[i][1]);
+        assert_text(fixture->conf, CONF);
+    }
 }
 
-TEST(test_a_second_write_replaces_the_first, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    struct kernels_conf content = {.sets_memory = true, .memory = CONFIG_MEMORY_PINNED};
-    struct config *config;
-
-    put(fixture->path, CAMERAS);
-    assert_int_equal(write_flat(fixture), 0);
-    content.blocks[CONFIG_KERNEL_CONVERT] = (struct config_block){96, 1, 0};
-    assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
-    assert_text(fixture->path, CAMERAS INCLUDE);
-    config = load(fixture);
-    assert_int_equal(config->blocks[CONFIG_KERNEL_GRADIENT].x, 0);
-    assert_int_equal(config->blocks[CONFIG_KERNEL_CONVERT].x, 96);
-    assert_int_equal(config->memory, CONFIG_MEMORY_PINNED);
-    config_free(config);
-}
-
-TEST(test_what_was_written_is_read_back, setup, teardown)
+TEST(test_what_was_written_is_read_back_and_replaced, setup, teardown)
 {
     struct fixture *fixture = *state;
     struct kernels_conf content = {.sets_memory = true, .memory = CONFIG_MEMORY_MANAGED}, back;
     struct config *config;
 
     put(fixture->path, CAMERAS);
+    assert_int_equal(write_flat(fixture), 0);
+    content.blocks[CONFIG_KERNEL_CONVERT] = (struct config_block){96, 1, 0};
     content.blocks[CONFIG_KERNEL_GRADIENT].rows = 8;
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){8, 16, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
     config = load(fixture);
     assert_int_equal(kernels_conf_read(fixture->path, config, &fixture->error, &back), 0);
+    assert_int_equal(config->memory, CONFIG_MEMORY_MANAGED);
+    assert_memory_equal(config->blocks, content.blocks, sizeof content.blocks);
+    assert_memory_equal(back.blocks, content.blocks, sizeof content.blocks);
     assert_true(back.sets_memory);
     assert_false(back.memory_elsewhere);
     assert_int_equal(back.memory, CONFIG_MEMORY_MANAGED);
-    assert_int_equal(back.blocks[CONFIG_KERNEL_GRAY].y, 16);
-    assert_int_equal(back.blocks[CONFIG_KERNEL_GRADIENT].x, 0);
-    assert_int_equal(back.blocks[CONFIG_KERNEL_GRADIENT].rows, 8);
     config_free(config);
-}
-
-TEST(test_block_and_rows_of_a_kernel_stand_in_one_line, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    struct kernels_conf content = flat();
-
-    put(fixture->path, CAMERAS);
-    content.blocks[CONFIG_KERNEL_GRADIENT].rows = 16;
-    assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), 0);
-    assert_text(fixture->conf,
-                "# Written by `edgectl tune --write`, which replaces it the next time.\n"
-                "kernels = {\n  gradient = { block = [64, 4]; rows = 16; };\n};\n");
-}
-
-TEST(test_a_last_line_without_end_stays_a_line, setup, teardown)
-{
-    struct fixture *fixture = *state;
-
-    put(fixture->path, CAMERAS "# the end");
-    assert_int_equal(write_flat(fixture), 0);
-    assert_text(fixture->path, CAMERAS "# the end\n" INCLUDE);
 }
 
 TEST(test_owner_and_mode_stay, setup, teardown)
@@ -187,16 +157,42 @@ TEST(test_a_link_stays_a_link, setup, teardown)
     g_unlink(target);
 }
 
-TEST(test_kernels_of_ones_own_are_named_with_their_line, setup, teardown)
+TEST(test_what_only_a_person_can_resolve_is_refused_and_stays, setup, teardown)
 {
+    static const struct {
+        const char *text, *conf; // NULL: no such file
+        int code;
+        const char *sentence;
+    } cases[] = {
+        {CAMERAS "# two\nkernels = { gray = { block = [32, 4]; }; };\n", NULL, -EEXIST,
+         "edged.conf:3: the group \"kernels\" stands here"},
+        {CAMERAS INCLUDE, "kernels = { };\nrtsp = { port = 8555; };\n", -EEXIST,
+         "kernels.conf:2: --write replaces this file and would lose \"rtsp\""},
+        {CAMERAS, "a stranger\n", -EEXIST, "not from edgectl tune"},
+        {"cameras = (", NULL, -EINVAL, "edged --check"},
+        {NULL, NULL, -ENOENT, "edged.conf"},
+    };
     struct fixture *fixture = *state;
-    const char *text = CAMERAS "# two\nkernels = { gray = { block = [32, 4]; }; };\n";
 
-    put(fixture->path, text);
-    assert_int_equal(write_flat(fixture), -EEXIST);
-    assert_non_null(strstr(fixture->error.text, "edged.conf:3: the group \"kernels\" stands here"));
-    assert_text(fixture->path, text);
-    assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        g_unlink(fixture->path);
+        g_unlink(fixture->conf);
+        if (cases[i].text) {
+            put(fixture->path, cases[i].text);
+        }
+        if (cases[i].conf) {
+            put(fixture->conf, cases[i].conf);
+        }
+        assert_int_equal(write_flat(fixture), cases[i].code);
+        assert_non_null(strstr(fixture->error.text, cases[i].sentence));
+        if (cases[i].text) {
+            assert_text(fixture->path, cases[i].text);
+        }
+        assert_int_equal(g_file_test(fixture->conf, G_FILE_TEST_EXISTS), cases[i].conf != NULL);
+        if (cases[i].conf) {
+            assert_text(fixture->conf, cases[i].conf);
+        }
+    }
 }
 
 TEST(test_memory_that_stands_elsewhere_stays_there, setup, teardown)
@@ -223,63 +219,19 @@ TEST(test_what_edged_would_refuse_is_put_back, setup, teardown)
     struct fixture *fixture = *state;
     struct kernels_conf content = flat();
 
-    put(fixture->path, CAMERAS);
     content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024, 0};
+    put(fixture->path, CAMERAS);
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), -EINVAL);
     assert_non_null(strstr(fixture->error.text, "nothing is changed: "));
     assert_non_null(strstr(fixture->error.text, "kernels.gray.block"));
     assert_text(fixture->path, CAMERAS);
     assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
-}
 
-TEST(test_the_blocks_before_are_put_back, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    struct kernels_conf content = flat();
-    g_autofree char *before = NULL;
-
-    put(fixture->path, CAMERAS);
+    // Also where there are blocks from before.
     assert_int_equal(write_flat(fixture), 0);
-    assert_true(g_file_get_contents(fixture->conf, &before, NULL, NULL));
-    content.blocks[CONFIG_KERNEL_GRAY] = (struct config_block){1024, 1024, 0};
     assert_int_equal(kernels_conf_write(fixture->path, &content, &fixture->error), -EINVAL);
-    assert_text(fixture->conf, before);
+    assert_text(fixture->conf, CONF);
     assert_text(fixture->path, CAMERAS INCLUDE);
-}
-
-TEST(test_keys_of_others_in_kernels_conf_are_not_lost, setup, teardown)
-{
-    struct fixture *fixture = *state;
-
-    put(fixture->path, CAMERAS INCLUDE);
-    put(fixture->conf, "kernels = { };\nrtsp = { port = 8555; };\n");
-    assert_int_equal(write_flat(fixture), -EEXIST);
-    assert_non_null(strstr(fixture->error.text, "kernels.conf:2: "));
-    assert_non_null(strstr(fixture->error.text, "\"rtsp\""));
-}
-
-TEST(test_blocks_written_by_hand_in_kernels_conf_are_replaced, setup, teardown)
-{
-    struct fixture *fixture = *state;
-    struct config *config;
-
-    put(fixture->path, CAMERAS INCLUDE);
-    put(fixture->conf, "kernels = { gradient = { block = [16, 16]; }; };\n");
-    assert_int_equal(write_flat(fixture), 0);
-    config = load(fixture);
-    assert_int_equal(config->blocks[CONFIG_KERNEL_GRADIENT].x, 64);
-    config_free(config);
-}
-
-TEST(test_a_stranger_called_kernels_conf_stays, setup, teardown)
-{
-    struct fixture *fixture = *state;
-
-    put(fixture->path, CAMERAS);
-    put(fixture->conf, "a stranger\n");
-    assert_int_equal(write_flat(fixture), -EEXIST);
-    assert_text(fixture->conf, "a stranger\n");
-    assert_text(fixture->path, CAMERAS);
 }
 
 TEST(test_a_folder_called_kernels_conf_is_an_error, setup, teardown)
@@ -312,17 +264,6 @@ TEST(test_a_folder_that_may_not_be_written_stays_as_it_is, setup, teardown)
     assert_non_null(strstr(fixture->error.text, "nothing is changed: "));
     assert_non_null(strstr(fixture->error.text, "Permission denied"));
     assert_text(fixture->path, CAMERAS);
-    assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
-}
-
-TEST(test_a_configuration_that_is_missing_or_invalid_is_an_error, setup, teardown)
-{
-    struct fixture *fixture = *state;
-
-    assert_int_equal(write_flat(fixture), -ENOENT);
-    put(fixture->path, "cameras = (");
-    assert_int_equal(write_flat(fixture), -EINVAL);
-    assert_non_null(strstr(fixture->error.text, "edged --check"));
     assert_false(g_file_test(fixture->conf, G_FILE_TEST_EXISTS));
 }
 
