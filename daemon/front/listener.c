@@ -1,17 +1,130 @@
 #include "daemon/front/listener.h"
 
-#include "daemon/front/passed_sockets.h"
+#include "daemon/common/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
 
 // Viewers that may come at once, or while edged is started again.
 #define BACKLOG 1024
+#define PASSED_MAX 16 // a socket unit with more is a mistake
+// The name that systemd gives to sockets that were stored without one
+// (sd_listen_fds_with_names(3)).
+#define STORED "stored"
+#define HOW_TO_MEND "run `edgectl setup`, or `systemctl disable --now edged.socket`"
+
+// What systemd passed, in its order.
+static struct passed_socket {
+    int fd;         // -1: it has been taken or closed
+    ino_t inode;    // names the socket for good; descriptors are used again
+    bool is_stored; // by an edged; else of edged.socket
+} passed[PASSED_MAX];
+static size_t passed_count;
+
+static ino_t find_inode(int fd)
+{
+    struct stat status = {0};
+
+    fstat(fd, &status);
+    return status.st_ino;
+}
+
+// Reads the sockets from systemd's environment variables, once. They are removed then, so that
+// camera processes do not inherit them.
+static void collect(void)
+{
+    char **names = NULL;
+    int count = sd_listen_fds_with_names(1, &names);
+
+    for (int i = 0; i < count; i++) {
+        int fd = SD_LISTEN_FDS_START + i;
+
+        if (passed_count < PASSED_MAX) {
+            passed[passed_count++] =
+                (struct passed_socket){fd, find_inode(fd), strcmp(names[i], STORED) == 0};
+        } else {
+            close(fd);
+        }
+        free(names[i]);
+    }
+    free(names);
+}
+
+// Takes the socket that listens on exactly that address, family and port. -ENOENT: systemd passed
+// none such, or the port is 0, which would do for every other address, too.
+static int take_passed(const struct addrinfo *address, int port)
+{
+    collect();
+    for (size_t i = 0; i < passed_count && port != 0; i++) {
+        int fd = passed[i].fd;
+
+        if (fd >= 0 && sd_is_socket_sockaddr(fd, SOCK_STREAM, address->ai_addr,
+                                             (unsigned)address->ai_addrlen, 1) > 0) {
+            passed[i].fd = -1;
+            fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+            listen(fd, BACKLOG); // systemd 245 gives it 128
+            return fd;
+        }
+    }
+    return -ENOENT;
+}
+
+// Ends the sockets left by the previous edged that nobody has taken and that have that port,
+// because they keep it from being bound. Whether there were any.
+static bool end_stored(int port)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < passed_count; i++) {
+        if (passed[i].fd >= 0 && passed[i].is_stored &&
+            sd_is_socket_inet(passed[i].fd, AF_UNSPEC, SOCK_STREAM, 1, (uint16_t)port) > 0) {
+            listener_end(TAKE_FD(passed[i].fd));
+            any = true;
+        }
+    }
+    return any;
+}
+
+// "127.0.0.1:8554", "[::1]:8554"; "?": no address of the Internet.
+static void append_address(int fd, GString *text)
+{
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t size = sizeof address;
+    char host[64], port[16];
+
+    getsockname(fd, (struct sockaddr *)&address, &size);
+    if ((address.ss_family != AF_INET && address.ss_family != AF_INET6) ||
+        getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+        g_string_append(text, "?");
+        return;
+    }
+    g_string_append_printf(text, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+// The addresses of the sockets of edged.socket that nobody has taken, "127.0.0.1:8554, [::1]:8554";
+// "": there are none. The caller g_free()s it.
+static char *name_rest(void)
+{
+    GString *text = g_string_new(NULL);
+
+    collect();
+    for (size_t i = 0; i < passed_count; i++) {
+        if (passed[i].fd >= 0 && !passed[i].is_stored) {
+            g_string_append(text, text->len ? ", " : "");
+            append_address(passed[i].fd, text);
+        }
+    }
+    return g_string_free(text, FALSE);
+}
 
 static void cleanup_addresses(struct addrinfo **addresses)
 {
@@ -73,16 +186,6 @@ static int open_own(const struct addrinfo *address)
     return TAKE_FD(fd);
 }
 
-static int open_passed(const struct addrinfo *address)
-{
-    int fd = passed_sockets_take(address->ai_addr, address->ai_addrlen);
-
-    if (fd >= 0) {
-        listen(fd, BACKLOG); // systemd 245 gives it 128
-    }
-    return fd;
-}
-
 static int translate(int code)
 {
     switch (code) {
@@ -99,29 +202,25 @@ static int translate(int code)
 
 static int explain(const struct listener_place *place, int code, struct error *error)
 {
-    char passed[256], reason[480];
-    bool in_the_way = code == -EADDRINUSE && passed_sockets_name_rest(passed, sizeof passed);
+    g_autofree char *rest = code == -EADDRINUSE ? name_rest() : g_strdup("");
+    g_autofree char *reason =
+        g_strconcat(strerror(-code), *rest ? "; edged.socket listens on " : "", rest,
+                    *rest ? ": " HOW_TO_MEND : "", NULL);
 
-    if (in_the_way) {
-        snprintf(reason, sizeof reason,
-                 "%s; edged.socket listens on %s: run `edgectl setup`, or `systemctl disable --now "
-                 "edged.socket`",
-                 strerror(-code), passed);
-    }
-    return refuse(place, translate(code), in_the_way ? reason : strerror(-code), error);
+    return refuse(place, translate(code), reason, error);
 }
 
 // A socket that the previous edged left with systemd, under another configuration, may be in the
 // way.
-static int open_and_store(const struct addrinfo *address)
+static int open_and_store(const struct addrinfo *address, int port)
 {
     int fd = open_own(address);
 
-    if (fd == -EADDRINUSE && passed_sockets_end_stored(address->ai_addr)) {
+    if (fd == -EADDRINUSE && end_stored(port)) {
         fd = open_own(address);
     }
     if (fd >= 0) {
-        passed_sockets_store(fd);
+        sd_pid_notify_with_fds(0, 0, "FDSTORE=1", &fd, 1);
     }
     return fd;
 }
@@ -136,10 +235,10 @@ int listener_open(const struct listener_place *place, struct error *error, int *
     }
     // A socket that systemd passed for any of the addresses is preferred to a new one.
     for (const struct addrinfo *i = addresses; i && fd < 0; i = i->ai_next) {
-        fd = open_passed(i);
+        fd = take_passed(i, place->port);
     }
     for (const struct addrinfo *i = addresses; i && fd < 0; i = i->ai_next) {
-        fd = open_and_store(i);
+        fd = open_and_store(i, place->port);
     }
     if (fd < 0) {
         return explain(place, fd, error);
@@ -148,9 +247,19 @@ int listener_open(const struct listener_place *place, struct error *error, int *
     return 0;
 }
 
+// systemd drops a stored socket once it has hung up.
 void listener_end(int fd)
 {
-    passed_sockets_end(fd);
+    ino_t inode = find_inode(fd);
+    bool is_unit = false;
+
+    for (size_t i = 0; i < passed_count; i++) {
+        is_unit |= !passed[i].is_stored && passed[i].inode == inode;
+    }
+    if (!is_unit) {
+        shutdown(fd, SHUT_RDWR);
+    }
+    close(fd);
 }
 
 int listener_port(int fd)
@@ -159,5 +268,22 @@ int listener_port(int fd)
     socklen_t size = sizeof address;
 
     getsockname(fd, (struct sockaddr *)&address, &size);
-    return socket_address_port((const struct sockaddr *)&address);
+    return ntohs(address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((const struct sockaddr_in *)&address)->sin_port);
+}
+
+void listener_close_rest(void)
+{
+    g_autofree char *rest = name_rest();
+
+    if (*rest) {
+        log_warning("edged.socket listens on %s, which the configuration does not name, serving "
+                    "nobody there: " HOW_TO_MEND,
+                    rest);
+    }
+    for (size_t i = 0; i < passed_count; i++) {
+        if (passed[i].fd >= 0) {
+            listener_end(TAKE_FD(passed[i].fd));
+        }
+    }
 }

@@ -1,5 +1,10 @@
-// A listening TCP socket of the front: the one that systemd passed for the address, or else a new
+// The listening TCP sockets of the front: the one that systemd passed for an address, or else a new
 // one, which systemd keeps for the next edged.
+//
+// systemd passes the sockets that it had before it started this process (sd_listen_fds(3)): those
+// of edged.socket, and those that the previous edged stored with it (FileDescriptorStoreMax= in
+// systemd.service(5)). A connection that comes while edged is started again waits in their backlog.
+// They belong to the process, as its environment does, until each is taken or closed.
 #pragma once
 
 #include "config/base.h"
@@ -27,3 +32,7 @@ void listener_end(int fd);
 
 // The port that a socket of listener_open() really has.
 int listener_port(int fd);
+
+// Closes the sockets that systemd passed and nobody has taken, with a warning for those of
+// edged.socket: nobody is served there. To be called once all that are wanted are open.
+void listener_close_rest(void);

@@ -8,8 +8,8 @@
 #include "daemon/front/front.h"
 #include "daemon/front/front_config.h"
 #include "daemon/front/front_network.h"
+#include "daemon/front/listener.h"
 #include "daemon/front/options.h"
-#include "daemon/front/passed_sockets.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static int serve(struct config **config, const char *path)
         return status;
     }
     *config = NULL; // the front's now
-    passed_sockets_close_rest();
+    listener_close_rest();
     bool ended = front_run(front);
     front_free(front);
     if (!ended) {

@@ -25,7 +25,10 @@ NOISE = (
     "videotestsrc is-live=true pattern=snow"
     " ! video/x-raw,format=NV12,width=320,height=240,framerate=30/1"
 )
-LIMITS = {"connections": 4096, "connections_an_address": 4096, "sessions": 4096}
+LIMITS = {
+    "connections": 4096, "connections_an_address": 4096,
+    "sessions": 4096, "sessions_an_address": 4096,
+}  # fmt: skip
 
 
 def process_status(pid):

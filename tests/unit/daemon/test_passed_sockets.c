@@ -1,7 +1,6 @@
 // Listening sockets that systemd passes: those of edged.socket, and those left by an edged before.
 #include "tests/unit/daemon/listening.h"
 
-#include "daemon/front/passed_sockets.h"
 #include "tests/unit/caught_stderr.h"
 
 #include <fcntl.h>
@@ -162,7 +161,7 @@ TEST(test_a_passed_socket_that_is_in_the_way_is_named)
              port);
     refuse_listener("0.0.0.0", port, -EADDRINUSE, sentence);
     catch_stderr();
-    passed_sockets_close_rest();
+    listener_close_rest();
     release_stderr();
 }
 
@@ -252,7 +251,7 @@ TEST(test_what_was_left_with_systemd_and_is_not_wanted_ends_silently)
 
     pass_named((int[]){fcntl(stored, F_DUPFD_CLOEXEC, 64)}, 1, "stored");
     catch_stderr();
-    passed_sockets_close_rest();
+    listener_close_rest();
     rewind(caught);
     assert_null(fgets(said, sizeof said, caught));
     release_stderr();
@@ -264,13 +263,13 @@ TEST(test_passed_sockets_that_nobody_takes_are_named_and_closed)
 {
     int systemd[] = {open_for_systemd(0), open_for_systemd(0)};
     int port = listener_port(systemd[1]), taken_port = listener_port(systemd[0]);
-    char said[1024] = "", expected[128], rest[256];
+    char said[1024] = "", expected[128];
 
     pass(systemd, 2);
     int listener = open_listener("127.0.0.1", taken_port);
 
     catch_stderr();
-    passed_sockets_close_rest();
+    listener_close_rest();
     rewind(caught);
     assert_non_null(fgets(said, sizeof said, caught));
     release_stderr();
@@ -279,9 +278,34 @@ TEST(test_passed_sockets_that_nobody_takes_are_named_and_closed)
     if (!strstr(said, expected)) {
         fail_msg("%s", said);
     }
-    assert_false(passed_sockets_name_rest(rest, sizeof rest));
     assert_int_equal(connect_v4("127.0.0.1", port), -ECONNREFUSED);
     close(listener);
+}
+
+TEST(test_what_nobody_takes_is_named_as_urls_have_it)
+{
+    const struct sockaddr_in6 loopback = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    int six = socket(AF_INET6, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0);
+    int systemd[] = {fcntl(six, F_DUPFD_CLOEXEC, 64), fcntl(local, F_DUPFD_CLOEXEC, 64)};
+    char said[1024] = "", expected[128];
+
+    close(six);
+    close(local);
+    if (bind(systemd[0], (const struct sockaddr *)&loopback, sizeof loopback) < 0) {
+        SKIP("this kernel has no IPv6");
+    }
+    assert_int_equal(listen(systemd[0], 1), 0);
+    snprintf(expected, sizeof expected, "edged.socket listens on [::1]:%d, ?, which",
+             listener_port(systemd[0]));
+    pass(systemd, 2);
+    catch_stderr();
+    listener_close_rest();
+    rewind(caught);
+    assert_non_null(fgets(said, sizeof said, caught));
+    release_stderr();
+    if (!strstr(said, expected)) {
+        fail_msg("%s", said);
+    }
 }
 
 TEST(test_without_systemd_nothing_is_said)
@@ -289,27 +313,10 @@ TEST(test_without_systemd_nothing_is_said)
     char said[64];
 
     catch_stderr();
-    passed_sockets_close_rest();
+    listener_close_rest();
     rewind(caught);
     assert_null(fgets(said, sizeof said, caught));
     release_stderr();
-}
-
-TEST(test_addresses_are_named_as_urls_have_them)
-{
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(8554)};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(554)};
-    struct sockaddr local = {.sa_family = AF_UNIX};
-    char text[SOCKET_TEXT_BYTES];
-
-    inet_pton(AF_INET, "192.0.2.7", &v4.sin_addr);
-    inet_pton(AF_INET6, "2001:db8::7", &v6.sin6_addr);
-    socket_address_text((const struct sockaddr *)&v4, text);
-    assert_string_equal(text, "192.0.2.7:8554");
-    socket_address_text((const struct sockaddr *)&v6, text);
-    assert_string_equal(text, "[2001:db8::7]:554");
-    socket_address_text(&local, text);
-    assert_string_equal(text, "?");
 }
 
 RUN_TESTS(NULL, NULL)
