@@ -16,9 +16,7 @@
 // Only the running edged knows the one that it has made.
 static void check_generated(struct doctor *doctor)
 {
-    int code;
-    g_autoptr(JsonObject) status = doctor_ask_status(doctor, NULL, &code);
-    JsonObject *certificate = status ? get_object(status, "certificate") : NULL;
+    JsonObject *certificate = doctor->status ? get_object(doctor->status, "certificate") : NULL;
 
     if (certificate) {
         doctor_say(doctor, DOCTOR_OK, "certificate", "a generated one until %.10s, %s",

@@ -234,14 +234,13 @@ static void say_user(struct doctor *doctor)
 
 void doctor_check_cameras(struct doctor *doctor)
 {
-    g_autoptr(JsonObject) running = doctor_ask_status(doctor, NULL, &(int){0});
     bool denied = check_devices(doctor);
 
-    if (!running) {
+    if (!doctor->status) {
         say_user(doctor);
     }
     for (size_t i = 0; i < doctor->config->camera_count; i++) {
-        if (running) {
+        if (doctor->status) {
             g_autofree char *subject =
                 g_strdup_printf("camera %s", doctor->config->cameras[i].name);
 

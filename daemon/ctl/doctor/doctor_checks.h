@@ -6,7 +6,6 @@
 
 #include "board/board.h"
 #include "config/config.h"
-#include "daemon/ctl/gpu_session.h"
 
 #include <json-glib/json-glib.h>
 #include <stdbool.h>
@@ -24,19 +23,12 @@ struct frame_allocator;
 struct doctor {
     const char *config_path;      // borrowed; NULL: built-in defaults
     struct config *config;        // owned; the built-in defaults where the file cannot be used
+    JsonObject *status;           // of the running edged; a reference; NULL: it does not answer
     bool unusable;                // the file has mistakes, so that only the machine is looked at
     struct doctor_report *report; // owned
     struct board board;           // known to the checks after that of the board
     bool has_gpu;                 // one that computes, and shares memory with the CPU
 };
-
-// The status of the running edged; a new reference. NULL: it does not answer, with *ret_code and,
-// in `error` (NULL: not asked for), the sentence of client_get().
-JsonObject *doctor_ask_status(const struct doctor *doctor, struct error *error, int *ret_code);
-
-// Where edged.socket listens with that port, "127.0.0.1:8554" or "[::]:8554", to be freed; NULL:
-// nowhere.
-char *doctor_find_socket_unit(int port);
 
 // One line about `subject` ("encoder x264enc"), of printf's format.
 void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *subject,
@@ -53,16 +45,13 @@ struct doctor_report *doctor_report_new(enum doctor_style style);
 bool doctor_report_end(struct doctor_report *report);
 
 // The checks.
-void doctor_check_configuration(struct doctor *doctor); // loads it: the first
-void doctor_check_service(struct doctor *doctor);       // what systemd says of edged.service
-void doctor_check_control(struct doctor *doctor);       // what the running edged says of itself
-void doctor_check_rtsp(struct doctor *doctor);          // elements, address and port
-void doctor_check_certificate(struct doctor *doctor);   // of encrypted connections
-void doctor_check_users(struct doctor *doctor);         // the file of those who may watch
-void doctor_check_board(struct doctor *doctor);         // what is chosen, by whom; its heat
-void doctor_check_gpu(struct doctor *doctor);           // driver, kernels, self-tests, memory
-// Part of it, with memory in the session: every view, by the GPU and by the CPU.
-void doctor_check_views(struct doctor *doctor, struct gpu_session *session);
+void doctor_check_service(struct doctor *doctor);     // what systemd says of edged.service
+void doctor_check_control(struct doctor *doctor);     // what the running edged says of itself
+void doctor_check_rtsp(struct doctor *doctor);        // elements, address and port
+void doctor_check_certificate(struct doctor *doctor); // of encrypted connections
+void doctor_check_users(struct doctor *doctor);       // the file of those who may watch
+void doctor_check_board(struct doctor *doctor);       // what is chosen, by whom; its heat
+void doctor_check_gpu(struct doctor *doctor);         // driver, kernels, self-tests, memory
 // Part of it: a Jetson's encoders with frames of its own memory, and in which way they take them.
 void doctor_check_surface_encoders(struct doctor *doctor, const struct frame_allocator *surfaces);
 void doctor_check_confinement(struct doctor *doctor); // what the kernel has for camera processes

@@ -1,11 +1,16 @@
+// How doctor reports: a line a check, JSON, or a page of Markdown. The page is for machines that
+// nobody here has: it has what machine it is, and then a table of the checks.
 #include "config/redact.h"
 #include "daemon/common/json_members.h"
 #include "daemon/common/json_text.h"
 #include "daemon/common/standard_output.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
-#include "daemon/ctl/doctor/doctor_page.h"
 
+#include <glib.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 struct doctor_report {
     enum doctor_style style;
@@ -14,6 +19,66 @@ struct doctor_report {
     unsigned checks, failed;
 };
 
+// The first line of a file, NULL where there is none. The caller frees it.
+static char *read_line(const char *path)
+{
+    char *text = NULL;
+
+    if (!g_file_get_contents(path, &text, NULL, NULL)) {
+        return NULL;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    return text;
+}
+
+// A cell, in which a '|' would begin the next one and a line end the row.
+static void print_cell(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|') {
+            fputc('\\', out);
+        }
+        fputc(*text == '\n' ? ' ' : *text, out);
+    }
+}
+
+// The title, the table of the machine, and the head of the table of the checks.
+static void begin_page(FILE *out)
+{
+    g_autofree char *l4t = read_line("/etc/nv_tegra_release");
+    g_autofree char *driver = read_line("/proc/driver/nvidia/version");
+    g_autofree char *system = g_get_os_info(G_OS_INFO_KEY_PRETTY_NAME);
+    struct utsname kernel;
+    struct board board;
+
+    board_read("", &board);
+    fprintf(out, "# edged " EDGED_VERSION " on %s\n\n| machine | |\n|---|---|\n",
+            board.model[0] ? board.model : "an unnamed machine");
+    const char *const rows[][2] = {{"system", system}, {"L4T", l4t}, {"driver", driver}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        if (rows[i][1]) {
+            fprintf(out, "| %s | ", rows[i][0]);
+            print_cell(out, rows[i][1]);
+            fputs(" |\n", out);
+        }
+    }
+    if (uname(&kernel) == 0) {
+        fprintf(out, "| kernel | %s %s %s |\n", kernel.sysname, kernel.release, kernel.machine);
+    }
+    fprintf(out, "| processors | %u |\n\n| verdict | check | |\n|---|---|---|\n",
+            g_get_num_processors());
+}
+
+// A row of the checks.
+static void add_row(FILE *out, const char *verdict, const char *subject, const char *text)
+{
+    fprintf(out, "| %s | ", verdict);
+    print_cell(out, subject);
+    fputs(" | ", out);
+    print_cell(out, text);
+    fputs(" |\n", out);
+}
+
 struct doctor_report *doctor_report_new(enum doctor_style style)
 {
     struct doctor_report *report = g_new0(struct doctor_report, 1);
@@ -21,7 +86,7 @@ struct doctor_report *doctor_report_new(enum doctor_style style)
     report->style = style;
     report->out = standard_output_keep();
     if (style == DOCTOR_PAGE) {
-        doctor_page_begin(report->out);
+        begin_page(report->out);
     } else if (style == DOCTOR_JSON) {
         report->json = json_builder_new();
         json_builder_begin_object(report->json);
@@ -61,7 +126,7 @@ void doctor_say(struct doctor *doctor, enum doctor_verdict verdict, const char *
         json_add_string(report->json, "text", text);
         json_builder_end_object(report->json);
     } else if (report->style == DOCTOR_PAGE) {
-        doctor_page_add_row(report->out, names[verdict], subject, text);
+        add_row(report->out, names[verdict], subject, text);
     } else {
         fprintf(report->out, "%-8s %-21s %s\n", words[verdict], subject, text);
     }

@@ -1,6 +1,12 @@
-// What systemd says of edged.service and edged.socket, over D-Bus, as `systemctl status` asks it.
+// The service: what systemd says of edged.service and edged.socket, over D-Bus, as `systemctl
+// status` asks it; what the running edged says of itself; and whether its port is free.
+#include "daemon/ctl/client.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
+#include "daemon/ctl/json_get.h"
+#include "daemon/ctl/setup/setup_service.h"
+#include "daemon/front/listener.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +107,9 @@ static char *unit_find_address(const struct service_unit *unit, int port)
     return found;
 }
 
-char *doctor_find_socket_unit(int port)
+// Where edged.socket listens with that port, "127.0.0.1:8554" or "[::]:8554", to be freed; NULL:
+// nowhere.
+static char *find_socket_unit(int port)
 {
     _cleanup_(unit_finish) struct service_unit unit = {0};
 
@@ -110,4 +118,103 @@ char *doctor_find_socket_unit(int port)
     }
     _cleanup_(cleanup_free) char *active = unit_ask(&unit, SYSTEMD ".Unit", "ActiveState");
     return strcmp(active, "active") == 0 ? unit_find_address(&unit, port) : NULL;
+}
+
+// Each camera as the running edged has it, which is what counts: it may have another configuration,
+// and see other files.
+static void say_running_cameras(struct doctor *doctor, JsonObject *status)
+{
+    GList *cameras = get_list(status, "cameras");
+
+    for (GList *link = cameras; link; link = link->next) {
+        JsonObject *camera = json_node_get_object(link->data);
+        const char *state = get_string(camera, "state"), *error = get_string(camera, "error");
+        bool live = strcmp(state, "live") == 0;
+        g_autofree char *subject = g_strdup_printf("running camera %s", get_string(camera, "name"));
+
+        bool begins = strcmp(state, "starting") == 0 && !*error;
+        enum doctor_verdict verdict = live ? DOCTOR_OK : begins ? DOCTOR_INFO : DOCTOR_FAILED;
+
+        doctor_say(doctor, verdict, subject, "%s%s%s", state, live || *error ? ", " : "",
+                   live ? get_string(camera, "path") : error);
+    }
+    g_list_free(cameras);
+}
+
+void doctor_check_control(struct doctor *doctor)
+{
+    struct error error = {0};
+    int code = client_get_status(doctor->config->control.socket, &error, &doctor->status);
+    const char *version = doctor->status ? get_string(doctor->status, "version") : "";
+
+    if (code == -ENOENT || code == -ECONNREFUSED) {
+        doctor_say(doctor, DOCTOR_INFO, "control socket", "%s", error.text);
+    } else if (code < 0) {
+        doctor_say(doctor, code == -EACCES ? DOCTOR_WARNING : DOCTOR_FAILED, "control socket", "%s",
+                   error.text);
+    } else if (strcmp(version, EDGED_VERSION) != 0) {
+        doctor_say(doctor, DOCTOR_WARNING, "control socket",
+                   "edged %s runs, edgectl is " EDGED_VERSION ": `systemctl restart edged`",
+                   *version ? version : "of another version");
+    } else {
+        doctor_say(doctor, DOCTOR_OK, "control socket", "edged %s answers", version);
+    }
+    if (doctor->status) {
+        say_running_cameras(doctor, doctor->status);
+    }
+}
+
+// Whether the running edged listens on the port.
+static bool is_edged_listening(const struct doctor *doctor, int port)
+{
+    const char *rtsp = doctor->status ? get_string(doctor->status, "rtsp") : "";
+    const char *colon = strrchr(rtsp, ':');
+
+    return colon && atoi(colon + 1) == port;
+}
+
+// The port is another program's, or that of edged.socket, which edged is handed only if the address
+// is its own.
+static void say_taken(struct doctor *doctor, const struct listener_place *place,
+                      const struct error *error)
+{
+    g_autofree char *own = setup_service_socket_text(place->address, place->port);
+    _cleanup_(cleanup_free) char *unit = find_socket_unit(place->port);
+
+    if (unit && strcmp(unit, own) == 0) {
+        doctor_say(doctor, DOCTOR_OK, "RTSP port", "%s is held by edged.socket for edged", own);
+    } else if (unit) {
+        doctor_say(doctor, DOCTOR_FAILED, "RTSP port",
+                   "%s; edged.socket listens on %s: run `edgectl setup`, or `systemctl disable "
+                   "--now edged.socket`",
+                   error->text, unit);
+    } else {
+        doctor_say(doctor, DOCTOR_FAILED, "RTSP port",
+                   "%s; end the program that has it (`ss -tlnp` names it) or set %s", error->text,
+                   place->port_key);
+    }
+}
+
+void doctor_check_rtsp(struct doctor *doctor)
+{
+    const char *address = doctor->config->rtsp.address;
+    bool plain = doctor->config->rtsp.plain;
+    int port = plain ? doctor->config->rtsp.port : doctor->config->rtsp.tls_port;
+    const struct listener_place place = {"rtsp.address", address,
+                                         plain ? "rtsp.port" : "rtsp.tls_port", port};
+    _cleanup_(cleanup_close) int listener = -1;
+    struct error error = {0};
+    int r = listener_open(&place, &error, &listener);
+
+    if (r == 0) {
+        doctor_say(doctor, DOCTOR_OK, "RTSP port", "%s, port %d is free", address, port);
+    } else if (r == -EADDRINUSE && is_edged_listening(doctor, port)) {
+        doctor_say(doctor, DOCTOR_OK, "RTSP port", "%s, port %d is the running edged's", address,
+                   port);
+    } else if (r == -EADDRINUSE) {
+        say_taken(doctor, &place, &error);
+    } else {
+        doctor_say(doctor, DOCTOR_FAILED, "RTSP port", "%s; set rtsp.address and %s", error.text,
+                   place.port_key);
+    }
 }

@@ -1,13 +1,19 @@
-// Which board this is, and each choice that may depend on it with where it comes from: built in,
-// the board's profile, or the configuration.
+// The machine: which board it is, and each choice that may depend on it with where it comes from
+// (built in, the board's profile, or the configuration); its memory; and what its kernel has to
+// confine a camera process with.
 #include "board/heat.h"
 #include "daemon/camera/encoder_elements.h"
+#include "daemon/common/confine.h"
 #include "daemon/ctl/doctor/doctor_checks.h"
 #include "kernels/gpu/gpu_block.h"
 
 #include <glib.h>
+#include <stdio.h>
+#include <sys/resource.h>
 
 #define USER "edged.conf"
+#define FRAMES_KEPT 14 // by a camera, and by each of its views, at most
+#define MIB (1024.0 * 1024.0)
 
 static void say_board(struct doctor *doctor)
 {
@@ -149,4 +155,98 @@ void doctor_check_board(struct doctor *doctor)
         doctor_say(doctor, DOCTOR_OK, "camera on CSI", "%s (board)", doctor->board.profile->camera);
     }
     say_heat(doctor);
+}
+
+void doctor_check_confinement(struct doctor *doctor)
+{
+    int version = confine_landlock_version();
+
+    if (confine_has_seccomp()) {
+        doctor_say(doctor, DOCTOR_OK, "seccomp",
+                   "camera processes start no program and debug none");
+    } else {
+        doctor_say(doctor, DOCTOR_WARNING, "seccomp",
+                   "this kernel has none: a camera process may make any system call; use a kernel "
+                   "with CONFIG_SECCOMP_FILTER");
+    }
+    if (version) {
+        doctor_say(doctor, DOCTOR_OK, "landlock",
+                   "version %d: camera processes reach no other process's memory", version);
+    } else {
+        doctor_say(doctor, DOCTOR_INFO, "landlock",
+                   "this kernel has none or it is off (Linux 5.13 has it, lsm=landlock turns it "
+                   "on): only the kernel's own rules guard edged's memory from camera processes");
+    }
+}
+
+// How much memory the frames of all cameras and views take at most, if all are watched.
+static double frames_mib(const struct config *config)
+{
+    double bytes = 0;
+
+    for (size_t i = 0; i < config->camera_count; i++) {
+        const struct config_camera *camera = &config->cameras[i];
+        double pixels = (double)camera->width * camera->height;
+
+        bytes += FRAMES_KEPT * pixels * (2 + 1.5 * (double)camera->view_count);
+    }
+    return bytes / MIB;
+}
+
+static bool read_available(double *ret_mib)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[128];
+    unsigned long kib;
+    bool found = false;
+
+    while (file && !found && fgets(line, sizeof line, file)) {
+        found = sscanf(line, "MemAvailable: %lu kB", &kib) == 1;
+    }
+    if (file) {
+        fclose(file);
+    }
+    if (found) {
+        *ret_mib = (double)kib / 1024;
+    }
+    return found;
+}
+
+// The limit is that of this program; the service has one of its own.
+static void check_lockable(struct doctor *doctor, double needed)
+{
+    struct rlimit limit = {0};
+
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0) {
+        return;
+    }
+    if (limit.rlim_cur == RLIM_INFINITY) {
+        doctor_say(doctor, DOCTOR_OK, "lockable memory", "not limited");
+        return;
+    }
+    doctor_say(
+        doctor, DOCTOR_INFO, "lockable memory", "%.0f MiB here, frames take %.0f MiB%s",
+        (double)limit.rlim_cur / MIB, needed,
+        doctor->has_gpu && (double)limit.rlim_cur / MIB < needed
+            ? ": should the driver refuse to register them, raise LimitMEMLOCK= of the service"
+            : "");
+}
+
+void doctor_check_memory(struct doctor *doctor)
+{
+    double needed = frames_mib(doctor->config), available = 0;
+
+    if (!read_available(&available)) {
+        doctor_say(doctor, DOCTOR_INFO, "free memory", "/proc/meminfo does not say");
+    } else if (available < needed) {
+        doctor_say(
+            doctor, DOCTOR_WARNING, "free memory",
+            "%.0f MiB, frames take %.0f MiB when all views are watched: end programs, or make "
+            "pictures smaller",
+            available, needed);
+    } else {
+        doctor_say(doctor, DOCTOR_OK, "free memory",
+                   "%.0f MiB, frames take %.0f MiB when all views are watched", available, needed);
+    }
+    check_lockable(doctor, needed);
 }
