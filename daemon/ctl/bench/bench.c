@@ -116,12 +116,9 @@ static void add_row(struct bench *bench, const struct work *work, const char *ba
 static int measure(struct bench *bench, struct work *works, size_t count, const char *backend,
                    struct error *error)
 {
-    _cleanup_(cleanup_free) struct timed *timed = calloc(2 * count, sizeof *timed);
+    g_autofree struct timed *timed = g_new0(struct timed, 2 * count);
     int r;
 
-    if (!timed) {
-        return error_set(error, -ENOMEM, "out of memory");
-    }
     for (size_t i = 0; i < count; i++) {
         struct rig *copied = works[i].copied ? works[i].copied : &works[i].rig;
 
@@ -231,17 +228,11 @@ static int bench_on_gpu(struct bench *bench, struct work *works, struct error *e
 // On the GPU or on the CPU.
 static int bench_on(struct bench *bench, bool gpu, struct error *error)
 {
-    struct work *works = calloc(WORKS_MAX, sizeof *works);
-    int r;
-
-    if (!works) {
-        return error_set(error, -ENOMEM, "out of memory");
-    }
-    r = gpu ? bench_on_gpu(bench, works, error) : bench_on_cpu(bench, works, error);
+    g_autofree struct work *works = g_new0(struct work, WORKS_MAX);
+    int r = gpu ? bench_on_gpu(bench, works, error) : bench_on_cpu(bench, works, error);
     for (size_t i = 0; i < WORKS_MAX; i++) {
         rig_finish(&works[i].rig);
     }
-    free(works);
     return r == -EAGAIN ? 0 : r;
 }
 

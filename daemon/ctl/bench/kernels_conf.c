@@ -4,6 +4,7 @@
 #include "daemon/common/replace_file.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <libconfig.h>
 #include <string.h>
 
@@ -41,10 +42,7 @@ static int find_files(struct conf_edit *edit, struct error *error)
     if (!edit->main.content) {
         return error_set(error, -ENOENT, "%s: %s", edit->path, strerror(ENOENT));
     }
-    if (asprintf(&edit->conf_path, "%.*s%s", folder, edit->path, KERNELS_CONF) < 0) {
-        edit->conf_path = NULL;
-        return error_set(error, -ENOMEM, "out of memory");
-    }
+    edit->conf_path = g_strdup_printf("%.*s%s", folder, edit->path, KERNELS_CONF);
     r = replaced_file_read(edit->conf_path, error, &edit->conf);
     edit->conf.like = edit->main.like;
     return r;
@@ -145,53 +143,35 @@ int kernels_conf_read(const char *path, const struct config *config, struct erro
     return r;
 }
 
-static void print_kernel(FILE *file, const char *name, struct config_block block)
+static void append_kernel(GString *text, const char *name, struct config_block block)
 {
     if (block.x == 0 && block.rows == 0) {
         return;
     }
-    fprintf(file, "  %s = {", name);
+    g_string_append_printf(text, "  %s = {", name);
     if (block.x > 0) {
-        fprintf(file, " block = [%d, %d];", block.x, block.y);
+        g_string_append_printf(text, " block = [%d, %d];", block.x, block.y);
     }
     if (block.rows > 0) {
-        fprintf(file, " rows = %d;", block.rows);
+        g_string_append_printf(text, " rows = %d;", block.rows);
     }
-    fputs(" };\n", file);
-}
-
-static char *format_conf(const struct kernels_conf *content, size_t *ret_length)
-{
-    char *text = NULL;
-    FILE *file = open_memstream(&text, ret_length);
-
-    if (!file) {
-        return NULL;
-    }
-    fputs(HEADER, file);
-    if (content->sets_memory) {
-        fprintf(file, "memory = \"%s\";\n", config_memory_name(content->memory));
-    }
-    fputs("kernels = {\n", file);
-    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
-        print_kernel(file, config_kernel_name(i), content->blocks[i]);
-    }
-    fputs("};\n", file);
-    if (fclose(file) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    g_string_append(text, " };\n");
 }
 
 static int write_conf(const struct conf_edit *edit, const struct kernels_conf *content,
                       struct error *error)
 {
-    size_t length = 0;
-    _cleanup_(cleanup_free) char *text = format_conf(content, &length);
+    g_autoptr(GString) text = g_string_new(HEADER);
 
-    return text ? replaced_file_write(&edit->conf, text, length, error)
-                : error_set(error, -ENOMEM, "out of memory");
+    if (content->sets_memory) {
+        g_string_append_printf(text, "memory = \"%s\";\n", config_memory_name(content->memory));
+    }
+    g_string_append(text, "kernels = {\n");
+    for (enum config_kernel i = 0; i < CONFIG_KERNEL_COUNT; i++) {
+        append_kernel(text, config_kernel_name(i), content->blocks[i]);
+    }
+    g_string_append(text, "};\n");
+    return replaced_file_write(&edit->conf, text->str, text->len, error);
 }
 
 // Writes the configuration with the @include at its end.
@@ -199,14 +179,9 @@ static int write_include(const struct conf_edit *edit, struct error *error)
 {
     const struct replaced_file *main = &edit->main;
     bool ends = main->length == 0 || main->content[main->length - 1] == '\n';
-    _cleanup_(cleanup_free) char *text = NULL;
-    int length = asprintf(&text, "%s%s%s", main->content, ends ? "" : "\n", INCLUDE);
+    g_autofree char *text = g_strconcat(main->content, ends ? "" : "\n", INCLUDE, NULL);
 
-    if (length < 0) {
-        text = NULL;
-        return error_set(error, -ENOMEM, "out of memory");
-    }
-    return replaced_file_write(main, text, (size_t)length, error);
+    return replaced_file_write(main, text, strlen(text), error);
 }
 
 static bool says(const struct config *config, const struct kernels_conf *content)
@@ -223,17 +198,15 @@ static int prove(const struct conf_edit *edit, const struct kernels_conf *conten
     _cleanup_(cleanup_free) char *problems = NULL;
     size_t length = 0;
     FILE *file = open_memstream(&problems, &length);
-    int r;
+    int r = config_load(edit->path, file, &config);
 
-    if (!file) {
-        return error_set(error, -ENOMEM, "out of memory");
-    }
-    r = config_load(edit->path, file, &config);
-    if (fclose(file) != 0) {
-        return error_set(error, -ENOMEM, "out of memory");
+    if (file) {
+        fclose(file);
     }
     if (r < 0) {
-        return error_set(error, r, "%.*s", (int)strcspn(problems, "\n"), problems);
+        const char *text = problems ? problems : strerror(-r);
+
+        return error_set(error, r, "%.*s", (int)strcspn(text, "\n"), text);
     }
     return says(config, content)
                ? 0

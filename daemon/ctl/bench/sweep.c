@@ -4,6 +4,7 @@
 #include "kernels/gpu/gpu_kernel.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <string.h>
 
 #define RUNS 41
@@ -156,13 +157,10 @@ static int measure_shapes(const struct tune *tune, struct rig *rig, const char *
     const struct gpu_kernel *kernel = gpu_runner_kernel(&rig->kernels, sweep->kernel);
     struct candidate candidates[SHAPES_MAX];
     size_t count = shapes->count;
-    _cleanup_(cleanup_free) struct timed *timed = calloc(count + 1, sizeof *timed);
+    g_autofree struct timed *timed = g_new0(struct timed, count + 1);
     char title[128];
     int r;
 
-    if (!timed) {
-        return error_set(error, -ENOMEM, "out of memory");
-    }
     for (size_t i = 0; i < count; i++) {
         candidates[i] = (struct candidate){.rig = rig, .gpu = rig->gpu, .kernel = kernel};
         memcpy(candidates[i].blocks, tune->target.config->blocks, sizeof candidates[i].blocks);
@@ -252,9 +250,9 @@ static int measure_paths(const struct tune *tune, const struct config_view *view
 {
     unsigned runs = 3 * (tune->quick ? RUNS_QUICK : RUNS);
     struct candidate paths[ARRAY_LENGTH(tune->memories)] = {0};
-    struct rig *rigs = calloc(ARRAY_LENGTH(paths), sizeof *rigs);
-    struct timed *timed = calloc(ARRAY_LENGTH(paths), sizeof *timed);
-    int r = rigs && timed ? 0 : error_set(error, -ENOMEM, "out of memory");
+    g_autofree struct rig *rigs = g_new0(struct rig, ARRAY_LENGTH(paths));
+    g_autofree struct timed *timed = g_new0(struct timed, ARRAY_LENGTH(paths));
+    int r = 0;
 
     for (size_t i = 0; i < tune->memory_count && r == 0; i++) {
         const struct view_setup setup = {.settings = view,
@@ -284,11 +282,9 @@ static int measure_paths(const struct tune *tune, const struct config_view *view
             }
         }
     }
-    for (size_t i = 0; rigs && i < ARRAY_LENGTH(paths); i++) {
+    for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
         rig_finish(&rigs[i]);
     }
-    free(rigs);
-    free(timed);
     return r;
 }
 

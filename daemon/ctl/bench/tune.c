@@ -6,6 +6,7 @@
 #include "daemon/ctl/progress.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <string.h>
 
 static const char usage[] =
@@ -142,10 +143,7 @@ static int measure(struct tune *tune, struct error *error)
     if (r == 0) {
         r = open_memories(tune, error);
     }
-    tune->sweeps = calloc(room, sizeof *tune->sweeps);
-    if (r == 0 && !tune->sweeps) {
-        r = error_set(error, -ENOMEM, "out of memory");
-    }
+    tune->sweeps = g_new0(struct sweep, room);
     interrupt_watch();
     for (size_t i = 0; i < tune->target.view_count && r == 0 && !interrupt_seen(); i++) {
         r = measure_view(tune, tune->target.views[i], error);

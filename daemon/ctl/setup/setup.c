@@ -79,7 +79,7 @@ static bool parse_options(int argc, char **argv, struct setup_answers *answers, 
 static void choose_address(const struct setup_config *config, struct setup_answers *answers)
 {
     if (!answers->address && answers->user && config_is_loopback(config->old->rtsp.address)) {
-        answers->address = strdup("0.0.0.0");
+        answers->address = g_strdup("0.0.0.0");
     }
 }
 

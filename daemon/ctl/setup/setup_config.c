@@ -14,11 +14,6 @@
     "# Written by `edgectl setup`. edged.conf(5) explains every key, and those that are not "      \
     "here.\n\n"
 
-static int fail_memory(struct error *error)
-{
-    return error_set(error, -ENOMEM, "%s", strerror(ENOMEM));
-}
-
 static void cleanup_view(struct config_view **view)
 {
     if (*view) {
@@ -88,14 +83,11 @@ int setup_config_load(const struct setup_answers *answers, struct error *error,
         r = parse(&config, answers->force, NULL, &config.wanted);
     }
     config.is_somebodys = is_somebodys(&config);
-    if (r == 0) {
-        config.users_path = users_edit_default_path(config.file.path, &named);
-        r = config.users_path ? 0 : fail_memory(error);
-    }
     if (r < 0) {
         setup_config_finish(&config);
         return r;
     }
+    config.users_path = users_edit_default_path(config.file.path, &named);
     *ret_config = config;
     return 0;
 }
@@ -124,19 +116,16 @@ char *setup_config_login_path(const struct setup_config *config, const struct co
 }
 
 // NULL leaves it as it is.
-static int set_string(char **string, const char *value)
+static void set_string(char **string, const char *value)
 {
-    char *copy = value ? strdup(value) : NULL;
-
-    if (copy) {
+    if (value) {
         free(*string);
-        *string = copy;
+        *string = g_strdup(value);
     }
-    return value && !copy ? -ENOMEM : 0;
 }
 
 // A name that no view of the camera has: that of the kind, else with a number behind it.
-static int name_view(const struct config_camera *camera, struct config_view *view)
+static void name_view(const struct config_camera *camera, struct config_view *view)
 {
     g_autofree char *name = g_strdup(view->name);
     unsigned number = 2;
@@ -148,14 +137,14 @@ static int name_view(const struct config_camera *camera, struct config_view *vie
             i = SIZE_MAX; // begin anew: adding 1 gives 0
         }
     }
-    return set_string(&view->name, name);
+    set_string(&view->name, name);
 }
 
 // Moves the view of that kind to the front. If there is none, puts one in front of the others.
 static int apply_view(struct config_camera *camera, const char *kind, struct error *error)
 {
     _cleanup_(cleanup_view) struct config_view *made = NULL;
-    struct config_view first, *views;
+    struct config_view first;
     size_t i = 0;
     int r = config_view_new(kind, error, &made);
 
@@ -166,14 +155,8 @@ static int apply_view(struct config_camera *camera, const char *kind, struct err
         i++;
     }
     if (i == camera->view_count) {
-        if (name_view(camera, made) < 0) {
-            return fail_memory(error);
-        }
-        views = realloc(camera->views, (camera->view_count + 1) * sizeof *views);
-        if (!views) {
-            return fail_memory(error);
-        }
-        camera->views = views;
+        name_view(camera, made);
+        camera->views = g_renew(struct config_view, camera->views, camera->view_count + 1);
         camera->views[camera->view_count++] = *made;
         free(made); // what it had is the camera's now
         made = NULL;
@@ -184,20 +167,18 @@ static int apply_view(struct config_camera *camera, const char *kind, struct err
     return 0;
 }
 
-static int apply_device(struct config_camera *camera, const char *device)
+static void apply_device(struct config_camera *camera, const char *device)
 {
-    if (!device) {
-        return 0;
-    }
     if (setup_answers_is_url(device)) {
         if (camera->source != CONFIG_SOURCE_RTSP || strcmp(camera->url, device) != 0) {
             *camera->credentials = *camera->fingerprint = '\0'; // another camera's
         }
         camera->source = CONFIG_SOURCE_RTSP;
-        return set_string(&camera->url, device);
+        set_string(&camera->url, device);
+    } else if (device) {
+        camera->source = *device ? CONFIG_SOURCE_V4L2 : CONFIG_SOURCE_AUTO;
+        set_string(&camera->device, device);
     }
-    camera->source = *device ? CONFIG_SOURCE_V4L2 : CONFIG_SOURCE_AUTO;
-    return set_string(&camera->device, device);
 }
 
 static int apply(const struct setup_config *config, const struct setup_answers *answers,
@@ -205,20 +186,15 @@ static int apply(const struct setup_config *config, const struct setup_answers *
 {
     struct config_camera *camera = &wanted->cameras[0];
 
-    if (set_string(&wanted->rtsp.address, answers->address) < 0 ||
-        set_string(&camera->name, answers->camera) < 0 ||
-        apply_device(camera, answers->device) < 0 ||
-        (answers->user && set_string(&wanted->rtsp.users, config->users_path) < 0)) {
-        return fail_memory(error);
-    }
+    set_string(&wanted->rtsp.address, answers->address);
+    set_string(&camera->name, answers->camera);
+    apply_device(camera, answers->device);
     if (answers->login.text[0]) {
-        g_autofree char *path = setup_config_login_path(config, wanted);
-
-        if (set_string(&camera->credentials, path) < 0) {
-            return fail_memory(error);
-        }
+        free(camera->credentials);
+        camera->credentials = setup_config_login_path(config, wanted);
     }
     if (answers->user) {
+        set_string(&wanted->rtsp.users, config->users_path);
         wanted->rtsp.auth = CONFIG_AUTH_UNSET;
     }
     if (answers->tls && wanted->rtsp.tls_port == 0) {
@@ -258,7 +234,7 @@ static int check(const char *path, const struct config *wanted, struct error *er
         *ret_keys = keys;
         keys = NULL;
     }
-    return r < 0 ? fail_memory(error) : 0;
+    return r < 0 ? error_set(error, r, "%s", strerror(-r)) : 0;
 }
 
 int setup_config_try(const struct setup_config *config, const struct setup_answers *answers,
@@ -291,10 +267,7 @@ int setup_config_apply(struct setup_config *config, const struct setup_answers *
     }
     config_free(config->wanted);
     config->wanted = checked;
-    if (asprintf(&config->new_text, HEADER "%s", keys) < 0) {
-        config->new_text = NULL;
-        return fail_memory(error);
-    }
+    config->new_text = g_strconcat(HEADER, keys, NULL);
     return 0;
 }
 

@@ -60,12 +60,6 @@ static int ask(const char *question, const char *usual, struct answer *ret_answe
     return r;
 }
 
-static int keep(const struct answer *answer, char **ret_text)
-{
-    *ret_text = strdup(answer->text);
-    return *ret_text ? 0 : -ENOMEM;
-}
-
 // -ECANCELED at the end of the input.
 static int ask_yes_or_no(const char *question, bool usual, bool *ret_yes)
 {
@@ -307,10 +301,9 @@ static int ask_device(const struct setup_config *config, struct setup_answers *a
             wrong = true;
         }
     } while (wrong);
-    r = keep(&answer, &answers->device);
-    return r == 0 && setup_answers_is_url(answers->device) && !answers->login.text[0]
-               ? ask_login(answers)
-               : r;
+    answers->device = g_strdup(answer.text);
+    return setup_answers_is_url(answers->device) && !answers->login.text[0] ? ask_login(answers)
+                                                                            : 0;
 }
 
 // Asks for what is NULL, until the answer passes `check`.
@@ -329,8 +322,8 @@ static int ask_checked(const struct setup_config *config, const char *question, 
         }
         if (check(config, answer.text, &error) < 0) {
             printf("%s\n", error.text);
-        } else if (keep(&answer, text) < 0) {
-            return -ENOMEM;
+        } else {
+            *text = g_strdup(answer.text);
         }
     }
     return 0;
@@ -356,7 +349,8 @@ static int ask_user(const struct setup_config *config, struct setup_answers *ans
             return 0;
         }
     } while (!users_name_is_valid(answer.text) && puts("Allowed: " USERS_NAMES));
-    return keep(&answer, &answers->user);
+    answers->user = g_strdup(answer.text);
+    return 0;
 }
 
 static int ask_address(const struct setup_config *config, struct setup_answers *answers)

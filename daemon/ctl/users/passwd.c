@@ -5,7 +5,7 @@
 #include "daemon/ctl/users/password.h"
 #include "daemon/ctl/users/users_edit.h"
 
-#include <errno.h>
+#include <glib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,16 +98,12 @@ static int put(const struct passwd_options *options, const char *path, struct er
 static int run(const struct passwd_options *options)
 {
     bool named = true;
-    _cleanup_(cleanup_free) char *path =
-        options->file ? strdup(options->file)
-                      : users_edit_default_path(options->config_path, &named);
+    g_autofree char *path = options->file ? g_strdup(options->file)
+                                          : users_edit_default_path(options->config_path, &named);
     struct error error = {0};
-    int r = path ? 0 : error_set(&error, -ENOMEM, "%s", strerror(ENOMEM));
-
-    if (r == 0) {
-        r = options->remove ? users_edit_remove(path, options->user, &error)
+    int r = options->remove ? users_edit_remove(path, options->user, &error)
                             : put(options, path, &error);
-    }
+
     if (r < 0) {
         fprintf(stderr, "edgectl: %s\n", error.text);
         return 1;

@@ -4,6 +4,7 @@
 #include "daemon/common/replace_file.h"
 
 #include <errno.h>
+#include <glib.h>
 #include <libconfig.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -164,12 +165,9 @@ int users_edit_role(const char *path, const char *name, struct error *error, enu
 static char *beside(const char *file, const char *name)
 {
     const char *slash = strrchr(file, '/');
-    char *path;
 
-    if (*name == '/' || !slash) {
-        return strdup(name);
-    }
-    return asprintf(&path, "%.*s/%s", (int)(slash - file), file, name) < 0 ? NULL : path;
+    return *name == '/' || !slash ? g_strdup(name)
+                                  : g_strdup_printf("%.*s/%s", (int)(slash - file), file, name);
 }
 
 char *users_edit_default_path(const char *config_path, bool *ret_named)

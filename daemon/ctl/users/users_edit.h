@@ -20,7 +20,7 @@ int users_edit_role(const char *path, const char *name, struct error *error,
 
 // The file that the configuration at `config_path` names, else rtsp.users beside it; *ret_named is
 // whether it is named. Works also if the configuration has mistakes, for example because the file
-// is not there yet. The caller frees the path; NULL: no memory.
+// is not there yet. The caller frees the path.
 char *users_edit_default_path(const char *config_path, bool *ret_named);
 
 // The owner and group of a new file with secrets: the user edged if root makes it and that user
